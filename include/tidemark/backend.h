@@ -1,0 +1,89 @@
+/* tidemark/backend.h: what a device must do, to bring an executor of your own.
+ *
+ * The model. The scheduler decides *what may start*; a backend decides when it has
+ * hands free, takes work, does it, and hands it back. There is one call for both
+ * directions, tide_device_exchange: "these are done; give me up to n that may
+ * start". It never blocks and costs one lock.
+ *
+ *      for (;;) {
+ *        n = tide_device_exchange(device, done, n_done, work, MOST);
+ *        if (n == 0) sleep until `kick` was called;
+ *        do the work, in any order, in parallel or not
+ *      }
+ *
+ * `kick` is called, without a lock, when work became ready after an exchange had
+ * come back with less than was asked for. One kick a dry exchange: a backend that
+ * wakes one thread a kick wakes as rarely as possible.
+ *
+ * Order. A queue hands out its operations one after the other. On an *in-order*
+ * device the next operation of a queue may start only when the one before is
+ * done (the scheduler sees to it). On others several operations of one queue run at once and may be done in any order;
+ * the scheduler publishes them in order all the same.
+ *
+ * A backend never sees an operation that failed before it started: the scheduler skips its body.
+ *
+ * Memory order: what a body wrote is visible to whatever starts later than the exchange that reported
+ * it done. A backend that hands work to other hardware makes that so.
+ *
+ * Source: DESIGN 4.5.
+ */
+#ifndef TIDEMARK_BACKEND_H
+#define TIDEMARK_BACKEND_H
+
+#include "tidemark/sched.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One operation to do. Belongs to the backend from the exchange that gave it until the one that hands it
+ * back. */
+struct tide_work {
+  const struct tide_body_class *body; /* NULL: nothing to run, just hand it back */
+  void *arguments;
+  const char *label;
+  tide_axis axis;
+  uint64_t epoch;
+  enum tide_status status; /* the backend sets it before handing back; TIDE_OK as given */
+  struct tide_work *next;  /* the backend's own use while it has it */
+};
+
+struct tide_backend {
+  const char *name;
+  bool in_order;          /* operations of one queue complete in order */
+  enum tide_domain domain; /* of its queues' axes: TIDE_DOMAIN_QUEUE or TIDE_DOMAIN_STORAGE … */
+  /* Can it do this class? Asked at submit: TIDE_UNSUPPORTED otherwise. NULL: whatever has a host function. */
+  bool (*takes)(void *self, const struct tide_body_class *body);
+  /* There is work again. Any thread, no lock held; may be called after an exchange found it already. */
+  void (*kick)(void *self);
+  void *self;
+};
+
+/* The device's queues are made on it. The backend outlives the device. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_create(struct tide_sched *sched,
+                                                             const struct tide_backend *backend,
+                                                             const char *label,
+                                                             struct tide_device **out_device);
+/* TIDE_BUSY while it has queues (or work of destroyed ones) left. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_destroy(struct tide_device *device);
+/* Blocks until a destroy could succeed, given that all queues were destroyed. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device *device,
+                                                             uint64_t deadline);
+TIDE_API const char *tide_device_label(const struct tide_device *device);
+
+/* Hands back `done_count` works and takes up to `most` that may start. Returns how many; *out_more (may
+ * be NULL) says whether more could start right now. */
+TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
+                                     size_t done_count, struct tide_work **out_work, size_t most,
+                                     bool *out_more);
+
+/* The device is lost: everything unfinished fails with `status`, at once for those who wait on the host. What is out is
+ * not handed back any more. Nothing counts as finished, and no memory is reused, before certify: "it can no longer
+ * touch memory". */
+TIDE_API void tide_device_lose(struct tide_device *device, enum tide_status status);
+TIDE_API void tide_device_certify(struct tide_device *device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

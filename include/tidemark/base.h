@@ -1,0 +1,167 @@
+/* tidemark/base.h: what every other part stands on.
+ *
+ * Nothing in Tidemark keeps global state. All that it asks of the world outside
+ * comes through two small structs that the caller hands in: an allocator and a
+ * platform (a clock, a way to sleep until a word changes, threads, randomness).
+ * The same code runs on Linux, in a seeded simulation and as WebAssembly,
+ * because only these functions differ.
+ *
+ * Errors are plain numbers (`enum tide_status`), so that they can cross
+ * processes and wires. The story behind one (which timeline, which value, which
+ * line of a text) goes to the caller's `struct tide_diag`, where one is taken.
+ *
+ * Source: DESIGN sections 2 and 3.
+ */
+#ifndef TIDEMARK_BASE_H
+#define TIDEMARK_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TIDE_API __attribute__((visibility("default")))
+#define TIDE_MUST_CHECK __attribute__((warn_unused_result))
+#define TIDE_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* 0 is success; everything else says why not. The numbers never change. */
+enum tide_status {
+  TIDE_OK = 0,
+  TIDE_TIMEOUT = 1,     /* the deadline passed first */
+  TIDE_INVALID = 2,     /* an argument breaks a stated rule */
+  TIDE_NOMEM = 3,       /* the allocator or a pool has nothing left */
+  TIDE_FULL = 4,        /* a fixed capacity is exhausted; room will come */
+  TIDE_DEADLOCK = 5,    /* the call would wait for itself */
+  TIDE_UNORDERED = 6,   /* signallers of one timeline are not ordered */
+  TIDE_VALUE = 7,       /* a timeline value would not go up */
+  TIDE_SCOPE = 8,       /* a timeline is used beyond its scope */
+  TIDE_NOT_FOUND = 9,   /* unknown name, axis or record */
+  TIDE_EXHAUSTED = 10,  /* a lease or counter ran out; it never wraps */
+  TIDE_CANCELLED = 11,  /* cancelled, or its object was destroyed */
+  TIDE_FAILED = 12,     /* a body failed */
+  TIDE_LOST = 13,       /* a device or peer is gone */
+  TIDE_UNSUPPORTED = 14, /* this device or system cannot do it */
+  TIDE_IO = 15,         /* a read or write failed */
+  TIDE_CORRUPT = 16,    /* input bytes break their format */
+  TIDE_DENIED = 17,     /* no permission */
+  TIDE_MISMATCH = 18,   /* members of a collective disagree; a check found a difference */
+  TIDE_BUSY = 19,       /* in use; try after it is not */
+  TIDE_RACE = 20,       /* check mode found an ordering error */
+  TIDE_STATUS_COUNT
+};
+
+/* A constant name such as "TIDE_TIMEOUT"; never NULL. */
+TIDE_API const char *tide_status_name(enum tide_status status);
+/* A constant sentence for people; never NULL. */
+TIDE_API const char *tide_status_text(enum tide_status status);
+
+/* The detail of one error. The caller owns it; a function that takes one fills
+ * it when it fails and leaves it alone when it succeeds. NULL is always fine. */
+struct tide_diag {
+  enum tide_status status;
+  uint32_t line;   /* 1-based; 0 = the error has no place in a text */
+  uint32_t column; /* 1-based */
+  char text[256];  /* terminated, one line */
+};
+
+/* An absolute monotonic time in nanoseconds, as platform->now gives it. */
+#define TIDE_FOREVER UINT64_MAX /* a deadline that never comes */
+#define TIDE_NOW 0ull           /* a deadline that has passed: never blocks */
+
+/* Memory. `alloc` returns NULL when there is none; `align` is a power of two.
+ * `free` gets the size that was asked for. Both may be called from any thread. */
+struct tide_allocator {
+  void *(*alloc)(void *self, size_t size, size_t align);
+  void (*free)(void *self, void *memory, size_t size);
+  void *self;
+};
+
+struct tide_thread; /* made by platform->spawn */
+
+/* All that Tidemark asks of outside. Every function may be called from any
+ * thread. `random` need not be secret. */
+struct tide_platform {
+  /* Monotonic nanoseconds. */
+  uint64_t (*now)(void *self);
+  /* Sleeps while *word == expected, until woken or the deadline; may return
+   * early for no reason. A deadline of TIDE_NOW returns at once. */
+  void (*wait)(void *self, const uint32_t *word, uint32_t expected, uint64_t deadline);
+  /* Wakes up to `count` threads that sleep on word; the word may be gone. */
+  void (*wake)(void *self, const uint32_t *word, uint32_t count);
+  /* Lets another thread of this core run. */
+  void (*yield)(void *self);
+  uint64_t (*random)(void *self);
+  /* A number that tells threads apart; never 0. */
+  uint64_t (*thread_id)(void *self);
+  /* Threads this machine runs at once; at least 1. */
+  uint32_t (*cores)(void *self);
+  enum tide_status (*spawn)(void *self, const char *name, void (*entry)(void *), void *argument,
+                            struct tide_thread **out_thread);
+  void (*join)(void *self, struct tide_thread *thread);
+  /* A descriptor that polls readable between raise and clear. */
+  enum tide_status (*notify_open)(void *self, int *out_descriptor);
+  void (*notify_raise)(void *self, int descriptor);
+  void (*notify_clear)(void *self, int descriptor);
+  void (*notify_close)(void *self, int descriptor);
+  void *self;
+};
+
+/* Linux: futex, CLOCK_MONOTONIC, pthreads, eventfd. Constant; never freed.
+ * Not in freestanding builds. */
+TIDE_API const struct tide_platform *tide_platform_linux(void);
+/* malloc and free behind the interface. Not in freestanding builds. */
+TIDE_API const struct tide_allocator *tide_allocator_system(void);
+
+/* What happened, for traces and checks. Emitted by the part that did it, with
+ * the sink called at the place of the event, perhaps under an internal lock:
+ * a sink copies what it needs, never calls back into Tidemark, never blocks. */
+enum tide_event_kind {
+  TIDE_EVENT_SUBMIT = 1, /* an operation was accepted by its queue */
+  TIDE_EVENT_HOLD,       /* it is held: nobody has promised one of its waits */
+  TIDE_EVENT_ENTER,      /* it entered the FIFO; axis/epoch are set from here on */
+  TIDE_EVENT_WAIT_CLASS, /* one of its waits was classified; see detail */
+  TIDE_EVENT_START,      /* its body starts */
+  TIDE_EVENT_FINISH,     /* its body ended, or was skipped */
+  TIDE_EVENT_PUBLISH,    /* its epoch is finished and its signals are visible */
+  TIDE_EVENT_SIGNAL,     /* a timeline reached a value */
+  TIDE_EVENT_FAIL,       /* a timeline failed from a value upward */
+  TIDE_EVENT_HOST_WAIT,  /* a host thread saw a timeline at or past a value */
+  TIDE_EVENT_ALLOC,      /* a buffer was handed out */
+  TIDE_EVENT_FREE        /* a buffer was freed */
+};
+
+struct tide_frontier;
+
+struct tide_event {
+  enum tide_event_kind kind;
+  uint32_t detail;      /* WAIT_CLASS: enum tide_wait_class; ALLOC: enum tide_reuse */
+  uint64_t time;        /* ns; 0 when the sink did not ask for times */
+  uint64_t thread;
+  uint64_t axis;        /* the operation's queue, or the signaller; 0 = none */
+  uint64_t epoch;       /* the operation's place on it */
+  uint64_t sequence;    /* the operation's number within its queue, from submit on */
+  uint64_t value;       /* timeline value, or bytes for ALLOC and FREE */
+  const void *object;   /* the timeline, queue or buffer; for identity only */
+  const void *operation; /* identity of the operation while it lives */
+  const char *label;    /* the operation's, or the object's; may be NULL */
+  const char *object_label;
+  uint64_t cause_axis;  /* WAIT_CLASS: the record's signaller; 0 = none */
+  uint64_t cause_epoch;
+  uint64_t cause_value; /* WAIT_CLASS: the record's own value */
+  const struct tide_frontier *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the record's */
+  enum tide_status status;
+};
+
+struct tide_sink {
+  void (*event)(void *self, const struct tide_event *event);
+  bool wants_time; /* fill event.time (one clock read an event) */
+  void *self;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

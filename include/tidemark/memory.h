@@ -1,0 +1,111 @@
+/* tidemark/memory.h: buffers that are handed on without tracking their uses.
+ *
+ * The model. A buffer carries two frontiers, whatever it goes through. `past` is
+ * what must have finished before the memory may be touched at all: the death
+ * frontier of whoever had it before. `uses` gets one entry for each queue that
+ * names the buffer in an operation: the newest epoch. When the buffer is freed,
+ * both and what the freeing queue knows become the block's *death frontier*.
+ *
+ * Whoever asks for memory brings a position. If that position knows all of a
+ * block's death frontier (or the tracker saw it finish), the block is reused at
+ * once and nothing waits. Else *try before fence*: the block is handed out and
+ * the operations that name it wait, on the device, for the few epochs that are
+ * missing. Such waits are for execution only: they open when the signaller has
+ * finished, whatever its status. Else fresh memory; else TIDE_NOMEM.
+ *
+ * Splitting a block gives its death frontier to both parts; joining merges.
+ *
+ * The pool knows positions, not queues; tide_queue_alloc and tide_queue_free in
+ * sched.h bring them. Pools don't mix: a buffer goes back where it came from.
+ *
+ * Source: seed 000 "Buffer Reuse"; DESIGN 4.4, 9.5.
+ */
+#ifndef TIDEMARK_MEMORY_H
+#define TIDEMARK_MEMORY_H
+
+#include "tidemark/causal.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tide_pool;
+struct tide_buffer;
+
+/* Where a pool's memory comes from. */
+struct tide_memory_source {
+  void *(*map)(void *self, size_t size); /* NULL when there is none; page-aligned is best */
+  void (*unmap)(void *self, void *memory, size_t size);
+  void *self;
+};
+
+struct tide_pool_params {
+  const char *label;
+  const struct tide_memory_source *source; /* NULL: the context's allocator */
+  size_t budget;  /* bytes that may be taken from the source; 0: no limit */
+  size_t chunk;   /* bytes taken at a time; 0: 4 MiB, and larger blocks get a chunk of their own */
+  size_t align;   /* of blocks, a power of two; 0: 64 */
+  uint32_t buffers; /* live buffers at most; 0: 4096 */
+  bool frees_cover_uses; /* a compiler's word that every free comes after all uses in the freeing
+                            queue's knowledge: operations then don't raise `uses` (check mode verifies) */
+};
+
+/* How an allocation was satisfied; counted in the stats. */
+enum tide_reuse {
+  TIDE_REUSE_KNOWN,    /* the requester's frontier covers the death frontier: no wait */
+  TIDE_REUSE_FINISHED, /* the tracker saw it finish: no wait */
+  TIDE_REUSE_GAP,      /* execution-only waits close the gap */
+  TIDE_REUSE_FRESH     /* never used, or new from the source */
+};
+
+struct tide_pool_stats {
+  uint64_t allocs, frees;
+  uint64_t reused_known, reused_finished, reused_gap, fresh;
+  uint64_t gap_waits;        /* entries that were waited for */
+  uint64_t splits, joins, refused_joins;
+  uint64_t live_buffers;
+  uint64_t live_bytes, peak_bytes; /* handed out */
+  uint64_t source_bytes, source_peak; /* taken from the source */
+};
+
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(const struct tide_context *context,
+                                                           const struct tide_pool_params *params,
+                                                           struct tide_pool **out_pool);
+/* TIDE_BUSY while buffers live or blocks are not finished by the tracker; nothing changes then. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_destroy(struct tide_pool *pool);
+TIDE_API void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats);
+/* Gives chunks back to the source that are free as a whole and whose death frontiers have finished.
+ * Returns the bytes given back. */
+TIDE_API size_t tide_pool_trim(struct tide_pool *pool);
+
+/* Hands out `size` bytes (>= 1) to whoever stands at `position` (NULL: a host that knows only the
+ * tracker). The buffer's owner frees it once. TIDE_NOMEM; TIDE_FULL at the limit of buffers. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
+                                                          const struct tide_position *position,
+                                                          const char *label,
+                                                          struct tide_buffer **out_buffer);
+/* Memory that the caller owns takes part the same way; it is never handed to anybody else. `free`
+ * drops the buffer; the caller may touch or unmap the memory once tide_buffer_idle says so — ask
+ * before freeing. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_import(struct tide_pool *pool, void *memory,
+                                                           size_t size, const char *label,
+                                                           struct tide_buffer **out_buffer);
+/* Frees at `position` (NULL: the host, which waited for all uses). Operations that are held with this
+ * buffer keep it until they have entered. The handle is gone for the caller. */
+TIDE_API void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position);
+
+/* Where the bytes are; constant while the buffer lives. What may be touched when: an operation that
+ * names the buffer, when its body runs; the host, once tide_buffer_ready. */
+TIDE_API void *tide_buffer_data(const struct tide_buffer *buffer);
+TIDE_API size_t tide_buffer_size(const struct tide_buffer *buffer);
+TIDE_API const char *tide_buffer_label(const struct tide_buffer *buffer);
+TIDE_API enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer);
+/* May the host write it? The tracker alone satisfies `past`. */
+TIDE_API bool tide_buffer_ready(const struct tide_buffer *buffer);
+/* Have all operations that named it finished too? */
+TIDE_API bool tide_buffer_idle(const struct tide_buffer *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,247 @@
+/* tidemark/sched.h: queues, and which waits remain.
+ *
+ * The model. A *queue* belongs to a device and is first-in-first-out. An
+ * *operation* waits for timeline values, names buffers, has a body, and signals
+ * timeline values when it has finished. Submitting copies it; nothing of the
+ * caller's is referenced afterwards, but what a body's arguments point to.
+ *
+ * A queue stands at a position: the last epoch that it gave, and what whoever
+ * enters next may take for granted. When an operation enters, each of its waits
+ * falls into one class:
+ *
+ *   failed    the awaited record has failed: the operation will fail, at its place
+ *   resolved  the value is reached: what its record knows is imported, nothing waits
+ *   elided    a submitted operation will reach it, and this queue's knowledge (with what
+ *             the other waits bring) already implies that it will have: no wait
+ *   issued    the wait is real
+ *   held      nobody has promised such a value yet: the operation keeps its place
+ *             and is classified again when somebody does
+ *
+ * An operation has *finished* when its body ended, or was skipped because the operation failed, and then only at
+ * its place: after its predecessors, and after all whose records it imported. Epochs of a queue finish in order; a
+ * finished epoch is published to the tracker first, then its signals with their records.
+ *
+ * Failing. A body that fails fails the operation's signals; whoever waits for those fails with the first
+ * cause, without running. Unrelated operations go on.
+ *
+ * Memory. All storage of a queue is allocated when it is made: submitting never
+ * allocates; it answers TIDE_FULL when the capacity is exhausted.
+ *
+ * Threads: all functions may be called from any thread. Submits to one queue from several threads are
+ * ordered somehow. One lock guards a scheduler; no body, callback or backend is called under it.
+ *
+ * Source: seed 000 "Submission Pipeline", "Wait Elision"; DESIGN 4.0, 4.3.
+ */
+#ifndef TIDEMARK_SCHED_H
+#define TIDEMARK_SCHED_H
+
+#include "tidemark/memory.h"
+#include "tidemark/timeline.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tide_sched;
+struct tide_device;
+struct tide_queue;
+
+/* ---- bodies ---------------------------------------------------------------- */
+
+/* What a storage ring can do by itself. */
+enum tide_io_verb { TIDE_IO_NONE, TIDE_IO_READ, TIDE_IO_WRITE, TIDE_IO_SYNC };
+struct tide_io {
+  int descriptor;
+  void *data;
+  uint64_t size;
+  uint64_t offset;
+};
+
+/* A kind of work. A device takes the classes that it can do. Constant; outlives its operations. */
+struct tide_body_class {
+  const char *name;
+  /* Runs on a host thread. `arguments` are the operation's own copy. NULL: not on a host. */
+  enum tide_status (*host)(void *arguments);
+  /* Storage: what to read or write. TIDE_IO_NONE: not for a ring. */
+  enum tide_io_verb verb;
+  enum tide_status (*io)(const void *arguments, struct tide_io *out_io);
+};
+
+#define TIDE_ARGUMENTS_MAX 192 /* bytes of arguments that an operation copies */
+
+/* ---- operations -------------------------------------------------------------- */
+
+struct tide_wait {
+  struct tide_timeline *timeline;
+  uint64_t value;
+};
+
+struct tide_signal {
+  struct tide_timeline *timeline;
+  uint64_t value;
+  bool external; /* ordered by means that we cannot see: its record teaches nothing */
+};
+
+enum tide_access { TIDE_READ = 1, TIDE_WRITE = 2, TIDE_READ_WRITE = 3 };
+
+struct tide_use {
+  struct tide_buffer *buffer;
+  enum tide_access access;
+  uint64_t offset, size; /* which part, for check mode; size 0: all of it */
+};
+
+enum tide_operation_flags {
+  /* While held, later operations of its queue may enter before it. */
+  TIDE_MAY_BE_PASSED = 1
+};
+
+struct tide_operation {
+  const char *label; /* copied, cut at 23 bytes; may be NULL */
+  uint32_t flags;
+  const struct tide_wait *waits;
+  size_t wait_count;
+  const struct tide_signal *signals;
+  size_t signal_count;
+  const struct tide_use *buffers;
+  size_t buffer_count;
+  const struct tide_body_class *body; /* NULL: nothing to run */
+  const void *arguments;              /* copied; 16-byte aligned for the body */
+  size_t arguments_size;
+};
+
+enum tide_wait_class {
+  TIDE_WAIT_FAILED,
+  TIDE_WAIT_RESOLVED,
+  TIDE_WAIT_ELIDED,
+  TIDE_WAIT_ISSUED,
+  TIDE_WAIT_HELD
+};
+
+/* Why a wait needs no device: the low byte of an event's `detail` is the class, the next byte this. */
+enum tide_wait_reason {
+  TIDE_REASON_NONE,
+  TIDE_REASON_KNOWN,    /* the queue's frontier lists the signaller */
+  TIDE_REASON_FINISHED, /* the tracker saw the signaller finish */
+  TIDE_REASON_SIBLING,  /* another wait of the operation brings it */
+  TIDE_REASON_UNKNOWN   /* elision was not possible: the signaller is not known here, or external */
+};
+
+/* ---- scheduler ---------------------------------------------------------------- */
+
+struct tide_sched_params {
+  bool paused; /* nothing starts until tide_sched_resume: for measuring what submission alone decides */
+  bool check;  /* check mode: find missing waits and premature frees (slower, allocates) */
+  /* Called for each finding of check mode, under no lock. */
+  void (*finding)(void *user, const struct tide_diag *diag);
+  void *finding_user;
+};
+
+struct tide_sched_stats {
+  uint64_t submitted, entered, finished, failed;
+  uint64_t waits, waits_failed, waits_resolved, waits_elided, waits_issued;
+  uint64_t held;      /* operations that were held at submit */
+  uint64_t gap_waits; /* execution-only waits for buffers */
+  uint64_t signals, reclassified;
+  uint64_t picks, kicks;
+  uint64_t tainted;   /* operations that entered with a tainted frontier */
+  uint64_t frontier_entries, frontier_peak; /* summed over entered operations; the largest */
+};
+
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_sched_create(const struct tide_context *context,
+                                                            const struct tide_sched_params *params,
+                                                            struct tide_sched **out_sched);
+/* All devices must be gone. NULL is fine. */
+TIDE_API void tide_sched_destroy(struct tide_sched *sched);
+TIDE_API void tide_sched_pause(struct tide_sched *sched);
+TIDE_API void tide_sched_resume(struct tide_sched *sched);
+TIDE_API void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats);
+/* Who waits for whom, as text, one line an operation that cannot start; returns the whole length. */
+TIDE_API size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size);
+
+/* ---- queues --------------------------------------------------------------------- */
+
+#define TIDE_PRIORITY_LEVELS 16 /* 0 lowest .. 15 highest; 8 is the default */
+
+struct tide_queue_params {
+  const char *label;    /* copied, cut at 31 bytes */
+  uint32_t operations;  /* capacity; 0: 256 */
+  uint32_t waits;       /* capacity over all its operations; 0: 4 × operations */
+  uint32_t signals;     /* 0: 2 × operations */
+  uint32_t buffers;     /* 0: 4 × operations */
+  uint8_t priority;     /* base priority 1..15; 0: the default, 8 */
+};
+
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *device,
+                                                            const struct tide_queue_params *params,
+                                                            struct tide_queue **out_queue);
+/* Cancels what has not started and returns at once; what runs, runs to its end. Then the axis closes. */
+TIDE_API void tide_queue_destroy(struct tide_queue *queue);
+TIDE_API const char *tide_queue_label(const struct tide_queue *queue);
+TIDE_API tide_axis tide_queue_axis(const struct tide_queue *queue);
+/* Value: the finished epoch. Waiting for it works like any timeline; only the queue signals it. Lives as
+ * long as the queue. */
+TIDE_API struct tide_timeline *tide_queue_progress(struct tide_queue *queue);
+/* What an operation that entered now could take for granted; the last epoch given. */
+TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_frontier,
+                                  uint64_t *out_epoch);
+
+/* Takes an operation. *out_sequence (may be NULL) is its number within the queue, for cancel.
+ *   TIDE_SCOPE      a wait or signal beyond its timeline's scope (checked before anything else)
+ *   TIDE_INVALID    a rule of arguments: too many of something, a wait >= a signal of the same timeline …
+ *   TIDE_VALUE      a signal would not go up
+ *   TIDE_UNORDERED  a signaller that is not ordered behind the newest pending one; the diag names both
+ *   TIDE_DEADLOCK   held operations would wait for each other; or full, and nothing here can finish
+ *   TIDE_FULL       no room now; the progress timeline tells when there is
+ * On any error nothing has changed. A refusal that is only found when a held operation enters makes
+ * it fail at its place. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *queue,
+                                                            const struct tide_operation *operation,
+                                                            uint64_t *out_sequence,
+                                                            struct tide_diag *diag);
+/* All or none: argument, scope, value and capacity errors refuse all of them. A later refusal (unordered,
+ * deadlock) stops there; *out_count (may be NULL) says how many were taken. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit_all(struct tide_queue *queue,
+                                                                const struct tide_operation *operations,
+                                                                size_t count, size_t *out_count,
+                                                                struct tide_diag *diag);
+/* An operation that has not started will not run; it fails with TIDE_CANCELLED at its place (a held
+ * one leaves at once). TIDE_BUSY: it has started. TIDE_NOT_FOUND: it has finished, or never was. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel(struct tide_queue *queue,
+                                                            uint64_t sequence);
+/* Blocks until all that was submitted before has finished. TIDE_TIMEOUT. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_drain(struct tide_queue *queue,
+                                                           uint64_t deadline);
+TIDE_API void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority);
+
+/* Buffers at a queue's position. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_alloc(struct tide_queue *queue,
+                                                           struct tide_pool *pool, size_t size,
+                                                           const char *label,
+                                                           struct tide_buffer **out_buffer);
+TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buffer);
+
+/* ---- collectives ------------------------------------------------------------------ */
+
+/* N queues do one thing together: one axis for all of them, one epoch an instance. The parts start when
+ * all have arrived; no worker is held meanwhile. The collective's progress timeline reaches n when every
+ * part of instance n has finished; its record is one entry, (collective axis, n), where the members'
+ * own would be N. */
+struct tide_collective;
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_create(struct tide_queue *const *members,
+                                                                 size_t count, const char *label,
+                                                                 struct tide_collective **out_collective);
+TIDE_API void tide_collective_destroy(struct tide_collective *collective);
+TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *collective);
+/* Submits member `member`'s part of its next instance. Every member must submit the same `kind`
+ * (any number that describes the operation): disagreement fails the instance with TIDE_MISMATCH.
+ * *out_instance (may be NULL) is the value that the progress timeline will reach. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_submit(struct tide_collective *collective,
+                                                                 size_t member, uint64_t kind,
+                                                                 const struct tide_operation *part,
+                                                                 uint64_t *out_instance,
+                                                                 struct tide_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

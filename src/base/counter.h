@@ -1,0 +1,64 @@
+/* base/counter.h: a number that only goes up, and those who wait for it to reach
+ * something, in order.
+ *
+ * The tracker's axes and the timelines are both this. The waiters are a pairing
+ * heap by awaited value, so looking whether anybody is ready costs one comparison
+ * however many wait for far-off values, and taking one out costs O(log n).
+ *
+ * No lock of its own: each owner says which of its locks guards it. A waiter's
+ * memory belongs to whoever waits. Its life: idle -> queued -> (taken off, by the
+ * owner's advance) fired, or (by remove) idle. Whoever holds a fired waiter calls
+ * its `fire` after letting go of the lock. */
+#ifndef TIDE_BASE_COUNTER_H
+#define TIDE_BASE_COUNTER_H
+
+#include "tidemark/base.h"
+
+enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED = 2 };
+
+struct tide_node {
+  uint64_t value;           /* awaited; constant while queued */
+  struct tide_node *child;  /* first child */
+  struct tide_node *next;   /* next sibling; next in a fired list */
+  struct tide_node *prev;   /* previous sibling, or parent when first; NULL at the root */
+  void (*fire)(struct tide_node *node, enum tide_status status);
+  uint32_t state;           /* enum tide_node_state */
+  uint32_t status;          /* with which it was fired */
+};
+
+struct tide_counter {
+  uint64_t value; /* read with tide_load_acquire outside of the lock */
+  struct tide_node *root;
+};
+
+/* A first-in-first-out list of fired nodes, linked by `next`. */
+struct tide_fired {
+  struct tide_node *first, **last;
+};
+
+static inline void tide_fired_init(struct tide_fired *fired) {
+  fired->first = NULL;
+  fired->last = &fired->first;
+}
+void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide_status status);
+/* Takes the first node off; NULL when empty. */
+struct tide_node *tide_fired_pop(struct tide_fired *fired);
+/* Calls fire on each, in order. No lock held. A node may be gone once fired. */
+void tide_fired_run(struct tide_fired *fired);
+
+/* node->fire is set; node->value is set here. */
+void tide_counter_add(struct tide_counter *counter, struct tide_node *node, uint64_t value);
+/* False when it is not queued here (idle, or fired already). */
+bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node);
+/* Takes off all waiters of values <= value, in ascending order. Does not store value. */
+void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
+                      enum tide_status status);
+/* Takes off all waiters of values >= value, whatever order. */
+void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
+                           enum tide_status status);
+/* The smallest awaited value; UINT64_MAX when nobody waits. */
+static inline uint64_t tide_counter_least(const struct tide_counter *counter) {
+  return counter->root ? counter->root->value : UINT64_MAX;
+}
+
+#endif

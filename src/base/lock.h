@@ -1,0 +1,36 @@
+/* base/lock.h: a lock for sections of some tens of nanoseconds.
+ *
+ * Taking it is one compare-and-swap, giving it back one plain store: half of
+ * what a mutex costs, which must ask on every unlock whether somebody sleeps.
+ * The price is paid by those who find it taken: they spin, then yield, then
+ * sleep for short bounded times. Never held while calling out or blocking. */
+#ifndef TIDE_BASE_LOCK_H
+#define TIDE_BASE_LOCK_H
+
+#include "base/atomic.h"
+#include "tidemark/base.h"
+
+struct tide_lock {
+  uint32_t word; /* 0 free, 1 held */
+};
+
+void tide_lock_contended(struct tide_lock *lock, const struct tide_platform *platform);
+
+static inline void tide_lock_init(struct tide_lock *lock) { lock->word = 0; }
+
+static inline bool tide_lock_try(struct tide_lock *lock) {
+  uint32_t free_word = 0;
+  return tide_compare_exchange(&lock->word, &free_word, 1u);
+}
+
+static inline void tide_lock_take(struct tide_lock *lock, const struct tide_platform *platform) {
+  if (__builtin_expect(!tide_lock_try(lock), 0)) tide_lock_contended(lock, platform);
+}
+
+static inline void tide_lock_give(struct tide_lock *lock) { tide_store_release(&lock->word, 0u); }
+
+static inline bool tide_lock_held(const struct tide_lock *lock) {
+  return tide_load_relaxed(&lock->word) != 0;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/* base/memory.h: moving bytes, and asking an allocator for objects. The plain C
+ * names come from the C library, or from freestanding.c where there is none. */
+#ifndef TIDE_BASE_MEMORY_H
+#define TIDE_BASE_MEMORY_H
+
+#include "tidemark/base.h"
+
+void *memcpy(void *restrict to, const void *restrict from, size_t size);
+void *memmove(void *to, const void *from, size_t size);
+void *memset(void *to, int byte, size_t size);
+int memcmp(const void *a, const void *b, size_t size);
+size_t strlen(const char *text);
+int strcmp(const char *a, const char *b);
+
+/* Zeroed memory for one object or an array of them; NULL when there is none or
+ * when the size overflows. */
+void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);
+/* Give back what tide_alloc gave, with the same numbers. NULL is fine. */
+void tide_free(const struct tide_allocator *allocator, void *memory, size_t count, size_t size);
+
+#endif

@@ -1,0 +1,174 @@
+/* The Linux platform: futex, CLOCK_MONOTONIC, pthreads, eventfd. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/check.h"
+#include "tidemark/base.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct tide_thread {
+  pthread_t handle;
+  void (*entry)(void *);
+  void *argument;
+  char name[16];
+};
+
+static uint64_t linux_now(void *self) {
+  (void)self;
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, so that a signal or a
+ * spurious wake cannot stretch the deadline. */
+static void linux_wait(void *self, const uint32_t *word, uint32_t expected, uint64_t deadline) {
+  (void)self;
+  if (deadline == TIDE_NOW) return;
+  struct timespec t = {(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
+  syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline == TIDE_FOREVER ? NULL : &t,
+          NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+static void linux_wake(void *self, const uint32_t *word, uint32_t count) {
+  (void)self;
+  int most = count > 0x7fffffff ? 0x7fffffff : (int)count;
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most, NULL, NULL, 0);
+}
+
+static void linux_yield(void *self) {
+  (void)self;
+  sched_yield();
+}
+
+static uint64_t linux_random(void *self) {
+  (void)self;
+  uint64_t value;
+  if (getrandom(&value, sizeof value, 0) != sizeof value) value = linux_now(NULL);
+  return value;
+}
+
+static uint64_t linux_thread_id(void *self) {
+  (void)self;
+  static _Thread_local uint64_t cached; /* a cache of the kernel's answer, not state */
+  if (!cached) cached = (uint64_t)syscall(SYS_gettid);
+  return cached;
+}
+
+static uint32_t linux_cores(void *self) {
+  (void)self;
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  int count = CPU_COUNT(&set);
+  return count < 1 ? 1 : (uint32_t)count;
+}
+
+static void *thread_main(void *argument) {
+  struct tide_thread *thread = argument;
+  pthread_setname_np(pthread_self(), thread->name);
+  thread->entry(thread->argument);
+  return NULL;
+}
+
+static enum tide_status linux_spawn(void *self, const char *name, void (*entry)(void *),
+                                    void *argument, struct tide_thread **out_thread) {
+  (void)self;
+  struct tide_thread *thread = calloc(1, sizeof *thread);
+  if (!thread) return TIDE_NOMEM;
+  thread->entry = entry;
+  thread->argument = argument;
+  snprintf(thread->name, sizeof thread->name, "%s", name ? name : "tidemark");
+  if (pthread_create(&thread->handle, NULL, thread_main, thread) != 0) {
+    free(thread);
+    return TIDE_NOMEM;
+  }
+  *out_thread = thread;
+  return TIDE_OK;
+}
+
+static void linux_join(void *self, struct tide_thread *thread) {
+  (void)self;
+  pthread_join(thread->handle, NULL);
+  free(thread);
+}
+
+static enum tide_status linux_notify_open(void *self, int *out_descriptor) {
+  (void)self;
+  int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (fd < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_IO;
+  *out_descriptor = fd;
+  return TIDE_OK;
+}
+
+static void linux_notify_raise(void *self, int descriptor) {
+  (void)self;
+  uint64_t one = 1;
+  ssize_t wrote;
+  do wrote = write(descriptor, &one, sizeof one);
+  while (wrote < 0 && errno == EINTR);
+}
+
+static void linux_notify_clear(void *self, int descriptor) {
+  (void)self;
+  uint64_t count;
+  ssize_t got;
+  do got = read(descriptor, &count, sizeof count);
+  while (got < 0 && errno == EINTR);
+}
+
+static void linux_notify_close(void *self, int descriptor) {
+  (void)self;
+  close(descriptor);
+}
+
+const struct tide_platform *tide_platform_linux(void) {
+  static const struct tide_platform platform = {
+      .now = linux_now,
+      .wait = linux_wait,
+      .wake = linux_wake,
+      .yield = linux_yield,
+      .random = linux_random,
+      .thread_id = linux_thread_id,
+      .cores = linux_cores,
+      .spawn = linux_spawn,
+      .join = linux_join,
+      .notify_open = linux_notify_open,
+      .notify_raise = linux_notify_raise,
+      .notify_clear = linux_notify_clear,
+      .notify_close = linux_notify_close,
+  };
+  return &platform;
+}
+
+static void *system_alloc(void *self, size_t size, size_t align) {
+  (void)self;
+  if (align <= 16) return malloc(size);
+  if (size > SIZE_MAX - align) return NULL;
+  return aligned_alloc(align, (size + align - 1) / align * align);
+}
+
+static void system_free(void *self, void *memory, size_t size) {
+  (void)self, (void)size;
+  free(memory);
+}
+
+const struct tide_allocator *tide_allocator_system(void) {
+  static const struct tide_allocator allocator = {system_alloc, system_free, NULL};
+  return &allocator;
+}
+
+_Noreturn void tide_assert_failed(const char *what, const char *file, int line) {
+  fprintf(stderr, "tidemark: %s:%d: invariant broken: %s\n", file, line, what);
+  abort();
+}

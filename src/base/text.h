@@ -1,0 +1,30 @@
+/* base/text.h: writing text into a buffer of fixed size, without a C library.
+ *
+ * Text that does not fit is cut, the buffer stays terminated, and `length` says
+ * how long the whole would have been, so that a caller can tell. */
+#ifndef TIDE_BASE_TEXT_H
+#define TIDE_BASE_TEXT_H
+
+#include "tidemark/base.h"
+#include <stdarg.h>
+
+struct tide_text {
+  char *data;
+  size_t size;   /* of data; 0 = only count */
+  size_t length; /* of the whole text, cut or not, without the terminator */
+};
+
+void tide_text_init(struct tide_text *text, char *data, size_t size);
+/* %s %.*s %c %d %u %x with l, ll, z; %0Nx and %N widths; %%. No floats. */
+void tide_text_format(struct tide_text *text, const char *format, ...) TIDE_PRINTF(2, 3);
+void tide_text_format_list(struct tide_text *text, const char *format, va_list list);
+void tide_text_bytes(struct tide_text *text, const char *bytes, size_t size);
+static inline bool tide_text_cut(const struct tide_text *text) { return text->length >= text->size; }
+
+/* Fills diag (NULL is fine) and returns status, so that `return tide_diag_set(…)` reads well. */
+enum tide_status tide_diag_set(struct tide_diag *diag, enum tide_status status, const char *format,
+                               ...) TIDE_PRINTF(3, 4);
+enum tide_status tide_diag_at(struct tide_diag *diag, enum tide_status status, uint32_t line,
+                              uint32_t column, const char *format, ...) TIDE_PRINTF(5, 6);
+
+#endif

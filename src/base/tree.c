@@ -1,0 +1,110 @@
+#include "base/tree.h"
+#include "base/check.h"
+
+/* The heap order is on a hash of the node's address and key: as good as random,
+ * and nothing to store. */
+static uint64_t weight(const struct tide_tree_node *node) {
+  uint64_t z = (uint64_t)(uintptr_t)node ^ (node->key * 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 31)) * 0xbf58476d1ce4e5b9u;
+  return z ^ (z >> 29);
+}
+
+static void replace_child(struct tide_tree *tree, struct tide_tree_node *parent,
+                          struct tide_tree_node *old, struct tide_tree_node *new) {
+  if (!parent) tree->root = new;
+  else if (parent->left == old) parent->left = new;
+  else parent->right = new;
+  if (new) new->parent = parent;
+}
+
+static void rotate_up(struct tide_tree *tree, struct tide_tree_node *node) {
+  struct tide_tree_node *parent = node->parent;
+  replace_child(tree, parent->parent, parent, node);
+  if (parent->left == node) {
+    parent->left = node->right;
+    if (node->right) node->right->parent = parent;
+    node->right = parent;
+  } else {
+    parent->right = node->left;
+    if (node->left) node->left->parent = parent;
+    node->left = parent;
+  }
+  parent->parent = node;
+}
+
+/* Where a key belongs: the link to hang it on. The end is by far the most
+ * common place, so it is tried first. */
+static struct tide_tree_node *find_parent(struct tide_tree *tree, uint64_t key, bool *out_right) {
+  *out_right = true;
+  if (tree->last && key > tree->last->key) return tree->last;
+  struct tide_tree_node *parent = NULL;
+  for (struct tide_tree_node *at = tree->root; at;) {
+    parent = at;
+    if (key == at->key) return NULL;
+    *out_right = key > at->key;
+    at = *out_right ? at->right : at->left;
+  }
+  return parent;
+}
+
+bool tide_tree_insert(struct tide_tree *tree, struct tide_tree_node *node, uint64_t key) {
+  node->key = key;
+  node->left = node->right = node->parent = NULL;
+  if (!tree->root) {
+    tree->root = tree->first = tree->last = node;
+    return true;
+  }
+  bool right;
+  struct tide_tree_node *parent = find_parent(tree, key, &right);
+  if (!parent) return false;
+  node->parent = parent;
+  if (right) parent->right = node;
+  else parent->left = node;
+  if (key < tree->first->key) tree->first = node;
+  if (key > tree->last->key) tree->last = node;
+  uint64_t own = weight(node);
+  while (node->parent && weight(node->parent) < own) rotate_up(tree, node);
+  return true;
+}
+
+struct tide_tree_node *tide_tree_previous(const struct tide_tree_node *node) {
+  if (node->left) {
+    struct tide_tree_node *at = node->left;
+    while (at->right) at = at->right;
+    return at;
+  }
+  while (node->parent && node->parent->left == node) node = node->parent;
+  return node->parent;
+}
+
+struct tide_tree_node *tide_tree_next(const struct tide_tree_node *node) {
+  if (node->right) {
+    struct tide_tree_node *at = node->right;
+    while (at->left) at = at->left;
+    return at;
+  }
+  while (node->parent && node->parent->right == node) node = node->parent;
+  return node->parent;
+}
+
+void tide_tree_remove(struct tide_tree *tree, struct tide_tree_node *node) {
+  if (tree->first == node) tree->first = tide_tree_next(node);
+  if (tree->last == node) tree->last = tide_tree_previous(node);
+  while (node->left && node->right)
+    rotate_up(tree, weight(node->left) > weight(node->right) ? node->left : node->right);
+  replace_child(tree, node->parent, node, node->left ? node->left : node->right);
+  node->left = node->right = node->parent = NULL;
+}
+
+struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key) {
+  struct tide_tree_node *best = NULL;
+  for (struct tide_tree_node *at = tree->root; at;) {
+    if (at->key >= key) {
+      best = at;
+      at = at->left;
+    } else {
+      at = at->right;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,29 @@
+/* base/tree.h: an intrusive ordered set of 64-bit keys (a treap with parent links).
+ *
+ * For what must be found by "the smallest key not below k" among very many, with
+ * most insertions at the end. All operations are loops. Keys are unique. */
+#ifndef TIDE_BASE_TREE_H
+#define TIDE_BASE_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct tide_tree_node {
+  struct tide_tree_node *left, *right, *parent;
+  uint64_t key;
+};
+
+struct tide_tree {
+  struct tide_tree_node *root, *first, *last;
+};
+
+/* False (and nothing changes) when the key is there already. */
+bool tide_tree_insert(struct tide_tree *tree, struct tide_tree_node *node, uint64_t key);
+void tide_tree_remove(struct tide_tree *tree, struct tide_tree_node *node);
+/* The smallest key >= key; NULL when there is none. */
+struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key);
+struct tide_tree_node *tide_tree_next(const struct tide_tree_node *node);
+struct tide_tree_node *tide_tree_previous(const struct tide_tree_node *node);
+
+#endif

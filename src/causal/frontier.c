@@ -1,0 +1,180 @@
+/* Frontiers: making, raising, merging.
+ *
+ * Axes and epochs lie in separate sorted arrays, so that looking for an axis
+ * reads axes only, and taking the maxima of equal sets is one straight loop. */
+#include "causal/frontier.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+void tide_frontier_init(struct tide_frontier *frontier, uint8_t capacity) {
+  *frontier = (struct tide_frontier){.capacity = capacity ? capacity : 1};
+}
+
+void tide_frontier_clear(struct tide_frontier *frontier) {
+  frontier->count = 0;
+  frontier->tainted = 0;
+}
+
+/* Replaces to's entries. `entries` may not be in `to`. */
+static void store(struct tide_frontier *to, struct tide_entries entries,
+                  const struct tide_eviction *eviction) {
+  if (entries.count > to->capacity) {
+    tide_frontier_shed(to, entries, eviction);
+    return;
+  }
+  memcpy(tide_frontier_axes_of(to), entries.axes, entries.count * sizeof(tide_axis));
+  memcpy(tide_frontier_epochs_of(to), entries.epochs, entries.count * sizeof(uint64_t));
+  to->count = (uint8_t)entries.count;
+}
+
+void tide_frontier_copy(struct tide_frontier *to, const struct tide_frontier *from,
+                        const struct tide_eviction *eviction) {
+  if (to == from) return;
+  to->tainted = from->tainted;
+  store(to,
+        (struct tide_entries){tide_frontier_axes(from), tide_frontier_epochs(from), from->count},
+        eviction);
+}
+
+/* How many axes are below `axis`: the place where it is or belongs. */
+static size_t place_of(const tide_axis *axes, size_t count, tide_axis axis) {
+  size_t place = 0;
+  while (count > 8) {
+    size_t half = count / 2;
+    place += axes[place + half - 1] < axis ? half : 0;
+    count -= half;
+  }
+  const tide_axis *from = axes + place;
+  for (size_t i = 0; i < count; i++) place += from[i] < axis;
+  return place;
+}
+
+uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_axis axis) {
+  const tide_axis *axes = tide_frontier_axes(frontier);
+  size_t place = place_of(axes, frontier->count, axis);
+  if (place == frontier->count || axes[place] != axis) return 0;
+  return tide_frontier_epochs(frontier)[place];
+}
+
+/* The new entry is evicted by the same rule as the old ones. */
+static void raise_full(struct tide_frontier *frontier, size_t place, tide_axis axis, uint64_t epoch,
+                       const struct tide_eviction *eviction) {
+  tide_axis axes[TIDE_FRONTIER_CAPACITY_MAX + 1];
+  uint64_t epochs[TIDE_FRONTIER_CAPACITY_MAX + 1];
+  size_t count = frontier->count;
+  const tide_axis *old_axes = tide_frontier_axes(frontier);
+  const uint64_t *old_epochs = tide_frontier_epochs(frontier);
+  memcpy(axes, old_axes, place * sizeof axes[0]);
+  memcpy(epochs, old_epochs, place * sizeof epochs[0]);
+  axes[place] = axis;
+  epochs[place] = epoch;
+  memcpy(axes + place + 1, old_axes + place, (count - place) * sizeof axes[0]);
+  memcpy(epochs + place + 1, old_epochs + place, (count - place) * sizeof epochs[0]);
+  tide_frontier_shed(frontier, (struct tide_entries){axes, epochs, count + 1}, eviction);
+}
+
+void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
+                         const struct tide_eviction *eviction) {
+  if (epoch == 0) return;
+  TIDE_ASSERT(axis != 0);
+  tide_axis *axes = tide_frontier_axes_of(frontier);
+  uint64_t *epochs = tide_frontier_epochs_of(frontier);
+  size_t count = frontier->count, place = place_of(axes, count, axis);
+  if (place < count && axes[place] == axis) {
+    if (epochs[place] < epoch) epochs[place] = epoch;
+    return;
+  }
+  if (count == frontier->capacity) {
+    raise_full(frontier, place, axis, epoch, eviction);
+    return;
+  }
+  memmove(axes + place + 1, axes + place, (count - place) * sizeof axes[0]);
+  memmove(epochs + place + 1, epochs + place, (count - place) * sizeof epochs[0]);
+  axes[place] = axis;
+  epochs[place] = epoch;
+  frontier->count = (uint8_t)(count + 1);
+}
+
+void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis) {
+  tide_axis *axes = tide_frontier_axes_of(frontier);
+  uint64_t *epochs = tide_frontier_epochs_of(frontier);
+  size_t count = frontier->count, place = place_of(axes, count, axis);
+  if (place == count || axes[place] != axis) return;
+  memmove(axes + place, axes + place + 1, (count - place - 1) * sizeof axes[0]);
+  memmove(epochs + place, epochs + place + 1, (count - place - 1) * sizeof epochs[0]);
+  frontier->count = (uint8_t)(count - 1);
+}
+
+static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+static void raise_all(uint64_t *epochs, const uint64_t *by, size_t count) {
+  for (size_t i = 0; i < count; i++) epochs[i] = epochs[i] < by[i] ? by[i] : epochs[i];
+}
+
+struct merged {
+  tide_axis axes[TIDE_UNION_MAX];
+  uint64_t epochs[TIDE_UNION_MAX];
+};
+
+static size_t unite(struct merged *out, struct tide_entries a, struct tide_entries b) {
+  size_t i = 0, j = 0, k = 0;
+  while (i < a.count && j < b.count) {
+    tide_axis x = a.axes[i], y = b.axes[j];
+    uint64_t d = a.epochs[i], e = b.epochs[j];
+    bool take_a = x <= y, take_b = y <= x;
+    d = take_a ? d : 0;
+    e = take_b ? e : 0;
+    out->axes[k] = x < y ? x : y;
+    out->epochs[k++] = d < e ? e : d;
+    i += take_a;
+    j += take_b;
+  }
+  for (; i < a.count; i++, k++) out->axes[k] = a.axes[i], out->epochs[k] = a.epochs[i];
+  for (; j < b.count; j++, k++) out->axes[k] = b.axes[j], out->epochs[k] = b.epochs[j];
+  return k;
+}
+
+void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
+                         const struct tide_eviction *eviction) {
+  to->tainted |= from->tainted;
+  struct tide_entries a = {tide_frontier_axes(to), tide_frontier_epochs(to), to->count};
+  struct tide_entries b = {tide_frontier_axes(from), tide_frontier_epochs(from), from->count};
+  if (b.count == 0) return;
+  if (a.count == b.count && same_axes(a.axes, b.axes, a.count)) {
+    raise_all(tide_frontier_epochs_of(to), b.epochs, b.count);
+    return;
+  }
+  struct merged merged;
+  size_t count = unite(&merged, a, b);
+  store(to, (struct tide_entries){merged.axes, merged.epochs, count}, eviction);
+}
+
+enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,
+                                        struct tide_diag *diag) {
+  if (frontier->capacity == 0)
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: the capacity is 0");
+  if (frontier->count > frontier->capacity)
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: %u entries in a capacity of %u",
+                         frontier->count, frontier->capacity);
+  if (frontier->tainted > 1)
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: taint is %u, expected 0 or 1",
+                         frontier->tainted);
+  const tide_axis *axes = tide_frontier_axes(frontier);
+  const uint64_t *epochs = tide_frontier_epochs(frontier);
+  for (unsigned i = 0; i < frontier->count; i++) {
+    if (axes[i] == 0) return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has axis 0", i);
+    if (epochs[i] == 0)
+      return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has epoch 0", i);
+    if (i > 0 && axes[i] <= axes[i - 1])
+      return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u %s", i,
+                           axes[i] == axes[i - 1] ? "repeats the axis before it"
+                                                  : "is not in axis order");
+  }
+  return TIDE_OK;
+}

@@ -1,0 +1,366 @@
+/* The tracker: what the host has seen finish. tracker_axis.h says why it is right. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "causal/tracker_axis.h"
+
+#define FIRST_TABLE_SIZE 16
+
+static void *alloc_lines(const struct tide_allocator *allocator, size_t size) {
+  void *memory = allocator->alloc(allocator->self, size, TIDE_CACHE_LINE);
+  if (memory) memset(memory, 0, size);
+  return memory;
+}
+
+static void free_lines(const struct tide_allocator *allocator, void *memory, size_t size) {
+  if (memory) allocator->free(allocator->self, memory, size);
+}
+
+static struct tide_axis_table *make_table(const struct tide_allocator *allocator, size_t size) {
+  struct tide_axis_table *table = alloc_lines(allocator, tide_axis_table_bytes(size));
+  if (table) tide_axis_table_init(table, size);
+  return table;
+}
+
+static void free_table(const struct tide_allocator *allocator, struct tide_axis_table *table) {
+  if (table) free_lines(allocator, table, tide_axis_table_bytes(table->size));
+}
+
+enum tide_status tide_tracker_create(const struct tide_tracker_params *params,
+                                     struct tide_tracker **out_tracker) {
+  struct tide_tracker *tracker = alloc_lines(params->allocator, sizeof *tracker);
+  if (!tracker) return TIDE_NOMEM;
+  tracker->platform = params->platform;
+  tracker->allocator = params->allocator;
+  tide_lock_init(&tracker->lock);
+  tracker->table = make_table(params->allocator, FIRST_TABLE_SIZE);
+  if (!tracker->table) {
+    free_lines(params->allocator, tracker, sizeof *tracker);
+    return TIDE_NOMEM;
+  }
+  *out_tracker = tracker;
+  return TIDE_OK;
+}
+
+void tide_tracker_destroy(struct tide_tracker *tracker) {
+  if (!tracker) return;
+  const struct tide_allocator *allocator = tracker->allocator;
+  for (size_t i = 0; i < tracker->table->size; i++) {
+    struct tide_tracker_axis *at = tracker->table->slots[i];
+    if (!at) continue;
+    TIDE_ASSERT(!at->waits.root && !at->finishes.root);
+    at->next_free = tracker->free;
+    tracker->free = at;
+  }
+  for (struct tide_tracker_axis *at = tracker->free, *next; at; at = next) {
+    next = at->next_free;
+    free_lines(allocator, at, sizeof *at);
+  }
+  for (struct tide_axis_table *table = tracker->table, *older; table; table = older) {
+    older = table->older;
+    free_table(allocator, table);
+  }
+  tide_free(allocator, tracker->closed.list, tracker->closed.capacity,
+            sizeof tracker->closed.list[0]);
+  free_lines(allocator, tracker, sizeof *tracker);
+}
+
+/* ---- registering ---- */
+
+/* What registering needs and has allocated; all that is left over is freed at the end. */
+struct spare {
+  struct tide_tracker_axis *state;
+  struct tide_axis_table *table;
+  struct tide_closed closed;
+  size_t table_size, closed_capacity; /* wanted; 0 = what is there will do */
+  bool want_state;
+};
+
+/* Closing never allocates: there is always room for one interval a live axis. */
+static bool missing_locked(const struct tide_tracker *tracker, struct spare *spare) {
+  size_t live = tracker->live + 1;
+  size_t intervals = tracker->closed.count + live;
+  spare->want_state = !tracker->free && !spare->state;
+  spare->table_size = spare->closed_capacity = 0;
+  if (live * 2 > tracker->table->size) {
+    size_t size = tracker->table->size * 2;
+    if (!spare->table || spare->table->size < size) spare->table_size = size;
+  }
+  if (intervals > tracker->closed.capacity && intervals > spare->closed.capacity)
+    spare->closed_capacity = intervals * 2;
+  return spare->want_state || spare->table_size || spare->closed_capacity;
+}
+
+static void free_spare(const struct tide_allocator *allocator, struct spare *spare) {
+  free_lines(allocator, spare->state, sizeof *spare->state);
+  free_table(allocator, spare->table);
+  tide_free(allocator, spare->closed.list, spare->closed.capacity, sizeof spare->closed.list[0]);
+}
+
+static bool fill_spare(const struct tide_allocator *allocator, struct spare *spare) {
+  if (spare->want_state) {
+    spare->state = alloc_lines(allocator, sizeof *spare->state);
+    if (!spare->state) return false;
+  }
+  if (spare->table_size) {
+    free_table(allocator, spare->table);
+    spare->table = make_table(allocator, spare->table_size);
+    if (!spare->table) return false;
+  }
+  if (spare->closed_capacity) {
+    tide_free(allocator, spare->closed.list, spare->closed.capacity, sizeof spare->closed.list[0]);
+    spare->closed.capacity = 0;
+    spare->closed.list = tide_alloc(allocator, spare->closed_capacity, sizeof spare->closed.list[0]);
+    if (!spare->closed.list) return false;
+    spare->closed.capacity = spare->closed_capacity;
+  }
+  return true;
+}
+
+static void grow_table_locked(struct tide_tracker *tracker, struct spare *spare) {
+  struct tide_axis_table *old = tracker->table, *table = spare->table;
+  spare->table = NULL;
+  for (size_t i = 0; i < old->size; i++) {
+    if (old->slots[i]) tide_axis_table_insert(table, old->slots[i]);
+  }
+  table->older = old;
+  tide_store_release(&tracker->table, table);
+}
+
+static void install_locked(struct tide_tracker *tracker, struct spare *spare, tide_axis axis) {
+  if ((tracker->live + 1) * 2 > tracker->table->size) grow_table_locked(tracker, spare);
+  if (tracker->closed.count + tracker->live + 1 > tracker->closed.capacity) {
+    struct tide_closed old = tracker->closed;
+    if (old.count) memcpy(spare->closed.list, old.list, old.count * sizeof old.list[0]);
+    tracker->closed.list = spare->closed.list;
+    tracker->closed.capacity = spare->closed.capacity;
+    spare->closed = old;
+  }
+  struct tide_tracker_axis *at = tracker->free ? tracker->free : spare->state;
+  if (at == tracker->free) tracker->free = at->next_free;
+  else spare->state = NULL;
+  at->failure = TIDE_OK;
+  tide_store_release(&at->given, 0);
+  tide_store_release(&at->least, UINT64_MAX);
+  tide_store_release(&at->waits.value, 0);
+  tide_store_release(&at->axis, axis);
+  tide_axis_table_insert(tracker->table, at);
+  tide_store_release(&tracker->live, tracker->live + 1);
+}
+
+enum tide_status tide_tracker_register(struct tide_tracker *tracker, tide_axis axis) {
+  if (axis == 0) return TIDE_INVALID;
+  struct spare spare = {0};
+  enum tide_status status = TIDE_OK;
+  for (bool done = false; !done;) {
+    tide_tracker_lock(tracker);
+    if (tide_tracker_find_locked(tracker, axis) || tide_closed_contains(&tracker->closed, axis)) {
+      status = TIDE_BUSY;
+      done = true;
+    } else if (!missing_locked(tracker, &spare)) {
+      install_locked(tracker, &spare, axis);
+      done = true;
+    }
+    tide_tracker_unlock(tracker);
+    if (!done && !fill_spare(tracker->allocator, &spare)) {
+      status = TIDE_NOMEM;
+      done = true;
+    }
+  }
+  free_spare(tracker->allocator, &spare);
+  return status;
+}
+
+/* ---- looking ---- */
+
+struct tide_tracker_axis *tide_tracker_find(struct tide_tracker *tracker, tide_axis axis) {
+  if (axis == 0) return NULL;
+  struct tide_tracker_axis *at = tide_axis_table_find(tide_load_acquire(&tracker->table), axis);
+  if (at) return at;
+  tide_tracker_lock(tracker);
+  at = tide_tracker_find_locked(tracker, axis);
+  tide_tracker_unlock(tracker);
+  return at;
+}
+
+uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at) {
+  return tide_load_acquire(&at->waits.value);
+}
+
+/* False when the axis is unknown. */
+static bool look_up(struct tide_tracker *tracker, tide_axis axis, uint64_t *out_epoch) {
+  if (axis == 0) return false;
+  struct tide_tracker_axis *at = tide_axis_table_find(tide_load_acquire(&tracker->table), axis);
+  if (at) {
+    *out_epoch = tide_tracker_axis_epoch(at);
+    if (tide_load_acquire(&at->axis) == axis) return true;
+  }
+  tide_tracker_lock(tracker);
+  at = tide_tracker_find_locked(tracker, axis);
+  bool known = at || tide_closed_contains(&tracker->closed, axis);
+  *out_epoch = at ? tide_tracker_axis_epoch(at) : UINT64_MAX;
+  tide_tracker_unlock(tracker);
+  return known;
+}
+
+bool tide_tracker_finished(struct tide_tracker *tracker, tide_axis axis, uint64_t epoch) {
+  uint64_t finished;
+  return look_up(tracker, axis, &finished) && epoch <= finished;
+}
+
+uint64_t tide_tracker_epoch(struct tide_tracker *tracker, tide_axis axis) {
+  uint64_t finished;
+  return look_up(tracker, axis, &finished) ? finished : 0;
+}
+
+size_t tide_tracker_live(struct tide_tracker *tracker) { return tide_load_acquire(&tracker->live); }
+
+void tide_tracker_give(struct tide_tracker_axis *at, uint64_t epoch) {
+  tide_store_release(&at->given, epoch);
+}
+
+size_t tide_tracker_snapshot(struct tide_tracker *tracker, tide_axis *axes, uint64_t *epochs,
+                             size_t size) {
+  tide_tracker_lock(tracker);
+  size_t copied = 0, live = tracker->live;
+  for (size_t i = 0; i < tracker->table->size && copied < size; i++) {
+    struct tide_tracker_axis *at = tracker->table->slots[i];
+    if (!at) continue;
+    axes[copied] = at->axis;
+    uint64_t given = tide_load_acquire(&at->given), finished = tide_tracker_axis_epoch(at);
+    epochs[copied++] = given > finished ? given : finished;
+  }
+  tide_tracker_unlock(tracker);
+  return live;
+}
+
+/* ---- progress ---- */
+
+static void open_locked(struct tide_tracker_axis *at, struct tide_fired *out) {
+  uint64_t epoch = tide_tracker_axis_epoch(at);
+  tide_counter_pop(&at->finishes, epoch, out, TIDE_OK);
+  tide_tracker_open_waits_locked(at, epoch, out);
+  tide_tracker_axis_least_locked(at);
+}
+
+/* True when this call raised it. */
+static bool raise_epoch(struct tide_tracker_axis *at, uint64_t epoch) {
+  uint64_t old = tide_load_relaxed(&at->waits.value);
+  do {
+    if (old >= epoch) return false;
+  } while (!tide_compare_exchange(&at->waits.value, &old, epoch));
+  return true;
+}
+
+void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                  uint64_t epoch, struct tide_fired *out) {
+  if (!raise_epoch(at, epoch)) return;
+  if (tide_load_acquire(&at->least) > epoch) return;
+  tide_tracker_lock(tracker);
+  open_locked(at, out);
+  tide_tracker_unlock(tracker);
+}
+
+static void fail_locked(struct tide_tracker_axis *at, enum tide_status status,
+                        struct tide_fired *out) {
+  if (at->failure != TIDE_OK) return;
+  open_locked(at, out); /* what has finished has not failed */
+  at->failure = status;
+  tide_tracker_fail_waits_locked(at, status, out);
+  tide_tracker_axis_least_locked(at);
+}
+
+static void certify_locked(struct tide_tracker_axis *at, struct tide_fired *out) {
+  raise_epoch(at, UINT64_MAX);
+  open_locked(at, out);
+}
+
+/* The number goes before the epoch is reset by whoever uses the state next: see tracker_axis.h. */
+static void close_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                         struct tide_fired *out) {
+  certify_locked(at, out);
+  tide_closed_add(&tracker->closed, at->axis);
+  tide_axis_table_remove(tracker->table, at);
+  tide_store_release(&at->axis, 0);
+  at->next_free = tracker->free;
+  tracker->free = at;
+  tide_store_release(&tracker->live, tracker->live - 1);
+}
+
+void tide_tracker_fail_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                               enum tide_status status, struct tide_fired *out) {
+  TIDE_ASSERT(status != TIDE_OK);
+  tide_tracker_lock(tracker);
+  fail_locked(at, status, out);
+  tide_tracker_unlock(tracker);
+}
+
+void tide_tracker_certify_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                  struct tide_fired *out) {
+  tide_tracker_lock(tracker);
+  TIDE_ASSERT(at->failure != TIDE_OK);
+  certify_locked(at, out);
+  tide_tracker_unlock(tracker);
+}
+
+void tide_tracker_close_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                struct tide_fired *out) {
+  tide_tracker_lock(tracker);
+  close_locked(tracker, at, out);
+  tide_tracker_unlock(tracker);
+}
+
+/* ---- progress, by number ---- */
+
+/* These hold the lock from the look-up on, so that a close on another thread cannot give the state
+ * to another axis in between. To a closed axis nothing can happen any more: TIDE_OK. */
+static enum tide_status begin(struct tide_tracker *tracker, tide_axis axis, struct tide_fired *fired,
+                              struct tide_tracker_axis **out_at) {
+  tide_fired_init(fired);
+  tide_tracker_lock(tracker);
+  *out_at = tide_tracker_find_locked(tracker, axis);
+  if (*out_at || tide_closed_contains(&tracker->closed, axis)) return TIDE_OK;
+  return TIDE_NOT_FOUND;
+}
+
+static enum tide_status end(struct tide_tracker *tracker, enum tide_status status,
+                            struct tide_fired *fired) {
+  tide_tracker_unlock(tracker);
+  tide_fired_run(fired);
+  return status;
+}
+
+enum tide_status tide_tracker_advance(struct tide_tracker *tracker, tide_axis axis,
+                                      uint64_t epoch) {
+  struct tide_fired fired;
+  struct tide_tracker_axis *at;
+  enum tide_status status = begin(tracker, axis, &fired, &at);
+  if (at && raise_epoch(at, epoch)) open_locked(at, &fired);
+  return end(tracker, status, &fired);
+}
+
+enum tide_status tide_tracker_fail(struct tide_tracker *tracker, tide_axis axis,
+                                   enum tide_status failure) {
+  if (failure == TIDE_OK) return TIDE_INVALID;
+  struct tide_fired fired;
+  struct tide_tracker_axis *at;
+  enum tide_status status = begin(tracker, axis, &fired, &at);
+  if (at) fail_locked(at, failure, &fired);
+  return end(tracker, status, &fired);
+}
+
+enum tide_status tide_tracker_certify(struct tide_tracker *tracker, tide_axis axis) {
+  struct tide_fired fired;
+  struct tide_tracker_axis *at;
+  enum tide_status status = begin(tracker, axis, &fired, &at);
+  if (at && at->failure == TIDE_OK) status = TIDE_INVALID;
+  else if (at) certify_locked(at, &fired);
+  return end(tracker, status, &fired);
+}
+
+enum tide_status tide_tracker_close(struct tide_tracker *tracker, tide_axis axis) {
+  struct tide_fired fired;
+  struct tide_tracker_axis *at;
+  enum tide_status status = begin(tracker, axis, &fired, &at);
+  if (at) close_locked(tracker, at, &fired);
+  return end(tracker, status, &fired);
+}

@@ -1,0 +1,51 @@
+/* causal/tracker.h: what the scheduler and the tracker's own files need of it.
+ *
+ * `_collect` calls do what their public twins do, but on an axis found before,
+ * and hand the ready nodes out instead of firing them: the caller fires them
+ * after letting go of its locks. They append to `out`. */
+#ifndef TIDE_CAUSAL_TRACKER_H
+#define TIDE_CAUSAL_TRACKER_H
+
+#include "base/counter.h"
+#include "tidemark/causal.h"
+
+struct tide_tracker_axis; /* stays at its address while the axis is registered and not closed */
+
+/* NULL when unknown or closed. No lock unless the axis is not there. */
+struct tide_tracker_axis *tide_tracker_find(struct tide_tracker *tracker, tide_axis axis);
+
+/* One exchange when nobody waits for anything up to `epoch`; else the lock, once. */
+void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                  uint64_t epoch, struct tide_fired *out);
+void tide_tracker_fail_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                               enum tide_status status, struct tide_fired *out);
+/* The axis has failed. */
+void tide_tracker_certify_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                  struct tide_fired *out);
+/* `at` is invalid afterwards. No call on this axis may be under way. */
+void tide_tracker_close_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                struct tide_fired *out);
+
+/* The finished epoch; UINT64_MAX once certified. One load, no lock. */
+uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at);
+
+/* A raw waiter for "(axis, epoch) has finished, whatever its status": fires with TIDE_OK on
+ * advance, certify or close; never on fail. node->fire is set, node->state is IDLE or FIRED. */
+enum tide_finish { TIDE_FINISH_QUEUED, TIDE_FINISH_ALREADY, TIDE_FINISH_UNKNOWN };
+enum tide_finish tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axis axis,
+                                          uint64_t epoch, struct tide_node *node);
+/* True: the node will never fire. False: somebody has taken it off to fire it. */
+bool tide_tracker_cancel_finish(struct tide_tracker *tracker, tide_axis axis,
+                                struct tide_node *node);
+
+/* An epoch was given: some operation stands there from now on. One store; only whoever gives the
+ * axis' epochs calls it. */
+void tide_tracker_give(struct tide_tracker_axis *at, uint64_t epoch);
+
+/* Copies up to `size` pairs (axis, newest epoch given or finished) of the live axes, in no order;
+ * returns how many axes are live. Once all of these have finished, so has everything that was under
+ * way: a grace period. */
+size_t tide_tracker_snapshot(struct tide_tracker *tracker, tide_axis *axes, uint64_t *epochs,
+                             size_t size);
+
+#endif

@@ -1,0 +1,98 @@
+/* causal/tracker_axis.h: the tracker's own structs.
+ *
+ * One lock guards all that changes together; three things are read without it:
+ * the table of axes, an axis' number and its finished epoch.
+ *
+ * How a reader stays right without the lock. The state of a closed axis is used
+ * again for another axis, but never freed before the tracker is, and an axis
+ * number never comes back. So a reader loads the number, the epoch, and the number
+ * again: when an epoch of the state's next life was read, the second look sees
+ * that the number has gone, because the number is taken away before the epoch is
+ * reset (release), and the epoch was loaded with acquire. Finding nothing proves
+ * nothing (entries move when one is removed, and the table may be an old one), so
+ * then the reader takes the lock and looks again.
+ *
+ * How advance and wait meet without the lock. Advance raises the epoch by an
+ * exchange, then loads `least`; a waiter stores `least`, then reads the epoch by
+ * an exchange that changes nothing. Exchanges of one word have one order. Is the
+ * waiter's the later one, it sees that its epoch has finished. Is advance's the
+ * later one, it reads from the waiter's or what follows, and acquires `least`. */
+#ifndef TIDE_CAUSAL_TRACKER_AXIS_H
+#define TIDE_CAUSAL_TRACKER_AXIS_H
+
+#include "base/atomic.h"
+#include "base/lock.h"
+#include "causal/closed.h"
+#include "causal/tracker.h"
+
+#define TIDE_CACHE_LINE 64
+
+struct tide_tracker_axis {
+  tide_axis axis;               /* atomic; 0 while no axis uses this state */
+  uint64_t given;               /* atomic; the newest epoch that was given, finished or not */
+  uint64_t least;               /* atomic; the smallest awaited epoch, UINT64_MAX = nobody waits */
+  struct tide_counter waits;    /* nodes of frontier waits; .value (atomic): the finished epoch */
+  struct tide_counter finishes; /* raw waiters; .value is not used */
+  uint32_t failure;             /* enum tide_status; guarded by the lock, like the heaps */
+  struct tide_tracker_axis *next_free;
+};
+
+/* Open addressing, at most half full. Slots are atomic pointers. */
+struct tide_axis_table {
+  struct tide_axis_table *older; /* one that readers may still be looking at */
+  size_t size;                   /* a power of two */
+  uint32_t shift;
+  struct tide_tracker_axis *slots[];
+};
+
+struct tide_tracker {
+  const struct tide_platform *platform;
+  const struct tide_allocator *allocator;
+  struct tide_axis_table *table; /* atomic */
+  size_t live;                   /* atomic; written under the lock */
+  /* Away from what readers look at. The lock guards everything below and all axes. */
+  _Alignas(TIDE_CACHE_LINE) struct tide_lock lock;
+  struct tide_tracker_axis *free;
+  struct tide_closed closed;
+};
+
+static inline size_t tide_axis_table_bytes(size_t size) {
+  return sizeof(struct tide_axis_table) + size * sizeof(struct tide_tracker_axis *);
+}
+void tide_axis_table_init(struct tide_axis_table *table, size_t size);
+/* Without the lock NULL means nothing. */
+struct tide_tracker_axis *tide_axis_table_find(struct tide_axis_table *table, tide_axis axis);
+void tide_axis_table_insert(struct tide_axis_table *table, struct tide_tracker_axis *at);
+void tide_axis_table_remove(struct tide_axis_table *table, struct tide_tracker_axis *at);
+
+static inline void tide_tracker_lock(struct tide_tracker *tracker) {
+  tide_lock_take(&tracker->lock, tracker->platform);
+}
+static inline void tide_tracker_unlock(struct tide_tracker *tracker) {
+  tide_lock_give(&tracker->lock);
+}
+
+static inline struct tide_tracker_axis *tide_tracker_find_locked(struct tide_tracker *tracker,
+                                                                 tide_axis axis) {
+  return tide_axis_table_find(tide_load_relaxed(&tracker->table), axis);
+}
+
+/* Call whenever a heap has changed. */
+static inline void tide_tracker_axis_least_locked(struct tide_tracker_axis *at) {
+  uint64_t a = tide_counter_least(&at->waits), b = tide_counter_least(&at->finishes);
+  tide_store_release(&at->least, a < b ? a : b);
+}
+
+/* Queues the node in one of the heaps; false when its epoch has finished. */
+bool tide_tracker_join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
+                              struct tide_node *node, uint64_t epoch);
+/* Takes off the nodes of all frontier waits for epochs <= epoch, and hands out those that were the
+ * last of theirs. */
+void tide_tracker_open_waits_locked(struct tide_tracker_axis *at, uint64_t epoch,
+                                    struct tide_fired *out);
+/* Takes off the nodes of all frontier waits, and those waits' nodes from all other axes; hands out
+ * one a wait. */
+void tide_tracker_fail_waits_locked(struct tide_tracker_axis *at, enum tide_status status,
+                                    struct tide_fired *out);
+
+#endif

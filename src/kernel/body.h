@@ -1,0 +1,57 @@
+/* kernel/body.h: what the built-in bodies share.
+ *
+ * Every body is `enum tide_status tide_body_NAME(void *arguments)`; table.c
+ * describes its parameters and they arrive in that order. A body trusts nothing:
+ * it looks at every size before it touches a byte, and answers TIDE_INVALID. */
+#ifndef TIDE_KERNEL_BODY_H
+#define TIDE_KERNEL_BODY_H
+
+#include "tidemark/kernel.h"
+
+enum tide_status tide_body_add(void *arguments);
+enum tide_status tide_body_allgather(void *arguments);
+enum tide_status tide_body_allreduce(void *arguments);
+enum tide_status tide_body_blur(void *arguments);
+enum tide_status tide_body_broadcast(void *arguments);
+enum tide_status tide_body_combine(void *arguments);
+enum tide_status tide_body_copy(void *arguments);
+enum tide_status tide_body_downsample(void *arguments);
+enum tide_status tide_body_fail(void *arguments);
+enum tide_status tide_body_fill(void *arguments);
+enum tide_status tide_body_gemm(void *arguments);
+enum tide_status tide_body_hash(void *arguments);
+enum tide_status tide_body_iota(void *arguments);
+enum tide_status tide_body_nop(void *arguments);
+enum tide_status tide_body_png_read(void *arguments);
+enum tide_status tide_body_png_write(void *arguments);
+enum tide_status tide_body_read(void *arguments);
+enum tide_status tide_body_reduce(void *arguments);
+enum tide_status tide_body_sort(void *arguments);
+enum tide_status tide_body_spin(void *arguments);
+enum tide_status tide_body_stencil(void *arguments);
+enum tide_status tide_body_sync(void *arguments);
+enum tide_status tide_body_write(void *arguments);
+
+/* The same three for a storage ring. */
+enum tide_status tide_body_read_io(const void *arguments, struct tide_io *out_io);
+enum tide_status tide_body_write_io(const void *arguments, struct tide_io *out_io);
+enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io);
+
+/* Slices of buffers start at any byte. */
+typedef uint32_t tide_any_u32 __attribute__((aligned(1), may_alias));
+typedef uint64_t tide_any_u64 __attribute__((aligned(1), may_alias));
+typedef float tide_any_float __attribute__((aligned(1), may_alias));
+
+/* A buffer whose size is a multiple of `unit` and that has an address, unless it is empty. */
+static inline bool tide_argument_of(const struct tide_argument *buffer, uint64_t unit) {
+  return buffer->size % unit == 0 && (buffer->size == 0 || buffer->data != NULL) &&
+         buffer->size <= (uint64_t)PTRDIFF_MAX;
+}
+
+static inline bool tide_argument_overlap(const struct tide_argument *a,
+                                         const struct tide_argument *b) {
+  uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+  return a->size && b->size && x < y + b->size && y < x + a->size;
+}
+
+#endif

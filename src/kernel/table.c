@@ -1,0 +1,92 @@
+/* The built-in bodies: their names, parameters and one line for people. */
+#include "kernel/body.h"
+
+#include <string.h>
+
+#define IN(name) {name, TIDE_PARAM_IN, false, 0}
+#define OUT(name) {name, TIDE_PARAM_OUT, false, 0}
+#define INOUT(name) {name, TIDE_PARAM_INOUT, false, 0}
+#define MAYBE(name) {name, TIDE_PARAM_INOUT, true, 0}
+#define FILE_(name) {name, TIDE_PARAM_FILE, false, 0}
+#define NUMBER(name) {name, TIDE_PARAM_INTEGER, false, 0}
+#define NUMBER_OR(name, fallback) {name, TIDE_PARAM_INTEGER, true, fallback}
+#define MEMBERS                                                                                    \
+  INOUT("b0"), MAYBE("b1"), MAYBE("b2"), MAYBE("b3"), MAYBE("b4"), MAYBE("b5"), MAYBE("b6"),       \
+      MAYBE("b7")
+
+static const struct tide_param add[] = {IN("a"), IN("b"), OUT("out")};
+static const struct tide_param gather[] = {NUMBER("part"), NUMBER("parts"), MEMBERS};
+static const struct tide_param blur[] = {IN("from"), OUT("to"), NUMBER("width"), NUMBER("radius"),
+                                         NUMBER_OR("channels", 1)};
+static const struct tide_param broadcast[] = {NUMBER("part"), NUMBER("parts"), NUMBER("root"),
+                                              MEMBERS};
+static const struct tide_param combine[] = {IN("from"), INOUT("into")};
+static const struct tide_param copy[] = {IN("from"), OUT("to")};
+static const struct tide_param downsample[] = {IN("from"), OUT("to"), NUMBER("width"),
+                                               NUMBER("factor"), NUMBER_OR("channels", 1)};
+static const struct tide_param fill[] = {OUT("out"), NUMBER_OR("value", 0)};
+static const struct tide_param gemm[] = {IN("a"), IN("b"), INOUT("c"), NUMBER("n")};
+static const struct tide_param hash[] = {IN("from"), OUT("out"), NUMBER_OR("seed", 0)};
+static const struct tide_param iota[] = {OUT("out"), NUMBER_OR("start", 0)};
+static const struct tide_param png_read[] = {FILE_("file"), OUT("out"), NUMBER_OR("width", 0),
+                                             NUMBER_OR("height", 0), NUMBER_OR("channels", 1)};
+static const struct tide_param png_write[] = {IN("from"), FILE_("file"), NUMBER("width"),
+                                              NUMBER("height"), NUMBER_OR("channels", 1)};
+static const struct tide_param read_[] = {FILE_("file"), NUMBER("offset"), OUT("into")};
+static const struct tide_param reduce[] = {IN("from"), OUT("out")};
+static const struct tide_param sort[] = {INOUT("data")};
+static const struct tide_param spin[] = {NUMBER("microseconds")};
+static const struct tide_param stencil[] = {IN("from"), OUT("to"), NUMBER("width")};
+static const struct tide_param sync_[] = {FILE_("file")};
+static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("from")};
+
+#define WITH(params) params, sizeof params / sizeof params[0]
+#define NONE NULL, 0
+#define HOST(name) {#name, tide_body_##name, TIDE_IO_NONE, NULL}
+#define STORAGE(name, verb) {#name, tide_body_##name, verb, tide_body_##name##_io}
+
+/* Sorted by name; tide_kernel_find relies on it. */
+static const struct tide_body bodies[] = {
+    {HOST(add), WITH(add), "out = a + b, in 32-bit words"},
+    {HOST(allgather), WITH(gather), "part p copies slice p of buffer p to all other buffers"},
+    {HOST(allreduce), WITH(gather),
+     "part p sums slice p of all buffers, in 32-bit words, into all of them"},
+    {HOST(blur), WITH(blur), "box blur of 8-bit rows; edges are clamped within the slice"},
+    {HOST(broadcast), WITH(broadcast), "part p copies slice p of buffer `root` to all others"},
+    {HOST(combine), WITH(combine), "folds 8-byte digests, in order, into one"},
+    {HOST(copy), WITH(copy), "to = from; sizes are equal"},
+    {HOST(downsample), WITH(downsample),
+     "8-bit image scaled down: each pixel the mean of factor x factor"},
+    {HOST(fail), NONE, "fails, to see what depends on it"},
+    {HOST(fill), WITH(fill), "every byte = value mod 256"},
+    {HOST(gemm), WITH(gemm), "c += a * b, n x n floats, by rows"},
+    {HOST(hash), WITH(hash), "out = the 8-byte XXH3 digest of from"},
+    {HOST(iota), WITH(iota), "64-bit words start, start + 1, ..."},
+    {HOST(nop), NONE, "nothing"},
+    {HOST(png_read), WITH(png_read), "decodes a PNG file to 8-bit rows; 0 = any width or height"},
+    {HOST(png_write), WITH(png_write), "8-bit rows, 1 to 4 channels, to a PNG file"},
+    {STORAGE(read, TIDE_IO_READ), WITH(read_), "reads the whole buffer from a file"},
+    {HOST(reduce), WITH(reduce), "out = the sum of 64-bit words"},
+    {HOST(sort), WITH(sort), "32-bit words in ascending order"},
+    {HOST(spin), WITH(spin), "keeps its worker busy"},
+    {HOST(stencil), WITH(stencil), "32-bit grid: (4 x centre + 4 neighbours) / 8, edges clamped"},
+    {STORAGE(sync, TIDE_IO_SYNC), WITH(sync_), "waits until the file's bytes are on the disk"},
+    {STORAGE(write, TIDE_IO_WRITE), WITH(write_), "writes the whole buffer to a file"},
+};
+
+const struct tide_body *tide_kernel_bodies(size_t *out_count) {
+  *out_count = sizeof bodies / sizeof bodies[0];
+  return bodies;
+}
+
+const struct tide_body *tide_kernel_find(const char *name) {
+  size_t low = 0, high = sizeof bodies / sizeof bodies[0];
+  while (name && low < high) {
+    size_t middle = low + (high - low) / 2;
+    int order = strcmp(name, bodies[middle].class_.name);
+    if (order == 0) return &bodies[middle];
+    if (order < 0) high = middle;
+    else low = middle + 1;
+  }
+  return NULL;
+}

@@ -1,0 +1,36 @@
+/* Free blocks by size. */
+#include "memory/bins.h"
+
+void tide_bins_init(struct tide_bins *bins) {
+  bins->rows = 0;
+  for (unsigned row = 0; row < TIDE_BIN_ROWS; row++) bins->columns[row] = 0;
+  for (unsigned bin = 0; bin < TIDE_BINS; bin++) tide_list_init(&bins->lists[bin]);
+}
+
+unsigned tide_bins_next(const struct tide_bins *bins, unsigned from) {
+  if (from >= TIDE_BINS) return TIDE_BINS;
+  unsigned row = from / TIDE_BIN_COLUMNS;
+  unsigned columns = bins->columns[row] & (0xffu << from % TIDE_BIN_COLUMNS);
+  if (!columns) {
+    uint64_t rows = row == 63 ? 0 : bins->rows & (~0ull << (row + 1));
+    if (!rows) return TIDE_BINS;
+    row = (unsigned)__builtin_ctzll(rows);
+    columns = bins->columns[row];
+  }
+  return row * TIDE_BIN_COLUMNS + (unsigned)__builtin_ctz(columns);
+}
+
+void tide_bins_insert(struct tide_bins *bins, unsigned bin, struct tide_link *link) {
+  unsigned row = bin / TIDE_BIN_COLUMNS;
+  tide_list_insert_before(bins->lists[bin].next, link);
+  bins->columns[row] |= (uint8_t)(1u << bin % TIDE_BIN_COLUMNS);
+  bins->rows |= 1ull << row;
+}
+
+void tide_bins_remove(struct tide_bins *bins, unsigned bin, struct tide_link *link) {
+  unsigned row = bin / TIDE_BIN_COLUMNS;
+  tide_list_remove(link);
+  if (!tide_list_empty(&bins->lists[bin])) return;
+  bins->columns[row] &= (uint8_t) ~(1u << bin % TIDE_BIN_COLUMNS);
+  if (!bins->columns[row]) bins->rows &= ~(1ull << row);
+}

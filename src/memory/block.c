@@ -1,0 +1,191 @@
+/* Chunks and the blocks that they are cut into: splitting, joining. */
+#include "base/check.h"
+#include "base/plant.h"
+#include "causal/tracker.h"
+#include "memory/state.h"
+
+static struct tide_block *spare_pop(struct tide_pool *pool) {
+  struct tide_link *link = tide_list_pop_front(&pool->spare_blocks);
+  TIDE_ASSERT(link != NULL);
+  pool->spare_block_count--;
+  struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
+  tide_death_clear(&block->death);
+  return block;
+}
+
+/* The newest spare is the next to be used: its memory is warm. */
+static void spare_push(struct tide_pool *pool, struct tide_block *block) {
+  tide_list_insert_before(pool->spare_blocks.next, &block->link);
+  pool->spare_block_count++;
+}
+
+static struct tide_bins *bins_of(struct tide_pool *pool, const struct tide_block *block) {
+  return block->state == TIDE_BLOCK_FRESH ? &pool->fresh : &pool->free;
+}
+
+static bool binned(const struct tide_block *block) {
+  return block->state == TIDE_BLOCK_FRESH || block->state == TIDE_BLOCK_FREE;
+}
+
+static void bin_insert(struct tide_pool *pool, struct tide_block *block) {
+  tide_bins_insert(bins_of(pool, block), tide_bin_of(block->size), &block->link);
+}
+
+static void bin_remove(struct tide_pool *pool, struct tide_block *block) {
+  tide_bins_remove(bins_of(pool, block), tide_bin_of(block->size), &block->link);
+}
+
+/* ---- chunks ------------------------------------------------------------------ */
+
+struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chunk, char *memory,
+                                  size_t size) {
+  struct tide_block *block = spare_pop(pool);
+  block->chunk = chunk;
+  block->before = block->after = NULL;
+  block->memory = memory;
+  block->size = size;
+  block->state = TIDE_BLOCK_FRESH;
+  chunk->first = block;
+  chunk->live = 0;
+  tide_list_push_back(&pool->chunks, &chunk->link);
+  bin_insert(pool, block);
+  return block;
+}
+
+bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk) {
+  struct tide_tracker *tracker = pool->context->tracker;
+  if (chunk->live) return false;
+  for (struct tide_block *block = chunk->first; block; block = block->after) {
+    if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(&block->death, tracker)) continue;
+    /* When no axis lives any more, then all that ever had an epoch has finished. */
+    if (block->state == TIDE_BLOCK_WAITING && tide_tracker_live(tracker) == 0) continue;
+    return false;
+  }
+  return true;
+}
+
+void tide_chunk_remove(struct tide_pool *pool, struct tide_chunk *chunk) {
+  struct tide_block *block = chunk->first;
+  while (block) {
+    struct tide_block *after = block->after;
+    if (binned(block)) bin_remove(pool, block);
+    else tide_list_remove(&block->link);
+    spare_push(pool, block);
+    block = after;
+  }
+  tide_list_remove(&chunk->link);
+}
+
+/* ---- splitting --------------------------------------------------------------- */
+
+/* Both parts have been what the whole was, so both have its death frontier, signaller and taint. */
+static void split(struct tide_pool *pool, struct tide_block *block, size_t size) {
+  struct tide_block *rest = spare_pop(pool);
+  rest->chunk = block->chunk;
+  rest->before = block;
+  rest->after = block->after;
+  if (rest->after) rest->after->before = rest;
+  block->after = rest;
+  rest->memory = block->memory + size;
+  rest->size = block->size - size;
+  rest->state = block->state;
+  block->size = size;
+  if (!tide_death_empty(&block->death) && !TIDE_PLANTED(TIDE_PLANT_SPLIT)) {
+    tide_death_copy(&rest->death, &block->death);
+  }
+  bin_insert(pool, rest);
+  pool->stats.splits++;
+}
+
+void tide_block_take(struct tide_pool *pool, struct tide_block *block, size_t size) {
+  TIDE_ASSERT(binned(block) && block->size >= size);
+  bin_remove(pool, block);
+  if (block->size > size) split(pool, block, size);
+  block->state = TIDE_BLOCK_LIVE;
+  block->chunk->live++;
+}
+
+void tide_block_leave(struct tide_pool *pool, struct tide_block *block) {
+  TIDE_ASSERT(block->state == TIDE_BLOCK_LIVE);
+  block->chunk->live--;
+  if (tide_death_opaque(&block->death)) {
+    block->state = TIDE_BLOCK_WAITING;
+    tide_list_push_back(&pool->grace.waiting, &block->link);
+  } else {
+    block->state = TIDE_BLOCK_FREE;
+    bin_insert(pool, block);
+  }
+}
+
+void tide_block_await_grace(struct tide_pool *pool) {
+  while (tide_grace_step(&pool->grace, pool->context->tracker)) {
+    struct tide_link *link;
+    while ((link = tide_list_pop_front(&pool->grace.covered))) {
+      struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
+      tide_death_clear(&block->death);
+      block->state = TIDE_BLOCK_FREE;
+      bin_insert(pool, block);
+    }
+  }
+}
+
+/* ---- joining ----------------------------------------------------------------- */
+
+static bool alike(const struct tide_block *a, const struct tide_block *b) {
+  if (tide_death_empty(&a->death) || tide_death_empty(&b->death)) {
+    return tide_death_empty(&a->death) && tide_death_empty(&b->death);
+  }
+  return tide_death_covers(&a->death, &b->death) != 0;
+}
+
+/* May they become one, as far as states go? */
+static bool neighbours(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
+  if (!b || a->state == TIDE_BLOCK_LIVE || b->state == TIDE_BLOCK_LIVE) return false;
+  if (binned(a) && binned(b)) return true;
+  pool->stats.refused_joins++;
+  return false;
+}
+
+/* b goes into a. Neither is in a bin. */
+static void absorb(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
+  a->size += b->size;
+  a->after = b->after;
+  if (a->after) a->after->before = a;
+  if (b->state == TIDE_BLOCK_FREE) a->state = TIDE_BLOCK_FREE;
+  spare_push(pool, b);
+  pool->stats.joins++;
+}
+
+/* Joins as many followers as can be. */
+static size_t join_run(struct tide_pool *pool, struct tide_block *block,
+                       enum tide_joining joining) {
+  struct tide_tracker *tracker = pool->context->tracker;
+  size_t joins = 0;
+  struct tide_block *next;
+  while (neighbours(pool, block, next = block->after)) {
+    tide_death_settle(&block->death, tracker);
+    tide_death_settle(&next->death, tracker);
+    if (joining == TIDE_JOIN_ALIKE && !alike(block, next)) break;
+    if (!tide_death_join(&block->death, &next->death, pool->scratch, tracker)) {
+      pool->stats.refused_joins++;
+      break;
+    }
+    bin_remove(pool, next);
+    bin_remove(pool, block);
+    absorb(pool, block, next);
+    bin_insert(pool, block);
+    joins++;
+  }
+  return joins;
+}
+
+size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining) {
+  size_t joins = 0;
+  for (struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
+    struct tide_chunk *chunk = TIDE_CONTAINER(at, struct tide_chunk, link);
+    for (struct tide_block *block = chunk->first; block; block = block->after) {
+      joins += join_run(pool, block, joining);
+    }
+  }
+  return joins;
+}

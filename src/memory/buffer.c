@@ -1,0 +1,209 @@
+/* The handle of a piece of memory, from alloc to the last operation that named it. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/plant.h"
+#include "memory/state.h"
+
+size_t tide_buffer_bytes(const struct tide_pool *pool) {
+  uint8_t capacity = pool->context->frontier_capacity;
+  size_t bytes = sizeof(struct tide_buffer) - sizeof(struct tide_death) +
+                 tide_death_size(capacity) + tide_frontier_size(capacity);
+  return (bytes + 15) & ~(size_t)15;
+}
+
+void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer) {
+  uint8_t capacity = pool->context->frontier_capacity;
+  buffer->pool = pool;
+  tide_death_init(&buffer->past, capacity);
+  buffer->uses = (void *)((char *)&buffer->past + tide_death_size(capacity));
+  tide_frontier_init(buffer->uses, capacity);
+  tide_list_push_back(&pool->spare_buffers, &buffer->link);
+}
+
+struct tide_buffer *tide_buffer_open_locked(struct tide_pool *pool, struct tide_block *block,
+                                            const char *label) {
+  struct tide_link *link = tide_list_pop_front(&pool->spare_buffers);
+  TIDE_ASSERT(link != NULL);
+  struct tide_buffer *buffer = TIDE_CONTAINER(link, struct tide_buffer, link);
+  buffer->block = block;
+  tide_store_relaxed(&buffer->references, 1u);
+  tide_store_relaxed(&buffer->freed, 0u);
+  buffer->pins = 0;
+  size_t length = 0;
+  if (label) {
+    for (; length < TIDE_POOL_LABEL - 1 && label[length]; length++) {
+      buffer->label[length] = label[length];
+    }
+  }
+  buffer->label[length] = '\0';
+  tide_frontier_clear(buffer->uses);
+  if (block) tide_death_copy(&buffer->past, &block->death);
+  else tide_death_clear(&buffer->past);
+  pool->handles++;
+  pool->stats.live_buffers++;
+  return buffer;
+}
+
+/* Nobody refers to it any more. */
+static void close_locked(struct tide_buffer *buffer) {
+  tide_list_insert_before(buffer->pool->spare_buffers.next, &buffer->link);
+  buffer->pool->handles--;
+}
+
+/* The owner's reference goes. When it is the last, nobody is left who could add one. */
+static void drop_locked(struct tide_buffer *buffer) {
+  if (tide_load_acquire(&buffer->references) == 1 || tide_fetch_sub(&buffer->references, 1u) == 1) {
+    close_locked(buffer);
+  }
+}
+
+/* ---- operations ----------------------------------------------------------------- */
+
+void tide_buffer_retain(struct tide_buffer *buffer) { tide_fetch_add(&buffer->references, 1u); }
+
+void tide_buffer_release(struct tide_buffer *buffer) {
+  struct tide_pool *pool = buffer->pool;
+  uint32_t before = tide_fetch_sub(&buffer->references, 1u);
+  TIDE_ASSERT(before != 0);
+  if (before != 1) return;
+  tide_pool_lock(pool);
+  close_locked(buffer);
+  tide_pool_unlock(pool);
+}
+
+void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch) {
+  struct tide_pool *pool = buffer->pool;
+  if (pool->covered) return;
+  struct tide_eviction eviction = {.tracker = pool->context->tracker};
+  tide_pool_lock(pool);
+  tide_frontier_raise(buffer->uses, axis, epoch, &eviction);
+  tide_pool_unlock(pool);
+}
+
+/* ---- freeing -------------------------------------------------------------------- */
+
+/* The memory goes back. */
+static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position) {
+  struct tide_pool *pool = buffer->pool;
+  struct tide_block *block = buffer->block;
+  pool->stats.live_buffers--;
+  if (!block) return;
+  struct tide_ending ending = {&buffer->past, buffer->uses, position, pool->context->tracker};
+  tide_death_make(&block->death, &ending);
+  pool->stats.live_bytes -= buffer->size;
+  tide_block_leave(pool, block);
+  if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
+}
+
+/* Held operations still name it: what the free knew is kept until they have entered. */
+static void defer_locked(struct tide_buffer *buffer, const struct tide_position *position) {
+  buffer->free_positioned = position != NULL;
+  if (!position) return;
+  buffer->free_axis = position->axis;
+  buffer->free_epoch = position->epoch;
+  if (!buffer->block) return;
+  struct tide_eviction eviction = {buffer->pool->context->tracker, position->axis};
+  tide_frontier_copy(&buffer->block->death.frontier, position->frontier, &eviction);
+}
+
+static void complete_deferred_locked(struct tide_buffer *buffer) {
+  struct tide_position position = {
+      .axis = buffer->free_axis,
+      .epoch = buffer->free_epoch,
+      .frontier = buffer->block ? &buffer->block->death.frontier : NULL,
+  };
+  complete_locked(buffer, buffer->free_positioned ? &position : NULL);
+}
+
+void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position) {
+  if (!buffer) return;
+  struct tide_pool *pool = buffer->pool;
+  tide_pool_lock(pool);
+  TIDE_ASSERT(!tide_load_relaxed(&buffer->freed));
+  tide_store_release(&buffer->freed, 1u);
+  if (buffer->block) pool->stats.frees++;
+  if (pool->context->sink) {
+    struct tide_event event = {.kind = TIDE_EVENT_FREE};
+    if (position) event.frontier = position->frontier;
+    tide_pool_emit(pool, buffer, position, &event);
+  }
+  if (buffer->pins && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
+    defer_locked(buffer, position);
+  } else {
+    complete_locked(buffer, position);
+    drop_locked(buffer);
+  }
+  tide_pool_unlock(pool);
+}
+
+void tide_buffer_pin(struct tide_buffer *buffer) {
+  tide_pool_lock(buffer->pool);
+  buffer->pins++;
+  tide_pool_unlock(buffer->pool);
+}
+
+void tide_buffer_unpin(struct tide_buffer *buffer) {
+  struct tide_pool *pool = buffer->pool;
+  tide_pool_lock(pool);
+  TIDE_ASSERT(buffer->pins != 0);
+  bool last = --buffer->pins == 0 && tide_load_relaxed(&buffer->freed);
+  if (last && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
+    complete_deferred_locked(buffer);
+    drop_locked(buffer);
+  }
+  tide_pool_unlock(pool);
+}
+
+/* ---- asking --------------------------------------------------------------------- */
+
+const struct tide_frontier *tide_buffer_past(const struct tide_buffer *buffer) {
+  return &buffer->past.frontier;
+}
+
+void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out_axis,
+                                uint64_t *out_epoch) {
+  *out_axis = buffer->past.axis;
+  *out_epoch = buffer->past.epoch;
+}
+
+bool tide_buffer_covered(const struct tide_buffer *buffer) { return buffer->pool->covered; }
+
+bool tide_buffer_freed(const struct tide_buffer *buffer) {
+  return tide_load_acquire(&buffer->freed) != 0;
+}
+
+void *tide_buffer_data(const struct tide_buffer *buffer) { return buffer->memory; }
+size_t tide_buffer_size(const struct tide_buffer *buffer) { return buffer->size; }
+const char *tide_buffer_label(const struct tide_buffer *buffer) { return buffer->label; }
+enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer) { return buffer->reuse; }
+
+static bool finished(struct tide_tracker *tracker, const struct tide_frontier *frontier) {
+  if (frontier->tainted) return false;
+  for (size_t i = 0; i < frontier->count; i++) {
+    if (!tide_tracker_finished(tracker, tide_frontier_axes(frontier)[i],
+                               tide_frontier_epochs(frontier)[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool tide_buffer_ready(const struct tide_buffer *buffer) {
+  struct tide_tracker *tracker = buffer->pool->context->tracker;
+  const struct tide_death *past = &buffer->past;
+  if (past->axis && tide_tracker_finished(tracker, past->axis, past->epoch)) return true;
+  return finished(tracker, &past->frontier);
+}
+
+/* No operation refers to it: then all that did have finished. Else all that entered may have, and
+ * none is held. */
+bool tide_buffer_idle(const struct tide_buffer *buffer) {
+  struct tide_pool *pool = buffer->pool;
+  if (!tide_buffer_ready(buffer)) return false;
+  if (tide_load_acquire(&buffer->references) == 1) return true;
+  if (pool->covered) return false;
+  tide_pool_lock(pool);
+  bool idle = buffer->pins == 0 && finished(pool->context->tracker, buffer->uses);
+  tide_pool_unlock(pool);
+  return idle;
+}

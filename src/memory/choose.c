@@ -1,0 +1,93 @@
+/* Which free block a request gets. */
+#include "base/check.h"
+#include "memory/state.h"
+
+/* Goes through the blocks that are large enough, smallest bins first, and in each bin from both
+ * ends in turns: the newest were freed by whoever asks now, as often as not, and are still in its
+ * caches; the oldest are those whose users have most likely finished. */
+struct walk {
+  struct tide_bins *bins;
+  size_t size;
+  unsigned bin;  /* being walked; TIDE_BINS: done */
+  bool first;    /* it is the bin of `size` itself, where some may be too small */
+  bool backward; /* the next one comes from the old end */
+  struct tide_link *new_end, *old_end; /* what remains of it; NULL: nothing */
+  uint32_t fits, misfits;              /* how many more may be looked at */
+};
+
+static void enter_bin(struct walk *walk, unsigned from) {
+  walk->bin = tide_bins_next(walk->bins, from);
+  walk->new_end = walk->old_end = NULL;
+  if (walk->bin >= TIDE_BINS) return;
+  walk->first = walk->bin == tide_bin_of(walk->size);
+  walk->new_end = walk->bins->lists[walk->bin].next;
+  walk->old_end = walk->bins->lists[walk->bin].prev;
+}
+
+static struct walk begin(struct tide_bins *bins, size_t size, uint32_t looks) {
+  struct walk walk = {.bins = bins, .size = size, .fits = looks, .misfits = looks};
+  enter_bin(&walk, tide_bin_of(size));
+  return walk;
+}
+
+static struct tide_block *next(struct walk *walk) {
+  while (walk->bin < TIDE_BINS && walk->fits) {
+    if (!walk->new_end || (walk->first && !walk->misfits)) {
+      enter_bin(walk, walk->bin + 1);
+      continue;
+    }
+    struct tide_link *link = walk->backward ? walk->old_end : walk->new_end;
+    if (walk->new_end == walk->old_end) walk->new_end = walk->old_end = NULL;
+    else if (walk->backward) walk->old_end = link->prev;
+    else walk->new_end = link->next;
+    walk->backward = !walk->backward;
+    struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
+    if (block->size >= walk->size) {
+      walk->fits--;
+      return block;
+    }
+    walk->misfits--;
+  }
+  return NULL;
+}
+
+static void choose(struct tide_choice *out_choice, struct tide_block *block, enum tide_reuse reuse,
+                   size_t missing) {
+  *out_choice = (struct tide_choice){block, reuse, missing};
+}
+
+/* First what the requester knows by itself; only then is the tracker asked, and only then is
+ * counted what would have to be waited for. */
+void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
+                      uint32_t looks, struct tide_choice *out_choice) {
+  struct tide_tracker *tracker = pool->context->tracker;
+  struct tide_block *block;
+  choose(out_choice, NULL, TIDE_REUSE_FRESH, 0);
+  struct walk walk = begin(&pool->free, size, looks);
+  while ((block = next(&walk))) {
+    if (tide_death_empty(&block->death)) return choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
+    if (tide_death_known(&block->death, frontier)) {
+      return choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
+    }
+  }
+  walk = begin(&pool->free, size, looks);
+  while ((block = next(&walk))) {
+    if (tide_death_settle(&block->death, tracker)) {
+      return choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
+    }
+    if (tide_death_known(&block->death, frontier)) {
+      return choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
+    }
+    bool closable;
+    size_t missing = tide_death_missing(&block->death, frontier, tracker, &closable);
+    if (closable && (!out_choice->block || missing < out_choice->missing)) {
+      choose(out_choice, block, TIDE_REUSE_GAP, missing);
+    }
+  }
+}
+
+void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
+                       struct tide_choice *out_choice) {
+  struct walk walk = begin(&pool->fresh, size, looks);
+  choose(out_choice, next(&walk), TIDE_REUSE_FRESH, 0);
+}

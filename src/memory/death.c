@@ -1,0 +1,144 @@
+/* Death frontiers: made when a buffer is freed, asked when its memory is wanted. */
+#include "memory/death.h"
+
+#include "base/plant.h"
+#include "causal/tracker.h"
+
+void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
+  to->axis = from->axis;
+  to->epoch = from->epoch;
+  tide_frontier_copy(&to->frontier, &from->frontier, NULL);
+}
+
+bool tide_death_known(const struct tide_death *death, const struct tide_frontier *frontier) {
+  if (tide_death_empty(death)) return true;
+  if (death->axis && tide_frontier_get(frontier, death->axis) >= death->epoch) return true;
+  return tide_frontier_dominates(frontier, &death->frontier);
+}
+
+bool tide_death_settle(struct tide_death *death, struct tide_tracker *tracker) {
+  if (tide_death_empty(death)) return true;
+  if (death->axis && tide_tracker_finished(tracker, death->axis, death->epoch)) {
+    tide_death_clear(death);
+    return true;
+  }
+  struct tide_frontier *f = &death->frontier;
+  for (size_t i = f->count; i-- > 0;) {
+    tide_axis axis = tide_frontier_axes(f)[i];
+    if (tide_tracker_finished(tracker, axis, tide_frontier_epochs(f)[i])) {
+      tide_frontier_drop(f, axis);
+    }
+  }
+  if (!tide_death_empty(death)) return false;
+  tide_death_clear(death);
+  return true;
+}
+
+size_t tide_death_missing(const struct tide_death *death, const struct tide_frontier *frontier,
+                          struct tide_tracker *tracker, bool *out_closable) {
+  const struct tide_frontier *f = &death->frontier;
+  *out_closable = false;
+  if (f->tainted) return 0;
+  if (death->axis) {
+    *out_closable = tide_tracker_find(tracker, death->axis) != NULL;
+    return 1;
+  }
+  size_t missing = 0;
+  for (size_t i = 0; i < f->count; i++) {
+    tide_axis axis = tide_frontier_axes(f)[i];
+    if (!tide_tracker_find(tracker, axis)) return 0;
+    if (tide_frontier_get(frontier, axis) < tide_frontier_epochs(f)[i]) missing++;
+  }
+  *out_closable = true;
+  return missing;
+}
+
+/* Will (axis, epoch) have finished once the last operation that the position gave has? */
+static bool knows(const struct tide_position *position, tide_axis axis, uint64_t epoch) {
+  if (axis == position->axis && epoch <= position->epoch) return true;
+  return tide_frontier_get(position->frontier, axis) >= epoch;
+}
+
+static bool knows_all(const struct tide_position *position, const struct tide_frontier *f,
+                      struct tide_tracker *tracker) {
+  if (f->tainted) return false;
+  if (tide_frontier_dominates(position->frontier, f)) return true;
+  for (size_t i = 0; i < f->count; i++) {
+    tide_axis axis = tide_frontier_axes(f)[i];
+    uint64_t epoch = tide_frontier_epochs(f)[i];
+    if (knows(position, axis, epoch)) continue;
+    if (!tracker || !tide_tracker_finished(tracker, axis, epoch)) return false;
+  }
+  return true;
+}
+
+static bool knows_past(const struct tide_position *position, const struct tide_death *past,
+                       struct tide_tracker *tracker) {
+  if (tide_death_empty(past)) return true;
+  if (past->axis && (knows(position, past->axis, past->epoch) ||
+                     tide_tracker_finished(tracker, past->axis, past->epoch))) {
+    return true;
+  }
+  return knows_all(position, &past->frontier, tracker);
+}
+
+/* Freed by the host: nothing but what is left of the past and the uses. */
+static void make_by_host(struct tide_death *death, const struct tide_ending *ending) {
+  struct tide_eviction eviction = {.tracker = ending->tracker};
+  tide_death_copy(death, ending->past);
+  if (ending->uses->count == 0 && !ending->uses->tainted) return;
+  death->axis = death->epoch = 0;
+  if (!TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
+    tide_frontier_merge(&death->frontier, ending->uses, &eviction);
+  }
+}
+
+/* What the position knows is implied by its last operation, so of past and uses only that needs an
+ * entry of its own which it does not know. And only when it knows them all does that
+ * operation stand for everything: it is the signaller. */
+void tide_death_make(struct tide_death *death, const struct tide_ending *ending) {
+  const struct tide_position *position = ending->position;
+  if (!position) {
+    make_by_host(death, ending);
+    return;
+  }
+  struct tide_eviction eviction = {.tracker = ending->tracker, .keep = position->axis};
+  bool past_known = knows_past(position, ending->past, ending->tracker);
+  bool uses_known = knows_all(position, ending->uses, NULL);
+  if (position->frontier != &death->frontier) {
+    tide_frontier_copy(&death->frontier, position->frontier, &eviction);
+  }
+  tide_frontier_raise(&death->frontier, position->axis, position->epoch, &eviction);
+  if (!past_known) tide_frontier_merge(&death->frontier, &ending->past->frontier, &eviction);
+  if (!uses_known && !TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
+    tide_frontier_merge(&death->frontier, ending->uses, &eviction);
+  }
+  bool signaller = position->epoch > 0 && past_known && uses_known;
+  if (TIDE_PLANTED(TIDE_PLANT_OWNER)) signaller = position->epoch > 0;
+  death->axis = signaller ? position->axis : 0;
+  death->epoch = signaller ? position->epoch : 0;
+}
+
+int tide_death_covers(const struct tide_death *a, const struct tide_death *b) {
+  if (tide_death_known(b, &a->frontier)) return 1;
+  if (tide_death_known(a, &b->frontier)) return -1;
+  return 0;
+}
+
+bool tide_death_join(struct tide_death *into, const struct tide_death *other,
+                     struct tide_frontier *scratch, struct tide_tracker *tracker) {
+  if (into->frontier.tainted || other->frontier.tainted) return false;
+  int covers = tide_death_covers(into, other);
+  if (covers > 0) return true;
+  if (covers < 0) {
+    tide_death_copy(into, other);
+    return true;
+  }
+  struct tide_eviction eviction = {.tracker = tracker};
+  tide_frontier_copy(scratch, &into->frontier, NULL);
+  tide_frontier_merge(scratch, &other->frontier, &eviction);
+  if (scratch->tainted) return false;
+  tide_frontier_copy(&into->frontier, scratch, NULL);
+  if (into->axis != other->axis || into->epoch != other->epoch) into->axis = into->epoch = 0;
+  return true;
+}

@@ -1,0 +1,74 @@
+/* memory/death.h: what must have finished before a piece of memory may be touched.
+ *
+ * A block has one while nobody has it: its death frontier. A buffer has one too,
+ * copied from the block that it was made from: its `past`. The signaller, where
+ * there is one, stands for all of it, tainted or not: one look-up. */
+#ifndef TIDE_MEMORY_DEATH_H
+#define TIDE_MEMORY_DEATH_H
+
+#include "tidemark/causal.h"
+
+struct tide_death {
+  tide_axis axis; /* the signaller; 0 = none */
+  uint64_t epoch;
+  struct tide_frontier frontier; /* its entries follow in memory */
+};
+
+static inline size_t tide_death_size(uint8_t capacity) {
+  return sizeof(struct tide_death) - sizeof(struct tide_frontier) + tide_frontier_size(capacity);
+}
+
+static inline void tide_death_init(struct tide_death *death, uint8_t capacity) {
+  death->axis = death->epoch = 0;
+  tide_frontier_init(&death->frontier, capacity);
+}
+
+static inline void tide_death_clear(struct tide_death *death) {
+  death->axis = death->epoch = 0;
+  tide_frontier_clear(&death->frontier);
+}
+
+/* Nothing needs to finish any more. */
+static inline bool tide_death_empty(const struct tide_death *death) {
+  return death->frontier.count == 0 && !death->frontier.tainted;
+}
+
+/* Nobody can say from the entries alone when it is satisfied, and there is no signaller either. */
+static inline bool tide_death_opaque(const struct tide_death *death) {
+  return death->frontier.tainted && !death->axis;
+}
+
+/* Both of the same capacity. */
+void tide_death_copy(struct tide_death *to, const struct tide_death *from);
+
+/* Does `frontier` know all of it? The signaller first, else dominance. */
+bool tide_death_known(const struct tide_death *death, const struct tide_frontier *frontier);
+
+/* Drops what the tracker saw finish. True: nothing is left. */
+bool tide_death_settle(struct tide_death *death, struct tide_tracker *tracker);
+
+/* How many entries must be waited for by someone who knows `frontier`, but not all of this one,
+ * which is settled: one when there is a signaller. *out_closable: such waits can be made (of
+ * other queues that name the buffer, too), since the tracker knows the axes and nothing is tainted.
+ */
+size_t tide_death_missing(const struct tide_death *death, const struct tide_frontier *frontier,
+                          struct tide_tracker *tracker, bool *out_closable);
+
+/* What a buffer leaves behind when it is freed. */
+struct tide_ending {
+  const struct tide_death *past;
+  const struct tide_frontier *uses;
+  const struct tide_position *position; /* NULL: the host, which waited for all uses */
+  struct tide_tracker *tracker;
+};
+/* position->frontier may be the frontier of `death` itself. */
+void tide_death_make(struct tide_death *death, const struct tide_ending *ending);
+
+/* Can one of the two serve for both as it is? 1: the first, -1: the second, 0: neither. */
+int tide_death_covers(const struct tide_death *a, const struct tide_death *b);
+/* into := both. False, and nothing changes, when that would lose an entry or either is tainted.
+ * `scratch` has the same capacity. */
+bool tide_death_join(struct tide_death *into, const struct tide_death *other,
+                     struct tide_frontier *scratch, struct tide_tracker *tracker);
+
+#endif

@@ -1,0 +1,288 @@
+/* The pool: making one, asking it for memory, taking it apart. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "memory/state.h"
+
+#define DEFAULT_CHUNK ((size_t)4 << 20)
+#define DEFAULT_ALIGN ((size_t)64)
+#define DEFAULT_BUFFERS 4096u
+
+static void set_label(char *to, const char *label) {
+  size_t length = 0;
+  for (; label && label[length] && length < TIDE_POOL_LABEL - 1; length++) {
+    to[length] = label[length];
+  }
+  to[length] = '\0';
+}
+
+/* ---- making and unmaking ------------------------------------------------------ */
+
+static bool params_good(const struct tide_pool_params *params) {
+  if (params->align & (params->align - 1)) return false;
+  if (params->source && (!params->source->map || !params->source->unmap)) return false;
+  return true;
+}
+
+static void pool_init(struct tide_pool *pool, const struct tide_context *context,
+                      const struct tide_pool_params *params) {
+  pool->context = context;
+  pool->align = params->align > 16 ? params->align : params->align ? 16 : DEFAULT_ALIGN;
+  pool->chunk = params->chunk ? params->chunk : DEFAULT_CHUNK;
+  /* Of whole blocks. Absurd ones are the source's to refuse. */
+  if (pool->chunk > SIZE_MAX - pool->align) pool->chunk = SIZE_MAX - pool->align;
+  pool->chunk = (pool->chunk + pool->align - 1) & ~(pool->align - 1);
+  pool->budget = params->budget;
+  pool->buffers = params->buffers ? params->buffers : DEFAULT_BUFFERS;
+  pool->covered = params->frees_cover_uses;
+  set_label(pool->label, params->label);
+  tide_lock_init(&pool->lock);
+  tide_list_init(&pool->chunks);
+  tide_list_init(&pool->spare_blocks);
+  tide_list_init(&pool->spare_buffers);
+  tide_grace_init(&pool->grace);
+  tide_bins_init(&pool->free);
+  tide_bins_init(&pool->fresh);
+  tide_source_init(pool, params->source);
+}
+
+static void pool_free(struct tide_pool *pool) {
+  const struct tide_context *context = pool->context;
+  tide_pool_stock_free(pool);
+  tide_free(context->allocator, pool->scratch, 1, tide_frontier_size(context->frontier_capacity));
+  tide_free(context->allocator, pool, 1, sizeof *pool);
+}
+
+enum tide_status tide_pool_create(const struct tide_context *context,
+                                  const struct tide_pool_params *params,
+                                  struct tide_pool **out_pool) {
+  static const struct tide_pool_params defaults = {0};
+  if (!context || !out_pool) return TIDE_INVALID;
+  *out_pool = NULL;
+  if (!params) params = &defaults;
+  if (!params_good(params)) return TIDE_INVALID;
+  struct tide_pool *pool = tide_alloc(context->allocator, 1, sizeof *pool);
+  if (!pool) return TIDE_NOMEM;
+  pool_init(pool, context, params);
+  pool->grace.wanted = 1; /* so that the first stock has room for a snapshot */
+  pool->scratch = tide_alloc(context->allocator, 1, tide_frontier_size(context->frontier_capacity));
+  if (pool->scratch) tide_frontier_init(pool->scratch, context->frontier_capacity);
+  tide_pool_lock(pool);
+  bool stocked = pool->scratch && tide_pool_stock_locked(pool) && pool->grace.capacity;
+  tide_pool_unlock(pool);
+  if (!stocked) {
+    pool_free(pool);
+    return TIDE_NOMEM;
+  }
+  *out_pool = pool;
+  return TIDE_OK;
+}
+
+static void grace_step_locked(struct tide_pool *pool) {
+  if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
+}
+
+static bool chunks_finished(struct tide_pool *pool) {
+  for (struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
+    if (!tide_chunk_finished(pool, TIDE_CONTAINER(at, struct tide_chunk, link))) return false;
+  }
+  return true;
+}
+
+enum tide_status tide_pool_destroy(struct tide_pool *pool) {
+  if (!pool) return TIDE_OK;
+  tide_pool_lock(pool);
+  grace_step_locked(pool);
+  bool busy = pool->handles != 0 || !chunks_finished(pool);
+  tide_pool_unlock(pool);
+  if (busy) return TIDE_BUSY;
+  while (!tide_list_empty(&pool->chunks)) {
+    struct tide_chunk *chunk = TIDE_CONTAINER(pool->chunks.next, struct tide_chunk, link);
+    tide_chunk_remove(pool, chunk);
+    tide_source_give(pool, chunk);
+  }
+  pool_free(pool);
+  return TIDE_OK;
+}
+
+size_t tide_pool_trim(struct tide_pool *pool) {
+  struct tide_link gone;
+  size_t bytes = 0;
+  tide_list_init(&gone);
+  tide_pool_lock(pool);
+  grace_step_locked(pool);
+  for (struct tide_link *at = pool->chunks.next, *next; at != &pool->chunks; at = next) {
+    next = at->next;
+    struct tide_chunk *chunk = TIDE_CONTAINER(at, struct tide_chunk, link);
+    if (!tide_chunk_finished(pool, chunk)) continue;
+    tide_chunk_remove(pool, chunk);
+    tide_list_push_back(&gone, &chunk->link);
+    bytes += chunk->size;
+  }
+  pool->stats.source_bytes -= bytes;
+  tide_pool_unlock(pool);
+  struct tide_link *link;
+  while ((link = tide_list_pop_front(&gone))) {
+    tide_source_give(pool, TIDE_CONTAINER(link, struct tide_chunk, link));
+  }
+  return bytes;
+}
+
+void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) {
+  tide_pool_lock(pool);
+  *out_stats = pool->stats;
+  tide_pool_unlock(pool);
+}
+
+void tide_pool_set_grace(struct tide_pool *pool,
+                         size_t (*snapshot)(void *self, tide_axis *axes, uint64_t *epochs,
+                                            size_t size),
+                         void *self) {
+  tide_pool_lock(pool);
+  pool->grace.snapshot = snapshot;
+  pool->grace.self = self;
+  tide_pool_unlock(pool);
+}
+
+/* ---- asking for memory ---------------------------------------------------------- */
+
+struct request {
+  size_t size; /* whole blocks */
+  const struct tide_frontier *known;
+  bool host; /* cannot wait on a device: fresh memory before a gap */
+};
+
+/* Without asking the source, and looking at a few blocks only. */
+static bool choose_quickly(struct tide_pool *pool, const struct request *request,
+                           struct tide_choice *choice) {
+  tide_choose_free(pool, request->size, request->known, TIDE_CHOOSE_FEW, choice);
+  if (choice->block && !(request->host && choice->reuse == TIDE_REUSE_GAP)) return true;
+  tide_choose_fresh(pool, request->size, TIDE_CHOOSE_FEW, choice);
+  return choice->block != NULL;
+}
+
+/* What is left when the source has nothing: every block, and every join that can be made. */
+static bool choose_thoroughly(struct tide_pool *pool, const struct request *request,
+                              struct tide_choice *choice) {
+  for (int joined = 0; joined < 2; joined++) {
+    if (joined && !tide_block_join_free(pool, TIDE_JOIN_ALL)) break;
+    tide_choose_free(pool, request->size, request->known, TIDE_CHOOSE_ALL, choice);
+    if (choice->block) return true;
+    tide_choose_fresh(pool, request->size, TIDE_CHOOSE_ALL, choice);
+    if (choice->block) return true;
+  }
+  return false;
+}
+
+static bool choose(struct tide_pool *pool, const struct request *request,
+                   struct tide_choice *choice) {
+  grace_step_locked(pool);
+  if (choose_quickly(pool, request, choice)) return true;
+  if (tide_block_join_free(pool, TIDE_JOIN_ALIKE) && choose_quickly(pool, request, choice)) {
+    return true;
+  }
+  *choice = (struct tide_choice){tide_source_take_locked(pool, request->size), TIDE_REUSE_FRESH, 0};
+  if (choice->block) return true;
+  /* The lock was let go meanwhile, so the spares may have gone. */
+  return tide_pool_stock_locked(pool) && choose_thoroughly(pool, request, choice);
+}
+
+static void count(struct tide_pool_stats *stats, const struct tide_choice *choice, size_t size) {
+  stats->allocs++;
+  stats->reused_known += choice->reuse == TIDE_REUSE_KNOWN;
+  stats->reused_finished += choice->reuse == TIDE_REUSE_FINISHED;
+  stats->reused_gap += choice->reuse == TIDE_REUSE_GAP;
+  stats->fresh += choice->reuse == TIDE_REUSE_FRESH;
+  stats->gap_waits += choice->missing;
+  stats->live_bytes += size;
+  if (stats->live_bytes > stats->peak_bytes) stats->peak_bytes = stats->live_bytes;
+}
+
+static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
+                                     const struct request *request, const char *label,
+                                     struct tide_buffer **out_buffer) {
+  struct tide_choice choice;
+  if (pool->stats.live_buffers >= pool->buffers) return TIDE_FULL;
+  if (!tide_pool_stock_locked(pool) || !choose(pool, request, &choice)) return TIDE_NOMEM;
+  if (pool->stats.live_buffers >= pool->buffers) return TIDE_FULL;
+  tide_block_take(pool, choice.block, request->size);
+  struct tide_buffer *buffer = tide_buffer_open_locked(pool, choice.block, label);
+  buffer->memory = choice.block->memory;
+  buffer->size = size;
+  buffer->reuse = choice.reuse;
+  count(&pool->stats, &choice, size);
+  *out_buffer = buffer;
+  return TIDE_OK;
+}
+
+static void emit_alloc(struct tide_pool *pool, const struct tide_buffer *buffer,
+                       const struct tide_position *position) {
+  struct tide_event event = {
+      .kind = TIDE_EVENT_ALLOC,
+      .detail = (uint32_t)buffer->reuse,
+      .cause_axis = buffer->past.axis,
+      .cause_epoch = buffer->past.epoch,
+      .frontier = &buffer->past.frontier,
+  };
+  tide_pool_emit(pool, buffer, position, &event);
+}
+
+enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
+                                 const struct tide_position *position, const char *label,
+                                 struct tide_buffer **out_buffer) {
+  static const struct tide_frontier nothing = {.capacity = 1};
+  if (!out_buffer) return TIDE_INVALID;
+  *out_buffer = NULL;
+  if (!pool || size == 0) return TIDE_INVALID;
+  size_t whole;
+  if (__builtin_add_overflow(size, pool->align - 1, &whole)) return TIDE_NOMEM;
+  struct request request = {
+      .size = whole & ~(pool->align - 1),
+      .known = position ? position->frontier : &nothing,
+      .host = position == NULL,
+  };
+  tide_pool_lock(pool);
+  enum tide_status status = alloc_locked(pool, size, &request, label, out_buffer);
+  if (status == TIDE_OK && pool->context->sink) emit_alloc(pool, *out_buffer, position);
+  tide_pool_unlock(pool);
+  return status;
+}
+
+enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t size,
+                                  const char *label, struct tide_buffer **out_buffer) {
+  if (!out_buffer) return TIDE_INVALID;
+  *out_buffer = NULL;
+  if (!pool || !memory || size == 0) return TIDE_INVALID;
+  enum tide_status status = TIDE_OK;
+  tide_pool_lock(pool);
+  if (pool->stats.live_buffers >= pool->buffers) status = TIDE_FULL;
+  else if (!tide_pool_stock_locked(pool)) status = TIDE_NOMEM;
+  if (status == TIDE_OK) {
+    struct tide_buffer *buffer = tide_buffer_open_locked(pool, NULL, label);
+    buffer->memory = memory;
+    buffer->size = size;
+    buffer->reuse = TIDE_REUSE_FRESH;
+    *out_buffer = buffer;
+    if (pool->context->sink) emit_alloc(pool, buffer, NULL);
+  }
+  tide_pool_unlock(pool);
+  return status;
+}
+
+/* ---- telling ---------------------------------------------------------------------- */
+
+void tide_pool_emit(struct tide_pool *pool, const struct tide_buffer *buffer,
+                    const struct tide_position *position, struct tide_event *event) {
+  const struct tide_sink *sink = pool->context->sink;
+  const struct tide_platform *platform = pool->context->platform;
+  if (sink->wants_time) event->time = platform->now(platform->self);
+  event->thread = platform->thread_id(platform->self);
+  if (position) {
+    event->axis = position->axis;
+    event->epoch = position->epoch;
+  }
+  event->value = buffer->size;
+  event->object = buffer;
+  event->label = buffer->label[0] ? buffer->label : NULL;
+  event->object_label = pool->label[0] ? pool->label : NULL;
+  sink->event(sink->self, event);
+}

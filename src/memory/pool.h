@@ -1,0 +1,49 @@
+/* memory/pool.h: what sched asks of a buffer. The pool's own lock is taken
+ * inside; sched may hold its lock meanwhile (sched before pool before tracker). */
+#ifndef TIDE_MEMORY_POOL_H
+#define TIDE_MEMORY_POOL_H
+
+#include "tidemark/memory.h"
+
+/* One reference for each operation that names the buffer, from submit until it has finished: the
+ * struct stays, and so does what `past` points to, even when the buffer is freed meanwhile. */
+void tide_buffer_retain(struct tide_buffer *buffer);
+void tide_buffer_release(struct tide_buffer *buffer);
+
+/* A held operation names the buffer: a free completes only when all of these have entered (or
+ * left). */
+void tide_buffer_pin(struct tide_buffer *buffer);
+void tide_buffer_unpin(struct tide_buffer *buffer);
+
+/* An operation that names the buffer entered as (axis, epoch): raises `uses`. */
+void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch);
+
+/* What must have finished before the memory may be touched; constant until the last release. Empty
+ * and untainted for fresh memory. */
+const struct tide_frontier *tide_buffer_past(const struct tide_buffer *buffer);
+/* The one-lookup form: when axis != 0, "known or finished" of it satisfies `past`. */
+void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out_axis,
+                                uint64_t *out_epoch);
+
+/* The pool was told that every free comes after all uses (params.frees_cover_uses). */
+bool tide_buffer_covered(const struct tide_buffer *buffer);
+
+/* Was it freed (so that naming it again is a use after free)? */
+bool tide_buffer_freed(const struct tide_buffer *buffer);
+
+/* Blocks whose death frontier is tainted and has no signaller are reused only after a grace period:
+ * all that had been given an epoch when the period began has finished. `snapshot` says what that
+ * is: it fills (axis, newest *given* epoch) of every live axis and returns how many there are; when
+ * that is more than `size` nothing of it is used, and it is asked again once there is room.
+ *
+ * It is called by alloc, free, trim and destroy with the pool's lock held, and on some of these
+ * paths with the scheduler's lock held too, on others not: so it must not take the scheduler's
+ * lock, nor call the pool. It must see an epoch that was given before tide_buffer_use told of it (a
+ * plain atomic load does: the pool's lock lies between). Until a hook is set, such blocks stay
+ * unused. */
+void tide_pool_set_grace(struct tide_pool *pool,
+                         size_t (*snapshot)(void *self, tide_axis *axes, uint64_t *epochs,
+                                            size_t size),
+                         void *self);
+
+#endif

@@ -1,0 +1,96 @@
+/* Where a pool's memory comes from: chunks, within the budget. */
+#include "base/memory.h"
+#include "memory/state.h"
+
+static void *allocator_map(void *self, size_t size) {
+  struct tide_pool *pool = self;
+  const struct tide_allocator *allocator = pool->context->allocator;
+  return allocator->alloc(allocator->self, size, pool->align);
+}
+
+static void allocator_unmap(void *self, void *memory, size_t size) {
+  struct tide_pool *pool = self;
+  const struct tide_allocator *allocator = pool->context->allocator;
+  allocator->free(allocator->self, memory, size);
+}
+
+void tide_source_init(struct tide_pool *pool, const struct tide_memory_source *source) {
+  static const struct tide_memory_source allocator = {allocator_map, allocator_unmap, NULL};
+  pool->source = source ? *source : allocator;
+  if (!source) pool->source.self = pool;
+}
+
+static size_t offset_of(const struct tide_pool *pool, const void *memory) {
+  return (size_t)(-(uintptr_t)memory & (pool->align - 1));
+}
+
+/* How much may still be taken. */
+static size_t budget_left(const struct tide_pool *pool) {
+  if (!pool->budget) return SIZE_MAX;
+  return pool->budget > pool->stats.source_bytes ? pool->budget - pool->stats.source_bytes : 0;
+}
+
+static bool reserve(struct tide_pool *pool, size_t bytes) {
+  if (bytes > budget_left(pool)) return false;
+  if (__builtin_add_overflow(pool->stats.source_bytes, (uint64_t)bytes,
+                             &pool->stats.source_bytes)) {
+    pool->stats.source_bytes -= bytes;
+    return false;
+  }
+  return true;
+}
+
+/* `bytes` have been reserved, and stay so only on success. */
+static bool map(struct tide_pool *pool, struct tide_chunk *chunk, size_t bytes, size_t needed) {
+  tide_pool_unlock(pool);
+  void *memory = pool->source.map(pool->source.self, bytes);
+  if (memory && offset_of(pool, memory) > bytes - needed) {
+    pool->source.unmap(pool->source.self, memory, bytes);
+    memory = NULL;
+  }
+  tide_pool_lock(pool);
+  chunk->memory = memory;
+  chunk->size = bytes;
+  if (!memory) pool->stats.source_bytes -= bytes;
+  return memory != NULL;
+}
+
+/* A whole chunk; else what the budget leaves; else exactly what is needed; else, for a source that
+ * doesn't align as we need, so much that it can be aligned here. */
+static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t needed) {
+  size_t most = pool->chunk > needed ? pool->chunk : needed, left = budget_left(pool);
+  if (most > left) most = left & ~(pool->align - 1);
+  if (most > needed && reserve(pool, most) && map(pool, chunk, most, needed)) return true;
+  if (reserve(pool, needed) && map(pool, chunk, needed, needed)) return true;
+  size_t loose;
+  if (__builtin_add_overflow(needed, pool->align - 1, &loose)) return false;
+  return reserve(pool, loose) && map(pool, chunk, loose, needed);
+}
+
+struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size) {
+  if (size > budget_left(pool)) return NULL;
+  const struct tide_allocator *allocator = pool->context->allocator;
+  tide_pool_unlock(pool);
+  struct tide_chunk *chunk = tide_alloc(allocator, 1, sizeof *chunk);
+  tide_pool_lock(pool);
+  if (!chunk) return NULL;
+  bool mapped = map_some(pool, chunk, size);
+  if (!mapped || !tide_pool_stock_locked(pool)) {
+    if (mapped) pool->stats.source_bytes -= chunk->size;
+    tide_pool_unlock(pool);
+    if (mapped) tide_source_give(pool, chunk);
+    else tide_free(allocator, chunk, 1, sizeof *chunk);
+    tide_pool_lock(pool);
+    return NULL;
+  }
+  struct tide_pool_stats *stats = &pool->stats;
+  if (stats->source_bytes > stats->source_peak) stats->source_peak = stats->source_bytes;
+  size_t offset = offset_of(pool, chunk->memory);
+  return tide_chunk_add(pool, chunk, (char *)chunk->memory + offset,
+                        (chunk->size - offset) & ~(pool->align - 1));
+}
+
+void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk) {
+  pool->source.unmap(pool->source.self, chunk->memory, chunk->size);
+  tide_free(pool->context->allocator, chunk, 1, sizeof *chunk);
+}

@@ -1,0 +1,166 @@
+/* memory/state.h: what a pool and its blocks are made of.
+ *
+ * What describes a block lies apart from the block, whose memory may be a device's.
+ * A block is in one state; its death frontier counts in FREE and WAITING:
+ *
+ *   LIVE     a buffer has it
+ *   FRESH    never handed out
+ *   FREE     may be handed out to whoever satisfies its death frontier
+ *   WAITING  its death frontier says nothing: in a grace period
+ *
+ * Neighbours in the same chunk are linked in the order of their addresses. Free
+ * neighbours are left apart until a request needs them joined: so a block keeps
+ * the size and the death frontier that the next request is likely to ask for.
+ *
+ * One lock guards it all, but what never changes. A name ends in _locked where the
+ * lock is held; `block` functions hold it always. */
+#ifndef TIDE_MEMORY_STATE_H
+#define TIDE_MEMORY_STATE_H
+
+#include "base/lock.h"
+#include "memory/bins.h"
+#include "memory/death.h"
+#include "memory/grace.h"
+#include "memory/pool.h"
+
+#define TIDE_POOL_LABEL 32
+
+struct tide_chunk {
+  struct tide_link link;
+  void *memory; /* as it came from the source */
+  size_t size;
+  struct tide_block *first;
+  size_t live; /* blocks in use */
+};
+
+enum tide_block_state { TIDE_BLOCK_LIVE, TIDE_BLOCK_FRESH, TIDE_BLOCK_FREE, TIDE_BLOCK_WAITING };
+
+struct tide_block {
+  struct tide_link link; /* in a bin, a grace list or the spares */
+  struct tide_chunk *chunk;
+  struct tide_block *before, *after;
+  char *memory;
+  size_t size;
+  enum tide_block_state state;
+  struct tide_death death; /* entries follow */
+};
+
+/* The handle. Constant after creation, but where it says otherwise. */
+struct tide_buffer {
+  struct tide_link link; /* in the spares */
+  struct tide_pool *pool;
+  struct tide_block *block; /* NULL: imported */
+  void *memory;
+  size_t size;
+  uint32_t references; /* atomic: the owner until the free is complete, and operations */
+  uint32_t freed;      /* atomic: the owner has let go */
+  uint32_t pins;       /* guarded by the lock */
+  bool free_positioned;
+  enum tide_reuse reuse;
+  tide_axis
+      free_axis; /* a free that waits for the pins: where it stood. Its frontier lies in the */
+  uint64_t free_epoch; /* block's death meanwhile, which nobody else needs while the block lives. */
+  char label[TIDE_POOL_LABEL];
+  struct tide_frontier *uses; /* guarded by the lock */
+  struct tide_death past;     /* entries follow, then `uses` */
+};
+
+struct tide_slab {
+  _Alignas(16) struct tide_slab *next;
+  size_t bytes;
+};
+
+struct tide_pool {
+  const struct tide_context *context;
+  struct tide_memory_source source;
+  size_t budget, chunk, align;
+  uint32_t buffers;
+  bool covered; /* params.frees_cover_uses */
+  char label[TIDE_POOL_LABEL];
+  struct tide_lock lock; /* guards all below */
+  struct tide_link chunks;
+  struct tide_link spare_blocks, spare_buffers;
+  size_t spare_block_count;
+  struct tide_slab *slabs;
+  size_t handles; /* buffers that are not among the spares */
+  struct tide_frontier *scratch;
+  struct tide_pool_stats stats;
+  struct tide_grace grace;
+  struct tide_bins free, fresh; /* blocks in those states */
+};
+
+static inline void tide_pool_lock(struct tide_pool *pool) {
+  tide_lock_take(&pool->lock, pool->context->platform);
+}
+static inline void tide_pool_unlock(struct tide_pool *pool) { tide_lock_give(&pool->lock); }
+
+/* ---- block.c ---------------------------------------------------------------- */
+
+/* Needs one spare block. The whole of the memory, which is aligned, becomes a fresh block. */
+struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chunk, char *memory,
+                                  size_t size);
+/* Nothing of it is in use, and the tracker saw everything finish that was. */
+bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk);
+/* All its blocks become spares. The memory is the caller's to give back. */
+void tide_chunk_remove(struct tide_pool *pool, struct tide_chunk *chunk);
+
+/* Out of its bin, cut to `size`, into use. Needs one spare block. */
+void tide_block_take(struct tide_pool *pool, struct tide_block *block, size_t size);
+/* Out of use, with block->death set: into a bin, or to wait for a grace period. */
+void tide_block_leave(struct tide_pool *pool, struct tide_block *block);
+/* Blocks whose grace period is over become free, with nothing left to wait for. */
+void tide_block_await_grace(struct tide_pool *pool);
+
+enum tide_joining {
+  TIDE_JOIN_ALIKE, /* where one of the two death frontiers serves for both */
+  TIDE_JOIN_ALL    /* wherever it can be done */
+};
+/* Joins free neighbours; returns how many joins there were. */
+size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining);
+
+/* ---- choose.c --------------------------------------------------------------- */
+
+struct tide_choice {
+  struct tide_block *block; /* NULL: none */
+  enum tide_reuse reuse;
+  size_t missing; /* GAP: entries to wait for */
+};
+
+/* At most so many blocks of each kind are looked at; beyond, a good one may be missed. */
+#define TIDE_CHOOSE_FEW 16u
+#define TIDE_CHOOSE_ALL UINT32_MAX
+
+/* A free block of at least `size` bytes for someone who knows `frontier`. */
+void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
+                      uint32_t looks, struct tide_choice *out_choice);
+void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
+                       struct tide_choice *out_choice);
+
+/* ---- stock.c ---------------------------------------------------------------- */
+
+/* Is there a spare handle, two spare blocks, room for a snapshot? If not, they are allocated; the
+ * lock is let go meanwhile. False: no memory. */
+bool tide_pool_stock_locked(struct tide_pool *pool);
+void tide_pool_stock_free(struct tide_pool *pool);
+
+/* ---- source.c --------------------------------------------------------------- */
+
+/* NULL: from the context's allocator. */
+void tide_source_init(struct tide_pool *pool, const struct tide_memory_source *source);
+/* Takes a chunk with room for `size` bytes in one piece; the lock is let go meanwhile. NULL, or a
+ * fresh block, with the pool stocked. */
+struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size);
+/* The chunk has been removed. No lock. */
+void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk);
+
+/* ---- buffer.c --------------------------------------------------------------- */
+
+size_t tide_buffer_bytes(const struct tide_pool *pool);
+void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer);
+/* Takes a spare handle for a block (or, when that is NULL, for memory of the caller's). */
+struct tide_buffer *tide_buffer_open_locked(struct tide_pool *pool, struct tide_block *block,
+                                            const char *label);
+void tide_pool_emit(struct tide_pool *pool, const struct tide_buffer *buffer,
+                    const struct tide_position *position, struct tide_event *event);
+
+#endif

@@ -1,0 +1,102 @@
+/* The structs that a pool keeps ready, so that allocating and freeing buffers asks the
+ * allocator for nothing once there are enough. They come in slabs and stay until
+ * the pool goes. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "memory/state.h"
+
+#define SLAB_ITEMS 64
+#define SPARE_BLOCKS 2 /* one for a new chunk, one for the rest of a split */
+#define SNAPSHOT_ROOM 64
+
+static size_t block_bytes(const struct tide_pool *pool) {
+  size_t bytes = sizeof(struct tide_block) - sizeof(struct tide_death) +
+                 tide_death_size(pool->context->frontier_capacity);
+  return (bytes + 15) & ~(size_t)15;
+}
+
+static struct tide_slab *slab_alloc(struct tide_pool *pool, size_t item) {
+  size_t bytes = sizeof(struct tide_slab) + item * SLAB_ITEMS;
+  struct tide_slab *slab = tide_alloc(pool->context->allocator, 1, bytes);
+  if (slab) slab->bytes = bytes;
+  return slab;
+}
+
+static void slab_add(struct tide_pool *pool, struct tide_slab *slab) {
+  slab->next = pool->slabs;
+  pool->slabs = slab;
+}
+
+static bool blocks_grow(struct tide_pool *pool) {
+  size_t item = block_bytes(pool);
+  tide_pool_unlock(pool);
+  struct tide_slab *slab = slab_alloc(pool, item);
+  tide_pool_lock(pool);
+  if (!slab) return false;
+  slab_add(pool, slab);
+  for (size_t i = 0; i < SLAB_ITEMS; i++) {
+    struct tide_block *block = (void *)((char *)(slab + 1) + i * item);
+    tide_death_init(&block->death, pool->context->frontier_capacity);
+    tide_list_push_back(&pool->spare_blocks, &block->link);
+  }
+  pool->spare_block_count += SLAB_ITEMS;
+  return true;
+}
+
+static bool buffers_grow(struct tide_pool *pool) {
+  size_t item = tide_buffer_bytes(pool);
+  tide_pool_unlock(pool);
+  struct tide_slab *slab = slab_alloc(pool, item);
+  tide_pool_lock(pool);
+  if (!slab) return false;
+  slab_add(pool, slab);
+  for (size_t i = 0; i < SLAB_ITEMS; i++) {
+    tide_buffer_make(pool, (void *)((char *)(slab + 1) + i * item));
+  }
+  return true;
+}
+
+/* Room for a snapshot of the size that the last one would have had, and then some. */
+static bool snapshot_grow(struct tide_pool *pool) {
+  const struct tide_allocator *allocator = pool->context->allocator;
+  size_t capacity = pool->grace.wanted + pool->grace.wanted / 2;
+  if (capacity < SNAPSHOT_ROOM) capacity = SNAPSHOT_ROOM;
+  size_t both = 2 * sizeof(uint64_t);
+  tide_pool_unlock(pool);
+  uint64_t *room = tide_alloc(allocator, capacity, both);
+  tide_pool_lock(pool);
+  if (!room) return false;
+  uint64_t *old = room;
+  size_t old_capacity = capacity;
+  if (tide_grace_starved(&pool->grace)) {
+    old = pool->grace.axes;
+    old_capacity = pool->grace.capacity;
+    tide_grace_room(&pool->grace, room, capacity);
+  }
+  tide_pool_unlock(pool);
+  tide_free(allocator, old, old_capacity, both);
+  tide_pool_lock(pool);
+  return true;
+}
+
+bool tide_pool_stock_locked(struct tide_pool *pool) {
+  for (;;) {
+    if (pool->spare_block_count < SPARE_BLOCKS) {
+      if (!blocks_grow(pool)) return false;
+    } else if (tide_list_empty(&pool->spare_buffers)) {
+      if (!buffers_grow(pool)) return false;
+    } else if (!tide_grace_starved(&pool->grace) || !snapshot_grow(pool)) {
+      return true; /* no snapshot then: what waits for it goes on waiting */
+    }
+  }
+}
+
+void tide_pool_stock_free(struct tide_pool *pool) {
+  const struct tide_allocator *allocator = pool->context->allocator;
+  while (pool->slabs) {
+    struct tide_slab *slab = pool->slabs;
+    pool->slabs = slab->next;
+    tide_free(allocator, slab, 1, slab->bytes);
+  }
+  tide_free(allocator, pool->grace.axes, pool->grace.capacity, 2 * sizeof(uint64_t));
+}

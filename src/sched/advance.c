@@ -1,0 +1,216 @@
+/* From entered to published: what may start, and what is over. */
+#include "base/plant.h"
+#include "causal/tracker.h"
+#include "sched/sched.h"
+
+static struct tide_op *op_at(const struct tide_queue *queue, uint64_t epoch) {
+  return queue->ring[epoch & queue->ring_mask];
+}
+
+static void first_cause(struct tide_op *op, enum tide_status status) {
+  if (!op->status) op->status = status;
+}
+
+/* ---- waits that open ------------------------------------------------------------ */
+
+/* Fired by a thread that does not hold the lock (a host signal, a tracker). */
+void tide_wait_fire(struct tide_node *node, enum tide_status status) {
+  struct tide_op_wait *wait = TIDE_CONTAINER(node, struct tide_op_wait, node);
+  struct tide_sched *sched = wait->op->queue->sched;
+  (void)status;
+  tide_sched_enter(sched);
+  tide_wait_fired(wait);
+  tide_sched_leave(sched);
+}
+
+static void leaving_node_fired(struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    if (wait->heap != TIDE_HEAP_NONE) return;
+  tide_op_free(op);
+  queue->in_flight--;
+}
+
+void tide_wait_fired(struct tide_op_wait *wait) {
+  struct tide_op *op = wait->op;
+  struct tide_queue *queue = op->queue;
+  wait->heap = TIDE_HEAP_NONE;
+  wait->node.state = TIDE_NODE_IDLE;
+  tide_sched_look(queue);
+  if (op->state == TIDE_OP_HELD) {
+    op->retry = true;
+    queue->retry_held = true;
+    if (op->leaving) leaving_node_fired(op);
+    return;
+  }
+  TIDE_ASSERT(!wait->open && op->unmet > 0);
+  wait->open = true;
+  op->unmet--;
+  if (wait->node.status != TIDE_OK) {
+    first_cause(op, (enum tide_status)wait->node.status);
+    wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
+  }
+}
+
+void tide_finish_fire(struct tide_node *node, enum tide_status status) {
+  struct tide_op *op = TIDE_CONTAINER(node, struct tide_op, finish);
+  struct tide_sched *sched = op->queue->sched;
+  (void)status;
+  tide_sched_enter(sched);
+  tide_finish_fired(op);
+  tide_sched_leave(sched);
+}
+
+void tide_finish_fired(struct tide_op *op) {
+  op->finish.state = TIDE_NODE_IDLE;
+  op->finish_axis = 0;
+  tide_sched_look(op->queue);
+}
+
+/* True when (axis, epoch) has finished; else the operation's one node waits for it. One
+ * after the other is enough: all of them must have finished anyway. */
+static bool finished(struct tide_op *op, tide_axis axis, uint64_t epoch) {
+  struct tide_tracker *tracker = op->queue->sched->context->tracker;
+  if (tide_tracker_finished(tracker, axis, epoch)) return true;
+  op->finish.fire = tide_finish_fire;
+  op->finish_axis = axis;
+  enum tide_finish answer = tide_tracker_wait_finish(tracker, axis, epoch, &op->finish);
+  if (answer == TIDE_FINISH_ALREADY) op->finish_axis = 0;
+  return answer == TIDE_FINISH_ALREADY;
+}
+
+static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) {
+  tide_axis axis;
+  uint64_t epoch;
+  tide_buffer_past_signaller(buffer, &axis, &epoch);
+  if (axis) return finished(op, axis, epoch);
+  const struct tide_frontier *past = tide_buffer_past(buffer);
+  for (uint8_t i = 0; i < past->count; i++)
+    if (!finished(op, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i])) return false;
+  return true;
+}
+
+/* The execution-only waits: for buffers' pasts, and for whoever signalled what failed early. */
+static bool all_finished(struct tide_op *op) {
+  if (op->finish_axis) return false;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    if (wait->finish && !finished(op, wait->axis, wait->epoch)) return false;
+    if (wait->finish) wait->finish = false;
+  }
+  if (TIDE_PLANTED(TIDE_PLANT_GAPOPEN) && op->status) return true;
+  for (struct tide_op_use *use = op->uses; use; use = use->next)
+    if (use->gap && !past_finished(op, use->buffer)) return false;
+  return true;
+}
+
+/* Elision dropped the wait, never the failure: at the start every record is settled. */
+static void check_settled(struct tide_op *op) {
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    if (wait->class_ != TIDE_WAIT_ELIDED) continue;
+    if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
+    bool failed = tide_timeline_has_failed(wait->timeline, wait->value);
+    TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
+    if (failed && !TIDE_PLANTED(TIDE_PLANT_FAILCHECK))
+      first_cause(op, tide_timeline_status(wait->timeline));
+  }
+}
+
+/* ---- starting ---------------------------------------------------------------------- */
+
+/* Nothing more stands before this operation. It runs, or it is skipped because it has failed. */
+static void go(struct tide_queue *queue, struct tide_op *op) {
+  check_settled(op);
+  if (op->status || !op->work.body) {
+    op->state = TIDE_OP_RUNNING;
+    tide_queue_skip_started(queue);
+    tide_op_done(op, op->status);
+    return;
+  }
+  op->state = TIDE_OP_READY;
+  queue->ready_op = op;
+  tide_arbiter_add(queue);
+}
+
+void tide_queue_skip_started(struct tide_queue *queue) {
+  while (queue->next_start <= queue->position.epoch &&
+         (queue->next_start <= queue->published ||
+          op_at(queue, queue->next_start)->state >= TIDE_OP_RUNNING))
+    queue->next_start++;
+}
+
+/* Only with the planted bug: an operation behind one that still waits. */
+static struct tide_op *behind(struct tide_queue *queue) {
+  for (uint64_t epoch = queue->next_start; epoch <= queue->position.epoch; epoch++) {
+    struct tide_op *op = op_at(queue, epoch);
+    if (op && op->state == TIDE_OP_ENTERED && !op->unmet && all_finished(op)) return op;
+  }
+  return NULL;
+}
+
+void tide_queue_advance(struct tide_queue *queue) {
+  bool in_order = queue->device->backend->in_order;
+  while (queue->next_start <= queue->position.epoch) {
+    struct tide_op *op = op_at(queue, queue->next_start);
+    if (op->state != TIDE_OP_ENTERED) return; /* ready: its turn has come already */
+    if (in_order && queue->published + 1 != queue->next_start) return;
+    if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue)) op = behind(queue);
+    if (op->unmet || !all_finished(op)) return;
+    if (queue->device->lost && !queue->device->certified) return;
+    if (op->instance && !tide_instance_arrive(op)) return;
+    go(queue, op);
+  }
+}
+
+/* ---- publishing ---------------------------------------------------------------------- */
+
+static void publish(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  uint64_t epoch = op->work.epoch;
+  queue->ring[epoch & queue->ring_mask] = NULL;
+  if (queue->tracked)
+    tide_tracker_advance_collect(sched->context->tracker, queue->tracked, epoch, &sched->fired);
+  if (epoch > queue->published) queue->published = epoch;
+  tide_sched_look(queue);
+  tide_timeline_advance(queue->progress, epoch, &sched->fired);
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+    if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
+    else if (!tide_timeline_reach(&signal->record, &sched->fired)) first_cause(op, TIDE_VALUE);
+  }
+  sched->stats.finished++;
+  sched->stats.failed += op->status != TIDE_OK;
+  tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
+  if (op->instance) tide_instance_finished(op);
+  tide_op_free(op);
+}
+
+void tide_queue_publish(struct tide_queue *queue) {
+  struct tide_op *op;
+  while (queue->published < queue->position.epoch &&
+         (op = op_at(queue, queue->published + 1))->state == TIDE_OP_DONE)
+    publish(queue, op);
+}
+
+void tide_op_done(struct tide_op *op, enum tide_status status) {
+  first_cause(op, status);
+  op->state = TIDE_OP_DONE;
+  tide_sched_emit(op->queue->sched, TIDE_EVENT_FINISH, op, NULL);
+  if (TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) publish(op->queue, op);
+  else tide_queue_publish(op->queue);
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+void tide_queue_close_if_over(struct tide_queue *queue) {
+  struct tide_sched *sched = queue->sched;
+  if (!queue->closing || queue->published < queue->position.epoch || queue->in_flight ||
+      queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
+    return;
+  if (queue->device->lost && !queue->device->certified) return;
+  tide_tracker_close_collect(sched->context->tracker, queue->tracked, &sched->fired);
+  queue->tracked = NULL;
+  tide_timeline_fail_from(queue->progress, &sched->lock, 0, TIDE_CANCELLED, &sched->fired);
+  tide_list_remove(&queue->in_device);
+  if (queue->look) tide_list_remove(&queue->in_work);
+  queue->look = true; /* never to be looked at again */
+  tide_list_push_back(&sched->gone, &queue->in_work);
+}

@@ -1,0 +1,323 @@
+/* Check mode: is every pair of operations that touch the same bytes, one of them
+ * writing, ordered by what the program *said*? Judged by shadow clocks, which
+ * learn from declared waits, from a queue's own order, and from what the
+ * submitting thread itself waited for; from nothing else. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "sched/sched.h"
+#include "sched/shadow.h"
+
+#define FINDINGS_KEPT 64
+
+struct tide_checker {
+  struct tide_shadow_table table;
+  struct tide_sink sink; /* what hosts signal and wait for */
+  struct tide_lock lock; /* guards host_events: a timeline's guard is held when they come */
+  struct tide_sched *sched;
+  struct {
+    const void *timeline;
+    uint64_t value, thread;
+    bool signal;
+  } host_events[256];
+  size_t host_event_count;
+  struct tide_diag findings[FINDINGS_KEPT];
+  size_t finding_count;
+  bool said_full;
+};
+
+/* ---- findings ------------------------------------------------------------------ */
+
+void tide_check_note(struct tide_sched *sched, const struct tide_diag *diag) {
+  struct tide_checker *checker = sched->checker;
+  if (checker->finding_count < FINDINGS_KEPT) checker->findings[checker->finding_count++] = *diag;
+}
+
+void tide_check_report(struct tide_sched *sched) {
+  struct tide_checker *checker = sched->checker;
+  for (;;) {
+    struct tide_diag diag;
+    tide_lock_take(&sched->lock, tide_sched_platform(sched));
+    bool any = checker->finding_count > 0;
+    if (any) {
+      diag = checker->findings[0];
+      checker->finding_count--;
+      memmove(checker->findings, checker->findings + 1,
+              checker->finding_count * sizeof *checker->findings);
+    }
+    tide_lock_give(&sched->lock);
+    if (!any) return;
+    if (sched->params.finding) sched->params.finding(sched->params.finding_user, &diag);
+  }
+}
+
+static void note_limits(struct tide_checker *checker) {
+  struct tide_diag diag;
+  if (checker->said_full || (!checker->table.out_of_memory && !checker->table.too_many_queues)) return;
+  checker->said_full = true;
+  if (checker->table.out_of_memory)
+    tide_diag_set(&diag, TIDE_NOMEM, "check mode ran out of memory: from here on it misses errors");
+  else
+    tide_diag_set(&diag, TIDE_FULL, "check mode knows %d queues at most: others are not checked",
+                  TIDE_SHADOW_QUEUES);
+  tide_check_note(checker->sched, &diag);
+}
+
+/* ---- hosts ------------------------------------------------------------------------ */
+
+/* Called with a timeline's guard held, so it only takes notes. */
+static void hear(void *self, const struct tide_event *event) {
+  struct tide_checker *checker = self;
+  bool signal = event->kind == TIDE_EVENT_SIGNAL;
+  if (signal && tide_axis_domain(event->axis) != TIDE_DOMAIN_HOST && event->axis) return;
+  if (!signal && event->kind != TIDE_EVENT_HOST_WAIT) return;
+  tide_lock_take(&checker->lock, tide_sched_platform(checker->sched));
+  size_t at = checker->host_event_count;
+  if (at < sizeof checker->host_events / sizeof *checker->host_events) {
+    checker->host_events[at].timeline = event->object;
+    checker->host_events[at].value = event->value;
+    checker->host_events[at].thread = event->thread;
+    checker->host_events[at].signal = signal;
+    checker->host_event_count++;
+  }
+  tide_lock_give(&checker->lock);
+}
+
+/* What several parts teach about one value is taken together. */
+static void add_record(struct tide_checker *checker, const void *timeline, uint64_t value,
+                       const struct tide_shadow_clock *clock) {
+  struct tide_shadow *shadow =
+      tide_shadow_get(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
+  if (shadow && shadow->count && shadow->records[shadow->count - 1].value == value) {
+    tide_shadow_merge(&shadow->records[shadow->count - 1].clock, clock);
+    return;
+  }
+  if (!shadow || !tide_shadow_grow(&checker->table, (void **)&shadow->records, shadow->count,
+                                   &shadow->capacity, sizeof *shadow->records))
+    return;
+  size_t at = shadow->count++;
+  while (at > 0 && shadow->records[at - 1].value > value) {
+    shadow->records[at] = shadow->records[at - 1];
+    at--;
+  }
+  shadow->records[at] = (struct tide_shadow_record){value, *clock};
+}
+
+static const struct tide_shadow_clock *record_of(struct tide_checker *checker, const void *timeline,
+                                                 uint64_t value) {
+  const struct tide_shadow *shadow =
+      tide_shadow_find(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
+  size_t low = 0, high = shadow ? shadow->count : 0;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (shadow->records[middle].value < value) low = middle + 1;
+    else high = middle;
+  }
+  return shadow && low < shadow->count ? &shadow->records[low].clock : NULL;
+}
+
+/* Hosts learn from what they waited for, and teach by what they signal. */
+static void take_host_events(struct tide_checker *checker) {
+  tide_lock_take(&checker->lock, tide_sched_platform(checker->sched));
+  for (size_t i = 0; i < checker->host_event_count; i++) {
+    struct tide_shadow *thread =
+        tide_shadow_get(&checker->table, TIDE_SHADOW_THREAD, checker->host_events[i].thread);
+    const void *timeline = checker->host_events[i].timeline;
+    uint64_t value = checker->host_events[i].value;
+    if (!thread) break;
+    if (checker->host_events[i].signal) {
+      add_record(checker, timeline, value, &thread->clock);
+    } else {
+      const struct tide_shadow_clock *clock = record_of(checker, timeline, value);
+      if (clock) tide_shadow_merge(&thread->clock, clock);
+    }
+  }
+  checker->host_event_count = 0;
+  tide_lock_give(&checker->lock);
+}
+
+/* ---- queues ---------------------------------------------------------------------------- */
+
+static struct tide_shadow_queue *shadow_queue(struct tide_checker *checker, struct tide_queue *queue) {
+  struct tide_shadow_table *table = &checker->table;
+  if (queue->check_index) return &table->queues[queue->check_index - 1];
+  if (table->queue_count == TIDE_SHADOW_QUEUES) {
+    table->too_many_queues = true;
+    return NULL;
+  }
+  struct tide_shadow_queue *shadow = &table->queues[table->queue_count++];
+  queue->check_index = table->queue_count;
+  shadow->queue = queue;
+  shadow->in_order = queue->device->backend->in_order;
+  memcpy(shadow->label, queue->label, sizeof shadow->label);
+  return shadow;
+}
+
+static void add_hint(struct tide_checker *checker, struct tide_shadow_queue *shadow, uint64_t epoch,
+                     const struct tide_record *record) {
+  if (!tide_shadow_grow(&checker->table, (void **)&shadow->hints, shadow->hint_count,
+                        &shadow->hint_capacity, sizeof *shadow->hints))
+    return;
+  struct tide_shadow_hint *hint = &shadow->hints[shadow->hint_count++];
+  hint->epoch = epoch;
+  hint->value = record->node.key;
+  memcpy(hint->label, record->timeline->label, sizeof hint->label);
+}
+
+static const struct tide_shadow_hint *hint_for(const struct tide_shadow_queue *shadow,
+                                               uint64_t epoch) {
+  for (size_t i = 0; i < shadow->hint_count; i++)
+    if (shadow->hints[i].epoch >= epoch) return &shadow->hints[i];
+  return NULL;
+}
+
+/* ---- accesses ---------------------------------------------------------------------------- */
+
+static void report_race(struct tide_checker *checker, const struct tide_op *op,
+                        const struct tide_op_use *use, const struct tide_shadow_access *earlier) {
+  const struct tide_shadow_queue *from = &checker->table.queues[earlier->queue];
+  const struct tide_shadow_hint *hint = hint_for(from, earlier->epoch);
+  struct tide_diag diag;
+  struct tide_text text;
+  diag = (struct tide_diag){.status = TIDE_RACE};
+  tide_text_init(&text, diag.text, sizeof diag.text);
+  tide_text_format(&text, "operation '%s' of queue '%s' %s buffer '%s', which operation '%s' of queue '%s' %s, "
+                          "and nothing orders them: add a wait for ",
+                   op->label, op->queue->label, use->access & TIDE_WRITE ? "writes" : "reads",
+                   tide_buffer_label(use->buffer), earlier->label, from->label,
+                   earlier->write ? "writes" : "reads");
+  if (hint) tide_text_format(&text, "'%s' >= %lu", hint->label, (unsigned long)hint->value);
+  else
+    tide_text_format(&text, "the progress of '%s' >= %lu", from->label, (unsigned long)earlier->epoch);
+  tide_check_note(checker->sched, &diag);
+}
+
+static bool overlaps(const struct tide_shadow_access *a, uint64_t offset, uint64_t size) {
+  return a->offset < offset + size && offset < a->offset + a->size;
+}
+
+static void check_use(struct tide_checker *checker, const struct tide_shadow_queue *shadow,
+                      const struct tide_shadow_clock *clock, const struct tide_op *op,
+                      const struct tide_op_use *use) {
+  struct tide_shadow *buffer = tide_shadow_get(&checker->table, TIDE_SHADOW_BUFFER,
+                                               (uint64_t)(uintptr_t)use->buffer);
+  uint64_t size = use->size ? use->size : tide_buffer_size(use->buffer) - use->offset;
+  bool write = use->access & TIDE_WRITE, reported = false;
+  if (!buffer) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < buffer->count; i++) {
+    struct tide_shadow_access *earlier = &buffer->accesses[i];
+    bool ordered = clock->epochs[earlier->queue] >= earlier->epoch;
+    bool conflict = overlaps(earlier, use->offset, size) && (write || earlier->write);
+    if (conflict && !ordered && !reported) {
+      report_race(checker, op, use, earlier);
+      reported = true;
+    }
+    /* An access that this one is ordered behind, and covers, needs no remembering. */
+    bool covered = ordered && (write || !earlier->write) && use->offset <= earlier->offset &&
+                   earlier->offset + earlier->size <= use->offset + size;
+    if (!covered) buffer->accesses[kept++] = *earlier;
+  }
+  buffer->count = kept;
+  if (!tide_shadow_grow(&checker->table, (void **)&buffer->accesses, buffer->count, &buffer->capacity,
+                        sizeof *buffer->accesses))
+    return;
+  struct tide_shadow_access *access = &buffer->accesses[buffer->count++];
+  *access = (struct tide_shadow_access){.queue = (uint32_t)(shadow - checker->table.queues),
+                                        .write = write,
+                                        .epoch = op->work.epoch,
+                                        .offset = use->offset,
+                                        .size = size};
+  memcpy(access->label, op->label, sizeof access->label);
+}
+
+static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *clock,
+                        const struct tide_op_wait *wait) {
+  const struct tide_shadow_clock *record = record_of(checker, wait->timeline, wait->value);
+  if (record) tide_shadow_merge(clock, record);
+}
+
+void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_checker *checker = queue->sched->checker;
+  take_host_events(checker);
+  struct tide_shadow_queue *shadow = shadow_queue(checker, queue);
+  note_limits(checker);
+  if (!shadow) return;
+  size_t own = (size_t)(shadow - checker->table.queues);
+  struct tide_shadow *thread = tide_shadow_get(&checker->table, TIDE_SHADOW_THREAD, op->thread);
+  struct tide_shadow_clock *clock = &shadow->clock;
+  if (thread) tide_shadow_merge(clock, &thread->clock);
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    import_wait(checker, clock, wait);
+  for (struct tide_op_use *use = op->uses; use; use = use->next)
+    check_use(checker, shadow, clock, op, use);
+  struct tide_shadow_clock record = *clock;
+  record.epochs[own] = op->work.epoch;
+  if (shadow->in_order) clock->epochs[own] = op->work.epoch;
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+    if (signal->record.external || op->refused) continue;
+    add_record(checker, signal->record.timeline, signal->record.node.key, &record);
+    add_hint(checker, shadow, op->work.epoch, &signal->record);
+  }
+  add_record(checker, queue->progress, op->work.epoch, &record);
+  note_limits(checker);
+}
+
+void tide_check_collective(struct tide_sched *sched, const struct tide_timeline *progress,
+                           uint64_t instance, struct tide_queue *const *queues,
+                           const uint64_t *epochs, size_t count) {
+  struct tide_checker *checker = sched->checker;
+  struct tide_shadow_clock all = {{0}};
+  for (size_t i = 0; i < count; i++) {
+    if (!queues[i]) continue;
+    const struct tide_shadow_clock *part = record_of(checker, queues[i]->progress, epochs[i]);
+    if (part) tide_shadow_merge(&all, part);
+  }
+  add_record(checker, progress, instance, &all);
+}
+
+void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {
+  struct tide_checker *checker = queue->sched->checker;
+  take_host_events(checker);
+  struct tide_shadow *shadow =
+      tide_shadow_find(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)buffer);
+  struct tide_shadow_queue *at = shadow_queue(checker, queue);
+  for (size_t i = 0; shadow && at && tide_buffer_covered(buffer) && i < shadow->count; i++) {
+    const struct tide_shadow_access *access = &shadow->accesses[i];
+    const struct tide_shadow_queue *from = &checker->table.queues[access->queue];
+    bool own = from == at;
+    if (own || at->clock.epochs[access->queue] >= access->epoch) continue;
+    const struct tide_shadow_hint *hint = hint_for(from, access->epoch);
+    struct tide_diag diag;
+    tide_diag_set(&diag, TIDE_RACE,
+                  "buffer '%s' is freed on queue '%s' before operation '%s' of queue '%s' is in its past, "
+                  "though the pool was told that frees cover all uses: wait for '%s' >= %lu first",
+                  tide_buffer_label(buffer), queue->label, access->label, from->label,
+                  hint ? hint->label : from->label,
+                  (unsigned long)(hint ? hint->value : access->epoch));
+    tide_check_note(queue->sched, &diag);
+    break;
+  }
+  tide_shadow_forget(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)buffer);
+}
+
+/* ---- on and off ------------------------------------------------------------------------------- */
+
+enum tide_status tide_check_create(struct tide_sched *sched) {
+  struct tide_context *context = (struct tide_context *)sched->context;
+  struct tide_checker *checker = tide_alloc(context->allocator, 1, sizeof *checker);
+  if (!checker) return TIDE_NOMEM;
+  checker->table.allocator = context->allocator;
+  checker->sched = sched;
+  checker->sink = (struct tide_sink){.event = hear, .self = checker};
+  context->check = &checker->sink;
+  sched->checker = checker;
+  return TIDE_OK;
+}
+
+void tide_check_destroy(struct tide_sched *sched) {
+  struct tide_context *context = (struct tide_context *)sched->context;
+  context->check = NULL;
+  tide_shadow_fini(&sched->checker->table);
+  tide_free(context->allocator, sched->checker, 1, sizeof *sched->checker);
+  sched->checker = NULL;
+}

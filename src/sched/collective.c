@@ -1,0 +1,374 @@
+/* N queues do one thing together, on one axis.
+ *
+ * An instance collects: parts that were submitted, that entered, that arrived at
+ * their place, that finished. When all have entered its record is known: the
+ * merge of the parts' records, in which the members' own entries are replaced by
+ * one, (collective, instance). When all have arrived the parts may start. When
+ * all have finished the instance is reached; or it failed, with the first cause. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "causal/tracker.h"
+#include "sched/sched.h"
+
+struct tide_instance {
+  struct tide_collective *collective;
+  uint64_t number; /* 0: free */
+  uint64_t kind;
+  size_t submitted, entered, arrived, finished;
+  struct tide_op **parts; /* by member; NULL once finished */
+  struct tide_frontier *record;
+  enum tide_status status;
+};
+
+struct tide_collective {
+  struct tide_sched *sched;
+  struct tide_position position; /* its frontier is unused: records are made of the parts' */
+  struct tide_tracker_axis *tracked;
+  struct tide_timeline *progress;
+  size_t count;
+  struct tide_queue **members;
+  uint64_t *next;        /* by member: the instance that it submits next */
+  uint64_t entered, finished; /* instances, in order */
+  uint32_t mask;
+  struct tide_instance *ring; /* by number & mask */
+  struct tide_op **parts;
+  unsigned char *records;
+  size_t record_size;
+};
+
+/* ---- the progress timeline ------------------------------------------------------- */
+
+static struct tide_instance *instance_at(struct tide_collective *collective, uint64_t number) {
+  return &collective->ring[number & collective->mask];
+}
+
+static bool find_record(void *self, uint64_t value, struct tide_record_view *out_view) {
+  struct tide_collective *collective = self;
+  uint64_t newest = collective->entered, number = value;
+  if (value == 0 || value > newest) return false;
+  if (newest - number > collective->mask) number = newest - collective->mask;
+  *out_view = (struct tide_record_view){.value = number,
+                                        .axis = collective->position.axis,
+                                        .epoch = number,
+                                        .frontier = instance_at(collective, number)->record,
+                                        .reached = value <= collective->finished,
+                                        .coarse = number != value};
+  return true;
+}
+
+static const struct tide_record_source progress_source = {find_record};
+
+struct tide_timeline *tide_collective_progress(struct tide_collective *collective) {
+  return collective->progress;
+}
+
+/* ---- what sched tells ------------------------------------------------------------------ */
+
+static void make_record(struct tide_instance *instance) {
+  struct tide_collective *collective = instance->collective;
+  struct tide_sched *sched = collective->sched;
+  struct tide_eviction eviction = {sched->context->tracker, collective->position.axis};
+  struct tide_frontier *all = sched->scratch;
+  tide_frontier_clear(all);
+  for (size_t i = 0; i < collective->count; i++) {
+    const struct tide_op *part = instance->parts[i];
+    if (part)
+      tide_frontier_merge(all, tide_queue_record(part->queue, part->work.epoch), &eviction);
+  }
+  /* Each member's own entry is implied by the collective's: all parts have finished when it is reached. */
+  for (size_t i = 0; i < collective->count; i++)
+    tide_frontier_drop(all, collective->members[i]->position.axis);
+  tide_frontier_raise(all, collective->position.axis, instance->number, &eviction);
+  tide_frontier_copy(instance->record, all, &eviction);
+}
+
+static void check_parts(struct tide_instance *instance) {
+  struct tide_collective *collective = instance->collective;
+  for (size_t i = 0; i < collective->count; i++) {
+    const struct tide_op *part = instance->parts[i];
+    uint64_t epoch = part ? part->work.epoch : 0;
+    if (part)
+      tide_check_collective(collective->sched, collective->progress, instance->number,
+                            &collective->members[i], &epoch, 1);
+  }
+}
+
+void tide_instance_entered(struct tide_op *part) {
+  struct tide_instance *instance = part->instance;
+  struct tide_collective *collective = instance->collective;
+  struct tide_sched *sched = collective->sched;
+  if (++instance->entered < collective->count) return;
+  make_record(instance);
+  collective->entered = instance->number;
+  if (sched->checker) check_parts(instance);
+  if (tide_counter_least(&collective->progress->promised) <= instance->number)
+    tide_counter_pop(&collective->progress->promised, instance->number, &sched->fired, TIDE_OK);
+}
+
+static void fail_instance(struct tide_instance *instance, enum tide_status status) {
+  if (!instance->status) instance->status = status;
+  for (size_t i = 0; i < instance->collective->count; i++) {
+    struct tide_op *part = instance->parts[i];
+    if (part && !part->status) part->status = instance->status;
+    if (part) tide_sched_look(part->queue);
+  }
+}
+
+bool tide_instance_arrive(struct tide_op *part) {
+  struct tide_instance *instance = part->instance;
+  struct tide_collective *collective = instance->collective;
+  if (!part->arrived) {
+    part->arrived = true;
+    if (part->status) fail_instance(instance, part->status);
+    if (++instance->arrived == collective->count)
+      for (size_t i = 0; i < collective->count; i++)
+        if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
+  }
+  if (instance->status && !part->status) part->status = instance->status;
+  return instance->arrived == collective->count;
+}
+
+static void publish_instance(struct tide_collective *collective, struct tide_instance *instance) {
+  struct tide_sched *sched = collective->sched;
+  collective->finished = instance->number;
+  if (collective->entered < instance->number) collective->entered = instance->number;
+  tide_tracker_advance_collect(sched->context->tracker, collective->tracked, instance->number,
+                               &sched->fired);
+  if (instance->status)
+    tide_timeline_fail_from(collective->progress, &sched->lock, instance->number, instance->status,
+                            &sched->fired);
+  else tide_timeline_advance(collective->progress, instance->number, &sched->fired);
+}
+
+void tide_instance_finished(struct tide_op *part) {
+  struct tide_instance *instance = part->instance;
+  struct tide_collective *collective = instance->collective;
+  for (size_t i = 0; i < collective->count; i++)
+    if (instance->parts[i] == part) instance->parts[i] = NULL;
+  if (part->status) fail_instance(instance, part->status);
+  /* A part that left before it entered will not arrive: the others need not wait for it. */
+  if (!part->arrived) {
+    part->arrived = true;
+    instance->arrived++;
+    if (part->state == TIDE_OP_HELD) instance->entered++;
+    for (size_t i = 0; i < collective->count; i++)
+      if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
+  }
+  instance->finished++;
+  /* In order: instance n+1 can have finished first only where a part left without its turn. */
+  struct tide_instance *next;
+  while ((next = instance_at(collective, collective->finished + 1))->number ==
+             collective->finished + 1 &&
+         next->finished == collective->count)
+    publish_instance(collective, next);
+}
+
+/* ---- submitting ---------------------------------------------------------------------------- */
+
+static struct tide_instance *open_instance(struct tide_collective *collective, uint64_t number,
+                                           uint64_t kind) {
+  struct tide_instance *instance = instance_at(collective, number);
+  if (instance->number == number) return instance;
+  if (instance->number && instance->finished < collective->count) return NULL; /* the ring is full */
+  struct tide_op **parts = instance->parts;
+  struct tide_frontier *record = instance->record;
+  *instance = (struct tide_instance){.collective = collective,
+                                     .number = number,
+                                     .kind = kind,
+                                     .parts = parts,
+                                     .record = record};
+  return instance;
+}
+
+static enum tide_status submit_locked(struct tide_collective *collective, size_t member, uint64_t kind,
+                                      const struct tide_operation *part, uint64_t *out_instance,
+                                      struct tide_diag *diag) {
+  struct tide_queue *queue = collective->members[member];
+  uint64_t number = collective->next[member];
+  if (number - collective->finished > collective->mask)
+    return tide_diag_set(diag, TIDE_FULL, "%u instances of '%s' are under way", collective->mask + 1,
+                         collective->progress->label);
+  bool is_new = instance_at(collective, number)->number != number;
+  struct tide_instance *instance = open_instance(collective, number, kind);
+  if (!instance) return tide_diag_set(diag, TIDE_FULL, "'%s' is full", collective->progress->label);
+  enum tide_status status = TIDE_OK;
+  if (instance->kind != kind)
+    status = tide_diag_set(diag, TIDE_MISMATCH,
+                           "member %zu ('%s') submits kind %lu as instance %lu of '%s', others submitted "
+                           "kind %lu",
+                           member, queue->label, (unsigned long)kind, (unsigned long)number,
+                           collective->progress->label, (unsigned long)instance->kind);
+  if (status == TIDE_MISMATCH) fail_instance(instance, TIDE_MISMATCH);
+  struct tide_operation empty = {.label = part->label};
+  const struct tide_operation *taken = status == TIDE_OK ? part : &empty;
+  /* The part is known to the instance before it can enter, arrive or finish. */
+  struct tide_op *op = queue->free_ops;
+  instance->parts[member] = op;
+  enum tide_status submitted = tide_op_submit_locked(queue, taken, instance, NULL, diag);
+  if (submitted != TIDE_OK) {
+    if (instance->parts[member] == op) instance->parts[member] = NULL;
+    if (is_new) instance->number = 0;
+    return submitted;
+  }
+  if (status != TIDE_OK && instance->parts[member]) {
+    op->status = status;
+    tide_sched_look(queue);
+  }
+  instance->submitted++;
+  collective->next[member]++;
+  if (out_instance) *out_instance = number;
+  return status;
+}
+
+enum tide_status tide_collective_submit(struct tide_collective *collective, size_t member, uint64_t kind,
+                                        const struct tide_operation *part, uint64_t *out_instance,
+                                        struct tide_diag *diag) {
+  if (member >= collective->count)
+    return tide_diag_set(diag, TIDE_INVALID, "member %zu of %zu", member, collective->count);
+  tide_sched_enter(collective->sched);
+  enum tide_status status = submit_locked(collective, member, kind, part, out_instance, diag);
+  tide_sched_leave(collective->sched);
+  return status;
+}
+
+/* ---- making ------------------------------------------------------------------------------------ */
+
+static void free_collective(struct tide_collective *collective) {
+  const struct tide_allocator *a = collective->sched->context->allocator;
+  size_t ring = (size_t)collective->mask + 1;
+  tide_timeline_release(collective->progress);
+  tide_free(a, collective->members, collective->count, sizeof *collective->members);
+  tide_free(a, collective->next, collective->count, sizeof *collective->next);
+  tide_free(a, collective->ring, ring, sizeof *collective->ring);
+  tide_free(a, collective->parts, ring * collective->count, sizeof *collective->parts);
+  tide_free(a, collective->records, ring, collective->record_size);
+  tide_free(a, collective, 1, sizeof *collective);
+}
+
+static enum tide_status make_ring(struct tide_collective *collective) {
+  const struct tide_context *context = collective->sched->context;
+  const struct tide_allocator *a = context->allocator;
+  size_t ring = (size_t)collective->mask + 1, count = collective->count;
+  collective->record_size = tide_frontier_size(context->frontier_capacity);
+  collective->members = tide_alloc(a, count, sizeof *collective->members);
+  collective->next = tide_alloc(a, count, sizeof *collective->next);
+  collective->ring = tide_alloc(a, ring, sizeof *collective->ring);
+  collective->parts = tide_alloc(a, ring * count, sizeof *collective->parts);
+  collective->records = tide_alloc(a, ring, collective->record_size);
+  if (!collective->members || !collective->next || !collective->ring || !collective->parts ||
+      !collective->records)
+    return TIDE_NOMEM;
+  for (size_t i = 0; i < ring; i++) {
+    struct tide_instance *instance = &collective->ring[i];
+    instance->collective = collective;
+    instance->parts = collective->parts + i * count;
+    instance->record = (struct tide_frontier *)(void *)(collective->records + i * collective->record_size);
+    tide_frontier_init(instance->record, context->frontier_capacity);
+  }
+  for (size_t i = 0; i < count; i++) collective->next[i] = 1;
+  return TIDE_OK;
+}
+
+static bool distinct(struct tide_queue *const *members, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    for (size_t j = 0; j < i; j++)
+      if (members[i] == members[j] || members[i]->sched != members[j]->sched) return false;
+  return true;
+}
+
+enum tide_status tide_collective_create(struct tide_queue *const *members, size_t count,
+                                        const char *label, struct tide_collective **out_collective) {
+  if (count == 0 || count > 4096 || !distinct(members, count)) return TIDE_INVALID;
+  struct tide_sched *sched = members[0]->sched;
+  const struct tide_context *context = sched->context;
+  struct tide_collective *collective = tide_alloc(context->allocator, 1, sizeof *collective);
+  if (!collective) return TIDE_NOMEM;
+  collective->sched = sched;
+  collective->count = count;
+  collective->mask = 255;
+  enum tide_status status = make_ring(collective);
+  if (status == TIDE_OK)
+    status = tide_timeline_create_sourced(context, label, &sched->lock, &progress_source, collective,
+                                          &collective->progress);
+  if (status == TIDE_OK)
+    status = tide_lease_take(context->lease, TIDE_DOMAIN_COLLECTIVE, &collective->position.axis);
+  if (status == TIDE_OK)
+    status = tide_tracker_register(context->tracker, collective->position.axis);
+  if (status != TIDE_OK) {
+    free_collective(collective);
+    return status;
+  }
+  collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
+  tide_sched_enter(sched);
+  for (size_t i = 0; i < count; i++) {
+    collective->members[i] = members[i];
+    members[i]->members++;
+  }
+  tide_sched_leave(sched);
+  *out_collective = collective;
+  return TIDE_OK;
+}
+
+struct finish_wait {
+  struct tide_frontier_wait wait;
+  struct tide_waiter node;
+  const struct tide_platform *platform;
+  uint32_t word;
+};
+
+static void wake_finish(struct tide_frontier_wait *wait, enum tide_status status) {
+  struct finish_wait *finish = TIDE_CONTAINER(wait, struct finish_wait, wait);
+  const struct tide_platform *platform = finish->platform;
+  uint32_t *word = &finish->word;
+  (void)status;
+  tide_store_release(word, 1u); /* the waiter may be gone now: only the address is used */
+  platform->wake(platform->self, word, 1);
+}
+
+/* Instances may have failed, so it is the tracker that tells when the last has finished. */
+static void wait_finished(struct tide_collective *collective, uint64_t last) {
+  const struct tide_context *context = collective->sched->context;
+  struct finish_wait finish = {.platform = context->platform};
+  TIDE_FRONTIER_STORAGE(goal, 1);
+  tide_frontier_init(&goal.frontier, 1);
+  tide_frontier_raise(&goal.frontier, collective->position.axis, last, NULL);
+  finish.wait.nodes = &finish.node;
+  finish.wait.done = wake_finish;
+  if (tide_tracker_wait(context->tracker, &goal.frontier, &finish.wait, 1) != TIDE_OK) return;
+  while (!tide_load_acquire(&finish.word))
+    context->platform->wait(context->platform->self, &finish.word, 0, TIDE_FOREVER);
+}
+
+/* Instances under way fail; the members' queues go on. Blocks until their parts have finished. */
+void tide_collective_destroy(struct tide_collective *collective) {
+  if (!collective) return;
+  struct tide_sched *sched = collective->sched;
+  tide_sched_enter(sched);
+  uint64_t last = 0;
+  for (size_t i = 0; i < collective->count; i++)
+    if (collective->next[i] - 1 > last) last = collective->next[i] - 1;
+  for (uint64_t n = collective->finished + 1; n <= last; n++) {
+    struct tide_instance *instance = instance_at(collective, n);
+    size_t missing = collective->count - instance->submitted;
+    if (!missing) continue;
+    /* Members that never submitted theirs never will: they count as failed, arrived and finished. */
+    instance->arrived += missing;
+    instance->finished += missing;
+    instance->submitted = collective->count;
+    fail_instance(instance, TIDE_CANCELLED);
+  }
+  while (instance_at(collective, collective->finished + 1)->number == collective->finished + 1 &&
+         instance_at(collective, collective->finished + 1)->finished == collective->count)
+    publish_instance(collective, instance_at(collective, collective->finished + 1));
+  tide_sched_leave(sched);
+  if (last) wait_finished(collective, last);
+  tide_sched_enter(sched);
+  for (size_t i = 0; i < collective->count; i++) {
+    collective->members[i]->members--;
+    tide_sched_look(collective->members[i]);
+  }
+  tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
+  tide_timeline_fail_from(collective->progress, &sched->lock, 0, TIDE_CANCELLED, &sched->fired);
+  tide_sched_leave(sched);
+  free_collective(collective);
+}

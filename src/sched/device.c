@@ -1,0 +1,225 @@
+/* Devices: where work goes out to backends and comes back; and the scheduler itself. */
+#include "base/memory.h"
+#include "causal/tracker.h"
+#include "sched/sched.h"
+
+enum tide_status tide_sched_create(const struct tide_context *context,
+                                   const struct tide_sched_params *params,
+                                   struct tide_sched **out_sched) {
+  const struct tide_allocator *a = context->allocator;
+  struct tide_sched *sched = tide_alloc(a, 1, sizeof *sched);
+  if (!sched) return TIDE_NOMEM;
+  sched->context = context;
+  if (params) sched->params = *params;
+  sched->paused = sched->params.paused;
+  tide_list_init(&sched->devices);
+  tide_list_init(&sched->work);
+  tide_list_init(&sched->gone);
+  tide_fired_init(&sched->fired);
+  tide_fired_init(&sched->host);
+  sched->scratch = tide_alloc(a, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
+  enum tide_status status = sched->scratch ? TIDE_OK : TIDE_NOMEM;
+  if (sched->scratch) tide_frontier_init(sched->scratch, TIDE_FRONTIER_CAPACITY_MAX);
+  if (status == TIDE_OK && sched->params.check) status = tide_check_create(sched);
+  if (status != TIDE_OK) {
+    tide_sched_destroy(sched);
+    return status;
+  }
+  *out_sched = sched;
+  return TIDE_OK;
+}
+
+void tide_sched_destroy(struct tide_sched *sched) {
+  if (!sched) return;
+  const struct tide_allocator *a = sched->context->allocator;
+  TIDE_ASSERT(tide_list_empty(&sched->devices));
+  if (sched->checker) tide_check_destroy(sched);
+  tide_free(a, sched->scratch, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
+  tide_free(a, sched, 1, sizeof *sched);
+}
+
+void tide_sched_pause(struct tide_sched *sched) {
+  tide_sched_enter(sched);
+  sched->paused = true;
+  tide_sched_leave(sched);
+}
+
+static void kick(struct tide_device *device) {
+  if (!device->dry || device->kick_due) return;
+  device->dry = false;
+  device->kick_due = true;
+  device->next_kick = device->sched->kicks;
+  device->sched->kicks = device;
+  device->sched->stats.kicks++;
+}
+
+void tide_sched_resume(struct tide_sched *sched) {
+  tide_sched_enter(sched);
+  sched->paused = false;
+  for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next) {
+    struct tide_device *device = TIDE_CONTAINER(at, struct tide_device, in_sched);
+    if (device->ready_levels) kick(device);
+  }
+  tide_sched_leave(sched);
+}
+
+void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats) {
+  tide_sched_enter(sched);
+  *out_stats = sched->stats;
+  tide_sched_leave(sched);
+}
+
+/* ---- devices ---------------------------------------------------------------------- */
+
+enum tide_status tide_device_create(struct tide_sched *sched, const struct tide_backend *backend,
+                                    const char *label, struct tide_device **out_device) {
+  struct tide_device *device = tide_alloc(sched->context->allocator, 1, sizeof *device);
+  if (!device) return TIDE_NOMEM;
+  device->sched = sched;
+  device->backend = backend;
+  device->dry = true; /* the first work is announced */
+  tide_list_init(&device->queues);
+  tide_list_init(&device->ready_by_age);
+  for (int i = 0; i < TIDE_PRIORITY_LEVELS; i++) tide_list_init(&device->ready[i]);
+  size_t length = label ? strlen(label) : 0;
+  if (length >= sizeof device->label) length = sizeof device->label - 1;
+  if (length) memcpy(device->label, label, length);
+  tide_sched_enter(sched);
+  tide_list_push_back(&sched->devices, &device->in_sched);
+  tide_sched_leave(sched);
+  *out_device = device;
+  return TIDE_OK;
+}
+
+const char *tide_device_label(const struct tide_device *device) { return device->label; }
+
+enum tide_status tide_device_settle(struct tide_device *device, uint64_t deadline) {
+  const struct tide_platform *platform = tide_sched_platform(device->sched);
+  uint32_t *words[] = {&device->queue_count, &device->calls};
+  for (int i = 0; i < 2; i++) {
+    uint32_t left;
+    while ((left = tide_load_acquire(words[i]))) {
+      if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;
+      platform->wait(platform->self, words[i], left, deadline);
+    }
+  }
+  return TIDE_OK;
+}
+
+enum tide_status tide_device_destroy(struct tide_device *device) {
+  if (!device) return TIDE_OK;
+  struct tide_sched *sched = device->sched;
+  if (tide_load_acquire(&device->queue_count)) return TIDE_BUSY;
+  tide_sched_enter(sched);
+  bool busy = device->queue_count || device->calls || device->kick_due;
+  if (!busy) tide_list_remove(&device->in_sched);
+  tide_sched_leave(sched);
+  if (busy) return TIDE_BUSY;
+  tide_free(sched->context->allocator, device, 1, sizeof *device);
+  return TIDE_OK;
+}
+
+/* ---- the one call --------------------------------------------------------------------- */
+
+static void hand_back(struct tide_device *device, struct tide_work *work) {
+  struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
+  TIDE_ASSERT(op->queue->device == device && op->state == TIDE_OP_RUNNING);
+  tide_op_done(op, work->status);
+}
+
+static struct tide_work *start_next(struct tide_device *device) {
+  struct tide_queue *queue;
+  while ((queue = tide_arbiter_pick(device))) {
+    struct tide_op *op = queue->ready_op;
+    op->state = TIDE_OP_RUNNING;
+    tide_queue_skip_started(queue);
+    if (!device->backend->in_order) tide_sched_look(queue);
+    if (op->status) { /* cancelled while it was ready */
+      tide_op_done(op, op->status);
+      continue;
+    }
+    tide_sched_emit(device->sched, TIDE_EVENT_START, op, NULL);
+    op->work.status = TIDE_OK;
+    return &op->work;
+  }
+  return NULL;
+}
+
+size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
+                            size_t done_count, struct tide_work **out_work, size_t most,
+                            bool *out_more) {
+  struct tide_sched *sched = device->sched;
+  size_t count = 0;
+  tide_sched_enter(sched);
+  if (!device->lost)
+    for (size_t i = 0; i < done_count; i++) hand_back(device, done[i]);
+  tide_sched_settle(sched);
+  while (count < most && !sched->paused && !device->lost) {
+    struct tide_work *work = start_next(device);
+    if (!work) break;
+    out_work[count++] = work;
+    if (!device->backend->in_order) tide_sched_settle(sched);
+  }
+  if (count < most) device->dry = true;
+  if (out_more) *out_more = device->ready_levels != 0 && !sched->paused;
+  tide_sched_leave(sched);
+  return count;
+}
+
+/* ---- losing a device --------------------------------------------------------------------- */
+
+static void lose_queue(struct tide_queue *queue, enum tide_status status) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_link *link;
+  if (queue->tracked)
+    tide_tracker_fail_collect(sched->context->tracker, queue->tracked, status, &sched->fired);
+  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
+    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    if (!op) continue;
+    if (!op->status) op->status = status;
+    tide_op_cancel(op, status);
+    for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+      tide_timeline_fail_from(signal->record.timeline, &sched->lock, signal->record.node.key, op->status,
+                              &sched->fired);
+  }
+  while ((link = queue->held.next) != &queue->held)
+    tide_op_leave(TIDE_CONTAINER(link, struct tide_op, link), status);
+}
+
+void tide_device_lose(struct tide_device *device, enum tide_status status) {
+  struct tide_sched *sched = device->sched;
+  tide_sched_enter(sched);
+  if (!device->lost) {
+    device->lost = status == TIDE_OK ? TIDE_LOST : status;
+    for (struct tide_link *at = device->queues.next; at != &device->queues; at = at->next)
+      lose_queue(TIDE_CONTAINER(at, struct tide_queue, in_device), device->lost);
+  }
+  tide_sched_leave(sched);
+}
+
+static void certify_queue(struct tide_queue *queue) {
+  struct tide_sched *sched = queue->sched;
+  if (queue->tracked)
+    tide_tracker_certify_collect(sched->context->tracker, queue->tracked, &sched->fired);
+  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
+    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    if (op && op->state == TIDE_OP_RUNNING) {
+      op->state = TIDE_OP_DONE;
+      tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
+    }
+  }
+  tide_queue_skip_started(queue);
+  tide_queue_publish(queue);
+  tide_sched_look(queue); /* what had not started is skipped, each at its place */
+}
+
+void tide_device_certify(struct tide_device *device) {
+  struct tide_sched *sched = device->sched;
+  tide_sched_enter(sched);
+  if (device->lost && !device->certified) {
+    device->certified = true;
+    for (struct tide_link *at = device->queues.next; at != &device->queues; at = at->next)
+      certify_queue(TIDE_CONTAINER(at, struct tide_queue, in_device));
+  }
+  tide_sched_leave(sched);
+}

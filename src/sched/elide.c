@@ -1,0 +1,290 @@
+/* Which waits remain. Two passes: every wait is looked at before anything is
+ * imported, so that an operation that must be held has learned nothing. */
+#include "base/plant.h"
+#include "base/text.h"
+#include "causal/tracker.h"
+#include "sched/sched.h"
+
+/* Reads a timeline's record for a value that is not reached, whoever keeps it. */
+struct pending {
+  uint64_t value;
+  tide_axis axis;
+  uint64_t epoch;
+  const struct tide_frontier *frontier; /* NULL: external */
+};
+
+static bool view_of(const struct tide_record *record, struct pending *out) {
+  if (!record) return false;
+  *out = (struct pending){record->node.key, record->axis, record->epoch,
+                          record->external ? NULL : record->frontier};
+  return true;
+}
+
+static bool pending_from_source(const struct tide_timeline *timeline, uint64_t value,
+                                struct pending *out) {
+  struct tide_record_view view;
+  if (!timeline->source->find(timeline->source_self, value, &view)) return false;
+  *out = (struct pending){view.value, view.axis, view.epoch, view.frontier};
+  return true;
+}
+
+/* The smallest pending record >= value. */
+static bool find_pending(const struct tide_timeline *timeline, uint64_t value, struct pending *out) {
+  if (timeline->source) return pending_from_source(timeline, value, out);
+  return view_of(tide_timeline_pending(timeline, value), out);
+}
+
+/* The smallest *tracked* one: reaching it implies that the value was passed. */
+static bool find_tracked(const struct tide_timeline *timeline, uint64_t value, struct pending *out) {
+  if (timeline->source) return pending_from_source(timeline, value, out);
+  struct tide_record *record = tide_timeline_pending(timeline, value);
+  while (record && record->external) record = tide_record_of(tide_tree_next(&record->node));
+  return view_of(record, out);
+}
+
+bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
+                              tide_axis axis, uint64_t epoch, uint8_t *out_reason) {
+  if (tide_frontier_get(known, axis) >= epoch) {
+    *out_reason = TIDE_REASON_KNOWN;
+    return true;
+  }
+  if (tide_tracker_finished(sched->context->tracker, axis, epoch)) {
+    *out_reason = TIDE_REASON_FINISHED;
+    return true;
+  }
+  return false;
+}
+
+/* ---- pass one: look ---------------------------------------------------------- */
+
+static void look_at(struct tide_op_wait *wait) {
+  const struct tide_timeline *timeline = wait->timeline;
+  struct pending pending;
+  wait->axis = 0;
+  wait->epoch = 0;
+  wait->record_value = 0;
+  wait->wait_value = wait->value;
+  wait->reason = TIDE_REASON_NONE;
+  wait->open = wait->finish = false;
+  if (tide_load_acquire(&timeline->reached.value) >= wait->value) wait->class_ = TIDE_WAIT_RESOLVED;
+  else if (tide_timeline_has_failed(timeline, wait->value)) wait->class_ = TIDE_WAIT_FAILED;
+  else if (!find_pending(timeline, wait->value, &pending)) wait->class_ = TIDE_WAIT_HELD;
+  else wait->class_ = TIDE_WAIT_ISSUED; /* until elided */
+}
+
+/* ---- pass two: learn ----------------------------------------------------------- */
+
+struct learning {
+  struct tide_sched *sched;
+  struct tide_frontier *known;
+  struct tide_eviction eviction;
+};
+
+static void import(struct learning *l, const struct tide_frontier *frontier) {
+  tide_frontier_merge(l->known, frontier, &l->eviction);
+}
+
+static void import_resolved(struct learning *l, struct tide_op_wait *wait) {
+  struct tide_timeline *timeline = wait->timeline;
+  struct tide_lock *guard = timeline->guard;
+  bool take = guard != &l->sched->lock;
+  struct tide_record_view view;
+  if (take) tide_lock_take(guard, tide_sched_platform(l->sched));
+  if (tide_timeline_reached_record(timeline, guard, wait->value, &view) && view.frontier) {
+    import(l, view.frontier);
+    wait->axis = view.axis;
+    wait->epoch = view.epoch;
+    wait->record_value = view.value;
+  }
+  if (take) tide_lock_give(guard);
+}
+
+static void elide(struct learning *l, struct tide_op_wait *wait, const struct pending *record,
+                  uint8_t reason) {
+  wait->class_ = TIDE_WAIT_ELIDED;
+  wait->reason = reason;
+  wait->axis = record->axis;
+  wait->epoch = record->epoch;
+  wait->record_value = record->value;
+  import(l, record->frontier);
+}
+
+/* Elides what is known or finished; what that teaches may elide more. */
+static void elide_known(struct learning *l, struct tide_op *op) {
+  struct pending record;
+  bool again = true;
+  while (again) {
+    again = false;
+    for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+      uint8_t reason;
+      if (wait->class_ != TIDE_WAIT_ISSUED) continue;
+      if (!find_tracked(wait->timeline, wait->value, &record)) continue;
+      if (!tide_signaller_satisfied(l->sched, l->known, record.axis, record.epoch, &reason))
+        continue;
+      elide(l, wait, &record, reason);
+      again = true;
+    }
+  }
+}
+
+/* What an issued wait imports, and for which value it really waits. A record above the value asked for
+ * is waited for only where nobody but an operation could signal in between. */
+static bool import_of(const struct tide_op_wait *wait, struct pending *out) {
+  if (!find_pending(wait->timeline, wait->value, out) || !out->frontier) return false;
+  return out->value == wait->value || wait->timeline->operations_only ||
+         TIDE_PLANTED(TIDE_PLANT_RAISEWAIT);
+}
+
+/* An order among waits for the same signaller that does not depend on how they were listed. */
+static bool goes_first(const struct tide_op_wait *a, const struct tide_op_wait *b) {
+  if (a->timeline != b->timeline) return (uintptr_t)a->timeline < (uintptr_t)b->timeline;
+  return a->value < b->value || (a->value == b->value && (uintptr_t)a < (uintptr_t)b);
+}
+
+/* Does `other`, issued, bring what `wait` needs? Causality has no cycles, so two waits cover each other
+ * only when one operation signals both: then the one that goes first stays. */
+static bool covers(const struct tide_op_wait *other, const struct tide_op_wait *wait,
+                   const struct pending *needed) {
+  struct pending brought, own;
+  if (!import_of(other, &brought)) return false;
+  if (brought.axis == needed->axis) {
+    if (brought.epoch != needed->epoch) return brought.epoch > needed->epoch;
+    return !import_of(wait, &own) || goes_first(other, wait);
+  }
+  return tide_frontier_get(brought.frontier, needed->axis) >= needed->epoch;
+}
+
+static void elide_by_siblings(struct learning *l, struct tide_op *op) {
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    struct pending needed;
+    if (wait->class_ != TIDE_WAIT_ISSUED) continue;
+    if (!find_tracked(wait->timeline, wait->value, &needed)) continue;
+    for (struct tide_op_wait *other = op->waits; other; other = other->next) {
+      bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
+      if (other == wait || !was_issued || !covers(other, wait, &needed)) continue;
+      wait->class_ = TIDE_WAIT_ELIDED;
+      wait->reason = TIDE_REASON_SIBLING;
+      break;
+    }
+  }
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    struct pending record;
+    if (wait->class_ == TIDE_WAIT_ELIDED && wait->reason == TIDE_REASON_SIBLING &&
+        find_tracked(wait->timeline, wait->value, &record))
+      elide(l, wait, &record, TIDE_REASON_SIBLING);
+  }
+}
+
+static void issue(struct learning *l, struct tide_op_wait *wait) {
+  struct pending record;
+  wait->reason = TIDE_REASON_UNKNOWN;
+  if (find_pending(wait->timeline, wait->value, &record)) wait->record_value = record.value;
+  if (!import_of(wait, &record)) return;
+  wait->axis = record.axis;
+  wait->epoch = record.epoch;
+  if (wait->timeline->operations_only) wait->wait_value = record.value;
+  import(l, record.frontier);
+}
+
+static void learn(struct learning *l, struct tide_op *op) {
+  size_t remaining = 0;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(l, wait);
+  elide_known(l, op);
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    remaining += wait->class_ == TIDE_WAIT_ISSUED;
+  if (remaining > 1) elide_by_siblings(l, op);
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    if (wait->class_ == TIDE_WAIT_ISSUED) issue(l, wait);
+}
+
+/* All of a taint's past has finished once the tracker passes the epoch where it arose. */
+static void heal(struct tide_queue *queue) {
+  if (!queue->position.frontier->tainted) return;
+  if (queue->taint_epoch && tide_tracker_axis_epoch(queue->tracked) >= queue->taint_epoch) {
+    queue->position.frontier->tainted = 0;
+    queue->taint_epoch = 0;
+  }
+}
+
+enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  bool failed = false, held = false;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    look_at(wait);
+    failed |= wait->class_ == TIDE_WAIT_FAILED;
+    held |= wait->class_ == TIDE_WAIT_HELD;
+  }
+  bool keeps_nothing = held && !failed;
+  if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
+  heal(queue);
+  struct learning l = {sched, sched->scratch, {sched->context->tracker, queue->position.axis}};
+  tide_frontier_copy(l.known, queue->position.frontier, &l.eviction);
+  if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch)
+    tide_frontier_raise(l.known, queue->position.axis, queue->position.epoch, &l.eviction);
+  /* Taint that arises here is told apart from taint that was there. */
+  l.known->tainted = 0;
+  learn(&l, op);
+  if (keeps_nothing) { /* only with the planted bug */
+    tide_frontier_copy(queue->position.frontier, l.known, &l.eviction);
+    return TIDE_ENTER_HELD;
+  }
+  return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
+}
+
+/* ---- signals ---------------------------------------------------------------------- */
+
+static const char *name_of(const struct tide_op *op) { return op->label[0] ? op->label : "?"; }
+
+static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op,
+                                    const struct tide_op_signal *signal, struct tide_diag *diag) {
+  const struct tide_timeline *timeline = signal->record.timeline;
+  const struct tide_record *newest = (const void *)timeline->pending.last;
+  struct tide_sched *sched = queue->sched;
+  uint8_t reason;
+  if (!newest || signal->record.external) return TIDE_OK;
+  if (newest->axis == queue->position.axis) return TIDE_OK;
+  if (tide_signaller_satisfied(sched, sched->scratch, newest->axis, newest->epoch, &reason))
+    return TIDE_OK;
+  struct tide_op_signal *other = TIDE_CONTAINER(newest, struct tide_op_signal, record);
+  return tide_diag_set(diag, TIDE_UNORDERED,
+                       "operation '%s' of queue '%s' would signal timeline '%s' = %lu, but is not "
+                       "ordered behind operation '%s' of queue '%s', which signals %lu: add a wait for "
+                       "'%s' >= %lu",
+                       name_of(op), queue->label, timeline->label,
+                       (unsigned long)signal->record.node.key, name_of(other->op),
+                       other->op->queue->label, (unsigned long)newest->node.key, timeline->label,
+                       (unsigned long)newest->node.key);
+}
+
+static enum tide_status check_signal(struct tide_queue *queue, struct tide_op *op,
+                                     const struct tide_op_signal *signal, struct tide_diag *diag) {
+  const struct tide_timeline *timeline = signal->record.timeline;
+  uint64_t value = signal->record.node.key;
+  uint64_t now = tide_load_acquire(&timeline->reached.value);
+  if (timeline->pending.last && timeline->pending.last->key > now) now = timeline->pending.last->key;
+  if (value <= now)
+    return tide_diag_set(diag, TIDE_VALUE,
+                         "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
+                         "reached or promised",
+                         name_of(op), timeline->label, (unsigned long)value, (unsigned long)now);
+  if (timeline->reserved.first && timeline->reserved.first->key <= value) {
+    const struct tide_op_signal *held = (const void *)timeline->reserved.first;
+    return tide_diag_set(diag, TIDE_UNORDERED,
+                         "operation '%s' would signal timeline '%s' = %lu, but held operation '%s' of "
+                         "queue '%s' is to signal %lu",
+                         name_of(op), timeline->label, (unsigned long)value, name_of(held->op),
+                         held->op->queue->label, (unsigned long)timeline->reserved.first->key);
+  }
+  return check_order(queue, op, signal, diag);
+}
+
+enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op,
+                                    struct tide_diag *diag) {
+  if (TIDE_PLANTED(TIDE_PLANT_INC)) return TIDE_OK;
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+    enum tide_status status = check_signal(queue, op, signal, diag);
+    if (status != TIDE_OK) return status;
+  }
+  return TIDE_OK;
+}

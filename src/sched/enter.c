@@ -1,0 +1,327 @@
+/* Entering the FIFO, or being held before it. */
+#include "base/memory.h"
+#include "base/plant.h"
+#include "causal/tracker.h"
+#include "sched/sched.h"
+
+struct tide_frontier *tide_queue_record(const struct tide_queue *queue, uint64_t epoch) {
+  return (struct tide_frontier *)(void *)(queue->frontiers +
+                                          (epoch & queue->ring_mask) * queue->frontier_stride);
+}
+
+/* ---- storage ----------------------------------------------------------------- */
+
+void tide_op_free(struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  while (op->waits) {
+    struct tide_op_wait *wait = op->waits;
+    op->waits = wait->next;
+    tide_timeline_release(wait->timeline);
+    wait->next = queue->free_waits;
+    queue->free_waits = wait;
+    queue->free_waits_count++;
+  }
+  while (op->signals) {
+    struct tide_op_signal *signal = op->signals;
+    op->signals = signal->next;
+    tide_timeline_release(signal->record.timeline);
+    signal->next = queue->free_signals;
+    queue->free_signals = signal;
+    queue->free_signals_count++;
+  }
+  while (op->uses) {
+    struct tide_op_use *use = op->uses;
+    op->uses = use->next;
+    tide_buffer_release(use->buffer);
+    use->next = queue->free_uses;
+    queue->free_uses = use;
+    queue->free_uses_count++;
+  }
+  op->state = TIDE_OP_FREE;
+  op->link.next = (struct tide_link *)(void *)queue->free_ops;
+  queue->free_ops = op;
+  queue->free_ops_count++;
+}
+
+/* ---- knowledge ----------------------------------------------------------------- */
+
+static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffer) {
+  tide_axis axis;
+  uint64_t epoch;
+  uint8_t reason;
+  tide_buffer_past_signaller(buffer, &axis, &epoch);
+  if (axis && tide_signaller_satisfied(sched, sched->scratch, axis, epoch, &reason)) return true;
+  const struct tide_frontier *past = tide_buffer_past(buffer);
+  return past->count + past->tainted == 0 ||
+         tide_frontier_satisfied(sched->scratch, sched->context->tracker, past);
+}
+
+/* A buffer whose past is not known here: its missing epochs must have finished before the start. From
+ * then on the queue knows them, for whoever enters next is ordered behind this operation. */
+static void add_gap_waits(struct tide_queue *queue, struct tide_op *op,
+                          const struct tide_eviction *eviction) {
+  struct tide_sched *sched = queue->sched;
+  for (struct tide_op_use *use = op->uses; use; use = use->next) {
+    use->gap = false;
+    if (TIDE_PLANTED(TIDE_PLANT_PAST) || past_known(sched, use->buffer)) continue;
+    if (TIDE_PLANTED(TIDE_PLANT_GAPNEXT) && op->state == TIDE_OP_HELD) continue;
+    use->gap = true;
+    sched->stats.gap_waits++;
+    tide_frontier_merge(sched->scratch, tide_buffer_past(use->buffer), eviction);
+  }
+}
+
+/* scratch holds what the operation knows at its start; it becomes the queue's frontier, and with the
+ * operation's own entry its record. */
+static void move_position(struct tide_queue *queue, uint64_t epoch) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
+  struct tide_frontier *frontier = queue->position.frontier;
+  struct tide_frontier *record = tide_queue_record(queue, epoch);
+  bool was_tainted = frontier->tainted;
+  tide_frontier_copy(frontier, sched->scratch, &eviction);
+  if (queue->device->backend->in_order) {
+    tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
+    if (frontier->tainted || was_tainted) {
+      if (frontier->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
+      frontier->tainted = 1;
+    }
+    memcpy(record, frontier, queue->frontier_stride);
+  } else {
+    tide_frontier_copy(record, frontier, &eviction);
+    tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
+    if (record->tainted || was_tainted) {
+      if (record->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
+      frontier->tainted = record->tainted = 1;
+    }
+  }
+  queue->position.epoch = epoch;
+  tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
+  sched->stats.frontier_entries += record->count;
+  if (record->count > sched->stats.frontier_peak) sched->stats.frontier_peak = record->count;
+  sched->stats.tainted += record->tainted;
+}
+
+/* ---- entering -------------------------------------------------------------------- */
+
+static void count_wait(struct tide_sched *sched, const struct tide_op *op,
+                       const struct tide_op_wait *wait) {
+  struct tide_sched_stats *stats = &sched->stats;
+  stats->waits++;
+  switch ((enum tide_wait_class)wait->class_) {
+    case TIDE_WAIT_RESOLVED: stats->waits_resolved++; break;
+    case TIDE_WAIT_ELIDED: stats->waits_elided++; break;
+    case TIDE_WAIT_ISSUED: stats->waits_issued++; break;
+    default: stats->waits_failed++; break;
+  }
+  if (!sched->context->sink) return;
+  struct tide_event event = {.detail = wait->class_ | (uint32_t)wait->reason << 8,
+                             .value = wait->value,
+                             .object = wait->timeline,
+                             .object_label = wait->timeline->label,
+                             .cause_axis = wait->axis,
+                             .cause_epoch = wait->epoch,
+                             .cause_value = wait->record_value};
+  tide_sched_emit(sched, TIDE_EVENT_WAIT_CLASS, op, &event);
+}
+
+static void start_waits(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  op->unmet = 0;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    count_wait(sched, op, wait);
+    if (wait->class_ == TIDE_WAIT_FAILED && !op->status)
+      op->status = tide_timeline_status(wait->timeline);
+    if (wait->class_ != TIDE_WAIT_ISSUED) continue;
+    wait->node.fire = tide_wait_fire;
+    enum tide_await state =
+        tide_timeline_await(wait->timeline, &sched->lock, wait->wait_value, &wait->node);
+    if (state == TIDE_AWAIT_QUEUED) {
+      wait->heap = TIDE_HEAP_REACHED;
+      op->unmet++;
+      continue;
+    }
+    wait->open = true; /* a host signal came between */
+    if (state == TIDE_AWAIT_FAILED) {
+      if (!op->status) op->status = tide_timeline_status(wait->timeline);
+      wait->finish = wait->axis != 0;
+    }
+  }
+}
+
+static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  /* What was refused is never promised; at its place the operation fails it. */
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+    signal->record.axis = queue->position.axis;
+    signal->record.epoch = op->work.epoch;
+    signal->record.frontier = tide_queue_record(queue, op->work.epoch);
+    sched->stats.signals++;
+    if (op->refused) continue;
+    tide_timeline_promise(&signal->record, signal->record.node.key, &sched->fired);
+  }
+  /* The progress timeline's promise is the epoch itself. */
+  struct tide_timeline *progress = queue->progress;
+  if (tide_counter_least(&progress->promised) <= op->work.epoch)
+    tide_counter_pop(&progress->promised, op->work.epoch, &sched->fired, TIDE_OK);
+}
+
+void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
+  bool was_held = op->state == TIDE_OP_HELD;
+  uint64_t epoch = queue->position.epoch + 1;
+  op->work.epoch = epoch;
+  op->work.axis = queue->position.axis;
+  if (op->uses) add_gap_waits(queue, op, &eviction);
+  if (sched->context->sink) {
+    struct tide_event event = {.frontier = sched->scratch};
+    tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
+  }
+  move_position(queue, epoch);
+  op->state = TIDE_OP_ENTERED;
+  queue->ring[epoch & queue->ring_mask] = op;
+  sched->stats.entered++;
+  start_waits(queue, op);
+  for (struct tide_op_use *use = op->uses; use; use = use->next) {
+    tide_buffer_use(use->buffer, queue->position.axis, epoch);
+    if (was_held) tide_buffer_unpin(use->buffer);
+  }
+  if (sched->checker) tide_check_entered(queue, op);
+  promise_signals(queue, op);
+  if (op->instance) tide_instance_entered(op);
+  tide_sched_look(queue);
+}
+
+/* ---- being held --------------------------------------------------------------------- */
+
+/* True when a node is on its way to fire: the operation must be left alone until it has. */
+static bool take_nodes_off(struct tide_op *op) {
+  const struct tide_lock *lock = &op->queue->sched->lock;
+  bool in_flight = false;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    bool off = true;
+    if (wait->heap == TIDE_HEAP_PROMISED)
+      off = tide_timeline_forget_promise(wait->timeline, lock, &wait->node);
+    else if (wait->heap == TIDE_HEAP_REACHED)
+      off = tide_timeline_forget(wait->timeline, lock, &wait->node);
+    if (off) wait->heap = TIDE_HEAP_NONE;
+    else in_flight = true;
+  }
+  return in_flight;
+}
+
+/* The waits of a held operation listen for whatever may change their class. */
+static void listen(struct tide_op *op) {
+  struct tide_sched *sched = op->queue->sched;
+  const struct tide_lock *lock = &sched->lock;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    enum tide_await state = TIDE_AWAIT_QUEUED;
+    if (wait->heap != TIDE_HEAP_NONE) continue;
+    wait->node.fire = tide_wait_fire;
+    if (wait->class_ == TIDE_WAIT_HELD) {
+      state = tide_timeline_await_promise(wait->timeline, lock, wait->value, &wait->node);
+      if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_PROMISED;
+    } else if (wait->class_ == TIDE_WAIT_ISSUED) {
+      state = tide_timeline_await(wait->timeline, lock, wait->value, &wait->node);
+      if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
+    }
+    if (state == TIDE_AWAIT_QUEUED) continue;
+    op->retry = true;
+    op->queue->retry_held = true;
+    tide_sched_look(op->queue);
+  }
+}
+
+static void count_held(struct tide_op *op, bool add) {
+  if (!(op->flags & TIDE_MAY_BE_PASSED)) op->queue->held_firm += add ? 1u : -1u;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    struct tide_timeline *timeline = wait->timeline;
+    if (add) {
+      timeline->held_waits++;
+      if (wait->value > timeline->held_most) timeline->held_most = wait->value;
+    } else if (--timeline->held_waits == 0) {
+      timeline->held_most = 0;
+    }
+  }
+}
+
+/* Its signals are reserved already. It listens when nobody is held before it. */
+void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  op->state = TIDE_OP_HELD;
+  op->retry = true;
+  sched->stats.held++;
+  count_held(op, true);
+  for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_pin(use->buffer);
+  tide_list_push_back(&queue->held, &op->link);
+  tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
+  queue->retry_held = true;
+  tide_sched_look(queue);
+}
+
+static void unreserve(struct tide_op *op) {
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+    if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
+}
+
+
+/* Classifies a held operation again. True: it entered. */
+static bool try_enter(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  if (take_nodes_off(op)) return false; /* the node's firing brings us back */
+  op->retry = false;
+  sched->stats.reclassified++;
+  enum tide_verdict verdict = tide_elide(queue, op);
+  if (verdict == TIDE_ENTER_HELD) {
+    listen(op);
+    return false;
+  }
+  unreserve(op);
+  struct tide_diag diag;
+  enum tide_status status = tide_signals_check(queue, op, &diag);
+  if (status != TIDE_OK && sched->checker) tide_check_note(sched, &diag);
+  if (status != TIDE_OK && !op->status) op->status = status;
+  tide_list_remove(&op->link);
+  count_held(op, false);
+  op->refused = status != TIDE_OK;
+  tide_queue_drain_changed(queue);
+  tide_op_enter(queue, op);
+  return true;
+}
+
+void tide_queue_retry_held(struct tide_queue *queue) {
+  queue->retry_held = false;
+  struct tide_link *link = queue->held.next;
+  while (link != &queue->held) {
+    struct tide_op *op = TIDE_CONTAINER(link, struct tide_op, link);
+    link = link->next;
+    if (op->leaving) continue;
+    bool entered = op->retry && try_enter(queue, op);
+    if (!entered && !(op->flags & TIDE_MAY_BE_PASSED)) return;
+  }
+}
+
+void tide_op_leave(struct tide_op *op, enum tide_status status) {
+  struct tide_queue *queue = op->queue;
+  struct tide_sched *sched = queue->sched;
+  if (op->leaving) return;
+  op->leaving = true;
+  op->status = status;
+  bool in_flight = take_nodes_off(op);
+  tide_list_remove(&op->link);
+  count_held(op, false);
+  unreserve(op);
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+    tide_timeline_fail_from(signal->record.timeline, &sched->lock, signal->record.node.key, status,
+                            &sched->fired);
+  for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_unpin(use->buffer);
+  sched->stats.failed++;
+  tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
+  if (op->instance) tide_instance_finished(op);
+  queue->retry_held = true;
+  tide_sched_look(queue);
+  if (in_flight) queue->in_flight++;
+  else tide_op_free(op);
+  tide_queue_drain_changed(queue);
+}

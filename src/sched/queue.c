@@ -1,0 +1,304 @@
+/* A queue: its storage, made once, and its place in the house. */
+#include "base/memory.h"
+#include "base/plant.h"
+#include "causal/tracker.h"
+#include "sched/sched.h"
+
+/* ---- the progress timeline's records are the queue's own ---------------------- */
+
+static bool find_record(void *self, uint64_t value, struct tide_record_view *out_view) {
+  struct tide_queue *queue = self;
+  uint64_t epoch = value, newest = queue->position.epoch;
+  if (value == 0 || value > newest) return false;
+  if (newest - epoch > queue->ring_mask) epoch = newest - queue->ring_mask;
+  *out_view = (struct tide_record_view){.value = epoch,
+                                        .axis = queue->position.axis,
+                                        .epoch = epoch,
+                                        .frontier = tide_queue_record(queue, epoch),
+                                        .reached = value <= queue->published,
+                                        .coarse = epoch != value};
+  return true;
+}
+
+static const struct tide_record_source progress_source = {find_record};
+
+/* ---- making --------------------------------------------------------------------- */
+
+static void chain_storage(struct tide_queue *queue) {
+  for (uint32_t i = queue->op_capacity; i-- > 0;) {
+    queue->ops[i].queue = queue;
+    queue->ops[i].link.next = (struct tide_link *)(void *)queue->free_ops;
+    queue->free_ops = &queue->ops[i];
+  }
+  for (uint32_t i = queue->wait_capacity; i-- > 0;) {
+    queue->waits[i].next = queue->free_waits;
+    queue->free_waits = &queue->waits[i];
+  }
+  for (uint32_t i = queue->signal_capacity; i-- > 0;) {
+    queue->signals[i].next = queue->free_signals;
+    queue->free_signals = &queue->signals[i];
+  }
+  for (uint32_t i = queue->use_capacity; i-- > 0;) {
+    queue->uses[i].next = queue->free_uses;
+    queue->free_uses = &queue->uses[i];
+  }
+  queue->free_ops_count = queue->op_capacity;
+  queue->free_waits_count = queue->wait_capacity;
+  queue->free_signals_count = queue->signal_capacity;
+  queue->free_uses_count = queue->use_capacity;
+}
+
+static enum tide_status make_storage(struct tide_queue *queue) {
+  const struct tide_context *context = queue->sched->context;
+  const struct tide_allocator *a = context->allocator;
+  uint32_t ring = 1;
+  while (ring < queue->op_capacity) ring *= 2;
+  queue->ring_mask = ring - 1;
+  queue->frontier_stride = tide_frontier_size(context->frontier_capacity);
+  queue->ring = tide_alloc(a, ring, sizeof *queue->ring);
+  queue->frontiers = tide_alloc(a, ring, queue->frontier_stride);
+  queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
+  queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
+  queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
+  queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
+  queue->position.frontier = tide_alloc(a, 1, queue->frontier_stride);
+  if (!queue->ring || !queue->frontiers || !queue->ops || !queue->waits || !queue->signals ||
+      !queue->uses || !queue->position.frontier)
+    return TIDE_NOMEM;
+  tide_frontier_init(queue->position.frontier, context->frontier_capacity);
+  for (uint32_t i = 0; i < ring; i++)
+    tide_frontier_init(tide_queue_record(queue, i), context->frontier_capacity);
+  chain_storage(queue);
+  return TIDE_OK;
+}
+
+void tide_queue_free_storage(struct tide_queue *queue) {
+  const struct tide_allocator *a = queue->sched->context->allocator;
+  tide_timeline_release(queue->progress);
+  tide_free(a, queue->ring, (size_t)queue->ring_mask + 1, sizeof *queue->ring);
+  tide_free(a, queue->frontiers, (size_t)queue->ring_mask + 1, queue->frontier_stride);
+  tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
+  tide_free(a, queue->waits, queue->wait_capacity, sizeof *queue->waits);
+  tide_free(a, queue->signals, queue->signal_capacity, sizeof *queue->signals);
+  tide_free(a, queue->uses, queue->use_capacity, sizeof *queue->uses);
+  tide_free(a, queue->position.frontier, 1, queue->frontier_stride);
+  tide_free(a, queue, 1, sizeof *queue);
+}
+
+static enum tide_status register_axis(struct tide_queue *queue) {
+  const struct tide_context *context = queue->sched->context;
+  enum tide_domain domain = queue->device->backend->domain;
+  if (!domain) domain = TIDE_DOMAIN_QUEUE;
+  enum tide_status status = tide_lease_take(context->lease, domain, &queue->position.axis);
+  if (status == TIDE_OK) status = tide_tracker_register(context->tracker, queue->position.axis);
+  if (status != TIDE_OK) return status;
+  queue->tracked = tide_tracker_find(context->tracker, queue->position.axis);
+  return TIDE_OK;
+}
+
+#define MOST (1u << 26) /* of anything in one queue */
+
+static bool take_params(struct tide_queue *queue, const struct tide_queue_params *params) {
+  uint32_t operations = params->operations ? params->operations : 256;
+  if (operations > MOST || params->waits > MOST || params->signals > MOST || params->buffers > MOST ||
+      params->priority >= TIDE_PRIORITY_LEVELS)
+    return false;
+  queue->op_capacity = operations;
+  queue->wait_capacity = params->waits ? params->waits : 4 * operations;
+  queue->signal_capacity = params->signals ? params->signals : 2 * operations;
+  queue->use_capacity = params->buffers ? params->buffers : 4 * operations;
+  queue->base = params->priority ? params->priority : 8;
+  size_t length = params->label ? strlen(params->label) : 0;
+  if (length >= sizeof queue->label) length = sizeof queue->label - 1;
+  if (length) memcpy(queue->label, params->label, length);
+  return true;
+}
+
+enum tide_status tide_queue_create(struct tide_device *device, const struct tide_queue_params *params,
+                                   struct tide_queue **out_queue) {
+  static const struct tide_queue_params defaults = {0};
+  struct tide_sched *sched = device->sched;
+  const struct tide_context *context = sched->context;
+  struct tide_queue *queue = tide_alloc(context->allocator, 1, sizeof *queue);
+  if (!queue) return TIDE_NOMEM;
+  queue->sched = sched;
+  queue->device = device;
+  queue->next_start = 1;
+  tide_list_init(&queue->held);
+  enum tide_status status = take_params(queue, params ? params : &defaults) ? TIDE_OK : TIDE_INVALID;
+  if (status == TIDE_OK) status = make_storage(queue);
+  if (status == TIDE_OK)
+    status = tide_timeline_create_sourced(context, queue->label, &sched->lock, &progress_source, queue,
+                                          &queue->progress);
+  if (status == TIDE_OK) status = register_axis(queue);
+  if (status != TIDE_OK) {
+    tide_queue_free_storage(queue);
+    return status;
+  }
+  tide_sched_enter(sched);
+  status = device->lost;
+  if (status == TIDE_OK) {
+    tide_list_push_back(&device->queues, &queue->in_device);
+    tide_fetch_add(&device->queue_count, 1u);
+  }
+  tide_sched_leave(sched);
+  if (status != TIDE_OK) {
+    (void)tide_tracker_close(context->tracker, queue->position.axis);
+    tide_queue_free_storage(queue);
+    return status;
+  }
+  *out_queue = queue;
+  return TIDE_OK;
+}
+
+/* ---- the end ----------------------------------------------------------------------- */
+
+static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
+  struct tide_link *link;
+  while ((link = queue->held.next) != &queue->held)
+    tide_op_leave(TIDE_CONTAINER(link, struct tide_op, link), status);
+}
+
+/* Waits that imported nothing don't delay an operation that will not run. */
+void tide_op_cancel(struct tide_op *op, enum tide_status status) {
+  if (op->state != TIDE_OP_ENTERED && op->state != TIDE_OP_READY) return;
+  if (!op->status) op->status = status;
+  if (op->state == TIDE_OP_READY) { /* it is skipped where it stands, without being picked */
+    tide_arbiter_remove(op->queue);
+    op->state = TIDE_OP_ENTERED;
+  }
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
+    if (!tide_timeline_forget(wait->timeline, &op->queue->sched->lock, &wait->node)) continue;
+    wait->heap = TIDE_HEAP_NONE;
+    wait->open = true;
+    op->unmet--;
+  }
+  tide_sched_look(op->queue);
+}
+
+void tide_queue_destroy(struct tide_queue *queue) {
+  if (!queue) return;
+  struct tide_sched *sched = queue->sched;
+  tide_sched_enter(sched);
+  queue->closing = true;
+  leave_all_held(queue, TIDE_CANCELLED);
+  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
+    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    if (op) tide_op_cancel(op, TIDE_CANCELLED);
+  }
+  if (TIDE_PLANTED(TIDE_PLANT_DESTROY) && queue->tracked)
+    tide_tracker_advance_collect(sched->context->tracker, queue->tracked, UINT64_MAX, &sched->fired);
+  tide_sched_look(queue);
+  tide_sched_leave(sched);
+}
+
+enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) {
+  struct tide_sched *sched = queue->sched;
+  enum tide_status status = TIDE_NOT_FOUND;
+  tide_sched_enter(sched);
+  for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next) {
+    struct tide_op *op = TIDE_CONTAINER(at, struct tide_op, link);
+    if (op->sequence != sequence) continue;
+    tide_op_leave(op, TIDE_CANCELLED);
+    status = TIDE_OK;
+    break;
+  }
+  for (uint64_t e = queue->published + 1; status == TIDE_NOT_FOUND && e <= queue->position.epoch; e++) {
+    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    if (!op || op->sequence != sequence) continue;
+    if (op->state == TIDE_OP_DONE) break;
+    status = op->state == TIDE_OP_RUNNING ? TIDE_BUSY : TIDE_OK;
+    tide_op_cancel(op, TIDE_CANCELLED);
+  }
+  tide_sched_leave(sched);
+  return status;
+}
+
+/* ---- draining ------------------------------------------------------------------------ */
+
+void tide_queue_drain_changed(struct tide_queue *queue) {
+  const struct tide_platform *platform = tide_sched_platform(queue->sched);
+  if (!queue->drainers) return;
+  tide_fetch_add(&queue->drain_word, 1u);
+  platform->wake(platform->self, &queue->drain_word, UINT32_MAX);
+}
+
+/* The epoch to wait for, once nothing that was submitted before is held; 0: it still is. */
+static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *out_epoch) {
+  if (!tide_list_empty(&queue->held)) {
+    struct tide_op *first = TIDE_CONTAINER(queue->held.next, struct tide_op, link);
+    if (first->sequence <= sequence) return false;
+  }
+  uint64_t epoch = queue->position.epoch;
+  while (epoch > queue->published) {
+    struct tide_op *op = queue->ring[epoch & queue->ring_mask];
+    if (op && op->sequence <= sequence) break;
+    epoch--;
+  }
+  *out_epoch = epoch;
+  return true;
+}
+
+enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
+  struct tide_sched *sched = queue->sched;
+  const struct tide_platform *platform = tide_sched_platform(sched);
+  uint64_t epoch = 0;
+  tide_sched_enter(sched);
+  uint64_t sequence = queue->sequence;
+  queue->drainers++;
+  bool found = drain_target(queue, sequence, &epoch), late = false;
+  while (!found && !late) {
+    uint32_t word = tide_load_relaxed(&queue->drain_word);
+    tide_sched_leave(sched);
+    if (deadline != TIDE_NOW) platform->wait(platform->self, &queue->drain_word, word, deadline);
+    late = deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline;
+    tide_sched_enter(sched);
+    found = drain_target(queue, sequence, &epoch);
+  }
+  queue->drainers--;
+  tide_sched_leave(sched);
+  if (!found) return TIDE_TIMEOUT;
+  return tide_timeline_wait(queue->progress, epoch, deadline);
+}
+
+/* ---- small questions -------------------------------------------------------------------- */
+
+const char *tide_queue_label(const struct tide_queue *queue) { return queue->label; }
+tide_axis tide_queue_axis(const struct tide_queue *queue) { return queue->position.axis; }
+struct tide_timeline *tide_queue_progress(struct tide_queue *queue) { return queue->progress; }
+
+void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_frontier,
+                         uint64_t *out_epoch) {
+  struct tide_eviction eviction = {queue->sched->context->tracker, queue->position.axis};
+  tide_sched_enter(queue->sched);
+  if (out_frontier) tide_frontier_copy(out_frontier, queue->position.frontier, &eviction);
+  if (out_epoch) *out_epoch = queue->position.epoch;
+  tide_sched_leave(queue->sched);
+}
+
+void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority) {
+  if (priority >= TIDE_PRIORITY_LEVELS) priority = TIDE_PRIORITY_LEVELS - 1;
+  tide_sched_enter(queue->sched);
+  queue->base = priority;
+  if (queue->ready) tide_arbiter_requeue(queue);
+  tide_sched_leave(queue->sched);
+}
+
+/* ---- buffers -------------------------------------------------------------------------------- */
+
+enum tide_status tide_queue_alloc(struct tide_queue *queue, struct tide_pool *pool, size_t size,
+                                  const char *label, struct tide_buffer **out_buffer) {
+  tide_sched_enter(queue->sched);
+  enum tide_status status = tide_pool_alloc(pool, size, &queue->position, label, out_buffer);
+  tide_sched_leave(queue->sched);
+  return status;
+}
+
+void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buffer) {
+  if (!buffer) return;
+  tide_sched_enter(queue->sched);
+  if (queue->sched->checker) tide_check_freed(queue, buffer);
+  tide_pool_free(buffer, &queue->position);
+  tide_sched_leave(queue->sched);
+}

@@ -1,0 +1,264 @@
+/* sched/sched.h: the scheduler from inside.
+ *
+ * One lock guards everything here but what is marked atomic. It is taken before
+ * a timeline's guard, a pool's lock and the tracker's.
+ *
+ * An operation's life: it is *held* until all of its waits are promised (or one
+ * has failed); *entered*, with an epoch, until it may start; *ready* while its
+ * queue waits to be picked; *running* while a backend has it; *done* until all
+ * before it are done too; then it is published and its storage is free.
+ *
+ * Nothing is called out under the lock. What became ready is put into three
+ * lists, and settled by `tide_sched_settle`: queues to look at again, nodes that
+ * fired, and, for after the lock is gone, host waiters and backends to kick. Every
+ * entry point is: enter (lock) … leave (settle, unlock, call out). */
+#ifndef TIDE_SCHED_SCHED_H
+#define TIDE_SCHED_SCHED_H
+
+#include "base/check.h"
+#include "base/list.h"
+#include "memory/pool.h"
+#include "tidemark/backend.h"
+#include "timeline/timeline.h"
+
+struct tide_op;
+struct tide_checker;
+struct tide_instance;
+
+/* One wait of one operation. */
+struct tide_op_wait {
+  struct tide_node node; /* in the timeline's `reached` or `promised` heap */
+  struct tide_op_wait *next;
+  struct tide_op *op;
+  struct tide_timeline *timeline;
+  uint64_t value;       /* as asked for */
+  uint64_t wait_value;  /* as waited for: raised when only operations signal */
+  tide_axis axis;       /* the signaller of the imported record; 0: nothing was imported */
+  uint64_t epoch;
+  uint64_t record_value; /* of the record that the class is about; 0: none */
+  uint8_t class_;        /* enum tide_wait_class */
+  uint8_t reason;        /* enum tide_wait_reason */
+  uint8_t heap;          /* where the node is: enum wait_heap */
+  bool open;             /* an issued wait that is over */
+  bool finish;           /* it failed after importing: the signaller must have finished */
+};
+
+enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED };
+
+struct tide_op_signal {
+  struct tide_record record;
+  struct tide_op_signal *next;
+  struct tide_op *op;
+};
+
+struct tide_op_use {
+  struct tide_op_use *next;
+  struct tide_buffer *buffer;
+  enum tide_access access;
+  uint64_t offset, size;
+  bool gap; /* its past was not known at entry: all of it must have finished before the start */
+};
+
+enum tide_op_state { TIDE_OP_FREE, TIDE_OP_HELD, TIDE_OP_ENTERED, TIDE_OP_READY, TIDE_OP_RUNNING,
+                     TIDE_OP_DONE };
+
+struct tide_op {
+  struct tide_work work; /* what a backend sees; work.epoch is 0 until it enters */
+  struct tide_link link; /* in the queue's held list, or (by `next`) its free list */
+  struct tide_queue *queue;
+  uint64_t sequence;
+  struct tide_op_wait *waits;
+  struct tide_op_signal *signals;
+  struct tide_op_use *uses;
+  uint32_t unmet;     /* issued waits that are not open */
+  uint32_t flags;
+  uint8_t state;
+  bool retry;         /* held: classify again when its turn comes */
+  bool leaving;       /* a held operation that was cancelled, with a node still in flight */
+  bool refused;       /* its signals were refused when it entered: they fail at its place */
+  bool arrived;       /* a collective's part that has reached its place */
+  enum tide_status status; /* the first cause, TIDE_OK so far */
+  struct tide_node finish; /* waits for one (axis, epoch) after another */
+  tide_axis finish_axis;
+  struct tide_instance *instance; /* of a collective; else NULL */
+  struct tide_op *mark;    /* deadlock search: who led here */
+  uint64_t visited;        /* … and in which search */
+  uint64_t thread;         /* check mode: who submitted it */
+  char label[24];
+  _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_MAX];
+};
+
+struct tide_queue {
+  struct tide_sched *sched;
+  struct tide_device *device;
+  struct tide_link in_device; /* device->queues */
+  struct tide_link in_work;   /* sched->work, when it is to be looked at */
+  struct tide_link in_ready;  /* device->ready[level] */
+  struct tide_link in_age;    /* device->ready_by_age */
+  struct tide_position position;
+  uint64_t taint_epoch; /* where the frontier's taint last arose; 0: it has none */
+  struct tide_tracker_axis *tracked;
+  struct tide_timeline *progress;
+  uint64_t published; /* the finished epoch */
+  uint64_t next_start;
+  struct tide_op *ready_op; /* what the arbiter would start; valid while `ready` */
+  uint64_t sequence;
+  uint32_t ring_mask;
+  struct tide_op **ring; /* entered and unpublished, by epoch */
+  unsigned char *frontiers; /* the record of epoch e at e & ring_mask: kept until overwritten */
+  size_t frontier_stride;
+  struct tide_link held;
+  uint32_t held_firm; /* of them, those that may not be passed */
+  uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
+  struct tide_op *free_ops;
+  struct tide_op_wait *free_waits;
+  struct tide_op_signal *free_signals;
+  struct tide_op_use *free_uses;
+  struct tide_op *ops; /* the storage itself */
+  struct tide_op_wait *waits;
+  struct tide_op_signal *signals;
+  struct tide_op_use *uses;
+  uint32_t op_capacity, wait_capacity, signal_capacity, use_capacity;
+  uint32_t in_flight;  /* leaving operations whose nodes are still to fire */
+  uint32_t members;    /* collectives it belongs to */
+  uint64_t ready_since; /* the device's pick count when it became ready */
+  uint64_t check_index; /* check mode: its number */
+  uint8_t base, level;  /* priority: as set, as queued in the arbiter */
+  bool ready, look, retry_held, closing;
+  uint32_t drain_word; /* atomic, waited on: changes with what is held, while somebody drains */
+  uint32_t drainers;
+  char label[TIDE_LABEL_SIZE];
+};
+
+struct tide_device {
+  struct tide_sched *sched;
+  const struct tide_backend *backend;
+  struct tide_link in_sched;
+  struct tide_link queues;
+  struct tide_link ready[TIDE_PRIORITY_LEVELS];
+  struct tide_link ready_by_age;
+  uint32_t ready_levels; /* bit i: ready[i] is not empty */
+  uint64_t picks;
+  uint32_t ready_count;
+  bool dry;      /* an exchange came back with less than it asked for: kick when there is more */
+  bool kick_due;
+  struct tide_device *next_kick;
+  uint32_t calls; /* atomic, waited on: kicks under way outside of the lock */
+  enum tide_status lost;
+  bool certified;
+  uint32_t queue_count; /* atomic, waited on: queues that are not gone yet */
+  char label[TIDE_LABEL_SIZE];
+};
+
+struct tide_sched {
+  struct tide_lock lock;
+  bool paused;
+  const struct tide_context *context;
+  struct tide_link devices;
+  struct tide_link work;    /* queues to look at */
+  struct tide_fired fired;  /* nodes that fired under the lock */
+  struct tide_fired host;   /* those that are not ours: run after unlocking */
+  struct tide_device *kicks;
+  struct tide_link gone;    /* queues to free after unlocking */
+  struct tide_sched_stats stats;
+  uint64_t search;          /* the deadlock search's number */
+  uint64_t batch;           /* submit_all's number */
+  struct tide_checker *checker; /* check mode; else NULL */
+  struct tide_sched_params params;
+  struct tide_frontier *scratch; /* capacity 255: classification works in it */
+  struct tide_frontier *staged;  /* context's capacity */
+};
+
+static inline const struct tide_platform *tide_sched_platform(const struct tide_sched *sched) {
+  return sched->context->platform;
+}
+
+/* ---- settle.c ---- */
+void tide_sched_enter(struct tide_sched *sched);
+void tide_sched_leave(struct tide_sched *sched);
+/* Works through what fired and what is to be looked at. The lock is held. */
+void tide_sched_settle(struct tide_sched *sched);
+void tide_sched_look(struct tide_queue *queue);
+void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind, const struct tide_op *op,
+                     struct tide_event *more);
+
+/* ---- elide.c ---- */
+enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
+/* Classifies every wait. sched->scratch becomes what the operation would know at its start. Changes
+ * nothing but the waits' own fields. */
+enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op);
+/* Is the operation ordered behind the newest signaller of each timeline that it signals? Uses
+ * sched->scratch. */
+enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op,
+                                    struct tide_diag *diag);
+bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
+                              tide_axis axis, uint64_t epoch, uint8_t *out_reason);
+
+/* ---- queue.c ---- */
+void tide_queue_free_storage(struct tide_queue *queue);
+/* An entered operation that has not started will not run. */
+void tide_op_cancel(struct tide_op *op, enum tide_status status);
+/* What is held has changed: whoever drains looks again. */
+void tide_queue_drain_changed(struct tide_queue *queue);
+
+/* ---- enter.c ---- */
+/* Gives the operation its epoch. Classified just now: scratch and the waits are fresh. */
+void tide_op_enter(struct tide_queue *queue, struct tide_op *op);
+void tide_queue_retry_held(struct tide_queue *queue);
+void tide_op_hold(struct tide_queue *queue, struct tide_op *op);
+/* Takes a held operation out for good; its signals fail with `status`. */
+void tide_op_leave(struct tide_op *op, enum tide_status status);
+/* Gives the operation's storage back. */
+void tide_op_free(struct tide_op *op);
+struct tide_frontier *tide_queue_record(const struct tide_queue *queue, uint64_t epoch);
+
+/* ---- advance.c ---- */
+/* Starts what may start, publishes what may be published. */
+void tide_queue_advance(struct tide_queue *queue);
+void tide_queue_publish(struct tide_queue *queue);
+void tide_queue_skip_started(struct tide_queue *queue);
+void tide_op_done(struct tide_op *op, enum tide_status status);
+void tide_wait_fire(struct tide_node *node, enum tide_status status);
+void tide_finish_fire(struct tide_node *node, enum tide_status status);
+/* The same, with the lock held. */
+void tide_wait_fired(struct tide_op_wait *wait);
+void tide_finish_fired(struct tide_op *op);
+void tide_queue_close_if_over(struct tide_queue *queue);
+
+/* ---- arbiter.c ---- */
+void tide_arbiter_add(struct tide_queue *queue);
+void tide_arbiter_remove(struct tide_queue *queue);
+void tide_arbiter_requeue(struct tide_queue *queue);
+struct tide_queue *tide_arbiter_pick(struct tide_device *device);
+
+/* ---- submit.c ---- */
+enum tide_status tide_op_submit_locked(struct tide_queue *queue, const struct tide_operation *operation,
+                                       struct tide_instance *instance, uint64_t *out_sequence,
+                                       struct tide_diag *diag);
+
+/* ---- deadlock.c ---- */
+/* Would holding this operation (reserved, not yet in the list) close a cycle? */
+bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag);
+/* Can nothing of this full queue finish without another submit? */
+bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag);
+
+/* ---- collective.c ---- */
+void tide_instance_entered(struct tide_op *part);
+/* The part is at its place. True: it may go on. */
+bool tide_instance_arrive(struct tide_op *part);
+void tide_instance_finished(struct tide_op *part);
+
+/* ---- check.c ---- */
+enum tide_status tide_check_create(struct tide_sched *sched);
+void tide_check_destroy(struct tide_sched *sched);
+void tide_check_entered(struct tide_queue *queue, struct tide_op *op);
+/* All parts of an instance have entered, as these epochs. */
+void tide_check_collective(struct tide_sched *sched, const struct tide_timeline *progress,
+                           uint64_t instance, struct tide_queue *const *queues,
+                           const uint64_t *epochs, size_t count);
+void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer);
+void tide_check_report(struct tide_sched *sched);
+/* A finding that was made elsewhere, such as a refused signal. */
+void tide_check_note(struct tide_sched *sched, const struct tide_diag *diag);
+
+#endif

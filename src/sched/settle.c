@@ -1,0 +1,107 @@
+/* The scheduler's doors: lock and unlock, and what happens in between. */
+#include "sched/sched.h"
+
+void tide_sched_enter(struct tide_sched *sched) {
+  tide_lock_take(&sched->lock, tide_sched_platform(sched));
+}
+
+void tide_sched_look(struct tide_queue *queue) {
+  if (queue->look) return;
+  queue->look = true;
+  tide_list_push_back(&queue->sched->work, &queue->in_work);
+}
+
+/* A worklist instead of recursion: a chain of a million operations, each letting the
+ * next one go, is a loop here. */
+void tide_sched_settle(struct tide_sched *sched) {
+  for (;;) {
+    struct tide_node *node = tide_fired_pop(&sched->fired);
+    if (node) {
+      if (node->fire == tide_wait_fire) {
+        tide_wait_fired(TIDE_CONTAINER(node, struct tide_op_wait, node));
+      } else if (node->fire == tide_finish_fire) {
+        tide_finish_fired(TIDE_CONTAINER(node, struct tide_op, finish));
+      } else {
+        enum tide_status status = (enum tide_status)node->status;
+        tide_fired_push(&sched->host, node, status);
+      }
+      continue;
+    }
+    struct tide_link *link = tide_list_pop_front(&sched->work);
+    if (!link) return;
+    struct tide_queue *queue = TIDE_CONTAINER(link, struct tide_queue, in_work);
+    queue->look = false;
+    if (queue->retry_held) tide_queue_retry_held(queue);
+    tide_queue_advance(queue);
+    tide_queue_close_if_over(queue);
+  }
+}
+
+static void free_queue(struct tide_queue *queue) {
+  const struct tide_platform *platform = tide_sched_platform(queue->sched);
+  uint32_t *count = &queue->device->queue_count;
+  tide_queue_free_storage(queue);
+  tide_fetch_sub(count, 1u); /* the last touch: from here on the device may be destroyed */
+  platform->wake(platform->self, count, UINT32_MAX);
+}
+
+static void call_kicks(struct tide_sched *sched, struct tide_device *kicks) {
+  const struct tide_platform *platform = tide_sched_platform(sched);
+  while (kicks) {
+    struct tide_device *device = kicks;
+    kicks = device->next_kick;
+    device->backend->kick(device->backend->self);
+    uint32_t *calls = &device->calls;
+    tide_fetch_sub(calls, 1u); /* the last touch: tide_device_settle waits for 0 */
+    platform->wake(platform->self, calls, UINT32_MAX);
+  }
+}
+
+void tide_sched_leave(struct tide_sched *sched) {
+  tide_sched_settle(sched);
+  struct tide_fired host = sched->host;
+  if (host.first) tide_fired_init(&sched->host);
+  struct tide_device *kicks = sched->kicks;
+  sched->kicks = NULL;
+  for (struct tide_device *d = kicks; d; d = d->next_kick) {
+    d->kick_due = false;
+    tide_fetch_add(&d->calls, 1u);
+  }
+  struct tide_link *gone = NULL, *link;
+  while (__builtin_expect((link = tide_list_pop_front(&sched->gone)) != NULL, 0)) {
+    link->next = gone;
+    gone = link;
+  }
+  bool check = sched->checker != NULL;
+  tide_lock_give(&sched->lock);
+  if (check) tide_check_report(sched);
+  if (host.first) tide_fired_run(&host);
+  if (kicks) call_kicks(sched, kicks);
+  while (gone) {
+    struct tide_queue *queue = TIDE_CONTAINER(gone, struct tide_queue, in_work);
+    gone = gone->next;
+    free_queue(queue);
+  }
+}
+
+void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind, const struct tide_op *op,
+                     struct tide_event *more) {
+  const struct tide_sink *sink = sched->context->sink;
+  if (!sink) return;
+  const struct tide_platform *platform = tide_sched_platform(sched);
+  struct tide_event event = more ? *more : (struct tide_event){0};
+  event.kind = kind;
+  event.time = sink->wants_time ? platform->now(platform->self) : 0;
+  event.thread = platform->thread_id(platform->self);
+  event.axis = op->queue->position.axis;
+  event.epoch = op->work.epoch;
+  event.sequence = op->sequence;
+  event.operation = op;
+  event.label = op->label;
+  if (!event.object) {
+    event.object = op->queue;
+    event.object_label = op->queue->label;
+  }
+  if (kind != TIDE_EVENT_WAIT_CLASS) event.status = op->status;
+  sink->event(sink->self, &event);
+}

@@ -1,0 +1,80 @@
+#include "sched/shadow.h"
+#include "base/memory.h"
+
+static size_t bucket_of(enum tide_shadow_kind kind, uint64_t key) {
+  uint64_t z = (key + (uint64_t)kind) * 0x9e3779b97f4a7c15u;
+  return (size_t)(z >> 54);
+}
+
+struct tide_shadow *tide_shadow_find(struct tide_shadow_table *table, enum tide_shadow_kind kind,
+                                     uint64_t key) {
+  struct tide_shadow *at = table->buckets[bucket_of(kind, key)];
+  while (at && (at->key != key || at->kind != kind)) at = at->next;
+  return at;
+}
+
+struct tide_shadow *tide_shadow_get(struct tide_shadow_table *table, enum tide_shadow_kind kind,
+                                    uint64_t key) {
+  struct tide_shadow *at = tide_shadow_find(table, kind, key);
+  if (at) return at;
+  at = tide_alloc(table->allocator, 1, sizeof *at);
+  if (!at) {
+    table->out_of_memory = true;
+    return NULL;
+  }
+  size_t bucket = bucket_of(kind, key);
+  at->kind = kind;
+  at->key = key;
+  at->next = table->buckets[bucket];
+  table->buckets[bucket] = at;
+  return at;
+}
+
+static void free_shadow(struct tide_shadow_table *table, struct tide_shadow *shadow) {
+  tide_free(table->allocator, shadow->records, shadow->capacity, sizeof *shadow->records);
+  tide_free(table->allocator, shadow->accesses, shadow->capacity, sizeof *shadow->accesses);
+  tide_free(table->allocator, shadow, 1, sizeof *shadow);
+}
+
+void tide_shadow_forget(struct tide_shadow_table *table, enum tide_shadow_kind kind, uint64_t key) {
+  struct tide_shadow **link = &table->buckets[bucket_of(kind, key)];
+  while (*link && ((*link)->key != key || (*link)->kind != kind)) link = &(*link)->next;
+  struct tide_shadow *shadow = *link;
+  if (!shadow) return;
+  *link = shadow->next;
+  free_shadow(table, shadow);
+}
+
+void tide_shadow_fini(struct tide_shadow_table *table) {
+  for (size_t i = 0; i < sizeof table->buckets / sizeof *table->buckets; i++) {
+    while (table->buckets[i]) {
+      struct tide_shadow *shadow = table->buckets[i];
+      table->buckets[i] = shadow->next;
+      free_shadow(table, shadow);
+    }
+  }
+  for (size_t i = 0; i < table->queue_count; i++)
+    tide_free(table->allocator, table->queues[i].hints, table->queues[i].hint_capacity,
+              sizeof *table->queues[i].hints);
+}
+
+void tide_shadow_merge(struct tide_shadow_clock *to, const struct tide_shadow_clock *from) {
+  for (size_t i = 0; i < TIDE_SHADOW_QUEUES; i++)
+    if (from->epochs[i] > to->epochs[i]) to->epochs[i] = from->epochs[i];
+}
+
+bool tide_shadow_grow(struct tide_shadow_table *table, void **array, size_t count, size_t *capacity,
+                      size_t size) {
+  if (count < *capacity) return true;
+  size_t wanted = *capacity ? *capacity * 2 : 8;
+  void *grown = tide_alloc(table->allocator, wanted, size);
+  if (!grown) {
+    table->out_of_memory = true;
+    return false;
+  }
+  if (count) memcpy(grown, *array, count * size);
+  tide_free(table->allocator, *array, *capacity, size);
+  *array = grown;
+  *capacity = wanted;
+  return true;
+}

@@ -1,0 +1,365 @@
+/* Taking an operation: all that can be wrong with it is found before anything changes. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "sched/sched.h"
+
+static const char *name_of(const struct tide_operation *operation) {
+  return operation->label ? operation->label : "?";
+}
+
+/* ---- scope: how far a timeline may be used ------------------------------------- */
+
+/* A narrow scope is bound to the first queue, or device, that uses it. */
+static bool in_scope(const struct tide_timeline *timeline, const struct tide_queue *queue) {
+  if (timeline->scope == TIDE_SCOPE_QUEUE) return !timeline->home || timeline->home == queue;
+  if (timeline->scope == TIDE_SCOPE_DEVICE)
+    return !timeline->home || timeline->home == queue->device;
+  return true;
+}
+
+static void bind_home(struct tide_timeline *timeline, const struct tide_queue *queue) {
+  if (timeline->scope == TIDE_SCOPE_QUEUE) timeline->home = queue;
+  if (timeline->scope == TIDE_SCOPE_DEVICE) timeline->home = queue->device;
+}
+
+static enum tide_status check_scope(const struct tide_queue *queue,
+                                    const struct tide_operation *operation, struct tide_diag *diag) {
+  for (size_t i = 0; i < operation->wait_count; i++) {
+    const struct tide_timeline *timeline = operation->waits[i].timeline;
+    if (timeline && !in_scope(timeline, queue))
+      return tide_diag_set(diag, TIDE_SCOPE,
+                           "timeline '%s' has scope %s; it cannot be waited on from queue '%s'",
+                           timeline->label, tide_scope_name(timeline->scope), queue->label);
+  }
+  for (size_t i = 0; i < operation->signal_count; i++) {
+    const struct tide_timeline *timeline = operation->signals[i].timeline;
+    if (timeline && !in_scope(timeline, queue))
+      return tide_diag_set(diag, TIDE_SCOPE,
+                           "timeline '%s' has scope %s; it cannot be signalled from queue '%s'",
+                           timeline->label, tide_scope_name(timeline->scope), queue->label);
+    if (timeline && timeline->source)
+      return tide_diag_set(diag, TIDE_SCOPE, "the progress of '%s' cannot be signalled",
+                           timeline->label);
+  }
+  return TIDE_OK;
+}
+
+/* ---- arguments ---------------------------------------------------------------------- */
+
+static enum tide_status check_signals(const struct tide_operation *operation,
+                                      struct tide_diag *diag) {
+  for (size_t i = 0; i < operation->signal_count; i++) {
+    const struct tide_signal *signal = &operation->signals[i];
+    for (size_t j = 0; j < i; j++)
+      if (operation->signals[j].timeline == signal->timeline)
+        return tide_diag_set(diag, TIDE_INVALID, "operation '%s' signals timeline '%s' twice",
+                             name_of(operation), signal->timeline->label);
+    for (size_t j = 0; j < operation->wait_count; j++)
+      if (operation->waits[j].timeline == signal->timeline &&
+          operation->waits[j].value >= signal->value)
+        return tide_diag_set(diag, TIDE_INVALID,
+                             "operation '%s' waits for timeline '%s' >= %lu and signals only %lu",
+                             name_of(operation), signal->timeline->label,
+                             (unsigned long)operation->waits[j].value, (unsigned long)signal->value);
+  }
+  return TIDE_OK;
+}
+
+static bool device_takes(const struct tide_queue *queue, const struct tide_body_class *body) {
+  const struct tide_backend *backend = queue->device->backend;
+  if (!body) return true;
+  return backend->takes ? backend->takes(backend->self, body) : body->host != NULL;
+}
+
+static enum tide_status check_arguments(const struct tide_queue *queue,
+                                        const struct tide_operation *operation,
+                                        struct tide_diag *diag) {
+  enum tide_status status = check_scope(queue, operation, diag);
+  if (status != TIDE_OK) return status;
+  for (size_t i = 0; i < operation->wait_count; i++)
+    if (!operation->waits[i].timeline)
+      return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
+  for (size_t i = 0; i < operation->signal_count; i++)
+    if (!operation->signals[i].timeline)
+      return tide_diag_set(diag, TIDE_INVALID, "signal %zu has no timeline", i);
+  for (size_t i = 0; i < operation->buffer_count; i++) {
+    const struct tide_use *use = &operation->buffers[i];
+    if (!use->buffer || (unsigned)use->access < 1 || (unsigned)use->access > 3)
+      return tide_diag_set(diag, TIDE_INVALID, "buffer %zu is not named for reading or writing", i);
+    uint64_t whole = tide_buffer_size(use->buffer);
+    if (use->offset > whole || use->size > whole - use->offset)
+      return tide_diag_set(diag, TIDE_INVALID, "operation '%s' names bytes beyond the end of buffer '%s'",
+                           name_of(operation), tide_buffer_label(use->buffer));
+    if (tide_buffer_freed(use->buffer))
+      return tide_diag_set(diag, TIDE_INVALID, "operation '%s' names buffer '%s' after it was freed",
+                           name_of(operation), tide_buffer_label(use->buffer));
+  }
+  if (operation->arguments_size > TIDE_ARGUMENTS_MAX)
+    return tide_diag_set(diag, TIDE_INVALID, "%zu bytes of arguments, at most %d are copied",
+                         operation->arguments_size, TIDE_ARGUMENTS_MAX);
+  if (operation->wait_count > queue->wait_capacity || operation->signal_count > queue->signal_capacity ||
+      operation->buffer_count > queue->use_capacity)
+    return tide_diag_set(diag, TIDE_INVALID, "operation '%s' needs more than the whole capacity of queue '%s'",
+                         name_of(operation), queue->label);
+  if (!device_takes(queue, operation->body))
+    return tide_diag_set(diag, TIDE_UNSUPPORTED, "device '%s' cannot do '%s'", queue->device->label,
+                         operation->body->name);
+  return check_signals(operation, diag);
+}
+
+/* ---- copying ----------------------------------------------------------------------------- */
+
+static void copy_waits(struct tide_queue *queue, struct tide_op *op,
+                       const struct tide_operation *operation) {
+  struct tide_op_wait **end = &op->waits;
+  for (size_t i = 0; i < operation->wait_count; i++) {
+    struct tide_op_wait *wait = queue->free_waits;
+    queue->free_waits = wait->next;
+    *wait = (struct tide_op_wait){.op = op,
+                                  .timeline = operation->waits[i].timeline,
+                                  .value = operation->waits[i].value};
+    tide_timeline_retain(wait->timeline);
+    bind_home(wait->timeline, queue);
+    *end = wait;
+    end = &wait->next;
+  }
+  queue->free_waits_count -= (uint32_t)operation->wait_count;
+}
+
+static void copy_signals(struct tide_queue *queue, struct tide_op *op,
+                         const struct tide_operation *operation) {
+  struct tide_op_signal **end = &op->signals;
+  for (size_t i = 0; i < operation->signal_count; i++) {
+    struct tide_op_signal *signal = queue->free_signals;
+    queue->free_signals = signal->next;
+    *signal = (struct tide_op_signal){
+        .op = op,
+        .record = {.timeline = operation->signals[i].timeline,
+                   .external = operation->signals[i].external,
+                   .node.key = operation->signals[i].value}};
+    tide_timeline_retain(signal->record.timeline);
+    bind_home(signal->record.timeline, queue);
+    *end = signal;
+    end = &signal->next;
+  }
+  queue->free_signals_count -= (uint32_t)operation->signal_count;
+}
+
+static void copy_uses(struct tide_queue *queue, struct tide_op *op,
+                      const struct tide_operation *operation) {
+  struct tide_op_use **end = &op->uses;
+  for (size_t i = 0; i < operation->buffer_count; i++) {
+    struct tide_op_use *use = queue->free_uses;
+    queue->free_uses = use->next;
+    *use = (struct tide_op_use){.buffer = operation->buffers[i].buffer,
+                                .access = operation->buffers[i].access,
+                                .offset = operation->buffers[i].offset,
+                                .size = operation->buffers[i].size};
+    tide_buffer_retain(use->buffer);
+    *end = use;
+    end = &use->next;
+  }
+  queue->free_uses_count -= (uint32_t)operation->buffer_count;
+}
+
+static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation) {
+  struct tide_op *op = queue->free_ops;
+  queue->free_ops = (struct tide_op *)(void *)op->link.next;
+  queue->free_ops_count--;
+  op->work = (struct tide_work){.body = operation->body,
+                                .arguments = op->arguments,
+                                .label = op->label,
+                                .axis = queue->position.axis};
+  op->sequence = queue->sequence + 1;
+  op->waits = NULL;
+  op->signals = NULL;
+  op->uses = NULL;
+  op->unmet = 0;
+  op->flags = operation->flags;
+  op->state = TIDE_OP_ENTERED;
+  op->retry = op->leaving = op->arrived = op->refused = false;
+  op->status = TIDE_OK;
+  op->finish.state = TIDE_NODE_IDLE;
+  op->finish_axis = 0;
+  op->instance = NULL;
+  if (queue->sched->checker) {
+    const struct tide_platform *platform = tide_sched_platform(queue->sched);
+    op->thread = platform->thread_id(platform->self);
+  }
+  size_t length = operation->label ? strlen(operation->label) : 0;
+  if (length >= sizeof op->label) length = sizeof op->label - 1;
+  if (length) memcpy(op->label, operation->label, length);
+  op->label[length] = 0;
+  if (operation->arguments_size)
+    memcpy(op->arguments, operation->arguments, operation->arguments_size);
+  copy_waits(queue, op, operation);
+  copy_signals(queue, op, operation);
+  copy_uses(queue, op, operation);
+  return op;
+}
+
+/* ---- submitting ------------------------------------------------------------------------------ */
+
+static bool has_room(const struct tide_queue *queue, size_t ops, size_t waits, size_t signals,
+                     size_t uses) {
+  return ops <= queue->free_ops_count && waits <= queue->free_waits_count &&
+         signals <= queue->free_signals_count && uses <= queue->free_uses_count;
+}
+
+static enum tide_status refuse_full(struct tide_queue *queue, struct tide_diag *diag) {
+  if (tide_deadlock_full(queue, diag)) return TIDE_DEADLOCK;
+  return tide_diag_set(diag, TIDE_FULL, "queue '%s' is full: %u of %u operations", queue->label,
+                       queue->op_capacity - queue->free_ops_count, queue->op_capacity);
+}
+
+/* Values must go up: above what is reached and promised, and not taken by another held operation. */
+static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+    struct tide_timeline *timeline = signal->record.timeline;
+    uint64_t value = signal->record.node.key, now = tide_load_acquire(&timeline->reached.value);
+    if (timeline->pending.last && timeline->pending.last->key > now)
+      now = timeline->pending.last->key;
+    struct tide_tree_node *above = tide_tree_at_least(&timeline->reserved, value);
+    const struct tide_op_signal *other = (const void *)above;
+    bool blocked = other && (above->key == value ||
+                             (other->op->queue == queue && !(other->op->flags & TIDE_MAY_BE_PASSED)));
+    if (value <= now || blocked)
+      return tide_diag_set(diag, TIDE_VALUE,
+                           "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
+                           "reached, promised or reserved",
+                           op->label, timeline->label, (unsigned long)value,
+                           (unsigned long)(blocked ? above->key : now));
+    tide_timeline_reserve(&signal->record, value);
+  }
+  return TIDE_OK;
+}
+
+static enum tide_status hold(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+  enum tide_status status = reserve(queue, op, diag);
+  if (status == TIDE_OK && tide_deadlock_closes(queue, op, diag)) status = TIDE_DEADLOCK;
+  if (status == TIDE_OK) {
+    tide_op_hold(queue, op);
+    return TIDE_OK;
+  }
+  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+    if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
+  return status;
+}
+
+static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+  struct tide_sched *sched = queue->sched;
+  enum tide_verdict verdict = TIDE_ENTER_HELD;
+  enum tide_status status;
+  if (!queue->held_firm) verdict = tide_elide(queue, op);
+  if (verdict == TIDE_ENTER_HELD) {
+    status = hold(queue, op, diag);
+  } else {
+    status = tide_signals_check(queue, op, diag);
+  }
+  if (status != TIDE_OK) {
+    if (sched->checker && diag) tide_check_note(sched, diag);
+    tide_op_free(op);
+    return status;
+  }
+  queue->sequence = op->sequence;
+  sched->stats.submitted++;
+  tide_sched_emit(sched, TIDE_EVENT_SUBMIT, op, NULL);
+  if (verdict != TIDE_ENTER_HELD) tide_op_enter(queue, op);
+  return TIDE_OK;
+}
+
+static enum tide_status refuse_gone(const struct tide_queue *queue, struct tide_diag *diag) {
+  if (queue->closing)
+    return tide_diag_set(diag, TIDE_CANCELLED, "queue '%s' is being destroyed", queue->label);
+  if (queue->device->lost)
+    return tide_diag_set(diag, queue->device->lost, "device '%s' is lost", queue->device->label);
+  return TIDE_OK;
+}
+
+enum tide_status tide_op_submit_locked(struct tide_queue *queue, const struct tide_operation *operation,
+                                       struct tide_instance *instance, uint64_t *out_sequence,
+                                       struct tide_diag *diag) {
+  enum tide_status status = check_arguments(queue, operation, diag);
+  if (status == TIDE_OK) status = refuse_gone(queue, diag);
+  if (status != TIDE_OK) return status;
+  if (!has_room(queue, 1, operation->wait_count, operation->signal_count, operation->buffer_count))
+    return refuse_full(queue, diag);
+  struct tide_op *op = copy(queue, operation);
+  op->instance = instance;
+  if (instance) op->flags &= ~(uint32_t)TIDE_MAY_BE_PASSED;
+  status = take(queue, op, diag);
+  if (status == TIDE_OK && out_sequence) *out_sequence = queue->sequence;
+  return status;
+}
+
+enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_operation *operation,
+                                   uint64_t *out_sequence, struct tide_diag *diag) {
+  tide_sched_enter(queue->sched);
+  enum tide_status status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);
+  tide_sched_leave(queue->sched);
+  return status;
+}
+
+/* ---- several at once ------------------------------------------------------------------------------ */
+
+/* Would the values go up, one operation after the other? The timelines remember, for this batch. */
+static enum tide_status check_batch_values(struct tide_queue *queue,
+                                           const struct tide_operation *operations, size_t count,
+                                           struct tide_diag *diag) {
+  uint64_t batch = ++queue->sched->batch;
+  for (size_t i = 0; i < count; i++) {
+    for (size_t j = 0; j < operations[i].signal_count; j++) {
+      struct tide_timeline *timeline = operations[i].signals[j].timeline;
+      uint64_t value = operations[i].signals[j].value;
+      if (timeline->batch != batch) {
+        timeline->batch = batch;
+        timeline->batch_value = tide_load_acquire(&timeline->reached.value);
+        if (timeline->pending.last && timeline->pending.last->key > timeline->batch_value)
+          timeline->batch_value = timeline->pending.last->key;
+      }
+      if (value <= timeline->batch_value)
+        return tide_diag_set(diag, TIDE_VALUE,
+                             "operation %zu ('%s') would signal timeline '%s' = %lu, which does not go "
+                             "up: %lu is reached or promised",
+                             i, name_of(&operations[i]), timeline->label, (unsigned long)value,
+                             (unsigned long)timeline->batch_value);
+      timeline->batch_value = value;
+    }
+  }
+  return TIDE_OK;
+}
+
+static enum tide_status check_batch(struct tide_queue *queue, const struct tide_operation *operations,
+                                    size_t count, struct tide_diag *diag) {
+  size_t waits = 0, signals = 0, uses = 0;
+  for (size_t i = 0; i < count; i++) {
+    enum tide_status status = check_arguments(queue, &operations[i], diag);
+    if (status != TIDE_OK) return status;
+    waits += operations[i].wait_count;
+    signals += operations[i].signal_count;
+    uses += operations[i].buffer_count;
+  }
+  if (count > queue->op_capacity || waits > queue->wait_capacity ||
+      signals > queue->signal_capacity || uses > queue->use_capacity)
+    return tide_diag_set(diag, TIDE_INVALID, "%zu operations are more than queue '%s' can ever take",
+                         count, queue->label);
+  enum tide_status status = check_batch_values(queue, operations, count, diag);
+  if (status != TIDE_OK) return status;
+  status = refuse_gone(queue, diag);
+  if (status != TIDE_OK) return status;
+  return has_room(queue, count, waits, signals, uses) ? TIDE_OK : refuse_full(queue, diag);
+}
+
+enum tide_status tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *operations,
+                                       size_t count, size_t *out_count, struct tide_diag *diag) {
+  size_t taken = 0;
+  tide_sched_enter(queue->sched);
+  enum tide_status status = check_batch(queue, operations, count, diag);
+  while (status == TIDE_OK && taken < count) {
+    status = tide_op_submit_locked(queue, &operations[taken], NULL, NULL, diag);
+    if (status == TIDE_OK) taken++;
+  }
+  tide_sched_leave(queue->sched);
+  if (out_count) *out_count = taken;
+  return status;
+}

@@ -1,0 +1,105 @@
+#include "timeline/history.h"
+#include "base/memory.h"
+
+/* A slot: this head, then a frontier of the context's capacity. One slot more
+ * than the ring has keeps the newest tracked record when external ones push it
+ * out, so that a timeline never forgets all it knew. */
+struct slot {
+  uint64_t value;
+  tide_axis axis; /* 0: external */
+  uint64_t epoch;
+  struct tide_frontier frontier;
+};
+
+static struct slot *slot_at(const struct tide_timeline *timeline, uint64_t number) {
+  return (struct slot *)(void *)(timeline->slots +
+                                 (number & (timeline->history - 1)) * timeline->slot_size);
+}
+
+static struct slot *kept_slot(const struct tide_timeline *timeline) {
+  return (struct slot *)(void *)(timeline->slots + timeline->history * timeline->slot_size);
+}
+
+enum tide_status tide_history_init(struct tide_timeline *timeline, uint32_t history) {
+  uint32_t size = 1;
+  if (history > 1u << 24) return TIDE_INVALID;
+  while (size < history) size *= 2;
+  uint8_t capacity = timeline->context->frontier_capacity;
+  timeline->history = size;
+  timeline->slot_size =
+      sizeof(struct slot) - sizeof(struct tide_frontier) + tide_frontier_size(capacity);
+  timeline->slots =
+      tide_alloc(timeline->context->allocator, (size_t)size + 1, timeline->slot_size);
+  if (!timeline->slots) return TIDE_NOMEM;
+  for (uint64_t i = 0; i < size; i++) tide_frontier_init(&slot_at(timeline, i)->frontier, capacity);
+  tide_frontier_init(&kept_slot(timeline)->frontier, capacity);
+  return TIDE_OK;
+}
+
+void tide_history_fini(struct tide_timeline *timeline) {
+  tide_free(timeline->context->allocator, timeline->slots, (size_t)timeline->history + 1,
+            timeline->slot_size);
+}
+
+static void drop_oldest(struct tide_timeline *timeline) {
+  struct slot *slot = slot_at(timeline, timeline->oldest);
+  timeline->dropped = slot->value;
+  if (timeline->tracked == timeline->oldest + 1) {
+    memcpy(kept_slot(timeline), slot, timeline->slot_size);
+    timeline->kept = true;
+  }
+  timeline->oldest++;
+}
+
+void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis, uint64_t epoch,
+                       const struct tide_frontier *frontier) {
+  if (timeline->newest - timeline->oldest == timeline->history) drop_oldest(timeline);
+  struct slot *slot = slot_at(timeline, timeline->newest++);
+  slot->value = value;
+  slot->axis = frontier ? axis : 0;
+  slot->epoch = epoch;
+  if (!slot->axis) {
+    tide_frontier_clear(&slot->frontier);
+    return;
+  }
+  struct tide_eviction eviction = {timeline->context->tracker, axis};
+  tide_frontier_copy(&slot->frontier, frontier, &eviction);
+  timeline->tracked = timeline->newest;
+  timeline->kept = false;
+}
+
+static bool view_slot(const struct slot *slot, bool coarse, struct tide_record_view *out_view) {
+  *out_view = (struct tide_record_view){.value = slot->value,
+                                        .axis = slot->axis,
+                                        .epoch = slot->epoch,
+                                        .frontier = slot->axis ? &slot->frontier : NULL,
+                                        .reached = true,
+                                        .coarse = coarse};
+  return true;
+}
+
+/* The number of the first record in the ring with a value >= value. */
+static uint64_t lower_bound(const struct tide_timeline *timeline, uint64_t value) {
+  uint64_t low = timeline->oldest, high = timeline->newest;
+  while (low < high) {
+    uint64_t middle = low + (high - low) / 2;
+    if (slot_at(timeline, middle)->value < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
+                       struct tide_record_view *out_view) {
+  if (value <= timeline->initial) return false;
+  bool coarse = value <= timeline->dropped;
+  if (coarse && timeline->kept && kept_slot(timeline)->value >= value)
+    return view_slot(kept_slot(timeline), true, out_view);
+  uint64_t number = lower_bound(timeline, value);
+  /* Only a dropped record may be answered for by a later one; an external one that is still
+   * here says itself that nothing is known. */
+  if (coarse)
+    while (number < timeline->newest && !slot_at(timeline, number)->axis) number++;
+  if (number >= timeline->newest) return false;
+  return view_slot(slot_at(timeline, number), coarse, out_view);
+}

@@ -1,0 +1,237 @@
+/* Raising a timeline, and failing it: by the host here, by operations below. */
+#include "base/check.h"
+#include "base/plant.h"
+#include "causal/tracker.h"
+#include "timeline/history.h"
+#include "timeline/timeline.h"
+
+static const struct tide_platform *platform_of(const struct tide_timeline *timeline) {
+  return timeline->context->platform;
+}
+
+/* Everything that waits for `value` in either heap. Under the guard. */
+static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
+                              struct tide_fired *fired) {
+  if (tide_counter_least(&timeline->reached) <= value)
+    tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
+  if (tide_counter_least(&timeline->promised) <= value)
+    tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+}
+
+/* What a host signal must stay below: values that an operation has promised, or reserved. */
+static inline uint64_t least_promised(const struct tide_timeline *timeline) {
+  uint64_t least = UINT64_MAX;
+  if (timeline->pending.first) least = timeline->pending.first->key;
+  if (timeline->reserved.first && timeline->reserved.first->key < least)
+    least = timeline->reserved.first->key;
+  return least;
+}
+
+static inline enum tide_status check_host_signal(const struct tide_timeline *timeline,
+                                                 uint64_t value) {
+  if (__builtin_expect(value >= timeline->fail_from, 0))
+    return (enum tide_status)timeline->status;
+  if (value <= timeline->reached.value) return TIDE_VALUE;
+  if (value >= least_promised(timeline) && !TIDE_PLANTED(TIDE_PLANT_EXTBELOW)) return TIDE_VALUE;
+  return TIDE_OK;
+}
+
+enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
+                                      struct tide_position *position) {
+  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only) return TIDE_SCOPE;
+  struct tide_tracker *tracker = timeline->context->tracker;
+  struct tide_tracker_axis *host = NULL;
+  if (position && !(host = tide_tracker_find(tracker, position->axis))) return TIDE_NOT_FOUND;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_lock_take(timeline->guard, platform_of(timeline));
+  enum tide_status status = check_host_signal(timeline, value);
+  if (__builtin_expect(status != TIDE_OK, 0)) {
+    tide_lock_give(timeline->guard);
+    return status;
+  }
+  tide_axis axis = 0;
+  uint64_t epoch = 0;
+  const struct tide_frontier *frontier = NULL;
+  if (position) {
+    struct tide_eviction eviction = {tracker, position->axis};
+    axis = position->axis;
+    epoch = ++position->epoch;
+    tide_frontier_raise(position->frontier, axis, epoch, &eviction);
+    frontier = position->frontier;
+    tide_tracker_advance_collect(tracker, host, epoch, &fired); /* the tracker knows before the value does */
+  }
+  tide_history_push(timeline, value, axis, epoch, frontier);
+  if (tide_timeline_heard(timeline))
+    tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch, frontier, TIDE_OK);
+  tide_store_release(&timeline->reached.value, value);
+  wake_up_to(timeline, value, &fired);
+  tide_lock_give(timeline->guard);
+  if (fired.first) tide_fired_run(&fired);
+  return TIDE_OK;
+}
+
+/* Under the guard. A lower failure widens the failed part; the first status stays. */
+static void fail_locked(struct tide_timeline *timeline, uint64_t value, enum tide_status status,
+                        struct tide_fired *fired) {
+  if (value <= timeline->reached.value) value = timeline->reached.value + 1;
+  if (value >= timeline->fail_from || value == 0) return;
+  if (!timeline->status) tide_store_release(&timeline->status, (uint32_t)status);
+  status = (enum tide_status)timeline->status;
+  tide_store_release(&timeline->fail_from, value);
+  if (tide_timeline_heard(timeline))
+    tide_timeline_emit(timeline, TIDE_EVENT_FAIL, value, 0, 0, NULL, status);
+  tide_counter_pop_from(&timeline->reached, value, fired, status);
+  tide_counter_pop_from(&timeline->promised, value, fired, status);
+}
+
+void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  if (status == TIDE_OK) status = TIDE_FAILED;
+  if (timeline->source) return; /* a queue's progress is the queue's own */
+  tide_lock_take(timeline->guard, platform_of(timeline));
+  fail_locked(timeline, 0, status, &fired);
+  tide_lock_give(timeline->guard);
+  tide_fired_run(&fired);
+}
+
+/* ---- what sched does, with its lock held ------------------------------------ */
+
+bool tide_timeline_reserve(struct tide_record *record, uint64_t value) {
+  struct tide_timeline *timeline = record->timeline;
+  TIDE_ASSERT(record->state == TIDE_RECORD_IDLE);
+  tide_lock_take(timeline->guard, platform_of(timeline));
+  bool is_new = tide_tree_insert(&timeline->reserved, &record->node, value);
+  tide_lock_give(timeline->guard);
+  if (is_new) record->state = TIDE_RECORD_RESERVED;
+  return is_new;
+}
+
+void tide_timeline_unreserve(struct tide_record *record) {
+  struct tide_timeline *timeline = record->timeline;
+  TIDE_ASSERT(record->state == TIDE_RECORD_RESERVED);
+  tide_lock_take(timeline->guard, platform_of(timeline));
+  tide_tree_remove(&timeline->reserved, &record->node);
+  tide_lock_give(timeline->guard);
+  record->state = TIDE_RECORD_IDLE;
+}
+
+void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired) {
+  struct tide_timeline *timeline = record->timeline;
+  TIDE_ASSERT(record->state == TIDE_RECORD_IDLE);
+  tide_lock_take(timeline->guard, platform_of(timeline));
+  bool is_new = tide_tree_insert(&timeline->pending, &record->node, value);
+  TIDE_ASSERT(is_new || TIDE_PLANTED(TIDE_PLANT_INC));
+  if (tide_counter_least(&timeline->promised) <= value)
+    tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+  tide_lock_give(timeline->guard);
+  if (is_new) record->state = TIDE_RECORD_PENDING;
+}
+
+static void unlist(struct tide_record *record) {
+  if (record->state != TIDE_RECORD_PENDING) return;
+  tide_tree_remove(&record->timeline->pending, &record->node);
+  record->state = TIDE_RECORD_IDLE;
+}
+
+bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
+  struct tide_timeline *timeline = record->timeline;
+  uint64_t value = record->node.key;
+  tide_lock_take(timeline->guard, platform_of(timeline));
+  unlist(record);
+  bool up = value > timeline->reached.value;
+  if (value >= timeline->fail_from) {
+    up = true; /* failed before its turn: nothing to reach, nothing new to say */
+  } else if (!up) {
+    fail_locked(timeline, value, TIDE_VALUE, fired);
+  } else {
+    const struct tide_frontier *frontier = record->external ? NULL : record->frontier;
+    tide_axis axis = record->external ? 0 : record->axis;
+    tide_history_push(timeline, value, axis, record->epoch, frontier);
+    if (tide_timeline_heard(timeline))
+      tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, record->axis, record->epoch, frontier,
+                         TIDE_OK);
+    tide_store_release(&timeline->reached.value, value);
+    wake_up_to(timeline, value, fired);
+  }
+  tide_lock_give(timeline->guard);
+  return up;
+}
+
+void tide_timeline_break(struct tide_record *record, enum tide_status status,
+                         struct tide_fired *fired) {
+  struct tide_timeline *timeline = record->timeline;
+  tide_lock_take(timeline->guard, platform_of(timeline));
+  unlist(record);
+  fail_locked(timeline, record->node.key, status, fired);
+  tide_lock_give(timeline->guard);
+}
+
+void tide_timeline_fail_from(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                             uint64_t value, enum tide_status status, struct tide_fired *fired) {
+  bool take = timeline->guard != sched_lock;
+  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
+  fail_locked(timeline, value, status, fired);
+  if (take) tide_lock_give(timeline->guard);
+}
+
+void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
+                           struct tide_fired *fired) {
+  if (value <= timeline->reached.value || value >= timeline->fail_from) return;
+  tide_store_release(&timeline->reached.value, value);
+  wake_up_to(timeline, value, fired);
+}
+
+bool tide_timeline_reached_record(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                                  uint64_t value, struct tide_record_view *out_view) {
+  if (timeline->source) {
+    TIDE_ASSERT(timeline->guard == sched_lock);
+    return timeline->source->find(timeline->source_self, value, out_view) && out_view->reached;
+  }
+  return tide_history_find(timeline, value, out_view);
+}
+
+enum tide_await tide_timeline_await(struct tide_timeline *timeline,
+                                    const struct tide_lock *sched_lock, uint64_t value,
+                                    struct tide_node *node) {
+  enum tide_await answer = TIDE_AWAIT_QUEUED;
+  bool take = timeline->guard != sched_lock;
+  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
+  if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
+  else if (value >= timeline->fail_from) answer = TIDE_AWAIT_FAILED;
+  else tide_counter_add(&timeline->reached, node, value);
+  if (take) tide_lock_give(timeline->guard);
+  return answer;
+}
+
+enum tide_await tide_timeline_await_promise(struct tide_timeline *timeline,
+                                            const struct tide_lock *sched_lock, uint64_t value,
+                                            struct tide_node *node) {
+  enum tide_await answer = TIDE_AWAIT_QUEUED;
+  bool take = timeline->guard != sched_lock;
+  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
+  if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
+  else if (value >= timeline->fail_from) answer = TIDE_AWAIT_FAILED;
+  else tide_counter_add(&timeline->promised, node, value);
+  if (take) tide_lock_give(timeline->guard);
+  return answer;
+}
+
+bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                          struct tide_node *node) {
+  bool take = timeline->guard != sched_lock;
+  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
+  bool gone = tide_counter_remove(&timeline->reached, node);
+  if (take) tide_lock_give(timeline->guard);
+  return gone;
+}
+
+bool tide_timeline_forget_promise(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                                  struct tide_node *node) {
+  bool take = timeline->guard != sched_lock;
+  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
+  bool gone = tide_counter_remove(&timeline->promised, node);
+  if (take) tide_lock_give(timeline->guard);
+  return gone;
+}

@@ -1,0 +1,122 @@
+#include "timeline/timeline.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "timeline/history.h"
+
+static void set_label(struct tide_timeline *timeline, const char *label) {
+  size_t length = label ? strlen(label) : 0;
+  if (length >= TIDE_LABEL_SIZE) length = TIDE_LABEL_SIZE - 1;
+  if (length) memcpy(timeline->label, label, length);
+  timeline->label[length] = 0;
+}
+
+static struct tide_timeline *make(const struct tide_context *context, const char *label) {
+  struct tide_timeline *timeline = tide_alloc(context->allocator, 1, sizeof *timeline);
+  if (!timeline) return NULL;
+  timeline->context = context;
+  timeline->guard = &timeline->own_lock;
+  timeline->fail_from = UINT64_MAX;
+  timeline->references = 1;
+  set_label(timeline, label);
+  return timeline;
+}
+
+enum tide_status tide_timeline_create(const struct tide_context *context,
+                                      const struct tide_timeline_params *params,
+                                      struct tide_timeline **out_timeline) {
+  static const struct tide_timeline_params defaults = {0};
+  if (!params) params = &defaults;
+  if ((unsigned)params->scope > TIDE_SCOPE_SYSTEM) return TIDE_INVALID;
+  struct tide_timeline *timeline = make(context, params->label);
+  if (!timeline) return TIDE_NOMEM;
+  timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;
+  timeline->operations_only = params->operations_only;
+  timeline->initial = timeline->reached.value = params->initial;
+  enum tide_status status = tide_history_init(timeline, params->history ? params->history : 16);
+  if (status != TIDE_OK) {
+    tide_free(context->allocator, timeline, 1, sizeof *timeline);
+    return status;
+  }
+  *out_timeline = timeline;
+  return TIDE_OK;
+}
+
+enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,
+                                              struct tide_lock *guard,
+                                              const struct tide_record_source *source, void *self,
+                                              struct tide_timeline **out_timeline) {
+  struct tide_timeline *timeline = make(context, label);
+  if (!timeline) return TIDE_NOMEM;
+  timeline->scope = TIDE_SCOPE_PROCESS;
+  timeline->operations_only = true;
+  timeline->guard = guard;
+  timeline->source = source;
+  timeline->source_self = self;
+  *out_timeline = timeline;
+  return TIDE_OK;
+}
+
+void tide_timeline_retain(struct tide_timeline *timeline) {
+  tide_fetch_add(&timeline->references, 1u);
+}
+
+void tide_timeline_release(struct tide_timeline *timeline) {
+  if (!timeline || tide_fetch_sub(&timeline->references, 1u) != 1) return;
+  TIDE_ASSERT(!timeline->reached.root && !timeline->promised.root && !timeline->pending.root);
+  if (timeline->slots) tide_history_fini(timeline);
+  tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);
+}
+
+void tide_timeline_destroy(struct tide_timeline *timeline) {
+  if (!timeline) return;
+  tide_timeline_fail(timeline, TIDE_CANCELLED);
+  tide_timeline_release(timeline);
+}
+
+const char *tide_timeline_label(const struct tide_timeline *timeline) { return timeline->label; }
+enum tide_scope tide_timeline_scope(const struct tide_timeline *timeline) { return timeline->scope; }
+
+uint64_t tide_timeline_query(const struct tide_timeline *timeline) {
+  return tide_load_acquire(&timeline->reached.value);
+}
+
+enum tide_status tide_timeline_status(const struct tide_timeline *timeline) {
+  return (enum tide_status)tide_load_acquire(&timeline->status);
+}
+
+static const char *const scope_names[] = {"default", "queue", "device", "group", "process", "system"};
+
+const char *tide_scope_name(enum tide_scope scope) {
+  return (unsigned)scope <= TIDE_SCOPE_SYSTEM ? scope_names[scope] : "unknown";
+}
+
+enum tide_scope tide_scope_for(const struct tide_scope_usage *usage) {
+  if (usage->exported) return TIDE_SCOPE_SYSTEM;
+  if (usage->host) return TIDE_SCOPE_PROCESS;
+  if (usage->devices > 1) return TIDE_SCOPE_GROUP;
+  if (usage->queues > 1) return TIDE_SCOPE_DEVICE;
+  return TIDE_SCOPE_QUEUE;
+}
+
+static void emit(const struct tide_sink *sink, const struct tide_platform *platform,
+                 struct tide_event *event) {
+  event->time = sink->wants_time ? platform->now(platform->self) : 0;
+  sink->event(sink->self, event);
+}
+
+void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,
+                        uint64_t value, tide_axis axis, uint64_t epoch,
+                        const struct tide_frontier *frontier, enum tide_status status) {
+  const struct tide_context *context = timeline->context;
+  struct tide_event event = {.kind = kind,
+                             .thread = context->platform->thread_id(context->platform->self),
+                             .axis = axis,
+                             .epoch = epoch,
+                             .value = value,
+                             .object = timeline,
+                             .object_label = timeline->label,
+                             .frontier = frontier,
+                             .status = status};
+  if (context->check) emit(context->check, context->platform, &event);
+  if (context->sink) emit(context->sink, context->platform, &event);
+}

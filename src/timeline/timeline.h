@@ -1,0 +1,146 @@
+/* timeline/timeline.h: a timeline from inside, for the parts that make its values
+ * come true (sched).
+ *
+ * Locks. `guard` protects everything but the atomics: the timeline's own lock, or
+ * the scheduler's for a progress timeline (whose records live in a queue). Order:
+ * scheduler, then a timeline, then the tracker. The list of pending records is
+ * changed with both the scheduler's lock and the guard held, so either is enough
+ * to read it. The functions below expect the scheduler's lock to be held, and
+ * take the guard themselves unless it is that very lock (`sched_lock`).
+ *
+ * Waking. Nothing is called under a lock: whoever became ready is appended to a
+ * `struct tide_fired`, and the caller runs it later. */
+#ifndef TIDE_TIMELINE_TIMELINE_H
+#define TIDE_TIMELINE_TIMELINE_H
+
+#include "base/counter.h"
+#include "base/lock.h"
+#include "base/tree.h"
+#include "tidemark/timeline.h"
+
+#define TIDE_LABEL_SIZE 32
+
+/* A value that a submitted operation will signal. Lives in the operation. */
+struct tide_record {
+  struct tide_tree_node node; /* key = value; in the timeline's pending or reserved tree */
+  struct tide_timeline *timeline;
+  const struct tide_frontier *frontier; /* the operation's; it lists the signaller */
+  tide_axis axis;
+  uint64_t epoch;
+  bool external;
+  enum { TIDE_RECORD_IDLE, TIDE_RECORD_RESERVED, TIDE_RECORD_PENDING } state;
+};
+
+/* A record as a reader sees it. */
+struct tide_record_view {
+  uint64_t value;
+  tide_axis axis; /* 0: external */
+  uint64_t epoch;
+  const struct tide_frontier *frontier; /* NULL: external; valid under the guard */
+  bool reached, coarse;
+};
+
+/* Where a progress timeline's records come from. Called under the guard. */
+struct tide_record_source {
+  /* The record of `value`, reached or pending; false when there is none. */
+  bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
+};
+
+struct tide_timeline {
+  struct tide_counter reached;  /* the value, and who waits for it */
+  uint64_t fail_from;           /* values >= it have failed; UINT64_MAX: none */
+  struct tide_lock *guard;
+  struct tide_tree pending;     /* struct tide_record, by value */
+  struct tide_tree reserved;    /* of held operations */
+  struct tide_counter promised; /* who waits for a pending record; its value is unused */
+  uint64_t held_waits;          /* waits of held operations, and the largest value among them: sched's */
+  uint64_t held_most;
+  const void *home;             /* the queue or device that a narrow scope is bound to: sched's */
+  uint64_t batch, batch_value;  /* sched's, while it checks several submits at once */
+  struct tide_lock own_lock;
+  uint32_t status;
+  uint32_t references;
+  enum tide_scope scope;
+  bool operations_only;
+  const struct tide_context *context;
+  const struct tide_record_source *source; /* NULL: the ring below */
+  void *source_self;
+  uint64_t initial;
+  /* The ring: records `oldest` .. `newest`-1, each at slot number % history. */
+  uint32_t history;
+  size_t slot_size;
+  uint64_t oldest, newest;
+  uint64_t tracked;         /* number + 1 of the newest tracked one; 0: none */
+  uint64_t dropped;         /* the highest value that fell out of the ring */
+  unsigned char *slots;     /* history + 1 of them; the last keeps the newest tracked record */
+  bool kept;                /* that last slot is in use */
+  char label[TIDE_LABEL_SIZE];
+};
+
+static inline struct tide_record *tide_record_of(struct tide_tree_node *node) {
+  return (struct tide_record *)(void *)node;
+}
+
+/* For sched's progress timelines: guarded by the scheduler's lock, records from a source. */
+enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,
+                                              struct tide_lock *guard,
+                                              const struct tide_record_source *source, void *self,
+                                              struct tide_timeline **out_timeline);
+
+/* The smallest pending record >= value; NULL when there is none. */
+static inline struct tide_record *tide_timeline_pending(const struct tide_timeline *timeline,
+                                                        uint64_t value) {
+  return (struct tide_record *)(void *)tide_tree_at_least(&timeline->pending, value);
+}
+
+/* What is known about a reached value. False: nothing (initial value, or external). */
+bool tide_timeline_reached_record(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                                  uint64_t value, struct tide_record_view *out_view);
+
+/* A held operation will signal it. Values of one timeline are unique among pending and reserved:
+ * false when it is taken. */
+bool tide_timeline_reserve(struct tide_record *record, uint64_t value);
+void tide_timeline_unreserve(struct tide_record *record);
+/* An operation that entered will signal it: those who waited for a promise are taken off. */
+void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired);
+/* It did: the value and its record become visible together. False when the value did not go up
+ * (an external signal overtook it), and the timeline fails from there. */
+bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired);
+/* It did not: the timeline fails from its value upward. */
+void tide_timeline_break(struct tide_record *record, enum tide_status status, struct tide_fired *fired);
+/* Fails everything from a value upward. */
+void tide_timeline_fail_from(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                             uint64_t value, enum tide_status status, struct tide_fired *fired);
+/* For a progress timeline: the value, without a record. The scheduler's lock is its guard. */
+void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired);
+
+enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
+/* Fires the node when the value is reached or failed; says at once if it is so already. */
+enum tide_await tide_timeline_await(struct tide_timeline *timeline,
+                                    const struct tide_lock *sched_lock, uint64_t value,
+                                    struct tide_node *node);
+/* Fires the node when something changes for a value that nobody has promised: promised, reached or
+ * failed. The caller has just seen that none of these is so, under the scheduler's lock; a host
+ * signal may have come between, and then this says so. */
+enum tide_await tide_timeline_await_promise(struct tide_timeline *timeline,
+                                            const struct tide_lock *sched_lock, uint64_t value,
+                                            struct tide_node *node);
+/* True: it will not fire. */
+bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                          struct tide_node *node);
+bool tide_timeline_forget_promise(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
+                                  struct tide_node *node);
+
+static inline bool tide_timeline_has_failed(const struct tide_timeline *timeline, uint64_t value) {
+  return value >= tide_load_acquire(&timeline->fail_from);
+}
+
+/* Events, when somebody listens. */
+static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
+  return timeline->context->sink || timeline->context->check;
+}
+void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,
+                        uint64_t value, tide_axis axis, uint64_t epoch,
+                        const struct tide_frontier *frontier, enum tide_status status);
+
+#endif

@@ -1,0 +1,202 @@
+/* Host waits: for one value, for any or all of several. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "timeline/waiter.h"
+
+#define SPINS 64 /* a few hundred nanoseconds: a signal that is about to come costs no sleep */
+
+static void emit_seen(struct tide_timeline *timeline, uint64_t value) {
+  if (tide_timeline_heard(timeline))
+    tide_timeline_emit(timeline, TIDE_EVENT_HOST_WAIT, value, 0, 0, NULL, TIDE_OK);
+}
+
+/* Without a lock: reached, failed, or neither yet. */
+static inline enum tide_await glance(const struct tide_timeline *timeline, uint64_t value) {
+  if (tide_load_acquire(&timeline->reached.value) >= value) return TIDE_AWAIT_REACHED;
+  if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
+  return TIDE_AWAIT_QUEUED;
+}
+
+enum tide_await tide_point_register(struct tide_wait_point *point) {
+  return tide_timeline_await(point->timeline, NULL, point->value, &tide_waiter_of(point)->node);
+}
+
+bool tide_point_forget(struct tide_wait_point *point) {
+  return tide_timeline_forget(point->timeline, NULL, &tide_waiter_of(point)->node);
+}
+
+/* ---- one -------------------------------------------------------------------- */
+
+struct sleeper {
+  struct tide_node node;
+  const struct tide_platform *platform;
+  uint32_t word;
+};
+
+/* Once the word is set the sleeper may be gone: its address is all that the wake
+ * still uses. */
+static void wake_sleeper(struct tide_node *node, enum tide_status status) {
+  struct sleeper *sleeper = TIDE_CONTAINER(node, struct sleeper, node);
+  const struct tide_platform *platform = sleeper->platform;
+  uint32_t *word = &sleeper->word;
+  (void)status;
+  tide_store_release(word, 1u);
+  platform->wake(platform->self, word, 1);
+}
+
+static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value,
+                                  uint64_t deadline) {
+  const struct tide_platform *platform = timeline->context->platform;
+  struct sleeper sleeper = {.node.fire = wake_sleeper, .platform = platform};
+  enum tide_await state = tide_timeline_await(timeline, NULL, value, &sleeper.node);
+  if (state == TIDE_AWAIT_REACHED) return TIDE_OK;
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
+  while (!tide_load_acquire(&sleeper.word)) {
+    platform->wait(platform->self, &sleeper.word, 0, deadline);
+    if (tide_load_acquire(&sleeper.word)) break;
+    if (deadline == TIDE_FOREVER || platform->now(platform->self) < deadline) continue;
+    if (tide_timeline_forget(timeline, NULL, &sleeper.node)) return TIDE_TIMEOUT;
+    deadline = TIDE_FOREVER; /* it has been taken off: the wake is on its way */
+  }
+  return (enum tide_status)sleeper.node.status;
+}
+
+enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
+                                    uint64_t deadline) {
+  enum tide_await state = glance(timeline, value);
+  if (__builtin_expect(state == TIDE_AWAIT_QUEUED, 0)) {
+    if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+    if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    for (int i = 0; i < SPINS && state == TIDE_AWAIT_QUEUED; i++) {
+      tide_pause();
+      state = glance(timeline, value);
+    }
+  }
+  enum tide_status status = TIDE_OK;
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
+  if (state == TIDE_AWAIT_QUEUED) status = sleep_for(timeline, value, deadline);
+  if (status == TIDE_OK) emit_seen(timeline, value);
+  return status;
+}
+
+/* ---- several ------------------------------------------------------------------ */
+
+/* The last thing that a firing point touches is `outstanding`: when it is 0 the
+ * set may be gone. The wake that follows uses an address only. */
+static void fire_point(struct tide_node *node, enum tide_status status) {
+  struct tide_wait_any_set *set = TIDE_CONTAINER(node, struct tide_point_waiter, node)->owner;
+  struct tide_wait_point *point = tide_point_of(node);
+  const struct tide_platform *platform = point->timeline->context->platform;
+  uint32_t *word = &set->word, *outstanding = &set->outstanding;
+  uint32_t zero = 0;
+  bool last = tide_fetch_sub(&set->remaining, 1u) == 1;
+  if ((last || status != TIDE_OK) && tide_compare_exchange(word, &zero, 2u)) {
+    set->status = (uint32_t)status;
+    set->winner = (size_t)(point - set->points);
+    tide_store_release(word, 1u);
+  }
+  tide_fetch_sub(outstanding, 1u);
+  platform->wake(platform->self, word, UINT32_MAX);
+  platform->wake(platform->self, outstanding, UINT32_MAX);
+}
+
+static void latch(struct tide_wait_any_set *set, size_t winner, enum tide_status status) {
+  uint32_t zero = 0;
+  if (!tide_compare_exchange(&set->word, &zero, 2u)) return;
+  set->status = (uint32_t)status;
+  set->winner = winner;
+  tide_store_release(&set->word, 1u);
+}
+
+/* `needed` points must be reached. Registers until it is known how it ends. */
+static void register_points(struct tide_wait_any_set *set, uint32_t needed) {
+  set->remaining = needed;
+  for (size_t i = 0; i < set->count && !tide_load_acquire(&set->word); i++) {
+    struct tide_wait_point *point = &set->points[i];
+    struct tide_point_waiter *waiter = tide_waiter_of(point);
+    *waiter = (struct tide_point_waiter){.node.fire = fire_point, .owner = set};
+    enum tide_await state = glance(point->timeline, point->value);
+    tide_fetch_add(&set->outstanding, 1u);
+    if (state == TIDE_AWAIT_QUEUED) state = tide_point_register(point);
+    set->registered = i + 1;
+    if (state == TIDE_AWAIT_QUEUED) continue;
+    tide_fetch_sub(&set->outstanding, 1u);
+    if (state == TIDE_AWAIT_FAILED) latch(set, i, tide_timeline_status(point->timeline));
+    else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
+  }
+}
+
+static enum tide_status init_set(struct tide_wait_any_set *set, struct tide_wait_point *points,
+                                 size_t count, uint32_t needed) {
+  *set = (struct tide_wait_any_set){.points = points, .count = count};
+  if (count == 0 || count > UINT32_MAX / 2) return TIDE_INVALID;
+  for (size_t i = 0; i < count; i++)
+    if (points[i].timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+  register_points(set, needed);
+  return TIDE_OK;
+}
+
+enum tide_status tide_wait_any_init(struct tide_wait_any_set *set, struct tide_wait_point *points,
+                                    size_t count) {
+  return init_set(set, points, count, 1);
+}
+
+enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t deadline,
+                                    size_t *out_index) {
+  const struct tide_platform *platform = set->points[0].timeline->context->platform;
+  for (;;) {
+    uint32_t word = tide_load_acquire(&set->word);
+    if (word == 1) break;
+    if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    platform->wait(platform->self, &set->word, word, deadline);
+    if (tide_load_acquire(&set->word) == 1) break;
+    if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;
+  }
+  if (out_index) *out_index = set->winner;
+  return (enum tide_status)set->status;
+}
+
+void tide_wait_any_fini(struct tide_wait_any_set *set) {
+  if (!set->registered) return;
+  const struct tide_platform *platform = set->points[0].timeline->context->platform;
+  for (size_t i = 0; i < set->registered; i++)
+    if (tide_point_forget(&set->points[i])) tide_fetch_sub(&set->outstanding, 1u);
+  /* Points that were taken off already are about to fire: their last touch is near. */
+  uint32_t left;
+  while ((left = tide_load_acquire(&set->outstanding)))
+    platform->wait(platform->self, &set->outstanding, left, TIDE_FOREVER);
+  set->registered = 0;
+}
+
+static enum tide_status wait_several(struct tide_wait_point *points, size_t count, uint32_t needed,
+                                     uint64_t deadline, size_t *out_index) {
+  struct tide_wait_any_set set;
+  enum tide_status status = init_set(&set, points, count, needed);
+  if (status != TIDE_OK) return status;
+  size_t index = 0;
+  status = tide_wait_any_wait(&set, deadline, &index);
+  tide_wait_any_fini(&set);
+  if (status == TIDE_TIMEOUT && tide_load_acquire(&set.word) == 1) {
+    status = (enum tide_status)set.status; /* it came while we gave up */
+    index = set.winner;
+  }
+  if (out_index) *out_index = index;
+  return status;
+}
+
+enum tide_status tide_wait_any(struct tide_wait_point *points, size_t count, uint64_t deadline,
+                               size_t *out_index) {
+  size_t index = 0;
+  enum tide_status status = wait_several(points, count, 1, deadline, &index);
+  if (status == TIDE_OK) emit_seen(points[index].timeline, points[index].value);
+  if (out_index) *out_index = index;
+  return status;
+}
+
+enum tide_status tide_wait_all(struct tide_wait_point *points, size_t count, uint64_t deadline) {
+  if (count == 0) return TIDE_OK;
+  enum tide_status status = wait_several(points, count, (uint32_t)count, deadline, NULL);
+  for (size_t i = 0; status == TIDE_OK && i < count; i++)
+    emit_seen(points[i].timeline, points[i].value);
+  return status;
+}

@@ -1,0 +1,191 @@
+/* A persistent set of waits: members stay registered between waits, so a wait
+ * costs what is ready. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "timeline/timeline.h"
+
+enum member_state { MEMBER_FREE, MEMBER_WAITING, MEMBER_READY };
+
+struct member {
+  struct tide_node node;
+  struct tide_wait_set *set;
+  struct tide_timeline *timeline;
+  struct member *next; /* in the free or the ready list */
+  uint64_t value, cookie;
+  uint32_t generation;
+  uint32_t state;
+};
+
+/* `lock` guards the lists and the members' states. A timeline's guard may be taken
+ * under it, never the other way round: nodes fire when no guard is held. */
+struct tide_wait_set {
+  const struct tide_context *context;
+  struct tide_lock lock;
+  struct member *free;
+  struct member *ready, **last_ready;
+  uint32_t word;     /* counts arrivals; the waiting thread sleeps on it */
+  uint32_t sleeping; /* 1 while a thread may sleep */
+  uint32_t capacity;
+  struct member *members;
+};
+
+static void lock_set(struct tide_wait_set *set) { tide_lock_take(&set->lock, set->context->platform); }
+
+enum tide_status tide_wait_set_create(const struct tide_context *context, uint32_t capacity,
+                                      struct tide_wait_set **out_set) {
+  if (capacity == 0) return TIDE_INVALID;
+  struct tide_wait_set *set = tide_alloc(context->allocator, 1, sizeof *set);
+  if (!set) return TIDE_NOMEM;
+  set->members = tide_alloc(context->allocator, capacity, sizeof *set->members);
+  if (!set->members) {
+    tide_free(context->allocator, set, 1, sizeof *set);
+    return TIDE_NOMEM;
+  }
+  set->context = context;
+  set->capacity = capacity;
+  set->last_ready = &set->ready;
+  for (uint32_t i = capacity; i-- > 0;) {
+    set->members[i].set = set;
+    set->members[i].next = set->free;
+    set->free = &set->members[i];
+  }
+  *out_set = set;
+  return TIDE_OK;
+}
+
+static void push_ready(struct member *member, enum tide_status status) {
+  struct tide_wait_set *set = member->set;
+  const struct tide_platform *platform = set->context->platform;
+  lock_set(set);
+  member->state = MEMBER_READY;
+  member->node.status = (uint32_t)status;
+  member->next = NULL;
+  *set->last_ready = member;
+  set->last_ready = &member->next;
+  tide_store_release(&set->word, set->word + 1);
+  bool wake = set->sleeping;
+  uint32_t *word = &set->word;
+  tide_lock_give(&set->lock);
+  if (wake) platform->wake(platform->self, word, 1);
+}
+
+static void fire_member(struct tide_node *node, enum tide_status status) {
+  push_ready(TIDE_CONTAINER(node, struct member, node), status);
+}
+
+enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeline *timeline,
+                                   uint64_t value, uint64_t cookie, uint64_t *out_member) {
+  if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+  lock_set(set);
+  struct member *member = set->free;
+  if (!member) {
+    tide_lock_give(&set->lock);
+    return TIDE_FULL;
+  }
+  set->free = member->next;
+  tide_timeline_retain(timeline);
+  member->state = MEMBER_WAITING;
+  member->timeline = timeline;
+  member->value = value;
+  member->cookie = cookie;
+  member->generation++;
+  member->node = (struct tide_node){.fire = fire_member};
+  if (out_member) *out_member = (uint64_t)member->generation << 32 | (uint64_t)(member - set->members);
+  enum tide_await state = tide_timeline_await(timeline, NULL, value, &member->node);
+  tide_lock_give(&set->lock);
+  if (state != TIDE_AWAIT_QUEUED)
+    push_ready(member, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
+  return TIDE_OK;
+}
+
+static void give_back(struct tide_wait_set *set, struct member *member) {
+  member->state = MEMBER_FREE;
+  member->next = set->free;
+  set->free = member;
+}
+
+bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t id) {
+  uint32_t index = (uint32_t)id;
+  if (index >= set->capacity) return false;
+  struct member *member = &set->members[index];
+  struct tide_timeline *timeline = NULL;
+  lock_set(set);
+  if (member->state == MEMBER_WAITING && member->generation == (uint32_t)(id >> 32) &&
+      tide_timeline_forget(member->timeline, NULL, &member->node)) {
+    timeline = member->timeline;
+    give_back(set, member);
+  }
+  tide_lock_give(&set->lock);
+  tide_timeline_release(timeline);
+  return timeline != NULL;
+}
+
+static size_t take_ready(struct tide_wait_set *set, struct tide_wait_ready *ready, size_t size,
+                         struct tide_timeline **release) {
+  size_t count = 0;
+  while (set->ready && count < size) {
+    struct member *member = set->ready;
+    set->ready = member->next;
+    if (!set->ready) set->last_ready = &set->ready;
+    ready[count] = (struct tide_wait_ready){member->cookie, member->value,
+                                            (enum tide_status)member->node.status};
+    release[count++] = member->timeline;
+    give_back(set, member);
+  }
+  return count;
+}
+
+#define BATCH 16
+
+enum tide_status tide_wait_set_wait(struct tide_wait_set *set, struct tide_wait_ready *ready,
+                                    size_t size, uint64_t deadline, size_t *out_count) {
+  const struct tide_platform *platform = set->context->platform;
+  struct tide_timeline *release[BATCH];
+  if (size == 0) return TIDE_INVALID;
+  for (;;) {
+    size_t count = 0, taken;
+    uint32_t word;
+    do {
+      size_t most = size - count < BATCH ? size - count : BATCH;
+      lock_set(set);
+      taken = take_ready(set, ready + count, most, release);
+      word = set->word;
+      set->sleeping = count + taken == 0;
+      tide_lock_give(&set->lock);
+      for (size_t i = 0; i < taken; i++) tide_timeline_release(release[i]);
+      count += taken;
+    } while (taken == BATCH && count < size);
+    *out_count = count;
+    if (count) return TIDE_OK;
+    if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    platform->wait(platform->self, &set->word, word, deadline);
+    if (tide_load_acquire(&set->word) == word && deadline != TIDE_FOREVER &&
+        platform->now(platform->self) >= deadline)
+      return TIDE_TIMEOUT;
+  }
+}
+
+void tide_wait_set_destroy(struct tide_wait_set *set) {
+  if (!set) return;
+  const struct tide_platform *platform = set->context->platform;
+  for (uint32_t i = 0; i < set->capacity; i++) {
+    struct member *member = &set->members[i];
+    lock_set(set);
+    uint32_t state = member->state;
+    tide_lock_give(&set->lock);
+    if (state == MEMBER_FREE) continue;
+    if (state == MEMBER_WAITING && !tide_timeline_forget(member->timeline, NULL, &member->node)) {
+      /* Taken off, about to be pushed: its push is the last that touches the set. */
+      for (;;) {
+        lock_set(set);
+        bool arrived = member->state == MEMBER_READY;
+        tide_lock_give(&set->lock);
+        if (arrived) break;
+        platform->yield(platform->self);
+      }
+    }
+    tide_timeline_release(member->timeline);
+  }
+  tide_free(set->context->allocator, set->members, set->capacity, sizeof *set->members);
+  tide_free(set->context->allocator, set, 1, sizeof *set);
+}

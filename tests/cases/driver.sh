@@ -1,0 +1,39 @@
+# What ./test makes of programs that misbehave: run-one on a folder of fakes.
+fakes=$BUILD/fakes
+rm -rf "$fakes"
+mkdir -p "$fakes/logs"
+
+fake() { # name, what it does; answers what was shown and the exit status
+  printf '#!/bin/sh\n%s\n' "$2" >"$fakes/unit-$1"
+  chmod +x "$fakes/unit-$1"
+  shown=$(BUILD=$fakes TEST_KIND=plain tests/run-one "unit/$1" 2>&1)
+  status=$?
+}
+expect() { # name, exit status, lines of FAIL in the log, what is shown
+  fails=$(grep -c '^FAIL ' "$fakes/logs/unit.$1")
+  if [ "$status" = "$2" ] && [ "$fails" = "$3" ] && printf '%s' "$shown" | grep -q "$4"; then
+    echo "PASS $1"
+  else
+    printf '%s\n' "$shown"
+    echo "FAIL $1: exit status $status, $fails FAIL lines, or nothing like '$4'"
+  fi
+}
+
+fake good 'echo PASS a; echo PASS b'
+expect good 0 0 '2 passed  '
+fake skips 'echo PASS a; echo SKIP "b: no device"'
+expect skips 0 0 'SKIP b: no device'
+fake fails 'echo PASS a; echo "FAIL b: why"; exit 1'
+expect fails 1 1 'FAIL b: why'
+fake fails_and_exits_0 'echo "FAIL b: why"'
+expect fails_and_exits_0 1 1 '1 FAILED'
+fake crashes_midway 'echo PASS a; kill -SEGV $$'
+expect crashes_midway 1 1 'exit status 139'
+fake says_nothing 'exit 0'
+expect says_nothing 1 1 'printed no result'
+fake noise_only 'echo all is well'
+expect noise_only 1 1 'printed no result'
+rm -f "$fakes/unit-absent"
+shown=$(BUILD=$fakes TEST_KIND=plain tests/run-one unit/absent 2>&1)
+status=$?
+expect absent 1 1 'exit status 127'

@@ -1,0 +1,81 @@
+/* Buffer reuse against brute force: with the rules as they are nothing goes wrong in thousands
+ * of worlds, and each rule switched off goes wrong in one. See pool_world.h. */
+#include "pool_world.h"
+
+#include "base/plant.h"
+#include "harness.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct setting plain = {.steps = 600, .queues = 4, .capacity = 8};
+static const struct setting settings[] = {
+    {.steps = 600, .queues = 4, .capacity = 8, .hold = 15},
+    {.steps = 600, .queues = 3, .capacity = 8, .hold = 10, .out_of_order = 50, .close = true},
+    {.steps = 600, .queues = 5, .capacity = 2, .hold = 10, .grace = true},
+    {.steps = 600, .queues = 5, .capacity = 3, .out_of_order = 30, .grace = true, .close = true},
+    {.steps = 600, .queues = 5, .capacity = 1, .hold = 10},
+    {.steps = 600, .queues = 4, .capacity = 8, .covers = true, .hold = 10},
+    {.steps = 600, .queues = 4, .capacity = 2, .covers = true, .grace = true, .close = true},
+};
+#define SETTINGS (sizeof settings / sizeof *settings)
+
+/* TEST_SEEDS says how many worlds a setting; a failure says which to run again. */
+static uint64_t seeds(uint64_t otherwise) {
+  const char *text = getenv("TEST_SEEDS");
+  return (text ? strtoull(text, NULL, 10) : otherwise) / test_slowdown();
+}
+
+static void print(const struct tally *t) {
+  printf("# %llu worlds: %llu allocs: %llu known, %llu finished, %llu gap, %llu fresh; %llu "
+         "pasts known to whoever named the buffer, %llu waited for; %llu tainted entries, %llu "
+         "deferred frees, %llu joins, %llu splits, %llu chunks\n",
+         (unsigned long long)t->runs, (unsigned long long)t->allocs, (unsigned long long)t->known,
+         (unsigned long long)t->finished, (unsigned long long)t->gap, (unsigned long long)t->fresh,
+         (unsigned long long)t->elided_past, (unsigned long long)t->gap_waits,
+         (unsigned long long)t->tainted, (unsigned long long)t->deferred,
+         (unsigned long long)t->joins, (unsigned long long)t->splits,
+         (unsigned long long)t->mapped);
+}
+
+static void run_setting(const struct setting *setting, uint64_t count) {
+  struct tally tally = {0};
+  for (uint64_t seed = 1; seed <= count; seed++) {
+    const char *what = world_run(setting, seed, &tally);
+    if (what)
+      FAIL("setting %d, seed %llu: %s", (int)(setting - settings), (unsigned long long)seed, what);
+  }
+  print(&tally);
+  /* Worlds in which nothing happens prove nothing. */
+  CHECK(tally.known + tally.finished > tally.runs);
+  CHECK(tally.elided_past > tally.runs && tally.gap_waits > tally.runs / 4);
+}
+
+TEST(rules_hold) {
+  tide_planted = TIDE_PLANT_NONE;
+  for (unsigned i = 0; i < SETTINGS; i++) run_setting(&settings[i], seeds(3000));
+}
+
+/* How many worlds it takes until a planted bug shows. */
+static void find(enum tide_plant plant, const struct setting *setting) {
+  struct tally tally = {0};
+  uint64_t count = seeds(20000);
+  tide_planted = plant;
+  for (int bodies_only = 0; bodies_only < 2; bodies_only++) {
+    struct setting one = *setting;
+    const char *what = NULL;
+    uint64_t seed = 0;
+    one.bodies_only = bodies_only;
+    while (!what && seed < count) what = world_run(&one, ++seed, &tally);
+    if (!what) FAIL("not found in %llu worlds", (unsigned long long)count);
+    printf("# found in world %llu: %s\n", (unsigned long long)seed, what);
+  }
+}
+
+TEST(signaller_always) { find(TIDE_PLANT_OWNER, &plain); }
+TEST(uses_forgotten) { find(TIDE_PLANT_USEOBS, &plain); }
+TEST(held_not_pinned) { find(TIDE_PLANT_HELDPIN, &settings[0]); }
+TEST(split_forgets) { find(TIDE_PLANT_SPLIT, &plain); }
+TEST(eviction_without_taint) { find(TIDE_PLANT_EVICT, &settings[2]); }
+
+TEST_MAIN(CASE_SECONDS(rules_hold, 300), CASE(signaller_always), CASE(uses_forgotten),
+          CASE(held_not_pinned), CASE(split_forgets), CASE(eviction_without_taint))

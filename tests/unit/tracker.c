@@ -1,0 +1,776 @@
+/* The tracker: what has finished, and who waits for it. Threads are in tracker_threads.c. */
+#include "harness.h"
+
+#include "base/check.h"
+#include "base/random.h"
+#include "causal/tracker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- helpers ---- */
+
+static tide_axis queue(uint64_t ordinal) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, ordinal); }
+
+/* Refuses after `left` more calls; counts what is out, and calls. */
+static struct {
+  int left, out, calls;
+} heap = {1 << 30, 0, 0};
+
+static void *heap_alloc(void *self, size_t size, size_t align) {
+  (void)self;
+  heap.calls++;
+  if (heap.left-- <= 0) return NULL;
+  heap.out++;
+  return aligned_alloc(align, (size + align - 1) / align * align);
+}
+
+static void heap_free(void *self, void *memory, size_t size) {
+  (void)self;
+  memset(memory, 0xa5, size);
+  heap.out--;
+  free(memory);
+}
+
+static const struct tide_allocator allocator = {heap_alloc, heap_free, NULL};
+
+static struct tide_tracker *make(unsigned axes) {
+  struct tide_tracker_params params = {&allocator, tide_platform_linux()};
+  struct tide_tracker *tracker;
+  CHECK_OK(tide_tracker_create(&params, &tracker));
+  for (uint64_t i = 1; i <= axes; i++) CHECK_OK(tide_tracker_register(tracker, queue(i)));
+  return tracker;
+}
+
+static void drop(struct tide_tracker *tracker) {
+  tide_tracker_destroy(tracker);
+  CHECK_EQ_U64(heap.out, 0);
+}
+
+/* A wait for up to 8 epochs that notes how it ended. */
+struct probe {
+  struct tide_frontier_wait wait;
+  struct tide_waiter nodes[8];
+  TIDE_FRONTIER_STORAGE(needs, 8);
+  unsigned done;
+  enum tide_status status;
+  void (*then)(struct probe *probe); /* called from the callback */
+  struct tide_tracker *tracker;
+  struct probe *other;
+};
+
+static void probe_done(struct tide_frontier_wait *wait, enum tide_status status) {
+  struct probe *probe = TIDE_CONTAINER(wait, struct probe, wait);
+  probe->done++;
+  probe->status = status;
+  if (probe->then) probe->then(probe);
+}
+
+static void probe_init(struct probe *probe, struct tide_tracker *tracker) {
+  memset(probe, 0xa5, sizeof *probe);
+  tide_frontier_init(&probe->needs.frontier, 8);
+  probe->wait.nodes = probe->nodes;
+  probe->wait.done = probe_done;
+  probe->done = 0;
+  probe->then = NULL;
+  probe->tracker = tracker;
+}
+
+static void probe_need(struct probe *probe, tide_axis axis, uint64_t epoch) {
+  tide_frontier_raise(&probe->needs.frontier, axis, epoch, NULL);
+}
+
+static enum tide_status probe_start(struct probe *probe) {
+  enum tide_status status = tide_tracker_wait(probe->tracker, &probe->needs.frontier, &probe->wait, 8);
+  tide_frontier_clear(&probe->needs.frontier); /* the wait must not need it any more */
+  return status;
+}
+
+/* Waits for one epoch. */
+static void probe_one(struct probe *probe, struct tide_tracker *tracker, tide_axis axis,
+                      uint64_t epoch) {
+  probe_init(probe, tracker);
+  probe_need(probe, axis, epoch);
+  CHECK_OK(probe_start(probe));
+}
+
+static void check_done(const struct probe *probe, enum tide_status status) {
+  CHECK_EQ_U64(probe->done, 1);
+  CHECK_STATUS(probe->status, status);
+}
+
+/* ---- epochs ---- */
+
+TEST(an_unknown_axis_has_finished_nothing) {
+  struct tide_tracker *tracker = make(0);
+  CHECK(!tide_tracker_finished(tracker, queue(1), 1));
+  CHECK(!tide_tracker_finished(tracker, queue(1), 0));
+  CHECK(!tide_tracker_finished(tracker, 0, 0));
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(1)), 0);
+  CHECK_STATUS(tide_tracker_advance(tracker, queue(1), 1), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_tracker_fail(tracker, queue(1), TIDE_LOST), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_tracker_certify(tracker, queue(1)), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_tracker_close(tracker, queue(1)), TIDE_NOT_FOUND);
+  CHECK_EQ_U64(tide_tracker_live(tracker), 0);
+  CHECK(!tide_tracker_find(tracker, queue(1)) && !tide_tracker_find(tracker, 0));
+  drop(tracker);
+  tide_tracker_destroy(NULL);
+}
+
+TEST(epochs_only_go_up) {
+  struct tide_tracker *tracker = make(2);
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(1)), 0);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 3));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 0));
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(1)), 5);
+  CHECK(tide_tracker_finished(tracker, queue(1), 5) && tide_tracker_finished(tracker, queue(1), 1));
+  CHECK(!tide_tracker_finished(tracker, queue(1), 6));
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(2)), 0);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), (1ull << 63) + 1));
+  CHECK(tide_tracker_finished(tracker, queue(1), 1ull << 63));
+  CHECK(!tide_tracker_finished(tracker, queue(1), UINT64_MAX));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), UINT64_MAX));
+  CHECK(tide_tracker_finished(tracker, queue(1), UINT64_MAX));
+  drop(tracker);
+}
+
+TEST(an_axis_is_registered_once) {
+  struct tide_tracker *tracker = make(1);
+  CHECK_STATUS(tide_tracker_register(tracker, 0), TIDE_INVALID);
+  CHECK_STATUS(tide_tracker_register(tracker, queue(1)), TIDE_BUSY);
+  CHECK_EQ_U64(tide_tracker_live(tracker), 1);
+  CHECK_OK(tide_tracker_close(tracker, queue(1)));
+  CHECK_EQ_U64(tide_tracker_live(tracker), 0);
+  CHECK_STATUS(tide_tracker_register(tracker, queue(1)), TIDE_BUSY); /* never again */
+  drop(tracker);
+}
+
+TEST(thousands_of_axes) {
+  enum { N = 5000 };
+  struct tide_tracker *tracker = make(N); /* the table grows many times */
+  for (uint64_t i = 1; i <= N; i++) CHECK_OK(tide_tracker_advance(tracker, queue(i), i));
+  for (uint64_t i = 1; i <= N; i++) {
+    CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(i)), i);
+    CHECK_STATUS(tide_tracker_register(tracker, queue(i)), TIDE_BUSY);
+  }
+  for (uint64_t i = 2; i <= N; i += 2) CHECK_OK(tide_tracker_close(tracker, queue(i)));
+  CHECK_EQ_U64(tide_tracker_live(tracker), N / 2);
+  for (uint64_t i = 1; i <= N; i++)
+    CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(i)), i % 2 ? i : UINT64_MAX);
+  drop(tracker);
+}
+
+/* An axis that reached 10 and closed answers a wait for 5, and for 50, with OK. */
+TEST(a_closed_axis_has_finished_for_ever) {
+  struct tide_tracker *tracker = make(3);
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 10));
+  CHECK_OK(tide_tracker_close(tracker, queue(2)));
+  CHECK(!tide_tracker_find(tracker, queue(2)));
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(2)), UINT64_MAX);
+  CHECK(tide_tracker_finished(tracker, queue(2), UINT64_MAX));
+  struct probe probe;
+  for (uint64_t epoch = 5; epoch <= 50; epoch += 45) {
+    probe_one(&probe, tracker, queue(2), epoch);
+    check_done(&probe, TIDE_OK);
+  }
+  /* Nothing can happen to it any more. */
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 11));
+  CHECK_OK(tide_tracker_fail(tracker, queue(2), TIDE_LOST));
+  CHECK_OK(tide_tracker_certify(tracker, queue(2)));
+  CHECK_OK(tide_tracker_close(tracker, queue(2)));
+  CHECK(tide_tracker_finished(tracker, queue(2), 12));
+  CHECK(!tide_tracker_finished(tracker, queue(1), 1) && !tide_tracker_finished(tracker, queue(3), 1));
+  drop(tracker);
+}
+
+/* Axes that come and go must not pile up: neither states, nor tables, nor intervals. */
+TEST(axes_that_come_and_go_leave_no_memory_behind) {
+  struct tide_tracker *tracker = make(5);
+  for (uint64_t i = 6; i <= 200; i++) { /* up to the steady state: every third stays a while */
+    CHECK_OK(tide_tracker_register(tracker, queue(i)));
+    CHECK_OK(tide_tracker_close(tracker, queue(i - 3)));
+  }
+  int calls = heap.calls;
+  for (uint64_t i = 201; i <= 50000; i++) {
+    CHECK_OK(tide_tracker_register(tracker, queue(i)));
+    CHECK_OK(tide_tracker_close(tracker, queue(i - 3)));
+  }
+  CHECK_EQ_U64(heap.calls, calls);
+  CHECK_EQ_U64(tide_tracker_live(tracker), 5);
+  CHECK(tide_tracker_finished(tracker, queue(777), 1));
+  CHECK(!tide_tracker_finished(tracker, queue(1), 1) && !tide_tracker_finished(tracker, queue(50000), 1));
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(50000)), 0); /* a used state starts anew */
+  drop(tracker);
+}
+
+TEST(registering_without_memory_changes_nothing) {
+  for (int left = 0; left < 60; left++) {
+    struct tide_tracker_params params = {&allocator, tide_platform_linux()};
+    struct tide_tracker *tracker;
+    heap.left = left;
+    enum tide_status status = tide_tracker_create(&params, &tracker);
+    if (status == TIDE_OK) {
+      uint64_t known = 0;
+      while (known < 40 && (status = tide_tracker_register(tracker, queue(known + 1))) == TIDE_OK)
+        known++;
+      CHECK(known == 40 || status == TIDE_NOMEM);
+      CHECK_EQ_U64(tide_tracker_live(tracker), known);
+      heap.left = 0; /* nothing below allocates */
+      for (uint64_t i = 1; i <= known; i++) CHECK_OK(tide_tracker_advance(tracker, queue(i), i));
+      CHECK_STATUS(tide_tracker_advance(tracker, queue(known + 1), 1), TIDE_NOT_FOUND);
+      for (uint64_t i = 1; i <= known; i += 2) CHECK_OK(tide_tracker_close(tracker, queue(i)));
+      tide_tracker_destroy(tracker);
+    } else {
+      CHECK_STATUS(status, TIDE_NOMEM);
+    }
+    CHECK_EQ_U64(heap.out, 0);
+  }
+}
+
+/* ---- frontier waits ---- */
+
+TEST(a_wait_for_nothing_is_done_at_once) {
+  struct tide_tracker *tracker = make(1);
+  struct probe probe;
+  probe_init(&probe, tracker);
+  CHECK_OK(probe_start(&probe));
+  check_done(&probe, TIDE_OK);
+  CHECK(!tide_tracker_cancel(&probe.wait));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
+  probe_one(&probe, tracker, queue(1), 5);
+  check_done(&probe, TIDE_OK);
+  drop(tracker);
+}
+
+TEST(a_wait_ends_with_its_last_epoch) {
+  struct tide_tracker *tracker = make(8);
+  struct probe probe;
+  probe_init(&probe, tracker);
+  for (uint64_t i = 1; i <= 8; i++) probe_need(&probe, queue(i), 10 * i);
+  CHECK_OK(tide_tracker_advance(tracker, queue(3), 30)); /* one has finished before */
+  CHECK_OK(tide_tracker_close(tracker, queue(6)));       /* and one is closed */
+  CHECK_OK(probe_start(&probe));
+  for (uint64_t i = 8; i >= 1; i--) {
+    CHECK_EQ_U64(probe.done, 0);
+    CHECK_OK(tide_tracker_advance(tracker, queue(i), 10 * i - 1));
+    CHECK_EQ_U64(probe.done, 0);
+    CHECK_OK(tide_tracker_advance(tracker, queue(i), 10 * i + (i & 1))); /* equal and beyond */
+  }
+  check_done(&probe, TIDE_OK);
+  CHECK(!tide_tracker_cancel(&probe.wait));
+  drop(tracker);
+}
+
+TEST(refused_waits_register_nothing) {
+  struct tide_tracker *tracker = make(2);
+  struct probe probe;
+  probe_init(&probe, tracker);
+  probe_need(&probe, queue(1), 1);
+  probe_need(&probe, queue(9), 1); /* behind a known one */
+  CHECK_STATUS(probe_start(&probe), TIDE_NOT_FOUND);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 1));
+  CHECK(tide_tracker_cancel(&probe.wait));
+  CHECK_EQ_U64(probe.done, 0);
+
+  probe_init(&probe, tracker);
+  probe_need(&probe, queue(2), 1);
+  probe.needs.frontier.tainted = 1;
+  CHECK_STATUS(probe_start(&probe), TIDE_INVALID);
+  CHECK(tide_tracker_cancel(&probe.wait));
+
+  probe_init(&probe, tracker);
+  probe_need(&probe, queue(1), 5);
+  probe_need(&probe, queue(2), 5);
+  CHECK_STATUS(tide_tracker_wait(tracker, &probe.needs.frontier, &probe.wait, 1), TIDE_FULL);
+  CHECK(tide_tracker_cancel(&probe.wait));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 5));
+  CHECK_EQ_U64(probe.done, 0);
+  drop(tracker);
+}
+
+TEST(overshoot_fires_all_below_and_none_above) {
+  enum { N = 100 };
+  struct tide_tracker *tracker = make(2);
+  static struct probe probes[N];
+  for (unsigned i = 0; i < N; i++) probe_one(&probes[i], tracker, queue(1), 1 + i * 37 % N);
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), UINT64_MAX));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 60));
+  for (unsigned i = 0; i < N; i++) CHECK_EQ_U64(probes[i].done, 1 + i * 37 % N <= 60);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), N));
+  for (unsigned i = 0; i < N; i++) check_done(&probes[i], TIDE_OK);
+  drop(tracker);
+}
+
+TEST(waiting_for_the_last_possible_epoch) {
+  struct tide_tracker *tracker = make(1);
+  struct probe a, b;
+  probe_one(&a, tracker, queue(1), UINT64_MAX);
+  probe_one(&b, tracker, queue(1), 1ull << 63);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), (1ull << 63) - 1));
+  CHECK_EQ_U64(b.done, 0);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), UINT64_MAX - 1));
+  check_done(&b, TIDE_OK);
+  CHECK_EQ_U64(a.done, 0);
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_tracker_advance_collect(tracker, tide_tracker_find(tracker, queue(1)), UINT64_MAX, &fired);
+  tide_fired_run(&fired);
+  check_done(&a, TIDE_OK);
+  drop(tracker);
+}
+
+TEST(cancelled_waits_never_run) {
+  struct tide_tracker *tracker = make(2);
+  struct probe probe, other;
+  probe_init(&probe, tracker);
+  probe_need(&probe, queue(1), 3);
+  probe_need(&probe, queue(2), 3);
+  CHECK_OK(probe_start(&probe));
+  probe_one(&other, tracker, queue(1), 3);
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 3)); /* half of it has finished */
+  CHECK(tide_tracker_cancel(&probe.wait));
+  CHECK(tide_tracker_cancel(&probe.wait)); /* still never */
+  memset(probe.nodes, 0xa5, sizeof probe.nodes); /* ours again */
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 3));
+  CHECK_EQ_U64(probe.done, 0);
+  check_done(&other, TIDE_OK);
+  CHECK(!tide_tracker_cancel(&other.wait));
+  probe_one(&probe, tracker, queue(1), 4); /* and may be used again */
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 4));
+  check_done(&probe, TIDE_OK);
+  drop(tracker);
+}
+
+/* ---- failure ---- */
+
+TEST(a_failed_axis_fails_its_waiters_once) {
+  struct tide_tracker *tracker = make(4);
+  struct probe all, first, third;
+  probe_init(&all, tracker);
+  for (uint64_t i = 1; i <= 4; i++) probe_need(&all, queue(i), 2);
+  CHECK_OK(probe_start(&all));
+  probe_one(&first, tracker, queue(1), 2);
+  probe_one(&third, tracker, queue(3), 2);
+  CHECK_STATUS(tide_tracker_fail(tracker, queue(3), TIDE_OK), TIDE_INVALID);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 1));
+  CHECK_OK(tide_tracker_fail(tracker, queue(3), TIDE_LOST));
+  check_done(&all, TIDE_LOST);
+  check_done(&third, TIDE_LOST);
+  CHECK_EQ_U64(first.done, 0);
+  CHECK(!tide_tracker_cancel(&all.wait));
+  memset(&all, 0xa5, sizeof all); /* its other nodes are unlinked */
+  CHECK_OK(tide_tracker_fail(tracker, queue(3), TIDE_FAILED)); /* the first failure wins */
+  probe_one(&third, tracker, queue(3), 2);
+  check_done(&third, TIDE_LOST);
+  for (uint64_t i = 1; i <= 4; i++) CHECK_OK(tide_tracker_advance(tracker, queue(i), 9));
+  check_done(&first, TIDE_OK);
+  drop(tracker);
+}
+
+TEST(what_finished_before_the_failure_stays_finished) {
+  struct tide_tracker *tracker = make(2);
+  struct probe probe;
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
+  CHECK_OK(tide_tracker_fail(tracker, queue(1), TIDE_FAILED));
+  CHECK(tide_tracker_finished(tracker, queue(1), 5) && !tide_tracker_finished(tracker, queue(1), 6));
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(1)), 5);
+  probe_one(&probe, tracker, queue(1), 5);
+  check_done(&probe, TIDE_OK);
+  probe_init(&probe, tracker); /* it cannot end well, so it ends now, and leaves nothing on queue 2 */
+  probe_need(&probe, queue(1), 6);
+  probe_need(&probe, queue(2), 1);
+  CHECK_OK(probe_start(&probe));
+  check_done(&probe, TIDE_FAILED);
+  memset(&probe, 0xa5, sizeof probe);
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 1));
+  drop(tracker);
+}
+
+TEST(a_certified_axis_counts_as_finished) {
+  struct tide_tracker *tracker = make(1);
+  struct probe probe;
+  CHECK_STATUS(tide_tracker_certify(tracker, queue(1)), TIDE_INVALID); /* it is fine */
+  CHECK_OK(tide_tracker_fail(tracker, queue(1), TIDE_LOST));
+  CHECK(!tide_tracker_finished(tracker, queue(1), 1)); /* it may still write */
+  CHECK_OK(tide_tracker_certify(tracker, queue(1)));
+  CHECK_OK(tide_tracker_certify(tracker, queue(1)));
+  CHECK(tide_tracker_finished(tracker, queue(1), 1000));
+  CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(1)), UINT64_MAX);
+  probe_one(&probe, tracker, queue(1), 7);
+  check_done(&probe, TIDE_OK);
+  CHECK_EQ_U64(tide_tracker_live(tracker), 1);
+  CHECK_OK(tide_tracker_close(tracker, queue(1)));
+  drop(tracker);
+}
+
+TEST(closing_opens_its_waits) {
+  struct tide_tracker *tracker = make(2);
+  struct probe a, b;
+  probe_one(&a, tracker, queue(1), 1000);
+  probe_init(&b, tracker);
+  probe_need(&b, queue(1), 7);
+  probe_need(&b, queue(2), 1);
+  CHECK_OK(probe_start(&b));
+  CHECK_OK(tide_tracker_close(tracker, queue(1)));
+  check_done(&a, TIDE_OK);
+  CHECK_EQ_U64(b.done, 0);
+  CHECK_OK(tide_tracker_register(tracker, queue(3))); /* takes over the closed one's state */
+  CHECK_OK(tide_tracker_fail(tracker, queue(3), TIDE_LOST));
+  CHECK_EQ_U64(b.done, 0);
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 1));
+  check_done(&b, TIDE_OK);
+  drop(tracker);
+}
+
+/* ---- callbacks ---- */
+
+static void restart(struct probe *probe) { /* waits again, registers, advances, from inside */
+  if (probe->done >= 3) return;
+  struct tide_tracker *tracker = probe->tracker;
+  CHECK_OK(tide_tracker_register(tracker, queue(10 + probe->done)));
+  probe_need(probe, queue(2), probe->done);
+  CHECK_OK(probe_start(probe));
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), probe->done)); /* runs itself, nested */
+}
+
+TEST(callbacks_may_do_everything) {
+  struct tide_tracker *tracker = make(2);
+  struct probe probe;
+  probe_init(&probe, tracker);
+  probe.then = restart;
+  probe_need(&probe, queue(1), 1);
+  CHECK_OK(probe_start(&probe));
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 1));
+  CHECK_EQ_U64(probe.done, 3);
+  CHECK_OK(tide_tracker_close(tracker, queue(10 + 1)));
+  CHECK_OK(tide_tracker_close(tracker, queue(10 + 2)));
+  drop(tracker);
+}
+
+static void cancel_other(struct probe *probe) {
+  CHECK(tide_tracker_cancel(&probe->other->wait));
+  memset(probe->other->nodes, 0xa5, sizeof probe->other->nodes);
+}
+
+/* When a failure's callbacks run, the failed waits' nodes are already off the other axes. */
+TEST(nodes_are_unlinked_before_failure_callbacks) {
+  struct tide_tracker *tracker = make(2);
+  struct probe probe, other;
+  probe_one(&other, tracker, queue(2), 5);
+  probe_init(&probe, tracker);
+  probe_need(&probe, queue(1), 5);
+  probe_need(&probe, queue(2), 4);
+  probe.then = cancel_other;
+  probe.other = &other;
+  CHECK_OK(probe_start(&probe));
+  CHECK_OK(tide_tracker_fail(tracker, queue(1), TIDE_LOST));
+  check_done(&probe, TIDE_LOST);
+  memset(probe.nodes, 0xa5, sizeof probe.nodes);
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 9));
+  CHECK_EQ_U64(other.done, 0);
+  drop(tracker);
+}
+
+/* ---- what the scheduler uses ---- */
+
+struct raw {
+  struct tide_node node;
+  unsigned fired;
+};
+
+static void raw_fire(struct tide_node *node, enum tide_status status) {
+  CHECK_OK(status);
+  TIDE_CONTAINER(node, struct raw, node)->fired++;
+}
+
+TEST(finish_waiters_outlive_failure) {
+  struct tide_tracker *tracker = make(2);
+  struct raw raw[4] = {{.node.fire = raw_fire}, {.node.fire = raw_fire}, {.node.fire = raw_fire},
+                       {.node.fire = raw_fire}};
+  CHECK(tide_tracker_wait_finish(tracker, queue(9), 1, &raw[0].node) == TIDE_FINISH_UNKNOWN);
+  CHECK(tide_tracker_cancel_finish(tracker, queue(9), &raw[0].node));
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 5, &raw[0].node) == TIDE_FINISH_QUEUED);
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 6, &raw[1].node) == TIDE_FINISH_QUEUED);
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 6, &raw[2].node) == TIDE_FINISH_QUEUED);
+  CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
+  CHECK(raw[0].fired == 1 && raw[1].fired == 0);
+  CHECK(!tide_tracker_cancel_finish(tracker, queue(1), &raw[0].node));
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 5, &raw[0].node) == TIDE_FINISH_ALREADY);
+  CHECK_OK(tide_tracker_fail(tracker, queue(1), TIDE_LOST));
+  CHECK_EQ_U64(raw[1].fired, 0);
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 9, &raw[3].node) == TIDE_FINISH_QUEUED);
+  CHECK(tide_tracker_cancel_finish(tracker, queue(1), &raw[2].node));
+  CHECK_OK(tide_tracker_certify(tracker, queue(1)));
+  CHECK(raw[1].fired == 1 && raw[2].fired == 0 && raw[3].fired == 1);
+  CHECK(tide_tracker_wait_finish(tracker, queue(2), 1, &raw[2].node) == TIDE_FINISH_QUEUED);
+  CHECK_OK(tide_tracker_close(tracker, queue(2)));
+  CHECK_EQ_U64(raw[2].fired, 1);
+  CHECK(!tide_tracker_cancel_finish(tracker, queue(2), &raw[2].node));
+  CHECK(tide_tracker_wait_finish(tracker, queue(2), 1, &raw[2].node) == TIDE_FINISH_ALREADY);
+  drop(tracker);
+}
+
+TEST(collectors_hand_out_and_append) {
+  struct tide_tracker *tracker = make(3);
+  struct raw raw = {.node.fire = raw_fire};
+  struct probe probe, lost;
+  probe_one(&probe, tracker, queue(1), 2);
+  probe_one(&lost, tracker, queue(2), 2);
+  CHECK(tide_tracker_wait_finish(tracker, queue(1), 1, &raw.node) == TIDE_FINISH_QUEUED);
+  struct tide_tracker_axis *one = tide_tracker_find(tracker, queue(1));
+  struct tide_tracker_axis *two = tide_tracker_find(tracker, queue(2));
+  CHECK(one && two && one != two);
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_tracker_advance_collect(tracker, one, 2, &fired);
+  CHECK_EQ_U64(tide_tracker_axis_epoch(one), 2);
+  tide_tracker_fail_collect(tracker, two, TIDE_LOST, &fired);
+  tide_tracker_certify_collect(tracker, two, &fired);
+  CHECK_EQ_U64(tide_tracker_axis_epoch(two), UINT64_MAX);
+  tide_tracker_close_collect(tracker, one, &fired);
+  CHECK(!tide_tracker_find(tracker, queue(1)));
+  CHECK(raw.fired == 0 && probe.done == 0 && lost.done == 0);
+  CHECK(!tide_tracker_cancel(&probe.wait)); /* decided, though not run yet */
+  tide_fired_run(&fired);
+  CHECK_EQ_U64(raw.fired, 1);
+  check_done(&probe, TIDE_OK);
+  check_done(&lost, TIDE_LOST);
+  drop(tracker);
+}
+
+TEST(a_snapshot_lists_the_live_axes) {
+  struct tide_tracker *tracker = make(10);
+  tide_axis axes[20];
+  uint64_t epochs[20];
+  for (uint64_t i = 1; i <= 10; i++) CHECK_OK(tide_tracker_advance(tracker, queue(i), i * i));
+  CHECK_OK(tide_tracker_close(tracker, queue(4)));
+  CHECK_EQ_U64(tide_tracker_snapshot(tracker, axes, epochs, 20), 9);
+  unsigned seen = 0;
+  for (unsigned i = 0; i < 9; i++) {
+    uint64_t ordinal = tide_axis_ordinal(axes[i]);
+    CHECK_EQ_U64(epochs[i], ordinal * ordinal);
+    seen |= 1u << ordinal;
+  }
+  CHECK_EQ_U64(seen, 0x7feu & ~(1u << 4));
+  axes[3] = 42;
+  CHECK_EQ_U64(tide_tracker_snapshot(tracker, axes, epochs, 3), 9);
+  CHECK_EQ_U64(axes[3], 42);
+  CHECK_EQ_U64(tide_tracker_snapshot(tracker, NULL, NULL, 0), 9);
+  drop(tracker);
+}
+
+TEST(only_register_allocates) {
+  struct tide_tracker *tracker = make(40);
+  heap.left = 0;
+  int calls = heap.calls;
+  static struct probe probes[40];
+  for (uint64_t i = 1; i <= 40; i++) {
+    probe_init(&probes[i - 1], tracker);
+    for (uint64_t k = 0; k < 8; k++) probe_need(&probes[i - 1], queue(1 + (i + 5 * k) % 40), 1 + k);
+    CHECK_OK(probe_start(&probes[i - 1]));
+  }
+  CHECK(tide_tracker_cancel(&probes[0].wait));
+  CHECK_OK(tide_tracker_fail(tracker, queue(1), TIDE_LOST));
+  CHECK_OK(tide_tracker_certify(tracker, queue(1)));
+  for (uint64_t i = 1; i <= 40; i += 2) CHECK_OK(tide_tracker_close(tracker, queue(i)));
+  for (uint64_t i = 2; i <= 40; i += 2) CHECK_OK(tide_tracker_advance(tracker, queue(i), 9));
+  for (uint64_t i = 2; i <= 40; i += 2) CHECK_OK(tide_tracker_close(tracker, queue(i)));
+  CHECK_EQ_U64(heap.calls, calls);
+  for (int i = 1; i < 40; i++) CHECK_EQ_U64(probes[i].done, 1);
+  drop(tracker);
+}
+
+/* ---- against a model ---- */
+
+#define AXES 6
+#define PROBES 10
+
+struct model_axis {
+  tide_axis axis;
+  uint64_t epoch;
+  bool certified;
+  enum tide_status failure;
+};
+
+struct model {
+  struct tide_tracker *tracker;
+  struct tide_random random;
+  struct model_axis axes[AXES];
+  uint64_t next_ordinal;
+  struct probe probes[PROBES];
+  bool waiting[PROBES];
+  tide_axis wanted[PROBES][AXES]; /* 0 = not in it */
+  uint64_t wanted_epoch[PROBES][AXES];
+  struct raw raws[PROBES];
+  tide_axis raw_axis[PROBES]; /* 0 = does not wait */
+  uint64_t raw_epoch[PROBES];
+};
+
+static void model_new_axis(struct model *m, unsigned i) {
+  m->axes[i] = (struct model_axis){.axis = queue(m->next_ordinal++)};
+  CHECK_OK(tide_tracker_register(m->tracker, m->axes[i].axis));
+}
+
+/* Axes that are no more have closed. */
+static struct model_axis *model_find(struct model *m, tide_axis axis) {
+  for (unsigned i = 0; i < AXES; i++) {
+    if (m->axes[i].axis == axis) return &m->axes[i];
+  }
+  return NULL;
+}
+
+static bool model_finished(struct model *m, tide_axis axis, uint64_t epoch) {
+  struct model_axis *at = model_find(m, axis);
+  return !at || at->certified || epoch <= at->epoch;
+}
+
+/* What a wait should have come to; TIDE_BUSY = it still waits. Of several failed axes the smallest
+ * one's failure is told. */
+static enum tide_status model_expect(struct model *m, unsigned p) {
+  enum tide_status expect = TIDE_OK;
+  tide_axis failed = UINT64_MAX;
+  for (unsigned i = 0; i < AXES; i++) {
+    tide_axis axis = m->wanted[p][i];
+    if (!axis || axis > failed || model_finished(m, axis, m->wanted_epoch[p][i])) continue;
+    if (expect == TIDE_OK) expect = TIDE_BUSY;
+    if (model_find(m, axis)->failure != TIDE_OK) failed = axis;
+  }
+  return failed == UINT64_MAX ? expect : model_find(m, failed)->failure;
+}
+
+static void model_check(struct model *m) {
+  for (unsigned i = 0; i < AXES; i++) {
+    struct model_axis *at = &m->axes[i];
+    CHECK_EQ_U64(tide_tracker_epoch(m->tracker, at->axis), at->certified ? UINT64_MAX : at->epoch);
+  }
+  for (unsigned p = 0; p < PROBES; p++) {
+    if (m->waiting[p]) {
+      enum tide_status expect = model_expect(m, p);
+      CHECK_EQ_U64(m->probes[p].done, expect != TIDE_BUSY);
+      if (expect != TIDE_BUSY) {
+        CHECK_STATUS(m->probes[p].status, expect);
+        m->waiting[p] = false;
+      }
+    } else {
+      CHECK(m->probes[p].done <= 1);
+    }
+    if (!m->raw_axis[p]) continue;
+    bool finished = model_finished(m, m->raw_axis[p], m->raw_epoch[p]);
+    CHECK_EQ_U64(m->raws[p].fired, finished);
+    if (finished) m->raw_axis[p] = 0;
+  }
+}
+
+static void model_wait(struct model *m, unsigned p) {
+  if (m->waiting[p]) {
+    CHECK(tide_tracker_cancel(&m->probes[p].wait));
+    CHECK_EQ_U64(m->probes[p].done, 0);
+    m->waiting[p] = false;
+    return;
+  }
+  probe_init(&m->probes[p], m->tracker);
+  for (unsigned i = 0; i < AXES; i++) {
+    m->wanted[p][i] = 0;
+    if (tide_random_below(&m->random, 2)) continue;
+    struct model_axis *at = &m->axes[i];
+    m->wanted[p][i] = tide_random_below(&m->random, 8) ? at->axis : queue(1); /* 1 has closed */
+    m->wanted_epoch[p][i] = at->epoch + tide_random_below(&m->random, 6);
+    if (m->wanted_epoch[p][i] == 0) m->wanted_epoch[p][i] = 1;
+    probe_need(&m->probes[p], m->wanted[p][i], m->wanted_epoch[p][i]);
+  }
+  for (unsigned i = 1; i < AXES; i++) { /* several waits for the closed one are one, the highest */
+    if (m->wanted[p][i] == queue(1)) m->wanted_epoch[p][i] = 1;
+  }
+  CHECK_OK(probe_start(&m->probes[p]));
+  m->waiting[p] = true;
+}
+
+static void model_raw(struct model *m, unsigned p) {
+  if (m->raw_axis[p]) {
+    CHECK(tide_tracker_cancel_finish(m->tracker, m->raw_axis[p], &m->raws[p].node));
+    CHECK_EQ_U64(m->raws[p].fired, 0);
+    m->raw_axis[p] = 0;
+    return;
+  }
+  struct model_axis *at = &m->axes[tide_random_below(&m->random, AXES)];
+  uint64_t epoch = at->epoch + tide_random_below(&m->random, 6);
+  m->raws[p] = (struct raw){.node.fire = raw_fire};
+  enum tide_finish got = tide_tracker_wait_finish(m->tracker, at->axis, epoch, &m->raws[p].node);
+  bool finished = model_finished(m, at->axis, epoch);
+  CHECK(got == (finished ? TIDE_FINISH_ALREADY : TIDE_FINISH_QUEUED));
+  if (finished) return;
+  m->raw_axis[p] = at->axis;
+  m->raw_epoch[p] = epoch;
+}
+
+static void model_step(struct model *m) {
+  unsigned i = (unsigned)tide_random_below(&m->random, AXES);
+  unsigned p = (unsigned)tide_random_below(&m->random, PROBES);
+  struct model_axis *at = &m->axes[i];
+  switch (tide_random_below(&m->random, 16)) {
+    case 0:
+      CHECK_OK(tide_tracker_fail(m->tracker, at->axis, TIDE_FAILED + i % 2));
+      if (at->failure == TIDE_OK) at->failure = TIDE_FAILED + i % 2;
+      break;
+    case 1:
+      CHECK_STATUS(tide_tracker_certify(m->tracker, at->axis),
+                   at->failure == TIDE_OK ? TIDE_INVALID : TIDE_OK);
+      at->certified |= at->failure != TIDE_OK;
+      break;
+    case 2:
+      CHECK_OK(tide_tracker_close(m->tracker, at->axis));
+      model_new_axis(m, i);
+      break;
+    case 3:
+    case 4:
+    case 5: model_wait(m, p); break;
+    case 6:
+    case 7: model_raw(m, p); break;
+    default: {
+      uint64_t epoch = at->epoch + tide_random_below(&m->random, 5) - 1;
+      if (at->epoch == 0 && epoch == UINT64_MAX) epoch = 0;
+      CHECK_OK(tide_tracker_advance(m->tracker, at->axis, epoch));
+      if (epoch > at->epoch) at->epoch = epoch;
+    }
+  }
+}
+
+TEST(random_steps_against_a_model) {
+  for (uint64_t seed = 1; seed <= 200; seed++) {
+    static struct model m;
+    memset(&m, 0, sizeof m);
+    m.random.state = seed;
+    m.tracker = make(1);
+    CHECK_OK(tide_tracker_close(m.tracker, queue(1)));
+    m.next_ordinal = 2;
+    for (unsigned i = 0; i < AXES; i++) model_new_axis(&m, i);
+    for (unsigned step = 0; step < 3000 / test_slowdown(); step++) {
+      model_step(&m);
+      model_check(&m);
+    }
+    for (unsigned i = 0; i < AXES; i++) CHECK_OK(tide_tracker_close(m.tracker, m.axes[i].axis));
+    for (unsigned i = 0; i < AXES; i++) m.axes[i].axis = 0;
+    model_check(&m);
+    for (unsigned p = 0; p < PROBES; p++) CHECK(!m.waiting[p] && !m.raw_axis[p]);
+    drop(m.tracker);
+  }
+}
+
+TEST_MAIN(CASE(an_unknown_axis_has_finished_nothing), CASE(epochs_only_go_up),
+          CASE(an_axis_is_registered_once), CASE(thousands_of_axes),
+          CASE(a_closed_axis_has_finished_for_ever),
+          CASE(axes_that_come_and_go_leave_no_memory_behind),
+          CASE(registering_without_memory_changes_nothing),
+          CASE(a_wait_for_nothing_is_done_at_once), CASE(a_wait_ends_with_its_last_epoch),
+          CASE(refused_waits_register_nothing), CASE(overshoot_fires_all_below_and_none_above),
+          CASE(waiting_for_the_last_possible_epoch), CASE(cancelled_waits_never_run),
+          CASE(a_failed_axis_fails_its_waiters_once),
+          CASE(what_finished_before_the_failure_stays_finished),
+          CASE(a_certified_axis_counts_as_finished), CASE(closing_opens_its_waits),
+          CASE(callbacks_may_do_everything), CASE(nodes_are_unlinked_before_failure_callbacks),
+          CASE(finish_waiters_outlive_failure), CASE(collectors_hand_out_and_append),
+          CASE(a_snapshot_lists_the_live_axes), CASE(only_register_allocates),
+          CASE(random_steps_against_a_model))
