@@ -98,6 +98,10 @@ void tide_tree_remove(struct tide_tree *tree, struct tide_tree_node *node) {
 
 struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key) {
   struct tide_tree_node *best = NULL;
+  /* The ends are what is asked for most. */
+  if (!tree->last || key > tree->last->key) return NULL;
+  if (key == tree->last->key) return tree->last;
+  if (key <= tree->first->key) return tree->first;
   for (struct tide_tree_node *at = tree->root; at;) {
     if (at->key >= key) {
       best = at;

@@ -95,7 +95,8 @@ TIDE_INLINE void carry_over(tide_32x8 *carry, const tide_32x8 *v, size_t channel
 
 /* round(totals / area) as bytes. The area is odd, so there are no ties. */
 TIDE_INLINE void means(const tide_32x8 *totals, int32_t area, bool exact, unsigned char *to) {
-  tide_float8 scaled = __builtin_convertvector(*totals, tide_float8) * (1.0f / (float)area);
+  float scale = 1.0f / (float)area;
+  tide_float8 scaled = __builtin_convertvector(*totals, tide_float8) * scale;
   tide_32x8 mean = __builtin_convertvector(scaled + 0.5f, tide_32x8);
   if (!exact) {
     tide_32x8 rest = *totals + area / 2 - mean * area;
@@ -113,7 +114,8 @@ TIDE_INLINE void short_row(const struct blur *b, const uint16_t *columns, unsign
     for (size_t k = 0; k <= 2 * b->radius; k++) before[i] += left[i % channels + k * channels];
   tide_32x8 carry;
   TIDE_LOAD(carry, before);
-  for (size_t i = 0; i < b->from.row; i += 8) {
+  size_t row = b->from.row;
+  for (size_t i = 0; i < row; i += 8) {
     tide_16x8 comes, goes;
     TIDE_LOAD(comes, right + i);
     TIDE_LOAD(goes, left + i);
@@ -122,12 +124,12 @@ TIDE_INLINE void short_row(const struct blur *b, const uint16_t *columns, unsign
     prefix(&totals, channels);
     totals += carry;
     carry_over(&carry, &totals, channels);
-    if (__builtin_expect(i + 8 <= b->from.row, 1)) {
+    if (__builtin_expect(i + 8 <= row, 1)) {
       means(&totals, area, exact, to + i);
     } else {
       unsigned char tail[8];
       means(&totals, area, exact, tail);
-      memcpy(to + i, tail, b->from.row - i);
+      memcpy(to + i, tail, row - i);
     }
   }
 }

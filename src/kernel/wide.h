@@ -15,7 +15,7 @@
 #endif
 
 #define TIDE_INLINE static inline __attribute__((always_inline))
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(TIDE_NARROW)
 #define TIDE_WIDE __attribute__((target("avx2")))
 static inline bool tide_wide(void) { return __builtin_cpu_supports("avx2"); }
 #else

@@ -146,12 +146,13 @@ static bool neighbours(struct tide_pool *pool, struct tide_block *a, struct tide
   return false;
 }
 
-/* b goes into a. Neither is in a bin. */
+/* b goes into a. Neither is in a bin. What is fresh is what remains of a chunk, at its end, so a is
+ * not. */
 static void absorb(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
+  TIDE_ASSERT(a->state == TIDE_BLOCK_FREE);
   a->size += b->size;
   a->after = b->after;
   if (a->after) a->after->before = a;
-  if (b->state == TIDE_BLOCK_FREE) a->state = TIDE_BLOCK_FREE;
   spare_push(pool, b);
   pool->stats.joins++;
 }

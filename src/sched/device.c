@@ -96,9 +96,10 @@ const char *tide_device_label(const struct tide_device *device) { return device-
 enum tide_status tide_device_settle(struct tide_device *device, uint64_t deadline) {
   const struct tide_platform *platform = tide_sched_platform(device->sched);
   uint32_t *words[] = {&device->queue_count, &device->calls};
+  tide_fetch_or(&device->calls, TIDE_CALLS_AWAITED);
   for (int i = 0; i < 2; i++) {
     uint32_t left;
-    while ((left = tide_load_acquire(words[i]))) {
+    while ((left = tide_load_acquire(words[i])) & ~TIDE_CALLS_AWAITED) {
       if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;
       platform->wait(platform->self, words[i], left, deadline);
     }
@@ -111,7 +112,8 @@ enum tide_status tide_device_destroy(struct tide_device *device) {
   struct tide_sched *sched = device->sched;
   if (tide_load_acquire(&device->queue_count)) return TIDE_BUSY;
   tide_sched_enter(sched);
-  bool busy = device->queue_count || device->calls || device->kick_due;
+  bool busy = device->queue_count || (tide_load_acquire(&device->calls) & ~TIDE_CALLS_AWAITED) ||
+              device->kick_due;
   if (!busy) tide_list_remove(&device->in_sched);
   tide_sched_leave(sched);
   if (busy) return TIDE_BUSY;

@@ -74,14 +74,25 @@ static void look_at(struct tide_op_wait *wait) {
 
 /* ---- pass two: learn ----------------------------------------------------------- */
 
+/* `known` is the queue's own frontier until something is learned; then it is a copy. Taint that arises
+ * in the copy is told apart from taint that was there before. */
 struct learning {
   struct tide_sched *sched;
-  struct tide_frontier *known;
   struct tide_eviction eviction;
 };
 
+void tide_sched_learn(struct tide_sched *sched, const struct tide_frontier *frontier,
+                      const struct tide_eviction *eviction) {
+  if (sched->known != sched->scratch) {
+    tide_frontier_copy(sched->scratch, sched->known, NULL);
+    sched->scratch->tainted = 0;
+    sched->known = sched->scratch;
+  }
+  tide_frontier_merge(sched->scratch, frontier, eviction);
+}
+
 static void import(struct learning *l, const struct tide_frontier *frontier) {
-  tide_frontier_merge(l->known, frontier, &l->eviction);
+  tide_sched_learn(l->sched, frontier, &l->eviction);
 }
 
 static void import_resolved(struct learning *l, struct tide_op_wait *wait) {
@@ -106,7 +117,8 @@ static void elide(struct learning *l, struct tide_op_wait *wait, const struct pe
   wait->axis = record->axis;
   wait->epoch = record->epoch;
   wait->record_value = record->value;
-  import(l, record->frontier);
+  /* Whoever is known was imported with all that it knew. */
+  if (reason != TIDE_REASON_KNOWN) import(l, record->frontier);
 }
 
 /* Elides what is known or finished; what that teaches may elide more. */
@@ -119,7 +131,7 @@ static void elide_known(struct learning *l, struct tide_op *op) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
       if (!find_tracked(wait->timeline, wait->value, &record)) continue;
-      if (!tide_signaller_satisfied(l->sched, l->known, record.axis, record.epoch, &reason))
+      if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch, &reason))
         continue;
       elide(l, wait, &record, reason);
       again = true;
@@ -200,7 +212,6 @@ static void learn(struct learning *l, struct tide_op *op) {
 
 /* All of a taint's past has finished once the tracker passes the epoch where it arose. */
 static void heal(struct tide_queue *queue) {
-  if (!queue->position.frontier->tainted) return;
   if (queue->taint_epoch && tide_tracker_axis_epoch(queue->tracked) >= queue->taint_epoch) {
     queue->position.frontier->tainted = 0;
     queue->taint_epoch = 0;
@@ -210,6 +221,9 @@ static void heal(struct tide_queue *queue) {
 enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   bool failed = false, held = false;
+  if (queue->position.frontier->tainted) heal(queue);
+  sched->known = queue->position.frontier;
+  if (!op->waits && !TIDE_PLANTED(TIDE_PLANT_OWNKNOWN)) return TIDE_ENTER_OK;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     look_at(wait);
     failed |= wait->class_ == TIDE_WAIT_FAILED;
@@ -217,16 +231,15 @@ enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
   }
   bool keeps_nothing = held && !failed;
   if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
-  heal(queue);
-  struct learning l = {sched, sched->scratch, {sched->context->tracker, queue->position.axis}};
-  tide_frontier_copy(l.known, queue->position.frontier, &l.eviction);
-  if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch)
-    tide_frontier_raise(l.known, queue->position.axis, queue->position.epoch, &l.eviction);
-  /* Taint that arises here is told apart from taint that was there. */
-  l.known->tainted = 0;
+  struct learning l = {sched, {sched->context->tracker, queue->position.axis}};
+  if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) {
+    import(&l, queue->position.frontier);
+    tide_frontier_raise(sched->scratch, queue->position.axis, queue->position.epoch, &l.eviction);
+  }
   learn(&l, op);
   if (keeps_nothing) { /* only with the planted bug */
-    tide_frontier_copy(queue->position.frontier, l.known, &l.eviction);
+    if (sched->known == sched->scratch)
+      tide_frontier_copy(queue->position.frontier, sched->known, &l.eviction);
     return TIDE_ENTER_HELD;
   }
   return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
@@ -244,7 +257,7 @@ static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op
   uint8_t reason;
   if (!newest || signal->record.external) return TIDE_OK;
   if (newest->axis == queue->position.axis) return TIDE_OK;
-  if (tide_signaller_satisfied(sched, sched->scratch, newest->axis, newest->epoch, &reason))
+  if (tide_signaller_satisfied(sched, sched->known, newest->axis, newest->epoch, &reason))
     return TIDE_OK;
   struct tide_op_signal *other = TIDE_CONTAINER(newest, struct tide_op_signal, record);
   return tide_diag_set(diag, TIDE_UNORDERED,

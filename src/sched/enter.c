@@ -16,7 +16,7 @@ void tide_op_free(struct tide_op *op) {
   while (op->waits) {
     struct tide_op_wait *wait = op->waits;
     op->waits = wait->next;
-    tide_timeline_release(wait->timeline);
+    tide_sched_release(wait->timeline);
     wait->next = queue->free_waits;
     queue->free_waits = wait;
     queue->free_waits_count++;
@@ -24,7 +24,7 @@ void tide_op_free(struct tide_op *op) {
   while (op->signals) {
     struct tide_op_signal *signal = op->signals;
     op->signals = signal->next;
-    tide_timeline_release(signal->record.timeline);
+    tide_sched_release(signal->record.timeline);
     signal->next = queue->free_signals;
     queue->free_signals = signal;
     queue->free_signals_count++;
@@ -50,10 +50,10 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
   uint64_t epoch;
   uint8_t reason;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
-  if (axis && tide_signaller_satisfied(sched, sched->scratch, axis, epoch, &reason)) return true;
+  if (axis && tide_signaller_satisfied(sched, sched->known, axis, epoch, &reason)) return true;
   const struct tide_frontier *past = tide_buffer_past(buffer);
   return past->count + past->tainted == 0 ||
-         tide_frontier_satisfied(sched->scratch, sched->context->tracker, past);
+         tide_frontier_satisfied(sched->known, sched->context->tracker, past);
 }
 
 /* A buffer whose past is not known here: its missing epochs must have finished before the start. From
@@ -67,26 +67,27 @@ static void add_gap_waits(struct tide_queue *queue, struct tide_op *op,
     if (TIDE_PLANTED(TIDE_PLANT_GAPNEXT) && op->state == TIDE_OP_HELD) continue;
     use->gap = true;
     sched->stats.gap_waits++;
-    tide_frontier_merge(sched->scratch, tide_buffer_past(use->buffer), eviction);
+    tide_sched_learn(sched, tide_buffer_past(use->buffer), eviction);
   }
 }
 
-/* scratch holds what the operation knows at its start; it becomes the queue's frontier, and with the
- * operation's own entry its record. */
+/* What the operation knows at its start becomes the queue's frontier, and with the operation's own entry
+ * its record. */
 static void move_position(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   struct tide_frontier *frontier = queue->position.frontier;
   struct tide_frontier *record = tide_queue_record(queue, epoch);
   bool was_tainted = frontier->tainted;
-  tide_frontier_copy(frontier, sched->scratch, &eviction);
+  frontier->tainted = 0;
+  if (sched->known != frontier) tide_frontier_copy(frontier, sched->known, &eviction);
   if (queue->device->backend->in_order) {
     tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
     if (frontier->tainted || was_tainted) {
       if (frontier->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
       frontier->tainted = 1;
     }
-    memcpy(record, frontier, queue->frontier_stride);
+    tide_frontier_copy(record, frontier, NULL);
   } else {
     tide_frontier_copy(record, frontier, &eviction);
     tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
@@ -175,7 +176,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   op->work.axis = queue->position.axis;
   if (op->uses) add_gap_waits(queue, op, &eviction);
   if (sched->context->sink) {
-    struct tide_event event = {.frontier = sched->scratch};
+    struct tide_event event = {.frontier = sched->known};
     tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
   }
   move_position(queue, epoch);
@@ -190,7 +191,10 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (sched->checker) tide_check_entered(queue, op);
   promise_signals(queue, op);
   if (op->instance) tide_instance_entered(op);
-  tide_sched_look(queue);
+  /* Behind others it has nothing to start with yet. */
+  bool behind = queue->device->backend->in_order ? queue->published + 1 < epoch
+                                                 : queue->next_start < epoch;
+  if (!behind || was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
 }
 
 /* ---- being held --------------------------------------------------------------------- */

@@ -58,11 +58,12 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->ring = tide_alloc(a, ring, sizeof *queue->ring);
   queue->frontiers = tide_alloc(a, ring, queue->frontier_stride);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
+  queue->arguments = tide_alloc(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
   queue->position.frontier = tide_alloc(a, 1, queue->frontier_stride);
-  if (!queue->ring || !queue->frontiers || !queue->ops || !queue->waits || !queue->signals ||
+  if (!queue->ring || !queue->frontiers || !queue->ops || !queue->arguments || !queue->waits || !queue->signals ||
       !queue->uses || !queue->position.frontier)
     return TIDE_NOMEM;
   tide_frontier_init(queue->position.frontier, context->frontier_capacity);
@@ -78,6 +79,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   tide_free(a, queue->ring, (size_t)queue->ring_mask + 1, sizeof *queue->ring);
   tide_free(a, queue->frontiers, (size_t)queue->ring_mask + 1, queue->frontier_stride);
   tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
+  tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   tide_free(a, queue->waits, queue->wait_capacity, sizeof *queue->waits);
   tide_free(a, queue->signals, queue->signal_capacity, sizeof *queue->signals);
   tide_free(a, queue->uses, queue->use_capacity, sizeof *queue->uses);

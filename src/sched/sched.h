@@ -85,7 +85,6 @@ struct tide_op {
   uint64_t visited;        /* … and in which search */
   uint64_t thread;         /* check mode: who submitted it */
   char label[24];
-  _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_MAX];
 };
 
 struct tide_queue {
@@ -115,6 +114,7 @@ struct tide_queue {
   struct tide_op_signal *free_signals;
   struct tide_op_use *free_uses;
   struct tide_op *ops; /* the storage itself */
+  unsigned char *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX: apart, for most need little of it */
   struct tide_op_wait *waits;
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
@@ -130,6 +130,8 @@ struct tide_queue {
   char label[TIDE_LABEL_SIZE];
 };
 
+#define TIDE_CALLS_AWAITED 0x80000000u /* somebody sleeps until `calls` is 0 */
+
 struct tide_device {
   struct tide_sched *sched;
   const struct tide_backend *backend;
@@ -143,7 +145,7 @@ struct tide_device {
   bool dry;      /* an exchange came back with less than it asked for: kick when there is more */
   bool kick_due;
   struct tide_device *next_kick;
-  uint32_t calls; /* atomic, waited on: kicks under way outside of the lock */
+  uint32_t calls; /* atomic, waited on: kicks under way outside of the lock, and the flag below */
   enum tide_status lost;
   bool certified;
   uint32_t queue_count; /* atomic, waited on: queues that are not gone yet */
@@ -165,12 +167,21 @@ struct tide_sched {
   uint64_t batch;           /* submit_all's number */
   struct tide_checker *checker; /* check mode; else NULL */
   struct tide_sched_params params;
-  struct tide_frontier *scratch; /* capacity 255: classification works in it */
-  struct tide_frontier *staged;  /* context's capacity */
+  struct tide_frontier *scratch; /* capacity 255: classification works in it … */
+  const struct tide_frontier *known; /* … when it learns something; else this is the queue's own */
 };
 
 static inline const struct tide_platform *tide_sched_platform(const struct tide_sched *sched) {
   return sched->context->platform;
+}
+
+/* Operations hold timelines through a count that the scheduler's lock guards: the atomic one is only
+ * touched for the first and the last of them. */
+static inline void tide_sched_retain(struct tide_timeline *timeline) {
+  if (timeline->in_operations++ == 0) tide_timeline_retain(timeline);
+}
+static inline void tide_sched_release(struct tide_timeline *timeline) {
+  if (--timeline->in_operations == 0) tide_timeline_release(timeline);
 }
 
 /* ---- settle.c ---- */
@@ -179,16 +190,23 @@ void tide_sched_leave(struct tide_sched *sched);
 /* Works through what fired and what is to be looked at. The lock is held. */
 void tide_sched_settle(struct tide_sched *sched);
 void tide_sched_look(struct tide_queue *queue);
-void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind, const struct tide_op *op,
-                     struct tide_event *more);
+void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
+                           const struct tide_op *op, struct tide_event *more);
+static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind,
+                                   const struct tide_op *op, struct tide_event *more) {
+  if (__builtin_expect(sched->context->sink != NULL, 0)) tide_sched_emit_heard(sched, kind, op, more);
+}
 
 /* ---- elide.c ---- */
 enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
-/* Classifies every wait. sched->scratch becomes what the operation would know at its start. Changes
+/* Classifies every wait. sched->known becomes what the operation would know at its start. Changes
  * nothing but the waits' own fields. */
 enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op);
+/* Merges into `known`. */
+void tide_sched_learn(struct tide_sched *sched, const struct tide_frontier *frontier,
+                      const struct tide_eviction *eviction);
 /* Is the operation ordered behind the newest signaller of each timeline that it signals? Uses
- * sched->scratch. */
+ * sched->known. */
 enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op,
                                     struct tide_diag *diag);
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
@@ -202,7 +220,7 @@ void tide_op_cancel(struct tide_op *op, enum tide_status status);
 void tide_queue_drain_changed(struct tide_queue *queue);
 
 /* ---- enter.c ---- */
-/* Gives the operation its epoch. Classified just now: scratch and the waits are fresh. */
+/* Gives the operation its epoch. Classified just now: `known` and the waits are fresh. */
 void tide_op_enter(struct tide_queue *queue, struct tide_op *op);
 void tide_queue_retry_held(struct tide_queue *queue);
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op);

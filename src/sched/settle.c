@@ -52,13 +52,14 @@ static void call_kicks(struct tide_sched *sched, struct tide_device *kicks) {
     kicks = device->next_kick;
     device->backend->kick(device->backend->self);
     uint32_t *calls = &device->calls;
-    tide_fetch_sub(calls, 1u); /* the last touch: tide_device_settle waits for 0 */
-    platform->wake(platform->self, calls, UINT32_MAX);
+    /* The last touch: once `calls` is 0 the device may be gone. */
+    if (tide_fetch_sub(calls, 1u) & TIDE_CALLS_AWAITED)
+      platform->wake(platform->self, calls, UINT32_MAX);
   }
 }
 
-void tide_sched_leave(struct tide_sched *sched) {
-  tide_sched_settle(sched);
+/* What is left to do once the lock is gone. */
+static void leave_and_call(struct tide_sched *sched) {
   struct tide_fired host = sched->host;
   if (host.first) tide_fired_init(&sched->host);
   struct tide_device *kicks = sched->kicks;
@@ -68,7 +69,7 @@ void tide_sched_leave(struct tide_sched *sched) {
     tide_fetch_add(&d->calls, 1u);
   }
   struct tide_link *gone = NULL, *link;
-  while (__builtin_expect((link = tide_list_pop_front(&sched->gone)) != NULL, 0)) {
+  while ((link = tide_list_pop_front(&sched->gone)) != NULL) {
     link->next = gone;
     gone = link;
   }
@@ -84,10 +85,16 @@ void tide_sched_leave(struct tide_sched *sched) {
   }
 }
 
-void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind, const struct tide_op *op,
+void tide_sched_leave(struct tide_sched *sched) {
+  if (sched->fired.first || !tide_list_empty(&sched->work)) tide_sched_settle(sched);
+  bool calls = sched->host.first || sched->kicks || sched->checker || !tide_list_empty(&sched->gone);
+  if (calls) leave_and_call(sched);
+  else tide_lock_give(&sched->lock);
+}
+
+void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind, const struct tide_op *op,
                      struct tide_event *more) {
   const struct tide_sink *sink = sched->context->sink;
-  if (!sink) return;
   const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_event event = more ? *more : (struct tide_event){0};
   event.kind = kind;

@@ -115,14 +115,17 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
   for (size_t i = 0; i < operation->wait_count; i++) {
     struct tide_op_wait *wait = queue->free_waits;
     queue->free_waits = wait->next;
-    *wait = (struct tide_op_wait){.op = op,
-                                  .timeline = operation->waits[i].timeline,
-                                  .value = operation->waits[i].value};
-    tide_timeline_retain(wait->timeline);
+    wait->op = op; /* the rest is set when it is classified */
+    wait->timeline = operation->waits[i].timeline;
+    wait->value = operation->waits[i].value;
+    wait->heap = TIDE_HEAP_NONE;
+    wait->node.state = TIDE_NODE_IDLE;
+    tide_sched_retain(wait->timeline);
     bind_home(wait->timeline, queue);
     *end = wait;
     end = &wait->next;
   }
+  *end = NULL;
   queue->free_waits_count -= (uint32_t)operation->wait_count;
 }
 
@@ -132,16 +135,17 @@ static void copy_signals(struct tide_queue *queue, struct tide_op *op,
   for (size_t i = 0; i < operation->signal_count; i++) {
     struct tide_op_signal *signal = queue->free_signals;
     queue->free_signals = signal->next;
-    *signal = (struct tide_op_signal){
-        .op = op,
-        .record = {.timeline = operation->signals[i].timeline,
-                   .external = operation->signals[i].external,
-                   .node.key = operation->signals[i].value}};
-    tide_timeline_retain(signal->record.timeline);
+    signal->op = op;
+    signal->record.timeline = operation->signals[i].timeline;
+    signal->record.external = operation->signals[i].external;
+    signal->record.node.key = operation->signals[i].value;
+    signal->record.state = TIDE_RECORD_IDLE;
+    tide_sched_retain(signal->record.timeline);
     bind_home(signal->record.timeline, queue);
     *end = signal;
     end = &signal->next;
   }
+  *end = NULL;
   queue->free_signals_count -= (uint32_t)operation->signal_count;
 }
 
@@ -159,7 +163,12 @@ static void copy_uses(struct tide_queue *queue, struct tide_op *op,
     *end = use;
     end = &use->next;
   }
+  *end = NULL;
   queue->free_uses_count -= (uint32_t)operation->buffer_count;
+}
+
+static void *arguments_of(struct tide_queue *queue, const struct tide_op *op) {
+  return queue->arguments + (size_t)(op - queue->ops) * TIDE_ARGUMENTS_MAX;
 }
 
 static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation) {
@@ -167,13 +176,10 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   queue->free_ops = (struct tide_op *)(void *)op->link.next;
   queue->free_ops_count--;
   op->work = (struct tide_work){.body = operation->body,
-                                .arguments = op->arguments,
+                                .arguments = arguments_of(queue, op),
                                 .label = op->label,
                                 .axis = queue->position.axis};
   op->sequence = queue->sequence + 1;
-  op->waits = NULL;
-  op->signals = NULL;
-  op->uses = NULL;
   op->unmet = 0;
   op->flags = operation->flags;
   op->state = TIDE_OP_ENTERED;
@@ -191,7 +197,7 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   if (length) memcpy(op->label, operation->label, length);
   op->label[length] = 0;
   if (operation->arguments_size)
-    memcpy(op->arguments, operation->arguments, operation->arguments_size);
+    memcpy(op->work.arguments, operation->arguments, operation->arguments_size);
   copy_waits(queue, op, operation);
   copy_signals(queue, op, operation);
   copy_uses(queue, op, operation);

@@ -53,6 +53,7 @@ struct tide_timeline {
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */
+  uint64_t in_operations;       /* references that operations hold together: sched's */
   uint64_t held_waits;          /* waits of held operations, and the largest value among them: sched's */
   uint64_t held_most;
   const void *home;             /* the queue or device that a narrow scope is bound to: sched's */

@@ -144,8 +144,9 @@ static void do_alloc(struct world *w) {
   CHECK_OK(status);
   CHECK_EQ_U64(tide_buffer_size(buffer), size);
   begin_life(w, buffer);
-  if (tide_buffer_reuse(buffer) == TIDE_REUSE_KNOWN &&
-      !satisfies(w, line->position.frontier, buffer)) {
+  if (tide_buffer_reuse(buffer) == TIDE_REUSE_KNOWN && !line) violate(w, "known to a host");
+  else if (tide_buffer_reuse(buffer) == TIDE_REUSE_KNOWN &&
+           !satisfies(w, line->position.frontier, buffer)) {
     violate(w, "said to be known");
   }
 }

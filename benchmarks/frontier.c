@@ -1,0 +1,311 @@
+/* Frontiers against the textbook two-pointer loops, on the same struct and compiled beside them.
+ *
+ * Inputs. same: equal axes. interleaved: no axis in common, taking turns. half: every second axis in
+ * common, the rest taking turns. random: 256 rotating inputs of n of 2n axes each, so that no branch
+ * predictor learns them by heart. A merge changes its left side, so both sides first copy it anew
+ * (the same memcpy, in both figures). In the random questions about order half of the answers are
+ * yes. */
+#include "bench.h"
+
+#include "base/random.h"
+#include "tidemark/causal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INPUTS 256
+
+enum shape { SAME, INTERLEAVED, HALF, RANDOM, RANDOM_SUBSET };
+
+struct pair {
+  struct tide_frontier *f, *g;
+};
+
+struct inputs {
+  size_t count;
+  struct pair pairs[INPUTS];
+  size_t bytes; /* of each f */
+  TIDE_FRONTIER_STORAGE(scratch, 255);
+};
+
+/* ---- the textbook ---- */
+
+struct writable {
+  uint64_t *axes, *epochs;
+};
+
+static inline struct writable open_entries(struct tide_frontier *f) {
+  uint64_t *words = (uint64_t *)(void *)(f + 1);
+  return (struct writable){words, words + f->capacity};
+}
+
+/* Two passes: count the union, then fill it in from the back, in place. */
+__attribute__((noinline)) static void textbook_merge(struct tide_frontier *to,
+                                                     const struct tide_frontier *from) {
+  struct writable a = open_entries(to);
+  const uint64_t *b_axes = tide_frontier_axes(from), *b_epochs = tide_frontier_epochs(from);
+  size_t i = 0, j = 0, n = to->count, m = from->count, count = 0;
+  for (; i < n && j < m; count++) {
+    if (a.axes[i] < b_axes[j]) i++;
+    else if (a.axes[i] > b_axes[j]) j++;
+    else i++, j++;
+  }
+  count += (n - i) + (m - j);
+  to->tainted |= from->tainted;
+  if (count > to->capacity) bench_wrong("the textbook does not evict");
+  to->count = (uint8_t)count;
+  i = n, j = m;
+  while (j > 0) {
+    count--;
+    if (i > 0 && a.axes[i - 1] > b_axes[j - 1]) {
+      i--;
+      a.axes[count] = a.axes[i];
+      a.epochs[count] = a.epochs[i];
+    } else if (i > 0 && a.axes[i - 1] == b_axes[j - 1]) {
+      i--, j--;
+      a.axes[count] = a.axes[i];
+      a.epochs[count] = a.epochs[i] > b_epochs[j] ? a.epochs[i] : b_epochs[j];
+    } else {
+      j--;
+      a.axes[count] = b_axes[j];
+      a.epochs[count] = b_epochs[j];
+    }
+  }
+}
+
+/* One pass into a buffer, then copied back. */
+__attribute__((noinline)) static void buffered_merge(struct tide_frontier *to,
+                                                     const struct tide_frontier *from) {
+  struct writable a = open_entries(to);
+  const uint64_t *b_axes = tide_frontier_axes(from), *b_epochs = tide_frontier_epochs(from);
+  uint64_t axes[510], epochs[510];
+  size_t i = 0, j = 0, n = to->count, m = from->count, count = 0;
+  while (i < n && j < m) {
+    if (a.axes[i] < b_axes[j]) {
+      axes[count] = a.axes[i];
+      epochs[count++] = a.epochs[i++];
+    } else if (a.axes[i] > b_axes[j]) {
+      axes[count] = b_axes[j];
+      epochs[count++] = b_epochs[j++];
+    } else {
+      axes[count] = a.axes[i];
+      epochs[count++] = a.epochs[i] > b_epochs[j] ? a.epochs[i] : b_epochs[j];
+      i++, j++;
+    }
+  }
+  for (; i < n; i++) axes[count] = a.axes[i], epochs[count++] = a.epochs[i];
+  for (; j < m; j++) axes[count] = b_axes[j], epochs[count++] = b_epochs[j];
+  to->tainted |= from->tainted;
+  if (count > to->capacity) bench_wrong("the textbook does not evict");
+  memcpy(a.axes, axes, count * sizeof axes[0]);
+  memcpy(a.epochs, epochs, count * sizeof epochs[0]);
+  to->count = (uint8_t)count;
+}
+
+__attribute__((noinline)) static bool textbook_dominates(const struct tide_frontier *f,
+                                                         const struct tide_frontier *g) {
+  if (g->tainted) return false;
+  const uint64_t *f_axes = tide_frontier_axes(f), *f_epochs = tide_frontier_epochs(f);
+  const uint64_t *g_axes = tide_frontier_axes(g), *g_epochs = tide_frontier_epochs(g);
+  size_t i = 0, n = f->count, m = g->count;
+  for (size_t j = 0; j < m; j++) {
+    while (i < n && f_axes[i] < g_axes[j]) i++;
+    if (i == n || f_axes[i] != g_axes[j] || f_epochs[i] < g_epochs[j]) return false;
+    i++;
+  }
+  return true;
+}
+
+__attribute__((noinline)) static enum tide_order textbook_compare(const struct tide_frontier *f,
+                                                                  const struct tide_frontier *g) {
+  const uint64_t *f_axes = tide_frontier_axes(f), *f_epochs = tide_frontier_epochs(f);
+  const uint64_t *g_axes = tide_frontier_axes(g), *g_epochs = tide_frontier_epochs(g);
+  size_t i = 0, j = 0, n = f->count, m = g->count;
+  bool more = f->tainted, less = g->tainted; /* f has what g lacks; g has what f lacks */
+  while (i < n && j < m) {
+    if (f_axes[i] < g_axes[j]) {
+      more = true;
+      i++;
+    } else if (f_axes[i] > g_axes[j]) {
+      less = true;
+      j++;
+    } else {
+      if (f_epochs[i] > g_epochs[j]) more = true;
+      else if (f_epochs[i] < g_epochs[j]) less = true;
+      i++, j++;
+    }
+    if (more && less) return TIDE_CONCURRENT;
+  }
+  more |= i < n;
+  less |= j < m;
+  if (more) return less ? TIDE_CONCURRENT : TIDE_AFTER;
+  return less ? TIDE_BEFORE : TIDE_EQUAL;
+}
+
+__attribute__((noinline)) static uint64_t textbook_get(const struct tide_frontier *f, tide_axis axis) {
+  const uint64_t *axes = tide_frontier_axes(f);
+  for (size_t i = 0; i < f->count; i++) {
+    if (axes[i] == axis) return tide_frontier_epochs(f)[i];
+  }
+  return 0;
+}
+
+/* ---- inputs ---- */
+
+static tide_axis axis_at(uint64_t i) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + i); }
+
+static struct tide_frontier *new_frontier(size_t capacity) {
+  struct tide_frontier *f = malloc(tide_frontier_size(capacity));
+  if (!f) bench_wrong("memory");
+  tide_frontier_init(f, (uint8_t)capacity);
+  return f;
+}
+
+/* n of 2n axes. */
+static void fill_random(struct tide_random *random, struct tide_frontier *f, size_t n) {
+  while (f->count < n)
+    tide_frontier_raise(f, axis_at(tide_random_below(random, 2 * n)),
+                        1000 + tide_random_below(random, 1000), NULL);
+}
+
+/* g gets about half of f's entries, lower ones; then, half of the time, one too high. */
+static void fill_subset(struct tide_random *random, struct pair *pair, size_t n) {
+  const struct tide_frontier *f = pair->f;
+  for (size_t i = 0; i < f->count; i++) {
+    if (n > 1 && tide_random_below(random, 2)) continue;
+    tide_frontier_raise(pair->g, tide_frontier_axes(f)[i], tide_frontier_epochs(f)[i] - 1, NULL);
+  }
+  size_t count = pair->g->count;
+  if (count == 0 || tide_random_below(random, 2)) return;
+  tide_axis axis = tide_frontier_axes(pair->g)[tide_random_below(random, count)];
+  tide_frontier_raise(pair->g, axis, 5000, NULL);
+}
+
+static void fill(struct tide_random *random, struct pair *pair, enum shape shape, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint64_t f_epoch = 1000 + tide_random_below(random, 1000), g_epoch = f_epoch;
+    switch (shape) {
+      case SAME:
+        tide_frontier_raise(pair->f, axis_at(i), f_epoch, NULL);
+        tide_frontier_raise(pair->g, axis_at(i), g_epoch, NULL);
+        break;
+      case INTERLEAVED:
+      case HALF: {
+        bool shared = shape == HALF && i % 2 == 0;
+        tide_frontier_raise(pair->f, axis_at(2 * i), f_epoch, NULL);
+        if (2 * n > 255 && shape == INTERLEAVED && i == 0) break; /* the union has to fit */
+        tide_frontier_raise(pair->g, axis_at(2 * i + !shared), g_epoch, NULL);
+        break;
+      }
+      default: break;
+    }
+  }
+  if (shape == RANDOM || shape == RANDOM_SUBSET) fill_random(random, pair->f, n);
+  if (shape == RANDOM) fill_random(random, pair->g, n);
+  if (shape == RANDOM_SUBSET) fill_subset(random, pair, n);
+}
+
+static void check_pair(const struct inputs *in, const struct pair *pair) {
+  TIDE_FRONTIER_STORAGE(a, 255);
+  TIDE_FRONTIER_STORAGE(b, 255);
+  memcpy(&a, pair->f, in->bytes);
+  memcpy(&b, pair->f, in->bytes);
+  textbook_merge(&a.frontier, pair->g);
+  buffered_merge(&b.frontier, pair->g);
+  BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
+  memcpy(&b, pair->f, in->bytes);
+  tide_frontier_merge(&b.frontier, pair->g, NULL);
+  BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
+  BENCH_CHECK(tide_frontier_dominates(pair->f, pair->g) == textbook_dominates(pair->f, pair->g));
+  BENCH_CHECK(tide_frontier_compare(pair->f, pair->g) == textbook_compare(pair->f, pair->g));
+}
+
+static void *make(enum shape shape, size_t n) {
+  struct inputs *in = calloc(1, sizeof *in);
+  if (!in) bench_wrong("memory");
+  struct tide_random random = {n * 8 + shape};
+  size_t capacity = 2 * n < 255 ? 2 * n : 255;
+  in->bytes = tide_frontier_size(capacity);
+  in->count = shape == RANDOM || shape == RANDOM_SUBSET ? INPUTS : 1;
+  for (size_t i = 0; i < in->count; i++) {
+    struct pair *pair = &in->pairs[i];
+    pair->f = new_frontier(capacity);
+    pair->g = new_frontier(n);
+    fill(&random, pair, shape, n);
+    check_pair(in, pair);
+  }
+  return in;
+}
+
+static void drop(void *state) {
+  struct inputs *in = state;
+  for (size_t i = 0; i < in->count; i++) {
+    free(in->pairs[i].f);
+    free(in->pairs[i].g);
+  }
+  free(in);
+}
+
+/* ---- the figures ---- */
+
+#define MERGE(name, call)                                                                          \
+  static void name(void *state, uint64_t count) {                                                  \
+    struct inputs *in = state;                                                                     \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+      const struct pair *pair = &in->pairs[i & (in->count - 1)];                                   \
+      memcpy(&in->scratch, pair->f, in->bytes);                                                    \
+      call;                                                                                        \
+    }                                                                                              \
+  }
+MERGE(merge_ours, tide_frontier_merge(&in->scratch.frontier, pair->g, NULL))
+MERGE(merge_textbook, textbook_merge(&in->scratch.frontier, pair->g))
+MERGE(merge_buffered, buffered_merge(&in->scratch.frontier, pair->g))
+
+#define ASK(name, call)                                                                            \
+  static void name(void *state, uint64_t count) {                                                  \
+    struct inputs *in = state;                                                                     \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+      const struct pair *pair = &in->pairs[i & (in->count - 1)];                                   \
+      bench_keep((uint64_t)(call));                                                                \
+    }                                                                                              \
+  }
+ASK(dominates_ours, tide_frontier_dominates(pair->f, pair->g))
+ASK(dominates_textbook, textbook_dominates(pair->f, pair->g))
+ASK(compare_ours, tide_frontier_compare(pair->f, pair->g))
+ASK(compare_textbook, textbook_compare(pair->f, pair->g))
+ASK(get_ours, tide_frontier_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity))))
+ASK(get_textbook, textbook_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity))))
+
+#define SIZES(X, shape) X(shape, 1) X(shape, 2) X(shape, 4) X(shape, 8) X(shape, 16) X(shape, 32) X(shape, 64) X(shape, 128)
+#define MAKE(shape, n)                                                                             \
+  static void *make_##shape##_##n(void) { return make(shape, n); }
+SIZES(MAKE, SAME)
+SIZES(MAKE, INTERLEAVED)
+SIZES(MAKE, HALF)
+SIZES(MAKE, RANDOM)
+SIZES(MAKE, RANDOM_SUBSET)
+
+#define FIGURE(what, shape, n, against)                                                            \
+  {.name = #what "_" #shape "_" #n, .rival = against, .setup = make_##shape##_##n, .teardown = drop, \
+   .rounds = 9, .ours = what##_ours, .theirs = what##_textbook},
+#define FIGURE_MERGE(shape, n)                                                                     \
+  FIGURE(merge, shape, n, "two-pointer, in place")                                                 \
+  {.name = "merge2_" #shape "_" #n, .rival = "two-pointer, buffered", .setup = make_##shape##_##n, \
+   .teardown = drop, .rounds = 9, .ours = merge_ours, .theirs = merge_buffered},
+#define FIGURE_DOMINATES(shape, n) FIGURE(dominates, shape, n, "two-pointer")
+#define FIGURE_COMPARE(shape, n) FIGURE(compare, shape, n, "two-pointer")
+#define FIGURE_GET(shape, n) FIGURE(get, shape, n, "linear search")
+
+const struct bench_figure bench_frontier[] = {
+    SIZES(FIGURE_MERGE, SAME)
+    SIZES(FIGURE_MERGE, INTERLEAVED)
+    SIZES(FIGURE_MERGE, HALF)
+    SIZES(FIGURE_MERGE, RANDOM)
+    SIZES(FIGURE_DOMINATES, SAME)
+    SIZES(FIGURE_DOMINATES, RANDOM_SUBSET)
+    SIZES(FIGURE_COMPARE, SAME)
+    SIZES(FIGURE_COMPARE, INTERLEAVED)
+    SIZES(FIGURE_COMPARE, RANDOM)
+    SIZES(FIGURE_COMPARE, RANDOM_SUBSET)
+    SIZES(FIGURE_GET, RANDOM)
+    {0}};

@@ -1,0 +1,234 @@
+/* Timelines through the shared library, as a user calls them, against the least that
+ * such a call could do. */
+#include "bench.h"
+
+#include "tidemark/tidemark.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The shared library's own functions, so that what is measured includes the call into it. */
+struct api {
+  enum tide_status (*context_init)(struct tide_context *, const struct tide_context_params *);
+  void (*context_fini)(struct tide_context *);
+  enum tide_status (*create)(const struct tide_context *, const struct tide_timeline_params *,
+                             struct tide_timeline **);
+  void (*destroy)(struct tide_timeline *);
+  enum tide_status (*signal)(struct tide_timeline *, uint64_t, struct tide_position *);
+  uint64_t (*query)(const struct tide_timeline *);
+  enum tide_status (*wait)(struct tide_timeline *, uint64_t, uint64_t);
+  enum tide_status (*any_init)(struct tide_wait_any_set *, struct tide_wait_point *, size_t);
+  void (*any_fini)(struct tide_wait_any_set *);
+  enum tide_status (*axis_register)(struct tide_tracker *, tide_axis);
+  void (*raise)(struct tide_frontier *, tide_axis, uint64_t, const struct tide_eviction *);
+  void (*frontier_init)(struct tide_frontier *, uint8_t);
+};
+
+#define HISTORY 16
+#define ENTRIES 8
+
+struct world {
+  struct api api;
+  void *library;
+  struct tide_context context;
+  struct tide_timeline *timeline, *other;
+  struct tide_position position;
+  TIDE_FRONTIER_STORAGE(known, 16);
+  uint64_t value;
+  /* The rival's: one word to swap, and slots to copy into. */
+  uint64_t cell;
+  struct {
+    uint64_t value, axis, epoch;
+    TIDE_FRONTIER_STORAGE(frontier, 16);
+  } slots[HISTORY];
+  struct tide_wait_any_set set;
+  struct tide_wait_point *points;
+  size_t point_count;
+};
+
+static void *find(struct world *world, const char *name) {
+  void *symbol = dlsym(world->library, name);
+  if (!symbol) bench_wrong(name);
+  return symbol;
+}
+
+static void load(struct world *world) {
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 32);
+  if (length < 0) bench_wrong("/proc/self/exe");
+  path[length] = 0;
+  char *slash = strrchr(path, '/');
+  strcpy(slash + 1, "libtidemark.so");
+  world->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!world->library) bench_wrong(dlerror());
+  struct api *api = &world->api;
+  *(void **)&api->context_init = find(world, "tide_context_init");
+  *(void **)&api->context_fini = find(world, "tide_context_fini");
+  *(void **)&api->create = find(world, "tide_timeline_create");
+  *(void **)&api->destroy = find(world, "tide_timeline_destroy");
+  *(void **)&api->signal = find(world, "tide_timeline_signal");
+  *(void **)&api->query = find(world, "tide_timeline_query");
+  *(void **)&api->wait = find(world, "tide_timeline_wait");
+  *(void **)&api->any_init = find(world, "tide_wait_any_init");
+  *(void **)&api->any_fini = find(world, "tide_wait_any_fini");
+  *(void **)&api->axis_register = find(world, "tide_tracker_register");
+  *(void **)&api->raise = find(world, "tide_frontier_raise");
+  *(void **)&api->frontier_init = find(world, "tide_frontier_init");
+}
+
+static void *make(void) {
+  struct world *world = calloc(1, sizeof *world);
+  if (!world) bench_wrong("memory");
+  load(world);
+  BENCH_CHECK(world->api.context_init(&world->context, NULL) == TIDE_OK);
+  struct tide_timeline_params params = {.label = "bench", .history = HISTORY};
+  BENCH_CHECK(world->api.create(&world->context, &params, &world->timeline) == TIDE_OK);
+  BENCH_CHECK(world->api.create(&world->context, &params, &world->other) == TIDE_OK);
+  world->position.axis = tide_axis_make(0, TIDE_DOMAIN_HOST, 1);
+  world->position.frontier = &world->known.frontier;
+  world->api.frontier_init(&world->known.frontier, 16);
+  BENCH_CHECK(world->api.axis_register(world->context.tracker, world->position.axis) == TIDE_OK);
+  for (uint64_t i = 2; i <= ENTRIES; i++)
+    world->api.raise(&world->known.frontier, tide_axis_make(0, TIDE_DOMAIN_QUEUE, i), i * 7, NULL);
+  return world;
+}
+
+static void drop(void *state) {
+  struct world *world = state;
+  if (world->points) world->api.any_fini(&world->set);
+  world->api.destroy(world->timeline);
+  world->api.destroy(world->other);
+  world->api.context_fini(&world->context);
+  free(world->points);
+  dlclose(world->library);
+  free(world);
+}
+
+/* ---- signal --------------------------------------------------------------------- */
+
+static void signal_external(void *state, uint64_t count) {
+  struct world *world = state;
+  for (uint64_t i = 0; i < count; i++)
+    BENCH_CHECK(world->api.signal(world->timeline, ++world->value, NULL) == TIDE_OK);
+}
+
+static void signal_tracked(void *state, uint64_t count) {
+  struct world *world = state;
+  for (uint64_t i = 0; i < count; i++)
+    BENCH_CHECK(world->api.signal(world->timeline, ++world->value, &world->position) == TIDE_OK);
+}
+
+__attribute__((noinline)) static bool swap(struct world *world, uint64_t value) {
+  uint64_t expected = value - 1;
+  return __atomic_compare_exchange_n(&world->cell, &expected, value, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_ACQUIRE);
+}
+
+static void swap_only(void *state, uint64_t count) {
+  struct world *world = state;
+  uint64_t value = world->cell;
+  for (uint64_t i = 0; i < count; i++) BENCH_CHECK(swap(world, ++value));
+}
+
+/* One compare-and-swap, and the frontier's entries into a ring of records. */
+__attribute__((noinline)) static bool swap_and_copy(struct world *world, uint64_t value) {
+  size_t at = value % HISTORY;
+  const struct tide_frontier *from = &world->known.frontier;
+  struct tide_frontier *to = &world->slots[at].frontier.frontier;
+  size_t bytes = from->count * sizeof(uint64_t);
+  world->slots[at].value = value;
+  world->slots[at].axis = world->position.axis;
+  world->slots[at].epoch = value;
+  *to = *from;
+  memcpy((void *)tide_frontier_axes(to), tide_frontier_axes(from), bytes);
+  memcpy((void *)tide_frontier_epochs(to), tide_frontier_epochs(from), bytes);
+  return swap(world, value);
+}
+
+static void swap_and_copy_many(void *state, uint64_t count) {
+  struct world *world = state;
+  uint64_t value = world->cell;
+  for (uint64_t i = 0; i < count; i++) BENCH_CHECK(swap_and_copy(world, ++value));
+}
+
+/* ---- query and wait ----------------------------------------------------------------- */
+
+static void query(void *state, uint64_t count) {
+  struct world *world = state;
+  for (uint64_t i = 0; i < count; i++) bench_keep(world->api.query(world->timeline));
+}
+
+__attribute__((noinline)) static uint64_t load_word(const uint64_t *word) {
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static void load_many(void *state, uint64_t count) {
+  struct world *world = state;
+  uint64_t (*volatile call)(const uint64_t *) = load_word;
+  for (uint64_t i = 0; i < count; i++) bench_keep(call(&world->cell));
+}
+
+static void *make_reached(void) {
+  struct world *world = make();
+  signal_external(world, 5);
+  return world;
+}
+
+static void wait_satisfied(void *state, uint64_t count) {
+  struct world *world = state;
+  for (uint64_t i = 0; i < count; i++)
+    BENCH_CHECK(world->api.wait(world->timeline, 3, TIDE_FOREVER) == TIDE_OK);
+}
+
+static void wait_unsatisfied(void *state, uint64_t count) {
+  struct world *world = state;
+  for (uint64_t i = 0; i < count; i++)
+    BENCH_CHECK(world->api.wait(world->timeline, 30, TIDE_NOW) == TIDE_TIMEOUT);
+}
+
+/* ---- far-off waiters --------------------------------------------------------------------- */
+
+static void *make_far(size_t count) {
+  struct world *world = make();
+  world->points = calloc(count, sizeof *world->points);
+  if (!world->points) bench_wrong("memory");
+  world->point_count = count;
+  for (size_t i = 0; i < count; i++) {
+    world->points[i].timeline = world->timeline;
+    world->points[i].value = UINT64_MAX / 2 + i;
+  }
+  BENCH_CHECK(world->api.any_init(&world->set, world->points, count) == TIDE_OK);
+  return world;
+}
+
+static void *make_far_10(void) { return make_far(10); }
+static void *make_far_1000(void) { return make_far(1000); }
+static void *make_far_10000(void) { return make_far(10000); }
+
+static void signal_other(void *state, uint64_t count) {
+  struct world *world = state;
+  for (uint64_t i = 0; i < count; i++)
+    BENCH_CHECK(world->api.signal(world->other, ++world->cell, NULL) == TIDE_OK);
+}
+
+const struct bench_figure bench_timeline[] = {
+    {.name = "signal_external", .rival = "one CAS", .setup = make, .teardown = drop,
+     .ours = signal_external, .theirs = swap_only},
+    {.name = "signal_tracked_8", .rival = "one CAS + copy of 8 entries", .setup = make,
+     .teardown = drop, .ours = signal_tracked, .theirs = swap_and_copy_many},
+    {.name = "query", .rival = "out-of-line load", .setup = make_reached, .teardown = drop,
+     .ours = query, .theirs = load_many},
+    {.name = "wait_satisfied", .rival = "out-of-line load", .setup = make_reached, .teardown = drop,
+     .ours = wait_satisfied, .theirs = load_many},
+    {.name = "wait_unsatisfied_now", .rival = "out-of-line load", .setup = make_reached,
+     .teardown = drop, .ours = wait_unsatisfied, .theirs = load_many},
+    {.name = "signal_10_far_waiters", .rival = "nobody waits", .setup = make_far_10,
+     .teardown = drop, .ours = signal_external, .theirs = signal_other},
+    {.name = "signal_1000_far_waiters", .rival = "nobody waits", .setup = make_far_1000,
+     .teardown = drop, .ours = signal_external, .theirs = signal_other},
+    {.name = "signal_10000_far_waiters", .rival = "nobody waits", .setup = make_far_10000,
+     .teardown = drop, .ours = signal_external, .theirs = signal_other},
+    {0}};

@@ -1,0 +1,65 @@
+/* The cpu device: worker threads that run bodies' host functions. */
+#include "base/memory.h"
+#include "device/workers.h"
+#include "tidemark/device.h"
+
+#define WORKERS_MOST 256
+#define SPIN_DEFAULT 20000 /* ns: about what waking a sleeper costs */
+
+struct tide_cpu {
+  struct tide_workers workers;
+  struct tide_backend backend;
+};
+
+static enum tide_status run_body(struct tide_work *work) {
+  return work->body ? work->body->host(work->arguments) : TIDE_OK;
+}
+
+static void kick(void *self) { tide_workers_call(&((struct tide_cpu *)self)->workers); }
+
+enum tide_status tide_cpu_create(const struct tide_context *context,
+                                 const struct tide_cpu_params *params, struct tide_cpu **out_cpu) {
+  struct tide_cpu_params asked = params ? *params : (struct tide_cpu_params){0};
+  uint32_t cores = context->platform->cores(context->platform->self);
+  if (asked.workers > WORKERS_MOST) return TIDE_INVALID;
+  if (!asked.workers) asked.workers = cores > 1 ? cores - 1 : 1;
+  if (asked.workers > WORKERS_MOST) asked.workers = WORKERS_MOST;
+  if (!asked.spin_ns) asked.spin_ns = asked.workers < cores ? SPIN_DEFAULT : TIDE_CPU_NO_SPIN;
+  if (asked.spin_ns == TIDE_CPU_NO_SPIN) asked.spin_ns = 0;
+  struct tide_cpu *cpu = tide_alloc(context->allocator, 1, sizeof *cpu);
+  if (!cpu) return TIDE_NOMEM;
+  enum tide_status status =
+      tide_workers_init(&cpu->workers, context, asked.workers, asked.spin_ns, run_body);
+  if (status != TIDE_OK) {
+    tide_free(context->allocator, cpu, 1, sizeof *cpu);
+    return status;
+  }
+  cpu->backend = (struct tide_backend){
+      .name = "cpu", .in_order = true, .domain = TIDE_DOMAIN_QUEUE, .kick = kick, .self = cpu};
+  *out_cpu = cpu;
+  return TIDE_OK;
+}
+
+const struct tide_backend *tide_cpu_backend(const struct tide_cpu *cpu) { return &cpu->backend; }
+uint32_t tide_cpu_workers(const struct tide_cpu *cpu) { return cpu->workers.capacity; }
+
+enum tide_status tide_cpu_attach(struct tide_cpu *cpu, struct tide_device *device) {
+  if (!device || cpu->workers.device) return TIDE_INVALID;
+  enum tide_status status = tide_workers_start(&cpu->workers, device, "tide-cpu");
+  if (status != TIDE_OK) cpu->workers.device = NULL;
+  return status;
+}
+
+void tide_cpu_detach(struct tide_cpu *cpu) {
+  if (!cpu->workers.device) return;
+  tide_workers_stop(&cpu->workers);
+  cpu->workers.device = NULL;
+}
+
+void tide_cpu_destroy(struct tide_cpu *cpu) {
+  if (!cpu) return;
+  tide_cpu_detach(cpu);
+  const struct tide_allocator *allocator = cpu->workers.context->allocator;
+  tide_workers_fini(&cpu->workers);
+  tide_free(allocator, cpu, 1, sizeof *cpu);
+}

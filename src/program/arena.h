@@ -1,0 +1,29 @@
+/* program/arena.h: many small objects that go away together. */
+#ifndef TIDE_PROGRAM_ARENA_H
+#define TIDE_PROGRAM_ARENA_H
+
+#include "tidemark/base.h"
+
+struct tide_arena_chunk;
+struct tide_arena {
+  const struct tide_allocator *allocator;
+  struct tide_arena_chunk *chunks;
+  size_t used; /* of the newest chunk */
+};
+
+static inline void tide_arena_init(struct tide_arena *arena,
+                                   const struct tide_allocator *allocator) {
+  *arena = (struct tide_arena){.allocator = allocator};
+}
+void tide_arena_fini(struct tide_arena *arena);
+/* Zeroed, 16-byte aligned; NULL when there is no memory or the size overflows. */
+void *tide_arena_get(struct tide_arena *arena, size_t count, size_t size);
+/* A terminated copy. */
+char *tide_arena_text(struct tide_arena *arena, const char *bytes, size_t length);
+
+/* Makes room for `count` elements of `size` bytes in an array that tide_alloc gave or that is empty
+ * yet; what was in it stays. False, and nothing changed, when there is no memory. */
+bool tide_array_reserve(const struct tide_allocator *allocator, void *array_pointer,
+                        size_t *capacity, size_t count, size_t size);
+
+#endif

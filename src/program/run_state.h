@@ -1,0 +1,116 @@
+/* program/run_state.h: a run from inside. One thread uses it; only `failure` is
+ * written by whoever finishes an operation, under the scheduler's lock. */
+#ifndef TIDE_PROGRAM_RUN_STATE_H
+#define TIDE_PROGRAM_RUN_STATE_H
+
+#include "base/check.h"
+#include "tidemark/run.h"
+
+struct tide_baseline;
+struct tide_sequential;
+
+/* Where an operation that was submitted stands in the text. */
+struct tide_place {
+  uint64_t step; /* its number in the plan */
+  uint32_t line, column;
+};
+
+struct tide_run_device {
+  const struct tide_device_kind *kind;
+  struct tide_device *device;
+  void *handle;
+};
+
+struct tide_run_queue {
+  struct tide_queue *queue;
+  tide_axis axis;
+  uint64_t submitted; /* operations; the sequence of the last one */
+  uint32_t place_mask;
+  struct tide_place *places; /* of what may still be unfinished: by sequence & mask */
+};
+
+struct tide_run_buffer {
+  struct tide_buffer *buffer; /* of the pool; NULL while a scratch buffer is not allocated */
+  void *data;                 /* NULL: not there now */
+};
+
+struct tide_failure {
+  uint32_t any; /* atomic; the rest is written before it, once */
+  enum tide_status status;
+  uint32_t queue;
+  struct tide_place place;
+};
+
+struct tide_run {
+  struct tide_run_params params;
+  const struct tide_plan_tables *tables;
+  const struct tide_allocator *allocator;
+  struct tide_context context;
+  struct tide_sink sink; /* ours: notes the first failure, then hands on */
+  bool has_context;
+  bool executed, over;
+  struct tide_sched *sched;
+  struct tide_pool *pool;
+  struct tide_run_device *devices;
+  struct tide_run_queue *queues;
+  struct tide_timeline **timelines;
+  struct tide_collective **collectives;
+  struct tide_run_buffer *buffers;
+  int *descriptors;
+  struct tide_position host;
+  struct tide_failure failure;
+  struct tide_baseline *baseline;     /* events and barrier */
+  struct tide_sequential *sequential; /* the one thread */
+  uint64_t submitted;
+  struct tide_run_result result;
+  /* One operation as it is submitted. */
+  struct tide_wait *waits;
+  struct tide_signal *signals;
+  size_t wait_room, signal_room;
+  struct tide_wait_point *points; /* one a queue, and one more */
+  char label[24];
+};
+
+static inline const struct tide_platform *tide_run_platform(const struct tide_run *run) {
+  return run->context.platform;
+}
+
+/* ---- run_setup.c ---- */
+enum tide_status tide_run_setup(struct tide_run *run, struct tide_diag *diag);
+void tide_run_teardown(struct tide_run *run);
+/* An allocated scratch buffer gets its memory; the others have theirs from the start. */
+enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *diag);
+
+/* ---- run_submit.c ---- */
+/* Does one step: submits, allocates, signals … and waits where it must. */
+enum tide_status tide_run_step(struct tide_run *run, const struct tide_step *step,
+                               struct tide_diag *diag);
+/* Fills the arguments of a body. data(self, buffer) is where a buffer lies. */
+void tide_run_arguments(const struct tide_run *run, const struct tide_step *step,
+                        void *(*data)(const struct tide_run *run, uint32_t buffer),
+                        struct tide_argument *out_arguments);
+
+/* ---- run_wait.c ---- */
+/* Blocks until all that was submitted has finished, or has nothing left to wait for. */
+enum tide_status tide_run_drain(struct tide_run *run, struct tide_diag *diag);
+/* Blocks until this queue (or, NULL: any queue, or its collective) makes progress beyond `seen`.
+ * TIDE_DEADLOCK: nothing is under way any more, so there will be none. */
+enum tide_status tide_run_wait_progress(struct tide_run *run, const uint64_t *seen);
+/* seen[i]: how far queue i has come. One more than there are queues: unused here. */
+void tide_run_note_progress(struct tide_run *run, uint64_t *out_seen);
+enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step *step,
+                                    struct tide_diag *diag);
+void tide_run_report_progress(struct tide_run *run);
+
+/* ---- run_failure.c ---- */
+const struct tide_sink *tide_run_sink(struct tide_run *run);
+/* The first failure in words, with its place. Rewinds the plan. */
+enum tide_status tide_run_describe_failure(struct tide_run *run, struct tide_diag *diag);
+
+/* ---- run_sequential.c ---- */
+enum tide_status tide_sequential_create(struct tide_run *run, struct tide_diag *diag);
+enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag *diag);
+const void *tide_sequential_buffer(const struct tide_run *run, uint32_t buffer);
+void tide_sequential_destroy(struct tide_run *run);
+
+#endif

@@ -1,0 +1,234 @@
+/* An operation enters: what it may take for granted, and which waits remain. */
+#include "oracle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const classes[] = {"failed", "resolved", "elided", "issued", "held"};
+
+void watch_enter(struct op *op, const struct tide_event *event) {
+  struct world *world = op->program->world;
+  struct axis *axis = &world->axes[op->queue->axis];
+  ENSURE(world, op->state == OP_NEW || op->state == OP_HELD, "%s enters twice", op->label);
+  ENSURE(world, event->epoch == axis->given + 1u, "%s enters as epoch %lu after %u", op->label,
+         (unsigned long)event->epoch, axis->given);
+  ENSURE(world, event->frontier != NULL, "%s enters without a frontier", op->label);
+  op->epoch = event->epoch;
+  op->refused = event->status == TIDE_VALUE || event->status == TIDE_UNORDERED;
+  op->tainted = event->frontier->tainted;
+  op->classes_seen = 0;
+  frontier_vec(world, event->frontier, &op->known);
+  if (world->verbose) {
+    char text[160];
+    tide_frontier_print(event->frontier, text, sizeof text);
+    LOG(world, "enter %s = %s@%lu knows %s%s", op->label, axis_text(world, op->queue->axis),
+        (unsigned long)op->epoch, text, op->refused ? " REFUSED" : "");
+  }
+  world->counted.entered++;
+}
+
+/* ---- one wait --------------------------------------------------------------------- */
+
+static void check_resolved(struct op *op, struct wait *wait, const struct tide_event *event) {
+  struct world *world = op->program->world;
+  struct record record;
+  bool exact, known = line_reached(wait->line, wait->value, &record, &exact);
+  int cause = event->cause_axis ? axis_find(world, event->cause_axis) : -1;
+  if (!known) {
+    ENSURE(world, cause < 0, "%s imports %s@%lu for %s >= %lu, of which nothing is known", op->label,
+           axis_text(world, cause), (unsigned long)event->cause_epoch, wait->line->label,
+           (unsigned long)wait->value);
+    return;
+  }
+  ENSURE(world, cause == record.axis && event->cause_epoch == record.epoch &&
+                    event->cause_value == record.value,
+         "%s imports %s@%lu (value %lu) for %s >= %lu, not %s@%lu (value %lu)", op->label,
+         axis_text(world, cause), (unsigned long)event->cause_epoch,
+         (unsigned long)event->cause_value, wait->line->label, (unsigned long)wait->value,
+         axis_text(world, record.axis), (unsigned long)record.epoch, (unsigned long)record.value);
+  wait->brings = *finish_of(world, record.axis, record.epoch);
+}
+
+static void check_elided(struct op *op, struct wait *wait, const struct tide_event *event) {
+  struct world *world = op->program->world;
+  int cause = event->cause_axis ? axis_find(world, event->cause_axis) : -1;
+  ENSURE(world, wait->record_axis >= 0 && cause == wait->record_axis &&
+                    event->cause_epoch == wait->record_epoch,
+         "%s elides %s >= %lu by %s@%lu, but the record is of %s@%lu", op->label, wait->line->label,
+         (unsigned long)wait->value, axis_text(world, cause), (unsigned long)event->cause_epoch,
+         axis_text(world, wait->record_axis), (unsigned long)wait->record_epoch);
+}
+
+/* What does it teach that this wait is over? */
+static void issued_brings(struct op *op, struct wait *wait, const struct tide_event *event) {
+  struct world *world = op->program->world;
+  struct record record;
+  ENSURE(world, line_pending(wait->line, wait->value, false, &record),
+         "%s issues %s >= %lu, which nobody has promised", op->label, wait->line->label,
+         (unsigned long)wait->value);
+  bool teaches = record.axis >= 0 && (record.value == wait->value || wait->line->operations_only);
+  if (teaches) wait->brings = *finish_of(world, record.axis, record.epoch);
+  if (event->cause_axis)
+    ENSURE(world, teaches && axis_find(world, event->cause_axis) == record.axis &&
+                      event->cause_epoch == record.epoch,
+           "%s waits for %s >= %lu, but imports the record of %lu", op->label, wait->line->label,
+           (unsigned long)wait->value, (unsigned long)event->cause_value);
+}
+
+static enum tide_wait_class expected_class(struct wait *wait) {
+  struct record record;
+  if (line_value(wait->line) >= wait->value) return TIDE_WAIT_RESOLVED;
+  if (line_failed(wait->line, wait->value)) return TIDE_WAIT_FAILED;
+  if (!line_pending(wait->line, wait->value, false, &record)) return TIDE_WAIT_HELD;
+  return TIDE_WAIT_ISSUED;
+}
+
+static void finish_enter(struct op *op);
+
+void watch_class(struct op *op, const struct tide_event *event) {
+  struct world *world = op->program->world;
+  ENSURE(world, op->classes_seen < op->wait_count, "%s has too many waits", op->label);
+  struct wait *wait = &op->waits[op->classes_seen++];
+  ENSURE(world, wait->line->handle == event->object && wait->value == event->value,
+         "%s: a wait has changed", op->label);
+  wait->class_ = (uint8_t)event->detail;
+  wait->reason = (uint8_t)(event->detail >> 8);
+  wait->brings = (struct vec){{0}};
+  wait->record_axis = -1;
+  struct record record;
+  if (line_pending(wait->line, wait->value, true, &record)) {
+    wait->record_axis = record.axis;
+    wait->record_epoch = record.epoch;
+  }
+  LOG(world, "  %s waits %s >= %lu: %s (%u) %s@%lu value %lu", op->label, wait->line->label,
+      (unsigned long)wait->value, classes[wait->class_ > 4 ? 4 : wait->class_], wait->reason,
+      event->cause_axis ? axis_text(world, axis_find(world, event->cause_axis)) : "-",
+      (unsigned long)event->cause_epoch, (unsigned long)event->cause_value);
+  unsigned expected = expected_class(wait), seen = wait->class_;
+  ENSURE(world, seen == expected || (seen == TIDE_WAIT_ELIDED && expected == TIDE_WAIT_ISSUED),
+         "%s: %s >= %lu is classed as %s, not %s", op->label, wait->line->label,
+         (unsigned long)wait->value, classes[seen > 4 ? 4 : seen], classes[expected]);
+  if (seen == TIDE_WAIT_RESOLVED) check_resolved(op, wait, event);
+  if (seen == TIDE_WAIT_ELIDED) check_elided(op, wait, event);
+  if (seen == TIDE_WAIT_ISSUED) issued_brings(op, wait, event);
+  struct tide_sched_stats *counted = &world->counted;
+  counted->waits++;
+  counted->waits_resolved += seen == TIDE_WAIT_RESOLVED;
+  counted->waits_elided += seen == TIDE_WAIT_ELIDED;
+  counted->waits_issued += seen == TIDE_WAIT_ISSUED;
+  counted->waits_failed += seen == TIDE_WAIT_FAILED || seen == TIDE_WAIT_HELD;
+  if (op->classes_seen == op->wait_count) finish_enter(op);
+}
+
+/* ---- all of them --------------------------------------------------------------------- */
+
+/* Is every elided wait implied by what is left without it? And is no wait issued for nothing? */
+static void check_elisions(struct op *op, const struct vec *base) {
+  struct world *world = op->program->world;
+  struct vec all = *base;
+  bool failed = false;
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    vec_max(&all, &op->waits[i].brings);
+    failed |= op->waits[i].class_ == TIDE_WAIT_FAILED;
+  }
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct wait *wait = &op->waits[i];
+    ENSURE(world, wait->class_ != TIDE_WAIT_HELD || failed, "%s enters though %s >= %lu is not promised",
+           op->label, wait->line->label, (unsigned long)wait->value);
+    if (wait->class_ == TIDE_WAIT_ELIDED) {
+      world->elided_checked++;
+      ENSURE(world, vec_has(&all, wait->record_axis, wait->record_epoch),
+             "%s elides %s >= %lu, but nothing else implies %s@%lu", op->label, wait->line->label,
+             (unsigned long)wait->value, axis_text(world, wait->record_axis),
+             (unsigned long)wait->record_epoch);
+    }
+    if (wait->class_ != TIDE_WAIT_ISSUED || wait->record_axis < 0) continue;
+    struct vec others = *base;
+    for (uint32_t j = 0; j < op->wait_count; j++)
+      if (j != i) vec_max(&others, &op->waits[j].brings);
+    if (!vec_has(&others, wait->record_axis, wait->record_epoch)) continue;
+    /* Only a taint may excuse it: that is known at the end. */
+    if (world->blurred || world->needless[0]) continue;
+    snprintf(world->needless, sizeof world->needless,
+             "%s issues %s >= %lu, though %s@%lu is known already", op->label, wait->line->label,
+             (unsigned long)wait->value, axis_text(world, wait->record_axis),
+             (unsigned long)wait->record_epoch);
+    LOG(world, "  NEEDLESS: %s", world->needless);
+  }
+}
+
+static void check_known(struct op *op) {
+  struct world *world = op->program->world;
+  for (uint32_t i = 0; i < world->axis_count; i++)
+    ENSURE(world, vec_has(&op->start, (int)i, op->known.at[i]),
+           "%s enters and believes in %s@%u, but its past reaches only %u", op->label,
+           axis_text(world, (int)i), op->known.at[i], op->start.at[i]);
+}
+
+/* Values go up, and signallers are ordered. */
+static void check_signals(struct op *op) {
+  struct world *world = op->program->world;
+  for (uint32_t i = 0; i < op->signal_count && world->contracts; i++) {
+    const struct emission *signal = &op->signals[i];
+    const struct record *newest = line_newest_pending(signal->line);
+    ENSURE(world, signal->value > line_value(signal->line), "%s is to signal %s = %lu, which is reached",
+           op->label, signal->line->label, (unsigned long)signal->value);
+    if (!newest) continue;
+    ENSURE(world, signal->value > newest->value, "%s is to signal %s = %lu behind %lu", op->label,
+           signal->line->label, (unsigned long)signal->value, (unsigned long)newest->value);
+    if (signal->external || newest->op->queue == op->queue) continue;
+    ENSURE(world, vec_has(&op->start, newest->op->queue->axis, newest->op->epoch),
+           "%s signals %s = %lu unordered with %s", op->label, signal->line->label,
+           (unsigned long)signal->value, newest->op->label);
+  }
+}
+
+static void collective_entered(struct op *op) {
+  struct world *world = op->program->world;
+  struct instance *instance = op->instance;
+  struct collective *collective = instance->collective;
+  struct vec *all = &collective->finishes[instance->number];
+  if (instance->submitted < collective->count) return;
+  for (uint32_t i = 0; i < collective->count; i++)
+    if (instance->parts[i]->state < OP_ENTERED) return;
+  *all = collective->finishes[instance->number - 1];
+  for (uint32_t i = 0; i < collective->count; i++)
+    if (instance->parts[i]->state != OP_LEFT) vec_max(all, &instance->parts[i]->finish);
+  all->at[collective->axis] = instance->number;
+  if (collective->entered < instance->number) collective->entered = instance->number;
+  world->axes[collective->axis].given = collective->entered;
+}
+
+/* All classes are known: the operation's past is. */
+static void finish_enter(struct op *op) {
+  struct world *world = op->program->world;
+  struct queue *queue = op->queue;
+  struct axis *axis = &world->axes[queue->axis];
+  struct vec now;
+  finished_now(world, &now);
+  op->start = queue->start;
+  if (queue->device->in_order) vec_max(&op->start, &queue->end);
+  vec_max(&op->start, &now);
+  check_elisions(op, &op->start);
+  for (uint32_t i = 0; i < op->wait_count; i++) vec_max(&op->start, &op->waits[i].brings);
+  struct vec waited = op->start;
+  buffers_pasts(op, &op->start);
+  /* What a buffer's past implies is not all listed in it; nor what a collective stands for. */
+  if (memcmp(&waited, &op->start, sizeof waited) != 0 || op->program->collective_count)
+    world->blurred = true;
+  check_known(op);
+  if (!op->refused) check_signals(op);
+  op->finish = op->start;
+  vec_max(&op->finish, &queue->end);
+  op->finish.at[queue->axis] = (uint32_t)op->epoch;
+  queue->start = op->start;
+  queue->end = op->finish;
+  axis->ops[op->epoch] = op;
+  axis->given = (uint32_t)op->epoch;
+  op->state = OP_ENTERED;
+  for (uint32_t i = 0; i < op->signal_count && !op->refused; i++)
+    line_add_pending(op->signals[i].line, op, op->signals[i].value, op->signals[i].external);
+  if (op->instance) collective_entered(op);
+}
+
+void watch_entered_alone(struct op *op) { finish_enter(op); }

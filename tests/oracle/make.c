@@ -1,0 +1,169 @@
+/* A program's devices, queues, timelines, hosts and pool, drawn from its seed. */
+#include "oracle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+uint64_t pick(struct program *program, uint64_t limit) {
+  return limit ? tide_random_below(&program->random, limit) : 0;
+}
+
+bool chance(struct program *program, uint32_t of_thousand) {
+  return tide_random_below(&program->random, 1000) < of_thousand;
+}
+
+static void kick(void *self) {
+  struct device *device = self;
+  device->awake = true;
+  device->kicks++;
+}
+
+static void make_device(struct program *program) {
+  struct device *device = &program->devices[program->device_count++];
+  device->program = program;
+  device->in_order = chance(program, program->config.in_order_chance);
+  snprintf(device->label, sizeof device->label, "d%u", program->device_count - 1);
+  enum tide_domain domain =
+      device->in_order || chance(program, 500) ? TIDE_DOMAIN_QUEUE : TIDE_DOMAIN_STORAGE;
+  device->backend = (struct tide_backend){.name = device->label,
+                                          .in_order = device->in_order,
+                                          .domain = domain,
+                                          .kick = kick,
+                                          .self = device};
+  if (tide_device_create(program->world->sched, &device->backend, device->label, &device->handle) !=
+      TIDE_OK)
+    abort();
+  device->awake = true;
+}
+
+static struct line *new_line(struct program *program, enum line_kind kind) {
+  struct line *line = keep(sizeof *line);
+  ENSURE(program->world, program->line_count < MAX_TIMELINES, "oracle: too many timelines");
+  line->program = program;
+  line->kind = kind;
+  line->fail_from = UINT64_MAX;
+  line->scope = TIDE_SCOPE_PROCESS;
+  if (kind == LINE_NORMAL) {
+    line->reached = keep_raw(MAX_RECORDS * sizeof *line->reached);
+    line->pending = keep_raw(MAX_RECORDS * sizeof *line->pending);
+  } else {
+    line->operations_only = true;
+  }
+  program->lines[program->line_count++] = line;
+  return line;
+}
+
+struct queue *queue_make(struct program *program) {
+  struct world *world = program->world;
+  const struct config *config = &program->config;
+  struct device *device = &program->devices[pick(program, program->device_count)];
+  if (program->queue_count == MAX_QUEUES || program->line_count == MAX_TIMELINES || device->lost)
+    return NULL;
+  struct queue *queue = keep(sizeof *queue);
+  queue->program = program;
+  queue->device = device;
+  queue->index = (int)program->queue_count;
+  queue->operations = config->capacity_ops ? config->capacity_ops : 128;
+  queue->waits = 4 * queue->operations;
+  queue->signals = 2 * queue->operations;
+  queue->buffers = 4 * queue->operations;
+  for (queue->mask = 1; queue->mask < queue->operations;) queue->mask *= 2;
+  queue->mask--;
+  snprintf(queue->label, sizeof queue->label, "q%d", queue->index);
+  struct tide_queue_params params = {.label = queue->label,
+                                     .operations = queue->operations,
+                                     .priority = (uint8_t)(1 + pick(program, 15))};
+  if (tide_queue_create(device->handle, &params, &queue->handle) != TIDE_OK) abort();
+  queue->axis = axis_add(world, tide_queue_axis(queue->handle));
+  world->axes[queue->axis].queue = queue;
+  world->axes[queue->axis].ops = keep(MAX_EPOCHS * sizeof(struct op *));
+  queue->progress = new_line(program, LINE_PROGRESS);
+  queue->progress->queue = queue;
+  queue->progress->handle = tide_queue_progress(queue->handle);
+  snprintf(queue->progress->label, sizeof queue->progress->label, "P%d", queue->index);
+  program->queues[program->queue_count++] = queue;
+  return queue;
+}
+
+struct queue *queue_any(struct program *program) {
+  for (int tries = 0; tries < 4; tries++) {
+    struct queue *queue = program->queues[pick(program, program->queue_count)];
+    if (!queue->destroyed && !queue->device->lost) return queue;
+  }
+  return NULL;
+}
+
+static void make_line(struct program *program) {
+  const struct config *config = &program->config;
+  struct line *line = new_line(program, LINE_NORMAL);
+  snprintf(line->label, sizeof line->label, "T%u", program->line_count - 1);
+  line->owner = chance(program, config->host_owned) ? -1 : (int)pick(program, program->queue_count);
+  line->multi = chance(program, config->multi);
+  if (line->owner >= 0 && chance(program, config->operations_only)) line->operations_only = true;
+  if (line->owner >= 0 && chance(program, config->narrow))
+    line->scope = chance(program, 400) ? TIDE_SCOPE_QUEUE
+                                       : chance(program, 700) ? TIDE_SCOPE_DEVICE : TIDE_SCOPE_GROUP;
+  line->initial = line->value = chance(program, 300) ? pick(program, 4) : 0;
+  uint32_t history = config->history ? config->history : 1 + (uint32_t)pick(program, 16);
+  for (line->history = 1; line->history < history;) line->history *= 2;
+  struct tide_timeline_params params = {.label = line->label,
+                                        .scope = line->scope,
+                                        .initial = line->initial,
+                                        .history = history,
+                                        .operations_only = line->operations_only};
+  if (tide_timeline_create(&program->world->context, &params, &line->handle) != TIDE_OK) abort();
+}
+
+static void make_host(struct program *program) {
+  struct world *world = program->world;
+  struct host *host = &program->hosts[program->host_count++];
+  tide_axis id;
+  if (tide_lease_take(world->context.lease, TIDE_DOMAIN_HOST, &id) != TIDE_OK) abort();
+  if (tide_tracker_register(world->context.tracker, id) != TIDE_OK) abort();
+  host->axis = axis_add(world, id);
+  world->axes[host->axis].records = keep(MAX_EPOCHS * sizeof(struct vec));
+  tide_frontier_init(&host->frontier.frontier, world->context.frontier_capacity);
+  host->position = (struct tide_position){.axis = id, .frontier = &host->frontier.frontier};
+}
+
+static void make_collective(struct program *program) {
+  struct world *world = program->world;
+  struct collective *collective = keep(sizeof *collective);
+  struct tide_queue *members[MAX_MEMBERS];
+  collective->count = 2 + (uint32_t)pick(program, MAX_MEMBERS - 1);
+  if (collective->count > program->queue_count) collective->count = program->queue_count;
+  uint32_t first = (uint32_t)pick(program, program->queue_count);
+  for (uint32_t i = 0; i < collective->count; i++) {
+    collective->members[i] = program->queues[(first + i) % program->queue_count];
+    collective->members[i]->member = true;
+    members[i] = collective->members[i]->handle;
+    collective->next[i] = 1;
+  }
+  if (tide_collective_create(members, collective->count, "c", &collective->handle) != TIDE_OK)
+    abort();
+  collective->progress = new_line(program, LINE_COLLECTIVE);
+  collective->progress->collective = collective;
+  collective->progress->handle = tide_collective_progress(collective->handle);
+  snprintf(collective->progress->label, sizeof collective->progress->label, "C%u",
+           program->collective_count);
+  /* A collective's axis is the next of its domain. */
+  uint64_t ordinal = world->context.lease->next[TIDE_DOMAIN_COLLECTIVE] - 1;
+  collective->axis = axis_add(world, tide_axis_make(0, TIDE_DOMAIN_COLLECTIVE, ordinal));
+  world->axes[collective->axis].collective = collective;
+  program->collectives[program->collective_count++] = collective;
+}
+
+void program_make(struct program *program, struct world *world, const struct config *config,
+                  uint64_t seed) {
+  program->world = world;
+  program->config = *config;
+  program->random.state = seed;
+  for (uint32_t i = 0; i < config->devices; i++) make_device(program);
+  for (uint32_t i = 0; i < config->queues; i++) (void)queue_make(program);
+  for (uint32_t i = 0; i < config->timelines; i++) make_line(program);
+  for (uint32_t i = 0; i < config->hosts; i++) make_host(program);
+  for (uint32_t i = 0; i < config->collectives; i++) make_collective(program);
+  if (!config->buffers) return;
+  struct tide_pool_params params = {.label = "p", .budget = config->budget, .chunk = 2048, .align = 16};
+  if (tide_pool_create(&world->context, &params, &program->pool) != TIDE_OK) abort();
+}

@@ -1,0 +1,397 @@
+/* tests/oracle/oracle.h: random programs against the public API, and a ground truth beside them.
+ *
+ * A *world* is one context and one scheduler; a *program* is a set of devices, queues, timelines and
+ * buffers in it with a random stream of its own. The test is the backend: it decides when work is taken and
+ * handed back, when the host signals, what fails. The library tells what it does through the sink; from
+ * that, and from what was submitted, the truth is worked out with unbounded sets and compared at every
+ * start, import, elision, reuse and publication.
+ *
+ * Since epochs of an axis finish in order, a set of finished operations is one number an axis: struct vec. For
+ * each operation two are kept: `start`, what must have finished before it starts according to the
+ * declared waits, the queue's order and what the host had seen; and `finish`, what has finished when it has. */
+#ifndef TESTS_ORACLE_ORACLE_H
+#define TESTS_ORACLE_ORACLE_H
+
+#include "base/plant.h"
+#include "base/random.h"
+#include "tidemark/tidemark.h"
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAX_AXES 48
+#define MAX_QUEUES 16
+#define MAX_DEVICES 4
+#define MAX_TIMELINES 40
+#define MAX_OPS 700
+#define MAX_EPOCHS 700
+#define MAX_WAITS 5
+#define MAX_SIGNALS 3
+#define MAX_USES 3
+#define MAX_RECORDS 700
+#define MAX_BUFFERS 256
+#define MAX_COLLECTIVES 3
+#define MAX_INSTANCES 64
+#define MAX_MEMBERS 4
+#define MAX_HOSTS 2
+#define MAX_PROGRAMS 2
+
+struct vec {
+  uint32_t at[MAX_AXES];
+};
+
+struct op;
+struct queue;
+struct program;
+struct world;
+
+/* ---- timelines ---------------------------------------------------------------- */
+
+struct record {
+  uint64_t value;
+  int axis;       /* -1: external */
+  uint64_t epoch;
+  struct op *op;  /* pending ones */
+  uint32_t count; /* reached ones: what the record listed */
+  uint64_t hash;
+  bool tainted;
+};
+
+enum line_kind { LINE_NORMAL, LINE_PROGRESS, LINE_COLLECTIVE };
+
+struct line {
+  struct tide_timeline *handle;
+  struct program *program;
+  enum line_kind kind;
+  char label[16];
+  enum tide_scope scope;
+  bool operations_only, multi, dead;
+  int owner;       /* the queue that signals it, unless multi; -1: the host */
+  const void *home;
+  struct queue *queue;           /* LINE_PROGRESS */
+  struct collective *collective; /* LINE_COLLECTIVE */
+  uint64_t value, initial, fail_from;
+  enum tide_status status;
+  uint32_t history;
+  uint32_t reached_count, pending_count;
+  bool excused; /* somebody may have failed it: host, cancel, destroy … */
+  struct record *reached, *pending; /* room for MAX_RECORDS */
+};
+
+/* ---- operations ----------------------------------------------------------------- */
+
+enum op_state { OP_NEW, OP_REFUSED, OP_HELD, OP_ENTERED, OP_STARTED, OP_ENDED, OP_PUBLISHED, OP_LEFT };
+
+struct wait {
+  struct line *line;
+  uint64_t value;
+  uint8_t class_, reason;
+  bool seen;
+  struct vec brings; /* what a wait that is issued implies */
+  int record_axis;   /* the smallest tracked record that serves: -1 none */
+  uint64_t record_epoch;
+};
+
+struct emission {
+  struct line *line;
+  uint64_t value;
+  bool external;
+  bool done;
+};
+
+struct op {
+  struct program *program;
+  struct queue *queue;
+  uint32_t id;
+  char label[12];
+  uint64_t sequence, epoch;
+  enum op_state state;
+  uint32_t flags;
+  uint32_t wait_count, signal_count, use_count, classes_seen;
+  struct wait waits[MAX_WAITS];
+  struct emission signals[MAX_SIGNALS];
+  struct buffer *uses[MAX_USES];
+  enum tide_access access[MAX_USES];
+  bool has_body, refused, cancelled, tainted, ran, lost;
+  enum tide_status status;
+  struct instance *instance;
+  struct vec known, start, finish;
+  struct tide_work *work;
+  uint64_t queue_value;          /* race-free programs: what it signals of its queue's own timeline */
+  uint64_t inputs, fold, twin; /* what its body computed, and what it does in the sequential run */
+};
+
+/* ---- queues and devices ----------------------------------------------------------- */
+
+struct axis {
+  tide_axis id;
+  struct queue *queue;           /* or */
+  struct collective *collective; /* or a host */
+  uint32_t given, published, prefix;
+  bool over; /* certified or closed: all of it counts as finished */
+  struct op **ops;     /* by epoch */
+  struct vec *records; /* of a host axis, by epoch */
+};
+
+struct queue {
+  struct program *program;
+  struct tide_queue *handle;
+  struct device *device;
+  int index, axis;
+  char label[12];
+  struct line *progress;
+  uint32_t operations, waits, signals, buffers, mask;
+  uint64_t accepted;
+  bool destroyed, gone;
+  bool member; /* of a collective */
+  struct op *by_sequence[MAX_EPOCHS];
+  struct vec start; /* of the newest entered operation, plus, where completion is in order, its end */
+  struct vec end;   /* its finish */
+  uint64_t signal_index; /* race-free programs: the value of its own timeline */
+};
+
+struct device {
+  struct program *program;
+  struct tide_device *handle;
+  struct tide_backend backend;
+  char label[12];
+  bool in_order, awake, lost, certified;
+  struct op *out[MAX_OPS];
+  uint32_t out_count;
+  uint32_t kicks;
+};
+
+struct instance {
+  struct collective *collective;
+  uint32_t number, submitted;
+  uint64_t kind;
+  struct op *parts[MAX_MEMBERS];
+  bool mismatch;
+};
+
+struct collective {
+  struct tide_collective *handle;
+  struct line *progress;
+  int axis;
+  uint32_t count;
+  struct queue *members[MAX_MEMBERS];
+  uint32_t next[MAX_MEMBERS];
+  struct instance instances[MAX_INSTANCES];
+  struct vec finishes[MAX_INSTANCES];
+  uint32_t entered;
+};
+
+struct host {
+  int axis;
+  struct tide_position position;
+  TIDE_FRONTIER_STORAGE(frontier, 64);
+  struct vec knows;
+};
+
+/* ---- buffers ------------------------------------------------------------------------ */
+
+struct buffer {
+  struct tide_buffer *handle;
+  unsigned char *data;
+  size_t size, span;
+  enum tide_reuse reuse;
+  bool freed, imported;
+  struct vec past;  /* all that its past implies */
+  struct op *users[MAX_OPS];
+  uint32_t user_count;
+  struct op *writer;               /* race-free programs */
+  struct op *readers[MAX_QUEUES];  /* since then */
+  uint32_t reader_count;
+  unsigned char *twin;             /* the same bytes in the sequential run */
+  struct queue *freed_by;
+};
+
+/* ---- a program -------------------------------------------------------------------------- */
+
+/* Chances are in 1/1000 of an action or an operation. */
+struct config {
+  uint32_t steps, devices, queues, timelines, hosts;
+  uint32_t capacity_ops; /* of a queue; 0: large */
+  uint32_t in_order_chance;
+  uint32_t hold, passable, multi, external_signal, host_owned, operations_only, narrow, progress_wait;
+  uint32_t fail, cancel, host_fail, destroy, lose, destroy_line;
+  uint32_t host_signal, external_host;
+  uint32_t buffers, free_elsewhere, host_free, budget;
+  uint32_t collectives, pause, batch, bad, bodyless, query;
+  uint32_t take, give; /* how eager the backend is */
+  uint32_t signal_chance;
+  uint8_t frontier;
+  uint32_t history;
+  bool kicked;      /* take only when kicked */
+  bool racefree;
+  bool contracts;   /* check what calls answer, too */
+};
+
+struct program {
+  struct world *world;
+  struct config config;
+  struct tide_random random;
+  int index;
+  struct device devices[MAX_DEVICES];
+  struct queue *queues[MAX_QUEUES];
+  struct line *lines[MAX_TIMELINES];
+  struct line *own_lines[MAX_QUEUES]; /* race-free programs: one a queue */
+  struct collective *collectives[MAX_COLLECTIVES];
+  struct host hosts[MAX_HOSTS];
+  struct op *ops[MAX_OPS];
+  struct buffer *buffers[MAX_BUFFERS];
+  uint32_t device_count, queue_count, line_count, collective_count, host_count, op_count, buffer_count;
+  struct tide_pool *pool;
+  uint32_t step;
+  struct op *submitting;
+  uint64_t notes[4 * MAX_OPS]; /* what is compared between runs, one hash an entry */
+  uint32_t note_count;
+};
+
+struct world {
+  uint64_t seed;
+  struct tide_context context;
+  struct tide_sink sink;
+  struct tide_sched *sched;
+  struct program programs[MAX_PROGRAMS];
+  uint32_t program_count;
+  struct axis axes[MAX_AXES];
+  uint32_t axis_count;
+  bool paused, ending, contracts;
+  uint64_t events;
+  struct tide_sched_stats counted;
+  uint64_t checks, elided_checked;
+  struct {
+    const void *handle;
+    struct vec past, signaller; /* all that the entries imply; all that the signaller does */
+    bool tainted, has_signaller;
+    enum tide_reuse reuse;
+  } alloc; /* what the last one said */
+  /* A wait that was issued though its signaller was known: an error, unless a frontier was tainted. */
+  char needless[200];
+  bool blurred;
+  /* the end by violation */
+  jmp_buf out;
+  char why[512];
+  bool verbose;
+  /* history: the newest lines, when verbose */
+  char (*lines)[200];
+  uint32_t line_next;
+};
+
+#define LOG_LINES 400
+
+/* ---- world.c ---- */
+struct outcome {
+  bool violated;
+  char why[512];
+  uint32_t steps;
+  struct tide_sched_stats stats;
+  struct tide_pool_stats pool;
+  uint64_t checks;
+};
+_Noreturn void violation(struct world *world, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+#define ENSURE(world, what, ...)                                                                   \
+  do {                                                                                             \
+    if (!(what)) violation((world), __VA_ARGS__);                                                  \
+  } while (0)
+void note_line(struct world *world, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define LOG(world, ...)                                                                            \
+  do {                                                                                             \
+    if ((world)->verbose) note_line((world), __VA_ARGS__);                                         \
+  } while (0)
+/* Memory that lives until the world ends; zeroed, or not. */
+void *keep(size_t size);
+void *keep_raw(size_t size);
+void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity);
+void world_close(struct world *world);
+void memory_reset(void);
+size_t memory_live(void);
+void print_history(const struct world *world, uint32_t most);
+
+/* ---- truth.c ---- */
+void vec_max(struct vec *to, const struct vec *from);
+bool vec_has(const struct vec *vec, int axis, uint64_t epoch);
+int axis_find(struct world *world, tide_axis id);
+int axis_add(struct world *world, tide_axis id);
+bool finished(struct world *world, int axis, uint64_t epoch);
+void finished_now(struct world *world, struct vec *out);
+const struct vec *finish_of(struct world *world, int axis, uint64_t epoch);
+void frontier_vec(struct world *world, const struct tide_frontier *frontier, struct vec *out);
+uint64_t frontier_hash(struct world *world, const struct tide_frontier *frontier);
+void prefix_update(struct world *world, int axis);
+const char *axis_text(struct world *world, int axis);
+
+/* ---- lines.c: what is known about timelines ---- */
+struct line *line_find(struct world *world, const void *handle);
+uint64_t line_value(struct line *line);
+bool line_failed(const struct line *line, uint64_t value);
+/* The smallest pending record >= value; `tracked`: that is not external. */
+bool line_pending(struct line *line, uint64_t value, bool tracked, struct record *out);
+/* The record that must answer for a reached value; false: nothing is known. */
+bool line_reached(struct line *line, uint64_t value, struct record *out, bool *exact);
+uint64_t line_top(struct line *line);
+struct record *line_newest_pending(struct line *line);
+struct record *line_reserved_from(struct line *line, uint64_t value);
+void line_add_pending(struct line *line, struct op *op, uint64_t value, bool external);
+void line_drop_pending(struct line *line, struct op *op);
+
+/* ---- watch.c: the sink ---- */
+void watch(void *self, const struct tide_event *event);
+
+/* ---- enter.c ---- */
+void watch_enter(struct op *op, const struct tide_event *event);
+void watch_class(struct op *op, const struct tide_event *event);
+/* After watch_enter, for an operation that waits for nothing. */
+void watch_entered_alone(struct op *op);
+
+/* ---- buffers.c ---- */
+void watch_alloc(struct world *world, const struct tide_event *event);
+void buffers_check_start(struct op *op);
+void buffers_pasts(struct op *op, struct vec *into);
+struct buffer *buffer_alloc(struct program *program, struct queue *queue, size_t size);
+void buffer_free(struct program *program, struct buffer *buffer, struct queue *queue);
+void buffer_random(struct program *program);
+void twin_run(struct op *op);
+void body_begin(struct op *op);
+void body_end(struct op *op);
+
+/* ---- compose.c ---- */
+uint64_t pick(struct program *program, uint64_t limit);
+bool chance(struct program *program, uint32_t of_thousand);
+struct op *compose(struct program *program, struct queue *queue);
+/* Draws nothing; an empty operation to be filled in. */
+struct op *op_new(struct program *program, struct queue *queue);
+void op_add_wait(struct op *op, struct line *line, uint64_t value);
+
+/* ---- submit.c ---- */
+enum tide_status submit(struct op *op);
+void submit_batch(struct program *program, struct queue *queue, uint32_t count);
+void submit_part(struct program *program);
+void submit_bad(struct program *program);
+
+/* ---- make.c ---- */
+void program_make(struct program *program, struct world *world, const struct config *config,
+                  uint64_t seed);
+struct queue *queue_make(struct program *program);
+struct queue *queue_any(struct program *program);
+
+/* ---- drive.c ---- */
+void program_step(struct program *program);
+/* Takes and hands back until nothing moves any more. */
+void program_run_out(struct program *program);
+void device_exchange(struct device *device, uint32_t give, uint32_t take);
+void device_give_index(struct device *device, uint32_t index, uint32_t take);
+
+/* ---- ending.c ---- */
+void program_end(struct program *program);
+
+/* ---- run.c ---- */
+/* One program in a world of its own. */
+void run_seed(uint64_t seed, const struct config *base, bool verbose, bool contracts,
+              struct outcome *out);
+void draw_config(uint64_t seed, struct config *out);
+#endif

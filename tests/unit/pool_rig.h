@@ -1,0 +1,126 @@
+/* What the tests of pools share: a context whose memory is counted and can be made to fail, a pool,
+ * and a few positions that stand for queues. */
+#ifndef TESTS_UNIT_POOL_RIG_H
+#define TESTS_UNIT_POOL_RIG_H
+
+#include "harness.h"
+#include "memory/pool.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define RIG_QUEUES 6
+#define RIG_ROOM 16
+#define KIB ((size_t)1024)
+
+struct rig_queue {
+  struct tide_position position;
+  TIDE_FRONTIER_STORAGE(frontier, RIG_ROOM);
+};
+
+struct rig {
+  struct tide_allocator allocator;
+  struct tide_context context;
+  struct tide_pool *pool;
+  struct rig_queue queues[RIG_QUEUES];
+  uint64_t allocs;  /* so far */
+  uint64_t fail_at; /* this one fails, and all after it while fail_on */
+  bool fail_on;
+  int64_t live_bytes;
+};
+
+static inline void *rig_alloc(void *self, size_t size, size_t align) {
+  struct rig *rig = self;
+  uint64_t now = __atomic_add_fetch(&rig->allocs, 1, __ATOMIC_RELAXED);
+  if (rig->fail_at && (now == rig->fail_at || (rig->fail_on && now > rig->fail_at))) return NULL;
+  if (size > SIZE_MAX >> 24) return NULL; /* sanitizers end the program instead */
+  if (align < sizeof(void *)) align = sizeof(void *);
+  void *memory = NULL;
+  if (posix_memalign(&memory, align, size)) return NULL;
+  __atomic_add_fetch(&rig->live_bytes, (int64_t)size, __ATOMIC_RELAXED);
+  return memory;
+}
+
+static inline void rig_free(void *self, void *memory, size_t size) {
+  struct rig *rig = self;
+  __atomic_sub_fetch(&rig->live_bytes, (int64_t)size, __ATOMIC_RELAXED);
+  free(memory);
+}
+
+static inline void rig_open(struct rig *rig, uint8_t capacity,
+                            const struct tide_pool_params *params) {
+  memset(rig, 0, sizeof *rig);
+  rig->allocator = (struct tide_allocator){rig_alloc, rig_free, rig};
+  struct tide_context_params context = {.allocator = &rig->allocator,
+                                        .frontier_capacity = capacity};
+  CHECK_OK(tide_context_init(&rig->context, &context));
+  for (unsigned i = 0; i < RIG_QUEUES; i++) {
+    struct rig_queue *queue = &rig->queues[i];
+    tide_axis axis;
+    CHECK_OK(tide_lease_take(rig->context.lease, TIDE_DOMAIN_QUEUE, &axis));
+    CHECK_OK(tide_tracker_register(rig->context.tracker, axis));
+    tide_frontier_init(&queue->frontier.frontier, RIG_ROOM);
+    queue->position = (struct tide_position){axis, 0, &queue->frontier.frontier};
+  }
+  if (params) CHECK_OK(tide_pool_create(&rig->context, params, &rig->pool));
+}
+
+static inline struct tide_position *at(struct rig *rig, unsigned queue) {
+  return &rig->queues[queue].position;
+}
+static inline tide_axis axis_of(struct rig *rig, unsigned queue) {
+  return rig->queues[queue].position.axis;
+}
+
+/* The queue gives its next epoch to an operation that names the buffer (NULL: none). */
+static inline uint64_t submit(struct rig *rig, unsigned queue, struct tide_buffer *buffer) {
+  struct tide_position *position = at(rig, queue);
+  struct tide_eviction eviction = {.keep = position->axis};
+  position->epoch++;
+  tide_frontier_raise(position->frontier, position->axis, position->epoch, &eviction);
+  if (buffer) tide_buffer_use(buffer, position->axis, position->epoch);
+  return position->epoch;
+}
+
+/* From here on the queue knows what another one does now. */
+static inline void learn(struct rig *rig, unsigned queue, unsigned from) {
+  struct tide_eviction eviction = {.keep = axis_of(rig, queue)};
+  tide_frontier_merge(at(rig, queue)->frontier, at(rig, from)->frontier, &eviction);
+}
+
+/* The tracker sees everything of the queue finish. */
+static inline void finish(struct rig *rig, unsigned queue) {
+  (void)tide_tracker_advance(rig->context.tracker, axis_of(rig, queue), at(rig, queue)->epoch);
+}
+static inline void finish_all(struct rig *rig) {
+  for (unsigned i = 0; i < RIG_QUEUES; i++) finish(rig, i);
+}
+
+static inline struct tide_buffer *take(struct rig *rig, unsigned queue, size_t size) {
+  struct tide_buffer *buffer;
+  CHECK_OK(tide_pool_alloc(rig->pool, size, at(rig, queue), "b", &buffer));
+  return buffer;
+}
+static inline void drop(struct rig *rig, unsigned queue, struct tide_buffer *buffer) {
+  tide_pool_free(buffer, at(rig, queue));
+}
+
+static inline struct tide_pool_stats stats_of(struct rig *rig) {
+  struct tide_pool_stats stats;
+  tide_pool_stats(rig->pool, &stats);
+  return stats;
+}
+
+/* Everything finishes, and nothing is left. */
+static inline void rig_close(struct rig *rig) {
+  finish_all(rig);
+  for (unsigned i = 0; i < RIG_QUEUES; i++) {
+    (void)tide_tracker_close(rig->context.tracker, axis_of(rig, i));
+  }
+  CHECK_OK(tide_pool_destroy(rig->pool));
+  tide_context_fini(&rig->context);
+  CHECK_EQ_U64((uint64_t)rig->live_bytes, 0);
+}
+
+#define CHECK_REUSE(buffer, reuse) CHECK_EQ_U64(tide_buffer_reuse(buffer), reuse)
+
+#endif

@@ -1,0 +1,256 @@
+/* The tracker with threads: advance against wait, cancel, close and readers without the lock. */
+#include "harness.h"
+
+#include "base/check.h"
+#include "base/random.h"
+#include "causal/tracker.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+static tide_axis queue(uint64_t ordinal) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, ordinal); }
+
+static struct tide_tracker *make(unsigned axes) {
+  struct tide_tracker_params params = {tide_allocator_system(), tide_platform_linux()};
+  struct tide_tracker *tracker;
+  CHECK_OK(tide_tracker_create(&params, &tracker));
+  for (uint64_t i = 1; i <= axes; i++) CHECK_OK(tide_tracker_register(tracker, queue(i)));
+  return tracker;
+}
+
+static void yield(void) { tide_platform_linux()->yield(NULL); }
+
+/* Lets `count` threads begin together: starting one takes longer than many a race. Returns the
+ * caller's number, from 0. */
+static unsigned line_up(atomic_uint *arrived, unsigned count) {
+  unsigned mine = atomic_fetch_add(arrived, 1);
+  while (atomic_load(arrived) < count) yield();
+  return mine;
+}
+
+#define AXES 4
+#define WAITERS 3
+#define NEEDS 3
+
+/* Plain, so that ThreadSanitizer sees whether "finished" carries the writes before it along. */
+static uint64_t written[AXES][4096];
+
+struct shared {
+  struct tide_tracker *tracker;
+  uint64_t last; /* epochs of each axis */
+  unsigned threads;
+  atomic_uint started;
+  atomic_uint waits, cancelled;
+};
+
+struct wait {
+  struct tide_frontier_wait wait;
+  struct tide_waiter nodes[NEEDS];
+  uint64_t epochs[AXES];
+  atomic_uint done;
+};
+
+static void on_done(struct tide_frontier_wait *w, enum tide_status status) {
+  struct wait *wait = TIDE_CONTAINER(w, struct wait, wait);
+  CHECK_OK(status);
+  for (unsigned i = 0; i < AXES; i++) {
+    if (wait->epochs[i]) CHECK_EQ_U64(written[i][wait->epochs[i]], wait->epochs[i]);
+  }
+  atomic_fetch_add(&wait->done, 1);
+}
+
+static void *advance_one(void *argument) {
+  struct shared *shared = argument;
+  static atomic_uint next_axis;
+  unsigned axis = atomic_fetch_add(&next_axis, 1) % AXES, waits = 0;
+  line_up(&shared->started, shared->threads);
+  struct tide_tracker_axis *at = tide_tracker_find(shared->tracker, queue(axis + 1));
+  for (uint64_t epoch = 1; epoch <= shared->last; epoch++) {
+    written[axis][epoch] = epoch;
+    struct tide_fired fired;
+    tide_fired_init(&fired);
+    tide_tracker_advance_collect(shared->tracker, at, epoch, &fired);
+    tide_fired_run(&fired);
+    /* As fast as the waiters, roughly; never wait for them for good. */
+    for (unsigned spins = 0; spins < 50 && atomic_load(&shared->waits) == waits; spins++) yield();
+    waits = atomic_load(&shared->waits);
+  }
+  return NULL;
+}
+
+/* Each wait runs exactly once, or is cancelled and never runs. */
+static void *wait_and_cancel(void *argument) {
+  struct shared *shared = argument;
+  struct tide_random random = {line_up(&shared->started, shared->threads) + 1};
+  TIDE_FRONTIER_STORAGE(needs, NEEDS);
+  for (bool over = false; !over;) {
+    struct wait wait = {.wait = {.nodes = wait.nodes, .done = on_done}};
+    tide_frontier_init(&needs.frontier, NEEDS);
+    over = true;
+    for (unsigned i = 0; i < NEEDS; i++) {
+      unsigned axis = (unsigned)tide_random_below(&random, AXES);
+      uint64_t epoch = tide_tracker_epoch(shared->tracker, queue(axis + 1)) + tide_random_below(&random, 9);
+      if (epoch < shared->last) over = false;
+      if (epoch > shared->last) epoch = shared->last;
+      tide_frontier_raise(&needs.frontier, queue(axis + 1), epoch, NULL);
+    }
+    for (unsigned i = 0; i < AXES; i++) wait.epochs[i] = tide_frontier_get(&needs.frontier, queue(i + 1));
+    CHECK_OK(tide_tracker_wait(shared->tracker, &needs.frontier, &wait.wait, NEEDS));
+    atomic_fetch_add(&shared->waits, 1);
+    if (tide_random_below(&random, 2) && tide_tracker_cancel(&wait.wait)) {
+      atomic_fetch_add(&shared->cancelled, 1);
+      CHECK_EQ_U64(atomic_load(&wait.done), 0);
+      continue; /* its memory is used again at once: whoever still held it would crash or race */
+    }
+    for (unsigned spins = 0; !atomic_load(&wait.done); spins++) {
+      if (spins % 64 == 63) yield();
+    }
+    CHECK_EQ_U64(atomic_load(&wait.done), 1);
+    CHECK(tide_frontier_satisfied(&(struct tide_frontier){.capacity = 1}, shared->tracker, &needs.frontier));
+  }
+  return NULL;
+}
+
+TEST(advance_against_wait_and_cancel) {
+  struct shared shared = {
+      .tracker = make(AXES), .last = 4000 / test_slowdown(), .threads = AXES + WAITERS};
+  pthread_t advancers[AXES], waiters[WAITERS];
+  for (unsigned i = 0; i < AXES; i++) CHECK(!pthread_create(&advancers[i], NULL, advance_one, &shared));
+  for (unsigned i = 0; i < WAITERS; i++) CHECK(!pthread_create(&waiters[i], NULL, wait_and_cancel, &shared));
+  for (unsigned i = 0; i < AXES; i++) pthread_join(advancers[i], NULL);
+  for (unsigned i = 0; i < WAITERS; i++) pthread_join(waiters[i], NULL);
+  for (unsigned i = 1; i <= AXES; i++)
+    CHECK_EQ_U64(tide_tracker_epoch(shared.tracker, queue(i)), shared.last);
+  CHECK(atomic_load(&shared.waits) > 100 && atomic_load(&shared.cancelled) > 10); /* they did meet */
+  tide_tracker_destroy(shared.tracker);
+}
+
+/* ---- several threads advance one axis ---- */
+
+static void *advance_shared(void *argument) {
+  struct shared *shared = argument;
+  uint64_t from = 1 + line_up(&shared->started, shared->threads);
+  for (uint64_t epoch = from; epoch <= shared->last; epoch += shared->threads)
+    CHECK_OK(tide_tracker_advance(shared->tracker, queue(1), epoch));
+  return NULL;
+}
+
+static atomic_uint fired_count;
+static void count_fired(struct tide_node *node, enum tide_status status) {
+  (void)node;
+  CHECK_OK(status);
+  atomic_fetch_add(&fired_count, 1);
+}
+
+TEST(threads_advance_one_axis) {
+  struct shared shared = {.tracker = make(1), .last = 200000 / test_slowdown(), .threads = 4};
+  struct tide_node *nodes = calloc(shared.last, sizeof *nodes);
+  pthread_t threads[4];
+  for (uint64_t i = 0; i < shared.last; i++) {
+    nodes[i].fire = count_fired;
+    CHECK(tide_tracker_wait_finish(shared.tracker, queue(1), i + 1, &nodes[i]) == TIDE_FINISH_QUEUED);
+  }
+  for (int i = 0; i < 4; i++) CHECK(!pthread_create(&threads[i], NULL, advance_shared, &shared));
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  CHECK_EQ_U64(tide_tracker_epoch(shared.tracker, queue(1)), shared.last);
+  CHECK_EQ_U64(atomic_load(&fired_count), shared.last);
+  tide_tracker_destroy(shared.tracker);
+  free(nodes);
+}
+
+/* ---- readers while axes come and go ---- */
+
+struct churn {
+  struct tide_tracker *tracker;
+  _Atomic uint64_t newest; /* registered, at epoch = its ordinal at least */
+  _Atomic uint64_t closed; /* all ordinals up to here have closed */
+  atomic_bool stop;
+  atomic_uint started;
+  atomic_uint reads;
+};
+
+/* An axis is never seen to be unknown once registered, never below where it was, and finished for
+ * ever once closed: no reader may see the next life of its state. */
+static void *read_while_they_come_and_go(void *argument) {
+  struct churn *churn = argument;
+  struct tide_random random = {line_up(&churn->started, 3)};
+  for (uint64_t last = 0; !atomic_load(&churn->stop);) {
+    uint64_t closed = atomic_load(&churn->closed), newest = atomic_load(&churn->newest);
+    CHECK(newest >= last);
+    last = newest;
+    if (newest == 0) continue;
+    atomic_fetch_add(&churn->reads, 1);
+    uint64_t back = tide_random_below(&random, 12);
+    uint64_t ordinal = newest > back ? newest - back : 1;
+    uint64_t epoch = tide_tracker_epoch(churn->tracker, queue(ordinal));
+    CHECK(epoch >= ordinal);
+    if (ordinal <= closed) CHECK_EQ_U64(epoch, UINT64_MAX);
+    CHECK(epoch == UINT64_MAX || epoch < ordinal + 3);
+    CHECK(tide_tracker_finished(churn->tracker, queue(ordinal), ordinal));
+    CHECK(!tide_tracker_finished(churn->tracker, queue(newest + 1000000), 1));
+  }
+  return NULL;
+}
+
+TEST(readers_while_axes_come_and_go) {
+  struct churn churn = {.tracker = make(0)};
+  pthread_t readers[2];
+  uint64_t rounds = 100000 / test_slowdown();
+  for (int i = 0; i < 2; i++)
+    CHECK(!pthread_create(&readers[i], NULL, read_while_they_come_and_go, &churn));
+  uint64_t closed = 0;
+  line_up(&churn.started, 3);
+  for (uint64_t i = 1; i <= rounds || atomic_load(&churn.reads) < 1000; i++) {
+    if (i % 64 == 0) yield(); /* on few cores the readers would hardly get the lock */
+    CHECK_OK(tide_tracker_register(churn.tracker, queue(i)));
+    CHECK_OK(tide_tracker_advance(churn.tracker, queue(i), i));
+    atomic_store(&churn.newest, i);
+    uint64_t live = i % 1024 < 700 ? 4 : 40; /* swells and shrinks */
+    while (i - closed > live) {
+      closed++;
+      CHECK_OK(tide_tracker_advance(churn.tracker, queue(closed), closed + 2));
+      CHECK_OK(tide_tracker_close(churn.tracker, queue(closed)));
+      atomic_store(&churn.closed, closed);
+    }
+  }
+  atomic_store(&churn.stop, true);
+  for (int i = 0; i < 2; i++) pthread_join(readers[i], NULL);
+  tide_tracker_destroy(churn.tracker);
+}
+
+/* ---- several threads register and close ---- */
+
+static void *register_and_close(void *argument) {
+  struct shared *shared = argument;
+  uint64_t thread = line_up(&shared->started, shared->threads);
+  for (uint64_t i = 1; i <= shared->last; i++) {
+    tide_axis axis = tide_axis_make((uint16_t)thread, TIDE_DOMAIN_HOST, i);
+    CHECK_OK(tide_tracker_register(shared->tracker, axis));
+    CHECK_STATUS(tide_tracker_register(shared->tracker, axis), TIDE_BUSY);
+    CHECK_OK(tide_tracker_advance(shared->tracker, axis, i));
+    CHECK_EQ_U64(tide_tracker_epoch(shared->tracker, axis), i);
+    if (i % 8 == 0) continue; /* stays */
+    CHECK_OK(tide_tracker_close(shared->tracker, axis));
+    CHECK_EQ_U64(tide_tracker_epoch(shared->tracker, axis), UINT64_MAX);
+  }
+  return NULL;
+}
+
+TEST(threads_register_and_close) {
+  struct shared shared = {.tracker = make(0), .last = 40000 / test_slowdown(), .threads = 4};
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++) CHECK(!pthread_create(&threads[i], NULL, register_and_close, &shared));
+  for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+  CHECK_EQ_U64(tide_tracker_live(shared.tracker), 4 * (shared.last / 8));
+  for (uint64_t thread = 0; thread < 4; thread++) {
+    for (uint64_t i = 1; i <= shared.last; i++) {
+      tide_axis axis = tide_axis_make((uint16_t)thread, TIDE_DOMAIN_HOST, i);
+      CHECK_EQ_U64(tide_tracker_epoch(shared.tracker, axis), i % 8 ? UINT64_MAX : i);
+    }
+  }
+  tide_tracker_destroy(shared.tracker);
+}
+
+TEST_MAIN(CASE(advance_against_wait_and_cancel), CASE(threads_advance_one_axis),
+          CASE(readers_while_axes_come_and_go), CASE(threads_register_and_close))
