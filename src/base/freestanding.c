@@ -53,4 +53,29 @@ _Noreturn void tide_assert_failed(const char *what, const char *file, int line) 
   __builtin_trap();
 }
 
+
+#if defined(__wasm__)
+
+/* 64 x 64 -> 128 bits: wasm32 has no instruction for it, and the compiler calls this for
+ * __int128 and for products that are checked for overflow. */
+__int128 __multi3(__int128 a, __int128 b);
+
+__int128 __multi3(__int128 a, __int128 b) {
+  union {
+    __int128 all;
+    uint64_t half[2];
+  } x = {a}, y = {b}, product;
+  uint64_t x0 = x.half[0] & 0xffffffffu, x1 = x.half[0] >> 32;
+  uint64_t y0 = y.half[0] & 0xffffffffu, y1 = y.half[0] >> 32;
+  uint64_t low = x0 * y0;
+  uint64_t middle = x1 * y0 + (low >> 32);
+  uint64_t carry = x0 * y1 + (middle & 0xffffffffu);
+  product.half[0] = carry << 32 | (low & 0xffffffffu);
+  product.half[1] = x1 * y1 + (middle >> 32) + (carry >> 32) + x.half[1] * y.half[0] +
+                    x.half[0] * y.half[1];
+  return product.all;
+}
+
+#endif
+
 #endif

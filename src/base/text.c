@@ -45,7 +45,7 @@ static const char *parse_directive(const char *at, struct directive *out, va_lis
     }
     while (*at >= '0' && *at <= '9') out->precision = out->precision * 10 + (size_t)(*at++ - '0');
   }
-  while (*at == 'l' || *at == 'z') out->longs += *at == 'z' ? 1 : 1, at++;
+  while (*at == 'l' || *at == 'z') out->longs++, at++;
   return at;
 }
 

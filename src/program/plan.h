@@ -12,6 +12,7 @@
 #define TIDE_PLAN_CAPACITY_MAX (1u << 24)
 #define TIDE_PLAN_OPERATIONS 100000000u /* unless said otherwise */
 #define TIDE_PLAN_LABEL_MAX 64
+#define TIDE_PLAN_TEXT_MAX 65536u /* bytes of a text with its names filled in */
 
 /* What a name stands for in the tables. */
 struct tide_span {
@@ -81,6 +82,8 @@ struct tide_plan {
   uint64_t operations_max;
   const char **interned; /* texts of arguments, by hash */
   size_t interned_count, interned_capacity;
+  char *expanded;
+  size_t expanded_capacity;
   struct tide_cursor cursor;
   struct tide_life *lives;   /* by buffer */
   uint64_t *instances;       /* by collective */
@@ -100,11 +103,13 @@ bool tide_plan_settings_known(struct tide_plan *plan, const struct tide_setting 
 /* bind.c: finds each operation's body and checks its arguments. */
 bool tide_plan_bind(struct tide_plan *plan, const struct tide_body_set *sets, size_t set_count,
                     struct tide_errors *errors);
-/* string.c: a text with its names filled in; the length of the whole. */
+/* string.c: a text with its names filled in; the length of the whole, or something above
+ * TIDE_PLAN_TEXT_MAX when it is longer than that. */
 size_t tide_plan_expand(const struct tide_plan *plan, const struct tide_string *string,
                         char *buffer, size_t size);
-/* In the plan's memory; the same text gives the same pointer. NULL when there is no memory. */
-const char *tide_plan_intern(struct tide_plan *plan, const struct tide_string *string);
+/* In the plan's memory; the same text gives the same pointer. NULL after an error. */
+const char *tide_plan_intern(struct tide_plan *plan, const struct tide_string *string,
+                             struct tide_errors *errors);
 /* step.c: the next step. False: an error was reported, or muted; the cursor stands behind it. */
 bool tide_plan_advance(struct tide_plan *plan, struct tide_step *out_step,
                        struct tide_errors *errors);

@@ -24,9 +24,14 @@ static enum tide_status status_of(struct tide_timepoint *timepoint) {
   return (enum tide_status)tide_waiter_of(&timepoint->point)->node.status;
 }
 
-static void run_deferred(struct tide_deferred_call *call) {
-  struct tide_timepoint *timepoint = TIDE_CONTAINER(call, struct tide_timepoint, private_words);
+/* The reference that tide_timepoint_add took lasts until here, so that a cancel finds a timeline. */
+static void run(struct tide_timepoint *timepoint) {
+  tide_timeline_release(timepoint->point.timeline);
   timepoint->call(timepoint, status_of(timepoint));
+}
+
+static void run_deferred(struct tide_deferred_call *call) {
+  run(TIDE_CONTAINER(call, struct tide_timepoint, private_words));
 }
 
 static void make_due(struct tide_timepoint *timepoint) {
@@ -60,6 +65,7 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   struct tide_point_waiter *waiter = tide_waiter_of(point);
   *waiter = (struct tide_point_waiter){.node.fire = fire_timepoint, .owner = timepoint};
+  tide_timeline_retain(timeline);
   enum tide_await state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
@@ -69,7 +75,9 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
 }
 
 bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
-  return tide_point_forget(&timepoint->point);
+  bool mine = tide_point_forget(&timepoint->point);
+  if (mine) tide_timeline_release(timepoint->point.timeline);
+  return mine;
 }
 
 enum tide_status tide_notifier_create(const struct tide_context *context,
@@ -110,7 +118,7 @@ size_t tide_notifier_dispatch(struct tide_notifier *notifier, size_t most) {
     }
     tide_lock_give(&notifier->lock);
     if (!timepoint) break;
-    timepoint->call(timepoint, status_of(timepoint));
+    run(timepoint);
     ran++;
   }
   return ran;

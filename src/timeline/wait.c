@@ -61,6 +61,16 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
   return (enum tide_status)sleeper.node.status;
 }
 
+/* With a reference, for the timeline may be destroyed while we sleep. */
+static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t value,
+                                     uint64_t deadline) {
+  tide_timeline_retain(timeline);
+  enum tide_status status = sleep_for(timeline, value, deadline);
+  if (status == TIDE_OK) emit_seen(timeline, value);
+  tide_timeline_release(timeline);
+  return status;
+}
+
 enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
                                     uint64_t deadline) {
   enum tide_await state = glance(timeline, value);
@@ -72,11 +82,10 @@ enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t val
       state = glance(timeline, value);
     }
   }
-  enum tide_status status = TIDE_OK;
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
-  if (state == TIDE_AWAIT_QUEUED) status = sleep_for(timeline, value, deadline);
-  if (status == TIDE_OK) emit_seen(timeline, value);
-  return status;
+  if (state == TIDE_AWAIT_QUEUED) return sleep_safely(timeline, value, deadline);
+  emit_seen(timeline, value);
+  return TIDE_OK;
 }
 
 /* ---- several ------------------------------------------------------------------ */
@@ -116,6 +125,7 @@ static void register_points(struct tide_wait_any_set *set, uint32_t needed) {
     struct tide_point_waiter *waiter = tide_waiter_of(point);
     *waiter = (struct tide_point_waiter){.node.fire = fire_point, .owner = set};
     enum tide_await state = glance(point->timeline, point->value);
+    tide_timeline_retain(point->timeline); /* it may be destroyed before the set is */
     tide_fetch_add(&set->outstanding, 1u);
     if (state == TIDE_AWAIT_QUEUED) state = tide_point_register(point);
     set->registered = i + 1;
@@ -165,7 +175,15 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
   uint32_t left;
   while ((left = tide_load_acquire(&set->outstanding)))
     platform->wait(platform->self, &set->outstanding, left, TIDE_FOREVER);
+  for (size_t i = 0; i < set->registered; i++) tide_timeline_release(set->points[i].timeline);
   set->registered = 0;
+}
+
+/* What this thread has seen: one point, or all of them. */
+static void emit_reached(struct tide_wait_any_set *set, uint32_t needed, size_t index) {
+  if (needed == 1) emit_seen(set->points[index].timeline, set->points[index].value);
+  for (size_t i = 0; needed > 1 && i < set->count; i++)
+    emit_seen(set->points[i].timeline, set->points[i].value);
 }
 
 static enum tide_status wait_several(struct tide_wait_point *points, size_t count, uint32_t needed,
@@ -175,6 +193,7 @@ static enum tide_status wait_several(struct tide_wait_point *points, size_t coun
   if (status != TIDE_OK) return status;
   size_t index = 0;
   status = tide_wait_any_wait(&set, deadline, &index);
+  if (status == TIDE_OK) emit_reached(&set, needed, index);
   tide_wait_any_fini(&set);
   if (status == TIDE_TIMEOUT && tide_load_acquire(&set.word) == 1) {
     status = (enum tide_status)set.status; /* it came while we gave up */
@@ -186,17 +205,10 @@ static enum tide_status wait_several(struct tide_wait_point *points, size_t coun
 
 enum tide_status tide_wait_any(struct tide_wait_point *points, size_t count, uint64_t deadline,
                                size_t *out_index) {
-  size_t index = 0;
-  enum tide_status status = wait_several(points, count, 1, deadline, &index);
-  if (status == TIDE_OK) emit_seen(points[index].timeline, points[index].value);
-  if (out_index) *out_index = index;
-  return status;
+  return wait_several(points, count, 1, deadline, out_index);
 }
 
 enum tide_status tide_wait_all(struct tide_wait_point *points, size_t count, uint64_t deadline) {
   if (count == 0) return TIDE_OK;
-  enum tide_status status = wait_several(points, count, (uint32_t)count, deadline, NULL);
-  for (size_t i = 0; status == TIDE_OK && i < count; i++)
-    emit_seen(points[i].timeline, points[i].value);
-  return status;
+  return wait_several(points, count, (uint32_t)count, deadline, NULL);
 }

@@ -43,12 +43,13 @@ static void check_user(struct world *world, const struct buffer *buffer, const s
   if (user_finished(world, user)) return;
   ENSURE(world, user->state != OP_HELD && user->state != OP_NEW,
          "memory is handed out (%s) that held operation %s names", how, user->label);
-  ENSURE(world, buffer->reuse != TIDE_REUSE_FINISHED, "memory is reused as finished, but %s has not",
-         user->label);
+  ENSURE(world, buffer->reuse != TIDE_REUSE_FINISHED,
+         "memory is reused as finished, but %s has not", user->label);
   int axis = user->queue->axis;
   if (world->alloc.has_signaller)
     ENSURE(world, vec_has(&world->alloc.signaller, axis, user->epoch),
-           "memory is reused (%s), but the signaller of its past does not imply %s", how, user->label);
+           "memory is reused (%s), but the signaller of its past does not imply %s", how,
+           user->label);
   if (!world->alloc.tainted)
     ENSURE(world, vec_has(&world->alloc.past, axis, user->epoch),
            "memory is reused (%s), but its past does not imply %s", how, user->label);
@@ -73,7 +74,8 @@ static void check_alloc(struct program *program, struct buffer *buffer, struct q
     if (!overlap(buffer, other)) continue;
     ENSURE(world, other->freed, "memory is handed out that is in use");
     ENSURE(world, buffer->reuse != TIDE_REUSE_FRESH, "used memory is called fresh");
-    for (uint32_t u = 0; u < other->user_count; u++) check_user(world, buffer, other->users[u], knows);
+    for (uint32_t u = 0; u < other->user_count; u++)
+      check_user(world, buffer, other->users[u], knows);
   }
 }
 
@@ -92,8 +94,8 @@ void buffers_check_start(struct op *op) {
       if (!overlap(buffer, other)) continue;
       for (uint32_t u = 0; u < other->user_count; u++)
         ENSURE(world, user_finished(world, other->users[u]),
-               "%s starts in memory that %s (state %u) still uses", op->label, other->users[u]->label,
-               other->users[u]->state);
+               "%s starts in memory that %s (state %u) still uses", op->label,
+               other->users[u]->label, other->users[u]->state);
     }
   }
 }
@@ -177,7 +179,8 @@ void buffer_random(struct program *program) {
   if (!queue->destroyed) buffer_free(program, buffer, queue);
 }
 
-/* ---- bodies: what they read and write --------------------------------------------------------- */
+/* ---- bodies: what they read and write ---------------------------------------------------------
+ */
 
 static uint64_t mix(uint64_t hash, uint64_t with) {
   hash = (hash ^ with) * 0x9e3779b97f4a7c15u;

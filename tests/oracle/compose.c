@@ -46,7 +46,8 @@ static struct line *line_for_wait(struct program *program, struct queue *queue) 
 }
 
 /* Nobody but an operation behind this one could make it true: that is an error of the program's. */
-static uint64_t future_allowed(struct program *program, const struct op *op, const struct line *line) {
+static uint64_t future_allowed(struct program *program, const struct op *op,
+                               const struct line *line) {
   if (op->instance || line->kind == LINE_COLLECTIVE) return 0;
   if (!chance(program, program->config.hold)) return 0;
   return 1 + pick(program, 2);
@@ -77,7 +78,8 @@ static void add_random_wait(struct program *program, struct op *op) {
 static void add_random_signal(struct program *program, struct op *op) {
   const struct config *config = &program->config;
   struct line *line = program->lines[pick(program, program->line_count)];
-  if (line->kind != LINE_NORMAL || !usable(line, op->queue) || op->signal_count == MAX_SIGNALS) return;
+  if (line->kind != LINE_NORMAL || !usable(line, op->queue) || op->signal_count == MAX_SIGNALS)
+    return;
   bool own = line->owner == op->queue->index;
   if (!own && !line->multi && !(line->owner < 0 && chance(program, 100))) return;
   for (uint32_t i = 0; i < op->signal_count; i++)
@@ -88,13 +90,15 @@ static void add_random_signal(struct program *program, struct op *op) {
     if (op->waits[i].line == line && op->waits[i].value >= value) return;
   /* External: ordered by means of the test's own, see may_give in drive.c. */
   bool external = chance(program, config->external_signal) && !line->operations_only;
-  op->signals[op->signal_count++] = (struct emission){.line = line, .value = value, .external = external};
+  op->signals[op->signal_count++] =
+      (struct emission){.line = line, .value = value, .external = external};
   if (own || external || !chance(program, 800)) return;
   const struct record *newest = line_newest_pending(line);
   if (newest) op_add_wait(op, line, newest->value);
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------- */
+/* ---- buffers ----------------------------------------------------------------------------------
+ */
 
 static struct buffer *live_buffer(struct program *program) {
   for (int tries = 0; tries < 8 && program->buffer_count; tries++) {
@@ -107,8 +111,7 @@ static struct buffer *live_buffer(struct program *program) {
 static bool ordered_already(const struct op *op, const struct op *need) {
   if (need->queue == op->queue && op->queue->device->in_order) return true;
   for (uint32_t i = 0; i < op->wait_count; i++)
-    if (op->waits[i].line->owner == need->queue->index &&
-        op->waits[i].value >= need->queue_value)
+    if (op->waits[i].line->owner == need->queue->index && op->waits[i].value >= need->queue_value)
       return true;
   return false;
 }
@@ -145,7 +148,8 @@ static void add_random_use(struct program *program, struct op *op) {
   op->uses[op->use_count++] = buffer;
 }
 
-/* ---- all together -------------------------------------------------------------------------------- */
+/* ---- all together
+ * -------------------------------------------------------------------------------- */
 
 static void compose_racefree(struct program *program, struct op *op) {
   struct queue *queue = op->queue;
@@ -154,7 +158,8 @@ static void compose_racefree(struct program *program, struct op *op) {
   for (uint32_t i = 0; i < uses; i++) add_random_use(program, op);
   if (op->wait_count < MAX_WAITS && chance(program, 200)) add_random_wait(program, op);
   for (uint32_t i = 0; i < op->wait_count; i++)
-    if (op->waits[i].line == own && op->waits[i].value > queue->signal_index) op->waits[i].value = queue->signal_index;
+    if (op->waits[i].line == own && op->waits[i].value > queue->signal_index)
+      op->waits[i].value = queue->signal_index;
   op->queue_value = queue->signal_index + 1;
   op->signals[op->signal_count++] = (struct emission){.line = own, .value = op->queue_value};
 }
@@ -180,5 +185,11 @@ struct op *compose(struct program *program, struct queue *queue) {
   if (!op) return NULL;
   if (program->config.racefree) compose_racefree(program, op);
   else fill(program, op);
+  return op;
+}
+
+struct op *compose_part(struct program *program, struct op *op) {
+  fill(program, op);
+  op->flags = 0;
   return op;
 }

@@ -35,13 +35,14 @@ static void check_resolved(struct op *op, struct wait *wait, const struct tide_e
   bool exact, known = line_reached(wait->line, wait->value, &record, &exact);
   int cause = event->cause_axis ? axis_find(world, event->cause_axis) : -1;
   if (!known) {
-    ENSURE(world, cause < 0, "%s imports %s@%lu for %s >= %lu, of which nothing is known", op->label,
-           axis_text(world, cause), (unsigned long)event->cause_epoch, wait->line->label,
+    ENSURE(world, cause < 0, "%s imports %s@%lu for %s >= %lu, of which nothing is known",
+           op->label, axis_text(world, cause), (unsigned long)event->cause_epoch, wait->line->label,
            (unsigned long)wait->value);
     return;
   }
-  ENSURE(world, cause == record.axis && event->cause_epoch == record.epoch &&
-                    event->cause_value == record.value,
+  ENSURE(world,
+         cause == record.axis && event->cause_epoch == record.epoch &&
+             event->cause_value == record.value,
          "%s imports %s@%lu (value %lu) for %s >= %lu, not %s@%lu (value %lu)", op->label,
          axis_text(world, cause), (unsigned long)event->cause_epoch,
          (unsigned long)event->cause_value, wait->line->label, (unsigned long)wait->value,
@@ -52,8 +53,9 @@ static void check_resolved(struct op *op, struct wait *wait, const struct tide_e
 static void check_elided(struct op *op, struct wait *wait, const struct tide_event *event) {
   struct world *world = op->program->world;
   int cause = event->cause_axis ? axis_find(world, event->cause_axis) : -1;
-  ENSURE(world, wait->record_axis >= 0 && cause == wait->record_axis &&
-                    event->cause_epoch == wait->record_epoch,
+  ENSURE(world,
+         wait->record_axis >= 0 && cause == wait->record_axis &&
+             event->cause_epoch == wait->record_epoch,
          "%s elides %s >= %lu by %s@%lu, but the record is of %s@%lu", op->label, wait->line->label,
          (unsigned long)wait->value, axis_text(world, cause), (unsigned long)event->cause_epoch,
          axis_text(world, wait->record_axis), (unsigned long)wait->record_epoch);
@@ -69,8 +71,9 @@ static void issued_brings(struct op *op, struct wait *wait, const struct tide_ev
   bool teaches = record.axis >= 0 && (record.value == wait->value || wait->line->operations_only);
   if (teaches) wait->brings = *finish_of(world, record.axis, record.epoch);
   if (event->cause_axis)
-    ENSURE(world, teaches && axis_find(world, event->cause_axis) == record.axis &&
-                      event->cause_epoch == record.epoch,
+    ENSURE(world,
+           teaches && axis_find(world, event->cause_axis) == record.axis &&
+               event->cause_epoch == record.epoch,
            "%s waits for %s >= %lu, but imports the record of %lu", op->label, wait->line->label,
            (unsigned long)wait->value, (unsigned long)event->cause_value);
 }
@@ -133,8 +136,9 @@ static void check_elisions(struct op *op, const struct vec *base) {
   }
   for (uint32_t i = 0; i < op->wait_count; i++) {
     const struct wait *wait = &op->waits[i];
-    ENSURE(world, wait->class_ != TIDE_WAIT_HELD || failed, "%s enters though %s >= %lu is not promised",
-           op->label, wait->line->label, (unsigned long)wait->value);
+    ENSURE(world, wait->class_ != TIDE_WAIT_HELD || failed,
+           "%s enters though %s >= %lu is not promised", op->label, wait->line->label,
+           (unsigned long)wait->value);
     if (wait->class_ == TIDE_WAIT_ELIDED) {
       world->elided_checked++;
       ENSURE(world, vec_has(&all, wait->record_axis, wait->record_epoch),
@@ -171,8 +175,9 @@ static void check_signals(struct op *op) {
   for (uint32_t i = 0; i < op->signal_count && world->contracts; i++) {
     const struct emission *signal = &op->signals[i];
     const struct record *newest = line_newest_pending(signal->line);
-    ENSURE(world, signal->value > line_value(signal->line), "%s is to signal %s = %lu, which is reached",
-           op->label, signal->line->label, (unsigned long)signal->value);
+    ENSURE(world, signal->value > line_value(signal->line),
+           "%s is to signal %s = %lu, which is reached", op->label, signal->line->label,
+           (unsigned long)signal->value);
     if (!newest) continue;
     ENSURE(world, signal->value > newest->value, "%s is to signal %s = %lu behind %lu", op->label,
            signal->line->label, (unsigned long)signal->value, (unsigned long)newest->value);

@@ -132,7 +132,7 @@ uint64_t line_top(struct line *line) {
   struct program *program = line->program;
   for (uint32_t i = 0; i < program->op_count; i++) {
     const struct op *op = program->ops[i];
-    if (op->state != OP_HELD) continue;
+    if (op->state != OP_HELD && op->state != OP_NEW) continue;
     for (uint32_t s = 0; s < op->signal_count; s++)
       if (op->signals[s].line == line && op->signals[s].value > top) top = op->signals[s].value;
   }
@@ -141,10 +141,8 @@ uint64_t line_top(struct line *line) {
 
 void line_add_pending(struct line *line, struct op *op, uint64_t value, bool external) {
   ENSURE(line->program->world, line->pending_count < MAX_RECORDS, "oracle: too many records");
-  line->pending[line->pending_count++] = (struct record){.value = value,
-                                                         .axis = external ? -1 : op->queue->axis,
-                                                         .epoch = op->epoch,
-                                                         .op = op};
+  line->pending[line->pending_count++] = (struct record){
+      .value = value, .axis = external ? -1 : op->queue->axis, .epoch = op->epoch, .op = op};
 }
 
 void line_drop_pending(struct line *line, struct op *op) {

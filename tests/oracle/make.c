@@ -101,8 +101,9 @@ static void make_line(struct program *program) {
   line->multi = chance(program, config->multi);
   if (line->owner >= 0 && chance(program, config->operations_only)) line->operations_only = true;
   if (line->owner >= 0 && chance(program, config->narrow))
-    line->scope = chance(program, 400) ? TIDE_SCOPE_QUEUE
-                                       : chance(program, 700) ? TIDE_SCOPE_DEVICE : TIDE_SCOPE_GROUP;
+    line->scope = chance(program, 400)   ? TIDE_SCOPE_QUEUE
+                  : chance(program, 700) ? TIDE_SCOPE_DEVICE
+                                         : TIDE_SCOPE_GROUP;
   line->initial = line->value = chance(program, 300) ? pick(program, 4) : 0;
   uint32_t history = config->history ? config->history : 1 + (uint32_t)pick(program, 16);
   for (line->history = 1; line->history < history;) line->history *= 2;
@@ -112,6 +113,22 @@ static void make_line(struct program *program) {
                                         .history = history,
                                         .operations_only = line->operations_only};
   if (tide_timeline_create(&program->world->context, &params, &line->handle) != TIDE_OK) abort();
+}
+
+/* A timeline of its own for each queue, which all of its operations signal. */
+static void make_own_lines(struct program *program) {
+  for (uint32_t i = 0; i < program->queue_count; i++) {
+    struct line *line = new_line(program, LINE_NORMAL);
+    snprintf(line->label, sizeof line->label, "O%u", i);
+    line->owner = (int)i;
+    line->operations_only = chance(program, program->config.operations_only);
+    uint32_t history = 1 + (uint32_t)pick(program, 16);
+    for (line->history = 1; line->history < history;) line->history *= 2;
+    struct tide_timeline_params params = {
+        .label = line->label, .history = history, .operations_only = line->operations_only};
+    if (tide_timeline_create(&program->world->context, &params, &line->handle) != TIDE_OK) abort();
+    program->own_lines[i] = line;
+  }
 }
 
 static void make_host(struct program *program) {
@@ -160,10 +177,13 @@ void program_make(struct program *program, struct world *world, const struct con
   program->random.state = seed;
   for (uint32_t i = 0; i < config->devices; i++) make_device(program);
   for (uint32_t i = 0; i < config->queues; i++) (void)queue_make(program);
-  for (uint32_t i = 0; i < config->timelines; i++) make_line(program);
+  if (config->racefree) make_own_lines(program);
+  else
+    for (uint32_t i = 0; i < config->timelines; i++) make_line(program);
   for (uint32_t i = 0; i < config->hosts; i++) make_host(program);
   for (uint32_t i = 0; i < config->collectives; i++) make_collective(program);
   if (!config->buffers) return;
-  struct tide_pool_params params = {.label = "p", .budget = config->budget, .chunk = 2048, .align = 16};
+  struct tide_pool_params params = {
+      .label = "p", .budget = config->budget, .chunk = 2048, .align = 16};
   if (tide_pool_create(&world->context, &params, &program->pool) != TIDE_OK) abort();
 }

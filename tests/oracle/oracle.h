@@ -1,14 +1,15 @@
 /* tests/oracle/oracle.h: random programs against the public API, and a ground truth beside them.
  *
- * A *world* is one context and one scheduler; a *program* is a set of devices, queues, timelines and
- * buffers in it with a random stream of its own. The test is the backend: it decides when work is taken and
- * handed back, when the host signals, what fails. The library tells what it does through the sink; from
- * that, and from what was submitted, the truth is worked out with unbounded sets and compared at every
- * start, import, elision, reuse and publication.
+ * A *world* is one context and one scheduler; a *program* is a set of devices, queues, timelines
+ * and buffers in it with a random stream of its own. The test is the backend: it decides when work
+ * is taken and handed back, when the host signals, what fails. The library tells what it does
+ * through the sink; from that, and from what was submitted, the truth is worked out with unbounded
+ * sets and compared at every start, import, elision, reuse and publication.
  *
- * Since epochs of an axis finish in order, a set of finished operations is one number an axis: struct vec. For
- * each operation two are kept: `start`, what must have finished before it starts according to the
- * declared waits, the queue's order and what the host had seen; and `finish`, what has finished when it has. */
+ * Since epochs of an axis finish in order, a set of finished operations is one number an axis:
+ * struct vec. For each operation two are kept: `start`, what must have finished before it starts
+ * according to the declared waits, the queue's order and what the host had seen; and `finish`, what
+ * has finished when it has. */
 #ifndef TESTS_ORACLE_ORACLE_H
 #define TESTS_ORACLE_ORACLE_H
 
@@ -51,7 +52,7 @@ struct world;
 
 struct record {
   uint64_t value;
-  int axis;       /* -1: external */
+  int axis; /* -1: external */
   uint64_t epoch;
   struct op *op;  /* pending ones */
   uint32_t count; /* reached ones: what the record listed */
@@ -68,7 +69,7 @@ struct line {
   char label[16];
   enum tide_scope scope;
   bool operations_only, multi, dead;
-  int owner;       /* the queue that signals it, unless multi; -1: the host */
+  int owner; /* the queue that signals it, unless multi; -1: the host */
   const void *home;
   struct queue *queue;           /* LINE_PROGRESS */
   struct collective *collective; /* LINE_COLLECTIVE */
@@ -76,13 +77,22 @@ struct line {
   enum tide_status status;
   uint32_t history;
   uint32_t reached_count, pending_count;
-  bool excused; /* somebody may have failed it: host, cancel, destroy … */
+  bool excused;                     /* somebody may have failed it: host, cancel, destroy … */
   struct record *reached, *pending; /* room for MAX_RECORDS */
 };
 
 /* ---- operations ----------------------------------------------------------------- */
 
-enum op_state { OP_NEW, OP_REFUSED, OP_HELD, OP_ENTERED, OP_STARTED, OP_ENDED, OP_PUBLISHED, OP_LEFT };
+enum op_state {
+  OP_NEW,
+  OP_REFUSED,
+  OP_HELD,
+  OP_ENTERED,
+  OP_STARTED,
+  OP_ENDED,
+  OP_PUBLISHED,
+  OP_LEFT
+};
 
 struct wait {
   struct line *line;
@@ -119,7 +129,7 @@ struct op {
   struct instance *instance;
   struct vec known, start, finish;
   struct tide_work *work;
-  uint64_t queue_value;          /* race-free programs: what it signals of its queue's own timeline */
+  uint64_t queue_value;        /* race-free programs: what it signals of its queue's own timeline */
   uint64_t inputs, fold, twin; /* what its body computed, and what it does in the sequential run */
 };
 
@@ -130,7 +140,7 @@ struct axis {
   struct queue *queue;           /* or */
   struct collective *collective; /* or a host */
   uint32_t given, published, prefix;
-  bool over; /* certified or closed: all of it counts as finished */
+  bool over;           /* certified or closed: all of it counts as finished */
   struct op **ops;     /* by epoch */
   struct vec *records; /* of a host axis, by epoch */
 };
@@ -147,8 +157,9 @@ struct queue {
   bool destroyed, gone;
   bool member; /* of a collective */
   struct op *by_sequence[MAX_EPOCHS];
-  struct vec start; /* of the newest entered operation, plus, where completion is in order, its end */
-  struct vec end;   /* its finish */
+  struct vec
+      start;      /* of the newest entered operation, plus, where completion is in order, its end */
+  struct vec end; /* its finish */
   uint64_t signal_index; /* race-free programs: the value of its own timeline */
 };
 
@@ -198,13 +209,13 @@ struct buffer {
   size_t size, span;
   enum tide_reuse reuse;
   bool freed, imported;
-  struct vec past;  /* all that its past implies */
+  struct vec past; /* all that its past implies */
   struct op *users[MAX_OPS];
   uint32_t user_count;
-  struct op *writer;               /* race-free programs */
-  struct op *readers[MAX_QUEUES];  /* since then */
+  struct op *writer;              /* race-free programs */
+  struct op *readers[MAX_QUEUES]; /* since then */
   uint32_t reader_count;
-  unsigned char *twin;             /* the same bytes in the sequential run */
+  unsigned char *twin; /* the same bytes in the sequential run */
   struct queue *freed_by;
 };
 
@@ -215,7 +226,8 @@ struct config {
   uint32_t steps, devices, queues, timelines, hosts;
   uint32_t capacity_ops; /* of a queue; 0: large */
   uint32_t in_order_chance;
-  uint32_t hold, passable, multi, external_signal, host_owned, operations_only, narrow, progress_wait;
+  uint32_t hold, passable, multi, external_signal, host_owned, operations_only, narrow,
+      progress_wait;
   uint32_t fail, cancel, host_fail, destroy, lose, destroy_line;
   uint32_t host_signal, external_host;
   uint32_t buffers, free_elsewhere, host_free, budget;
@@ -224,9 +236,9 @@ struct config {
   uint32_t signal_chance;
   uint8_t frontier;
   uint32_t history;
-  bool kicked;      /* take only when kicked */
+  bool kicked; /* take only when kicked */
   bool racefree;
-  bool contracts;   /* check what calls answer, too */
+  bool contracts; /* check what calls answer, too */
 };
 
 struct program {
@@ -242,7 +254,8 @@ struct program {
   struct host hosts[MAX_HOSTS];
   struct op *ops[MAX_OPS];
   struct buffer *buffers[MAX_BUFFERS];
-  uint32_t device_count, queue_count, line_count, collective_count, host_count, op_count, buffer_count;
+  uint32_t device_count, queue_count, line_count, collective_count, host_count, op_count,
+      buffer_count;
   struct tide_pool *pool;
   uint32_t step;
   struct op *submitting;
@@ -269,7 +282,8 @@ struct world {
     bool tainted, has_signaller;
     enum tide_reuse reuse;
   } alloc; /* what the last one said */
-  /* A wait that was issued though its signaller was known: an error, unless a frontier was tainted. */
+  /* A wait that was issued though its signaller was known: an error, unless a frontier was tainted.
+   */
   char needless[200];
   bool blurred;
   /* the end by violation */
@@ -363,6 +377,7 @@ void body_end(struct op *op);
 uint64_t pick(struct program *program, uint64_t limit);
 bool chance(struct program *program, uint32_t of_thousand);
 struct op *compose(struct program *program, struct queue *queue);
+struct op *compose_part(struct program *program, struct op *op);
 /* Draws nothing; an empty operation to be filled in. */
 struct op *op_new(struct program *program, struct queue *queue);
 void op_add_wait(struct op *op, struct line *line, uint64_t value);
@@ -370,8 +385,7 @@ void op_add_wait(struct op *op, struct line *line, uint64_t value);
 /* ---- submit.c ---- */
 enum tide_status submit(struct op *op);
 void submit_batch(struct program *program, struct queue *queue, uint32_t count);
-void submit_part(struct program *program);
-void submit_bad(struct program *program);
+void submit_instance(struct program *program, struct collective *collective);
 
 /* ---- make.c ---- */
 void program_make(struct program *program, struct world *world, const struct config *config,
@@ -384,7 +398,11 @@ void program_step(struct program *program);
 /* Takes and hands back until nothing moves any more. */
 void program_run_out(struct program *program);
 void device_exchange(struct device *device, uint32_t give, uint32_t take);
-void device_give_index(struct device *device, uint32_t index, uint32_t take);
+void device_certify(struct device *device);
+void queue_destroy(struct queue *queue);
+bool host_signal(struct program *program, struct line *line, uint64_t value, struct host *host);
+/* What a host signal must stay below. */
+uint64_t line_host_limit(struct line *line);
 
 /* ---- ending.c ---- */
 void program_end(struct program *program);

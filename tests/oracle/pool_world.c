@@ -13,6 +13,28 @@ static void violate(struct world *w, const char *what) {
   if (!w->violation && !w->setting.bodies_only) w->violation = what;
 }
 
+/* ---- the allocator: what is left of a violated world goes with it ------------------- */
+
+static void *piece_alloc(void *self, size_t size, size_t align) {
+  struct world *w = self;
+  CHECK(align <= sizeof(struct piece));
+  struct piece *piece = aligned_alloc(64, sizeof *piece + ((size + 63) & ~(size_t)63));
+  CHECK(piece != NULL);
+  *piece = (struct piece){w->pieces, &w->pieces, size};
+  if (w->pieces) w->pieces->link = &piece->next;
+  w->pieces = piece;
+  return piece + 1;
+}
+
+static void piece_free(void *self, void *memory, size_t size) {
+  (void)self;
+  struct piece *piece = (struct piece *)memory - 1;
+  CHECK_EQ_U64(piece->size, size);
+  *piece->link = piece->next;
+  if (piece->next) piece->next->link = piece->link;
+  free(piece);
+}
+
 /* ---- what is really so ------------------------------------------------------------ */
 
 static struct line *line_of(struct world *w, tide_axis axis) {
@@ -430,7 +452,9 @@ const char *world_run(const struct setting *setting, uint64_t seed, struct tally
   w->setting = *setting;
   w->random.state = seed;
   w->tally = tally;
-  struct tide_context_params params = {.frontier_capacity = setting->capacity};
+  struct tide_allocator allocator = {piece_alloc, piece_free, w};
+  struct tide_context_params params = {.allocator = &allocator,
+                                       .frontier_capacity = setting->capacity};
   CHECK_OK(tide_context_init(&w->context, &params));
   struct tide_memory_source source = {arena_map, arena_unmap, w};
   struct tide_pool_params pool = {.source = &source,
@@ -447,7 +471,8 @@ const char *world_run(const struct setting *setting, uint64_t seed, struct tally
     add_stats(w);
     if (tide_pool_destroy(w->pool) != TIDE_OK) violate(w, "the pool cannot be destroyed");
   }
-  /* What is left of a violated world is left to leak: a case has a process of its own. */
   if (!w->violation) tide_context_fini(&w->context);
+  if (w->pieces) violate(w, "memory is left over");
+  while (w->pieces) piece_free(w, w->pieces + 1, w->pieces->size);
   return w->violation;
 }

@@ -78,8 +78,15 @@ struct tally {
   uint64_t elided_past, gap_waits;
 };
 
+/* In front of each piece of memory that the library asked for. */
+struct piece {
+  _Alignas(64) struct piece *next, **link;
+  size_t size;
+};
+
 struct world {
   struct setting setting;
+  struct piece *pieces;
   struct tide_random random;
   struct tide_context context;
   struct tide_pool *pool;

@@ -34,8 +34,8 @@ static void check_past(struct op *op, const char *what) {
       ENSURE(world, before->state >= OP_ENDED, "%s %s before %s has ended", op->label, what,
              before->label);
     else
-      ENSURE(world, before->state >= OP_STARTED, "%s %s before %s, which still waits", op->label, what,
-             before->label);
+      ENSURE(world, before->state >= OP_STARTED, "%s %s before %s, which still waits", op->label,
+             what, before->label);
   }
   world->checks++;
 }
@@ -143,8 +143,8 @@ static void watch_publish(struct op *op, const struct tide_event *event) {
   LOG(world, "publish %s %s", op->label, tide_status_name(event->status));
   ENSURE(world, event->epoch == axis->published + 1u, "%s@%lu is published after %u",
          axis_text(world, op->queue->axis), (unsigned long)event->epoch, axis->published);
-  ENSURE(world, finished(world, op->queue->axis, op->epoch), "%s is published before it has finished",
-         op->label);
+  ENSURE(world, finished(world, op->queue->axis, op->epoch),
+         "%s is published before it has finished", op->label);
   axis->published = (uint32_t)op->epoch;
   op->status = event->status;
   for (uint32_t i = 0; i < op->signal_count; i++) {
@@ -175,8 +175,9 @@ static void check_record(struct world *world, struct line *line, const struct ti
                          int axis) {
   struct vec record;
   frontier_vec(world, event->frontier, &record);
-  ENSURE(world, record.at[axis] == event->epoch, "the record of %s = %lu does not list its signaller",
-         line->label, (unsigned long)event->value);
+  ENSURE(world, record.at[axis] == event->epoch,
+         "the record of %s = %lu does not list its signaller", line->label,
+         (unsigned long)event->value);
   for (uint32_t i = 0; i < world->axis_count; i++)
     ENSURE(world, record.at[i] == 0 || finished(world, (int)i, record.at[i]),
            "%s reaches %lu, but its record lists %s@%u, which has not finished", line->label,
@@ -228,7 +229,8 @@ static void watch_signal(struct world *world, const struct tide_event *event) {
            op->label);
     ENSURE(world, signal->external == !event->frontier, "%s signals as if it were %s", op->label,
            signal->external ? "tracked" : "external");
-    ENSURE(world, finished(world, axis, event->epoch), "%s signals before it has finished", op->label);
+    ENSURE(world, finished(world, axis, event->epoch), "%s signals before it has finished",
+           op->label);
     signal->done = true;
   } else if (axis >= 0) {
     host_signalled(world, line, axis, event);
@@ -236,7 +238,8 @@ static void watch_signal(struct world *world, const struct tide_event *event) {
   if (event->frontier) check_record(world, line, event, axis);
   ENSURE(world, line->reached_count < MAX_RECORDS, "oracle: too many records");
   struct record *record = &line->reached[line->reached_count++];
-  *record = (struct record){.value = event->value, .axis = event->frontier ? axis : -1, .epoch = event->epoch};
+  *record = (struct record){
+      .value = event->value, .axis = event->frontier ? axis : -1, .epoch = event->epoch};
   if (event->frontier) {
     record->count = event->frontier->count;
     record->tainted = event->frontier->tainted;
@@ -282,32 +285,30 @@ void watch(void *self, const struct tide_event *event) {
   struct world *world = self;
   world->events++;
   switch (event->kind) {
-  case TIDE_EVENT_SIGNAL: watch_signal(world, event); return;
-  case TIDE_EVENT_FAIL: watch_fail(world, event); return;
-  case TIDE_EVENT_ALLOC: watch_alloc(world, event); return;
-  case TIDE_EVENT_FREE: return;
-  case TIDE_EVENT_HOST_WAIT: return;
-  default: break;
+    case TIDE_EVENT_SIGNAL: watch_signal(world, event); return;
+    case TIDE_EVENT_FAIL: watch_fail(world, event); return;
+    case TIDE_EVENT_ALLOC: watch_alloc(world, event); return;
+    case TIDE_EVENT_FREE: return;
+    case TIDE_EVENT_HOST_WAIT: return;
+    default: break;
   }
   struct op *op = op_of(world, event);
   switch (event->kind) {
-  case TIDE_EVENT_SUBMIT:
-    world->counted.submitted++;
-    break;
-  case TIDE_EVENT_HOLD:
-    LOG(world, "hold %s", op->label);
-    ENSURE(world, op->state == OP_NEW, "%s is held in state %u", op->label, op->state);
-    op->state = OP_HELD;
-    world->counted.held++;
-    break;
-  case TIDE_EVENT_ENTER:
-    watch_enter(op, event);
-    if (op->wait_count == 0) watch_entered_alone(op);
-    break;
-  case TIDE_EVENT_WAIT_CLASS: watch_class(op, event); break;
-  case TIDE_EVENT_START: watch_start(op, event); break;
-  case TIDE_EVENT_FINISH: watch_finish(op, event); break;
-  case TIDE_EVENT_PUBLISH: watch_publish(op, event); break;
-  default: violation(world, "an event of kind %d", (int)event->kind);
+    case TIDE_EVENT_SUBMIT: world->counted.submitted++; break;
+    case TIDE_EVENT_HOLD:
+      LOG(world, "hold %s", op->label);
+      ENSURE(world, op->state == OP_NEW, "%s is held in state %u", op->label, op->state);
+      op->state = OP_HELD;
+      world->counted.held++;
+      break;
+    case TIDE_EVENT_ENTER:
+      watch_enter(op, event);
+      if (op->wait_count == 0) watch_entered_alone(op);
+      break;
+    case TIDE_EVENT_WAIT_CLASS: watch_class(op, event); break;
+    case TIDE_EVENT_START: watch_start(op, event); break;
+    case TIDE_EVENT_FINISH: watch_finish(op, event); break;
+    case TIDE_EVENT_PUBLISH: watch_publish(op, event); break;
+    default: violation(world, "an event of kind %d", (int)event->kind);
   }
 }

@@ -1,0 +1,81 @@
+/* program/baseline.h: the same program, written by hand as people do without
+ * causal tracking.
+ *
+ * It runs through the same queues, devices and bodies; what differs is how it is
+ * ordered. *Events*: each dependency between operations is a binary event of its
+ * own, signalled by the one and waited for by the other. All events are external
+ * to the scheduler, so that it can neither elide nor import anything. Within a
+ * queue whose device works in order nobody would place an event, so there are
+ * none. *Barrier*: no events; all queues are joined by the submitting thread
+ * before whatever depends on something submitted since the last join.
+ *
+ * Recycled memory is tracked use by use, as stream-ordered allocators do: each
+ * operation that names a recycled buffer signals an event, and whoever gets the
+ * memory next waits for the events of all uses on other queues. */
+#ifndef TIDE_PROGRAM_BASELINE_H
+#define TIDE_PROGRAM_BASELINE_H
+
+#include "program/run_state.h"
+
+/* Before the queues are made: reads the plan once and makes the graph. */
+enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *diag);
+/* Once the context is there: makes the events, so that this is not counted as time of the run. */
+enum tide_status tide_baseline_make_events(struct tide_run *run, struct tide_diag *diag);
+void tide_baseline_destroy(struct tide_run *run);
+
+/* The most waits and signals that one operation of the queue needs. */
+void tide_baseline_needs(const struct tide_run *run, uint32_t queue, uint32_t *out_waits,
+                         uint32_t *out_signals);
+/* Fills run->waits and run->signals for the next operation of the plan. May join all queues. */
+enum tide_status tide_baseline_order(struct tide_run *run, const struct tide_step *step,
+                                     size_t *out_waits, size_t *out_signals,
+                                     struct tide_diag *diag);
+
+/* ---- baseline_pool.c: memory with a list of uses ---- */
+
+struct tide_timeline;
+
+struct tide_baseline_use {
+  uint64_t operation; /* its number among the operations */
+  uint32_t queue;
+  uint32_t join;      /* barriers before it */
+  struct tide_timeline *event;
+};
+
+struct tide_baseline_block {
+  struct tide_baseline_block *next; /* in a list of free ones of a size */
+  struct tide_baseline_block *all;  /* every block, for the end */
+  void *memory;
+  uint64_t size;
+  struct tide_baseline_use *uses; /* of those who had it before, until all are over; then of now */
+  size_t use_count, use_room;
+  size_t past; /* uses[0 .. past) are of those who had it before */
+  bool waited; /* nobody needs to wait for the past any more */
+};
+
+struct tide_baseline_pool {
+  const struct tide_allocator *allocator;
+  struct tide_baseline_block *free, *all;
+  size_t align;
+  uint64_t reused, fresh;
+};
+
+/* A block that needs no waiting for whoever stands on `queue`, else one that does, else a new one. */
+enum tide_status tide_baseline_alloc(struct tide_run *run, struct tide_baseline_pool *pool,
+                                     uint64_t size, uint32_t queue,
+                                     struct tide_baseline_block **out_block);
+void tide_baseline_free(struct tide_baseline_pool *pool, struct tide_baseline_block *block);
+enum tide_status tide_baseline_note_use(struct tide_baseline_pool *pool,
+                                        struct tide_baseline_block *block,
+                                        const struct tide_baseline_use *use);
+void tide_baseline_pool_fini(struct tide_baseline_pool *pool);
+
+/* Must whoever stands on `queue` wait for this use? */
+bool tide_baseline_use_open(const struct tide_run *run, const struct tide_baseline_use *use,
+                            uint32_t queue);
+
+/* For the runner's alloc and free steps. */
+enum tide_status tide_baseline_step_alloc(struct tide_run *run, const struct tide_step *step);
+void tide_baseline_step_free(struct tide_run *run, const struct tide_step *step);
+
+#endif

@@ -1,0 +1,320 @@
+/* Making all that a plan declares, and taking it apart. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "program/baseline.h"
+
+#define CAPACITY_MOST 1024        /* operations of a queue, where the program does not say */
+#define CAPACITY_LIMIT (1u << 26) /* of anything in one queue; the scheduler's own limit */
+
+/* ---- devices --------------------------------------------------------------------- */
+
+const struct tide_plan_option *tide_plan_option_find(const struct tide_plan_device *device,
+                                                     const char *key) {
+  for (size_t i = 0; i < device->option_count; i++)
+    if (strcmp(device->options[i].key, key) == 0) return &device->options[i];
+  return NULL;
+}
+
+static enum tide_status unknown_kind(const struct tide_run *run,
+                                     const struct tide_plan_device *device, struct tide_diag *diag) {
+  char names[128];
+  struct tide_text text;
+  tide_text_init(&text, names, sizeof names);
+  for (size_t i = 0; i < run->params.kind_count; i++)
+    tide_text_format(&text, "%s%s", i ? ", " : "", run->params.kinds[i].name);
+  return tide_diag_at(diag, TIDE_NOT_FOUND, device->kind_line, device->kind_column,
+                      "there is no device kind '%s'; expected one of: %s", device->kind, names);
+}
+
+static enum tide_status make_device(struct tide_run *run, size_t index, struct tide_diag *diag) {
+  const struct tide_plan_device *device = &run->tables->devices[index];
+  struct tide_run_device *made = &run->devices[index];
+  const struct tide_device_kind *kind = NULL;
+  for (size_t i = 0; i < run->params.kind_count && !kind; i++)
+    if (strcmp(run->params.kinds[i].name, device->kind) == 0) kind = &run->params.kinds[i];
+  if (!kind) return unknown_kind(run, device, diag);
+  struct tide_device_request request = {&run->context, run->sched, device};
+  struct tide_diag own = {.status = TIDE_OK};
+  enum tide_status status =
+      kind->create(kind->self, &request, &made->device, &made->handle, &own);
+  if (status == TIDE_OK) {
+    made->kind = kind;
+    return TIDE_OK;
+  }
+  if (own.status == TIDE_OK) tide_diag_set(&own, status, "%s", tide_status_text(status));
+  return tide_diag_at(diag, status, own.line ? own.line : device->line,
+                      own.line ? own.column : device->column, "device '%s' (%s): %s", device->label,
+                      device->kind, own.text);
+}
+
+/* ---- queues ------------------------------------------------------------------------ */
+
+static uint32_t bounded(uint64_t count, uint64_t least) {
+  if (count < least) count = least;
+  return count > CAPACITY_LIMIT ? CAPACITY_LIMIT : (uint32_t)count;
+}
+
+static void queue_capacity(const struct tide_run *run, size_t index,
+                           struct tide_queue_params *params) {
+  const struct tide_plan_queue *queue = &run->tables->queues[index];
+  uint64_t operations = queue->operations ? queue->operations : 1;
+  uint32_t waits = queue->most_waits, signals = queue->most_signals;
+  if (!run->params.paused && queue->capacity && queue->capacity < operations)
+    operations = queue->capacity;
+  else if (!run->params.paused && !queue->capacity && operations > CAPACITY_MOST)
+    operations = CAPACITY_MOST;
+  if (run->baseline) tide_baseline_needs(run, (uint32_t)index, &waits, &signals);
+  uint64_t all_waits = operations * waits, all_signals = operations * signals;
+  if (!run->baseline && all_waits > run->tables->waits) all_waits = run->tables->waits;
+  if (!run->baseline && all_signals > run->tables->signals) all_signals = run->tables->signals;
+  params->operations = bounded(operations, 1);
+  params->waits = bounded(all_waits, waits ? waits : 1);
+  params->signals = bounded(all_signals, signals ? signals : 1);
+  params->buffers = bounded(operations * (run->params.paused ? TIDE_PARAMS_MAX : 4),
+                            TIDE_PARAMS_MAX);
+}
+
+static enum tide_status make_queue(struct tide_run *run, size_t index, struct tide_diag *diag) {
+  const struct tide_plan_queue *queue = &run->tables->queues[index];
+  struct tide_run_queue *made = &run->queues[index];
+  struct tide_queue_params params = {.label = queue->label, .priority = queue->priority};
+  queue_capacity(run, index, &params);
+  uint32_t places = 1;
+  while (places < params.operations) places *= 2;
+  made->places = tide_alloc(run->allocator, places, sizeof *made->places);
+  enum tide_status status = made->places ? TIDE_OK : TIDE_NOMEM;
+  if (status == TIDE_OK) {
+    made->place_mask = places - 1;
+    status = tide_queue_create(run->devices[queue->device].device, &params, &made->queue);
+  }
+  if (status != TIDE_OK)
+    return tide_diag_at(diag, status, queue->line, queue->column,
+                        "queue '%s' of %u operations cannot be made: %s", queue->label,
+                        params.operations, tide_status_text(status));
+  made->axis = tide_queue_axis(made->queue);
+  return TIDE_OK;
+}
+
+static enum tide_status make_collective(struct tide_run *run, size_t index,
+                                        struct tide_diag *diag) {
+  const struct tide_plan_collective *collective = &run->tables->collectives[index];
+  size_t count = collective->queue_count;
+  struct tide_queue **members = tide_alloc(run->allocator, count, sizeof *members);
+  enum tide_status status = members ? TIDE_OK : TIDE_NOMEM;
+  for (size_t i = 0; members && i < count; i++)
+    members[i] = run->queues[collective->queues[i]].queue;
+  if (status == TIDE_OK)
+    status = tide_collective_create(members, count, collective->label, &run->collectives[index]);
+  tide_free(run->allocator, members, count, sizeof *members);
+  if (status != TIDE_OK)
+    return tide_diag_at(diag, status, collective->line, collective->column,
+                        "collective '%s' cannot be made: %s", collective->label,
+                        tide_status_text(status));
+  if (collective->timeline != TIDE_PLAN_NONE)
+    run->timelines[collective->timeline] = tide_collective_progress(run->collectives[index]);
+  return TIDE_OK;
+}
+
+/* ---- timelines and buffers ------------------------------------------------------------ */
+
+static enum tide_status make_timeline(struct tide_run *run, size_t index, struct tide_diag *diag) {
+  const struct tide_plan_timeline *timeline = &run->tables->timelines[index];
+  if (timeline->collective != TIDE_PLAN_NONE) return TIDE_OK; /* the collective brings it */
+  struct tide_timeline_params params = {
+      .label = timeline->label,
+      .scope = run->baseline ? TIDE_SCOPE_PROCESS : timeline->scope,
+      .initial = timeline->initial,
+      .operations_only = timeline->operations_only && !run->baseline,
+  };
+  enum tide_status status = tide_timeline_create(&run->context, &params, &run->timelines[index]);
+  if (status == TIDE_OK) return TIDE_OK;
+  return tide_diag_at(diag, status, timeline->line, timeline->column,
+                      "timeline '%s' cannot be made: %s", timeline->label, tide_status_text(status));
+}
+
+static enum tide_status make_pool(struct tide_run *run, struct tide_diag *diag) {
+  size_t buffers = run->tables->buffer_count + 16;
+  struct tide_pool_params params = {
+      .label = "buffers",
+      .budget = run->params.memory,
+      .align = run->params.align,
+      .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
+  };
+  enum tide_status status = tide_pool_create(&run->context, &params, &run->pool);
+  return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "the pool cannot be made");
+}
+
+/* A static buffer starts as zeros, in every mode. */
+static enum tide_status make_buffer(struct tide_run *run, size_t index, struct tide_diag *diag) {
+  const struct tide_plan_buffer *buffer = &run->tables->buffers[index];
+  struct tide_run_buffer *made = &run->buffers[index];
+  if (buffer->scratch) return TIDE_OK;
+  enum tide_status status = TIDE_NOMEM;
+  if (buffer->size <= SIZE_MAX)
+    status = tide_pool_alloc(run->pool, (size_t)buffer->size, NULL, buffer->label, &made->buffer);
+  if (status != TIDE_OK)
+    return tide_diag_at(diag, status, buffer->line, buffer->column,
+                        "buffer '%s' of %lu bytes: %s", buffer->label, (unsigned long)buffer->size,
+                        tide_status_text(status));
+  made->data = tide_buffer_data(made->buffer);
+  if (!run->params.submit_only) memset(made->data, 0, (size_t)buffer->size);
+  return TIDE_OK;
+}
+
+static enum tide_status make_host(struct tide_run *run, struct tide_diag *diag) {
+  uint8_t capacity = run->context.frontier_capacity;
+  run->host.frontier = tide_alloc(run->allocator, 1, tide_frontier_size(capacity));
+  enum tide_status status = run->host.frontier ? TIDE_OK : TIDE_NOMEM;
+  tide_axis axis = 0;
+  if (status == TIDE_OK) {
+    tide_frontier_init(run->host.frontier, capacity);
+    status = tide_lease_take(run->context.lease, TIDE_DOMAIN_HOST, &axis);
+  }
+  if (status == TIDE_OK) status = tide_tracker_register(run->context.tracker, axis);
+  if (status == TIDE_OK) run->host.axis = axis;
+  return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "out of memory");
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *diag) {
+  for (size_t i = 0; i < run->tables->file_count; i++) run->descriptors[i] = -1;
+  for (size_t i = 0; i < run->tables->file_count; i++) {
+    const struct tide_plan_file *file = &run->tables->files[i];
+    const struct tide_file_source *files = run->params.files;
+    if (!files)
+      return tide_diag_at(diag, TIDE_UNSUPPORTED, file->line, file->column,
+                          "file '%s': there are no files here", file->label);
+    struct tide_diag own = {.status = TIDE_OK};
+    enum tide_status status = files->open(files->self, file, &run->descriptors[i], &own);
+    if (status == TIDE_OK) continue;
+    if (own.status == TIDE_OK) tide_diag_set(&own, status, "%s", tide_status_text(status));
+    return tide_diag_at(diag, status, file->line, file->column, "%s", own.text);
+  }
+  return TIDE_OK;
+}
+
+static enum tide_status make_context(struct tide_run *run, struct tide_diag *diag) {
+  const struct tide_plan_tables *tables = run->tables;
+  size_t axes = tables->queue_count + tables->collective_count + 2;
+  struct tide_context_params params = {
+      .platform = run->params.platform,
+      .allocator = run->params.allocator,
+      .sink = tide_run_sink(run),
+      .frontier_capacity = (uint8_t)(axes > 255 ? 255 : axes < 16 ? 16 : axes),
+  };
+  enum tide_status status = tide_context_init(&run->context, &params);
+  if (status != TIDE_OK) return tide_diag_set(diag, status, "%s", tide_status_text(status));
+  run->has_context = true;
+  struct tide_sched_params sched = {
+      .paused = run->params.paused,
+      .check = run->params.check,
+      .finding = run->params.finding,
+      .finding_user = run->params.finding_user,
+  };
+  status = tide_sched_create(&run->context, &sched, &run->sched);
+  if (status == TIDE_OK) return TIDE_OK;
+  return tide_diag_set(diag, status, "the scheduler cannot be made: %s", tide_status_text(status));
+}
+
+static size_t most_of(const struct tide_run *run, bool waits) {
+  size_t most = 1;
+  for (size_t i = 0; i < run->tables->queue_count; i++) {
+    uint32_t need = waits ? run->tables->queues[i].most_waits : run->tables->queues[i].most_signals;
+    uint32_t event_waits = 0, event_signals = 0;
+    if (run->baseline) tide_baseline_needs(run, (uint32_t)i, &event_waits, &event_signals);
+    if (waits ? event_waits > need : event_signals > need) need = waits ? event_waits : event_signals;
+    if (need > most) most = need;
+  }
+  return most;
+}
+
+static enum tide_status make_tables(struct tide_run *run, struct tide_diag *diag) {
+  const struct tide_plan_tables *tables = run->tables;
+  const struct tide_allocator *a = run->allocator;
+  run->wait_room = most_of(run, true);
+  run->signal_room = most_of(run, false);
+  run->devices = tide_alloc(a, tables->device_count, sizeof *run->devices);
+  run->queues = tide_alloc(a, tables->queue_count, sizeof *run->queues);
+  run->timelines = tide_alloc(a, tables->timeline_count, sizeof *run->timelines);
+  run->collectives = tide_alloc(a, tables->collective_count, sizeof *run->collectives);
+  run->waits = tide_alloc(a, run->wait_room, sizeof *run->waits);
+  run->signals = tide_alloc(a, run->signal_room, sizeof *run->signals);
+  run->points = tide_alloc(a, tables->queue_count + 1, sizeof *run->points);
+  if (run->devices && run->queues && run->timelines && run->collectives && run->waits &&
+      run->signals && run->points)
+    return TIDE_OK;
+  return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
+}
+
+enum tide_status tide_run_setup(struct tide_run *run, struct tide_diag *diag) {
+  const struct tide_plan_tables *tables = run->tables;
+  enum tide_status status = TIDE_OK;
+  if (run->params.mode != TIDE_RUN_TRACKED) status = tide_baseline_create(run, diag);
+  if (status == TIDE_OK) status = make_tables(run, diag);
+  if (status == TIDE_OK) status = make_context(run, diag);
+  for (size_t i = 0; status == TIDE_OK && i < tables->device_count; i++)
+    status = make_device(run, i, diag);
+  for (size_t i = 0; status == TIDE_OK && i < tables->queue_count; i++)
+    status = make_queue(run, i, diag);
+  for (size_t i = 0; status == TIDE_OK && i < tables->collective_count; i++)
+    status = make_collective(run, i, diag);
+  for (size_t i = 0; status == TIDE_OK && i < tables->timeline_count; i++)
+    status = make_timeline(run, i, diag);
+  if (status == TIDE_OK) status = make_pool(run, diag);
+  for (size_t i = 0; status == TIDE_OK && i < tables->buffer_count; i++)
+    status = make_buffer(run, i, diag);
+  if (status == TIDE_OK) status = make_host(run, diag);
+  if (status == TIDE_OK && run->baseline) status = tide_baseline_make_events(run, diag);
+  return status;
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+/* Queues first: what has not started is cancelled, what runs, runs to its end. */
+static void stop_queues(struct tide_run *run) {
+  const struct tide_plan_tables *tables = run->tables;
+  for (size_t i = 0; run->queues && i < tables->queue_count; i++)
+    tide_queue_destroy(run->queues[i].queue);
+  for (size_t i = 0; run->collectives && i < tables->collective_count; i++)
+    tide_collective_destroy(run->collectives[i]);
+  for (size_t i = 0; run->devices && i < tables->device_count; i++) {
+    if (!run->devices[i].kind) continue;
+    (void)!tide_device_settle(run->devices[i].device, TIDE_FOREVER);
+  }
+}
+
+static void free_buffers(struct tide_run *run) {
+  for (size_t i = 0; run->pool && i < run->tables->buffer_count; i++)
+    tide_pool_free(run->buffers[i].buffer, NULL);
+  enum tide_status status = run->pool ? tide_pool_destroy(run->pool) : TIDE_OK;
+  TIDE_ASSERT(status == TIDE_OK);
+}
+
+void tide_run_teardown(struct tide_run *run) {
+  const struct tide_plan_tables *tables = run->tables;
+  const struct tide_allocator *a = run->allocator;
+  stop_queues(run);
+  free_buffers(run);
+  tide_baseline_destroy(run);
+  for (size_t i = 0; run->timelines && i < tables->timeline_count; i++)
+    if (tables->timelines[i].collective == TIDE_PLAN_NONE) tide_timeline_destroy(run->timelines[i]);
+  for (size_t i = 0; run->devices && i < tables->device_count; i++)
+    if (run->devices[i].kind)
+      run->devices[i].kind->destroy(run->devices[i].kind->self, run->devices[i].handle);
+  tide_sched_destroy(run->sched);
+  if (run->host.axis) (void)tide_tracker_close(run->context.tracker, run->host.axis);
+  if (run->host.frontier)
+    tide_free(a, run->host.frontier, 1, tide_frontier_size(run->context.frontier_capacity));
+  if (run->has_context) tide_context_fini(&run->context);
+  for (size_t i = 0; run->queues && i < tables->queue_count; i++)
+    tide_free(a, run->queues[i].places, (size_t)run->queues[i].place_mask + 1,
+              sizeof *run->queues[i].places);
+  tide_free(a, run->devices, tables->device_count, sizeof *run->devices);
+  tide_free(a, run->queues, tables->queue_count, sizeof *run->queues);
+  tide_free(a, run->timelines, tables->timeline_count, sizeof *run->timelines);
+  tide_free(a, run->collectives, tables->collective_count, sizeof *run->collectives);
+  tide_free(a, run->waits, run->wait_room, sizeof *run->waits);
+  tide_free(a, run->signals, run->signal_room, sizeof *run->signals);
+  tide_free(a, run->points, tables->queue_count + 1, sizeof *run->points);
+}

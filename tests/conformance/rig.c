@@ -1,0 +1,174 @@
+#include "rig.h"
+
+#include "fake.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- the kinds ---------------------------------------------------------------------- */
+
+static void cpu_create(struct rig *rig) {
+  struct tide_cpu_params params = {.workers = rig->kind->number};
+  struct tide_cpu *cpu;
+  CHECK_OK(tide_cpu_create(&rig->context, &params, &cpu));
+  rig->executor = cpu;
+  rig->backend = tide_cpu_backend(cpu);
+}
+static void cpu_attach(struct rig *rig) { CHECK_OK(tide_cpu_attach(rig->executor, rig->device)); }
+static void cpu_detach(struct rig *rig) { tide_cpu_detach(rig->executor); }
+static void cpu_destroy(struct rig *rig) { tide_cpu_destroy(rig->executor); }
+
+static void file_make(struct rig *rig, bool threads) {
+  struct tide_file_params params = {.depth = rig->kind->number, .force_threads = threads};
+  struct tide_file *file;
+  CHECK_OK(tide_file_create(&rig->context, &params, &file));
+  rig->executor = file;
+  rig->backend = tide_file_backend(file);
+}
+static void ring_create(struct rig *rig) {
+  file_make(rig, false);
+  const char *kind = tide_file_kind(rig->executor);
+  if (strcmp(kind, "io_uring") != 0) SKIP("this system gives %s", kind);
+}
+static void threads_create(struct rig *rig) {
+  file_make(rig, true);
+  CHECK(strncmp(tide_file_kind(rig->executor), "threads", 7) == 0);
+}
+static void file_attach(struct rig *rig) { CHECK_OK(tide_file_attach(rig->executor, rig->device)); }
+static void file_detach(struct rig *rig) { tide_file_detach(rig->executor); }
+static void file_destroy(struct rig *rig) { tide_file_destroy(rig->executor); }
+
+static void fake_make(struct rig *rig) {
+  struct fake *fake = fake_create(&rig->context, rig->kind->in_order, rig->kind->number);
+  rig->executor = fake;
+  rig->backend = fake_backend(fake);
+}
+static void fake_attach_(struct rig *rig) { fake_attach(rig->executor, rig->device); }
+static void fake_detach_(struct rig *rig) { fake_detach(rig->executor); }
+static void fake_destroy_(struct rig *rig) { fake_destroy(rig->executor); }
+
+#define CPU cpu_create, cpu_attach, cpu_detach, cpu_destroy
+#define RING ring_create, file_attach, file_detach, file_destroy
+#define THREADS threads_create, file_attach, file_detach, file_destroy
+#define FAKE fake_make, fake_attach_, fake_detach_, fake_destroy_
+
+const struct rig_kind rig_kinds[] = {
+    {"cpu1", true, true, 1, CPU},           {"cpu2", true, true, 2, CPU},
+    {"cpu4", true, true, 4, CPU},           {"ring", false, false, 64, RING},
+    {"ring1", false, false, 1, RING},       {"threads", false, false, 64, THREADS},
+    {"threads1", false, false, 1, THREADS}, {"inorder", true, true, 1, FAKE},
+    {"shuffled", false, true, 32, FAKE},
+};
+const size_t rig_kind_count = sizeof rig_kinds / sizeof rig_kinds[0];
+
+/* ---- opening and closing -------------------------------------------------------------- */
+
+static int open_words(void) {
+  int file = memfd_create("words", MFD_CLOEXEC);
+  CHECK(file >= 0 && ftruncate(file, RIG_WORDS * 8) == 0);
+  uint64_t *words = mmap(NULL, RIG_WORDS * 8, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  CHECK(words != MAP_FAILED);
+  for (uint64_t i = 0; i < RIG_WORDS; i++) words[i] = i;
+  CHECK(munmap(words, RIG_WORDS * 8) == 0);
+  return file;
+}
+
+void rig_open(struct rig *rig, const struct rig_kind *kind) {
+  *rig = (struct rig){.kind = kind, .words = open_words()};
+  CHECK_OK(tide_context_init(&rig->context, NULL));
+  CHECK_OK(tide_sched_create(&rig->context, NULL, &rig->sched));
+  kind->create(rig);
+  CHECK(rig->backend->in_order == kind->in_order);
+  CHECK_OK(tide_device_create(rig->sched, rig->backend, kind->name, &rig->device));
+  kind->attach(rig);
+}
+
+void rig_close(struct rig *rig) {
+  CHECK_OK(tide_device_settle(rig->device, rig_later(20000)));
+  rig->kind->detach(rig);
+  CHECK_OK(tide_device_destroy(rig->device));
+  rig->kind->destroy(rig);
+  tide_sched_destroy(rig->sched);
+  tide_context_fini(&rig->context);
+  close(rig->words);
+}
+
+uint64_t rig_later(unsigned milliseconds) {
+  const struct tide_platform *platform = tide_platform_linux();
+  return platform->now(platform->self) + (uint64_t)milliseconds * 1000000u * test_slowdown();
+}
+
+struct tide_queue *rig_queue(struct rig *rig, const char *label, uint32_t capacity) {
+  struct tide_queue_params params = {.label = label, .operations = capacity};
+  struct tide_queue *queue;
+  CHECK_OK(tide_queue_create(rig->device, &params, &queue));
+  return queue;
+}
+
+struct tide_timeline *rig_timeline(struct rig *rig, const char *label) {
+  struct tide_timeline_params params = {.label = label};
+  struct tide_timeline *timeline;
+  CHECK_OK(tide_timeline_create(&rig->context, &params, &timeline));
+  return timeline;
+}
+
+/* ---- cells ------------------------------------------------------------------------------ */
+
+static void check_start(const struct cell *cell) {
+  for (size_t i = 0; i < sizeof cell->checks / sizeof cell->checks[0]; i++) {
+    const struct cell_check *check = &cell->checks[i];
+    if (check->timeline && tide_timeline_query(check->timeline) < check->value)
+      FAIL("operation %llu started before '%s' was at %llu", (unsigned long long)cell->number,
+           tide_timeline_label(check->timeline), (unsigned long long)check->value);
+    if (check->cell && *check->cell < check->number)
+      FAIL("operation %llu does not see what operation %llu wrote", (unsigned long long)cell->number,
+           (unsigned long long)check->number);
+  }
+  if (cell->started) tide_fetch_add(cell->started, 1u);
+}
+
+static enum tide_status cell_host(void *arguments) {
+  const struct cell *cell = arguments;
+  struct lane *lane = cell->lane;
+  if (lane && tide_exchange(&lane->running, 1u)) FAIL("two operations of one queue run at once");
+  check_start(cell);
+  if (lane) {
+    CHECK_EQ_U64(lane->last + 1, cell->lane_place);
+    lane->last = cell->lane_place;
+  }
+  if (cell->cell && cell->answer == TIDE_OK) *cell->cell = cell->number;
+  if (lane) tide_store_release(&lane->running, 0u);
+  return cell->answer;
+}
+
+static enum tide_status cell_io(const void *arguments, struct tide_io *out_io) {
+  const struct cell *cell = arguments;
+  check_start(cell);
+  *out_io = (struct tide_io){cell->rig->words, cell->cell, cell->cell ? 8 : 0, cell->number * 8};
+  return cell->answer;
+}
+
+const struct tide_body_class cell_class = {"cell", cell_host, TIDE_IO_READ, cell_io};
+
+void cell_submit(struct tide_queue *queue, const struct cell *cell, const struct tide_wait *waits,
+                 size_t wait_count, struct tide_timeline *timeline, uint64_t value) {
+  struct tide_signal signal = {.timeline = timeline, .value = value};
+  struct tide_operation operation = {.waits = waits,
+                                     .wait_count = wait_count,
+                                     .signals = &signal,
+                                     .signal_count = timeline != NULL,
+                                     .body = &cell_class,
+                                     .arguments = cell,
+                                     .arguments_size = sizeof *cell};
+  for (;;) {
+    struct tide_timeline *progress = tide_queue_progress(queue);
+    uint64_t before = tide_timeline_query(progress);
+    struct tide_diag diag = {0};
+    enum tide_status status = tide_queue_submit(queue, &operation, NULL, &diag);
+    if (status == TIDE_OK) return;
+    if (status != TIDE_FULL) FAIL("%s: %s", tide_status_name(status), diag.text);
+    CHECK_OK(tide_timeline_wait(progress, before + 1, rig_later(20000)));
+  }
+}
