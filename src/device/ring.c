@@ -271,14 +271,18 @@ static bool sleep_until_something(struct tide_ring *ring) {
   return fine;
 }
 
-/* Starts what came; small writes are over at once, and don't keep each other waiting. */
-static void begin_all(struct tide_ring *ring, size_t count) {
+/* Starts what came; small writes are over at once, and don't keep each other waiting. True: some are
+ * over, so there is something to hand back or room for more. */
+static bool begin_all(struct tide_ring *ring, size_t count) {
+  bool over = false;
   for (size_t i = 0; i < count; i++) {
     begin(ring, ring->fresh[i]);
+    over = over || ring->done_count;
     if (ring->done_count < HAND_BACK) continue;
     (void)tide_device_exchange(ring->device, ring->done, ring->done_count, NULL, 0, NULL);
     ring->done_count = 0;
   }
+  return over;
 }
 
 static void ring_main(void *argument) {
@@ -290,9 +294,9 @@ static void ring_main(void *argument) {
     ring->done_count = 0;
     size_t count = tide_device_exchange(ring->device, ring->done, done_count, ring->fresh,
                                         ring->depth - ring->under_way, NULL);
-    begin_all(ring, count);
+    bool over = begin_all(ring, count);
     if (stop && !count && !ring->under_way) return;
-    fine = ring->done_count ? enter(ring, 0) : sleep_until_something(ring);
+    fine = over ? enter(ring, 0) : sleep_until_something(ring);
     reap(ring);
   }
   tide_device_lose(ring->device, TIDE_LOST);

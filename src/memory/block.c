@@ -9,7 +9,7 @@ static struct tide_block *spare_pop(struct tide_pool *pool) {
   TIDE_ASSERT(link != NULL);
   pool->spare_block_count--;
   struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
-  tide_death_clear(&block->death);
+  tide_death_clear(block->death);
   return block;
 }
 
@@ -56,7 +56,7 @@ bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk) {
   struct tide_tracker *tracker = pool->context->tracker;
   if (chunk->live) return false;
   for (struct tide_block *block = chunk->first; block; block = block->after) {
-    if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(&block->death, tracker)) continue;
+    if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(block->death, tracker)) continue;
     /* When no axis lives any more, then all that ever had an epoch has finished. */
     if (block->state == TIDE_BLOCK_WAITING && tide_tracker_live(tracker) == 0) continue;
     return false;
@@ -90,8 +90,8 @@ static void split(struct tide_pool *pool, struct tide_block *block, size_t size)
   rest->size = block->size - size;
   rest->state = block->state;
   block->size = size;
-  if (!tide_death_empty(&block->death) && !TIDE_PLANTED(TIDE_PLANT_SPLIT)) {
-    tide_death_copy(&rest->death, &block->death);
+  if (!tide_death_empty(block->death) && !TIDE_PLANTED(TIDE_PLANT_SPLIT)) {
+    tide_death_copy(rest->death, block->death);
   }
   bin_insert(pool, rest);
   pool->stats.splits++;
@@ -108,7 +108,7 @@ void tide_block_take(struct tide_pool *pool, struct tide_block *block, size_t si
 void tide_block_leave(struct tide_pool *pool, struct tide_block *block) {
   TIDE_ASSERT(block->state == TIDE_BLOCK_LIVE);
   block->chunk->live--;
-  if (tide_death_opaque(&block->death)) {
+  if (tide_death_opaque(block->death)) {
     block->state = TIDE_BLOCK_WAITING;
     tide_list_push_back(&pool->grace.waiting, &block->link);
   } else {
@@ -122,7 +122,7 @@ void tide_block_await_grace(struct tide_pool *pool) {
     struct tide_link *link;
     while ((link = tide_list_pop_front(&pool->grace.covered))) {
       struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
-      tide_death_clear(&block->death);
+      tide_death_clear(block->death);
       block->state = TIDE_BLOCK_FREE;
       bin_insert(pool, block);
     }
@@ -132,10 +132,10 @@ void tide_block_await_grace(struct tide_pool *pool) {
 /* ---- joining ----------------------------------------------------------------- */
 
 static bool alike(const struct tide_block *a, const struct tide_block *b) {
-  if (tide_death_empty(&a->death) || tide_death_empty(&b->death)) {
-    return tide_death_empty(&a->death) && tide_death_empty(&b->death);
+  if (tide_death_empty(a->death) || tide_death_empty(b->death)) {
+    return tide_death_empty(a->death) && tide_death_empty(b->death);
   }
-  return tide_death_covers(&a->death, &b->death) != 0;
+  return tide_death_covers(a->death, b->death) != 0;
 }
 
 /* May they become one, as far as states go? */
@@ -164,10 +164,10 @@ static size_t join_run(struct tide_pool *pool, struct tide_block *block,
   size_t joins = 0;
   struct tide_block *next;
   while (neighbours(pool, block, next = block->after)) {
-    tide_death_settle(&block->death, tracker);
-    tide_death_settle(&next->death, tracker);
+    tide_death_settle(block->death, tracker);
+    tide_death_settle(next->death, tracker);
     if (joining == TIDE_JOIN_ALIKE && !alike(block, next)) break;
-    if (!tide_death_join(&block->death, &next->death, pool->scratch, tracker)) {
+    if (!tide_death_join(block->death, next->death, pool->scratch, tracker)) {
       pool->stats.refused_joins++;
       break;
     }

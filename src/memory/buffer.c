@@ -6,16 +6,17 @@
 
 size_t tide_buffer_bytes(const struct tide_pool *pool) {
   uint8_t capacity = pool->context->frontier_capacity;
-  size_t bytes = sizeof(struct tide_buffer) - sizeof(struct tide_death) +
-                 tide_death_size(capacity) + tide_frontier_size(capacity);
+  size_t bytes =
+      sizeof(struct tide_buffer) + tide_death_size(capacity) + tide_frontier_size(capacity);
   return (bytes + 15) & ~(size_t)15;
 }
 
 void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer) {
   uint8_t capacity = pool->context->frontier_capacity;
   buffer->pool = pool;
-  tide_death_init(&buffer->past, capacity);
-  buffer->uses = (void *)((char *)&buffer->past + tide_death_size(capacity));
+  buffer->past = (void *)(buffer + 1);
+  tide_death_init(buffer->past, capacity);
+  buffer->uses = (void *)((char *)(buffer + 1) + tide_death_size(capacity));
   tide_frontier_init(buffer->uses, capacity);
   tide_list_push_back(&pool->spare_buffers, &buffer->link);
 }
@@ -37,8 +38,13 @@ struct tide_buffer *tide_buffer_open_locked(struct tide_pool *pool, struct tide_
   }
   buffer->label[length] = '\0';
   tide_frontier_clear(buffer->uses);
-  if (block) tide_death_copy(&buffer->past, &block->death);
-  else tide_death_clear(&buffer->past);
+  if (block) {
+    struct tide_death *unused = buffer->past;
+    buffer->past = block->death;
+    block->death = unused;
+  } else {
+    tide_death_clear(buffer->past);
+  }
   pool->handles++;
   pool->stats.live_buffers++;
   return buffer;
@@ -88,8 +94,8 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
   struct tide_block *block = buffer->block;
   pool->stats.live_buffers--;
   if (!block) return;
-  struct tide_ending ending = {&buffer->past, buffer->uses, position, pool->context->tracker};
-  tide_death_make(&block->death, &ending);
+  struct tide_ending ending = {buffer->past, buffer->uses, position, pool->context->tracker};
+  tide_death_make(block->death, &ending);
   pool->stats.live_bytes -= buffer->size;
   tide_block_leave(pool, block);
   if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
@@ -103,14 +109,14 @@ static void defer_locked(struct tide_buffer *buffer, const struct tide_position 
   buffer->free_epoch = position->epoch;
   if (!buffer->block) return;
   struct tide_eviction eviction = {buffer->pool->context->tracker, position->axis};
-  tide_frontier_copy(&buffer->block->death.frontier, position->frontier, &eviction);
+  tide_frontier_copy(&buffer->block->death->frontier, position->frontier, &eviction);
 }
 
 static void complete_deferred_locked(struct tide_buffer *buffer) {
   struct tide_position position = {
       .axis = buffer->free_axis,
       .epoch = buffer->free_epoch,
-      .frontier = buffer->block ? &buffer->block->death.frontier : NULL,
+      .frontier = buffer->block ? &buffer->block->death->frontier : NULL,
   };
   complete_locked(buffer, buffer->free_positioned ? &position : NULL);
 }
@@ -157,13 +163,13 @@ void tide_buffer_unpin(struct tide_buffer *buffer) {
 /* ---- asking --------------------------------------------------------------------- */
 
 const struct tide_frontier *tide_buffer_past(const struct tide_buffer *buffer) {
-  return &buffer->past.frontier;
+  return &buffer->past->frontier;
 }
 
 void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out_axis,
                                 uint64_t *out_epoch) {
-  *out_axis = buffer->past.axis;
-  *out_epoch = buffer->past.epoch;
+  *out_axis = buffer->past->axis;
+  *out_epoch = buffer->past->epoch;
 }
 
 bool tide_buffer_covered(const struct tide_buffer *buffer) { return buffer->pool->covered; }
@@ -190,7 +196,7 @@ static bool finished(struct tide_tracker *tracker, const struct tide_frontier *f
 
 bool tide_buffer_ready(const struct tide_buffer *buffer) {
   struct tide_tracker *tracker = buffer->pool->context->tracker;
-  const struct tide_death *past = &buffer->past;
+  const struct tide_death *past = buffer->past;
   if (past->axis && tide_tracker_finished(tracker, past->axis, past->epoch)) return true;
   return finished(tracker, &past->frontier);
 }

@@ -219,9 +219,9 @@ static void emit_alloc(struct tide_pool *pool, const struct tide_buffer *buffer,
   struct tide_event event = {
       .kind = TIDE_EVENT_ALLOC,
       .detail = (uint32_t)buffer->reuse,
-      .cause_axis = buffer->past.axis,
-      .cause_epoch = buffer->past.epoch,
-      .frontier = &buffer->past.frontier,
+      .cause_axis = buffer->past->axis,
+      .cause_epoch = buffer->past->epoch,
+      .frontier = &buffer->past->frontier,
   };
   tide_pool_emit(pool, buffer, position, &event);
 }

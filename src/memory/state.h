@@ -12,6 +12,9 @@
  * neighbours are left apart until a request needs them joined: so a block keeps
  * the size and the death frontier that the next request is likely to ask for.
  *
+ * A block's death frontier becomes its buffer's past by handing over the storage: the
+ * two change places. Each block and each handle has one, whatever it holds.
+ *
  * One lock guards it all, but what never changes. A name ends in _locked where the
  * lock is held; `block` functions hold it always. */
 #ifndef TIDE_MEMORY_STATE_H
@@ -42,7 +45,7 @@ struct tide_block {
   char *memory;
   size_t size;
   enum tide_block_state state;
-  struct tide_death death; /* entries follow */
+  struct tide_death *death;
 };
 
 /* The handle. Constant after creation, but where it says otherwise. */
@@ -60,9 +63,9 @@ struct tide_buffer {
   tide_axis
       free_axis; /* a free that waits for the pins: where it stood. Its frontier lies in the */
   uint64_t free_epoch; /* block's death meanwhile, which nobody else needs while the block lives. */
-  char label[TIDE_POOL_LABEL];
   struct tide_frontier *uses; /* guarded by the lock */
-  struct tide_death past;     /* entries follow, then `uses` */
+  struct tide_death *past;
+  char label[TIDE_POOL_LABEL];
 };
 
 struct tide_slab {

@@ -10,8 +10,7 @@
 #define SNAPSHOT_ROOM 64
 
 static size_t block_bytes(const struct tide_pool *pool) {
-  size_t bytes = sizeof(struct tide_block) - sizeof(struct tide_death) +
-                 tide_death_size(pool->context->frontier_capacity);
+  size_t bytes = sizeof(struct tide_block) + tide_death_size(pool->context->frontier_capacity);
   return (bytes + 15) & ~(size_t)15;
 }
 
@@ -36,7 +35,8 @@ static bool blocks_grow(struct tide_pool *pool) {
   slab_add(pool, slab);
   for (size_t i = 0; i < SLAB_ITEMS; i++) {
     struct tide_block *block = (void *)((char *)(slab + 1) + i * item);
-    tide_death_init(&block->death, pool->context->frontier_capacity);
+    block->death = (void *)(block + 1);
+    tide_death_init(block->death, pool->context->frontier_capacity);
     tide_list_push_back(&pool->spare_blocks, &block->link);
   }
   pool->spare_block_count += SLAB_ITEMS;

@@ -38,7 +38,7 @@ struct tide_frame {
 };
 
 struct tide_life { /* of a scratch buffer */
-  uint32_t line; /* of its last alloc, or free */
+  uint32_t line, column; /* of its last alloc, or free; 0: none yet */
   bool live;
 };
 
@@ -46,7 +46,8 @@ struct tide_cursor {
   struct tide_frame frames[TIDE_PROGRAM_NESTING_MAX + 1];
   uint32_t depth;
   bool ended; /* for good: at the end, or where it could not go on */
-  uint64_t number, operations, turns;
+  uint64_t number, turns;
+  uint32_t statement; /* of the last step: its number */
   /* A statement that gives several steps. */
   const struct tide_operation_statement *open;
   uint32_t member;

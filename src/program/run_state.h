@@ -48,7 +48,8 @@ struct tide_run {
   struct tide_context context;
   struct tide_sink sink; /* ours: notes the first failure, then hands on */
   bool has_context;
-  bool executed, over;
+  bool executed;
+  uint32_t over; /* atomic: what is left is being cancelled */
   struct tide_sched *sched;
   struct tide_pool *pool;
   struct tide_run_device *devices;
@@ -78,7 +79,6 @@ static inline const struct tide_platform *tide_run_platform(const struct tide_ru
 /* ---- run_setup.c ---- */
 enum tide_status tide_run_setup(struct tide_run *run, struct tide_diag *diag);
 void tide_run_teardown(struct tide_run *run);
-/* An allocated scratch buffer gets its memory; the others have theirs from the start. */
 enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *diag);
 
 /* ---- run_submit.c ---- */
@@ -93,11 +93,11 @@ void tide_run_arguments(const struct tide_run *run, const struct tide_step *step
 /* ---- run_wait.c ---- */
 /* Blocks until all that was submitted has finished, or has nothing left to wait for. */
 enum tide_status tide_run_drain(struct tide_run *run, struct tide_diag *diag);
-/* Blocks until this queue (or, NULL: any queue, or its collective) makes progress beyond `seen`.
- * TIDE_DEADLOCK: nothing is under way any more, so there will be none. */
-enum tide_status tide_run_wait_progress(struct tide_run *run, const uint64_t *seen);
-/* seen[i]: how far queue i has come. One more than there are queues: unused here. */
-void tide_run_note_progress(struct tide_run *run, uint64_t *out_seen);
+/* Notes how far every queue has come … */
+void tide_run_note_progress(struct tide_run *run);
+/* … and blocks until this one (TIDE_PLAN_NONE: any) has come further. TIDE_DEADLOCK: nothing is under
+ * way any more, so none will; the failure, when the run is to stop at it. */
+enum tide_status tide_run_wait_progress(struct tide_run *run, uint32_t queue);
 enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step *step,
                                     struct tide_diag *diag);
 void tide_run_report_progress(struct tide_run *run);
@@ -110,7 +110,6 @@ enum tide_status tide_run_describe_failure(struct tide_run *run, struct tide_dia
 /* ---- run_sequential.c ---- */
 enum tide_status tide_sequential_create(struct tide_run *run, struct tide_diag *diag);
 enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag *diag);
-const void *tide_sequential_buffer(const struct tide_run *run, uint32_t buffer);
 void tide_sequential_destroy(struct tide_run *run);
 
 #endif

@@ -409,7 +409,7 @@ void program_end(struct program *program);
 
 /* ---- run.c ---- */
 /* One program in a world of its own. */
-void run_seed(uint64_t seed, const struct config *base, bool verbose, bool contracts,
+void run_seed(uint64_t seed, const struct config *config, bool verbose, bool contracts,
               struct outcome *out);
 void draw_config(uint64_t seed, struct config *out);
 #endif

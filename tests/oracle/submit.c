@@ -23,7 +23,7 @@ static void describe(const struct op *op, struct described *out) {
     out->signals[i] = (struct tide_signal){op->signals[i].line->handle, op->signals[i].value,
                                            op->signals[i].external};
   for (uint32_t i = 0; i < op->use_count; i++)
-    out->uses[i] = (struct tide_use){op->uses[i]->handle, op->access[i]};
+    out->uses[i] = (struct tide_use){.buffer = op->uses[i]->handle, .access = op->access[i]};
   out->operation = (struct tide_operation){.label = op->label,
                                            .flags = op->flags,
                                            .waits = out->waits,

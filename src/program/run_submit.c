@@ -1,0 +1,255 @@
+/* One step after the other: from the plan's words to the scheduler's. */
+#include "base/atomic.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "program/baseline.h"
+
+/* ---- names -------------------------------------------------------------------- */
+
+static size_t append_number(char *to, size_t at, uint32_t number) {
+  char digits[10];
+  size_t count = 0;
+  do digits[count++] = (char)('0' + number % 10);
+  while (number /= 10);
+  while (count) to[at++] = digits[--count];
+  return at;
+}
+
+/* "blur@31:3": what an operation is called in messages, so that they carry its place. */
+static const char *name_step(struct tide_run *run, const struct tide_step *step) {
+  enum { ROOM = sizeof run->label - 1 };
+  char place[24];
+  const char *name = step->label ? step->label : step->body->class_.name;
+  size_t at = 0, length = append_number(place, 0, step->line);
+  place[length++] = ':';
+  length = append_number(place, length, step->column);
+  size_t most = length + 1 < ROOM - 4 ? ROOM - 1 - length : ROOM;
+  for (; name[at] && at < most; at++) run->label[at] = name[at];
+  if (most < ROOM) {
+    run->label[at++] = '@';
+    memcpy(run->label + at, place, length);
+    at += length;
+  }
+  run->label[at] = 0;
+  return run->label;
+}
+
+static enum tide_status at_step(struct tide_diag *diag, const struct tide_step *step,
+                                enum tide_status status, const struct tide_diag *own) {
+  return tide_diag_at(diag, status, step->line, step->column, "%s",
+                      own->status ? own->text : tide_status_text(status));
+}
+
+/* ---- operations ------------------------------------------------------------------ */
+
+static void *data_of(const struct tide_run *run, uint32_t buffer) {
+  return run->buffers[buffer].data;
+}
+
+void tide_run_arguments(const struct tide_run *run, const struct tide_step *step,
+                        void *(*data)(const struct tide_run *run, uint32_t buffer),
+                        struct tide_argument *out_arguments) {
+  for (size_t i = 0; i < step->body->param_count; i++) {
+    const struct tide_step_argument *from = &step->arguments[i];
+    struct tide_argument *to = &out_arguments[i];
+    bool named = from->index != TIDE_PLAN_NONE;
+    *to = (struct tide_argument){.size = 0};
+    switch (from->kind) {
+      case TIDE_PARAM_IN:
+      case TIDE_PARAM_OUT:
+      case TIDE_PARAM_INOUT:
+        if (named) to->data = (char *)data(run, from->index) + from->offset;
+        to->size = named ? from->size : 0;
+        break;
+      case TIDE_PARAM_FILE: to->descriptor = named ? run->descriptors[from->index] : -1; break;
+      case TIDE_PARAM_INTEGER: to->integer = from->integer; break;
+      case TIDE_PARAM_TEXT:
+        to->text = from->text;
+        to->size = from->size;
+        break;
+    }
+  }
+}
+
+static enum tide_access access_of(enum tide_param_kind kind) {
+  if (kind == TIDE_PARAM_IN) return TIDE_READ;
+  return kind == TIDE_PARAM_OUT ? TIDE_WRITE : TIDE_READ_WRITE;
+}
+
+/* Each buffer once, however many arguments lie in it. */
+static size_t fill_uses(struct tide_run *run, const struct tide_step *step, struct tide_use *uses) {
+  size_t count = 0;
+  for (size_t i = 0; i < step->body->param_count; i++) {
+    const struct tide_step_argument *argument = &step->arguments[i];
+    if (argument->kind > TIDE_PARAM_INOUT || argument->index == TIDE_PLAN_NONE) continue;
+    struct tide_buffer *buffer = run->buffers[argument->index].buffer;
+    enum tide_access access = access_of(argument->kind);
+    size_t at = 0;
+    while (at < count && uses[at].buffer != buffer) at++;
+    if (at < count) uses[at].access = (enum tide_access)(uses[at].access | access);
+    else uses[count++] = (struct tide_use){buffer, access};
+  }
+  return count;
+}
+
+static void fill_values(struct tide_run *run, const struct tide_step *step) {
+  for (size_t i = 0; i < step->wait_count; i++)
+    run->waits[i] =
+        (struct tide_wait){run->timelines[step->waits[i].timeline], step->waits[i].value};
+  for (size_t i = 0; i < step->signal_count; i++)
+    run->signals[i] = (struct tide_signal){run->timelines[step->signals[i].timeline],
+                                           step->signals[i].value, false};
+}
+
+static uint64_t kind_of(const struct tide_step *step) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const char *c = step->body->class_.name; *c; c++)
+    hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
+  return hash;
+}
+
+static enum tide_status try_submit(struct tide_run *run, const struct tide_step *step,
+                                   const struct tide_operation *operation,
+                                   struct tide_diag *diag) {
+  if (step->kind == TIDE_STEP_PART)
+    return tide_collective_submit(run->collectives[step->collective], step->member, kind_of(step),
+                                  operation, NULL, diag);
+  return tide_queue_submit(run->queues[step->queue].queue, operation, NULL, diag);
+}
+
+static enum tide_status refuse_full(const struct tide_run *run, const struct tide_step *step,
+                                    struct tide_diag *own) {
+  const struct tide_plan_queue *queue = &run->tables->queues[step->queue];
+  return tide_diag_set(own, TIDE_DEADLOCK,
+                       "queue '%s' is full, and all that is in it waits for what comes later in the "
+                       "program: give it a larger capacity",
+                       queue->label);
+}
+
+static enum tide_status submit(struct tide_run *run, const struct tide_step *step,
+                               const struct tide_operation *operation, struct tide_diag *own) {
+  enum tide_status status = try_submit(run, step, operation, own);
+  while (status == TIDE_FULL) {
+    if (run->params.paused) return status;
+    tide_run_note_progress(run);
+    status = try_submit(run, step, operation, own); /* room may have come before the note */
+    if (status != TIDE_FULL) break;
+    uint32_t queue = step->kind == TIDE_STEP_PART ? TIDE_PLAN_NONE : step->queue;
+    status = tide_run_wait_progress(run, queue);
+    if (status == TIDE_DEADLOCK) return refuse_full(run, step, own);
+    if (status != TIDE_OK) return status;
+    own->status = TIDE_OK;
+    status = try_submit(run, step, operation, own);
+  }
+  return status;
+}
+
+static enum tide_status do_operation(struct tide_run *run, const struct tide_step *step,
+                                     struct tide_diag *diag) {
+  struct tide_run_queue *queue = &run->queues[step->queue];
+  _Alignas(16) struct tide_argument arguments[TIDE_PARAMS_MAX];
+  struct tide_use uses[TIDE_PARAMS_MAX];
+  struct tide_diag own = {.status = TIDE_OK};
+  struct tide_operation operation = {
+      .label = name_step(run, step),
+      .flags = step->flags,
+      .waits = run->waits,
+      .wait_count = step->wait_count,
+      .signals = run->signals,
+      .signal_count = step->signal_count,
+      .buffers = uses,
+      .body = &step->body->class_,
+      .arguments = arguments,
+      .arguments_size = step->body->param_count * sizeof arguments[0],
+  };
+  enum tide_status status = TIDE_OK;
+  if (run->baseline) {
+    status = tide_baseline_order(run, step, &operation.wait_count, &operation.signal_count, &own);
+  } else {
+    fill_values(run, step);
+    operation.buffer_count = fill_uses(run, step, uses);
+  }
+  tide_run_arguments(run, step, data_of, arguments);
+  queue->places[(queue->submitted + 1) & queue->place_mask] =
+      (struct tide_place){step->number, step->line, step->column};
+  if (status == TIDE_OK) status = submit(run, step, &operation, &own);
+  if (status != TIDE_OK) return at_step(diag, step, status, &own);
+  queue->submitted++;
+  run->submitted++;
+  return TIDE_OK;
+}
+
+/* ---- memory ------------------------------------------------------------------------- */
+
+static enum tide_status try_alloc(struct tide_run *run, const struct tide_step *step) {
+  const struct tide_plan_buffer *buffer = &run->tables->buffers[step->buffer];
+  if (run->baseline) return tide_baseline_step_alloc(run, step);
+  if (buffer->size > SIZE_MAX) return TIDE_NOMEM;
+  return tide_queue_alloc(run->queues[step->queue].queue, run->pool, (size_t)buffer->size,
+                          buffer->label, &run->buffers[step->buffer].buffer);
+}
+
+static enum tide_status do_alloc(struct tide_run *run, const struct tide_step *step,
+                                 struct tide_diag *diag) {
+  const struct tide_plan_buffer *buffer = &run->tables->buffers[step->buffer];
+  enum tide_status status = try_alloc(run, step);
+  while (status == TIDE_NOMEM && !run->params.paused) {
+    tide_run_note_progress(run);
+    status = try_alloc(run, step);
+    if (status != TIDE_NOMEM) break;
+    enum tide_status waited = tide_run_wait_progress(run, TIDE_PLAN_NONE);
+    if (waited != TIDE_OK && waited != TIDE_DEADLOCK) return waited;
+    status = try_alloc(run, step);
+    if (waited == TIDE_DEADLOCK) break;
+  }
+  if (status != TIDE_OK)
+    return tide_diag_at(diag, status, step->line, step->column,
+                        "no memory for buffer '%s' of %lu bytes%s", buffer->label,
+                        (unsigned long)buffer->size,
+                        run->params.memory ? " within the limit of --memory" : "");
+  if (!run->baseline)
+    run->buffers[step->buffer].data = tide_buffer_data(run->buffers[step->buffer].buffer);
+  return TIDE_OK;
+}
+
+static void do_free(struct tide_run *run, const struct tide_step *step) {
+  struct tide_run_buffer *buffer = &run->buffers[step->buffer];
+  if (run->baseline) tide_baseline_step_free(run, step);
+  else tide_queue_free(run->queues[step->queue].queue, buffer->buffer);
+  *buffer = (struct tide_run_buffer){NULL, NULL};
+}
+
+/* ---- the host -------------------------------------------------------------------------- */
+
+static enum tide_status do_host_signal(struct tide_run *run, const struct tide_step *step,
+                                       struct tide_diag *diag) {
+  bool external = step->kind == TIDE_STEP_HOST_EXTERNAL || run->baseline;
+  for (size_t i = 0; i < step->signal_count; i++) {
+    const struct tide_step_value *signal = &step->signals[i];
+    struct tide_timeline *timeline = run->timelines[signal->timeline];
+    enum tide_status status =
+        tide_timeline_signal(timeline, signal->value, external ? NULL : &run->host);
+    if (status == TIDE_OK) continue;
+    if (tide_load_acquire(&run->failure.any)) return status; /* its timeline has failed */
+    return tide_diag_at(diag, status, step->line, step->column,
+                        "the host cannot signal timeline '%s' = %lu: %s",
+                        run->tables->timelines[signal->timeline].label,
+                        (unsigned long)signal->value, tide_status_text(status));
+  }
+  return TIDE_OK;
+}
+
+enum tide_status tide_run_step(struct tide_run *run, const struct tide_step *step,
+                               struct tide_diag *diag) {
+  switch (step->kind) {
+    case TIDE_STEP_OPERATION:
+    case TIDE_STEP_PART: return do_operation(run, step, diag);
+    case TIDE_STEP_ALLOC: return do_alloc(run, step, diag);
+    case TIDE_STEP_FREE: do_free(run, step); return TIDE_OK;
+    case TIDE_STEP_HOST_SIGNAL:
+    case TIDE_STEP_HOST_EXTERNAL: return do_host_signal(run, step, diag);
+    case TIDE_STEP_HOST_WAIT: return tide_run_host_wait(run, step, diag);
+    case TIDE_STEP_END: break;
+  }
+  return TIDE_OK;
+}

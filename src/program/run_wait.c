@@ -1,0 +1,149 @@
+/* Where the submitting thread waits: for room, for memory, for values, for the end. */
+#include "base/atomic.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "program/run_state.h"
+
+#define SLICE 100000000u /* ns between looks at whether anything still moves */
+
+static uint64_t in_a_slice(const struct tide_run *run) {
+  const struct tide_platform *platform = tide_run_platform(run);
+  return platform->now(platform->self) + SLICE;
+}
+
+static struct tide_timeline *progress_of(const struct tide_run *run, size_t queue) {
+  return tide_queue_progress(run->queues[queue].queue);
+}
+
+void tide_run_report_progress(struct tide_run *run) {
+  uint64_t finished = 0;
+  if (!run->params.progress) return;
+  for (size_t i = 0; i < run->tables->queue_count; i++)
+    finished += tide_timeline_query(progress_of(run, i));
+  run->params.progress(run->params.progress_user, run->submitted, finished);
+}
+
+/* Everything that has entered has finished: whatever is left is held. */
+static bool quiescent(const struct tide_run *run) {
+  for (size_t i = 0; i < run->tables->queue_count; i++) {
+    uint64_t epoch;
+    tide_queue_position(run->queues[i].queue, NULL, &epoch);
+    if (tide_timeline_query(progress_of(run, i)) < epoch) return false;
+  }
+  return true;
+}
+
+static bool to_stop(const struct tide_run *run) {
+  return run->params.stop_early && tide_load_acquire(&run->failure.any);
+}
+
+/* ---- progress ------------------------------------------------------------------- */
+
+void tide_run_note_progress(struct tide_run *run) {
+  for (size_t i = 0; i < run->tables->queue_count; i++)
+    run->points[i] = (struct tide_wait_point){
+        .timeline = progress_of(run, i), .value = tide_timeline_query(progress_of(run, i)) + 1};
+}
+
+/* Not for the first that finishes but for half of what is there: a thread that is woken for each
+ * operation costs more than the operation. */
+static void ask_for_half(struct tide_run *run, uint32_t queue) {
+  uint64_t epoch, seen = run->points[queue].value - 1;
+  tide_queue_position(run->queues[queue].queue, NULL, &epoch);
+  if (epoch > seen + 1) run->points[queue].value = seen + (epoch - seen) / 2;
+}
+
+enum tide_status tide_run_wait_progress(struct tide_run *run, uint32_t queue) {
+  size_t first = queue == TIDE_PLAN_NONE ? 0 : queue;
+  size_t count = queue == TIDE_PLAN_NONE ? run->tables->queue_count : 1;
+  if (count == 1) ask_for_half(run, (uint32_t)first);
+  for (;;) {
+    bool still = quiescent(run);
+    for (size_t i = first; i < first + count; i++)
+      run->points[i].waiter = (struct tide_waiter){{0}};
+    enum tide_status status =
+        tide_wait_any(&run->points[first], count, still ? TIDE_NOW : in_a_slice(run), NULL);
+    tide_run_report_progress(run);
+    if (to_stop(run)) return run->failure.status;
+    if (status != TIDE_TIMEOUT) return status;
+    if (still) return TIDE_DEADLOCK;
+  }
+}
+
+/* ---- values ------------------------------------------------------------------------ */
+
+/* Paused, the host's waits are the only time that something runs; then all of it runs to its end,
+ * so that what is found finished afterwards is always the same. */
+static void let_all_finish(struct tide_run *run) {
+  while (!quiescent(run)) {
+    for (size_t i = 0; i < run->tables->queue_count; i++) {
+      uint64_t epoch;
+      tide_queue_position(run->queues[i].queue, NULL, &epoch);
+      (void)!tide_timeline_wait(progress_of(run, i), epoch, in_a_slice(run));
+    }
+    tide_run_report_progress(run);
+  }
+}
+
+static enum tide_status wait_for(struct tide_run *run, const struct tide_step_value *wait) {
+  struct tide_timeline *timeline = run->timelines[wait->timeline];
+  for (;;) {
+    bool still = quiescent(run);
+    enum tide_status status =
+        tide_timeline_wait(timeline, wait->value, still ? TIDE_NOW : in_a_slice(run));
+    tide_run_report_progress(run);
+    if (status != TIDE_TIMEOUT) return status;
+    if (to_stop(run)) return run->failure.status;
+    if (still) return TIDE_DEADLOCK;
+  }
+}
+
+enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step *step,
+                                    struct tide_diag *diag) {
+  enum tide_status status = TIDE_OK;
+  if (run->params.paused) tide_sched_resume(run->sched);
+  for (size_t i = 0; status == TIDE_OK && i < step->wait_count; i++) {
+    const struct tide_step_value *wait = &step->waits[i];
+    status = wait_for(run, wait);
+    if (status == TIDE_OK)
+      status = tide_timeline_import(run->timelines[wait->timeline], wait->value, &run->host);
+    if (status == TIDE_NOT_FOUND) status = TIDE_OK; /* so from the start: it teaches nothing */
+    if (status != TIDE_OK && !tide_load_acquire(&run->failure.any))
+      tide_diag_at(diag, status, step->line, step->column,
+                   "the host waits for timeline '%s' >= %lu: %s",
+                   run->tables->timelines[wait->timeline].label, (unsigned long)wait->value,
+                   status == TIDE_DEADLOCK ? "nothing that was submitted reaches it"
+                                           : tide_status_text(status));
+  }
+  if (run->params.paused) {
+    let_all_finish(run);
+    tide_sched_pause(run->sched);
+  }
+  return status;
+}
+
+/* ---- the end --------------------------------------------------------------------------- */
+
+static enum tide_status stuck(struct tide_run *run, struct tide_diag *diag) {
+  char text[192];
+  tide_sched_diagnose(run->sched, text, sizeof text);
+  for (char *c = text; *c; c++)
+    if (*c == '\n') *c = 0;
+  return tide_diag_set(diag, TIDE_DEADLOCK, "what is left waits for ever: %s", text);
+}
+
+enum tide_status tide_run_drain(struct tide_run *run, struct tide_diag *diag) {
+  for (size_t i = 0; i < run->tables->queue_count; i++) {
+    for (;;) {
+      bool still = quiescent(run);
+      enum tide_status status =
+          tide_queue_drain(run->queues[i].queue, still ? TIDE_NOW : in_a_slice(run));
+      tide_run_report_progress(run);
+      if (status != TIDE_TIMEOUT && status != TIDE_OK) return status;
+      if (to_stop(run)) return run->failure.status;
+      if (status == TIDE_OK) break;
+      if (still) return stuck(run, diag);
+    }
+  }
+  return TIDE_OK;
+}

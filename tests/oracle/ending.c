@@ -1,0 +1,201 @@
+/* Driving a program to its end: nothing hangs, nothing is lost, everything is given back. */
+#include "oracle.h"
+
+#include <string.h>
+
+static bool is_over(const struct op *op) {
+  return op->state == OP_PUBLISHED || op->state == OP_LEFT || op->state == OP_REFUSED;
+}
+
+static struct op *any_left(struct program *program) {
+  for (uint32_t i = 0; i < program->op_count; i++)
+    if (!is_over(program->ops[i])) return program->ops[i];
+  return NULL;
+}
+
+/* A wait that nobody who was submitted will satisfy. */
+static struct wait *hopeless(struct op *op) {
+  if (op->state != OP_HELD && op->state != OP_ENTERED) return NULL;
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    struct wait *wait = &op->waits[i];
+    struct record record;
+    if (line_value(wait->line) >= wait->value || line_failed(wait->line, wait->value)) continue;
+    if (!line_pending(wait->line, wait->value, false, &record)) return wait;
+  }
+  return NULL;
+}
+
+static void check_diagnosis(struct program *program, const struct op *op) {
+  static char text[1 << 16];
+  char name[20] = "'";
+  size_t length = tide_sched_diagnose(program->world->sched, text, sizeof text);
+  if (length >= sizeof text) return;
+  strcat(strcat(name, op->label), "'");
+  ENSURE(program->world, strstr(text, name), "%s can never start, but the diagnosis does not name it:\n%s",
+         op->label, text);
+}
+
+/* ---- helping ------------------------------------------------------------------------------ */
+
+static bool signal_for(struct program *program, const struct wait *wait) {
+  struct line *line = wait->line;
+  if (line->kind != LINE_NORMAL || line->dead || line->operations_only ||
+      line->scope < TIDE_SCOPE_PROCESS || wait->value >= line_host_limit(line))
+    return false;
+  struct host *host = program->host_count && chance(program, 700) ? &program->hosts[0] : NULL;
+  return host_signal(program, line, wait->value, host);
+}
+
+/* An operation that does nothing but signal what is missing. */
+static bool submit_for(struct program *program, const struct wait *wait) {
+  struct queue *queue = queue_any(program);
+  if (!queue || wait->line->kind != LINE_NORMAL || wait->line->dead || !chance(program, 700)) return false;
+  if (wait->line->scope < TIDE_SCOPE_GROUP) return false;
+  struct op *op = op_new(program, queue);
+  if (!op) return false;
+  op->signals[op->signal_count++] = (struct emission){.line = wait->line, .value = wait->value};
+  return submit(op) == TIDE_OK;
+}
+
+static void give_up(struct program *program, struct op *op) {
+  struct world *world = program->world;
+  op->cancelled = true;
+  LOG(world, "cancel %s, which waits for ever", op->label);
+  enum op_state before = op->state;
+  enum tide_status status = tide_queue_cancel(op->queue->handle, op->sequence);
+  ENSURE(world, status == TIDE_OK, "cancel of %s (state %u), which waits for ever, says %s", op->label,
+         before, tide_status_name(status));
+}
+
+static bool help(struct program *program) {
+  bool helped = false;
+  for (uint32_t i = 0; i < program->op_count; i++) {
+    struct op *op = program->ops[i];
+    struct wait *wait = hopeless(op);
+    if (!wait) continue;
+    check_diagnosis(program, op);
+    if (!(chance(program, 800) && signal_for(program, wait)) && !submit_for(program, wait)) {
+      if (!hopeless(op)) continue;
+      give_up(program, op);
+    }
+    helped = true;
+    if (chance(program, 300)) break;
+  }
+  return helped;
+}
+
+static bool complete_collectives(struct program *program) {
+  bool done = false;
+  for (uint32_t i = 0; i < program->collective_count; i++) {
+    struct collective *collective = program->collectives[i];
+    uint32_t least = UINT32_MAX, most = 0;
+    for (uint32_t m = 0; m < collective->count; m++) {
+      if (collective->next[m] < least) least = collective->next[m];
+      if (collective->next[m] > most) most = collective->next[m];
+    }
+    if (!collective->handle || least == most) continue;
+    LOG(program->world, "destroy collective %u", i);
+    collective->progress->excused = collective->progress->dead = true;
+    for (uint32_t n = least; n < most; n++) collective->instances[n].mismatch = true;
+    tide_collective_destroy(collective->handle);
+    collective->handle = NULL;
+    done = true;
+  }
+  return done;
+}
+
+static void run_to_end(struct program *program) {
+  struct world *world = program->world;
+  for (uint32_t round = 0; round < 3 * MAX_OPS; round++) {
+    program_run_out(program);
+    struct op *left = any_left(program);
+    if (!left) return;
+    if (help(program) || complete_collectives(program)) continue;
+    violation(world, "%s (state %u) hangs: nobody waits for anything that will not come", left->label,
+              left->state);
+  }
+  violation(world, "the program does not end");
+}
+
+/* ---- the sums ---------------------------------------------------------------------------------- */
+
+static void check_stats(struct world *world) {
+  struct tide_sched_stats stats, *counted = &world->counted;
+  tide_sched_stats(world->sched, &stats);
+#define SAME(field)                                                                                \
+  ENSURE(world, stats.field == counted->field, "stats." #field " is %lu, not %lu",                 \
+         (unsigned long)stats.field, (unsigned long)counted->field)
+  SAME(submitted);
+  SAME(entered);
+  SAME(finished);
+  SAME(failed);
+  SAME(waits);
+  SAME(waits_failed);
+  SAME(waits_resolved);
+  SAME(waits_elided);
+  SAME(waits_issued);
+  SAME(held);
+  ENSURE(world, stats.entered == stats.finished, "%lu entered, %lu finished",
+         (unsigned long)stats.entered, (unsigned long)stats.finished);
+  ENSURE(world, !world->needless[0] || stats.tainted, "%s", world->needless);
+}
+
+static void check_values(struct program *program) {
+  for (uint32_t i = 0; i < program->line_count; i++) {
+    struct line *line = program->lines[i];
+    if (line->dead || (line->queue && line->queue->destroyed)) continue;
+    ENSURE(program->world, line->pending_count == 0, "%s still has %u pending values", line->label,
+           line->pending_count);
+    (void)line_value(line);
+  }
+}
+
+/* ---- giving back ---------------------------------------------------------------------------------- */
+
+static void free_buffers(struct program *program) {
+  for (uint32_t i = 0; i < program->buffer_count; i++) {
+    struct buffer *buffer = program->buffers[i];
+    if (!buffer->freed) buffer_free(program, buffer, chance(program, 500) ? queue_any(program) : NULL);
+  }
+}
+
+static void destroy_queues(struct program *program) {
+  struct world *world = program->world;
+  for (uint32_t i = 0; i < program->collective_count; i++)
+    if (program->collectives[i]->handle) {
+      program->collectives[i]->progress->excused = true;
+      tide_collective_destroy(program->collectives[i]->handle);
+    }
+  for (uint32_t i = 0; i < program->queue_count; i++)
+    if (!program->queues[i]->destroyed) queue_destroy(program->queues[i]);
+  for (uint32_t i = 0; i < program->device_count; i++) {
+    struct device *device = &program->devices[i];
+    enum tide_status status = tide_device_settle(device->handle, TIDE_NOW);
+    ENSURE(world, status == TIDE_OK, "%s does not settle: %s", device->label, tide_status_name(status));
+    status = tide_device_destroy(device->handle);
+    ENSURE(world, status == TIDE_OK, "%s cannot be destroyed: %s", device->label,
+           tide_status_name(status));
+  }
+}
+
+void program_end(struct program *program) {
+  struct world *world = program->world;
+  if (world->paused) tide_sched_resume(world->sched);
+  world->paused = false;
+  for (uint32_t i = 0; i < program->device_count; i++)
+    if (program->devices[i].lost && !program->devices[i].certified) device_certify(&program->devices[i]);
+  run_to_end(program);
+  check_values(program);
+  if (program->index + 1u == world->program_count) check_stats(world);
+  if (program->pool) free_buffers(program);
+  destroy_queues(program);
+  for (uint32_t i = 0; i < program->line_count; i++) {
+    struct line *line = program->lines[i];
+    line->excused = true;
+    if (line->kind == LINE_NORMAL && !line->dead) tide_timeline_destroy(line->handle);
+  }
+  for (uint32_t i = 0; i < program->host_count; i++)
+    (void)tide_tracker_close(world->context.tracker, program->hosts[i].position.axis);
+  enum tide_status status = tide_pool_destroy(program->pool);
+  ENSURE(world, status == TIDE_OK, "the pool cannot be destroyed: %s", tide_status_name(status));
+}

@@ -1,0 +1,105 @@
+/* Random programs against the library: nothing may break. See oracle.h.
+ *
+ *   oracle-random [--seed N] [--count N] [--shortest]
+ *
+ * Without arguments: as many seeds as fit into a fixed number of programs. With --seed, one program and its
+ * history. --shortest goes on after a violation and shows the one that took the fewest steps. */
+#include "harness.h"
+#include "oracle.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct totals {
+  uint64_t programs, checks;
+  struct tide_sched_stats stats;
+};
+
+static void add(struct totals *totals, const struct outcome *outcome) {
+  totals->programs++;
+  totals->checks += outcome->checks;
+  totals->stats.entered += outcome->stats.entered;
+  totals->stats.failed += outcome->stats.failed;
+  totals->stats.waits += outcome->stats.waits;
+  totals->stats.waits_resolved += outcome->stats.waits_resolved;
+  totals->stats.waits_elided += outcome->stats.waits_elided;
+  totals->stats.waits_issued += outcome->stats.waits_issued;
+  totals->stats.held += outcome->stats.held;
+  totals->stats.gap_waits += outcome->stats.gap_waits;
+  totals->stats.tainted += outcome->stats.tainted;
+}
+
+static void print_totals(const struct totals *t) {
+  printf("%lu programs, %lu starts checked; %lu operations (%lu failed, %lu held, %lu tainted), %lu waits: %lu "
+         "resolved, %lu elided, %lu issued; %lu gap waits\n",
+         (unsigned long)t->programs, (unsigned long)t->checks, (unsigned long)t->stats.entered,
+         (unsigned long)t->stats.failed, (unsigned long)t->stats.held, (unsigned long)t->stats.tainted,
+         (unsigned long)t->stats.waits, (unsigned long)t->stats.waits_resolved,
+         (unsigned long)t->stats.waits_elided, (unsigned long)t->stats.waits_issued,
+         (unsigned long)t->stats.gap_waits);
+}
+
+static void run_one(uint64_t seed, struct outcome *outcome, bool verbose) {
+  struct config config;
+  draw_config(seed, &config);
+  run_seed(seed, &config, verbose, true, outcome);
+}
+
+static int search(uint64_t first, uint64_t count, bool shortest) {
+  struct totals totals = {0};
+  uint64_t best = 0, violations = 0;
+  uint32_t steps = UINT32_MAX;
+  for (uint64_t seed = first; seed < first + count; seed++) {
+    struct outcome outcome;
+    run_one(seed, &outcome, false);
+    add(&totals, &outcome);
+    if (!outcome.violated) continue;
+    violations++;
+    if (shortest && violations <= 40)
+      printf("seed %lu, step %u: %s\n", (unsigned long)seed, outcome.steps, outcome.why);
+    if (outcome.steps < steps) {
+      steps = outcome.steps;
+      best = seed;
+    }
+    if (!shortest) break;
+  }
+  if (violations) {
+    struct outcome outcome;
+    run_one(best, &outcome, true);
+    printf("VIOLATION (%lu of %lu) seed %lu, step %u: %s\n", (unsigned long)violations,
+           (unsigned long)totals.programs, (unsigned long)best, outcome.steps, outcome.why);
+    return 1;
+  }
+  print_totals(&totals);
+  return 0;
+}
+
+TEST(random_programs) {
+  uint64_t count = 12000 / test_slowdown();
+  for (uint64_t seed = 1; seed <= count; seed++) {
+    struct outcome outcome;
+    run_one(seed, &outcome, false);
+    if (outcome.violated) {
+      run_one(seed, &outcome, true);
+      FAIL("--seed %lu: %s", (unsigned long)seed, outcome.why);
+    }
+  }
+}
+
+int main(int argc, char **argv) {
+  static const struct test_case cases[] = {CASE_SECONDS(random_programs, 120)};
+  uint64_t first = 0, count = 0;
+  bool shortest = false, ours = false;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) first = strtoull(argv[++i], NULL, 0), ours = true;
+    else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc) count = strtoull(argv[++i], NULL, 0), ours = true;
+    else if (strcmp(argv[i], "--shortest") == 0) shortest = ours = true;
+  }
+  if (!ours) return test_main(argc, argv, cases, 1);
+  if (count) return search(first ? first : 1, count, shortest);
+  struct outcome outcome;
+  run_one(first, &outcome, true);
+  printf("seed %lu: %s\n", (unsigned long)first, outcome.violated ? outcome.why : "no violation");
+  return outcome.violated;
+}

@@ -1,0 +1,96 @@
+/* One seed: a configuration, a program, its end. */
+#include "oracle.h"
+
+#include <string.h>
+
+static uint32_t often(struct tide_random *random, uint32_t of_thousand, uint32_t most) {
+  if (tide_random_below(random, 1000) >= of_thousand) return 0;
+  return 1 + (uint32_t)tide_random_below(random, most);
+}
+
+static uint32_t between(struct tide_random *random, uint32_t low, uint32_t high) {
+  return low + (uint32_t)tide_random_below(random, high - low + 1);
+}
+
+static void draw_trouble(struct config *c, struct tide_random *r) {
+  c->fail = often(r, 400, 200);
+  c->cancel = often(r, 300, 60);
+  c->host_fail = often(r, 150, 15);
+  c->destroy = often(r, 200, 20);
+  c->lose = often(r, 100, 15);
+  c->destroy_line = often(r, 100, 10);
+  c->pause = often(r, 200, 20);
+  c->bad = often(r, 300, 100);
+}
+
+void draw_config(uint64_t seed, struct config *c) {
+  struct tide_random random = {seed * 0x2545f4914f6cdd1du + 1}, *r = &random;
+  *c = (struct config){0};
+  c->steps = between(r, 20, 160);
+  c->devices = between(r, 1, 3);
+  c->queues = between(r, 1, 6);
+  c->timelines = between(r, 1, 6);
+  c->hosts = between(r, 0, 2);
+  c->capacity_ops = tide_random_below(r, 4) == 0 ? between(r, 1, 8) : 0;
+  c->in_order_chance = tide_random_below(r, 3) * 500;
+  c->hold = often(r, 600, 300);
+  c->passable = often(r, 300, 500);
+  c->multi = often(r, 600, 800);
+  c->external_signal = often(r, 250, 200);
+  c->host_owned = often(r, 700, 500);
+  c->operations_only = often(r, 600, 1000);
+  c->narrow = often(r, 300, 300);
+  c->progress_wait = often(r, 500, 300);
+  c->host_signal = often(r, 850, 200);
+  c->external_host = often(r, 600, 900);
+  c->buffers = often(r, 600, 300);
+  c->free_elsewhere = between(r, 0, 900);
+  c->host_free = often(r, 300, 200);
+  c->budget = tide_random_below(r, 3) ? 0 : 2048;
+  c->batch = often(r, 300, 300);
+  c->bodyless = often(r, 400, 200);
+  c->query = often(r, 800, 200);
+  c->take = between(r, 100, 1000);
+  c->give = between(r, 100, 1000);
+  c->signal_chance = between(r, 300, 950);
+  c->frontier = (uint8_t)(tide_random_below(r, 2) ? 40 : between(r, 1, 6));
+  c->history = tide_random_below(r, 2) ? between(r, 1, 3) : 0;
+  c->kicked = tide_random_below(r, 2);
+  draw_trouble(c, r);
+  if (tide_random_below(r, 6) == 0) {
+    c->collectives = between(r, 1, 2);
+    c->hold = c->passable = c->lose = 0;
+  } else if (tide_random_below(r, 5) == 0) {
+    c->racefree = true;
+    c->buffers = between(r, 100, 300);
+    c->fail = c->cancel = c->destroy = c->lose = c->host_fail = c->destroy_line = c->hold = c->bad = 0;
+  }
+}
+
+static struct world world;
+
+void run_seed(uint64_t seed, const struct config *config, bool verbose, bool contracts,
+              struct outcome *out) {
+  memset(out, 0, sizeof *out);
+  memory_reset();
+  memset(&world, 0, sizeof world);
+  world.verbose = verbose;
+  world.contracts = contracts;
+  struct program *program = &world.programs[0];
+  if (setjmp(world.out) == 0) {
+    world_open(&world, seed, config->frontier);
+    world.program_count = 1;
+    program_make(program, &world, config, seed);
+    for (uint32_t i = 0; i < config->steps; i++) program_step(program);
+    world.ending = true;
+    program_end(program);
+    tide_sched_stats(world.sched, &out->stats);
+    world_close(&world);
+  } else {
+    out->violated = true;
+    memcpy(out->why, world.why, sizeof out->why);
+  }
+  out->steps = program->step;
+  out->checks = world.checks;
+  if (verbose) print_history(&world, 60);
+}

@@ -1,0 +1,170 @@
+/* Memory: every allocation of a whole life may fail, and the paths that must not allocate don't. */
+#include "harness.h"
+#include "tidemark/tidemark.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct meter {
+  uint64_t asked, fail_at; /* the allocation that fails; 0: none */
+  int64_t out;
+};
+
+static void *meter_alloc(void *self, size_t size, size_t align) {
+  struct meter *meter = self;
+  if (++meter->asked == meter->fail_at) return NULL;
+  void *memory = NULL;
+  if (posix_memalign(&memory, align < 16 ? 16 : align, size)) return NULL;
+  meter->out++;
+  return memory;
+}
+
+static void meter_free(void *self, void *memory, size_t size) {
+  struct meter *meter = self;
+  memset(memory, 0xdd, size);
+  meter->out--;
+  free(memory);
+}
+
+static void kick(void *self) { (void)self; }
+static enum tide_status count(void *arguments) {
+  ++**(uint64_t **)arguments;
+  return TIDE_OK;
+}
+static const struct tide_body_class counting = {.name = "count", .host = count};
+static const struct tide_backend backend = {.name = "inline", .in_order = true, .kick = kick};
+
+struct life {
+  struct meter meter;
+  struct tide_allocator allocator;
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_device *device;
+  struct tide_queue *queues[2];
+  struct tide_timeline *timelines[2], *gate;
+  struct tide_pool *pool;
+  struct tide_wait_set *set;
+  struct tide_notifier *notifier;
+  struct tide_collective *collective;
+  uint64_t value, ran;
+};
+
+/* Makes one of each; stops at the first refusal, which must be for memory. */
+static enum tide_status open_life(struct life *life, uint64_t fail_at) {
+  memset(life, 0, sizeof *life);
+  life->meter.fail_at = fail_at;
+  life->allocator = (struct tide_allocator){meter_alloc, meter_free, &life->meter};
+  struct tide_context_params context = {.allocator = &life->allocator};
+  struct tide_queue_params queue = {.operations = 64};
+  struct tide_pool_params pool = {.chunk = 1 << 16, .buffers = 8};
+  enum tide_status status = tide_context_init(&life->context, &context);
+  if (status == TIDE_OK) status = tide_sched_create(&life->context, NULL, &life->sched);
+  if (status == TIDE_OK)
+    status = tide_device_create(life->sched, &backend, "inline", &life->device);
+  for (int i = 0; i < 2 && status == TIDE_OK; i++) {
+    status = tide_queue_create(life->device, &queue, &life->queues[i]);
+    if (status == TIDE_OK) status = tide_timeline_create(&life->context, NULL, &life->timelines[i]);
+  }
+  if (status == TIDE_OK) status = tide_timeline_create(&life->context, NULL, &life->gate);
+  if (status == TIDE_OK) status = tide_pool_create(&life->context, &pool, &life->pool);
+  if (status == TIDE_OK) status = tide_wait_set_create(&life->context, 8, &life->set);
+  if (status == TIDE_OK) status = tide_notifier_create(&life->context, &life->notifier);
+  if (status == TIDE_OK)
+    status = tide_collective_create(life->queues, 2, "all", &life->collective);
+  return status;
+}
+
+static void run_ready(struct life *life) {
+  struct tide_work *work, *done = NULL;
+  while (tide_device_exchange(life->device, &done, done != NULL, &work, 1, NULL)) {
+    work->status = work->body->host(work->arguments);
+    done = work;
+  }
+}
+
+static void close_life(struct life *life) {
+  if (life->device) run_ready(life);
+  tide_collective_destroy(life->collective);
+  tide_notifier_destroy(life->notifier);
+  tide_wait_set_destroy(life->set);
+  for (int i = 0; i < 2; i++) tide_queue_destroy(life->queues[i]);
+  if (life->device) {
+    CHECK_OK(tide_device_settle(life->device, TIDE_FOREVER));
+    CHECK_OK(tide_device_destroy(life->device));
+  }
+  if (life->pool) CHECK_OK(tide_pool_destroy(life->pool));
+  for (int i = 0; i < 2; i++) tide_timeline_destroy(life->timelines[i]);
+  tide_timeline_destroy(life->gate);
+  tide_sched_destroy(life->sched);
+  tide_context_fini(&life->context);
+  CHECK_EQ_U64((uint64_t)life->meter.out, 0);
+}
+
+/* One round: a buffer, two operations on two queues, a redundant wait, a held one, host waits. */
+static void one_round(struct life *life) {
+  uint64_t v = ++life->value, *ran = &life->ran;
+  struct tide_buffer *buffer;
+  CHECK_OK(tide_queue_alloc(life->queues[0], life->pool, 4096, "b", &buffer));
+  struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};
+  struct tide_wait gate = {life->gate, v}, both[2] = {{life->timelines[0], v}, {life->gate, v}};
+  struct tide_signal first = {life->timelines[0], v, false}, second = {life->timelines[1], v, false};
+  struct tide_operation a = {.label = "a", .waits = &gate, .wait_count = 1, .signals = &first,
+                             .signal_count = 1, .buffers = &use, .buffer_count = 1, .body = &counting,
+                             .arguments = &ran, .arguments_size = sizeof ran};
+  struct tide_operation b = {.label = "b", .waits = both, .wait_count = 2, .signals = &second,
+                             .signal_count = 1, .buffers = &use, .buffer_count = 1, .body = &counting,
+                             .arguments = &ran, .arguments_size = sizeof ran};
+  CHECK_OK(tide_queue_submit(life->queues[0], &a, NULL, NULL));
+  CHECK_OK(tide_queue_submit(life->queues[1], &b, NULL, NULL));
+  tide_queue_free(life->queues[1], buffer);
+  CHECK_OK(tide_wait_set_add(life->set, life->timelines[1], v, v, NULL));
+  CHECK_OK(tide_timeline_signal(life->gate, v, NULL));
+  run_ready(life);
+  struct tide_wait_ready ready;
+  size_t ready_count;
+  CHECK_OK(tide_wait_set_wait(life->set, &ready, 1, TIDE_FOREVER, &ready_count));
+  CHECK_OK(tide_timeline_wait(life->timelines[1], v, TIDE_FOREVER));
+  struct tide_wait_point points[2] = {{.timeline = life->timelines[0], .value = v},
+                                      {.timeline = life->timelines[1], .value = v + 9}};
+  CHECK_OK(tide_wait_any(points, 2, TIDE_FOREVER, NULL));
+}
+
+TEST(every_allocation_may_fail) {
+  struct life life;
+  for (uint64_t n = 1;; n++) {
+    enum tide_status status = open_life(&life, n);
+    if (status == TIDE_OK) {
+      CHECK(life.meter.asked < n); /* all of them have had their turn */
+      close_life(&life);
+      CHECK(n > 20);
+      return;
+    }
+    CHECK_STATUS(status, TIDE_NOMEM);
+    close_life(&life);
+  }
+}
+
+TEST(a_fresh_chunk_may_be_refused) {
+  struct life life;
+  CHECK_OK(open_life(&life, 0));
+  struct tide_buffer *buffer;
+  life.meter.fail_at = life.meter.asked + 1;
+  CHECK_STATUS(tide_queue_alloc(life.queues[0], life.pool, 4096, "b", &buffer), TIDE_NOMEM);
+  one_round(&life); /* nothing is broken by it */
+  CHECK_EQ_U64(life.ran, 2);
+  close_life(&life);
+}
+
+TEST(nothing_allocates_after_warm_up) {
+  struct life life;
+  CHECK_OK(open_life(&life, 0));
+  for (int i = 0; i < 10; i++) one_round(&life);
+  uint64_t asked = life.meter.asked;
+  for (int i = 0; i < 10000; i++) one_round(&life);
+  CHECK_EQ_U64(life.meter.asked, asked);
+  CHECK_EQ_U64(life.ran, 20020);
+  close_life(&life);
+}
+
+TEST_MAIN(CASE(every_allocation_may_fail), CASE(a_fresh_chunk_may_be_refused),
+          CASE(nothing_allocates_after_warm_up))
