@@ -43,7 +43,9 @@ static void *single_make(void) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
     BENCH_CHECK(tide_tracker_register(s->context.tracker, axis) == TIDE_OK);
     tide_frontier_init(&s->frontiers[i].frontier, ROOM);
-    s->positions[i] = (struct tide_position){axis, 0, &s->frontiers[i].frontier};
+    s->positions[i] = (struct tide_position){axis, 1, &s->frontiers[i].frontier};
+    /* The freeing queue has waited for the others, so it knows all uses. */
+    tide_frontier_raise(&s->frontiers[0].frontier, axis, 1, NULL);
   }
   return s;
 }
@@ -59,15 +61,6 @@ static void single_drop(void *state) {
   free(s);
 }
 
-/* The freeing queue has waited for the others, so it knows all uses. */
-static void step(struct single *s) {
-  for (unsigned i = 4; i-- > 0;) {
-    s->positions[i].epoch++;
-    tide_frontier_raise(s->positions[0].frontier, s->positions[i].axis, s->positions[i].epoch,
-                        NULL);
-  }
-}
-
 static inline void lifecycle(struct single *s, unsigned uses) {
   struct tide_buffer *b;
   if (tide_pool_alloc(s->pool, SMALLEST, &s->positions[0], NULL, &b) != TIDE_OK) {
@@ -81,10 +74,7 @@ static inline void lifecycle(struct single *s, unsigned uses) {
 
 static void ours_uses(void *state, uint64_t count, unsigned uses) {
   struct single *s = state;
-  for (uint64_t i = 0; i < count; i++) {
-    step(s);
-    lifecycle(s, uses);
-  }
+  for (uint64_t i = 0; i < count; i++) lifecycle(s, uses);
 }
 static void ours_0(void *state, uint64_t count) { ours_uses(state, count, 0); }
 static void ours_1(void *state, uint64_t count) { ours_uses(state, count, 1); }
@@ -167,7 +157,6 @@ static void plain_free(struct rival_pool *pool, struct rival_block *block) {
 static void plain_0(void *state, uint64_t count) {
   struct single *s = state;
   for (uint64_t i = 0; i < count; i++) {
-    step(s);
     struct rival_block *block = plain_alloc(s->rival, 0);
     bench_keep((uint64_t)(uintptr_t)block);
     plain_free(s->rival, block);
@@ -199,7 +188,6 @@ static void poll_events(struct rival_pool *pool, struct rival_block *block) {
 static void events_uses(void *state, uint64_t count, unsigned uses) {
   struct single *s = state;
   for (uint64_t n = 0; n < count; n++) {
-    step(s);
     struct rival_block *block = plain_alloc(s->rival, 0);
     poll_events(s->rival, block);
     for (unsigned i = 0; i < uses; i++) {

@@ -192,10 +192,13 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_frontier_decode(const void *bytes
  * the guarantee: it lists the own axis only as far as the next entry is ordered behind it (all of it
  * where completion is in order; else as far as it was imported back). A queue embeds one; a host thread
  * that wants its signals tracked owns one with an axis of domain host. */
+struct tide_tracker_axis;
+
 struct tide_position {
   tide_axis axis;
   uint64_t epoch;
   struct tide_frontier *frontier; /* owned by whoever owns the position */
+  struct tide_tracker_axis *tracked; /* private; NULL at first */
 };
 
 /* ---- tracker -------------------------------------------------------------- */

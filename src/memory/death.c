@@ -108,7 +108,9 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
   if (position->frontier != &death->frontier) {
     tide_frontier_copy(&death->frontier, position->frontier, &eviction);
   }
-  tide_frontier_raise(&death->frontier, position->axis, position->epoch, &eviction);
+  if (tide_frontier_get(&death->frontier, position->axis) < position->epoch) {
+    tide_frontier_raise(&death->frontier, position->axis, position->epoch, &eviction);
+  }
   if (!past_known) tide_frontier_merge(&death->frontier, &ending->past->frontier, &eviction);
   if (!uses_known && !TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
     tide_frontier_merge(&death->frontier, ending->uses, &eviction);

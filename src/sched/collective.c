@@ -44,6 +44,7 @@ static struct tide_instance *instance_at(struct tide_collective *collective, uin
 
 static bool find_record(void *self, uint64_t value, struct tide_record_view *out_view) {
   struct tide_collective *collective = self;
+  if (!collective) return false;
   uint64_t newest = collective->entered, number = value;
   if (value == 0 || value > newest) return false;
   if (newest - number > collective->mask) number = newest - collective->mask;
@@ -369,6 +370,7 @@ void tide_collective_destroy(struct tide_collective *collective) {
   }
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
   tide_timeline_fail_from(collective->progress, &sched->lock, 0, TIDE_CANCELLED, &sched->fired);
+  collective->progress->source_self = NULL;
   tide_sched_leave(sched);
   free_collective(collective);
 }

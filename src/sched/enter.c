@@ -82,12 +82,14 @@ static void move_position(struct tide_queue *queue, uint64_t epoch) {
   frontier->tainted = 0;
   if (sched->known != frontier) tide_frontier_copy(frontier, sched->known, &eviction);
   if (queue->device->backend->in_order) {
+    /* Copied first and raised then: reading right behind a write would stall. */
+    tide_frontier_copy(record, frontier, NULL);
     tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
+    tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
     if (frontier->tainted || was_tainted) {
       if (frontier->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
-      frontier->tainted = 1;
+      frontier->tainted = record->tainted = 1;
     }
-    tide_frontier_copy(record, frontier, NULL);
   } else {
     tide_frontier_copy(record, frontier, &eviction);
     tide_frontier_raise(record, queue->position.axis, epoch, &eviction);

@@ -8,6 +8,7 @@
 
 static bool find_record(void *self, uint64_t value, struct tide_record_view *out_view) {
   struct tide_queue *queue = self;
+  if (!queue) return false; /* it is gone: everything has finished, and nothing is known */
   uint64_t epoch = value, newest = queue->position.epoch;
   if (value == 0 || value > newest) return false;
   if (newest - epoch > queue->ring_mask) epoch = newest - queue->ring_mask;

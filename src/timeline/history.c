@@ -51,19 +51,27 @@ static void drop_oldest(struct tide_timeline *timeline) {
   timeline->oldest++;
 }
 
-void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis, uint64_t epoch,
-                       const struct tide_frontier *frontier) {
+void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) {
   if (timeline->newest - timeline->oldest == timeline->history) drop_oldest(timeline);
   struct slot *slot = slot_at(timeline, timeline->newest++);
   slot->value = value;
-  slot->axis = frontier ? axis : 0;
-  slot->epoch = epoch;
-  if (!slot->axis) {
-    tide_frontier_clear(&slot->frontier);
+  slot->axis = 0;
+}
+
+void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis, uint64_t epoch,
+                       const struct tide_frontier *frontier) {
+  if (!frontier || !axis) {
+    tide_history_push_external(timeline, value);
     return;
   }
+  if (timeline->newest - timeline->oldest == timeline->history) drop_oldest(timeline);
+  struct slot *slot = slot_at(timeline, timeline->newest++);
+  slot->value = value;
+  slot->axis = axis;
+  slot->epoch = epoch;
   struct tide_eviction eviction = {timeline->context->tracker, axis};
   tide_frontier_copy(&slot->frontier, frontier, &eviction);
+  tide_frontier_raise(&slot->frontier, axis, epoch, &eviction);
   timeline->tracked = timeline->newest;
   timeline->kept = false;
 }

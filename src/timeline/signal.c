@@ -10,65 +10,83 @@ static const struct tide_platform *platform_of(const struct tide_timeline *timel
 }
 
 /* Everything that waits for `value` in either heap. Under the guard. */
-static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
-                              struct tide_fired *fired) {
-  if (tide_counter_least(&timeline->reached) <= value)
-    tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
-  if (tide_counter_least(&timeline->promised) <= value)
-    tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired) {
+  tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
+  tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+  tide_timeline_refresh(timeline);
 }
 
-/* What a host signal must stay below: values that an operation has promised, or reserved. */
-static inline uint64_t least_promised(const struct tide_timeline *timeline) {
-  uint64_t least = UINT64_MAX;
-  if (timeline->pending.first) least = timeline->pending.first->key;
-  if (timeline->reserved.first && timeline->reserved.first->key < least)
-    least = timeline->reserved.first->key;
-  return least;
+static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+void tide_timeline_refresh(struct tide_timeline *timeline) {
+  uint64_t limit = timeline->fail_from;
+  if (timeline->pending.first) limit = smaller(limit, timeline->pending.first->key);
+  if (timeline->reserved.first) limit = smaller(limit, timeline->reserved.first->key);
+  bool host = timeline->scope >= TIDE_SCOPE_PROCESS && !timeline->operations_only;
+  timeline->host_limit = host ? limit : 0;
+  timeline->wake_at = smaller(tide_counter_least(&timeline->reached),
+                              tide_counter_least(&timeline->promised));
 }
 
-static inline enum tide_status check_host_signal(const struct tide_timeline *timeline,
-                                                 uint64_t value) {
-  if (__builtin_expect(value >= timeline->fail_from, 0))
-    return (enum tide_status)timeline->status;
-  if (value <= timeline->reached.value) return TIDE_VALUE;
-  if (value >= least_promised(timeline) && !TIDE_PLANTED(TIDE_PLANT_EXTBELOW)) return TIDE_VALUE;
+/* Why a host may not signal this value; TIDE_OK if it may after all. */
+static enum tide_status refuse_host_signal(const struct tide_timeline *timeline, uint64_t value) {
+  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only) return TIDE_SCOPE;
+  if (value >= timeline->fail_from) return (enum tide_status)timeline->status;
+  if (value > timeline->reached.value && TIDE_PLANTED(TIDE_PLANT_EXTBELOW)) return TIDE_OK;
+  return TIDE_VALUE;
+}
+
+/* The host's own epoch: it counts as finished, and the tracker knows before the value does. */
+static void step(struct tide_timeline *timeline, struct tide_position *position,
+                 struct tide_fired *fired) {
+  struct tide_tracker *tracker = timeline->context->tracker;
+  struct tide_eviction eviction = {tracker, position->axis};
+  uint64_t epoch = ++position->epoch;
+  tide_frontier_raise(position->frontier, position->axis, epoch, &eviction);
+  tide_tracker_advance_collect(tracker, position->tracked, epoch, fired);
+}
+
+static enum tide_status signal_slowly(struct tide_timeline *timeline, uint64_t value,
+                                      struct tide_position *position, struct tide_fired *fired) {
+  tide_axis axis = position ? position->axis : 0;
+  uint64_t epoch = position ? position->epoch + 1 : 0;
+  const struct tide_frontier *frontier = position ? position->frontier : NULL;
+  tide_history_push(timeline, value, axis, epoch, frontier);
+  if (position) step(timeline, position, fired);
+  if (tide_timeline_heard(timeline))
+    tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch, frontier, TIDE_OK);
+  tide_store_release(&timeline->reached.value, value);
+  if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
+  tide_lock_give(timeline->guard);
+  if (fired->first) tide_fired_run(fired);
   return TIDE_OK;
 }
 
 enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only) return TIDE_SCOPE;
-  struct tide_tracker *tracker = timeline->context->tracker;
-  struct tide_tracker_axis *host = NULL;
-  if (position && !(host = tide_tracker_find(tracker, position->axis))) return TIDE_NOT_FOUND;
   struct tide_fired fired;
-  tide_fired_init(&fired);
+  if (position && !position->tracked) {
+    position->tracked = tide_tracker_find(timeline->context->tracker, position->axis);
+    if (!position->tracked) return TIDE_NOT_FOUND;
+  }
   tide_lock_take(timeline->guard, platform_of(timeline));
-  enum tide_status status = check_host_signal(timeline, value);
-  if (__builtin_expect(status != TIDE_OK, 0)) {
+  bool allowed = value > timeline->reached.value && value < timeline->host_limit;
+  if (__builtin_expect(!allowed, 0)) {
+    enum tide_status status = refuse_host_signal(timeline, value);
+    if (status != TIDE_OK) {
+      tide_lock_give(timeline->guard);
+      return status;
+    }
+  }
+  /* The common case: external, nobody waits, nobody listens. */
+  if (!position && value < timeline->wake_at && !tide_timeline_heard(timeline)) {
+    tide_history_push_external(timeline, value);
+    tide_store_release(&timeline->reached.value, value);
     tide_lock_give(timeline->guard);
-    return status;
+    return TIDE_OK;
   }
-  tide_axis axis = 0;
-  uint64_t epoch = 0;
-  const struct tide_frontier *frontier = NULL;
-  if (position) {
-    struct tide_eviction eviction = {tracker, position->axis};
-    axis = position->axis;
-    epoch = ++position->epoch;
-    tide_frontier_raise(position->frontier, axis, epoch, &eviction);
-    frontier = position->frontier;
-    tide_tracker_advance_collect(tracker, host, epoch, &fired); /* the tracker knows before the value does */
-  }
-  tide_history_push(timeline, value, axis, epoch, frontier);
-  if (tide_timeline_heard(timeline))
-    tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch, frontier, TIDE_OK);
-  tide_store_release(&timeline->reached.value, value);
-  wake_up_to(timeline, value, &fired);
-  tide_lock_give(timeline->guard);
-  if (fired.first) tide_fired_run(&fired);
-  return TIDE_OK;
+  tide_fired_init(&fired);
+  return signal_slowly(timeline, value, position, &fired);
 }
 
 /* Under the guard. A lower failure widens the failed part; the first status stays. */
@@ -83,6 +101,7 @@ static void fail_locked(struct tide_timeline *timeline, uint64_t value, enum tid
     tide_timeline_emit(timeline, TIDE_EVENT_FAIL, value, 0, 0, NULL, status);
   tide_counter_pop_from(&timeline->reached, value, fired, status);
   tide_counter_pop_from(&timeline->promised, value, fired, status);
+  tide_timeline_refresh(timeline);
 }
 
 void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status) {
@@ -103,6 +122,7 @@ bool tide_timeline_reserve(struct tide_record *record, uint64_t value) {
   TIDE_ASSERT(record->state == TIDE_RECORD_IDLE);
   tide_lock_take(timeline->guard, platform_of(timeline));
   bool is_new = tide_tree_insert(&timeline->reserved, &record->node, value);
+  tide_timeline_refresh(timeline);
   tide_lock_give(timeline->guard);
   if (is_new) record->state = TIDE_RECORD_RESERVED;
   return is_new;
@@ -113,6 +133,7 @@ void tide_timeline_unreserve(struct tide_record *record) {
   TIDE_ASSERT(record->state == TIDE_RECORD_RESERVED);
   tide_lock_take(timeline->guard, platform_of(timeline));
   tide_tree_remove(&timeline->reserved, &record->node);
+  tide_timeline_refresh(timeline);
   tide_lock_give(timeline->guard);
   record->state = TIDE_RECORD_IDLE;
 }
@@ -125,6 +146,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
   TIDE_ASSERT(is_new || TIDE_PLANTED(TIDE_PLANT_INC));
   if (tide_counter_least(&timeline->promised) <= value)
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+  tide_timeline_refresh(timeline);
   tide_lock_give(timeline->guard);
   if (is_new) record->state = TIDE_RECORD_PENDING;
 }
@@ -133,6 +155,7 @@ static void unlist(struct tide_record *record) {
   if (record->state != TIDE_RECORD_PENDING) return;
   tide_tree_remove(&record->timeline->pending, &record->node);
   record->state = TIDE_RECORD_IDLE;
+  tide_timeline_refresh(record->timeline);
 }
 
 bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
@@ -153,7 +176,7 @@ bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
       tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, record->axis, record->epoch, frontier,
                          TIDE_OK);
     tide_store_release(&timeline->reached.value, value);
-    wake_up_to(timeline, value, fired);
+    if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
   }
   tide_lock_give(timeline->guard);
   return up;
@@ -180,7 +203,11 @@ void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                            struct tide_fired *fired) {
   if (value <= timeline->reached.value || value >= timeline->fail_from) return;
   tide_store_release(&timeline->reached.value, value);
-  wake_up_to(timeline, value, fired);
+  /* Promises are taken off by those who make them, so wake_at is not kept here. */
+  if (tide_counter_least(&timeline->reached) <= value)
+    tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
+  if (tide_counter_least(&timeline->promised) <= value)
+    tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
 }
 
 bool tide_timeline_reached_record(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
@@ -201,6 +228,7 @@ enum tide_await tide_timeline_await(struct tide_timeline *timeline,
   if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
   else if (value >= timeline->fail_from) answer = TIDE_AWAIT_FAILED;
   else tide_counter_add(&timeline->reached, node, value);
+  tide_timeline_refresh(timeline);
   if (take) tide_lock_give(timeline->guard);
   return answer;
 }
@@ -214,6 +242,7 @@ enum tide_await tide_timeline_await_promise(struct tide_timeline *timeline,
   if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
   else if (value >= timeline->fail_from) answer = TIDE_AWAIT_FAILED;
   else tide_counter_add(&timeline->promised, node, value);
+  tide_timeline_refresh(timeline);
   if (take) tide_lock_give(timeline->guard);
   return answer;
 }
@@ -223,6 +252,7 @@ bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock
   bool take = timeline->guard != sched_lock;
   if (take) tide_lock_take(timeline->guard, platform_of(timeline));
   bool gone = tide_counter_remove(&timeline->reached, node);
+  tide_timeline_refresh(timeline);
   if (take) tide_lock_give(timeline->guard);
   return gone;
 }
@@ -232,6 +262,7 @@ bool tide_timeline_forget_promise(struct tide_timeline *timeline, const struct t
   bool take = timeline->guard != sched_lock;
   if (take) tide_lock_take(timeline->guard, platform_of(timeline));
   bool gone = tide_counter_remove(&timeline->promised, node);
+  tide_timeline_refresh(timeline);
   if (take) tide_lock_give(timeline->guard);
   return gone;
 }

@@ -32,6 +32,7 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
   timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;
   timeline->operations_only = params->operations_only;
   timeline->initial = timeline->reached.value = params->initial;
+  tide_timeline_refresh(timeline);
   enum tide_status status = tide_history_init(timeline, params->history ? params->history : 16);
   if (status != TIDE_OK) {
     tide_free(context->allocator, timeline, 1, sizeof *timeline);

@@ -48,8 +48,11 @@ struct tide_record_source {
 
 struct tide_timeline {
   struct tide_counter reached;  /* the value, and who waits for it */
-  uint64_t fail_from;           /* values >= it have failed; UINT64_MAX: none */
+  uint64_t host_limit;          /* a host may signal below it: what has failed, is pending or reserved is
+                                   not below; 0 where hosts may not signal at all */
+  uint64_t wake_at;             /* nobody waits, for this or for a promise, for less */
   struct tide_lock *guard;
+  uint64_t fail_from;           /* values >= it have failed; UINT64_MAX: none */
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */
@@ -81,6 +84,9 @@ struct tide_timeline {
 static inline struct tide_record *tide_record_of(struct tide_tree_node *node) {
   return (struct tide_record *)(void *)node;
 }
+
+/* After a change of what is pending, reserved, failed or awaited. Under the guard. */
+void tide_timeline_refresh(struct tide_timeline *timeline);
 
 /* For sched's progress timelines: guarded by the scheduler's lock, records from a source. */
 enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,

@@ -17,7 +17,7 @@ struct op *op_new(struct program *program, struct queue *queue) {
 }
 
 void op_add_wait(struct op *op, struct line *line, uint64_t value) {
-  if (op->wait_count == MAX_WAITS || value == 0) return;
+  if (op->wait_count == MAX_WAITS || op->wait_count == op->queue->waits || value == 0) return;
   op->waits[op->wait_count++] = (struct wait){.line = line, .value = value, .record_axis = -1};
 }
 
@@ -94,7 +94,7 @@ static void add_random_signal(struct program *program, struct op *op) {
       (struct emission){.line = line, .value = value, .external = external};
   if (own || external || !chance(program, 800)) return;
   const struct record *newest = line_newest_pending(line);
-  if (newest) op_add_wait(op, line, newest->value);
+  if (newest && newest->value < value) op_add_wait(op, line, newest->value);
 }
 
 /* ---- buffers ----------------------------------------------------------------------------------

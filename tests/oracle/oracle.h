@@ -412,4 +412,6 @@ void program_end(struct program *program);
 void run_seed(uint64_t seed, const struct config *config, bool verbose, bool contracts,
               struct outcome *out);
 void draw_config(uint64_t seed, struct config *out);
+/* "name=value"; false: no such name. */
+bool config_set(struct config *config, const char *text);
 #endif

@@ -1,6 +1,6 @@
 /* Random programs against the library: nothing may break. See oracle.h.
  *
- *   oracle-random [--seed N] [--count N] [--shortest]
+ *   oracle-random [--seed N] [--count N] [--shortest] [--set NAME=VALUE]…
  *
  * Without arguments: as many seeds as fit into a fixed number of programs. With --seed, one program and its
  * history. --shortest goes on after a violation and shows the one that took the fewest steps. */
@@ -40,9 +40,17 @@ static void print_totals(const struct totals *t) {
          (unsigned long)t->stats.gap_waits);
 }
 
+static const char *settings[16];
+static uint32_t setting_count;
+
 static void run_one(uint64_t seed, struct outcome *outcome, bool verbose) {
   struct config config;
   draw_config(seed, &config);
+  for (uint32_t i = 0; i < setting_count; i++)
+    if (!config_set(&config, settings[i])) {
+      fprintf(stderr, "there is no '%s' to set\n", settings[i]);
+      exit(2);
+    }
   run_seed(seed, &config, verbose, true, outcome);
 }
 
@@ -95,6 +103,8 @@ int main(int argc, char **argv) {
     if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) first = strtoull(argv[++i], NULL, 0), ours = true;
     else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc) count = strtoull(argv[++i], NULL, 0), ours = true;
     else if (strcmp(argv[i], "--shortest") == 0) shortest = ours = true;
+    else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 16)
+      settings[setting_count++] = argv[++i], ours = true;
   }
   if (!ours) return test_main(argc, argv, cases, 1);
   if (count) return search(first ? first : 1, count, shortest);

@@ -1,6 +1,9 @@
 /* One seed: a configuration, a program, its end. */
 #include "oracle.h"
 
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint32_t often(struct tide_random *random, uint32_t of_thousand, uint32_t most) {
@@ -67,11 +70,64 @@ void draw_config(uint64_t seed, struct config *c) {
   }
 }
 
+/* ---- overriding: --set name=value ------------------------------------------------------ */
+
+#define FIELD(name)                                                                                \
+  { #name, offsetof(struct config, name), sizeof(((struct config *)0)->name) }
+static const struct {
+  const char *name;
+  size_t offset, size;
+} fields[] = {
+    FIELD(steps),           FIELD(devices),       FIELD(queues),        FIELD(timelines),
+    FIELD(hosts),           FIELD(capacity_ops),  FIELD(hold),          FIELD(in_order_chance),
+    FIELD(passable),        FIELD(multi),         FIELD(host_owned),    FIELD(external_signal),
+    FIELD(operations_only), FIELD(narrow),        FIELD(progress_wait), FIELD(fail),
+    FIELD(cancel),          FIELD(host_fail),     FIELD(destroy),       FIELD(lose),
+    FIELD(destroy_line),    FIELD(host_signal),   FIELD(external_host), FIELD(buffers),
+    FIELD(free_elsewhere),  FIELD(host_free),     FIELD(budget),        FIELD(collectives),
+    FIELD(pause),           FIELD(batch),         FIELD(bad),           FIELD(bodyless),
+    FIELD(query),           FIELD(take),          FIELD(give),          FIELD(signal_chance),
+    FIELD(frontier),        FIELD(history),       FIELD(kicked),        FIELD(racefree),
+};
+
+bool config_set(struct config *config, const char *text) {
+  const char *equals = strchr(text, '=');
+  for (size_t i = 0; equals && i < sizeof fields / sizeof *fields; i++) {
+    size_t length = strlen(fields[i].name);
+    if ((size_t)(equals - text) != length || strncmp(text, fields[i].name, length) != 0) continue;
+    unsigned char *at = (unsigned char *)config + fields[i].offset;
+    uint32_t value = (uint32_t)strtoul(equals + 1, NULL, 0);
+    if (fields[i].size == 1) *at = (unsigned char)value;
+    else memcpy(at, &value, sizeof value);
+    return true;
+  }
+  return false;
+}
+
+/* ---- running ------------------------------------------------------------------------------ */
+
 static struct world world;
+
+/* A crash inside the library is a violation like any other. Sanitizers say more, so they keep theirs. */
+static void crashed(int number) {
+  snprintf(world.why, sizeof world.why, "crash: %s", strsignal(number));
+  longjmp(world.out, 1);
+}
+
+static void catch_crashes(void) {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP};
+  struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_NODEFER};
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+#else
+  (void)crashed;
+#endif
+}
 
 void run_seed(uint64_t seed, const struct config *config, bool verbose, bool contracts,
               struct outcome *out) {
   memset(out, 0, sizeof *out);
+  catch_crashes();
   memory_reset();
   memset(&world, 0, sizeof world);
   world.verbose = verbose;

@@ -1,23 +1,23 @@
-/* program/order.h: could this program ever come to its end? Runs through the steps
+/* program/rehearsal.h: could this program ever come to its end? Runs through the steps
  * as if every operation took no time: one that waits for what is not signalled yet
  * is held, with all that stands behind it in its queue, until it is. What is held
  * at the end waits for ever; why is found by following who waits for whom.
  *
  * Memory is needed for what is held at the same time only; a program that signals
  * first and waits afterwards needs none. */
-#ifndef TIDE_PROGRAM_ORDER_H
-#define TIDE_PROGRAM_ORDER_H
+#ifndef TIDE_PROGRAM_REHEARSAL_H
+#define TIDE_PROGRAM_REHEARSAL_H
 
 #include "program/plan.h"
 
 struct tide_held;
 struct tide_held_value;
-struct tide_order_queue;
-struct tide_order_timeline;
-struct tide_order_collective;
+struct tide_rehearsal_queue;
+struct tide_rehearsal_timeline;
+struct tide_rehearsal_collective;
 struct tide_stuck;
 
-struct tide_order {
+struct tide_rehearsal {
   const struct tide_plan *plan;
   const struct tide_allocator *allocator;
   struct tide_errors *errors;
@@ -29,22 +29,22 @@ struct tide_order {
   size_t value_count, value_capacity;
   uint32_t value_free;
   uint32_t ready; /* to look at again */
-  struct tide_order_queue *queues;
-  struct tide_order_timeline *timelines;
-  struct tide_order_collective *collectives;
+  struct tide_rehearsal_queue *queues;
+  struct tide_rehearsal_timeline *timelines;
+  struct tide_rehearsal_collective *collectives;
   struct tide_stuck *stuck; /* waits of the host that nothing before them satisfies */
   size_t stuck_count;
 };
 
-bool tide_order_init(struct tide_order *order, const struct tide_plan *plan,
+bool tide_rehearsal_init(struct tide_rehearsal *r, const struct tide_plan *plan,
                      struct tide_errors *errors);
-void tide_order_fini(struct tide_order *order);
+void tide_rehearsal_fini(struct tide_rehearsal *r);
 /* Takes the next step. False: no memory. */
-bool tide_order_step(struct tide_order *order, const struct tide_step *step);
-/* The stream is over: reports what could never run. Uses timelines[].last. */
-bool tide_order_finish(struct tide_order *order);
+bool tide_rehearsal_step(struct tide_rehearsal *r, const struct tide_step *step);
+/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In circle.c. */
+bool tide_rehearsal_finish(struct tide_rehearsal *r);
 
-/* ---- for order.c and circle.c --------------------------------------------------------- */
+/* ---- for rehearsal.c and circle.c --------------------------------------------------------- */
 
 #define TIDE_STUCK_MAX 8
 
@@ -70,14 +70,14 @@ struct tide_held {
   uint32_t visited;
 };
 
-struct tide_order_queue {
+struct tide_rehearsal_queue {
   uint32_t first, last;
 };
-struct tide_order_timeline {
+struct tide_rehearsal_timeline {
   uint64_t reached;
   uint32_t heap; /* held operations, the smallest awaited value on top */
 };
-struct tide_order_collective {
+struct tide_rehearsal_collective {
   uint32_t arrived; /* a list */
   uint32_t arrived_count;
   uint64_t done; /* instances */
@@ -87,8 +87,5 @@ struct tide_stuck {
   uint32_t line, column;
   struct tide_step_value wait;
 };
-
-/* circle.c: who waits for whom, when nobody can go on. */
-bool tide_order_report(struct tide_order *order);
 
 #endif

@@ -1,0 +1,103 @@
+/* Memory with a list of uses: what a program does that cannot ask for a frontier. */
+#include "base/memory.h"
+#include "program/baseline.h"
+
+bool tide_baseline_use_open(const struct tide_run *run, const struct tide_baseline_use *use,
+                            uint32_t queue) {
+  const struct tide_plan_queue *plan = &run->tables->queues[queue];
+  if (use->queue == queue && run->devices[plan->device].kind->in_order) return false;
+  if (use->event) return tide_timeline_query(use->event) == 0;
+  return use->join == run->result.barriers;
+}
+
+static bool any_open(const struct tide_run *run, const struct tide_baseline_block *block,
+                     uint32_t queue) {
+  for (size_t i = 0; i < block->use_count; i++)
+    if (tide_baseline_use_open(run, &block->uses[i], queue)) return true;
+  return false;
+}
+
+static bool fits(const struct tide_baseline_block *block, uint64_t size) {
+  return block->size >= size && block->size / 2 <= size;
+}
+
+static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, uint64_t size) {
+  const struct tide_allocator *a = pool->allocator;
+  struct tide_baseline_block *block = tide_alloc(a, 1, sizeof *block);
+  if (!block) return NULL;
+  if (size <= SIZE_MAX - pool->align) block->memory = a->alloc(a->self, (size_t)size, pool->align);
+  if (!block->memory) {
+    tide_free(a, block, 1, sizeof *block);
+    return NULL;
+  }
+  block->size = size;
+  block->all = pool->all;
+  pool->all = block;
+  return block;
+}
+
+/* Forgets those who need not be waited for; the others are the past. */
+static void begin(const struct tide_run *run, struct tide_baseline_block *block) {
+  size_t kept = 0;
+  for (size_t i = 0; i < block->use_count; i++) {
+    const struct tide_baseline_use *use = &block->uses[i];
+    bool over = use->event ? tide_timeline_query(use->event) != 0 : use->join < run->result.barriers;
+    if (!over) block->uses[kept++] = *use;
+  }
+  block->use_count = block->past = kept;
+}
+
+enum tide_status tide_baseline_alloc(struct tide_run *run, struct tide_baseline_pool *pool,
+                                     uint64_t size, uint32_t queue,
+                                     struct tide_baseline_block **out_block) {
+  struct tide_baseline_block **found = NULL;
+  for (struct tide_baseline_block **at = &pool->free; *at; at = &(*at)->next) {
+    if (!fits(*at, size)) continue;
+    if (!found) found = at; /* the one that was freed first */
+    if (any_open(run, *at, queue)) continue;
+    found = at;
+    break;
+  }
+  struct tide_baseline_block *block = found ? *found : new_block(pool, size);
+  if (!block) return TIDE_NOMEM;
+  if (found) *found = block->next;
+  if (found) pool->reused++;
+  else pool->fresh++;
+  block->next = NULL;
+  begin(run, block);
+  *out_block = block;
+  return TIDE_OK;
+}
+
+void tide_baseline_free(struct tide_baseline_pool *pool, struct tide_baseline_block *block) {
+  struct tide_baseline_block **at = &pool->free;
+  while (*at) at = &(*at)->next;
+  *at = block;
+}
+
+enum tide_status tide_baseline_note_use(struct tide_baseline_pool *pool,
+                                        struct tide_baseline_block *block,
+                                        const struct tide_baseline_use *use) {
+  if (block->use_count == block->use_room) {
+    size_t room = block->use_room ? block->use_room * 2 : 8;
+    struct tide_baseline_use *uses = tide_alloc(pool->allocator, room, sizeof *uses);
+    if (!uses) return TIDE_NOMEM;
+    if (block->use_count) memcpy(uses, block->uses, block->use_count * sizeof *uses);
+    tide_free(pool->allocator, block->uses, block->use_room, sizeof *uses);
+    block->uses = uses;
+    block->use_room = room;
+  }
+  block->uses[block->use_count++] = *use;
+  return TIDE_OK;
+}
+
+void tide_baseline_pool_fini(struct tide_baseline_pool *pool) {
+  const struct tide_allocator *a = pool->allocator;
+  while (pool->all) {
+    struct tide_baseline_block *block = pool->all;
+    pool->all = block->all;
+    a->free(a->self, block->memory, (size_t)block->size);
+    tide_free(a, block->uses, block->use_room, sizeof *block->uses);
+    tide_free(a, block, 1, sizeof *block);
+  }
+}
