@@ -3,7 +3,7 @@
 #include "base/atomic.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "program/run_order.h"
+#include "program/run_turns.h"
 #include "program/run_state.h"
 
 /* One life of a buffer: from its allocation until it is freed and nobody that was submitted before
@@ -20,7 +20,7 @@ struct timeline {
 };
 
 struct tide_sequential {
-  struct tide_order *order;
+  struct tide_turns *turns;
   struct life **lives; /* by buffer; NULL while a scratch buffer is not allocated */
   struct timeline *timelines;
   enum tide_status *collectives; /* by collective: the present instance's, once a part failed */
@@ -179,7 +179,7 @@ static enum tide_status do_step(struct tide_run *run, const struct tide_step *st
   }
   if (step->kind == TIDE_STEP_HOST_SIGNAL || step->kind == TIDE_STEP_HOST_EXTERNAL)
     signal_all(s, step, TIDE_OK);
-  return tide_order_step(s->order, step, diag);
+  return tide_turns_step(s->turns, step, diag);
 }
 
 enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag *diag) {
@@ -197,7 +197,7 @@ enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag 
       run->params.progress(run->params.progress_user, run->result.operations,
                            run->result.operations);
   }
-  if (status == TIDE_OK && !run->failure.any) status = tide_order_finish(run->sequential->order, diag);
+  if (status == TIDE_OK && !run->failure.any) status = tide_turns_finish(run->sequential->turns, diag);
   run->result.wall = platform->now(platform->self) - start;
   return status;
 }
@@ -207,7 +207,7 @@ enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag 
 enum tide_status tide_sequential_create(struct tide_run *run, struct tide_diag *diag) {
   const struct tide_plan_tables *tables = run->tables;
   const struct tide_allocator *a = run->allocator;
-  struct tide_order_client client = {run, enter, keep_lives, forget_lives};
+  struct tide_turns_client client = {run, enter, keep_lives, forget_lives};
   struct tide_sequential *s = run->sequential = tide_alloc(a, 1, sizeof *s);
   if (!s) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   s->lives = tide_alloc(a, tables->buffer_count, sizeof *s->lives);
@@ -215,7 +215,7 @@ enum tide_status tide_sequential_create(struct tide_run *run, struct tide_diag *
   s->collectives = tide_alloc(a, tables->collective_count, sizeof *s->collectives);
   s->parts = tide_alloc(a, tables->collective_count, sizeof *s->parts);
   if (!s->lives || !s->timelines || !s->collectives || !s->parts ||
-      tide_order_create(tables, a, &client, &s->order) != TIDE_OK)
+      tide_turns_create(tables, a, &client, &s->turns) != TIDE_OK)
     return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   for (size_t i = 0; i < tables->timeline_count; i++)
     s->timelines[i].reached = tables->timelines[i].initial;
@@ -237,7 +237,7 @@ void tide_sequential_destroy(struct tide_run *run) {
   const struct tide_allocator *a = run->allocator;
   struct tide_sequential *s = run->sequential;
   if (!s) return;
-  tide_order_destroy(s->order);
+  tide_turns_destroy(s->turns);
   for (size_t i = 0; s->lives && i < tables->buffer_count; i++) release_life(run, s->lives[i]);
   tide_free(a, s->lives, tables->buffer_count, sizeof *s->lives);
   tide_free(a, s->timelines, tables->timeline_count, sizeof *s->timelines);

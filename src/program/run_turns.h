@@ -1,18 +1,18 @@
-/* program/run_order.h: in which order the operations of a plan may be done, one
+/* program/run_turns.h: in which order the operations of a plan may be done, one
  * after the other.
  *
  * Steps come in the program's order, in which a wait may stand before its signal.
  * Such an operation is kept, as a scheduler holds it: later ones of its queue stay
  * behind it, unless it may be passed. The parts of a collective go together. What
  * `enter` is called for comes after all that it waits for. */
-#ifndef TIDE_PROGRAM_RUN_ORDER_H
-#define TIDE_PROGRAM_RUN_ORDER_H
+#ifndef TIDE_PROGRAM_RUN_TURNS_H
+#define TIDE_PROGRAM_RUN_TURNS_H
 
 #include "tidemark/program.h"
 
-struct tide_order;
+struct tide_turns;
 
-struct tide_order_client {
+struct tide_turns_client {
   void *self;
   /* Its turn has come. `token` is what keep returned, NULL when it was not kept. */
   enum tide_status (*enter)(void *self, const struct tide_step *step, void *token,
@@ -23,15 +23,15 @@ struct tide_order_client {
   void (*forget)(void *self, const struct tide_step *step, void *token);
 };
 
-enum tide_status tide_order_create(const struct tide_plan_tables *tables,
+enum tide_status tide_turns_create(const struct tide_plan_tables *tables,
                                    const struct tide_allocator *allocator,
-                                   const struct tide_order_client *client,
-                                   struct tide_order **out_order);
-void tide_order_destroy(struct tide_order *order);
+                                   const struct tide_turns_client *client,
+                                   struct tide_turns **out_turns);
+void tide_turns_destroy(struct tide_turns *turns);
 /* An operation, a part, or a signal by the host; other steps are none of its business. */
-enum tide_status tide_order_step(struct tide_order *order, const struct tide_step *step,
+enum tide_status tide_turns_step(struct tide_turns *turns, const struct tide_step *step,
                                  struct tide_diag *diag);
 /* After the last step: TIDE_DEADLOCK, with the place, when something is still kept. */
-enum tide_status tide_order_finish(const struct tide_order *order, struct tide_diag *diag);
+enum tide_status tide_turns_finish(const struct tide_turns *turns, struct tide_diag *diag);
 
 #endif
