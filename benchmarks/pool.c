@@ -11,6 +11,7 @@
 #include "base/lock.h"
 #include "base/random.h"
 #include "memory/pool.h"
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +44,8 @@ static void *single_make(void) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
     BENCH_CHECK(tide_tracker_register(s->context.tracker, axis) == TIDE_OK);
     tide_frontier_init(&s->frontiers[i].frontier, ROOM);
-    s->positions[i] = (struct tide_position){axis, 1, &s->frontiers[i].frontier};
+    s->positions[i] =
+        (struct tide_position){.axis = axis, .epoch = 1, .frontier = &s->frontiers[i].frontier};
     /* The freeing queue has waited for the others, so it knows all uses. */
     tide_frontier_raise(&s->frontiers[0].frontier, axis, 1, NULL);
   }
@@ -154,12 +156,22 @@ static void plain_free(struct rival_pool *pool, struct rival_block *block) {
   tide_lock_give(&pool->lock);
 }
 
-static void plain_0(void *state, uint64_t count) {
+/* The same pool for someone who knows nothing and tells nothing: what tracking adds. */
+static void untracked_0(void *state, uint64_t count) {
   struct single *s = state;
   for (uint64_t i = 0; i < count; i++) {
-    struct rival_block *block = plain_alloc(s->rival, 0);
-    bench_keep((uint64_t)(uintptr_t)block);
-    plain_free(s->rival, block);
+    struct tide_buffer *b;
+    if (tide_pool_alloc(s->pool, SMALLEST, NULL, NULL, &b) != TIDE_OK) bench_wrong("alloc");
+    tide_pool_free(b, NULL);
+  }
+}
+
+static void malloc_0(void *state, uint64_t count) {
+  (void)state;
+  for (uint64_t i = 0; i < count; i++) {
+    void *memory = malloc(SMALLEST);
+    bench_keep((uint64_t)(uintptr_t)memory);
+    free(memory);
   }
 }
 
@@ -248,6 +260,19 @@ struct wait {
   uint64_t epoch;
 };
 
+/* A call of the pool, as it was made while the trace ran; made again to be timed. */
+enum call { CALL_MAKE, CALL_USE, CALL_FREE, CALL_LOOK };
+struct logged {
+  enum call call;
+  unsigned n, queue;
+  uint64_t epoch;
+  union {
+    TIDE_FRONTIER_STORAGE(known, QUEUES);
+    uint64_t done[QUEUES];
+  };
+};
+#define CALLS (8u * LIFECYCLES)
+
 /* A machine on which the trace runs: times in ns, computed. */
 struct machine {
   enum policy policy;
@@ -272,7 +297,8 @@ struct machine {
   struct rival_pool *rival;
   struct rival_block *blocks[LIFECYCLES];
   uint64_t maker_epoch[LIFECYCLES];
-  uint64_t timed; /* ns spent in the pool's calls after warming up */
+  struct logged calls[CALLS];
+  unsigned call_count;
 };
 
 static void plan(struct machine *m) {
@@ -291,19 +317,20 @@ static void plan(struct machine *m) {
 }
 
 static void machine_init(struct machine *m, enum policy policy, unsigned queues) {
-  memset(m, 0, sizeof *m);
+  memset(m, 0, offsetof(struct machine, calls));
   m->policy = policy;
   m->queues = queues;
   plan(m);
   m->rival = rival_make();
   BENCH_CHECK(tide_context_init(&m->context, NULL) == TIDE_OK);
-  struct tide_pool_params params = {.frees_cover_uses = policy == COVERED};
+  struct tide_pool_params params = {.chunk = (size_t)SMALLEST << CLASSES,
+                                    .frees_cover_uses = policy == COVERED};
   BENCH_CHECK(tide_pool_create(&m->context, &params, &m->pool) == TIDE_OK);
   for (unsigned i = 0; i < queues; i++) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
     BENCH_CHECK(tide_tracker_register(m->context.tracker, axis) == TIDE_OK);
     tide_frontier_init(&m->frontiers[i].frontier, ROOM);
-    m->positions[i] = (struct tide_position){axis, 0, &m->frontiers[i].frontier};
+    m->positions[i] = (struct tide_position){.axis = axis, .frontier = &m->frontiers[i].frontier};
   }
 }
 
@@ -314,6 +341,15 @@ static void machine_fini(struct machine *m) {
   BENCH_CHECK(tide_pool_destroy(m->pool) == TIDE_OK);
   tide_context_fini(&m->context);
   free(m->rival);
+}
+
+static struct logged *record(struct machine *m, enum call call, unsigned n, unsigned queue) {
+  BENCH_CHECK(m->call_count < CALLS);
+  struct logged *logged = &m->calls[m->call_count++];
+  *logged = (struct logged){.call = call, .n = n, .queue = queue, .epoch = m->epoch[queue]};
+  tide_frontier_init(&logged->known.frontier, QUEUES);
+  tide_frontier_copy(&logged->known.frontier, m->positions[queue].frontier, NULL);
+  return logged;
 }
 
 static bool ours(const struct machine *m) { return m->policy >= OURS; }
@@ -384,15 +420,15 @@ static void name(struct machine *m, unsigned n, unsigned queue) {
 
 static void use(struct machine *m, unsigned n, unsigned queue, uint64_t epoch) {
   if (!ours(m)) return;
-  uint64_t from = bench_now();
+  record(m, CALL_USE, n, queue);
   tide_buffer_use(m->buffers[n], m->positions[queue].axis, epoch);
-  if (n >= WARM) m->timed += bench_now() - from;
 }
 
 static void make(struct machine *m, unsigned n) {
   const struct cycle *c = &m->cycles[n];
   unsigned stolen_from = QUEUES;
-  uint64_t epoch = 0, from = bench_now();
+  uint64_t epoch = 0;
+  record(m, CALL_MAKE, n, c->maker);
   if (ours(m)) {
     if (tide_pool_alloc(m->pool, (size_t)SMALLEST << c->kind, &m->positions[c->maker], NULL,
                         &m->buffers[n]) != TIDE_OK) {
@@ -403,7 +439,6 @@ static void make(struct machine *m, unsigned n) {
   } else {
     m->blocks[n] = plain_alloc(m->rival, c->kind);
   }
-  if (n >= WARM) m->timed += bench_now() - from;
   if (stolen_from != QUEUES) {
     m->inserted++;
     m->pending[c->maker][m->pending_count[c->maker]++] = (struct wait){stolen_from, epoch};
@@ -426,11 +461,10 @@ static void finish_cycle(struct machine *m, unsigned n) {
   for (unsigned i = 0; i < c->users; i++) depend(m, c->freer, last[i].queue, last[i].epoch);
   uint64_t epoch = operate(m, c->freer, 500);
   m->cycle_finish[n] = m->finish[c->freer][epoch - 1];
-  uint64_t from = bench_now();
+  record(m, CALL_FREE, n, c->freer);
   if (ours(m)) tide_pool_free(m->buffers[n], &m->positions[c->freer]);
   else if (m->policy == RMM) rmm_free(m->rival, m->blocks[n], c->freer, epoch);
   else plain_free(m->rival, m->blocks[n]);
-  if (n >= WARM) m->timed += bench_now() - from;
 }
 
 /* The host sees what has finished by now. */
@@ -439,13 +473,20 @@ static void look(struct machine *m) {
     while (m->done[q] < m->epoch[q] && m->finish[q][m->done[q]] <= m->now) m->done[q]++;
     (void)tide_tracker_advance(m->context.tracker, m->positions[q].axis, m->done[q]);
   }
+  memcpy(record(m, CALL_LOOK, 0, 0)->done, m->done, sizeof m->done);
+}
+
+static struct machine *storage(void) {
+  static struct machine *machine;
+  if (!machine) machine = malloc(sizeof *machine);
+  BENCH_CHECK(machine != NULL);
+  return machine;
 }
 
 static struct machine *run(enum policy policy, unsigned queues) {
-  static struct machine *m;
-  if (!m) m = malloc(sizeof *m);
-  BENCH_CHECK(m != NULL);
+  struct machine *m = storage();
   machine_init(m, policy, queues);
+  m->call_count = 0;
   for (unsigned n = 0; n < LIFECYCLES; n++) {
     if (n >= AHEAD && m->cycle_finish[n - AHEAD] > m->now) m->now = m->cycle_finish[n - AHEAD];
     if (n % 16 == 0) look(m);
@@ -456,23 +497,63 @@ static struct machine *run(enum policy policy, unsigned queues) {
   return m;
 }
 
-/* ---- figures ------------------------------------------------------------------------ */
+/* ---- the same calls again, against the clock -------------------------------------- */
 
-static uint64_t clock_cost(void) {
-  uint64_t from = bench_now();
-  for (int i = 0; i < 10000; i++) bench_keep(bench_now());
-  return (bench_now() - from) / 10000;
+static void again_ours(struct machine *m, struct logged *c) {
+  struct tide_position position = {
+      .axis = m->positions[c->queue].axis, .epoch = c->epoch, .frontier = &c->known.frontier};
+  switch (c->call) {
+    case CALL_MAKE:
+      if (tide_pool_alloc(m->pool, (size_t)SMALLEST << m->cycles[c->n].kind, &position, NULL,
+                          &m->buffers[c->n]) != TIDE_OK) {
+        bench_wrong("alloc");
+      }
+      break;
+    case CALL_USE: tide_buffer_use(m->buffers[c->n], position.axis, position.epoch); break;
+    case CALL_FREE: tide_pool_free(m->buffers[c->n], &position); break;
+    case CALL_LOOK:
+      for (unsigned q = 0; q < m->queues; q++) {
+        (void)tide_tracker_advance(m->context.tracker, m->positions[q].axis, c->done[q]);
+      }
+  }
 }
 
-/* ns in the pool's calls a lifecycle, less what reading the clock around them cost. */
+static void again_theirs(struct machine *m, const struct logged *c) {
+  unsigned from;
+  uint64_t epoch;
+  const struct cycle *cycle = &m->cycles[c->n];
+  if (c->call == CALL_MAKE) {
+    m->blocks[c->n] = m->policy == RMM ? rmm_alloc(m->rival, c->queue, cycle->kind, &from, &epoch)
+                                       : plain_alloc(m->rival, cycle->kind);
+  } else if (c->call == CALL_FREE) {
+    if (m->policy == RMM) rmm_free(m->rival, m->blocks[c->n], c->queue, c->epoch);
+    else plain_free(m->rival, m->blocks[c->n]);
+  }
+}
+
+/* A pool like the first one, with the same answers. */
+static void machine_renew(struct machine *m) {
+  enum policy policy = m->policy;
+  unsigned queues = m->queues;
+  machine_fini(m);
+  machine_init(m, policy, queues);
+}
+
+/* ---- figures ------------------------------------------------------------------------ */
+
+/* ns in the pool's calls a lifecycle. */
 static double cost_of(enum policy policy, unsigned queues) {
   struct machine *m = run(policy, queues);
-  uint64_t calls = 0;
-  for (unsigned n = WARM; n < LIFECYCLES; n++) {
-    calls += 2 + (ours(m) ? 1 + m->cycles[n].users : 0);
+  unsigned first = 0;
+  uint64_t from = 0;
+  machine_renew(m);
+  while (m->calls[first].n < WARM) first++;
+  for (unsigned i = 0; i < m->call_count; i++) {
+    if (i == first) from = bench_now();
+    if (ours(m)) again_ours(m, &m->calls[i]);
+    else again_theirs(m, &m->calls[i]);
   }
-  uint64_t clocks = calls * clock_cost();
-  double ns = m->timed > clocks ? (double)(m->timed - clocks) : 0;
+  double ns = (double)(bench_now() - from);
   machine_fini(m);
   return ns / (LIFECYCLES - WARM);
 }
@@ -510,74 +591,32 @@ static double bytes_rmm(void *state) { return (void)state, figure_of(RMM, BYTES)
 static double span_ours(void *state) { return (void)state, figure_of(OURS, SPAN); }
 static double span_rmm(void *state) { return (void)state, figure_of(RMM, SPAN); }
 
-#define NO_TRACKING "free list, nothing tracked"
 #define PER_USE "an event a use"
 #define PER_FREE "an event a free"
 
-const struct bench_figure bench_pool[] = {{.name = "alloc_free",
-                                           .rival = NO_TRACKING,
-                                           .setup = single_make_both,
-                                           .teardown = single_drop,
-                                           .ours = ours_0,
-                                           .theirs = plain_0},
-                                          {.name = "lifecycle_1_use",
-                                           .rival = PER_USE,
-                                           .setup = single_make_both,
-                                           .teardown = single_drop,
-                                           .ours = ours_1,
-                                           .theirs = events_1},
-                                          {.name = "lifecycle_10_uses",
-                                           .rival = PER_USE,
-                                           .setup = single_make_both,
-                                           .teardown = single_drop,
-                                           .ours = ours_10,
-                                           .theirs = events_10},
-                                          {.name = "lifecycle_100_uses",
-                                           .rival = PER_USE,
-                                           .setup = single_make_both,
-                                           .teardown = single_drop,
-                                           .ours = ours_100,
-                                           .theirs = events_100},
-                                          {.name = "lifecycle_1000_uses",
-                                           .rival = PER_USE,
-                                           .setup = single_make_both,
-                                           .teardown = single_drop,
-                                           .ours = ours_1000,
-                                           .theirs = events_1000},
-                                          {.name = "trace_1_queue",
-                                           .rival = NO_TRACKING,
-                                           .unit = "ns",
-                                           .measure_ours = one_ours,
-                                           .measure_theirs = one_plain,
-                                           .rounds = 7},
-                                          {.name = "trace_8_queues",
-                                           .rival = PER_FREE,
-                                           .unit = "ns",
-                                           .measure_ours = eight_ours,
-                                           .measure_theirs = eight_rmm,
-                                           .rounds = 7},
-                                          {.name = "trace_8_queues_frees_cover_uses",
-                                           .rival = PER_FREE,
-                                           .unit = "ns",
-                                           .measure_ours = eight_covered,
-                                           .measure_theirs = eight_rmm,
-                                           .rounds = 7},
-                                          {.name = "trace_8_waits_an_alloc",
-                                           .rival = PER_FREE,
-                                           .unit = "waits",
-                                           .measure_ours = waits_ours,
-                                           .measure_theirs = waits_rmm,
-                                           .rounds = 1},
-                                          {.name = "trace_8_peak",
-                                           .rival = PER_FREE,
-                                           .unit = "KiB",
-                                           .measure_ours = bytes_ours,
-                                           .measure_theirs = bytes_rmm,
-                                           .rounds = 1},
-                                          {.name = "trace_8_makespan",
-                                           .rival = PER_FREE,
-                                           .unit = "ms",
-                                           .measure_ours = span_ours,
-                                           .measure_theirs = span_rmm,
-                                           .rounds = 1},
-                                          {0}};
+#define SINGLE(what, who, a, b)                                                                    \
+  {                                                                                                \
+    .name = what, .rival = who, .setup = single_make_both, .teardown = single_drop, .ours = a,     \
+    .theirs = b                                                                                    \
+  }
+#define TRACE(what, who, in, a, b, times)                                                          \
+  {                                                                                                \
+    .name = what, .rival = who, .unit = in, .measure_ours = a, .measure_theirs = b,                \
+    .rounds = times                                                                                \
+  }
+
+const struct bench_figure bench_pool[] = {
+    SINGLE("alloc_free", "malloc and free", ours_0, malloc_0),
+    SINGLE("alloc_free_tracking", "the same pool, nothing known", ours_0, untracked_0),
+    SINGLE("lifecycle_1_use", PER_USE, ours_1, events_1),
+    SINGLE("lifecycle_10_uses", PER_USE, ours_10, events_10),
+    SINGLE("lifecycle_100_uses", PER_USE, ours_100, events_100),
+    SINGLE("lifecycle_1000_uses", PER_USE, ours_1000, events_1000),
+    TRACE("trace_1_queue", "free list, nothing tracked", "ns", one_ours, one_plain, 7),
+    TRACE("trace_8_queues", PER_FREE, "ns", eight_ours, eight_rmm, 7),
+    TRACE("trace_8_queues_frees_cover_uses", PER_FREE, "ns", eight_covered, eight_rmm, 7),
+    TRACE("trace_8_waits_an_alloc", PER_FREE, "waits", waits_ours, waits_rmm, 1),
+    TRACE("trace_8_peak", PER_FREE, "KiB", bytes_ours, bytes_rmm, 1),
+    TRACE("trace_8_makespan", PER_FREE, "ms", span_ours, span_rmm, 1),
+    {0},
+};

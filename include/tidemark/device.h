@@ -20,8 +20,11 @@
  * workers are woken than there is work for.
  *
  * **file** reads, writes and syncs files through io_uring. Operations of one queue
- * overlap, and end in any order; what they signal appears in order. Where the
- * kernel has no io_uring, threads do the same work, and tide_file_kind says so.
+ * overlap, and end in any order; what they signal appears in order. A transfer is
+ * done when all of its bytes are; a file that ends before fails it with TIDE_IO. Small
+ * writes into the page cache are done by the ring's own thread, since that is ten
+ * times faster than what a ring does with them. Where the kernel has no io_uring,
+ * threads do the same work, and tide_file_kind says so.
  *
  * Threads: create, attach, detach and destroy from one thread at a time.
  *

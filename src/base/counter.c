@@ -87,7 +87,7 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
   while (counter->root) {
     struct tide_node *node = counter->root;
     detach(counter, node);
-    if (node->value >= value) {
+    if (node->value >= value || node->counts_on >= value) {
       tide_fired_push(fired, node, status);
     } else {
       node->next = kept;

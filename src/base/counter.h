@@ -18,6 +18,7 @@ enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED
 
 struct tide_node {
   uint64_t value;           /* awaited; constant while queued */
+  uint64_t counts_on;       /* a larger value whose failure is this one's too; or less: none */
   struct tide_node *child;  /* first child */
   struct tide_node *next;   /* next sibling; next in a fired list */
   struct tide_node *prev;   /* previous sibling, or parent when first; NULL at the root */
@@ -53,7 +54,7 @@ bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node);
 /* Takes off all waiters of values <= value, in ascending order. Does not store value. */
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status);
-/* Takes off all waiters of values >= value, whatever order. */
+/* Takes off all waiters of values >= value, and those that count on such a value; in any order. */
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status);
 /* The smallest awaited value; UINT64_MAX when nobody waits. */

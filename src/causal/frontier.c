@@ -1,7 +1,7 @@
-/* Frontiers: making, raising, merging.
+/* Frontiers: making, reading, raising one entry.
  *
  * Axes and epochs lie in separate sorted arrays, so that looking for an axis
- * reads axes only, and taking the maxima of equal sets is one straight loop. */
+ * reads axes only. */
 #include "causal/frontier.h"
 #include "base/check.h"
 #include "base/memory.h"
@@ -98,8 +98,7 @@ void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis, uint64_
     raise_full(frontier, place, axis, epoch, eviction);
     return;
   }
-  memmove(axes + place + 1, axes + place, (count - place) * sizeof axes[0]);
-  memmove(epochs + place + 1, epochs + place, (count - place) * sizeof epochs[0]);
+  tide_frontier_shift(axes, epochs, place + 1, place, count - place);
   axes[place] = axis;
   epochs[place] = epoch;
   frontier->count = (uint8_t)(count + 1);
@@ -110,58 +109,8 @@ void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis) {
   uint64_t *epochs = tide_frontier_epochs_of(frontier);
   size_t count = frontier->count, place = place_of(axes, count, axis);
   if (place == count || axes[place] != axis) return;
-  memmove(axes + place, axes + place + 1, (count - place - 1) * sizeof axes[0]);
-  memmove(epochs + place, epochs + place + 1, (count - place - 1) * sizeof epochs[0]);
+  tide_frontier_shift(axes, epochs, place, place + 1, count - place - 1);
   frontier->count = (uint8_t)(count - 1);
-}
-
-static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    if (a[i] != b[i]) return false;
-  }
-  return true;
-}
-
-static void raise_all(uint64_t *epochs, const uint64_t *by, size_t count) {
-  for (size_t i = 0; i < count; i++) epochs[i] = epochs[i] < by[i] ? by[i] : epochs[i];
-}
-
-struct merged {
-  tide_axis axes[TIDE_UNION_MAX];
-  uint64_t epochs[TIDE_UNION_MAX];
-};
-
-static size_t unite(struct merged *out, struct tide_entries a, struct tide_entries b) {
-  size_t i = 0, j = 0, k = 0;
-  while (i < a.count && j < b.count) {
-    tide_axis x = a.axes[i], y = b.axes[j];
-    uint64_t d = a.epochs[i], e = b.epochs[j];
-    bool take_a = x <= y, take_b = y <= x;
-    d = take_a ? d : 0;
-    e = take_b ? e : 0;
-    out->axes[k] = x < y ? x : y;
-    out->epochs[k++] = d < e ? e : d;
-    i += take_a;
-    j += take_b;
-  }
-  for (; i < a.count; i++, k++) out->axes[k] = a.axes[i], out->epochs[k] = a.epochs[i];
-  for (; j < b.count; j++, k++) out->axes[k] = b.axes[j], out->epochs[k] = b.epochs[j];
-  return k;
-}
-
-void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
-                         const struct tide_eviction *eviction) {
-  to->tainted |= from->tainted;
-  struct tide_entries a = {tide_frontier_axes(to), tide_frontier_epochs(to), to->count};
-  struct tide_entries b = {tide_frontier_axes(from), tide_frontier_epochs(from), from->count};
-  if (b.count == 0) return;
-  if (a.count == b.count && same_axes(a.axes, b.axes, a.count)) {
-    raise_all(tide_frontier_epochs_of(to), b.epochs, b.count);
-    return;
-  }
-  struct merged merged;
-  size_t count = unite(&merged, a, b);
-  store(to, (struct tide_entries){merged.axes, merged.epochs, count}, eviction);
 }
 
 enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,

@@ -2,6 +2,7 @@
 #ifndef TIDE_CAUSAL_FRONTIER_H
 #define TIDE_CAUSAL_FRONTIER_H
 
+#include "base/memory.h"
 #include "tidemark/causal.h"
 
 /* Two full frontiers that share no axis. */
@@ -12,6 +13,37 @@ static inline tide_axis *tide_frontier_axes_of(struct tide_frontier *f) {
 }
 static inline uint64_t *tide_frontier_epochs_of(struct tide_frontier *f) {
   return (uint64_t *)(void *)(f + 1) + f->capacity;
+}
+
+/* A few words are copied one by one: what was just stored word by word cannot be loaded in wide
+ * pieces without a stall. The empty asm keeps compilers from calling memcpy all the same. */
+#define TIDE_FEW_WORDS 24
+
+/* The two don't overlap. */
+static inline void tide_frontier_words(uint64_t *to, const uint64_t *from, size_t count) {
+  if (count > TIDE_FEW_WORDS) {
+    memcpy(to, from, count * sizeof *to);
+    return;
+  }
+  for (size_t i = 0; i < count; i++) {
+    to[i] = from[i];
+    __asm__("");
+  }
+}
+
+/* Moves `count` entries from index `from` to index `to`; the two may overlap. */
+static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t to, size_t from,
+                                       size_t count) {
+  if (count > TIDE_FEW_WORDS) {
+    memmove(axes + to, axes + from, count * sizeof axes[0]);
+    memmove(epochs + to, epochs + from, count * sizeof epochs[0]);
+  } else if (to < from) {
+    for (size_t i = 0; i < count; i++)
+      axes[to + i] = axes[from + i], epochs[to + i] = epochs[from + i];
+  } else {
+    while (count-- > 0)
+      axes[to + count] = axes[from + count], epochs[to + count] = epochs[from + count];
+  }
 }
 
 /* Entries on their way into a frontier: sorted, perhaps more than it can take. */

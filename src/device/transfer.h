@@ -12,7 +12,8 @@
 /* What a system error number (positive) means to us. */
 enum tide_status tide_status_of_errno(int number);
 
-/* Blocks until all of it is done. TIDE_IO: also when a file ends before the last byte. */
+/* Blocks until all of it is done. TIDE_IO: also when a file ends before the last byte. On a pipe or
+ * socket the offset means nothing. */
 enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io);
 
 #endif

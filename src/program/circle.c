@@ -125,24 +125,23 @@ static bool find_never(struct reporter *p) {
   return r->errors->count > before;
 }
 
-static void find_stuck_host(struct reporter *p) {
+static void report_stuck_host(struct reporter *p) {
   struct tide_rehearsal *r = p->r;
   for (size_t i = 0; i < r->stuck_count; i++) {
     const struct tide_stuck *stuck = &r->stuck[i];
     const struct tide_plan_timeline *t = &r->plan->timelines[stuck->wait.timeline];
-    uint32_t op = signaller(p, stuck->wait.timeline, stuck->wait.value);
     unsigned long long value = stuck->wait.value;
     if (stuck->wait.value > t->last) {
       report_never(p, stuck->line, stuck->column, stuck->wait.timeline, stuck->wait.value);
-    } else if (op && r->held[op].number < stuck->number) {
+    } else if (stuck->by_line) {
       tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
-                 "the host waits here for '%s' >= %llu, but line %u, which signals it, waits "
-                 "itself for what comes after this line",
-                 t->label, value, r->held[op].line);
+                 "the host waits here for '%s' >= %llu, but line %u, which signals it, waits for "
+                 "what is submitted only after this line",
+                 t->label, value, stuck->by_line);
     } else {
       tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
-                 "the host waits here for '%s' >= %llu, which is signalled only by what it would "
-                 "submit after this line",
+                 "the host waits here for '%s' >= %llu, which is signalled only by what is "
+                 "submitted after this line",
                  t->label, value);
     }
   }
@@ -208,6 +207,22 @@ static void describe(const struct reporter *p, struct tide_text *text, uint32_t 
   }
 }
 
+/* An operation that is its own blocker. */
+static void report_own(struct tide_rehearsal *r, uint32_t op, const struct tide_held_value *wait) {
+  const struct tide_held *held = &r->held[op];
+  const struct tide_plan_timeline *t = &r->plan->timelines[wait->timeline];
+  if (t->collective == TIDE_PLAN_NONE) {
+    tide_error(r->errors, TIDE_DEADLOCK, held->line, held->column,
+               "this operation waits for '%s' >= %llu, which only it signals itself", t->label,
+               (unsigned long long)wait->value);
+  } else {
+    tide_error(r->errors, TIDE_DEADLOCK, held->line, held->column,
+               "this operation waits for '%s' >= %llu, of which a part stands behind it in queue "
+               "'%s'",
+               t->label, (unsigned long long)wait->value, r->plan->queues[held->queue].label);
+  }
+}
+
 /* `start` is the circle's first operation in the program. */
 static void report_circle(struct reporter *p, uint32_t start) {
   char message[256];
@@ -217,9 +232,7 @@ static void report_circle(struct reporter *p, uint32_t start) {
   size_t shown = 0;
   tide_text_init(&text, message, sizeof message);
   if (edge.to == start && edge.kind == EDGE_WAIT) {
-    tide_error(r->errors, TIDE_DEADLOCK, r->held[start].line, r->held[start].column,
-               "this operation waits for '%s' >= %llu, which only it signals itself",
-               r->plan->timelines[edge.wait->timeline].label, (unsigned long long)edge.wait->value);
+    report_own(r, start, edge.wait);
     return;
   }
   for (uint32_t op = start;; op = edge.to) {
@@ -256,7 +269,7 @@ bool tide_rehearsal_finish(struct tide_rehearsal *rehearsal) {
   struct reporter p = {.r = rehearsal};
   if (rehearsal->errors->count == 0 && collect(&p)) {
     bool never = find_never(&p);
-    find_stuck_host(&p);
+    report_stuck_host(&p);
     if (!never && !rehearsal->stuck_count && p.op_count) find_circle(&p);
   }
   forget(&p);

@@ -61,6 +61,17 @@ static void print_values(struct tide_text *text, const struct tide_plan *plan, c
   }
 }
 
+/* In the largest unit that fits: "2ms". */
+static void print_cost(struct tide_text *text, uint64_t cost) {
+  static const char *const units[] = {"ns", "us", "ms", "s"};
+  size_t unit = 0;
+  while (unit < 3 && cost % 1000 == 0) {
+    cost /= 1000;
+    unit++;
+  }
+  tide_text_format(text, "  cost %llu%s", (unsigned long long)cost, units[unit]);
+}
+
 static void print_operation(struct tide_text *text, const struct tide_plan *plan,
                             const struct tide_step *step) {
   if (step->kind == TIDE_STEP_PART) {
@@ -73,7 +84,7 @@ static void print_operation(struct tide_text *text, const struct tide_plan *plan
   }
   print_values(text, plan, "  wait ", ">=", step->waits, step->wait_count);
   print_values(text, plan, "  signal ", "=", step->signals, step->signal_count);
-  if (step->cost) tide_text_format(text, "  cost %lluns", (unsigned long long)step->cost);
+  if (step->cost) print_cost(text, step->cost);
   if (step->label) {
     tide_text_format(text, "  label ");
     print_bytes(text, step->label);

@@ -242,11 +242,24 @@ static bool hold(struct tide_rehearsal *r, const struct tide_step *step) {
   return true;
 }
 
+/* The line of a held operation that would satisfy a wait. Looks at all of them: for errors only. */
+static uint32_t held_signaller(const struct tide_rehearsal *r, const struct tide_step_value *wait) {
+  for (uint32_t op = 1; op < r->held_count; op++) {
+    if (r->held[op].number == UINT64_MAX) continue;
+    for (uint32_t s = r->held[op].signals; s; s = r->values[s].next) {
+      if (r->values[s].timeline == wait->timeline && r->values[s].value >= wait->value)
+        return r->held[op].line;
+    }
+  }
+  return 0;
+}
+
 static void host_wait(struct tide_rehearsal *r, const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count && r->stuck_count < TIDE_STUCK_MAX; i++) {
-    if (step->waits[i].value <= r->timelines[step->waits[i].timeline].reached) continue;
+    const struct tide_step_value *wait = &step->waits[i];
+    if (wait->value <= r->timelines[wait->timeline].reached) continue;
     r->stuck[r->stuck_count++] =
-        (struct tide_stuck){step->number, step->line, step->column, step->waits[i]};
+        (struct tide_stuck){step->line, step->column, held_signaller(r, wait), *wait};
   }
 }
 

@@ -83,8 +83,8 @@ struct tide_rehearsal_collective {
   uint64_t done; /* instances */
 };
 struct tide_stuck {
-  uint64_t number;
   uint32_t line, column;
+  uint32_t by_line; /* of the held operation that would signal it; 0: none before */
   struct tide_step_value wait;
 };
 

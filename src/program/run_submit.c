@@ -76,18 +76,21 @@ static enum tide_access access_of(enum tide_param_kind kind) {
   return kind == TIDE_PARAM_OUT ? TIDE_WRITE : TIDE_READ_WRITE;
 }
 
-/* Each buffer once, however many arguments lie in it. */
+/* Each buffer once, however many arguments lie in it; but check mode wants to know of each slice. */
 static size_t fill_uses(struct tide_run *run, const struct tide_step *step, struct tide_use *uses) {
   size_t count = 0;
   for (size_t i = 0; i < step->body->param_count; i++) {
     const struct tide_step_argument *argument = &step->arguments[i];
     if (argument->kind > TIDE_PARAM_INOUT || argument->index == TIDE_PLAN_NONE) continue;
-    struct tide_buffer *buffer = run->buffers[argument->index].buffer;
-    enum tide_access access = access_of(argument->kind);
+    struct tide_use use = {run->buffers[argument->index].buffer, access_of(argument->kind),
+                           argument->offset, argument->size};
     size_t at = 0;
-    while (at < count && uses[at].buffer != buffer) at++;
-    if (at < count) uses[at].access = (enum tide_access)(uses[at].access | access);
-    else uses[count++] = (struct tide_use){buffer, access};
+    while (at < count && (uses[at].buffer != use.buffer ||
+                          (run->params.check && (uses[at].offset != use.offset ||
+                                                 uses[at].size != use.size))))
+      at++;
+    if (at < count) uses[at].access = (enum tide_access)(uses[at].access | use.access);
+    else uses[count++] = use;
   }
   return count;
 }

@@ -203,7 +203,7 @@ enum tide_status tide_turns_create(const struct tide_plan_tables *tables,
                                    const struct tide_allocator *allocator,
                                    const struct tide_turns_client *client,
                                    struct tide_turns **out_turns) {
-  struct tide_turns *turns = tide_alloc(allocator, 1, sizeof *order);
+  struct tide_turns *turns = tide_alloc(allocator, 1, sizeof *turns);
   if (!turns) return TIDE_NOMEM;
   turns->tables = tables;
   turns->allocator = allocator;
@@ -218,7 +218,7 @@ enum tide_status tide_turns_create(const struct tide_plan_tables *tables,
   for (size_t i = 0; i < tables->queue_count; i++) turns->lines[i].last = &turns->lines[i].first;
   for (size_t i = 0; i < tables->timeline_count; i++)
     turns->promised[i] = tables->timelines[i].initial;
-  *out_turns = order;
+  *out_turns = turns;
   return TIDE_OK;
 }
 
@@ -237,5 +237,5 @@ void tide_turns_destroy(struct tide_turns *turns) {
   tide_free(turns->allocator, turns->lines, turns->tables->queue_count, sizeof *turns->lines);
   tide_free(turns->allocator, turns->instances, turns->tables->collective_count,
             sizeof *turns->instances);
-  tide_free(turns->allocator, order, 1, sizeof *order);
+  tide_free(turns->allocator, turns, 1, sizeof *turns);
 }

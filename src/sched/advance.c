@@ -108,7 +108,7 @@ static void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
     if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
-    bool failed = tide_timeline_has_failed(wait->timeline, wait->value);
+    bool failed = tide_timeline_has_failed(wait->timeline, wait->record_value);
     TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
     if (failed && !TIDE_PLANTED(TIDE_PLANT_FAILCHECK))
       first_cause(op, tide_timeline_status(wait->timeline));

@@ -38,7 +38,8 @@ static bool find_pending(const struct tide_timeline *timeline, uint64_t value, s
 static bool find_tracked(const struct tide_timeline *timeline, uint64_t value, struct pending *out) {
   if (timeline->source) return pending_from_source(timeline, value, out);
   struct tide_record *record = tide_timeline_pending(timeline, value);
-  while (record && record->external) record = tide_record_of(tide_tree_next(&record->node));
+  while (record && record->external)
+    record = tide_timeline_pending(timeline, record->node.key + 1);
   return view_of(record, out);
 }
 

@@ -137,6 +137,8 @@ static void start_waits(struct tide_queue *queue, struct tide_op *op) {
       op->status = tide_timeline_status(wait->timeline);
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
     wait->node.fire = tide_wait_fire;
+    /* If the record that it was classified by fails, nobody has promised the value any more. */
+    wait->node.counts_on = wait->record_value;
     enum tide_await state =
         tide_timeline_await(wait->timeline, &sched->lock, wait->wait_value, &wait->node);
     if (state == TIDE_AWAIT_QUEUED) {
@@ -225,6 +227,7 @@ static void listen(struct tide_op *op) {
     enum tide_await state = TIDE_AWAIT_QUEUED;
     if (wait->heap != TIDE_HEAP_NONE) continue;
     wait->node.fire = tide_wait_fire;
+    wait->node.counts_on = 0;
     if (wait->class_ == TIDE_WAIT_HELD) {
       state = tide_timeline_await_promise(wait->timeline, lock, wait->value, &wait->node);
       if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_PROMISED;

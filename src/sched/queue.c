@@ -53,7 +53,8 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   const struct tide_context *context = queue->sched->context;
   const struct tide_allocator *a = context->allocator;
   uint32_t ring = 1;
-  while (ring < queue->op_capacity) ring *= 2;
+  /* One more than can be unfinished: the newest finished record is always there. */
+  while (ring < queue->op_capacity + 1) ring *= 2;
   queue->ring_mask = ring - 1;
   queue->frontier_stride = tide_frontier_size(context->frontier_capacity);
   queue->ring = tide_alloc(a, ring, sizeof *queue->ring);

@@ -94,10 +94,13 @@ enum tide_status tide_timeline_create_sourced(const struct tide_context *context
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline);
 
-/* The smallest pending record >= value; NULL when there is none. */
+/* The smallest pending record >= value; NULL when there is none. What is pending in the failed part
+ * will never be reached: it promises nothing. */
 static inline struct tide_record *tide_timeline_pending(const struct tide_timeline *timeline,
                                                         uint64_t value) {
-  return (struct tide_record *)(void *)tide_tree_at_least(&timeline->pending, value);
+  struct tide_tree_node *node = tide_tree_at_least(&timeline->pending, value);
+  if (node && node->key >= tide_load_relaxed(&timeline->fail_from)) return NULL;
+  return (struct tide_record *)(void *)node;
 }
 
 /* What is known about a reached value. False: nothing (initial value, or external). */

@@ -1,16 +1,62 @@
 /* tidemark: the command-line tool. */
-#include <stdio.h>
+#include "tool/tool.h"
+
+#include <signal.h>
 #include <string.h>
 
-static const char help[] = "usage: tidemark --version | --help\n"
-                           "Orders work on many queues by what must have happened before it.\n";
+static const struct {
+  const char *name, *summary;
+  int (*run)(int argc, char **argv);
+} commands[] = {
+    {"run", "runs a program on real queues, checks it, compares it", tide_tool_run},
+    {"explain", "says of each wait of a program what becomes of it, and why", tide_tool_explain},
+    {"fmt", "lays a program out in its one way", tide_tool_fmt},
+    {"generate", "makes an image to run programs on", tide_tool_generate},
+};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_help(FILE *to) {
+  fputs("tidemark orders work on many queues by what must have happened before it.\n\n"
+        "usage: tidemark COMMAND [ARGUMENTS]\n\n",
+        to);
+  for (size_t i = 0; i < COMMANDS; i++)
+    fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+  fputs("\n  tidemark COMMAND --help   all about one of them\n"
+        "  tidemark --version\n",
+        to);
+}
+
+static int unknown_command(const char *name) {
+  fprintf(stderr, "tidemark: there is no command '%s'; expected one of:", name);
+  for (size_t i = 0; i < COMMANDS; i++) fprintf(stderr, "%s %s", i ? "," : "", commands[i].name);
+  fputs("\n", stderr);
+  return TIDE_EXIT_USAGE;
+}
+
+/* Output that could not be written is a failure, too. */
+static int finish(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  fputs("tidemark: the output could not be written\n", stderr);
+  return status ? status : TIDE_EXIT_FAILED;
+}
 
 int main(int argc, char **argv) {
-  if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-    puts("tidemark " TIDE_VERSION);
-    return 0;
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails instead */
+  if (argc < 2) {
+    print_help(stderr);
+    return TIDE_EXIT_USAGE;
   }
-  int asked = argc == 2 && strcmp(argv[1], "--help") == 0;
-  fputs(help, asked ? stdout : stderr);
-  return asked ? 0 : 2;
+  if (strcmp(argv[1], "--version") == 0) {
+    puts("tidemark " TIDE_VERSION);
+    return finish(TIDE_EXIT_OK);
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+    print_help(stdout);
+    return finish(TIDE_EXIT_OK);
+  }
+  for (size_t i = 0; i < COMMANDS; i++)
+    if (strcmp(argv[1], commands[i].name) == 0) return finish(commands[i].run(argc - 1, argv + 1));
+  return unknown_command(argv[1]);
 }

@@ -51,9 +51,11 @@ void device_exchange(struct device *device, uint32_t gives, uint32_t takes) {
   struct tide_work *done[8], *work[8];
   size_t count = 0;
   bool more = false;
-  for (uint32_t tries = 0; tries < 2 * gives && count < gives && device->out_count; tries++) {
-    uint32_t index = (uint32_t)pick(program, device->out_count);
-    if (may_give(device->out[index])) done[count++] = give(device, index);
+  while (count < gives && device->out_count) {
+    uint32_t start = (uint32_t)pick(program, device->out_count), i = 0;
+    while (i < device->out_count && !may_give(device->out[(start + i) % device->out_count])) i++;
+    if (i == device->out_count) break;
+    done[count++] = give(device, (start + i) % device->out_count);
   }
   if (!count && !takes) return;
   if (takes) device->awake = false;
@@ -134,8 +136,8 @@ bool host_signal(struct program *program, struct line *line, uint64_t value, str
   if (world->contracts)
     ENSURE(world, status == expected, "host signal of %s = %lu says %s, not %s", line->label,
            (unsigned long)value, tide_status_name(status), tide_status_name(expected));
-  ENSURE(world, line_value(line) == (status == TIDE_OK ? value : before), "%s is at another value",
-         line->label);
+  uint64_t now = line_value(line); /* what was waiting may have raised it further */
+  ENSURE(world, status == TIDE_OK ? now >= value : now == before, "%s is at another value", line->label);
   return status == TIDE_OK;
 }
 
@@ -284,8 +286,6 @@ void device_certify(struct device *device) {
     device->out[i]->state = OP_ENDED;
   }
   device->out_count = 0;
-  for (uint32_t i = 0; i < program->queue_count; i++)
-    if (program->queues[i]->device == device) world->axes[program->queues[i]->axis].over = true;
   tide_device_certify(device->handle);
 }
 

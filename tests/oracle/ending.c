@@ -20,7 +20,9 @@ static struct wait *hopeless(struct op *op) {
     struct wait *wait = &op->waits[i];
     struct record record;
     if (line_value(wait->line) >= wait->value || line_failed(wait->line, wait->value)) continue;
+    if (op->cancelled) continue;
     if (!line_pending(wait->line, wait->value, false, &record)) return wait;
+    if (line_failed(wait->line, record.value)) return wait; /* it can never be reached */
   }
   return NULL;
 }
@@ -84,6 +86,29 @@ static bool help(struct program *program) {
   return helped;
 }
 
+/* Its promise has failed or is behind it, so that it waits though somebody seems to promise: the library does
+ * not see that as a cycle of held operations. */
+static bool stranded(struct op *op) {
+  if (op->state != OP_ENTERED || op->cancelled) return false;
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct wait *wait = &op->waits[i];
+    struct record record;
+    if (wait->class_ != TIDE_WAIT_ISSUED || line_value(wait->line) >= wait->value) continue;
+    if (!line_pending(wait->line, wait->value, false, &record)) continue;
+    if (record.axis != wait->record_axis || record.epoch != wait->record_epoch) return true;
+  }
+  return false;
+}
+
+static bool help_stranded(struct program *program) {
+  for (uint32_t i = 0; i < program->op_count; i++) {
+    if (!stranded(program->ops[i])) continue;
+    give_up(program, program->ops[i]);
+    return true;
+  }
+  return false;
+}
+
 static bool complete_collectives(struct program *program) {
   bool done = false;
   for (uint32_t i = 0; i < program->collective_count; i++) {
@@ -106,11 +131,11 @@ static bool complete_collectives(struct program *program) {
 
 static void run_to_end(struct program *program) {
   struct world *world = program->world;
-  for (uint32_t round = 0; round < 3 * MAX_OPS; round++) {
+  for (uint32_t round = 0; round < 300; round++) {
     program_run_out(program);
     struct op *left = any_left(program);
     if (!left) return;
-    if (help(program) || complete_collectives(program)) continue;
+    if (help(program) || complete_collectives(program) || help_stranded(program)) continue;
     violation(world, "%s (state %u) hangs: nobody waits for anything that will not come", left->label,
               left->state);
   }

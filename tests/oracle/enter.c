@@ -98,10 +98,13 @@ void watch_class(struct op *op, const struct tide_event *event) {
   wait->reason = (uint8_t)(event->detail >> 8);
   wait->brings = (struct vec){{0}};
   wait->record_axis = -1;
+  wait->record_value = wait->value;
+  wait->seen = true;
   struct record record;
   if (line_pending(wait->line, wait->value, true, &record)) {
     wait->record_axis = record.axis;
     wait->record_epoch = record.epoch;
+    wait->record_value = record.value;
   }
   LOG(world, "  %s waits %s >= %lu: %s (%u) %s@%lu value %lu", op->label, wait->line->label,
       (unsigned long)wait->value, classes[wait->class_ > 4 ? 4 : wait->class_], wait->reason,

@@ -67,7 +67,7 @@ struct queue *queue_make(struct program *program) {
   queue->waits = 4 * queue->operations;
   queue->signals = 2 * queue->operations;
   queue->buffers = 4 * queue->operations;
-  for (queue->mask = 1; queue->mask < queue->operations;) queue->mask *= 2;
+  for (queue->mask = 1; queue->mask < queue->operations + 1;) queue->mask *= 2;
   queue->mask--;
   snprintf(queue->label, sizeof queue->label, "q%d", queue->index);
   struct tide_queue_params params = {.label = queue->label,

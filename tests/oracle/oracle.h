@@ -101,7 +101,7 @@ struct wait {
   bool seen;
   struct vec brings; /* what a wait that is issued implies */
   int record_axis;   /* the smallest tracked record that serves: -1 none */
-  uint64_t record_epoch;
+  uint64_t record_epoch, record_value;
 };
 
 struct emission {
@@ -295,7 +295,7 @@ struct world {
   uint32_t line_next;
 };
 
-#define LOG_LINES 400
+#define LOG_LINES 1000
 
 /* ---- world.c ---- */
 struct outcome {

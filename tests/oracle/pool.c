@@ -40,7 +40,7 @@ static void print(const struct tally *t) {
 static void run_setting(const struct setting *setting, uint64_t count) {
   struct tally tally = {0};
   for (uint64_t seed = 1; seed <= count; seed++) {
-    const char *what = world_run(setting, seed, &tally);
+    const char *what = pool_world_run(setting, seed, &tally);
     if (what)
       FAIL("setting %d, seed %llu: %s", (int)(setting - settings), (unsigned long long)seed, what);
   }
@@ -65,7 +65,7 @@ static void find(enum tide_plant plant, const struct setting *setting) {
     const char *what = NULL;
     uint64_t seed = 0;
     one.bodies_only = bodies_only;
-    while (!what && seed < count) what = world_run(&one, ++seed, &tally);
+    while (!what && seed < count) what = pool_world_run(&one, ++seed, &tally);
     if (!what) FAIL("not found in %llu worlds", (unsigned long long)count);
     printf("# found in world %llu: %s\n", (unsigned long long)seed, what);
   }

@@ -373,7 +373,7 @@ static void add_line(struct world *w, bool host) {
   line->host = host;
   line->in_order = host || !chance(w, w->setting.out_of_order);
   tide_frontier_init(&line->frontier.frontier, w->setting.capacity);
-  line->position = (struct tide_position){axis, 0, &line->frontier.frontier};
+  line->position = (struct tide_position){.axis = axis, .frontier = &line->frontier.frontier};
 }
 
 /* A queue that has nothing left goes, and another comes. */
@@ -445,7 +445,7 @@ static void add_stats(struct world *w) {
   if (stats.allocs != stats.frees) violate(w, "frees are not counted");
 }
 
-const char *world_run(const struct setting *setting, uint64_t seed, struct tally *tally) {
+const char *pool_world_run(const struct setting *setting, uint64_t seed, struct tally *tally) {
   static struct world world;
   struct world *w = &world;
   memset(w, 0, sizeof *w);

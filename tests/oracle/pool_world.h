@@ -105,6 +105,6 @@ struct world {
 };
 
 /* Runs one; NULL, or what went wrong. `tally` is added to. */
-const char *world_run(const struct setting *setting, uint64_t seed, struct tally *tally);
+const char *pool_world_run(const struct setting *setting, uint64_t seed, struct tally *tally);
 
 #endif

@@ -148,5 +148,5 @@ void run_seed(uint64_t seed, const struct config *config, bool verbose, bool con
   }
   out->steps = program->step;
   out->checks = world.checks;
-  if (verbose) print_history(&world, 60);
+  if (verbose) print_history(&world, getenv("ORACLE_LINES") ? (uint32_t)atoi(getenv("ORACLE_LINES")) : 60);
 }

@@ -55,7 +55,11 @@ static void log_op(const struct op *op, enum tide_status status, const struct ti
     at += (size_t)snprintf(text + at, sizeof text - at, " b%u%s", index,
                            (op->access[i] & TIDE_WRITE) ? "w" : "r");
   }
-  note_line(world, "submit %s to %s%s%s:%s %s %s", op->label, op->queue->label,
+  if (op->instance)
+    at += (size_t)snprintf(text + at, sizeof text - at, " part of %s@%u",
+                           op->instance->collective->progress->label, op->instance->number);
+  note_line(world, "submit %s to %s%s%s%s:%s %s %s", op->label, op->queue->label,
+            op->queue->device->in_order ? "" : " (any order)",
             op->flags & TIDE_MAY_BE_PASSED ? " passable" : "", op->has_body ? "" : " bodyless",
             at ? text : "", tide_status_name(status), status ? diag->text : "");
 }
@@ -245,6 +249,33 @@ static struct instance *open_instance(struct program *program, struct collective
   return instance;
 }
 
+/* Does this operation come after a part of the instance? Then no other part may wait for it. */
+static bool after_part(const struct op *op, const struct instance *instance) {
+  if (op->instance == instance) return true;
+  for (uint32_t i = 0; i < instance->collective->count; i++) {
+    const struct op *part = instance->parts[i];
+    if (part && part->epoch && op->finish.at[part->queue->axis] >= part->epoch) return true;
+  }
+  return false;
+}
+
+static void drop_cycles(struct op *op) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    struct line *line = op->waits[i].line;
+    struct record record;
+    bool bad = false;
+    if (line_value(line) < op->waits[i].value &&
+        line_pending(line, op->waits[i].value, false, &record)) {
+      const struct op *by = record.op;
+      if (line->kind == LINE_PROGRESS) by = op->program->world->axes[record.axis].ops[record.epoch];
+      bad = !by || after_part(by, op->instance);
+    }
+    if (!bad) op->waits[kept++] = op->waits[i];
+  }
+  op->wait_count = kept;
+}
+
 static bool part(struct program *program, struct collective *collective, uint32_t member, bool empty) {
   struct queue *queue = collective->members[member];
   uint32_t number = collective->next[member];
@@ -254,6 +285,7 @@ static bool part(struct program *program, struct collective *collective, uint32_
   struct instance *instance = open_instance(program, collective, number);
   op->instance = instance;
   if (!empty) compose_part(program, op);
+  drop_cycles(op);
   instance->parts[member] = op;
   instance->submitted++;
   if (submit(op) == TIDE_OK) {

@@ -80,11 +80,29 @@ static void watch_start(struct op *op, const struct tide_event *event) {
 
 /* ---- ending --------------------------------------------------------------------------- */
 
+/* The value whose failure is a wait's: its own; the record's, where that is what is waited for. */
+static uint64_t fails_at(const struct wait *wait) {
+  bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->line->operations_only;
+  return wait->seen && (raised || wait->class_ == TIDE_WAIT_ELIDED) ? wait->record_value : wait->value;
+}
+
+static bool wait_failed(const struct wait *wait) {
+  if (!line_failed(wait->line, fails_at(wait))) return false;
+  return wait->line->dead || line_value(wait->line) < wait->value;
+}
+
+static bool failing(const struct op *op) {
+  if (op->status || op->cancelled || op->refused || op->lost) return true;
+  for (uint32_t i = 0; i < op->wait_count; i++)
+    if (wait_failed(&op->waits[i])) return true;
+  return false;
+}
+
 static bool instance_fails(const struct op *op) {
   if (!op->instance) return false;
   if (op->instance->mismatch) return true;
   for (uint32_t i = 0; i < op->instance->submitted; i++)
-    if (op->instance->parts[i] != op && op->instance->parts[i]->status) return true;
+    if (op->instance->parts[i] != op && failing(op->instance->parts[i])) return true;
   return false;
 }
 
@@ -94,11 +112,8 @@ static bool has_cause(struct op *op, enum tide_status status) {
   if (op->refused && (status == TIDE_VALUE || status == TIDE_UNORDERED)) return true;
   if (op->queue->device->lost && status == TIDE_LOST) return true;
   if (instance_fails(op)) return true;
-  for (uint32_t i = 0; i < op->wait_count; i++) {
-    struct line *line = op->waits[i].line;
-    if (!line_failed(line, op->waits[i].value) || line->status != status) continue;
-    if (line->dead || line_value(line) < op->waits[i].value) return true;
-  }
+  for (uint32_t i = 0; i < op->wait_count; i++)
+    if (wait_failed(&op->waits[i]) && op->waits[i].line->status == status) return true;
   return false;
 }
 

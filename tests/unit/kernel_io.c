@@ -52,7 +52,9 @@ TEST(errors_say_what_kind) {
   CHECK_STATUS(CALL("read", descriptor(-1), integer(0), bytes), TIDE_INVALID);
   CHECK_STATUS(CALL("read", descriptor(read_only), integer(-1), bytes), TIDE_INVALID);
   CHECK_STATUS(CALL("read", descriptor(read_only), integer(INT64_MAX - 5), bytes), TIDE_INVALID);
-  CHECK_STATUS(CALL("read", descriptor(ends[0]), integer(0), bytes), TIDE_INVALID);
+  CHECK_STATUS(CALL("write", descriptor(ends[0]), integer(0), bytes), TIDE_INVALID);
+  CHECK_OK(CALL("write", descriptor(ends[1]), integer(7), bytes)); /* no places in a pipe */
+  CHECK_OK(CALL("read", descriptor(ends[0]), integer(7), bytes));
   CHECK_STATUS(CALL("sync", descriptor(-1)), TIDE_INVALID);
   CHECK_OK(CALL("read", descriptor(read_only), integer(0), bytes));
   close(full), close(read_only), close(ends[0]), close(ends[1]);

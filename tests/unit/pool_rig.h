@@ -59,7 +59,7 @@ static inline void rig_open(struct rig *rig, uint8_t capacity,
     CHECK_OK(tide_lease_take(rig->context.lease, TIDE_DOMAIN_QUEUE, &axis));
     CHECK_OK(tide_tracker_register(rig->context.tracker, axis));
     tide_frontier_init(&queue->frontier.frontier, RIG_ROOM);
-    queue->position = (struct tide_position){axis, 0, &queue->frontier.frontier};
+    queue->position = (struct tide_position){.axis = axis, .frontier = &queue->frontier.frontier};
   }
   if (params) CHECK_OK(tide_pool_create(&rig->context, params, &rig->pool));
 }

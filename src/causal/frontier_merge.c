@@ -1,0 +1,170 @@
+/* Merging: the component-wise maximum of two frontiers.
+ *
+ * What is common in practice is done first and in place: equal sets, then a walk
+ * that raises what both list and inserts what is new while that moves little. The
+ * rest is merged from the back, in place, into the room behind the entries; only
+ * when that might not be enough room a buffer is used, and only what then does not
+ * fit is evicted. The loops branch on purpose: branch-free ones were slower
+ * wherever the processor can guess, and hardly faster where it cannot. */
+#include "causal/frontier.h"
+
+static uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
+
+/* A merge under way: i entries of `to` and j of `from` are done. */
+struct merge {
+  tide_axis *axes; /* to's */
+  uint64_t *epochs;
+  const tide_axis *from_axes;
+  const uint64_t *from_epochs;
+  size_t count, from_count;
+  size_t i, j;
+};
+
+static inline struct merge merge_at(struct tide_frontier *to, const struct tide_frontier *from,
+                                    size_t i, size_t j) {
+  return (struct merge){tide_frontier_axes_of(to), tide_frontier_epochs_of(to),
+                        tide_frontier_axes(from),  tide_frontier_epochs(from),
+                        to->count,                 from->count,
+                        i,                         j};
+}
+
+/* Looks at the ends first, which tells most different sets apart. count > 0. */
+static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
+  if (a[0] != b[0] || a[count - 1] != b[count - 1]) return false;
+  size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    if ((a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3]))
+      return false;
+  }
+  for (; i < count; i++) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
+/* Goes on as long as nothing new has to be inserted in front of many entries. */
+static inline struct merge walk(struct merge m, size_t capacity) {
+  for (; m.j < m.from_count; m.i++, m.j++) {
+    tide_axis axis = m.from_axes[m.j];
+    while (m.i < m.count && m.axes[m.i] < axis) m.i++;
+    if (m.i < m.count && m.axes[m.i] == axis) {
+      m.epochs[m.i] = larger(m.epochs[m.i], m.from_epochs[m.j]);
+      continue;
+    }
+    if ((m.count - m.i) + (m.from_count - m.j) > 8 || m.count == capacity) break;
+    for (size_t k = m.count++; k > m.i; k--) {
+      m.axes[k] = m.axes[k - 1];
+      m.epochs[k] = m.epochs[k - 1];
+    }
+    m.axes[m.i] = axis;
+    m.epochs[m.i] = m.from_epochs[m.j];
+  }
+  return m;
+}
+
+/* Merges what is left into the end of the room behind it, from the back, then closes the gap that
+ * common axes leave. Returns the new count. */
+static size_t merge_in_place(struct merge m) {
+  tide_axis *axes = m.axes;
+  uint64_t *epochs = m.epochs;
+  size_t i = m.count, j = m.from_count, end = i + (j - m.j), k = end;
+  while (i > m.i && j > m.j) {
+    tide_axis a = axes[i - 1], b = m.from_axes[j - 1];
+    k--;
+    if (a > b) {
+      axes[k] = a;
+      epochs[k] = epochs[--i];
+    } else if (a < b) {
+      axes[k] = b;
+      epochs[k] = m.from_epochs[--j];
+    } else {
+      axes[k] = a;
+      i--, j--;
+      epochs[k] = larger(epochs[i], m.from_epochs[j]);
+    }
+  }
+  while (j > m.j) {
+    k--, j--;
+    axes[k] = m.from_axes[j];
+    epochs[k] = m.from_epochs[j];
+  }
+  if (k > i) tide_frontier_shift(axes, epochs, i, k, end - k);
+  return i + (end - k);
+}
+
+struct buffer {
+  tide_axis axes[TIDE_UNION_MAX];
+  uint64_t epochs[TIDE_UNION_MAX];
+  size_t count;
+};
+
+/* Merges what is left of both. */
+static void merge_rest(struct merge m, struct buffer *out) {
+  size_t i = m.i, j = m.j, k = 0;
+  while (i < m.count && j < m.from_count) {
+    tide_axis a = m.axes[i], b = m.from_axes[j];
+    if (a < b) {
+      out->axes[k] = a;
+      out->epochs[k++] = m.epochs[i++];
+    } else if (a > b) {
+      out->axes[k] = b;
+      out->epochs[k++] = m.from_epochs[j++];
+    } else {
+      out->axes[k] = a;
+      out->epochs[k++] = larger(m.epochs[i++], m.from_epochs[j++]);
+    }
+  }
+  tide_frontier_words(out->axes + k, m.axes + i, m.count - i);
+  tide_frontier_words(out->epochs + k, m.epochs + i, m.count - i);
+  k += m.count - i;
+  tide_frontier_words(out->axes + k, m.from_axes + j, m.from_count - j);
+  tide_frontier_words(out->epochs + k, m.from_epochs + j, m.from_count - j);
+  out->count = k + (m.from_count - j);
+}
+
+/* The whole union is what the victims are chosen from. */
+static void merge_evicting(struct tide_frontier *to, struct merge m, struct buffer *out,
+                           const struct tide_eviction *eviction) {
+  memmove(out->axes + m.i, out->axes, out->count * sizeof out->axes[0]);
+  memmove(out->epochs + m.i, out->epochs, out->count * sizeof out->epochs[0]);
+  memcpy(out->axes, m.axes, m.i * sizeof out->axes[0]);
+  memcpy(out->epochs, m.epochs, m.i * sizeof out->epochs[0]);
+  tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, m.i + out->count}, eviction);
+}
+
+/* For when the union may be larger than the frontier. */
+__attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
+                                                     const struct tide_frontier *from, size_t i,
+                                                     size_t j,
+                                                     const struct tide_eviction *eviction) {
+  struct merge m = merge_at(to, from, i, j);
+  struct buffer out;
+  merge_rest(m, &out);
+  if (m.i + out.count > to->capacity) {
+    merge_evicting(to, m, &out, eviction);
+    return;
+  }
+  tide_frontier_words(m.axes + m.i, out.axes, out.count);
+  tide_frontier_words(m.epochs + m.i, out.epochs, out.count);
+  to->count = (uint8_t)(m.i + out.count);
+}
+
+void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
+                         const struct tide_eviction *eviction) {
+  struct merge m = merge_at(to, from, 0, 0);
+  to->tainted |= from->tainted;
+  if (m.from_count == 0) return;
+  if (m.count == m.from_count && same_axes(m.axes, m.from_axes, m.count)) {
+    for (size_t i = 0; i < m.count; i++) m.epochs[i] = larger(m.epochs[i], m.from_epochs[i]);
+    return;
+  }
+  m = walk(m, to->capacity);
+  if (m.j == m.from_count) {
+    to->count = (uint8_t)m.count;
+  } else if (m.count + (m.from_count - m.j) <= to->capacity) {
+    to->count = (uint8_t)merge_in_place(m);
+  } else {
+    to->count = (uint8_t)m.count;
+    merge_buffered(to, from, m.i, m.j, eviction);
+  }
+}

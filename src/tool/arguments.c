@@ -1,0 +1,99 @@
+/* The command line, from a table of options. */
+#include "tool/tool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void tide_tool_print_usage(const struct tide_tool_usage *usage, FILE *to) {
+  fprintf(to, "usage: tidemark %s [OPTIONS] %s\n%s\n\n", usage->command, usage->positional,
+          usage->summary);
+  for (const struct tide_tool_option *option = usage->options; option->name; option++) {
+    char left[64];
+    snprintf(left, sizeof left, "%s%s%s", option->name, option->argument ? " " : "",
+             option->argument ? option->argument : "");
+    fprintf(to, "  %-26s %s\n", left, option->help);
+  }
+  fprintf(to, "  %-26s %s\n", "--help", "this text");
+  if (usage->notes) fprintf(to, "\n%s", usage->notes);
+}
+
+int tide_tool_wrong_usage(const struct tide_tool_usage *usage, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  fprintf(stderr, "tidemark %s: ", usage->command);
+  vfprintf(stderr, format, list);
+  fprintf(stderr, "; see tidemark %s --help\n", usage->command);
+  va_end(list);
+  return TIDE_EXIT_USAGE;
+}
+
+/* `--name value` and `--name=value` are the same. */
+static int take_option(struct tide_tool_arguments *arguments, const char *word) {
+  const char *equals = strchr(word, '=');
+  size_t length = equals ? (size_t)(equals - word) : strlen(word);
+  for (int i = 0; arguments->usage->options[i].name; i++) {
+    const struct tide_tool_option *option = &arguments->usage->options[i];
+    if (strlen(option->name) != length || memcmp(option->name, word, length) != 0) continue;
+    arguments->value = equals ? equals + 1 : NULL;
+    if (!option->argument && equals) {
+      tide_tool_wrong_usage(arguments->usage, "%s takes no value", option->name);
+      return TIDE_ARGUMENT_ERROR;
+    }
+    if (option->argument && !equals) {
+      if (arguments->at == arguments->argc) {
+        tide_tool_wrong_usage(arguments->usage, "%s needs a value: %s", option->name,
+                              option->argument);
+        return TIDE_ARGUMENT_ERROR;
+      }
+      arguments->value = arguments->argv[arguments->at++];
+    }
+    return i;
+  }
+  tide_tool_wrong_usage(arguments->usage, "there is no option %.*s", (int)length, word);
+  return TIDE_ARGUMENT_ERROR;
+}
+
+int tide_tool_next_argument(struct tide_tool_arguments *arguments) {
+  if (!arguments->at) arguments->at = 1;
+  if (arguments->at == arguments->argc) return TIDE_ARGUMENT_END;
+  char *word = arguments->argv[arguments->at++];
+  if (!arguments->options_over && strcmp(word, "--") == 0) {
+    arguments->options_over = true;
+    return tide_tool_next_argument(arguments);
+  }
+  if (arguments->options_over || word[0] != '-' || !word[1]) {
+    arguments->value = word;
+    return TIDE_ARGUMENT_POSITIONAL;
+  }
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    tide_tool_print_usage(arguments->usage, stdout);
+    return TIDE_ARGUMENT_HELP;
+  }
+  return take_option(arguments, word);
+}
+
+bool tide_tool_parse_number(const char *text, uint64_t most, uint64_t *out_number) {
+  char *end;
+  if (text[0] < '0' || text[0] > '9') return false;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  if (errno || *end || number > most) return false;
+  *out_number = number;
+  return true;
+}
+
+bool tide_tool_parse_size(const char *text, uint64_t *out_size) {
+  static const char units[] = "KMGT";
+  char *end;
+  if (text[0] < '0' || text[0] > '9') return false;
+  errno = 0;
+  unsigned long long number = strtoull(text, &end, 10);
+  if (errno) return false;
+  const char *unit = *end ? strchr(units, *end) : NULL;
+  if (*end && (!unit || end[1])) return false;
+  unsigned shift = unit ? 10u * (unsigned)(unit - units + 1) : 0;
+  if (number > UINT64_MAX >> shift) return false;
+  *out_size = (uint64_t)number << shift;
+  return true;
+}

@@ -1,0 +1,143 @@
+/* What the user sees beside the output, and the signals that the user sends. */
+#include "tool/tool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static bool progress_shown;
+static struct tide_run *watched;
+static struct remembered {
+  struct remembered *next;
+  char path[];
+} *remembered;
+
+/* ---- lines --------------------------------------------------------------------- */
+
+static void clear_progress(void) {
+  if (progress_shown) fputs("\r\033[K", stderr);
+  progress_shown = false;
+}
+
+void tide_tool_error(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  pthread_mutex_lock(&lock);
+  clear_progress();
+  fputs("tidemark: ", stderr);
+  vfprintf(stderr, format, list);
+  fputs("\n", stderr);
+  pthread_mutex_unlock(&lock);
+  va_end(list);
+}
+
+void tide_tool_error_at(const char *file, const struct tide_diag *diag) {
+  char text[1024];
+  tide_program_diag_print(file, diag, text, sizeof text);
+  pthread_mutex_lock(&lock);
+  clear_progress();
+  fprintf(stderr, "%s\n", text);
+  pthread_mutex_unlock(&lock);
+}
+
+void tide_tool_progress(const char *format, ...) {
+  if (!isatty(STDERR_FILENO)) return;
+  va_list list;
+  va_start(list, format);
+  pthread_mutex_lock(&lock);
+  clear_progress();
+  vfprintf(stderr, format, list);
+  fflush(stderr);
+  progress_shown = true;
+  pthread_mutex_unlock(&lock);
+  va_end(list);
+}
+
+void tide_tool_progress_over(void) {
+  pthread_mutex_lock(&lock);
+  clear_progress();
+  fflush(stderr);
+  pthread_mutex_unlock(&lock);
+}
+
+/* ---- signals --------------------------------------------------------------------- */
+
+bool tide_tool_remember_file(const char *path) {
+  size_t size = strlen(path) + 1;
+  struct remembered *file = malloc(sizeof *file + size);
+  if (!file) return false;
+  memcpy(file->path, path, size);
+  pthread_mutex_lock(&lock);
+  file->next = remembered;
+  remembered = file;
+  pthread_mutex_unlock(&lock);
+  return true;
+}
+
+void tide_tool_forget_file(const char *path) {
+  pthread_mutex_lock(&lock);
+  for (struct remembered **at = &remembered; *at; at = &(*at)->next) {
+    struct remembered *file = *at;
+    if (strcmp(file->path, path) != 0) continue;
+    *at = file->next;
+    free(file);
+    break;
+  }
+  pthread_mutex_unlock(&lock);
+}
+
+void tide_tool_watch_run(struct tide_run *run) {
+  pthread_mutex_lock(&lock);
+  watched = run;
+  pthread_mutex_unlock(&lock);
+}
+
+static void diagnose(void) {
+  enum { ROOM = 1 << 16 };
+  struct tide_sched *sched = watched ? tide_run_sched(watched) : NULL;
+  clear_progress();
+  if (!sched) {
+    fputs("tidemark: nothing runs on queues just now\n", stderr);
+    return;
+  }
+  char *text = malloc(ROOM);
+  if (!text) return;
+  size_t length = tide_sched_diagnose(sched, text, ROOM);
+  if (!length) fputs("tidemark: nothing waits\n", stderr);
+  else fprintf(stderr, "%s%s", text, length >= ROOM ? "\n… and more\n" : "");
+  free(text);
+}
+
+/* A thread that waits for the signals, so that no handler has to be careful. */
+static void *watch(void *argument) {
+  sigset_t *set = argument;
+  for (;;) {
+    int number;
+    if (sigwait(set, &number) != 0) continue;
+    pthread_mutex_lock(&lock);
+    if (number == SIGQUIT) {
+      diagnose();
+      pthread_mutex_unlock(&lock);
+      continue;
+    }
+    clear_progress();
+    for (struct remembered *file = remembered; file; file = file->next) unlink(file->path);
+    _exit(128 + number);
+  }
+  return NULL;
+}
+
+void tide_tool_watch_signals(void) {
+  static sigset_t set;
+  pthread_t thread;
+  sigemptyset(&set);
+  sigaddset(&set, SIGQUIT);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
+  if (pthread_create(&thread, NULL, watch, &set) == 0) pthread_detach(thread);
+  else pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}

@@ -1,0 +1,148 @@
+/* tool/tool.h: what the subcommands share. Each is one file with one function,
+ * int tide_tool_NAME(int argc, char **argv), which returns the exit status. */
+#ifndef TIDE_TOOL_TOOL_H
+#define TIDE_TOOL_TOOL_H
+
+#include "tidemark/run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { TIDE_EXIT_OK = 0, TIDE_EXIT_FAILED = 1, TIDE_EXIT_USAGE = 2 };
+
+int tide_tool_run(int argc, char **argv);
+int tide_tool_explain(int argc, char **argv);
+int tide_tool_fmt(int argc, char **argv);
+int tide_tool_generate(int argc, char **argv);
+
+/* ---- arguments.c ---- */
+
+struct tide_tool_option {
+  const char *name;     /* "--set" */
+  const char *argument; /* "KEY=VALUE"; NULL: it takes none */
+  const char *help;
+};
+
+struct tide_tool_usage {
+  const char *command;     /* "run" */
+  const char *positional;  /* "FILE" */
+  const char *summary;
+  const struct tide_tool_option *options; /* ends with a NULL name; --help need not be listed */
+  const char *notes; /* printed below the options; may be NULL */
+};
+
+struct tide_tool_arguments {
+  const struct tide_tool_usage *usage;
+  int argc, at;
+  char **argv;
+  const char *value; /* of the option, or the positional argument */
+  bool options_over; /* after "--" */
+};
+
+enum { TIDE_ARGUMENT_END = -1, TIDE_ARGUMENT_POSITIONAL = -2, TIDE_ARGUMENT_ERROR = -3, TIDE_ARGUMENT_HELP = -4 };
+
+/* The index of the next option in the table, or one of the above. ERROR and HELP have been printed. */
+int tide_tool_next_argument(struct tide_tool_arguments *arguments);
+void tide_tool_print_usage(const struct tide_tool_usage *usage, FILE *to);
+/* Prints "tidemark run: message", and how to get help. Returns TIDE_EXIT_USAGE. */
+int tide_tool_wrong_usage(const struct tide_tool_usage *usage, const char *format, ...)
+    TIDE_PRINTF(2, 3);
+/* "12", "64K", "2G": bytes. False when it is no such thing. */
+bool tide_tool_parse_size(const char *text, uint64_t *out_size);
+bool tide_tool_parse_number(const char *text, uint64_t most, uint64_t *out_number);
+
+/* ---- console.c ---- */
+
+/* "tidemark: message" on stderr, over the progress line if there is one. */
+void tide_tool_error(const char *format, ...) TIDE_PRINTF(1, 2);
+/* "satellite.tide:12:18: message". */
+void tide_tool_error_at(const char *file, const struct tide_diag *diag);
+/* A line that is written over again, when stderr is a terminal. */
+void tide_tool_progress(const char *format, ...) TIDE_PRINTF(1, 2);
+void tide_tool_progress_over(void);
+
+/* SIGQUIT: says on stderr who waits for whom; SIGINT, SIGTERM: removes what is half-written and ends.
+ * To be called before there are threads. */
+void tide_tool_watch_signals(void);
+/* Which run SIGQUIT is about; NULL: none. */
+void tide_tool_watch_run(struct tide_run *run);
+/* Is removed when a signal ends the program, until it is forgotten. False: no memory. */
+bool tide_tool_remember_file(const char *path);
+void tide_tool_forget_file(const char *path);
+
+/* ---- json.c ---- */
+
+struct tide_tool_json {
+  FILE *to;
+  bool comma;
+  int depth;
+};
+void tide_json_open(struct tide_tool_json *json, const char *key, char bracket);
+void tide_json_close(struct tide_tool_json *json, char bracket);
+void tide_json_text(struct tide_tool_json *json, const char *key, const char *text);
+void tide_json_number(struct tide_tool_json *json, const char *key, uint64_t number);
+void tide_json_seconds(struct tide_tool_json *json, const char *key, uint64_t nanoseconds);
+void tide_json_bool(struct tide_tool_json *json, const char *key, bool value);
+
+/* ---- load.c ---- */
+
+#define TIDE_TOOL_SETTINGS_MOST 256
+#define TIDE_TOOL_PLUGINS_MOST 16
+
+struct tide_plugin_library;
+
+struct tide_tool_program {
+  const char *path;
+  char *text;
+  size_t length;
+  struct tide_program *program;
+  struct tide_plan *plan;
+  struct tide_setting settings[TIDE_TOOL_SETTINGS_MOST];
+  size_t setting_count;
+  char *owned[TIDE_TOOL_SETTINGS_MOST]; /* freed at the end */
+  size_t owned_count;
+  struct tide_plugin_library *plugins[TIDE_TOOL_PLUGINS_MOST];
+  struct tide_body_set sets[TIDE_TOOL_PLUGINS_MOST + 1];
+  size_t plugin_count;
+};
+
+/* All errors are printed; false: there were some. */
+bool tide_tool_read(struct tide_tool_program *program, const char *path, bool syntax_only);
+bool tide_tool_add_plugin(struct tide_tool_program *program, const char *path);
+/* "name=value"; copied. */
+bool tide_tool_add_setting(struct tide_tool_program *program, const char *text);
+bool tide_tool_has_param(const struct tide_tool_program *program, const char *name, bool *out_text);
+bool tide_tool_is_set(const struct tide_tool_program *program, const char *name);
+bool tide_tool_plan(struct tide_tool_program *program);
+void tide_tool_unload(struct tide_tool_program *program);
+
+/* ---- devices.c ---- */
+
+const struct tide_device_kind *tide_tool_devices(size_t *out_count);
+
+/* ---- files.c: the files of one run ---- */
+
+struct tide_tool_files;
+
+/* `directory`: where outputs with relative names go; NULL: as they are written. */
+struct tide_tool_files *tide_tool_files_create(const struct tide_plan_tables *tables,
+                                               const char *directory);
+const struct tide_file_source *tide_tool_files_source(struct tide_tool_files *files);
+int tide_tool_files_descriptor(const struct tide_tool_files *files, size_t index);
+/* Outputs appear under their names, all or none. The diag says why not. */
+enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct tide_diag *diag);
+/* What was not committed is gone. NULL is fine. */
+void tide_tool_files_destroy(struct tide_tool_files *files);
+/* Makes the missing folders on the way to a path. */
+bool tide_tool_make_folders(const char *path);
+
+/* ---- image.c ---- */
+
+/* Missing inputs called out/terrain-WIDTHxHEIGHT.raw are made; false: printed why not. */
+bool tide_tool_make_inputs(const struct tide_tool_program *program);
+/* The user's own image: sets `input`, `width` and `height`. A PNG is decoded into out/ first. */
+bool tide_tool_use_image(struct tide_tool_program *program, const char *path);
+/* Smooth hills with fields on them, 8 bits a pixel; the same for the same seed. Appears by rename. */
+bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, uint64_t seed);
+
+#endif
