@@ -12,8 +12,10 @@
  *      }
  *
  * `kick` is called, without a lock, when work became ready after an exchange had
- * come back with less than was asked for. One kick a dry exchange: a backend that
- * wakes one thread a kick wakes as rarely as possible.
+ * come back with less than was asked for: one kick a dry exchange, `hands` of them
+ * at most. Work that becomes ready *by* an exchange is not kicked for: `*out_more` tells
+ * of it, and a backend with several hands then calls another one itself. So a backend
+ * that wakes one thread a kick wakes as rarely as possible.
  *
  * Order. A queue hands out its operations one after the other. On an *in-order*
  * device the next operation of a queue may start only when the one before is
@@ -51,6 +53,7 @@ struct tide_work {
 struct tide_backend {
   const char *name;
   bool in_order;          /* operations of one queue complete in order */
+  uint32_t hands;         /* threads that may sleep for a kick at the same time; 0: 1 */
   enum tide_domain domain; /* of its queues' axes: TIDE_DOMAIN_QUEUE or TIDE_DOMAIN_STORAGE … */
   /* Can it do this class? Asked at submit: TIDE_UNSUPPORTED otherwise. NULL: whatever has a host function. */
   bool (*takes)(void *self, const struct tide_body_class *body);

@@ -1,8 +1,15 @@
 /* tidemark/device.h: the devices that come with Tidemark.
  *
  * The model. A device has two halves: the scheduler's (tide_device, where queues
- * are made) and the executor's, which is here. The executor is made first, then
- * the device on its backend, then the two are attached and work flows:
+ * are made) and the executor's, which is here. Most programs open both at once, and
+ * close them when all queues were destroyed:
+ *
+ *      tide_cpu_open(context, sched, NULL, "cpu", &cpu, &device);
+ *      … queues, operations …
+ *      tide_cpu_close(cpu);
+ *
+ * In single steps the executor is made first, then the device on its backend, then
+ * the two are attached and work flows:
  *
  *      tide_cpu_create(context, NULL, &cpu);
  *      tide_device_create(sched, tide_cpu_backend(cpu), "cpu", &device);
@@ -47,26 +54,37 @@ struct tide_cpu;
 
 struct tide_cpu_params {
   uint32_t workers; /* threads, at most 256; 0: one fewer than cores, at least one */
-  uint32_t spin_ns; /* the longest spin before sleeping; 0: 20 µs where there is a core for each worker
-                       and one more, else none; TIDE_CPU_NO_SPIN: never */
+  uint32_t spin_ns; /* the longest spin before sleeping; 0: 20 µs where there is a core for each
+                       worker and one more, else none; TIDE_CPU_NO_SPIN: never */
 };
 
 /* The context outlives it. NULL params: defaults. TIDE_INVALID: too many workers; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cpu_create(const struct tide_context *context,
                                                           const struct tide_cpu_params *params,
                                                           struct tide_cpu **out_cpu);
-/* What tide_device_create takes; lives as long as the cpu. In-order; takes whatever has a host function. */
+/* What tide_device_create takes; lives as long as the cpu. In-order; takes whatever has a host
+ * function. */
 TIDE_API const struct tide_backend *tide_cpu_backend(const struct tide_cpu *cpu);
-/* Starts the workers, for a device that was made on this cpu's backend. TIDE_INVALID: one is attached
- * already; TIDE_NOMEM: no threads (then none runs). */
+/* Starts the workers, for a device that was made on this cpu's backend. TIDE_INVALID: one is
+ * attached already; TIDE_NOMEM: no threads (then none runs). */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_cpu_attach(struct tide_cpu *cpu,
                                                           struct tide_device *device);
-/* Stops and joins the workers: blocks for as long as bodies run. Call it once tide_device_settle has
- * returned TIDE_OK, before the device is destroyed. Nothing happens when none is attached. */
+/* Stops and joins the workers: blocks for as long as bodies run. Call it once tide_device_settle
+ * has returned TIDE_OK, before the device is destroyed. Nothing happens when none is attached. */
 TIDE_API void tide_cpu_detach(struct tide_cpu *cpu);
 /* Detaches, if that was not done, and frees. NULL is fine. */
 TIDE_API void tide_cpu_destroy(struct tide_cpu *cpu);
 TIDE_API uint32_t tide_cpu_workers(const struct tide_cpu *cpu);
+
+/* All the steps of the beginning: create, tide_device_create, attach. On an error nothing is left.
+ */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_cpu_open(const struct tide_context *context, struct tide_sched *sched,
+              const struct tide_cpu_params *params, const char *label, struct tide_cpu **out_cpu,
+              struct tide_device **out_device);
+/* All those of the end. Every queue of the device was destroyed; blocks until their last work is
+ * over. NULL is fine. */
+TIDE_API void tide_cpu_close(struct tide_cpu *cpu);
 
 /* ---- file ----------------------------------------------------------------- */
 
@@ -77,8 +95,8 @@ struct tide_file_params {
   bool force_threads; /* threads even where io_uring works: for tests and comparisons */
 };
 
-/* As above. TIDE_INVALID: too deep; TIDE_FULL: no descriptors left; TIDE_NOMEM. That there is no io_uring
- * is not an error. */
+/* As above. TIDE_INVALID: too deep; TIDE_FULL: no descriptors left; TIDE_NOMEM. That there is no
+ * io_uring is not an error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_file_create(const struct tide_context *context,
                                                            const struct tide_file_params *params,
                                                            struct tide_file **out_file);
@@ -90,6 +108,13 @@ TIDE_API void tide_file_detach(struct tide_file *file);
 TIDE_API void tide_file_destroy(struct tide_file *file);
 /* "io_uring", or "threads (why)". Lives as long as the file. */
 TIDE_API const char *tide_file_kind(const struct tide_file *file);
+
+/* As tide_cpu_open and tide_cpu_close. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_file_open(const struct tide_context *context, struct tide_sched *sched,
+               const struct tide_file_params *params, const char *label,
+               struct tide_file **out_file, struct tide_device **out_device);
+TIDE_API void tide_file_close(struct tide_file *file);
 
 #ifdef __cplusplus
 }

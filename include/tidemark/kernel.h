@@ -37,9 +37,9 @@ typedef const struct tide_plugin *(*tide_plugin_entry)(void);
 /* A plugin that is loaded. */
 struct tide_plugin_library;
 
-/* Loads a shared object. A path without a slash is a file in the current directory, never one of the
- * system's libraries. Its table is checked before anything of it is used: names, parameters, limits.
- *   TIDE_NOT_FOUND    there is no such file, or it exports no tide_plugin_bodies
+/* Loads a shared object. A path without a slash is a file in the current directory, never one of
+ * the system's libraries. Its table is checked before anything of it is used: names, parameters,
+ * limits. TIDE_NOT_FOUND    there is no such file, or it exports no tide_plugin_bodies
  *   TIDE_MISMATCH     it was built for another TIDE_PLUGIN_ABI
  *   TIDE_CORRUPT      it is no shared object, or its table breaks a rule, which the diag names
  * Blocks while the system loads it; its constructors run. */

@@ -53,7 +53,7 @@ enum tide_param_kind {
 struct tide_param {
   const char *name;
   enum tide_param_kind kind;
-  bool optional;    /* an integer that takes `fallback`; or a buffer: data NULL, size 0 */
+  bool optional; /* an integer that takes `fallback`; or a buffer: data NULL, size 0 */
   int64_t fallback;
 };
 
@@ -84,15 +84,16 @@ struct tide_body_set {
 
 /* ---- errors -------------------------------------------------------------------- */
 
-/* Where errors go. The caller owns the array; `count` goes on when it is full, up to the place where
- * reading stops (soon after). NULL in place of a report is fine. */
+/* Where errors go. The caller owns the array; `count` goes on when it is full, up to the place
+ * where reading stops (soon after). NULL in place of a report is fine. */
 struct tide_report {
   struct tide_diag *diags;
   size_t capacity;
   size_t count;
 };
 
-/* "satellite.tide:12:18: message", without the place where there is none. Returns the whole length. */
+/* "satellite.tide:12:18: message", without the place where there is none. Returns the whole length.
+ */
 TIDE_API size_t tide_program_diag_print(const char *file_name, const struct tide_diag *diag,
                                         char *buffer, size_t size);
 
@@ -106,22 +107,23 @@ struct tide_program;
 
 struct tide_program_params {
   const struct tide_allocator *allocator; /* outlives the program and its plans */
-  const char *text; /* any bytes; copied */
+  const char *text;                       /* any bytes; copied */
   size_t length;
   bool syntax_only; /* for formatting: names are not looked up; no plan can be made of it */
 };
 
 /* Any bytes give TIDE_OK, or an error and a report; never a crash. TIDE_CORRUPT: not a program;
- * TIDE_NOT_FOUND: a name is unknown; TIDE_FULL: too long or too deep; TIDE_NOMEM. The status is the first error's. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_program_parse(const struct tide_program_params *params,
-                                                             struct tide_report *report,
-                                                             struct tide_program **out_program);
+ * TIDE_NOT_FOUND: a name is unknown; TIDE_FULL: too long or too deep; TIDE_NOMEM. The status is the
+ * first error's. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_program_parse(const struct tide_program_params *params, struct tide_report *report,
+                   struct tide_program **out_program);
 /* NULL is fine. Its plans must be gone. */
 TIDE_API void tide_program_destroy(struct tide_program *program);
 
 /* The text in its one layout, comments kept. Writes at most size bytes, terminated, and returns the
- * length of the whole, without the terminator. The result parses to the same program, and formatting
- * it again changes nothing. */
+ * length of the whole, without the terminator. The result parses to the same program, and
+ * formatting it again changes nothing. */
 TIDE_API size_t tide_program_format(const struct tide_program *program, char *buffer, size_t size);
 
 /* What a program can be told from outside; in the order of the text. */
@@ -154,12 +156,12 @@ struct tide_plan_device {
 };
 
 struct tide_plan_queue {
-  const char *label; /* "left", "lane[3]" */
-  uint32_t device;   /* index into devices */
-  uint8_t priority;  /* 0: not said */
-  uint32_t capacity; /* operations; 0: not said */
-  uint64_t operations;        /* how many the plan submits to it */
-  uint32_t most_waits;        /* of one of its operations */
+  const char *label;   /* "left", "lane[3]" */
+  uint32_t device;     /* index into devices */
+  uint8_t priority;    /* 0: not said */
+  uint32_t capacity;   /* operations; 0: not said */
+  uint64_t operations; /* how many the plan submits to it */
+  uint32_t most_waits; /* of one of its operations */
   uint32_t most_signals;
   uint32_t line, column;
 };
@@ -171,21 +173,22 @@ struct tide_plan_timeline {
   bool operations_only;  /* nothing but operations signals it */
   bool used;             /* by any step */
   uint64_t last;         /* the highest value that is signalled; initial if none is */
-  uint32_t collective;   /* this is that collective's progress; TIDE_PLAN_NONE: declared by `timeline` */
+  uint32_t
+      collective; /* this is that collective's progress; TIDE_PLAN_NONE: declared by `timeline` */
   uint32_t line, column;
 };
 
 struct tide_plan_buffer {
   const char *label; /* "tile[3]" */
   uint64_t size;     /* bytes, at least 1 */
-  bool scratch;      /* lives from its alloc to its free, perhaps several times; else all the time */
+  bool scratch; /* lives from its alloc to its free, perhaps several times; else all the time */
   bool read, written; /* by any operation */
   uint32_t line, column;
 };
 
 enum tide_file_mode {
-  TIDE_FILE_READ = 1,  /* exists */
-  TIDE_FILE_WRITE = 2, /* made by the run */
+  TIDE_FILE_READ = 1,     /* exists */
+  TIDE_FILE_WRITE = 2,    /* made by the run */
   TIDE_FILE_TEMPORARY = 3 /* read and written, gone afterwards; has no path */
 };
 
@@ -219,19 +222,20 @@ struct tide_plan_tables {
   size_t file_count;
   const struct tide_plan_collective *collectives;
   size_t collective_count;
-  uint64_t steps, operations, waits, signals; /* of the whole stream; parts of collectives are operations */
-  uint64_t static_bytes;                      /* of buffers that are not scratch */
-  uint64_t scratch_bytes;                     /* the most that is allocated at any step */
+  uint64_t steps, operations, waits,
+      signals;            /* of the whole stream; parts of collectives are operations */
+  uint64_t static_bytes;  /* of buffers that are not scratch */
+  uint64_t scratch_bytes; /* the most that is allocated at any step */
 };
 
 /* ---- plans: what happens ------------------------------------------------------------ */
 
 enum tide_step_kind {
-  TIDE_STEP_END = 0,       /* the stream is over */
-  TIDE_STEP_OPERATION,     /* submit to `queue` */
-  TIDE_STEP_PART,          /* submit member `member`'s part of a collective; all parts follow each other */
-  TIDE_STEP_ALLOC,         /* `buffer`, at the position of `queue` */
-  TIDE_STEP_FREE,          /* … */
+  TIDE_STEP_END = 0,   /* the stream is over */
+  TIDE_STEP_OPERATION, /* submit to `queue` */
+  TIDE_STEP_PART,  /* submit member `member`'s part of a collective; all parts follow each other */
+  TIDE_STEP_ALLOC, /* `buffer`, at the position of `queue` */
+  TIDE_STEP_FREE,  /* … */
   TIDE_STEP_HOST_SIGNAL,   /* this thread signals `signals` */
   TIDE_STEP_HOST_EXTERNAL, /* … as if it came from elsewhere */
   TIDE_STEP_HOST_WAIT      /* this thread blocks until `waits` are reached */
@@ -239,31 +243,31 @@ enum tide_step_kind {
 
 struct tide_step_argument {
   enum tide_param_kind kind;
-  uint32_t index;   /* IN, OUT, INOUT: of the buffer; FILE: of the file; TIDE_PLAN_NONE: left out */
-  uint64_t offset;  /* of the slice within the buffer */
-  uint64_t size;    /* of the slice, or of the text */
+  uint32_t index;  /* IN, OUT, INOUT: of the buffer; FILE: of the file; TIDE_PLAN_NONE: left out */
+  uint64_t offset; /* of the slice within the buffer */
+  uint64_t size;   /* of the slice, or of the text */
   int64_t integer;
   const char *text; /* terminated; lives as long as the plan */
 };
 
 struct tide_step_value { /* a wait or a signal */
-  uint32_t timeline; /* index into timelines */
+  uint32_t timeline;     /* index into timelines */
   uint64_t value;
 };
 
 struct tide_step {
   enum tide_step_kind kind;
-  uint32_t queue;  /* OPERATION, PART, ALLOC, FREE */
-  uint32_t buffer; /* ALLOC, FREE */
+  uint32_t queue;                             /* OPERATION, PART, ALLOC, FREE */
+  uint32_t buffer;                            /* ALLOC, FREE */
   const struct tide_body *body;               /* OPERATION, PART; never NULL */
   const struct tide_step_argument *arguments; /* body->param_count of them */
   const struct tide_step_value *waits;
   size_t wait_count;
   const struct tide_step_value *signals;
   size_t signal_count;
-  uint64_t cost;     /* ns, for simulators; 0: not said */
-  uint32_t flags;    /* enum tide_operation_flags */
-  const char *label; /* NULL: none was given */
+  uint64_t cost;               /* ns, for simulators; 0: not said */
+  uint32_t flags;              /* enum tide_operation_flags */
+  const char *label;           /* NULL: none was given */
   uint32_t collective, member; /* PART */
   uint64_t instance;           /* PART: from 1 */
   uint64_t number;             /* of this step, from 0 */
@@ -272,8 +276,8 @@ struct tide_step {
 
 struct tide_plan;
 
-/* `name=value` from outside. A text parameter takes the value as it is; a number may be written as in
- * a program (`64K`, `3*4`). */
+/* `name=value` from outside. A text parameter takes the value as it is; a number may be written as
+ * in a program (`64K`, `3*4`). */
 struct tide_setting {
   const char *name;
   const char *value;
@@ -288,9 +292,10 @@ struct tide_plan_params {
 };
 
 /* Fills in parameters, looks up bodies and checks the whole stream. Beside the errors of parsing:
- * TIDE_VALUE (a value goes down, a number overflows, an index is out of range), TIDE_DEADLOCK (a circle),
- * TIDE_NOT_FOUND (no such body or parameter; a wait for what nobody signals), TIDE_MISMATCH (an argument does not fit its body),
- * TIDE_FULL (too many operations), TIDE_INVALID. */
+ * TIDE_VALUE (a value goes down, a number overflows, an index is out of range), TIDE_DEADLOCK (a
+ * circle), TIDE_NOT_FOUND (no such body or parameter; a wait for what nobody signals),
+ * TIDE_MISMATCH (an argument does not fit its body), TIDE_FULL (too many operations), TIDE_INVALID.
+ */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_plan_create(const struct tide_program *program,
                                                            const struct tide_plan_params *params,
                                                            struct tide_report *report,
@@ -302,14 +307,13 @@ TIDE_API const struct tide_plan_tables *tide_plan_tables(const struct tide_plan 
 
 /* The next step; kind TIDE_STEP_END when there is none. What it points to is valid until the next
  * call. A plan that was created has been checked, so only TIDE_NOMEM can happen. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_plan_next(struct tide_plan *plan,
-                                                         struct tide_step *out_step,
-                                                         struct tide_diag *diag);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_plan_next(struct tide_plan *plan, struct tide_step *out_step, struct tide_diag *diag);
 /* From the first step again: the same stream. */
 TIDE_API void tide_plan_rewind(struct tide_plan *plan);
 
-/* A step as one line of a program without loops: `left: blur tile[3], soft[3], 512, 2  wait read >= 4`.
- * Returns the whole length. */
+/* A step as one line of a program without loops: `left: blur tile[3], soft[3], 512, 2  wait read >=
+ * 4`. Returns the whole length. */
 TIDE_API size_t tide_step_print(const struct tide_plan *plan, const struct tide_step *step,
                                 char *buffer, size_t size);
 

@@ -230,10 +230,14 @@ struct tide_collective;
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_create(struct tide_queue *const *members,
                                                                  size_t count, const char *label,
                                                                  struct tide_collective **out_collective);
+/* Returns at once. Instances for which every part was submitted run on; the others fail with
+ * TIDE_CANCELLED. NULL is fine. */
 TIDE_API void tide_collective_destroy(struct tide_collective *collective);
 TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *collective);
 /* Submits member `member`'s part of its next instance. Every member must submit the same `kind`
  * (any number that describes the operation): disagreement fails the instance with TIDE_MISMATCH.
+ * TIDE_DEADLOCK: the part would wait for another part of its own instance. (A wait that leads there
+ * only through operations that are still held is not seen: that circle is the caller's to avoid.)
  * *out_instance (may be NULL) is the value that the progress timeline will reach. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_submit(struct tide_collective *collective,
                                                                  size_t member, uint64_t kind,

@@ -8,5 +8,10 @@
 #include "tidemark/memory.h"
 #include "tidemark/sched.h"
 #include "tidemark/backend.h"
+#include "tidemark/trace.h"
+#include "tidemark/program.h"
+#include "tidemark/run.h"
+#include "tidemark/device.h"
+#include "tidemark/kernel.h"
 
 #endif

@@ -51,7 +51,7 @@ static size_t place_of(const tide_axis *axes, size_t count, tide_axis axis) {
   size_t place = 0;
   while (count > 8) {
     size_t half = count / 2;
-    place += axes[place + half - 1] < axis ? half : 0;
+    place += half * (size_t)(axes[place + half - 1] < axis); /* not a branch: it would guess badly */
     count -= half;
   }
   const tide_axis *from = axes + place;
@@ -61,9 +61,16 @@ static size_t place_of(const tide_axis *axes, size_t count, tide_axis axis) {
 
 uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_axis axis) {
   const tide_axis *axes = tide_frontier_axes(frontier);
-  size_t place = place_of(axes, frontier->count, axis);
-  if (place == frontier->count || axes[place] != axis) return 0;
-  return tide_frontier_epochs(frontier)[place];
+  size_t count = frontier->count;
+  if (count <= 8) {
+    for (size_t i = 0; i < count; i++) {
+      if (axes[i] == axis) return tide_frontier_epochs(frontier)[i];
+    }
+    return 0;
+  }
+  size_t place = place_of(axes, count, axis);
+  place -= place == count;
+  return axes[place] == axis ? tide_frontier_epochs(frontier)[place] : 0;
 }
 
 /* The new entry is evicted by the same rule as the old ones. */

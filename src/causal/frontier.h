@@ -46,6 +46,10 @@ static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t
   }
 }
 
+static inline bool tide_four_differ(const tide_axis *a, const tide_axis *b) {
+  return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) != 0;
+}
+
 /* Entries on their way into a frontier: sorted, perhaps more than it can take. */
 struct tide_entries {
   const tide_axis *axes;

@@ -33,8 +33,7 @@ static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
   if (a[0] != b[0] || a[count - 1] != b[count - 1]) return false;
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
-    if ((a[i] ^ b[i]) | (a[i + 1] ^ b[i + 1]) | (a[i + 2] ^ b[i + 2]) | (a[i + 3] ^ b[i + 3]))
-      return false;
+    if (tide_four_differ(a + i, b + i)) return false;
   }
   for (; i < count; i++) {
     if (a[i] != b[i]) return false;
@@ -99,37 +98,45 @@ struct buffer {
 };
 
 /* Merges what is left of both. */
-static void merge_rest(struct merge m, struct buffer *out) {
-  size_t i = m.i, j = m.j, k = 0;
-  while (i < m.count && j < m.from_count) {
-    tide_axis a = m.axes[i], b = m.from_axes[j];
-    if (a < b) {
-      out->axes[k] = a;
-      out->epochs[k++] = m.epochs[i++];
-    } else if (a > b) {
-      out->axes[k] = b;
-      out->epochs[k++] = m.from_epochs[j++];
+static inline void merge_rest(struct merge m, struct buffer *out) {
+  const tide_axis *a = m.axes + m.i, *a_end = m.axes + m.count;
+  const tide_axis *b = m.from_axes + m.j, *b_end = m.from_axes + m.from_count;
+  const uint64_t *d = m.epochs + m.i, *e = m.from_epochs + m.j;
+  size_t k = 0;
+  while (a < a_end && b < b_end) {
+    if (*a < *b) {
+      out->axes[k] = *a++;
+      out->epochs[k++] = *d++;
+    } else if (*a > *b) {
+      out->axes[k] = *b++;
+      out->epochs[k++] = *e++;
     } else {
-      out->axes[k] = a;
-      out->epochs[k++] = larger(m.epochs[i++], m.from_epochs[j++]);
+      out->axes[k] = *a++;
+      out->epochs[k++] = larger(*d++, *e++);
+      b++;
     }
   }
-  tide_frontier_words(out->axes + k, m.axes + i, m.count - i);
-  tide_frontier_words(out->epochs + k, m.epochs + i, m.count - i);
-  k += m.count - i;
-  tide_frontier_words(out->axes + k, m.from_axes + j, m.from_count - j);
-  tide_frontier_words(out->epochs + k, m.from_epochs + j, m.from_count - j);
-  out->count = k + (m.from_count - j);
+  size_t rest = (size_t)(a_end - a);
+  if (rest == 0) {
+    rest = (size_t)(b_end - b);
+    a = b;
+    d = e;
+  }
+  tide_frontier_words(out->axes + k, a, rest);
+  tide_frontier_words(out->epochs + k, d, rest);
+  out->count = k + rest;
 }
 
-/* The whole union is what the victims are chosen from. */
-static void merge_evicting(struct tide_frontier *to, struct merge m, struct buffer *out,
-                           const struct tide_eviction *eviction) {
-  memmove(out->axes + m.i, out->axes, out->count * sizeof out->axes[0]);
-  memmove(out->epochs + m.i, out->epochs, out->count * sizeof out->epochs[0]);
-  memcpy(out->axes, m.axes, m.i * sizeof out->axes[0]);
-  memcpy(out->epochs, m.epochs, m.i * sizeof out->epochs[0]);
-  tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, m.i + out->count}, eviction);
+/* The whole union is what the victims are chosen from: the first `done` of `to`, then `out`. */
+__attribute__((noinline)) static void evict(struct tide_frontier *to, size_t done,
+                                            struct buffer *out,
+                                            const struct tide_eviction *eviction) {
+  memmove(out->axes + done, out->axes, out->count * sizeof out->axes[0]);
+  memmove(out->epochs + done, out->epochs, out->count * sizeof out->epochs[0]);
+  memcpy(out->axes, tide_frontier_axes(to), done * sizeof out->axes[0]);
+  memcpy(out->epochs, tide_frontier_epochs(to), done * sizeof out->epochs[0]);
+  out->count += done;
+  tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, out->count}, eviction);
 }
 
 /* For when the union may be larger than the frontier. */
@@ -137,16 +144,15 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
                                                      const struct tide_frontier *from, size_t i,
                                                      size_t j,
                                                      const struct tide_eviction *eviction) {
-  struct merge m = merge_at(to, from, i, j);
   struct buffer out;
-  merge_rest(m, &out);
-  if (m.i + out.count > to->capacity) {
-    merge_evicting(to, m, &out, eviction);
+  merge_rest(merge_at(to, from, i, j), &out);
+  if (i + out.count > to->capacity) {
+    evict(to, i, &out, eviction);
     return;
   }
-  tide_frontier_words(m.axes + m.i, out.axes, out.count);
-  tide_frontier_words(m.epochs + m.i, out.epochs, out.count);
-  to->count = (uint8_t)(m.i + out.count);
+  tide_frontier_words(tide_frontier_axes_of(to) + i, out.axes, out.count);
+  tide_frontier_words(tide_frontier_epochs_of(to) + i, out.epochs, out.count);
+  to->count = (uint8_t)(i + out.count);
 }
 
 void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,

@@ -1,4 +1,5 @@
 /* The cpu device: worker threads that run bodies' host functions. */
+#include "base/check.h"
 #include "base/memory.h"
 #include "device/workers.h"
 #include "tidemark/device.h"
@@ -34,8 +35,12 @@ enum tide_status tide_cpu_create(const struct tide_context *context,
     tide_free(context->allocator, cpu, 1, sizeof *cpu);
     return status;
   }
-  cpu->backend = (struct tide_backend){
-      .name = "cpu", .in_order = true, .domain = TIDE_DOMAIN_QUEUE, .kick = kick, .self = cpu};
+  cpu->backend = (struct tide_backend){.name = "cpu",
+                                       .in_order = true,
+                                       .hands = asked.workers,
+                                       .domain = TIDE_DOMAIN_QUEUE,
+                                       .kick = kick,
+                                       .self = cpu};
   *out_cpu = cpu;
   return TIDE_OK;
 }
@@ -62,4 +67,34 @@ void tide_cpu_destroy(struct tide_cpu *cpu) {
   const struct tide_allocator *allocator = cpu->workers.context->allocator;
   tide_workers_fini(&cpu->workers);
   tide_free(allocator, cpu, 1, sizeof *cpu);
+}
+
+/* ---- both halves at once --------------------------------------------------------------- */
+
+enum tide_status tide_cpu_open(const struct tide_context *context, struct tide_sched *sched,
+                               const struct tide_cpu_params *params, const char *label,
+                               struct tide_cpu **out_cpu, struct tide_device **out_device) {
+  struct tide_cpu *cpu;
+  struct tide_device *device = NULL;
+  enum tide_status status = tide_cpu_create(context, params, &cpu);
+  if (status != TIDE_OK) return status;
+  status = tide_device_create(sched, &cpu->backend, label, &device);
+  if (status == TIDE_OK) status = tide_cpu_attach(cpu, device);
+  if (status != TIDE_OK) {
+    if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK); /* nobody has seen it */
+    tide_cpu_destroy(cpu);
+    return status;
+  }
+  *out_cpu = cpu;
+  *out_device = device;
+  return TIDE_OK;
+}
+
+void tide_cpu_close(struct tide_cpu *cpu) {
+  if (!cpu) return;
+  struct tide_device *device = cpu->workers.device;
+  if (device) TIDE_ASSERT(tide_device_settle(device, TIDE_FOREVER) == TIDE_OK);
+  tide_cpu_detach(cpu);
+  if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK);
+  tide_cpu_destroy(cpu);
 }

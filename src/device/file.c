@@ -1,4 +1,5 @@
 /* The file device: a ring, or threads where the kernel has none to give. */
+#include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/ring.h"
@@ -63,7 +64,8 @@ static enum tide_status use_best(struct tide_file *file, uint32_t depth, bool fo
 }
 
 enum tide_status tide_file_create(const struct tide_context *context,
-                                  const struct tide_file_params *params, struct tide_file **out_file) {
+                                  const struct tide_file_params *params,
+                                  struct tide_file **out_file) {
   uint32_t depth = params && params->depth ? params->depth : DEPTH_DEFAULT;
   if (depth > DEPTH_MOST) return TIDE_INVALID;
   struct tide_file *file = tide_alloc(context->allocator, 1, sizeof *file);
@@ -71,6 +73,7 @@ enum tide_status tide_file_create(const struct tide_context *context,
   file->context = context;
   file->backend = (struct tide_backend){.name = "file",
                                         .in_order = false,
+                                        .hands = depth,
                                         .domain = TIDE_DOMAIN_STORAGE,
                                         .takes = takes,
                                         .kick = kick,
@@ -84,7 +87,9 @@ enum tide_status tide_file_create(const struct tide_context *context,
   return TIDE_OK;
 }
 
-const struct tide_backend *tide_file_backend(const struct tide_file *file) { return &file->backend; }
+const struct tide_backend *tide_file_backend(const struct tide_file *file) {
+  return &file->backend;
+}
 const char *tide_file_kind(const struct tide_file *file) { return file->kind; }
 
 enum tide_status tide_file_attach(struct tide_file *file, struct tide_device *device) {
@@ -108,4 +113,34 @@ void tide_file_destroy(struct tide_file *file) {
   if (file->ring) tide_ring_destroy(file->ring);
   else tide_workers_fini(&file->workers);
   tide_free(file->context->allocator, file, 1, sizeof *file);
+}
+
+/* ---- both halves at once --------------------------------------------------------------- */
+
+enum tide_status tide_file_open(const struct tide_context *context, struct tide_sched *sched,
+                                const struct tide_file_params *params, const char *label,
+                                struct tide_file **out_file, struct tide_device **out_device) {
+  struct tide_file *file;
+  struct tide_device *device = NULL;
+  enum tide_status status = tide_file_create(context, params, &file);
+  if (status != TIDE_OK) return status;
+  status = tide_device_create(sched, &file->backend, label, &device);
+  if (status == TIDE_OK) status = tide_file_attach(file, device);
+  if (status != TIDE_OK) {
+    if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK); /* nobody has seen it */
+    tide_file_destroy(file);
+    return status;
+  }
+  *out_file = file;
+  *out_device = device;
+  return TIDE_OK;
+}
+
+void tide_file_close(struct tide_file *file) {
+  if (!file) return;
+  struct tide_device *device = file->device;
+  if (device) TIDE_ASSERT(tide_device_settle(device, TIDE_FOREVER) == TIDE_OK);
+  tide_file_detach(file);
+  if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK);
+  tide_file_destroy(file);
 }

@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A write into the page cache blocks for a copy; a ring hands it to a kernel thread, which costs ten
- * times as much for a small one. Those are done right here, until one takes long: then the system is
- * writing back, and the next ones go through the ring again. */
-#define DIRECT_WRITE_MOST 65536u   /* bytes */
-#define DIRECT_WRITE_SLOW 500000u  /* ns */
-#define DIRECT_WRITE_PAUSE 256u    /* writes */
-#define HAND_BACK 8u               /* so many at a time */
+/* A write into the page cache blocks for a copy; a ring hands it to a kernel thread, which costs
+ * ten times as much for a small one. Those are done right here, until one takes long: then the
+ * system is writing back, and the next ones go through the ring again. */
+#define DIRECT_WRITE_MOST 65536u  /* bytes */
+#define DIRECT_WRITE_SLOW 500000u /* ns */
+#define DIRECT_WRITE_PAUSE 256u   /* writes */
+#define HAND_BACK 8u              /* so many at a time */
 
 enum doze { AWAKE, ASLEEP, KICKED };
 
@@ -169,7 +169,8 @@ static void push(struct tide_ring *ring, struct slot *slot) {
 }
 
 /* A small write to a regular file that goes through the page cache. */
-static bool writes_directly(struct tide_ring *ring, enum tide_io_verb verb, const struct tide_io *io) {
+static bool writes_directly(struct tide_ring *ring, enum tide_io_verb verb,
+                            const struct tide_io *io) {
   if (verb != TIDE_IO_WRITE || io->size > DIRECT_WRITE_MOST) return false;
   if (ring->pause) {
     ring->pause--;
@@ -271,8 +272,8 @@ static bool sleep_until_something(struct tide_ring *ring) {
   return fine;
 }
 
-/* Starts what came; small writes are over at once, and don't keep each other waiting. True: some are
- * over, so there is something to hand back or room for more. */
+/* Starts what came; small writes are over at once, and don't keep each other waiting. True: some
+ * are over, so there is something to hand back or room for more. */
 static bool begin_all(struct tide_ring *ring, size_t count) {
   bool over = false;
   for (size_t i = 0; i < count; i++) {

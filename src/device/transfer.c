@@ -6,17 +6,17 @@
 
 enum tide_status tide_status_of_errno(int number) {
   switch (number) {
-  case 0: return TIDE_OK;
-  case EACCES:
-  case EPERM:
-  case EROFS: return TIDE_DENIED;
-  case EBADF:
-  case EINVAL:
-  case ESPIPE: return TIDE_INVALID;
-  case ENOMEM: return TIDE_NOMEM;
-  case EOPNOTSUPP: return TIDE_UNSUPPORTED;
-  case ECANCELED: return TIDE_CANCELLED;
-  default: return TIDE_IO;
+    case 0: return TIDE_OK;
+    case EACCES:
+    case EPERM:
+    case EROFS: return TIDE_DENIED;
+    case EBADF:
+    case EINVAL:
+    case ESPIPE: return TIDE_INVALID;
+    case ENOMEM: return TIDE_NOMEM;
+    case EOPNOTSUPP: return TIDE_UNSUPPORTED;
+    case ECANCELED: return TIDE_CANCELLED;
+    default: return TIDE_IO;
   }
 }
 

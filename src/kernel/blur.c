@@ -13,21 +13,22 @@
 
 #include <stdlib.h>
 
-#define RADIUS_MOST 1024  /* 255 × (2r + 1)² stays below 2³² */
-#define RADIUS_SHORT 128  /* 255 × (2r + 1) stays below 2¹⁶ */
-#define RADIUS_EXACT 40   /* up to here a float's rounding cannot reach the next integer */
-#define SLACK 16          /* elements behind the columns that a vector may read */
+#define RADIUS_MOST 1024 /* 255 × (2r + 1)² stays below 2³² */
+#define RADIUS_SHORT 128 /* 255 × (2r + 1) stays below 2¹⁶ */
+#define RADIUS_EXACT 40  /* up to here a float's rounding cannot reach the next integer */
+#define SLACK 16         /* elements behind the columns that a vector may read */
 
 struct blur {
   struct tide_image from, to;
   size_t radius, channels;
-  size_t margin;   /* radius pixels, in bytes of a row */
-  void *columns;   /* margin + one pixel, the row, margin, SLACK: 16 or 32 bits each */
+  size_t margin;    /* radius pixels, in bytes of a row */
+  void *columns;    /* margin + one pixel, the row, margin, SLACK: 16 or 32 bits each */
   uint32_t *totals; /* long path: one a byte of a row */
 };
 
 /* The row that is `down` below y and `up` above, within the image. */
-static const unsigned char *row_at(const struct tide_image *image, size_t y, size_t down, size_t up) {
+static const unsigned char *row_at(const struct tide_image *image, size_t y, size_t down,
+                                   size_t up) {
   size_t at = y + down < image->height ? y + down : image->height - 1;
   return image->rows + (at > up ? at - up : 0) * image->row;
 }
@@ -39,8 +40,8 @@ static const unsigned char *row_gone(const struct blur *b, size_t y) {
 
 /* ---- short: 16-bit columns ------------------------------------------------------- */
 
-TIDE_INLINE void short_step(uint16_t *columns, const unsigned char *comes, const unsigned char *goes,
-                            size_t size) {
+TIDE_INLINE void short_step(uint16_t *columns, const unsigned char *comes,
+                            const unsigned char *goes, size_t size) {
   size_t i = 0;
   for (; i + 16 <= size; i += 16) {
     tide_8x16 in, out;
@@ -164,8 +165,7 @@ static void long_columns(const struct blur *b, uint32_t *columns, size_t y) {
     for (size_t i = 0; i < b->from.row; i++) columns[i] += (uint32_t)comes[i] - goes[i];
     return;
   }
-  for (size_t i = 0; i < b->from.row; i++)
-    columns[i] = (uint32_t)(b->radius + 1) * b->from.rows[i];
+  for (size_t i = 0; i < b->from.row; i++) columns[i] = (uint32_t)(b->radius + 1) * b->from.rows[i];
   for (size_t k = 1; k <= b->radius; k++) {
     const unsigned char *row = row_at(&b->from, 0, k, 0);
     for (size_t i = 0; i < b->from.row; i++) columns[i] += row[i];

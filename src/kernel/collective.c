@@ -16,7 +16,8 @@ struct slices {
   size_t size;                          /* of one slice, in bytes */
 };
 
-/* Slice `part` of `parts` of every member. All that are there have one size, a multiple of `unit`. */
+/* Slice `part` of `parts` of every member. All that are there have one size, a multiple of `unit`.
+ */
 static bool cut(const struct tide_argument *members, int64_t part, int64_t parts, size_t unit,
                 struct slices *out_slices) {
   if (parts < 1 || parts > PARTS_MOST || part < 0 || part >= parts) return false;

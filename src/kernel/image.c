@@ -50,7 +50,8 @@ enum tide_status tide_body_downsample(void *arguments) {
     return TIDE_INVALID;
   size_t f = (size_t)factor, pixel = (size_t)channels;
   struct tide_image from;
-  if (!tide_image_of(&a[0], width, pixel, &from) || !tide_argument_of(&a[1], 1)) return TIDE_INVALID;
+  if (!tide_image_of(&a[0], width, pixel, &from) || !tide_argument_of(&a[1], 1))
+    return TIDE_INVALID;
   size_t pixels = (size_t)width / f, lines = from.height / f, used = pixels * f * pixel;
   if (a[1].size != pixels * pixel * lines || tide_argument_overlap(&a[0], &a[1]))
     return TIDE_INVALID;
@@ -72,7 +73,8 @@ enum tide_status tide_body_downsample(void *arguments) {
 
 /* ---- stencil -------------------------------------------------------------------- */
 
-static uint32_t weigh(uint64_t centre, uint64_t north, uint64_t south, uint64_t west, uint64_t east) {
+static uint32_t weigh(uint64_t centre, uint64_t north, uint64_t south, uint64_t west,
+                      uint64_t east) {
   return (uint32_t)((4 * centre + north + south + west + east) >> 3);
 }
 
@@ -91,8 +93,8 @@ TIDE_INLINE void stencil_all(const struct tide_image *from, const struct tide_im
     const unsigned char *row = from->rows + y * from->row;
     const unsigned char *north = y > 0 ? row - from->row : row;
     const unsigned char *south = y + 1 < from->height ? row + from->row : row;
-    stencil_row((const tide_any_u32 *)north, (const tide_any_u32 *)row,
-                (const tide_any_u32 *)south, (tide_any_u32 *)(to->rows + y * to->row), width);
+    stencil_row((const tide_any_u32 *)north, (const tide_any_u32 *)row, (const tide_any_u32 *)south,
+                (tide_any_u32 *)(to->rows + y * to->row), width);
   }
 }
 

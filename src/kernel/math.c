@@ -18,7 +18,8 @@ struct gemm {
   size_t n;
 };
 
-/* c[rows][WIDTH] += a[rows][depth] * panel[depth][WIDTH]; the panel's columns beyond `width` are 0. */
+/* c[rows][WIDTH] += a[rows][depth] * panel[depth][WIDTH]; the panel's columns beyond `width` are 0.
+ */
 TIDE_INLINE void gemm_tile(const tide_any_float *a, const float *panel, tide_any_float *c, size_t n,
                            size_t rows, size_t depth, size_t width) {
   tide_float8 left[ROWS] = {{0}}, right[ROWS] = {{0}};
@@ -41,7 +42,8 @@ TIDE_INLINE void gemm_panel(const struct gemm *g, size_t k, size_t depth, size_t
   for (size_t row = 0; row < depth; row++) {
     float *to = panel + row * WIDTH;
     const tide_any_float *from = g->b + (k + row) * g->n + j;
-    for (size_t column = 0; column < WIDTH; column++) to[column] = column < width ? from[column] : 0;
+    for (size_t column = 0; column < WIDTH; column++)
+      to[column] = column < width ? from[column] : 0;
   }
   size_t i = 0;
   for (; i + ROWS <= g->n; i += ROWS)
@@ -53,8 +55,7 @@ TIDE_INLINE void gemm_panel(const struct gemm *g, size_t k, size_t depth, size_t
 TIDE_INLINE void gemm_all(const struct gemm *g) {
   for (size_t k = 0; k < g->n; k += DEPTH)
     for (size_t j = 0; j < g->n; j += WIDTH)
-      gemm_panel(g, k, g->n - k < DEPTH ? g->n - k : DEPTH, j,
-                 g->n - j < WIDTH ? g->n - j : WIDTH);
+      gemm_panel(g, k, g->n - k < DEPTH ? g->n - k : DEPTH, j, g->n - j < WIDTH ? g->n - j : WIDTH);
 }
 
 TIDE_WIDE static void gemm_wide(const struct gemm *g) { gemm_all(g); }

@@ -23,8 +23,9 @@ static enum tide_status check_params(const char *path, const struct tide_body *b
                                      struct tide_diag *diag) {
   const char *name = body->class_.name;
   if (body->param_count > TIDE_PARAMS_MAX || (body->param_count && !body->params))
-    return tide_diag_set(diag, TIDE_CORRUPT, "plugin %s: body '%s' has %zu parameters; 0 to %zu fit",
-                         path, name, body->param_count, (size_t)TIDE_PARAMS_MAX);
+    return tide_diag_set(diag, TIDE_CORRUPT,
+                         "plugin %s: body '%s' has %zu parameters; 0 to %zu fit", path, name,
+                         body->param_count, (size_t)TIDE_PARAMS_MAX);
   bool optional = false;
   for (size_t i = 0; i < body->param_count; i++) {
     const struct tide_param *param = &body->params[i];
@@ -78,8 +79,9 @@ static enum tide_status check_plugin(const char *path, const struct tide_plugin 
     return tide_diag_set(diag, TIDE_MISMATCH, "plugin %s: built for plugin ABI %u; this is ABI %u",
                          path, plugin->abi, (unsigned)TIDE_PLUGIN_ABI);
   if (plugin->body_count == 0 || plugin->body_count > BODIES_MOST || !plugin->bodies)
-    return tide_diag_set(diag, TIDE_CORRUPT, "plugin %s: its table has %zu bodies; 1 to %u expected",
-                         path, plugin->body_count, BODIES_MOST);
+    return tide_diag_set(diag, TIDE_CORRUPT,
+                         "plugin %s: its table has %zu bodies; 1 to %u expected", path,
+                         plugin->body_count, BODIES_MOST);
   for (size_t i = 0; i < plugin->body_count; i++) {
     enum tide_status status = check_body(path, plugin, i, diag);
     if (status != TIDE_OK) return status;
@@ -94,10 +96,11 @@ static enum tide_status open_library(const char *path, void **out_handle, struct
   tide_text_init(&text, file, sizeof file);
   tide_text_format(&text, "%s%s", strchr(path, '/') ? "" : "./", path);
   if (tide_text_cut(&text))
-    return tide_diag_set(diag, TIDE_INVALID, "plugin: a path of %zu bytes is too long", strlen(path));
+    return tide_diag_set(diag, TIDE_INVALID, "plugin: a path of %zu bytes is too long",
+                         strlen(path));
   if (access(file, R_OK) != 0)
-    return tide_diag_set(diag, errno == EACCES ? TIDE_DENIED : TIDE_NOT_FOUND, "plugin %s: %s", path,
-                         strerror(errno));
+    return tide_diag_set(diag, errno == EACCES ? TIDE_DENIED : TIDE_NOT_FOUND, "plugin %s: %s",
+                         path, strerror(errno));
   *out_handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (*out_handle) return TIDE_OK;
   const char *why = dlerror();
@@ -116,7 +119,8 @@ enum tide_status tide_plugin_load(const char *path, struct tide_plugin_library *
   memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to function */
   const struct tide_plugin *plugin = NULL;
   if (!symbol) {
-    status = tide_diag_set(diag, TIDE_NOT_FOUND, "plugin %s: it exports no tide_plugin_bodies", path);
+    status =
+        tide_diag_set(diag, TIDE_NOT_FOUND, "plugin %s: it exports no tide_plugin_bodies", path);
   } else {
     plugin = entry();
     status = check_plugin(path, plugin, diag);

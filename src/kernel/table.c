@@ -3,13 +3,20 @@
 
 #include <string.h>
 
-#define IN(name) {name, TIDE_PARAM_IN, false, 0}
-#define OUT(name) {name, TIDE_PARAM_OUT, false, 0}
-#define INOUT(name) {name, TIDE_PARAM_INOUT, false, 0}
-#define MAYBE(name) {name, TIDE_PARAM_INOUT, true, 0}
-#define FILE_(name) {name, TIDE_PARAM_FILE, false, 0}
-#define NUMBER(name) {name, TIDE_PARAM_INTEGER, false, 0}
-#define NUMBER_OR(name, fallback) {name, TIDE_PARAM_INTEGER, true, fallback}
+#define IN(name)                                                                                   \
+  { name, TIDE_PARAM_IN, false, 0 }
+#define OUT(name)                                                                                  \
+  { name, TIDE_PARAM_OUT, false, 0 }
+#define INOUT(name)                                                                                \
+  { name, TIDE_PARAM_INOUT, false, 0 }
+#define MAYBE(name)                                                                                \
+  { name, TIDE_PARAM_INOUT, true, 0 }
+#define FILE_(name)                                                                                \
+  { name, TIDE_PARAM_FILE, false, 0 }
+#define NUMBER(name)                                                                               \
+  { name, TIDE_PARAM_INTEGER, false, 0 }
+#define NUMBER_OR(name, fallback)                                                                  \
+  { name, TIDE_PARAM_INTEGER, true, fallback }
 #define MEMBERS                                                                                    \
   INOUT("b0"), MAYBE("b1"), MAYBE("b2"), MAYBE("b3"), MAYBE("b4"), MAYBE("b5"), MAYBE("b6"),       \
       MAYBE("b7")
@@ -42,8 +49,10 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
 
 #define WITH(params) params, sizeof params / sizeof params[0]
 #define NONE NULL, 0
-#define HOST(name) {#name, tide_body_##name, TIDE_IO_NONE, NULL}
-#define STORAGE(name, verb) {#name, tide_body_##name, verb, tide_body_##name##_io}
+#define HOST(name)                                                                                 \
+  { #name, tide_body_##name, TIDE_IO_NONE, NULL }
+#define STORAGE(name, verb)                                                                        \
+  { #name, tide_body_##name, verb, tide_body_##name##_io }
 
 /* Sorted by name; tide_kernel_find relies on it. */
 static const struct tide_body bodies[] = {

@@ -34,7 +34,8 @@ typedef float tide_float8 __attribute__((vector_size(32)));
 #define TIDE_LOAD(vector, address) memcpy(&(vector), (address), sizeof(vector))
 #define TIDE_STORE(vector, address) memcpy((address), &(vector), sizeof(vector))
 
-/* Eight lanes of 0..255 to eight bytes. The compilers take one lane at a time here; two packs do it. */
+/* Eight lanes of 0..255 to eight bytes. The compilers take one lane at a time here; two packs do
+ * it. */
 TIDE_INLINE void tide_store_bytes(const tide_32x8 *lanes, unsigned char *to) {
 #if defined(__SSE2__)
   __m128i half[2];

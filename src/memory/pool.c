@@ -1,6 +1,7 @@
 /* The pool: making one, asking it for memory, taking it apart. */
 #include "base/check.h"
 #include "base/memory.h"
+#include "causal/tracker.h"
 #include "memory/state.h"
 
 #define DEFAULT_CHUNK ((size_t)4 << 20)
@@ -23,6 +24,10 @@ static bool params_good(const struct tide_pool_params *params) {
   return true;
 }
 
+static size_t snapshot_tracker(void *self, tide_axis *axes, uint64_t *epochs, size_t size) {
+  return tide_tracker_snapshot(self, axes, epochs, size);
+}
+
 static void pool_init(struct tide_pool *pool, const struct tide_context *context,
                       const struct tide_pool_params *params) {
   pool->context = context;
@@ -40,6 +45,8 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
   tide_list_init(&pool->spare_blocks);
   tide_list_init(&pool->spare_buffers);
   tide_grace_init(&pool->grace);
+  pool->grace.snapshot = snapshot_tracker;
+  pool->grace.self = pool->context->tracker;
   tide_bins_init(&pool->free);
   tide_bins_init(&pool->fresh);
   tide_source_init(pool, params->source);

@@ -73,11 +73,7 @@ struct tide_reference {
   struct tide_code index;
 };
 
-enum tide_argument_form {
-  TIDE_FORM_EXPRESSION,
-  TIDE_FORM_REFERENCE,
-  TIDE_FORM_STRING
-};
+enum tide_argument_form { TIDE_FORM_EXPRESSION, TIDE_FORM_REFERENCE, TIDE_FORM_STRING };
 
 struct tide_program_argument {
   struct tide_program_argument *next;
@@ -217,7 +213,8 @@ struct tide_declaration {
   enum tide_declaration_kind kind;
   uint32_t line, column;
   struct tide_declared *names;
-  struct tide_code value;  /* param, let: the value; require: the condition; buffer: the size; timeline: initial; queue: priority */
+  struct tide_code value; /* param, let: the value; require: the condition; buffer: the size;
+                             timeline: initial; queue: priority */
   struct tide_code capacity;
   struct tide_string text; /* param: the text; require: the message; file: the path */
   struct tide_name device_kind;

@@ -66,8 +66,7 @@ static bool set_body(struct binder *b) {
 static bool fits(const struct binder *b, const struct tide_param *param,
                  const struct tide_program_argument *a) {
   enum tide_symbol_kind symbol = TIDE_SYMBOL_NUMBER;
-  if (a->form == TIDE_FORM_REFERENCE)
-    symbol = b->plan->program->symbols[a->reference.symbol].kind;
+  if (a->form == TIDE_FORM_REFERENCE) symbol = b->plan->program->symbols[a->reference.symbol].kind;
   switch (param->kind) {
     case TIDE_PARAM_IN:
     case TIDE_PARAM_OUT:
@@ -157,9 +156,9 @@ static bool check_missing(struct binder *b) {
   for (size_t i = 0; i < b->body->param_count; i++) {
     const struct tide_param *param = &b->body->params[i];
     if (b->params[i].argument || param->optional) continue;
-    return tide_error(b->errors, TIDE_MISMATCH, b->operation->body.line,
-                      b->operation->body.column, "%s: argument '%s' (%s) is missing",
-                      b->body->class_.name, param->name, kind_text(param->kind));
+    return tide_error(b->errors, TIDE_MISMATCH, b->operation->body.line, b->operation->body.column,
+                      "%s: argument '%s' (%s) is missing", b->body->class_.name, param->name,
+                      kind_text(param->kind));
   }
   return true;
 }

@@ -3,10 +3,10 @@
 #include "base/memory.h"
 #include "program/rehearsal.h"
 
-struct use { /* of a timeline */
-  uint32_t queue;  /* the first that waits or signals, + 1 */
-  bool queues;     /* there are more */
-  bool devices;    /* on several devices */
+struct use {      /* of a timeline */
+  uint32_t queue; /* the first that waits or signals, + 1 */
+  bool queues;    /* there are more */
+  bool devices;   /* on several devices */
   bool host;
   bool host_signals;
   uint32_t last_line; /* of the last signal */
@@ -159,7 +159,8 @@ bool tide_plan_check(struct tide_plan *plan, struct tide_errors *errors) {
     if (tide_rehearsal_finish(&c.rehearsal)) check_never_freed(&c);
     set_scopes(&c);
     if (!plan->tables.steps)
-      tide_error(errors, TIDE_INVALID, 1, 1, "with these parameters, this program has no operations");
+      tide_error(errors, TIDE_INVALID, 1, 1,
+                 "with these parameters, this program has no operations");
   }
   if (c.rehearsal.plan) tide_rehearsal_fini(&c.rehearsal);
   tide_free(plan->allocator, c.uses, plan->tables.timeline_count, sizeof *c.uses);

@@ -1,7 +1,7 @@
 #include "program/errors.h"
 
-static void add(struct tide_errors *errors, enum tide_status status, uint32_t line,
-                uint32_t column, const char *format, va_list list) {
+static void add(struct tide_errors *errors, enum tide_status status, uint32_t line, uint32_t column,
+                const char *format, va_list list) {
   struct tide_report *report = errors->report;
   if (errors->count++ == 0) errors->status = status;
   if (!report) return;

@@ -44,12 +44,9 @@ static enum outcome arithmetic(uint32_t verb, int64_t a, int64_t b, int64_t *out
 static bool complain(const struct tide_program *program, struct tide_errors *errors,
                      const struct tide_instruction *instruction, enum outcome outcome, int64_t a,
                      int64_t b) {
-  static const char *const signs[] = {[TIDE_VERB_NEGATE] = "-",
-                                      [TIDE_VERB_ADD] = "+",
-                                      [TIDE_VERB_SUBTRACT] = "-",
-                                      [TIDE_VERB_MULTIPLY] = "*",
-                                      [TIDE_VERB_DIVIDE] = "/",
-                                      [TIDE_VERB_REMAINDER] = "%"};
+  static const char *const signs[] = {
+      [TIDE_VERB_NEGATE] = "-",   [TIDE_VERB_ADD] = "+",    [TIDE_VERB_SUBTRACT] = "-",
+      [TIDE_VERB_MULTIPLY] = "*", [TIDE_VERB_DIVIDE] = "/", [TIDE_VERB_REMAINDER] = "%"};
   uint32_t line, column;
   if (errors->muted) return false;
   tide_program_place(program, instruction->place, &line, &column);

@@ -25,7 +25,15 @@ struct expression {
   struct operator_ stack[OPERATORS_MAX];
 };
 
-enum { STRENGTH_OR = 1, STRENGTH_AND, STRENGTH_NOT, STRENGTH_COMPARE, STRENGTH_ADD, STRENGTH_MULTIPLY, STRENGTH_NEGATE };
+enum {
+  STRENGTH_OR = 1,
+  STRENGTH_AND,
+  STRENGTH_NOT,
+  STRENGTH_COMPARE,
+  STRENGTH_ADD,
+  STRENGTH_MULTIPLY,
+  STRENGTH_NEGATE
+};
 
 static bool emit(struct tide_parser *parser, struct tide_instruction instruction) {
   struct tide_program *program = parser->program;
@@ -75,8 +83,12 @@ static bool pop_stronger(struct expression *e, unsigned strength) {
 static struct operator_ here(const struct expression *e, enum operator_kind kind, unsigned strength,
                              enum tide_verb verb) {
   const struct tide_token *token = &e->parser->token;
-  return (struct operator_){.kind = (uint8_t)kind, .strength = (uint8_t)strength, .verb = verb,
-                            .place = token->at, .line = token->line, .column = token->column};
+  return (struct operator_){.kind = (uint8_t)kind,
+                            .strength = (uint8_t)strength,
+                            .verb = verb,
+                            .place = token->at,
+                            .line = token->line,
+                            .column = token->column};
 }
 
 static bool open(struct expression *e, enum operator_kind kind) {
@@ -84,7 +96,8 @@ static bool open(struct expression *e, enum operator_kind kind) {
     return tide_error(e->parser->errors, TIDE_FULL, e->parser->token.line, e->parser->token.column,
                       "parentheses are nested deeper than %d", TIDE_PROGRAM_NESTING_MAX);
   }
-  if (!push(e, here(e, kind, 0, kind == OPEN_MAXIMUM ? TIDE_VERB_MAXIMUM : TIDE_VERB_MINIMUM))) return false;
+  if (!push(e, here(e, kind, 0, kind == OPEN_MAXIMUM ? TIDE_VERB_MAXIMUM : TIDE_VERB_MINIMUM)))
+    return false;
   tide_parser_advance(e->parser);
   return kind == OPEN_PAREN || tide_parser_expect(e->parser, '(', "'('");
 }

@@ -17,9 +17,10 @@ struct formatter {
   uint32_t newlines;      /* in the text, since the last thing written */
   uint32_t depth;         /* of blocks */
   uint32_t brackets;
-  bool operation; /* this statement has had its ':' */
-  bool clause;    /* … and a clause */
-  bool body;      /* the last word was the one behind ':' */
+  bool operation;        /* this statement has had its ':' */
+  bool clause;           /* … and a clause */
+  bool body;             /* `code` is the word behind ':' */
+  bool behind_operand;   /* what stands before `code` ends an operand */
   int comments_continue; /* comment lines belong to the statement: 1, not: 0, not known: -1 */
 };
 
@@ -58,14 +59,21 @@ static bool continues(struct formatter *f) {
 
 /* ---- between two tokens of a line ----------------------------------------------------- */
 
-/* Words that an operand follows. */
-static bool is_leading_word(const struct formatter *f, const struct tide_token *token) {
-  static const char *const words[] = {"and",     "capacity", "cost",    "if",   "in", "initial",
-                                      "not",     "or",       "require", "step", "priority"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-    if (tide_token_is(&f->lexer, token, words[i])) return true;
+static bool is_one_of(const struct formatter *f, const struct tide_token *token,
+                      const char *const *words) {
+  for (; *words; words++) {
+    if (tide_token_is(&f->lexer, token, *words)) return true;
   }
-  return f->body;
+  return false;
+}
+
+/* Words that an operand follows. Some of them may be names, too, where no operand stands before. */
+static bool is_leading_word(const struct formatter *f, const struct tide_token *token) {
+  static const char *const always[] = {"and", "cost", "if",      "initial",
+                                       "not", "or",   "require", NULL};
+  static const char *const behind[] = {"capacity", "in", "priority", "step", NULL};
+  return f->body || is_one_of(f, token, always) ||
+         (f->behind_operand && is_one_of(f, token, behind));
 }
 
 static bool ends_operand(const struct formatter *f, const struct tide_token *token) {
@@ -110,8 +118,8 @@ static unsigned spaces(struct formatter *f) {
       default: return 1;
     }
   }
-  bool clause = f->operation && !tide_token_mark(before, ':') &&
-                is_clause_word(f, &f->lexer, token);
+  bool clause =
+      f->operation && !tide_token_mark(before, ':') && is_clause_word(f, &f->lexer, token);
   return clause ? 2 : 1;
 }
 
@@ -135,9 +143,9 @@ static void begin_line(struct formatter *f) {
   if (f->began) tide_text_bytes(&f->out, "\n", 1);
   if (f->began && f->newlines > 1 && !continued && !closes && !after_open)
     tide_text_bytes(&f->out, "\n", 1);
-  if (!continued && f->token.kind != TIDE_TOKEN_COMMENT)
-    f->operation = f->clause = f->body = false;
-  write_spaces(f, (f->depth - (closes && f->depth ? 1 : 0)) * INDENT + (continued ? CONTINUATION : 0));
+  if (!continued && f->token.kind != TIDE_TOKEN_COMMENT) f->operation = f->clause = f->body = false;
+  write_spaces(f,
+               (f->depth - (closes && f->depth ? 1 : 0)) * INDENT + (continued ? CONTINUATION : 0));
 }
 
 static void note_mark(struct formatter *f) {
@@ -158,7 +166,8 @@ static void write_token(struct formatter *f) {
   const char *text = text_of(f, token);
   uint32_t length = token->length;
   bool comment = token->kind == TIDE_TOKEN_COMMENT;
-  while (comment && (text[length - 1] == ' ' || text[length - 1] == '\t' || text[length - 1] == '\r'))
+  while (comment &&
+         (text[length - 1] == ' ' || text[length - 1] == '\t' || text[length - 1] == '\r'))
     length--;
   if (!f->began || f->newlines || forced(f)) begin_line(f);
   else write_spaces(f, spaces(f));
@@ -169,6 +178,7 @@ static void write_token(struct formatter *f) {
   if (comment) return;
   f->comments_continue = -1;
   if (f->operation && is_clause_word(f, &f->lexer, token)) f->clause = true;
+  f->behind_operand = ends_operand(f, &f->code);
   f->body = token->kind == TIDE_TOKEN_WORD && tide_token_mark(&f->code, ':');
   if (token->kind == TIDE_TOKEN_MARK) note_mark(f);
   f->code = *token;

@@ -50,8 +50,8 @@ static uint64_t unit(const char *text, size_t length) {
   static const struct {
     const char *name;
     uint64_t factor;
-  } units[] = {{"K", 1u << 10},  {"M", 1u << 20},    {"G", 1u << 30},     {"T", 1ull << 40},
-               {"ns", 1},        {"us", 1000},       {"ms", 1000000},     {"s", 1000000000}};
+  } units[] = {{"K", 1u << 10}, {"M", 1u << 20}, {"G", 1u << 30}, {"T", 1ull << 40},
+               {"ns", 1},       {"us", 1000},    {"ms", 1000000}, {"s", 1000000000}};
   for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
     if (tide_word_equal(text, length, units[i].name)) return units[i].factor;
   }
@@ -159,9 +159,8 @@ static void lex_newlines(struct tide_lexer *lexer) {
 }
 
 static void begin(const struct tide_lexer *lexer, struct tide_token *token) {
-  *token = (struct tide_token){.at = lexer->at,
-                               .line = lexer->line,
-                               .column = lexer->at - lexer->line_start + 1};
+  *token = (struct tide_token){
+      .at = lexer->at, .line = lexer->line, .column = lexer->at - lexer->line_start + 1};
 }
 
 static void lex_blank(struct tide_lexer *lexer, struct tide_token *token) {

@@ -76,10 +76,10 @@ bool tide_names_init(struct tide_names *names, struct tide_program *program,
   for (size_t i = 0; i < TIDE_SYMBOL_FIRST; i++) {
     uint32_t symbol;
     struct tide_name name = {.length = (uint32_t)strlen(builtin[i].text)};
-    if (!add_symbol(names,
-                    (struct tide_symbol){
-                        .kind = builtin[i].kind, .name = name, .text = builtin[i].text},
-                    &symbol)) {
+    if (!add_symbol(
+            names,
+            (struct tide_symbol){.kind = builtin[i].kind, .name = name, .text = builtin[i].text},
+            &symbol)) {
       return false;
     }
   }

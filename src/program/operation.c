@@ -7,7 +7,8 @@ static bool at_clause(struct tide_parser *parser) {
   const char *text = parser->program->text;
   if (token.kind == TIDE_TOKEN_NEWLINE) {
     token = tide_parser_peek(parser);
-    if (token.kind != TIDE_TOKEN_WORD || !tide_word_is_clause(text + token.at, token.length)) return false;
+    if (token.kind != TIDE_TOKEN_WORD || !tide_word_is_clause(text + token.at, token.length))
+      return false;
     tide_parser_advance(parser);
     return true;
   }
@@ -61,7 +62,8 @@ static bool ends_argument(const struct tide_parser *parser, const struct tide_to
          tide_word_is_clause(parser->program->text + token->at, token->length);
 }
 
-static bool parse_argument(struct tide_parser *parser, struct tide_program_argument **out_argument) {
+static bool parse_argument(struct tide_parser *parser,
+                           struct tide_program_argument **out_argument) {
   struct tide_program_argument *argument = tide_parser_get(parser, sizeof *argument);
   struct tide_token next = tide_parser_peek(parser);
   if (!argument) return false;
@@ -94,7 +96,8 @@ static bool at_arguments(const struct tide_parser *parser) {
   return tide_token_mark(&next, '=') || !ends_argument(parser, &parser->token);
 }
 
-static bool parse_arguments(struct tide_parser *parser, struct tide_operation_statement *operation) {
+static bool parse_arguments(struct tide_parser *parser,
+                            struct tide_operation_statement *operation) {
   struct tide_program_argument **last = &operation->arguments;
   if (!at_arguments(parser)) return true;
   do {

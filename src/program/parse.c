@@ -61,10 +61,9 @@ void *tide_parser_get(struct tide_parser *parser, size_t size) {
 
 static bool is_reserved(const char *text, size_t length) {
   static const char *const words[] = {
-      "alloc",   "and", "buffer", "capacity", "collective", "device",   "else",  "file",
-      "for",     "free", "if",    "in",       "initial",    "let",      "max",   "min",
-      "not",     "on",  "or",     "over",     "param",      "priority", "queue", "require",
-      "scratch", "step", "timeline"};
+      "alloc", "and",   "buffer",  "collective", "device",  "else",    "file", "for",
+      "free",  "if",    "initial", "let",        "max",     "min",     "not",  "on",
+      "or",    "param", "queue",   "require",    "scratch", "timeline"};
   if (tide_word_is_clause(text, length)) return true;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (tide_word_equal(text, length, words[i])) return true;
@@ -146,13 +145,16 @@ static bool cut_string(struct tide_parser *parser, const struct tide_token *toke
                         "'{' in a text begins the name of a parameter, '{name}'; "
                         "the brace itself is '{{'");
     }
-    if (at > literal && !add_part(parser, &last, (struct tide_name){literal, at - literal, 0, 0}, false))
+    if (at > literal &&
+        !add_part(parser, &last, (struct tide_name){literal, at - literal, 0, 0}, false))
       return false;
-    if (!add_part(parser, &last, (struct tide_name){name, stop - name, token->line, column + 1}, true))
+    if (!add_part(parser, &last, (struct tide_name){name, stop - name, token->line, column + 1},
+                  true))
       return false;
     at = literal = stop + 1;
   }
-  return end <= literal || add_part(parser, &last, (struct tide_name){literal, end - literal, 0, 0}, false);
+  return end <= literal ||
+         add_part(parser, &last, (struct tide_name){literal, end - literal, 0, 0}, false);
 }
 
 bool tide_parse_string(struct tide_parser *parser, const char *what,
@@ -178,7 +180,14 @@ bool tide_parse_string_or_name(struct tide_parser *parser, const char *what,
 
 static void parse_statements(struct tide_parser *parser, struct tide_statement **last);
 
-/* Gives a statement up: skips to the end of its line, over whole blocks that open on it. */
+/* The next line goes on with this statement. */
+static bool continues(const struct tide_parser *parser) {
+  struct tide_token next = tide_parser_peek(parser);
+  return next.kind == TIDE_TOKEN_WORD &&
+         tide_word_is_clause(parser->program->text + next.at, next.length);
+}
+
+/* Gives a statement up: skips to its end, over whole blocks that open in it. */
 static void recover(struct tide_parser *parser) {
   uint32_t depth = 0;
   for (;; tide_parser_advance(parser)) {
@@ -186,7 +195,7 @@ static void recover(struct tide_parser *parser) {
     if (token->kind == TIDE_TOKEN_END) return;
     if (tide_token_mark(token, '{')) depth++;
     else if (tide_token_mark(token, '}') && depth-- == 0) return;
-    else if (token->kind == TIDE_TOKEN_NEWLINE && depth == 0) return;
+    else if (token->kind == TIDE_TOKEN_NEWLINE && depth == 0 && !continues(parser)) return;
   }
 }
 
@@ -363,11 +372,9 @@ static bool list_params(struct tide_parser *parser) {
   return true;
 }
 
-static void parse_text(struct tide_program *program, struct tide_errors *errors,
-                       bool syntax_only) {
-  struct tide_parser parser = {.program = program,
-                               .errors = errors,
-                               .last_declaration = &program->declarations};
+static void parse_text(struct tide_program *program, struct tide_errors *errors, bool syntax_only) {
+  struct tide_parser parser = {
+      .program = program, .errors = errors, .last_declaration = &program->declarations};
   tide_lexer_init(&parser.lexer, program->text, program->length);
   tide_parser_advance(&parser);
   parse_statements(&parser, &program->statements);
@@ -377,8 +384,7 @@ static void parse_text(struct tide_program *program, struct tide_errors *errors,
 }
 
 enum tide_status tide_program_parse(const struct tide_program_params *params,
-                                    struct tide_report *report,
-                                    struct tide_program **out_program) {
+                                    struct tide_report *report, struct tide_program **out_program) {
   struct tide_errors errors = {.report = report};
   *out_program = NULL;
   if (report) report->count = 0;
@@ -395,7 +401,8 @@ enum tide_status tide_program_parse(const struct tide_program_params *params,
   program->allocator = params->allocator;
   tide_arena_init(&program->arena, params->allocator);
   program->length = (uint32_t)params->length;
-  program->text = tide_arena_text(&program->arena, params->text ? params->text : "", params->length);
+  program->text =
+      tide_arena_text(&program->arena, params->text ? params->text : "", params->length);
   if (program->text) parse_text(program, &errors, params->syntax_only);
   else tide_error_no_memory(&errors);
   if (errors.count) {

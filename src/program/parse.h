@@ -35,7 +35,8 @@ bool tide_parse_word(struct tide_parser *parser, const char *what, struct tide_n
 bool tide_parse_new_name(struct tide_parser *parser, const char *what, struct tide_name *out_name);
 /* `whole`: comparisons and logic too; else arithmetic alone, so that `>=`, `=` and `..` end it. */
 bool tide_parse_expression(struct tide_parser *parser, bool whole, struct tide_code *out_code);
-bool tide_parse_string(struct tide_parser *parser, const char *what, struct tide_string *out_string);
+bool tide_parse_string(struct tide_parser *parser, const char *what,
+                       struct tide_string *out_string);
 /* A text, or the name of a text parameter. */
 bool tide_parse_string_or_name(struct tide_parser *parser, const char *what,
                                struct tide_string *out_string);
@@ -44,7 +45,8 @@ bool tide_parse_reference(struct tide_parser *parser, const char *what,
 bool tide_parse_code_name(struct tide_parser *parser, struct tide_name name,
                           struct tide_code *out_code);
 
-/* param, device, queue …: the current word. Not one of these: false in *out_is, and nothing happens. */
+/* param, device, queue …: the current word. Not one of these: false in *out_is, and nothing
+ * happens. */
 bool tide_parse_declaration(struct tide_parser *parser, bool *out_is);
 bool tide_parse_require(struct tide_parser *parser, struct tide_code *out_condition,
                         struct tide_string *out_message);

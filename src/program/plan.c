@@ -38,8 +38,8 @@ static void make(struct tide_plan *plan, const struct tide_plan_params *params,
 }
 
 enum tide_status tide_plan_create(const struct tide_program *program,
-                                  const struct tide_plan_params *params,
-                                  struct tide_report *report, struct tide_plan **out_plan) {
+                                  const struct tide_plan_params *params, struct tide_report *report,
+                                  struct tide_plan **out_plan) {
   struct tide_errors errors = {.report = report};
   *out_plan = NULL;
   if (report) report->count = 0;

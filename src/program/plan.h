@@ -22,8 +22,8 @@ struct tide_span {
 /* Which argument of an operation's text fills a parameter of its body. */
 struct tide_bound {
   const struct tide_program_argument *argument; /* NULL: left out */
-  uint32_t element; /* of NAME[*] */
-  const char *text; /* of a text that is the same each time */
+  uint32_t element;                             /* of NAME[*] */
+  const char *text;                             /* of a text that is the same each time */
 };
 struct tide_binding {
   const struct tide_body *body;
@@ -33,11 +33,11 @@ struct tide_binding {
 struct tide_frame {
   const struct tide_statement *at;
   const struct tide_for_statement *loop; /* NULL: a block of `if`, or the whole program */
-  uint64_t left; /* further turns */
+  uint64_t left;                         /* further turns */
   int64_t step;
 };
 
-struct tide_life { /* of a scratch buffer */
+struct tide_life {       /* of a scratch buffer */
   uint32_t line, column; /* of its last alloc, or free; 0: none yet */
   bool live;
 };
@@ -75,9 +75,9 @@ struct tide_plan {
   struct tide_plan_collective *collectives;
   size_t device_capacity, queue_capacity, timeline_capacity, buffer_capacity, file_capacity,
       collective_capacity;
-  int64_t *values;          /* by symbol */
-  const char **texts;       /* by symbol */
-  struct tide_span *spans;  /* by symbol */
+  int64_t *values;               /* by symbol */
+  const char **texts;            /* by symbol */
+  struct tide_span *spans;       /* by symbol */
   struct tide_binding *bindings; /* by statement */
   uint8_t *complained;           /* by statement: said what is wrong with it */
   uint64_t operations_max;
@@ -86,8 +86,8 @@ struct tide_plan {
   char *expanded;
   size_t expanded_capacity;
   struct tide_cursor cursor;
-  struct tide_life *lives;   /* by buffer */
-  uint64_t *instances;       /* by collective */
+  struct tide_life *lives; /* by buffer */
+  uint64_t *instances;     /* by collective */
   struct tide_values waits, signals;
   struct tide_step_argument arguments[TIDE_PARAMS_MAX];
   char label[TIDE_PLAN_LABEL_MAX];

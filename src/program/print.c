@@ -33,10 +33,10 @@ static void print_arguments(struct tide_text *text, const struct tide_plan *plan
   for (size_t i = 0; i < step->body->param_count; i++) {
     const struct tide_param *param = &step->body->params[i];
     const struct tide_step_argument *a = &step->arguments[i];
-    bool absent = param->optional && (param->kind == TIDE_PARAM_INTEGER
-                                          ? a->integer == param->fallback
-                                      : param->kind == TIDE_PARAM_TEXT ? !a->text
-                                                                       : a->index == TIDE_PLAN_NONE);
+    bool absent =
+        param->optional && (param->kind == TIDE_PARAM_INTEGER ? a->integer == param->fallback
+                            : param->kind == TIDE_PARAM_TEXT  ? !a->text
+                                                              : a->index == TIDE_PLAN_NONE);
     if (absent) continue;
     tide_text_format(text, "%s", before);
     if (i > 0 || param->optional) tide_text_format(text, "%s=", param->name);

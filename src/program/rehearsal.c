@@ -2,7 +2,7 @@
 #include "base/memory.h"
 
 bool tide_rehearsal_init(struct tide_rehearsal *r, const struct tide_plan *plan,
-                     struct tide_errors *errors) {
+                         struct tide_errors *errors) {
   const struct tide_plan_tables *tables = &plan->tables;
   const struct tide_allocator *allocator = plan->allocator;
   *r = (struct tide_rehearsal){.plan = plan, .allocator = allocator, .errors = errors};
@@ -37,9 +37,8 @@ static uint32_t new_held(struct tide_rehearsal *r) {
     return at;
   }
   if (r->held_count == 0) r->held_count = 1; /* 0 means none */
-  if (r->held_count >= UINT32_MAX ||
-      !tide_array_reserve(r->allocator, &r->held, &r->held_capacity,
-                          r->held_count + 1, sizeof *r->held)) {
+  if (r->held_count >= UINT32_MAX || !tide_array_reserve(r->allocator, &r->held, &r->held_capacity,
+                                                         r->held_count + 1, sizeof *r->held)) {
     tide_error_no_memory(r->errors);
     return 0;
   }
@@ -55,8 +54,8 @@ static uint32_t new_value(struct tide_rehearsal *r) {
   }
   if (r->value_count == 0) r->value_count = 1;
   if (r->value_count >= UINT32_MAX ||
-      !tide_array_reserve(r->allocator, &r->values, &r->value_capacity,
-                          r->value_count + 1, sizeof *r->values)) {
+      !tide_array_reserve(r->allocator, &r->values, &r->value_capacity, r->value_count + 1,
+                          sizeof *r->values)) {
     tide_error_no_memory(r->errors);
     return 0;
   }
@@ -170,8 +169,7 @@ static void arrive(struct tide_rehearsal *r, uint32_t op) {
   r->held[op].arrived = true;
   if (++c->arrived_count < plan->queue_count) return;
   c->arrived_count = 0;
-  for (size_t i = 0; i < plan->queue_count; i++)
-    complete(r, r->queues[plan->queues[i]].first);
+  for (size_t i = 0; i < plan->queue_count; i++) complete(r, r->queues[plan->queues[i]].first);
   raise_value(r, plan->timeline, ++c->done);
 }
 
@@ -228,8 +226,8 @@ static bool hold(struct tide_rehearsal *r, const struct tide_step *step) {
                              .line = step->line,
                              .column = step->column,
                              .queue = step->queue,
-                             .collective = step->kind == TIDE_STEP_PART ? step->collective
-                                                                        : TIDE_PLAN_NONE,
+                             .collective =
+                                 step->kind == TIDE_STEP_PART ? step->collective : TIDE_PLAN_NONE,
                              .passable = (step->flags & TIDE_MAY_BE_PASSED) != 0};
   if (!copy_values(r, step->waits, step->wait_count, &held->waits) ||
       !copy_values(r, step->signals, step->signal_count, &held->signals)) {

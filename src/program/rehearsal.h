@@ -37,11 +37,12 @@ struct tide_rehearsal {
 };
 
 bool tide_rehearsal_init(struct tide_rehearsal *r, const struct tide_plan *plan,
-                     struct tide_errors *errors);
+                         struct tide_errors *errors);
 void tide_rehearsal_fini(struct tide_rehearsal *r);
 /* Takes the next step. False: no memory. */
 bool tide_rehearsal_step(struct tide_rehearsal *r, const struct tide_step *step);
-/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In circle.c. */
+/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In circle.c.
+ */
 bool tide_rehearsal_finish(struct tide_rehearsal *r);
 
 /* ---- for rehearsal.c and circle.c --------------------------------------------------------- */

@@ -69,9 +69,8 @@ static bool find(struct resolver *r, const char *text, size_t length, uint32_t l
   if (!symbol) return unknown(r, text, length, line, column, wanted);
   *out_symbol = (uint32_t)(symbol - r->program->symbols);
   if (!(wanted & BIT(symbol->kind))) {
-    return tide_error(r->errors, TIDE_CORRUPT, line, column,
-                      "'%s' is %s; a %s is expected here", symbol->text,
-                      tide_symbol_kind_text(symbol->kind), wanted_text(wanted));
+    return tide_error(r->errors, TIDE_CORRUPT, line, column, "'%s' is %s; a %s is expected here",
+                      symbol->text, tide_symbol_kind_text(symbol->kind), wanted_text(wanted));
   }
   if (*out_symbol <= TIDE_SYMBOL_MEMBERS && !r->in_collective) {
     return tide_error(r->errors, TIDE_CORRUPT, line, column,
@@ -117,7 +116,8 @@ static bool resolve_string(struct resolver *r, struct tide_string *string) {
 }
 
 /* `all`: a whole array may be named, by NAME[*]; `bare`: or by NAME alone. */
-static bool check_array(struct resolver *r, const struct tide_reference *reference, bool all, bool bare) {
+static bool check_array(struct resolver *r, const struct tide_reference *reference, bool all,
+                        bool bare) {
   const struct tide_symbol *symbol = &r->program->symbols[reference->symbol];
   const struct tide_name *name = &reference->name;
   if (!symbol->array && (reference->indexed || reference->all)) {
@@ -136,8 +136,8 @@ static bool check_array(struct resolver *r, const struct tide_reference *referen
   return true;
 }
 
-static bool resolve_reference(struct resolver *r, struct tide_reference *reference,
-                              unsigned wanted, bool all, bool bare) {
+static bool resolve_reference(struct resolver *r, struct tide_reference *reference, unsigned wanted,
+                              bool all, bool bare) {
   const struct tide_name *name = &reference->name;
   return find(r, r->program->text + name->at, name->length, name->line, name->column, wanted,
               &reference->symbol) &&
@@ -199,15 +199,16 @@ static bool resolve_memory(struct resolver *r, struct tide_operation_statement *
 }
 
 static bool resolve_operation(struct resolver *r, struct tide_operation_statement *operation) {
-  bool memory = operation->base.kind == TIDE_STATEMENT_ALLOC ||
-                operation->base.kind == TIDE_STATEMENT_FREE;
+  bool memory =
+      operation->base.kind == TIDE_STATEMENT_ALLOC || operation->base.kind == TIDE_STATEMENT_FREE;
   bool host = !memory && operation->base.kind != TIDE_STATEMENT_OPERATION;
   unsigned wanted = host     ? BIT(TIDE_SYMBOL_HOST)
                     : memory ? BIT(TIDE_SYMBOL_QUEUE)
                              : BIT(TIDE_SYMBOL_QUEUE) | BIT(TIDE_SYMBOL_COLLECTIVE);
   bool good = resolve_reference(r, &operation->target, wanted, false, false);
   if (memory) return resolve_memory(r, operation) && good;
-  bool collective = good && r->program->symbols[operation->target.symbol].kind == TIDE_SYMBOL_COLLECTIVE;
+  bool collective =
+      good && r->program->symbols[operation->target.symbol].kind == TIDE_SYMBOL_COLLECTIVE;
   if (collective && operation->passable) {
     good = tide_error(r->errors, TIDE_CORRUPT, operation->base.line, operation->base.column,
                       "a collective is never 'passable'");
@@ -277,7 +278,9 @@ static void resolve_statements(struct resolver *r, struct tide_statement *first)
       case TIDE_STATEMENT_REQUIRE:
         resolve_require(r, TIDE_CONTAINER(s, struct tide_require_statement, base));
         break;
-      default: resolve_operation(r, TIDE_CONTAINER(s, struct tide_operation_statement, base)); break;
+      default:
+        resolve_operation(r, TIDE_CONTAINER(s, struct tide_operation_statement, base));
+        break;
     }
   }
   tide_names_leave(&r->names, visible);

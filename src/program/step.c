@@ -130,8 +130,8 @@ static bool set_buffer(struct stepper *s, const struct tide_bound *bound,
 
 static bool set_text(struct stepper *s, const struct tide_bound *bound,
                      struct tide_step_argument *out) {
-  out->text = bound->text ? bound->text
-                          : tide_plan_intern(s->plan, &bound->argument->string, s->errors);
+  out->text =
+      bound->text ? bound->text : tide_plan_intern(s->plan, &bound->argument->string, s->errors);
   if (!out->text) return false;
   out->size = strlen(out->text);
   return true;
@@ -406,8 +406,7 @@ bool tide_plan_advance(struct tide_plan *plan, struct tide_step *out_step,
   bool resumed = plan->cursor.open != NULL;
   *out_step = (struct tide_step){.kind = TIDE_STEP_END};
   if (plan->cursor.ended) return true;
-  const struct tide_statement *statement =
-      resumed ? &plan->cursor.open->base : next_statement(&s);
+  const struct tide_statement *statement = resumed ? &plan->cursor.open->base : next_statement(&s);
   if (!statement) return errors->count == before;
   out_step->number = plan->cursor.number++;
   out_step->line = statement->line;

@@ -67,7 +67,8 @@ const char *tide_plan_intern(struct tide_plan *plan, const struct tide_string *s
                "with its names filled in, this text is longer than %u bytes", TIDE_PLAN_TEXT_MAX);
     return NULL;
   }
-  if (!tide_array_reserve(plan->allocator, &plan->expanded, &plan->expanded_capacity, length + 1, 1) ||
+  if (!tide_array_reserve(plan->allocator, &plan->expanded, &plan->expanded_capacity, length + 1,
+                          1) ||
       (plan->interned_count * 2 >= plan->interned_capacity && !grow(plan))) {
     tide_error_no_memory(errors);
     return NULL;

@@ -34,7 +34,8 @@ static bool number(struct declarer *d, struct tide_code code, const char *what, 
                     (long long)least, (long long)most, (long long)*out_value);
 }
 
-static const char *label_of(struct declarer *d, const struct tide_declared *name, uint32_t element) {
+static const char *label_of(struct declarer *d, const struct tide_declared *name,
+                            uint32_t element) {
   char label[TIDE_PROGRAM_NAME_MAX + 16];
   struct tide_text text;
   const struct tide_symbol *symbol = symbol_of(d, name->symbol);
@@ -51,7 +52,8 @@ static bool make_room(struct declarer *d, const struct tide_declared *name, size
                       void *array_pointer, size_t *capacity, size_t size) {
   int64_t count = 1;
   struct tide_span *span = &d->plan->spans[name->symbol];
-  if (name->array && !number(d, name->count, "the number of entries", 1, TIDE_PLAN_ENTRIES_MAX, 1, &count))
+  if (name->array &&
+      !number(d, name->count, "the number of entries", 1, TIDE_PLAN_ENTRIES_MAX, 1, &count))
     return false;
   if (first + (size_t)count > TIDE_PLAN_ENTRIES_MAX) {
     return tide_error(d->errors, TIDE_FULL, name->name.line, name->name.column,
@@ -60,7 +62,8 @@ static bool make_room(struct declarer *d, const struct tide_declared *name, size
                       TIDE_PLAN_ENTRIES_MAX);
   }
   *span = (struct tide_span){(uint32_t)first, (uint32_t)count};
-  return tide_array_reserve(d->plan->allocator, array_pointer, capacity, first + (size_t)count, size) ||
+  return tide_array_reserve(d->plan->allocator, array_pointer, capacity, first + (size_t)count,
+                            size) ||
          tide_error_no_memory(d->errors);
 }
 
@@ -330,7 +333,8 @@ static bool declare_file(struct declarer *d) {
     }
   }
   for (size_t i = 0; i < plan->tables.file_count && file.mode == TIDE_FILE_WRITE; i++) {
-    if (plan->files[i].mode != TIDE_FILE_WRITE || strcmp(plan->files[i].path, file.path) != 0) continue;
+    if (plan->files[i].mode != TIDE_FILE_WRITE || strcmp(plan->files[i].path, file.path) != 0)
+      continue;
     return tide_error(d->errors, TIDE_INVALID, d->at->text.line, d->at->text.column,
                       "files '%s' and '%s' both write \"%s\"", plan->files[i].label, file.label,
                       file.path);

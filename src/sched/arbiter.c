@@ -18,13 +18,17 @@ void tide_arbiter_add(struct tide_queue *queue) {
   tide_list_push_back(&device->ready_by_age, &queue->in_age);
   device->ready_levels |= 1u << queue->level;
   device->ready_count++;
-  if (device->dry && !device->kick_due && !queue->sched->paused) {
-    device->dry = false;
-    device->kick_due = true;
-    device->next_kick = queue->sched->kicks;
-    queue->sched->kicks = device;
-    queue->sched->stats.kicks++;
-  }
+  if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);
+}
+
+void tide_device_kick(struct tide_device *device) {
+  struct tide_sched *sched = device->sched;
+  if (!device->dry || device->kick_due) return;
+  device->dry--;
+  device->kick_due = true;
+  device->next_kick = sched->kicks;
+  sched->kicks = device;
+  sched->stats.kicks++;
 }
 
 void tide_arbiter_remove(struct tide_queue *queue) {

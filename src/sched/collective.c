@@ -21,7 +21,10 @@ struct tide_instance {
 };
 
 struct tide_collective {
+  struct tide_link link; /* first: in sched->gone_collectives, once it is over */
   struct tide_sched *sched;
+  bool closing;  /* destroyed: it goes when instance `last` has finished */
+  uint64_t last;
   struct tide_position position; /* its frontier is unused: records are made of the parts' */
   struct tide_tracker_axis *tracked;
   struct tide_timeline *progress;
@@ -129,6 +132,8 @@ bool tide_instance_arrive(struct tide_op *part) {
   return instance->arrived == collective->count;
 }
 
+static void close_if_over(struct tide_collective *collective);
+
 static void publish_instance(struct tide_collective *collective, struct tide_instance *instance) {
   struct tide_sched *sched = collective->sched;
   collective->finished = instance->number;
@@ -162,6 +167,18 @@ void tide_instance_finished(struct tide_op *part) {
              collective->finished + 1 &&
          next->finished == collective->count)
     publish_instance(collective, next);
+  close_if_over(collective);
+}
+
+bool tide_instance_circular(const struct tide_op *part) {
+  const struct tide_instance *instance = part->instance;
+  const struct tide_frontier *known = part->queue->sched->known;
+  for (size_t i = 0; i < instance->collective->count; i++) {
+    const struct tide_op *sibling = instance->parts[i];
+    if (!sibling || sibling == part || !sibling->work.epoch) continue;
+    if (tide_frontier_get(known, sibling->work.axis) >= sibling->work.epoch) return true;
+  }
+  return false;
 }
 
 /* ---- submitting ---------------------------------------------------------------------------- */
@@ -234,7 +251,7 @@ enum tide_status tide_collective_submit(struct tide_collective *collective, size
 
 /* ---- making ------------------------------------------------------------------------------------ */
 
-static void free_collective(struct tide_collective *collective) {
+void tide_collective_free(struct tide_collective *collective) {
   const struct tide_allocator *a = collective->sched->context->allocator;
   size_t ring = (size_t)collective->mask + 1;
   tide_timeline_release(collective->progress);
@@ -296,7 +313,7 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   if (status == TIDE_OK)
     status = tide_tracker_register(context->tracker, collective->position.axis);
   if (status != TIDE_OK) {
-    free_collective(collective);
+    tide_collective_free(collective);
     return status;
   }
   collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
@@ -310,60 +327,11 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   return TIDE_OK;
 }
 
-struct finish_wait {
-  struct tide_frontier_wait wait;
-  struct tide_waiter node;
-  const struct tide_platform *platform;
-  uint32_t word;
-};
-
-static void wake_finish(struct tide_frontier_wait *wait, enum tide_status status) {
-  struct finish_wait *finish = TIDE_CONTAINER(wait, struct finish_wait, wait);
-  const struct tide_platform *platform = finish->platform;
-  uint32_t *word = &finish->word;
-  (void)status;
-  tide_store_release(word, 1u); /* the waiter may be gone now: only the address is used */
-  platform->wake(platform->self, word, 1);
-}
-
-/* Instances may have failed, so it is the tracker that tells when the last has finished. */
-static void wait_finished(struct tide_collective *collective, uint64_t last) {
-  const struct tide_context *context = collective->sched->context;
-  struct finish_wait finish = {.platform = context->platform};
-  TIDE_FRONTIER_STORAGE(goal, 1);
-  tide_frontier_init(&goal.frontier, 1);
-  tide_frontier_raise(&goal.frontier, collective->position.axis, last, NULL);
-  finish.wait.nodes = &finish.node;
-  finish.wait.done = wake_finish;
-  if (tide_tracker_wait(context->tracker, &goal.frontier, &finish.wait, 1) != TIDE_OK) return;
-  while (!tide_load_acquire(&finish.word))
-    context->platform->wait(context->platform->self, &finish.word, 0, TIDE_FOREVER);
-}
-
-/* Instances under way fail; the members' queues go on. Blocks until their parts have finished. */
-void tide_collective_destroy(struct tide_collective *collective) {
-  if (!collective) return;
+/* Under the lock. A destroyed collective goes when its last instance has finished. */
+static void close_if_over(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
-  tide_sched_enter(sched);
-  uint64_t last = 0;
-  for (size_t i = 0; i < collective->count; i++)
-    if (collective->next[i] - 1 > last) last = collective->next[i] - 1;
-  for (uint64_t n = collective->finished + 1; n <= last; n++) {
-    struct tide_instance *instance = instance_at(collective, n);
-    size_t missing = collective->count - instance->submitted;
-    if (!missing) continue;
-    /* Members that never submitted theirs never will: they count as failed, arrived and finished. */
-    instance->arrived += missing;
-    instance->finished += missing;
-    instance->submitted = collective->count;
-    fail_instance(instance, TIDE_CANCELLED);
-  }
-  while (instance_at(collective, collective->finished + 1)->number == collective->finished + 1 &&
-         instance_at(collective, collective->finished + 1)->finished == collective->count)
-    publish_instance(collective, instance_at(collective, collective->finished + 1));
-  tide_sched_leave(sched);
-  if (last) wait_finished(collective, last);
-  tide_sched_enter(sched);
+  if (!collective->closing || collective->finished < collective->last) return;
+  collective->closing = false;
   for (size_t i = 0; i < collective->count; i++) {
     collective->members[i]->members--;
     tide_sched_look(collective->members[i]);
@@ -371,6 +339,37 @@ void tide_collective_destroy(struct tide_collective *collective) {
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
   tide_timeline_fail_from(collective->progress, &sched->lock, 0, TIDE_CANCELLED, &sched->fired);
   collective->progress->source_self = NULL;
+  tide_list_push_back(&sched->gone_collectives, &collective->link);
+}
+
+/* Members that have not submitted their part of an instance never will: those parts count as failed,
+ * arrived and finished. */
+static void give_up_missing(struct tide_collective *collective) {
+  for (uint64_t n = collective->finished + 1; n <= collective->last; n++) {
+    struct tide_instance *instance = instance_at(collective, n);
+    size_t missing = collective->count - instance->submitted;
+    if (!missing) continue;
+    instance->arrived += missing;
+    instance->finished += missing;
+    instance->submitted = collective->count;
+    fail_instance(instance, TIDE_CANCELLED);
+  }
+  struct tide_instance *next;
+  while (collective->finished < collective->last &&
+         (next = instance_at(collective, collective->finished + 1))->number ==
+             collective->finished + 1 &&
+         next->finished == collective->count)
+    publish_instance(collective, next);
+}
+
+void tide_collective_destroy(struct tide_collective *collective) {
+  if (!collective) return;
+  struct tide_sched *sched = collective->sched;
+  tide_sched_enter(sched);
+  collective->closing = true;
+  for (size_t i = 0; i < collective->count; i++)
+    if (collective->next[i] - 1 > collective->last) collective->last = collective->next[i] - 1;
+  give_up_missing(collective);
+  close_if_over(collective);
   tide_sched_leave(sched);
-  free_collective(collective);
 }

@@ -15,6 +15,7 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   tide_list_init(&sched->devices);
   tide_list_init(&sched->work);
   tide_list_init(&sched->gone);
+  tide_list_init(&sched->gone_collectives);
   tide_fired_init(&sched->fired);
   tide_fired_init(&sched->host);
   sched->scratch = tide_alloc(a, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
@@ -44,21 +45,12 @@ void tide_sched_pause(struct tide_sched *sched) {
   tide_sched_leave(sched);
 }
 
-static void kick(struct tide_device *device) {
-  if (!device->dry || device->kick_due) return;
-  device->dry = false;
-  device->kick_due = true;
-  device->next_kick = device->sched->kicks;
-  device->sched->kicks = device;
-  device->sched->stats.kicks++;
-}
-
 void tide_sched_resume(struct tide_sched *sched) {
   tide_sched_enter(sched);
   sched->paused = false;
   for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next) {
     struct tide_device *device = TIDE_CONTAINER(at, struct tide_device, in_sched);
-    if (device->ready_levels) kick(device);
+    if (device->ready_levels) tide_device_kick(device);
   }
   tide_sched_leave(sched);
 }
@@ -77,7 +69,7 @@ enum tide_status tide_device_create(struct tide_sched *sched, const struct tide_
   if (!device) return TIDE_NOMEM;
   device->sched = sched;
   device->backend = backend;
-  device->dry = true; /* the first work is announced */
+  device->dry = 1; /* the first work is announced */
   tide_list_init(&device->queues);
   tide_list_init(&device->ready_by_age);
   for (int i = 0; i < TIDE_PRIORITY_LEVELS; i++) tide_list_init(&device->ready[i]);
@@ -153,6 +145,7 @@ size_t tide_device_exchange(struct tide_device *device, struct tide_work *const 
   struct tide_sched *sched = device->sched;
   size_t count = 0;
   tide_sched_enter(sched);
+  device->exchanging = true;
   if (!device->lost)
     for (size_t i = 0; i < done_count; i++) hand_back(device, done[i]);
   tide_sched_settle(sched);
@@ -162,7 +155,10 @@ size_t tide_device_exchange(struct tide_device *device, struct tide_work *const 
     out_work[count++] = work;
     if (!device->backend->in_order) tide_sched_settle(sched);
   }
-  if (count < most) device->dry = true;
+  device->exchanging = false;
+  uint32_t hands = device->backend->hands ? device->backend->hands : 1;
+  if (count < most && device->dry < hands) device->dry++;
+  if (most == 0 && device->ready_levels && !sched->paused) tide_device_kick(device);
   if (out_more) *out_more = device->ready_levels != 0 && !sched->paused;
   tide_sched_leave(sched);
   return count;
@@ -199,10 +195,10 @@ void tide_device_lose(struct tide_device *device, enum tide_status status) {
   tide_sched_leave(sched);
 }
 
+/* What was running is over; the rest is skipped, each at its place: an epoch counts as finished only once
+ * what it imported has finished, on a lost device too. So the tracker learns it epoch by epoch. */
 static void certify_queue(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
-  if (queue->tracked)
-    tide_tracker_certify_collect(sched->context->tracker, queue->tracked, &sched->fired);
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = queue->ring[e & queue->ring_mask];
     if (op && op->state == TIDE_OP_RUNNING) {
@@ -212,7 +208,7 @@ static void certify_queue(struct tide_queue *queue) {
   }
   tide_queue_skip_started(queue);
   tide_queue_publish(queue);
-  tide_sched_look(queue); /* what had not started is skipped, each at its place */
+  tide_sched_look(queue);
 }
 
 void tide_device_certify(struct tide_device *device) {

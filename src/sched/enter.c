@@ -290,6 +290,7 @@ static bool try_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_diag diag;
   enum tide_status status = tide_signals_check(queue, op, &diag);
   if (status != TIDE_OK && sched->checker) tide_check_note(sched, &diag);
+  if (op->instance && tide_instance_circular(op) && !op->status) op->status = TIDE_DEADLOCK;
   if (status != TIDE_OK && !op->status) op->status = status;
   tide_list_remove(&op->link);
   count_held(op, false);

@@ -24,6 +24,7 @@
 struct tide_op;
 struct tide_checker;
 struct tide_instance;
+struct tide_collective;
 
 /* One wait of one operation. */
 struct tide_op_wait {
@@ -142,7 +143,8 @@ struct tide_device {
   uint32_t ready_levels; /* bit i: ready[i] is not empty */
   uint64_t picks;
   uint32_t ready_count;
-  bool dry;      /* an exchange came back with less than it asked for: kick when there is more */
+  uint32_t dry;  /* exchanges that came back with less than they asked for, and were not kicked since */
+  bool exchanging; /* what becomes ready now may be taken at once */
   bool kick_due;
   struct tide_device *next_kick;
   uint32_t calls; /* atomic, waited on: kicks under way outside of the lock, and the flag below */
@@ -162,6 +164,7 @@ struct tide_sched {
   struct tide_fired host;   /* those that are not ours: run after unlocking */
   struct tide_device *kicks;
   struct tide_link gone;    /* queues to free after unlocking */
+  struct tide_link gone_collectives;
   struct tide_sched_stats stats;
   uint64_t search;          /* the deadlock search's number */
   uint64_t batch;           /* submit_all's number */
@@ -246,6 +249,8 @@ void tide_queue_close_if_over(struct tide_queue *queue);
 /* ---- arbiter.c ---- */
 void tide_arbiter_add(struct tide_queue *queue);
 void tide_arbiter_remove(struct tide_queue *queue);
+/* Has the backend kicked once the lock is gone, if one of its hands sleeps. */
+void tide_device_kick(struct tide_device *device);
 void tide_arbiter_requeue(struct tide_queue *queue);
 struct tide_queue *tide_arbiter_pick(struct tide_device *device);
 
@@ -262,9 +267,13 @@ bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag);
 
 /* ---- collective.c ---- */
 void tide_instance_entered(struct tide_op *part);
+/* Would this part start only after another part of its instance has finished? Uses sched->known. */
+bool tide_instance_circular(const struct tide_op *part);
 /* The part is at its place. True: it may go on. */
 bool tide_instance_arrive(struct tide_op *part);
 void tide_instance_finished(struct tide_op *part);
+/* Frees one that was destroyed, after its last part. No lock is held. */
+void tide_collective_free(struct tide_collective *collective);
 
 /* ---- check.c ---- */
 enum tide_status tide_check_create(struct tide_sched *sched);

@@ -73,11 +73,21 @@ static void leave_and_call(struct tide_sched *sched) {
     link->next = gone;
     gone = link;
   }
+  struct tide_link *collectives = NULL;
+  while ((link = tide_list_pop_front(&sched->gone_collectives)) != NULL) {
+    link->next = collectives;
+    collectives = link;
+  }
   bool check = sched->checker != NULL;
   tide_lock_give(&sched->lock);
   if (check) tide_check_report(sched);
   if (host.first) tide_fired_run(&host);
   if (kicks) call_kicks(sched, kicks);
+  while (collectives) {
+    struct tide_link *next = collectives->next;
+    tide_collective_free((struct tide_collective *)(void *)collectives);
+    collectives = next;
+  }
   while (gone) {
     struct tide_queue *queue = TIDE_CONTAINER(gone, struct tide_queue, in_work);
     gone = gone->next;
@@ -87,7 +97,8 @@ static void leave_and_call(struct tide_sched *sched) {
 
 void tide_sched_leave(struct tide_sched *sched) {
   if (sched->fired.first || !tide_list_empty(&sched->work)) tide_sched_settle(sched);
-  bool calls = sched->host.first || sched->kicks || sched->checker || !tide_list_empty(&sched->gone);
+  bool calls = sched->host.first || sched->kicks || sched->checker ||
+               !tide_list_empty(&sched->gone) || !tide_list_empty(&sched->gone_collectives);
   if (calls) leave_and_call(sched);
   else tide_lock_give(&sched->lock);
 }

@@ -218,6 +218,17 @@ static enum tide_status refuse_full(struct tide_queue *queue, struct tide_diag *
                        queue->op_capacity - queue->free_ops_count, queue->op_capacity);
 }
 
+/* What a value runs into: one that is reserved already, or what an operation that goes first in the same
+ * queue is to signal. */
+static const struct tide_tree_node *in_the_way(const struct tide_queue *queue,
+                                               const struct tide_timeline *timeline, uint64_t value) {
+  const struct tide_tree_node *above = tide_tree_at_least(&timeline->reserved, value);
+  const struct tide_op_signal *other = (const void *)above;
+  if (!above || above->key == value) return above;
+  bool first = other->op->queue == queue && !(other->op->flags & TIDE_MAY_BE_PASSED);
+  return first ? above : NULL;
+}
+
 /* Values must go up: above what is reached and promised, and not taken by another held operation. */
 static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
@@ -225,16 +236,13 @@ static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op, st
     uint64_t value = signal->record.node.key, now = tide_load_acquire(&timeline->reached.value);
     if (timeline->pending.last && timeline->pending.last->key > now)
       now = timeline->pending.last->key;
-    struct tide_tree_node *above = tide_tree_at_least(&timeline->reserved, value);
-    const struct tide_op_signal *other = (const void *)above;
-    bool blocked = other && (above->key == value ||
-                             (other->op->queue == queue && !(other->op->flags & TIDE_MAY_BE_PASSED)));
-    if (value <= now || blocked)
+    const struct tide_tree_node *blocker = in_the_way(queue, timeline, value);
+    if (value <= now || blocker)
       return tide_diag_set(diag, TIDE_VALUE,
                            "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
                            "reached, promised or reserved",
                            op->label, timeline->label, (unsigned long)value,
-                           (unsigned long)(blocked ? above->key : now));
+                           (unsigned long)(blocker ? blocker->key : now));
     tide_timeline_reserve(&signal->record, value);
   }
   return TIDE_OK;
@@ -261,6 +269,11 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struc
     status = hold(queue, op, diag);
   } else {
     status = tide_signals_check(queue, op, diag);
+    if (status == TIDE_OK && op->instance && tide_instance_circular(op))
+      status = tide_diag_set(diag, TIDE_DEADLOCK,
+                             "part '%s' of queue '%s' would wait for another part of its own instance: they "
+                             "start together",
+                             op->label, queue->label);
   }
   if (status != TIDE_OK) {
     if (sched->checker && diag) tide_check_note(sched, diag);
@@ -323,12 +336,12 @@ static enum tide_status check_batch_values(struct tide_queue *queue,
         if (timeline->pending.last && timeline->pending.last->key > timeline->batch_value)
           timeline->batch_value = timeline->pending.last->key;
       }
-      if (value <= timeline->batch_value)
+      if (value <= timeline->batch_value || in_the_way(queue, timeline, value))
         return tide_diag_set(diag, TIDE_VALUE,
                              "operation %zu ('%s') would signal timeline '%s' = %lu, which does not go "
-                             "up: %lu is reached or promised",
+                             "up: %lu is reached, promised or reserved",
                              i, name_of(&operations[i]), timeline->label, (unsigned long)value,
-                             (unsigned long)timeline->batch_value);
+                             (unsigned long)(value <= timeline->batch_value ? timeline->batch_value : value));
       timeline->batch_value = value;
     }
   }

@@ -56,8 +56,8 @@ static void a_queue_keeps_its_order(void) {
   for (int q = 0; q < QUEUES; q++) queues[q] = rig_queue(&rig, "queue", 128);
   for (uint64_t i = 1; i <= EACH; i++)
     for (int q = 0; q < QUEUES; q++) {
-      struct cell cell = {.rig = &rig, .number = i, .lane = rig.kind->in_order ? &lanes[q] : NULL,
-                          .lane_place = i};
+      struct cell cell = {
+          .rig = &rig, .number = i, .lane = rig.kind->in_order ? &lanes[q] : NULL, .lane_place = i};
       cell_submit(queues[q], &cell, NULL, 0, NULL, 0);
     }
   for (int q = 0; q < QUEUES; q++) {
@@ -114,7 +114,8 @@ static void waits_across_queues_hold(void) {
   for (uint64_t i = 1; i <= EACH; i++)
     for (int q = 0; q < QUEUES; q++) {
       int from = (q + 1) % QUEUES;
-      uint64_t value = q == QUEUES - 1 ? i : i - 1; /* the last queue closes the ring in this round */
+      uint64_t value =
+          q == QUEUES - 1 ? i : i - 1; /* the last queue closes the ring in this round */
       struct cell cell = {.rig = &rig, .cell = &cells[q][i], .number = i};
       struct tide_wait wait = {timelines[from], value};
       if (value)
@@ -148,8 +149,8 @@ static void writes_are_visible_across_devices(void) {
     struct cell first = {.rig = &rig, .cell = &here[i], .number = i};
     if (i > 1) first.checks[0] = (struct cell_check){pong, i - 1, &there[i - 1], i - 1};
     cell_submit(a, &first, &for_pong, i > 1, ping, i);
-    struct cell second = {.rig = &other, .cell = &there[i], .number = i,
-                          .checks = {{ping, i, &here[i], i}}};
+    struct cell second = {
+        .rig = &other, .cell = &there[i], .number = i, .checks = {{ping, i, &here[i], i}}};
     cell_submit(b, &second, &for_ping, 1, pong, i);
   }
   reached(pong, ROUNDS);
@@ -197,7 +198,8 @@ static void a_failing_body_fails_what_depends_on_it(void) {
   rig_close(&rig);
 }
 
-/* A device that the test drives by hand: what its operations signal is promised, and not yet done. */
+/* A device that the test drives by hand: what its operations signal is promised, and not yet done.
+ */
 struct manual {
   struct tide_backend backend;
   struct tide_device *device;
@@ -229,8 +231,11 @@ static void manual_close(struct manual *manual) {
 static void submit_counted(struct tide_queue *queue, struct rig *rig, uint32_t *started,
                            const struct tide_wait *wait, uint64_t *out_sequence) {
   struct cell cell = {.rig = rig, .number = 1, .started = started};
-  struct tide_operation operation = {.waits = wait, .wait_count = wait != NULL, .body = &cell_class,
-                                     .arguments = &cell, .arguments_size = sizeof cell};
+  struct tide_operation operation = {.waits = wait,
+                                     .wait_count = wait != NULL,
+                                     .body = &cell_class,
+                                     .arguments = &cell,
+                                     .arguments_size = sizeof cell};
   CHECK_OK(tide_queue_submit(queue, &operation, out_sequence, NULL));
 }
 
@@ -300,7 +305,8 @@ static void a_queue_can_be_destroyed_with_work_in_it(void) {
   rig_close(&rig);
 }
 
-/* ---- many, full, kicked ------------------------------------------------------------------------ */
+/* ---- many, full, kicked ------------------------------------------------------------------------
+ */
 
 static void a_hundred_thousand_operations(void) {
   struct rig rig;
@@ -410,10 +416,11 @@ static void many_threads_submit(void) {
   rig_close(&rig);
 }
 
-/* ---- hands, and what they can do --------------------------------------------------------------- */
+/* ---- hands, and what they can do ---------------------------------------------------------------
+ */
 
-/* Two bodies that each wait for the other to run: with two free hands both must, also when the second
- * comes long after the first. (A real program must not do this.) */
+/* Two bodies that each wait for the other to run: with two free hands both must, also when the
+ * second comes long after the first. (A real program must not do this.) */
 struct meeting {
   uint32_t *here;
 };
@@ -438,8 +445,8 @@ static void free_hands_take_work(void) {
       uint32_t here = 0;
       struct tide_queue *a = rig_queue(&rig, "a", 4), *b = rig_queue(&rig, "b", 4);
       struct meeting meeting = {&here};
-      struct tide_operation operation = {.body = &class_, .arguments = &meeting,
-                                         .arguments_size = sizeof meeting};
+      struct tide_operation operation = {
+          .body = &class_, .arguments = &meeting, .arguments_size = sizeof meeting};
       struct tide_timeline *timeline = rig_timeline(&rig, "timeline");
       struct tide_signal signal = {.timeline = timeline, .value = 1};
       operation.signals = &signal, operation.signal_count = 1;
@@ -494,7 +501,8 @@ static void an_idle_device_comes_and_goes(void) {
   }
 }
 
-/* ---- the table: every case with every kind ------------------------------------------------------- */
+/* ---- the table: every case with every kind
+ * ------------------------------------------------------- */
 
 #define EVERY(name)                                                                                \
   { #name, name }

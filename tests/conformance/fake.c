@@ -59,8 +59,8 @@ static void fake_main(void *argument) {
     while (ran_count && (waiting_count == 0 || tide_random_below(&fake->random, 3) == 0))
       done[done_count++] = take_any(fake, ran, &ran_count);
     size_t room = fake->depth - waiting_count - ran_count;
-    size_t came = tide_device_exchange(fake->device, done, done_count, waiting + waiting_count, room,
-                                       NULL);
+    size_t came =
+        tide_device_exchange(fake->device, done, done_count, waiting + waiting_count, room, NULL);
     waiting_count += came;
     if (waiting_count) {
       struct tide_work *work = take_any(fake, waiting, &waiting_count);

@@ -1,5 +1,5 @@
-/* What the file device does beyond being a device: whole transfers, ends of files, pipes, errors; the
- * same through a ring and through threads. */
+/* What the file device does beyond being a device: whole transfers, ends of files, pipes, errors;
+ * the same through a ring and through threads. */
 #include "rig.h"
 
 #include "base/random.h"
@@ -17,11 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static void submit(struct tide_queue *queue, const char *body, int file, uint64_t offset, void *data,
-                   uint64_t size, struct tide_timeline *timeline, uint64_t value) {
-  struct tide_argument arguments[3] = {{.descriptor = file},
-                                       {.integer = (int64_t)offset},
-                                       {.data = data, .size = size}};
+static void submit(struct tide_queue *queue, const char *body, int file, uint64_t offset,
+                   void *data, uint64_t size, struct tide_timeline *timeline, uint64_t value) {
+  struct tide_argument arguments[3] = {
+      {.descriptor = file}, {.integer = (int64_t)offset}, {.data = data, .size = size}};
   struct tide_signal signal = {.timeline = timeline, .value = value};
   struct tide_operation operation = {.body = &tide_kernel_find(body)->class_,
                                      .arguments = arguments,
@@ -33,8 +32,8 @@ static void submit(struct tide_queue *queue, const char *body, int file, uint64_
 }
 
 /* One operation alone: what it ends with. */
-static enum tide_status alone(struct rig *rig, const char *body, int file, uint64_t offset, void *data,
-                              uint64_t size) {
+static enum tide_status alone(struct rig *rig, const char *body, int file, uint64_t offset,
+                              void *data, uint64_t size) {
   struct tide_queue *queue = rig_queue(rig, "alone", 4);
   struct tide_timeline *timeline = rig_timeline(rig, "alone");
   submit(queue, body, file, offset, data, size, timeline, 1);
@@ -72,7 +71,8 @@ static void what_is_written_is_read(void) {
   }
   CHECK_OK(tide_queue_drain(writes, rig_later(30000)));
   CHECK_OK(alone(&rig, "sync", file, 0, NULL, 0));
-  for (at = 0; at < MOST * 8; at += 100000) submit(reads, "read", file, at, in + at, 100000, NULL, 0);
+  for (at = 0; at < MOST * 8; at += 100000)
+    submit(reads, "read", file, at, in + at, 100000, NULL, 0);
   CHECK_OK(tide_queue_drain(reads, rig_later(30000)));
   CHECK(memcmp(in, out, MOST * 8) == 0);
   tide_queue_destroy(writes), tide_queue_destroy(reads);
@@ -114,7 +114,8 @@ static void errors_say_what_kind(void) {
   struct rig rig;
   char bytes[10] = {0};
   rig_open(&rig, test_given());
-  int full = open("/dev/full", O_WRONLY | O_CLOEXEC), zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  int full = open("/dev/full", O_WRONLY | O_CLOEXEC),
+      zero = open("/dev/zero", O_RDONLY | O_CLOEXEC);
   int folder = open("/", O_RDONLY | O_CLOEXEC);
   CHECK(full >= 0 && zero >= 0 && folder >= 0);
   CHECK_STATUS(alone(&rig, "write", full, 0, bytes, 10), TIDE_IO);
@@ -189,7 +190,8 @@ static void many_more_than_the_depth(void) {
   rig_open(&rig, test_given());
   struct tide_queue *queue = rig_queue(&rig, "queue", COUNT);
   tide_sched_pause(rig.sched);
-  for (uint64_t i = 0; i < COUNT; i++) submit(queue, "read", rig.words, 8 * i, &words[i], 8, NULL, 0);
+  for (uint64_t i = 0; i < COUNT; i++)
+    submit(queue, "read", rig.words, 8 * i, &words[i], 8, NULL, 0);
   tide_sched_resume(rig.sched);
   CHECK_OK(tide_queue_drain(queue, rig_later(30000)));
   for (uint64_t i = 0; i < COUNT; i++) CHECK_EQ_U64(words[i], i);

@@ -120,6 +120,38 @@ TEST(one_device_at_a_time) {
   close_context(&scarce);
 }
 
+TEST(both_halves_at_once) {
+  struct scarce scarce;
+  struct tide_cpu *cpu;
+  struct tide_file *file;
+  struct tide_device *device, *storage;
+  open_context(&scarce);
+  CHECK_OK(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  CHECK_OK(tide_file_open(&context, sched, NULL, "file", &file, &storage));
+  CHECK_EQ_STR(tide_device_label(device), "cpu");
+  struct tide_queue *queue, *other;
+  CHECK_OK(tide_queue_create(device, NULL, &queue));
+  CHECK_OK(tide_queue_create(storage, NULL, &other));
+  tide_queue_destroy(queue), tide_queue_destroy(other);
+  tide_cpu_close(cpu), tide_cpu_close(NULL);
+  tide_file_close(file), tide_file_close(NULL);
+  int64_t before = scarce.live; /* the tracker remembers closed axes */
+  scarce_threads.threads_left = 0;
+  CHECK_STATUS(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device), TIDE_NOMEM);
+  CHECK_STATUS(tide_file_open(&context, sched, NULL, "file", &file, &storage), TIDE_NOMEM);
+  scarce_threads.threads_left = UINT32_MAX;
+  enum tide_status status = TIDE_NOMEM;
+  for (uint32_t left = 0; status != TIDE_OK; left++) {
+    scarce.allocations_left = left;
+    status = tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device);
+    scarce.allocations_left = UINT32_MAX;
+    CHECK(left < 20 && (status == TIDE_OK || (status == TIDE_NOMEM && scarce.live == before)));
+  }
+  tide_cpu_close(cpu);
+  CHECK(scarce.live == before);
+  close_context(&scarce);
+}
+
 TEST(no_memory_is_an_error_and_leaves_nothing) {
   struct scarce scarce;
   open_context(&scarce);
@@ -224,6 +256,6 @@ TEST(idle_devices_sleep) {
 }
 
 TEST_MAIN(CASE(parameters_have_limits_and_defaults), CASE(one_device_at_a_time),
-          CASE(no_memory_is_an_error_and_leaves_nothing),
+          CASE(both_halves_at_once), CASE(no_memory_is_an_error_and_leaves_nothing),
           CASE(no_threads_is_an_error_and_can_be_tried_again), CASE(no_descriptors_is_an_error),
           CASE(idle_devices_sleep))

@@ -123,8 +123,8 @@ static void check_start(const struct cell *cell) {
       FAIL("operation %llu started before '%s' was at %llu", (unsigned long long)cell->number,
            tide_timeline_label(check->timeline), (unsigned long long)check->value);
     if (check->cell && *check->cell < check->number)
-      FAIL("operation %llu does not see what operation %llu wrote", (unsigned long long)cell->number,
-           (unsigned long long)check->number);
+      FAIL("operation %llu does not see what operation %llu wrote",
+           (unsigned long long)cell->number, (unsigned long long)check->number);
   }
   if (cell->started) tide_fetch_add(cell->started, 1u);
 }

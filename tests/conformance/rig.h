@@ -1,7 +1,9 @@
-/* What the conformance cases stand on: one device of any kind, and operations whose effect can be seen.
+/* What the conformance cases stand on: one device of any kind, and operations whose effect can be
+ * seen.
  *
  * An operation's effect is one 64-bit cell that gets the operation's own number: a host body stores
- * it, a storage device reads it from a file in which word n is n. So the same cases run everywhere. */
+ * it, a storage device reads it from a file in which word n is n. So the same cases run everywhere.
+ */
 #ifndef TESTS_CONFORMANCE_RIG_H
 #define TESTS_CONFORMANCE_RIG_H
 

@@ -16,8 +16,12 @@ struct op *op_new(struct program *program, struct queue *queue) {
   return op;
 }
 
+static bool waits_full(const struct op *op) {
+  return op->wait_count == MAX_WAITS || op->wait_count == op->queue->waits;
+}
+
 void op_add_wait(struct op *op, struct line *line, uint64_t value) {
-  if (op->wait_count == MAX_WAITS || op->wait_count == op->queue->waits || value == 0) return;
+  if (waits_full(op) || value == 0) return;
   op->waits[op->wait_count++] = (struct wait){.line = line, .value = value, .record_axis = -1};
 }
 
@@ -70,6 +74,9 @@ static void add_random_wait(struct program *program, struct op *op) {
   else value = top ? 1 + pick(program, top) : 0;
   for (uint32_t i = 0; i < op->signal_count; i++)
     if (op->signals[i].line == line && op->signals[i].value <= value) return;
+  /* Held operations beside collectives can close cycles that nobody sees: the program's own error. */
+  struct record record;
+  if (program->collective_count && value > reached && !line_pending(line, value, false, &record)) return;
   op_add_wait(op, line, value);
 }
 
@@ -118,14 +125,14 @@ static bool ordered_already(const struct op *op, const struct op *need) {
 
 /* A race-free program waits for whoever it would race with. False: too many. */
 static bool add_needs(struct op *op, const struct buffer *buffer, enum tide_access access) {
-  const struct op *needs[MAX_QUEUES + 1];
+  const struct op *needs[MAX_READERS + 1];
   uint32_t count = 0, before = op->wait_count;
   if (buffer->writer) needs[count++] = buffer->writer;
   for (uint32_t i = 0; i < buffer->reader_count && (access & TIDE_WRITE); i++)
     needs[count++] = buffer->readers[i];
   for (uint32_t i = 0; i < count; i++) {
     if (ordered_already(op, needs[i])) continue;
-    if (op->wait_count == MAX_WAITS) {
+    if (waits_full(op)) {
       op->wait_count = before;
       return false;
     }
@@ -141,7 +148,7 @@ static void add_random_use(struct program *program, struct op *op) {
     if (op->uses[i] == buffer) return;
   enum tide_access access = (enum tide_access)(1 + pick(program, 3));
   if (program->config.racefree) {
-    if (!buffer->writer) access = TIDE_WRITE;
+    if (!buffer->writer || buffer->reader_count == MAX_READERS) access = TIDE_WRITE;
     if (!add_needs(op, buffer, access)) return;
   }
   op->access[op->use_count] = access;
@@ -156,7 +163,7 @@ static void compose_racefree(struct program *program, struct op *op) {
   struct line *own = program->own_lines[queue->index];
   uint32_t uses = (uint32_t)pick(program, 3) + 1;
   for (uint32_t i = 0; i < uses; i++) add_random_use(program, op);
-  if (op->wait_count < MAX_WAITS && chance(program, 200)) add_random_wait(program, op);
+  if (!waits_full(op) && chance(program, 200)) add_random_wait(program, op);
   for (uint32_t i = 0; i < op->wait_count; i++)
     if (op->waits[i].line == own && op->waits[i].value > queue->signal_index)
       op->waits[i].value = queue->signal_index;

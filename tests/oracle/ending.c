@@ -22,7 +22,6 @@ static struct wait *hopeless(struct op *op) {
     if (line_value(wait->line) >= wait->value || line_failed(wait->line, wait->value)) continue;
     if (op->cancelled) continue;
     if (!line_pending(wait->line, wait->value, false, &record)) return wait;
-    if (line_failed(wait->line, record.value)) return wait; /* it can never be reached */
   }
   return NULL;
 }
@@ -52,7 +51,7 @@ static bool signal_for(struct program *program, const struct wait *wait) {
 static bool submit_for(struct program *program, const struct wait *wait) {
   struct queue *queue = queue_any(program);
   if (!queue || wait->line->kind != LINE_NORMAL || wait->line->dead || !chance(program, 700)) return false;
-  if (wait->line->scope < TIDE_SCOPE_GROUP) return false;
+  if (wait->line->scope < TIDE_SCOPE_GROUP || queue->member) return false;
   struct op *op = op_new(program, queue);
   if (!op) return false;
   op->signals[op->signal_count++] = (struct emission){.line = wait->line, .value = wait->value};
@@ -86,31 +85,37 @@ static bool help(struct program *program) {
   return helped;
 }
 
-/* Its promise has failed or is behind it, so that it waits though somebody seems to promise: the library does
- * not see that as a cycle of held operations. */
-static bool stranded(struct op *op) {
-  if (op->state != OP_ENTERED || op->cancelled) return false;
-  for (uint32_t i = 0; i < op->wait_count; i++) {
-    const struct wait *wait = &op->waits[i];
-    struct record record;
-    if (wait->class_ != TIDE_WAIT_ISSUED || line_value(wait->line) >= wait->value) continue;
-    if (!line_pending(wait->line, wait->value, false, &record)) continue;
-    if (record.axis != wait->record_axis || record.epoch != wait->record_epoch) return true;
+static bool complete_collectives(struct program *program);
+
+/* Another thread, while a collective's destruction waits for its parts. */
+static bool others_go_on(struct world *world) {
+  uint64_t events = world->events;
+  for (uint32_t p = 0; p < world->program_count; p++) {
+    struct program *program = &world->programs[p];
+    program_run_out(program);
+    if (world->events == events) (void)complete_collectives(program);
   }
-  return false;
+  return world->events != events;
 }
 
-static bool help_stranded(struct program *program) {
-  for (uint32_t i = 0; i < program->op_count; i++) {
-    if (!stranded(program->ops[i])) continue;
-    give_up(program, program->ops[i]);
-    return true;
+static void collective_destroy(struct program *program, struct collective *collective) {
+  struct world *world = program->world;
+  struct tide_collective *handle = collective->handle;
+  LOG(world, "destroy %s", collective->progress->label);
+  collective->progress->excused = collective->progress->dead = true;
+  for (uint32_t n = 1; n < MAX_INSTANCES; n++) {
+    struct instance *instance = &collective->instances[n];
+    if (instance->number && instance->submitted < collective->count) instance->mismatch = true;
   }
-  return false;
+  collective->handle = NULL;
+  bool (*before)(struct world *) = world->meanwhile;
+  world->meanwhile = others_go_on;
+  tide_collective_destroy(handle);
+  world->meanwhile = before;
 }
 
+/* Instances that lack a part that will never come. */
 static bool complete_collectives(struct program *program) {
-  bool done = false;
   for (uint32_t i = 0; i < program->collective_count; i++) {
     struct collective *collective = program->collectives[i];
     uint32_t least = UINT32_MAX, most = 0;
@@ -119,14 +124,10 @@ static bool complete_collectives(struct program *program) {
       if (collective->next[m] > most) most = collective->next[m];
     }
     if (!collective->handle || least == most) continue;
-    LOG(program->world, "destroy collective %u", i);
-    collective->progress->excused = collective->progress->dead = true;
-    for (uint32_t n = least; n < most; n++) collective->instances[n].mismatch = true;
-    tide_collective_destroy(collective->handle);
-    collective->handle = NULL;
-    done = true;
+    collective_destroy(program, collective);
+    return true;
   }
-  return done;
+  return false;
 }
 
 static void run_to_end(struct program *program) {
@@ -135,7 +136,7 @@ static void run_to_end(struct program *program) {
     program_run_out(program);
     struct op *left = any_left(program);
     if (!left) return;
-    if (help(program) || complete_collectives(program) || help_stranded(program)) continue;
+    if (help(program) || complete_collectives(program)) continue;
     violation(world, "%s (state %u) hangs: nobody waits for anything that will not come", left->label,
               left->state);
   }
@@ -187,10 +188,7 @@ static void free_buffers(struct program *program) {
 static void destroy_queues(struct program *program) {
   struct world *world = program->world;
   for (uint32_t i = 0; i < program->collective_count; i++)
-    if (program->collectives[i]->handle) {
-      program->collectives[i]->progress->excused = true;
-      tide_collective_destroy(program->collectives[i]->handle);
-    }
+    if (program->collectives[i]->handle) collective_destroy(program, program->collectives[i]);
   for (uint32_t i = 0; i < program->queue_count; i++)
     if (!program->queues[i]->destroyed) queue_destroy(program->queues[i]);
   for (uint32_t i = 0; i < program->device_count; i++) {

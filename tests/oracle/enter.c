@@ -33,6 +33,8 @@ static void check_resolved(struct op *op, struct wait *wait, const struct tide_e
   struct world *world = op->program->world;
   struct record record;
   bool exact, known = line_reached(wait->line, wait->value, &record, &exact);
+  /* Of a queue that is gone nothing is known: all of it has finished. */
+  if (known && !event->cause_axis && wait->line->queue && wait->line->queue->destroyed) return;
   int cause = event->cause_axis ? axis_find(world, event->cause_axis) : -1;
   if (!known) {
     ENSURE(world, cause < 0, "%s imports %s@%lu for %s >= %lu, of which nothing is known",
@@ -98,7 +100,7 @@ void watch_class(struct op *op, const struct tide_event *event) {
   wait->reason = (uint8_t)(event->detail >> 8);
   wait->brings = (struct vec){{0}};
   wait->record_axis = -1;
-  wait->record_value = wait->value;
+  wait->record_value = wait->any_value = wait->value;
   wait->seen = true;
   struct record record;
   if (line_pending(wait->line, wait->value, true, &record)) {
@@ -106,6 +108,7 @@ void watch_class(struct op *op, const struct tide_event *event) {
     wait->record_epoch = record.epoch;
     wait->record_value = record.value;
   }
+  if (line_pending(wait->line, wait->value, false, &record)) wait->any_value = record.value;
   LOG(world, "  %s waits %s >= %lu: %s (%u) %s@%lu value %lu", op->label, wait->line->label,
       (unsigned long)wait->value, classes[wait->class_ > 4 ? 4 : wait->class_], wait->reason,
       event->cause_axis ? axis_text(world, axis_find(world, event->cause_axis)) : "-",

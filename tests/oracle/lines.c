@@ -46,6 +46,7 @@ bool line_pending(struct line *line, uint64_t value, bool tracked, struct record
   for (uint32_t i = 0; i < line->pending_count; i++) {
     const struct record *record = &line->pending[i];
     if (record->value < value || (tracked && record->axis < 0)) continue;
+    if (line_failed(line, record->value)) continue; /* it can never be reached */
     if (!best || record->value < best->value) best = record;
   }
   if (best) *out = *best;

@@ -33,6 +33,7 @@
 #define MAX_USES 3
 #define MAX_RECORDS 700
 #define MAX_BUFFERS 256
+#define MAX_READERS 32
 #define MAX_COLLECTIVES 3
 #define MAX_INSTANCES 64
 #define MAX_MEMBERS 4
@@ -98,10 +99,11 @@ struct wait {
   struct line *line;
   uint64_t value;
   uint8_t class_, reason;
-  bool seen;
+  bool seen, gone; /* classified; failed */
   struct vec brings; /* what a wait that is issued implies */
   int record_axis;   /* the smallest tracked record that serves: -1 none */
   uint64_t record_epoch, record_value;
+  uint64_t any_value; /* of the smallest record, tracked or not */
 };
 
 struct emission {
@@ -273,6 +275,8 @@ struct world {
   struct axis axes[MAX_AXES];
   uint32_t axis_count;
   bool paused, ending, contracts;
+  /* What other threads do while the library blocks; false: nothing. NULL: it may not block. */
+  bool (*meanwhile)(struct world *world);
   uint64_t events;
   struct tide_sched_stats counted;
   uint64_t checks, elided_checked;

@@ -462,7 +462,8 @@ const char *pool_world_run(const struct setting *setting, uint64_t seed, struct 
                                   .chunk = chance(w, 50) ? ARENA : ARENA / 4,
                                   .frees_cover_uses = setting->covers};
   CHECK_OK(tide_pool_create(&w->context, &pool, &w->pool));
-  if (setting->grace) tide_pool_set_grace(w->pool, live_axes, w);
+  /* The lines give their epochs themselves, so the tracker cannot be asked. */
+  tide_pool_set_grace(w->pool, setting->grace ? live_axes : NULL, w);
   add_line(w, true);
   for (unsigned i = 0; i < setting->queues; i++) add_line(w, false);
   for (unsigned i = 0; i < setting->steps && !w->violation; i++) act(w);

@@ -98,7 +98,7 @@ static void accepted(struct op *op) {
     while (r < buffer->reader_count && buffer->readers[r]->queue != op->queue) r++;
     /* In a queue that completes in any order, the later of two readers does not stand for both. */
     if (r < buffer->reader_count && op->queue->device->in_order) buffer->readers[r] = op;
-    else if (buffer->reader_count < MAX_QUEUES) buffer->readers[buffer->reader_count++] = op;
+    else buffer->readers[buffer->reader_count++] = op;
   }
 }
 

@@ -80,13 +80,15 @@ static void watch_start(struct op *op, const struct tide_event *event) {
 
 /* ---- ending --------------------------------------------------------------------------- */
 
-/* The value whose failure is a wait's: its own; the record's, where that is what is waited for. */
+/* The value whose failure is a wait's: its own, until it counts on a record; then that one's. */
 static uint64_t fails_at(const struct wait *wait) {
-  bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->line->operations_only;
-  return wait->seen && (raised || wait->class_ == TIDE_WAIT_ELIDED) ? wait->record_value : wait->value;
+  if (wait->seen && wait->class_ == TIDE_WAIT_ELIDED) return wait->record_value;
+  if (wait->seen && wait->class_ == TIDE_WAIT_ISSUED) return wait->any_value;
+  return wait->value;
 }
 
 static bool wait_failed(const struct wait *wait) {
+  if (wait->gone) return true;
   if (!line_failed(wait->line, fails_at(wait))) return false;
   return wait->line->dead || line_value(wait->line) < wait->value;
 }
@@ -272,12 +274,25 @@ static bool may_fail(struct world *world, struct line *line, uint64_t value) {
       const struct op *op = program->ops[i];
       for (uint32_t s = 0; s < op->signal_count; s++) {
         if (op->signals[s].line != line || op->signals[s].value > value) continue;
-        if (op->status || op->cancelled || op->refused || op->lost) return true;
+        if (op->status || op->cancelled || op->refused || op->lost || instance_fails(op)) return true;
         if (op->signals[s].value <= line->value && !op->signals[s].done) return true;
       }
     }
   }
   return line->kind == LINE_COLLECTIVE;
+}
+
+/* What waited for it then has failed, whatever comes later. */
+static void strand(struct world *world, struct line *line) {
+  for (uint32_t p = 0; p < world->program_count; p++) {
+    struct program *program = &world->programs[p];
+    for (uint32_t i = 0; i < program->op_count; i++) {
+      struct op *op = program->ops[i];
+      if (op->state != OP_ENTERED) continue;
+      for (uint32_t w = 0; w < op->wait_count; w++)
+        if (op->waits[w].line == line && wait_failed(&op->waits[w])) op->waits[w].gone = true;
+    }
+  }
 }
 
 static void watch_fail(struct world *world, const struct tide_event *event) {
@@ -294,6 +309,7 @@ static void watch_fail(struct world *world, const struct tide_event *event) {
          line->label);
   line->fail_from = event->value;
   line->status = event->status;
+  strand(world, line);
 }
 
 void watch(void *self, const struct tide_event *event) {

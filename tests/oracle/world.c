@@ -94,7 +94,8 @@ static void platform_wait(void *self, const uint32_t *word, uint32_t expected, u
   (void)word;
   (void)expected;
   (void)deadline;
-  violation(current, "the library blocks where nobody can wake it");
+  if (!current->meanwhile || !current->meanwhile(current))
+    violation(current, "the library blocks where nobody can wake it");
 }
 static void platform_wake(void *self, const uint32_t *word, uint32_t count) {
   (void)self;

@@ -18,18 +18,18 @@ const struct tide_plugin *tide_plugin_bodies(void) {
   static struct tide_plugin plugin = {TIDE_PLUGIN_ABI, 2, bodies};
   const char *which = getenv("TIDE_BAD_PLUGIN");
   switch (which ? which[0] : '-') {
-  case 'a': plugin.abi = TIDE_PLUGIN_ABI + 1; break;
-  case 'e': plugin.body_count = 0; break;
-  case 'n': bodies[1].class_.name = "2nd"; break;
-  case 'd': bodies[1].class_.name = "one"; break;
-  case 'f': bodies[1].class_.host = NULL; break;
-  case 'v': bodies[1].class_.verb = TIDE_IO_READ; break;
-  case 'm': bodies[0].param_count = 1000; break;
-  case 'k': params[1].kind = (enum tide_param_kind)77; break;
-  case 'o': params[1].optional = false; break;
-  case 'p': params[1].name = "a"; break;
-  case 'z': return NULL;
-  default: break;
+    case 'a': plugin.abi = TIDE_PLUGIN_ABI + 1; break;
+    case 'e': plugin.body_count = 0; break;
+    case 'n': bodies[1].class_.name = "2nd"; break;
+    case 'd': bodies[1].class_.name = "one"; break;
+    case 'f': bodies[1].class_.host = NULL; break;
+    case 'v': bodies[1].class_.verb = TIDE_IO_READ; break;
+    case 'm': bodies[0].param_count = 1000; break;
+    case 'k': params[1].kind = (enum tide_param_kind)77; break;
+    case 'o': params[1].optional = false; break;
+    case 'p': params[1].name = "a"; break;
+    case 'z': return NULL;
+    default: break;
   }
   return &plugin;
 }

@@ -50,7 +50,8 @@ TEST(copy_needs_equal_sizes_and_may_overlap) {
 TEST(add_wraps) {
   struct tide_random random = {2};
   for (size_t words = 0; words < 70; words++) {
-    struct tide_argument x = slice_at(words * 4, 1, true), y = slice(words * 4), z = slice(words * 4);
+    struct tide_argument x = slice_at(words * 4, 1, true), y = slice(words * 4),
+                         z = slice(words * 4);
     scatter(&random, &x), scatter(&random, &y);
     CHECK_OK(CALL("add", x, y, z));
     for (size_t i = 0; i < words; i++) CHECK_EQ_U64(u32_at(&z, i), u32_at(&x, i) + u32_at(&y, i));
@@ -117,12 +118,12 @@ static int by_value(const void *a, const void *b) {
 /* 0: any; 1: few values; 2: ascending; 3: descending; 4: all equal; 5: only the low byte differs */
 static uint32_t shaped(struct tide_random *random, int shape, size_t i) {
   switch (shape) {
-  case 0: return (uint32_t)tide_random_next(random);
-  case 1: return (uint32_t)tide_random_below(random, 5) * 0x01010101u;
-  case 2: return (uint32_t)i;
-  case 3: return (uint32_t)(0xffffffffu - i);
-  case 4: return 0x80000000u;
-  default: return 0x12345600u + (uint32_t)tide_random_below(random, 256);
+    case 0: return (uint32_t)tide_random_next(random);
+    case 1: return (uint32_t)tide_random_below(random, 5) * 0x01010101u;
+    case 2: return (uint32_t)i;
+    case 3: return (uint32_t)(0xffffffffu - i);
+    case 4: return 0x80000000u;
+    default: return 0x12345600u + (uint32_t)tide_random_below(random, 256);
   }
 }
 
@@ -268,7 +269,8 @@ TEST(nop_fail_spin) {
   clock_gettime(CLOCK_MONOTONIC, &before);
   CHECK_OK(CALL("spin", integer(2000)));
   clock_gettime(CLOCK_MONOTONIC, &after);
-  int64_t ns = (int64_t)(after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
+  int64_t ns =
+      (int64_t)(after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec;
   CHECK(ns >= 2000000);
   CHECK_STATUS(CALL("spin", integer(-1)), TIDE_INVALID);
   CHECK_STATUS(CALL("spin", integer(INT64_MAX)), TIDE_INVALID);
@@ -276,7 +278,8 @@ TEST(nop_fail_spin) {
 
 TEST_MAIN(CASE(fill_sets_every_byte), CASE(iota_counts_up),
           CASE(copy_needs_equal_sizes_and_may_overlap), CASE(add_wraps), CASE(reduce_sums_words),
-          CASE(hash_is_xxh3), CASE(combine_depends_on_order_and_goes_on), CASE(sort_agrees_with_qsort),
-          CASE(allreduce_leaves_the_sum_everywhere), CASE(allgather_takes_slice_p_from_member_p),
-          CASE(broadcast_copies_the_root), CASE(parts_touch_disjoint_bytes),
-          CASE(collectives_refuse_what_does_not_fit), CASE(nop_fail_spin))
+          CASE(hash_is_xxh3), CASE(combine_depends_on_order_and_goes_on),
+          CASE(sort_agrees_with_qsort), CASE(allreduce_leaves_the_sum_everywhere),
+          CASE(allgather_takes_slice_p_from_member_p), CASE(broadcast_copies_the_root),
+          CASE(parts_touch_disjoint_bytes), CASE(collectives_refuse_what_does_not_fit),
+          CASE(nop_fail_spin))

@@ -10,12 +10,11 @@
 
 #define PAGE 4096u
 
-/* A slice with unreadable memory on both sides: flush with the end, or (from_start) `skew` bytes behind
- * the start. Touching the page before or after kills the case. */
+/* A slice with unreadable memory on both sides: flush with the end, or (from_start) `skew` bytes
+ * behind the start. Touching the page before or after kills the case. */
 static inline struct tide_argument slice_at(size_t size, size_t skew, bool from_start) {
   size_t inner = (size + skew + PAGE - 1) / PAGE * PAGE + PAGE;
-  unsigned char *map =
-      mmap(NULL, inner + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  unsigned char *map = mmap(NULL, inner + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   CHECK(map != MAP_FAILED);
   CHECK(mprotect(map + PAGE, inner, PROT_READ | PROT_WRITE) == 0);
   unsigned char *data = from_start ? map + PAGE + skew : map + PAGE + inner - size;
@@ -35,9 +34,9 @@ static inline void slice_drop(struct tide_argument *slice, size_t skew, bool fro
   CHECK(munmap(map, inner + 2 * PAGE) == 0);
 }
 
-#define CALL(name, ...) call_body(name, (struct tide_argument[]){__VA_ARGS__},                     \
-                                  sizeof((struct tide_argument[]){__VA_ARGS__}) /                  \
-                                      sizeof(struct tide_argument))
+#define CALL(name, ...)                                                                            \
+  call_body(name, (struct tide_argument[]){__VA_ARGS__},                                           \
+            sizeof((struct tide_argument[]){__VA_ARGS__}) / sizeof(struct tide_argument))
 
 /* Parameters that are left out get their fallback. */
 static inline enum tide_status call_body(const char *name, const struct tide_argument *given,

@@ -11,15 +11,16 @@
 static unsigned char *bytes(const struct tide_argument *slice) { return slice->data; }
 
 static void scatter(struct tide_random *random, const struct tide_argument *slice) {
-  for (size_t i = 0; i < slice->size; i++) bytes(slice)[i] = (unsigned char)tide_random_next(random);
+  for (size_t i = 0; i < slice->size; i++)
+    bytes(slice)[i] = (unsigned char)tide_random_next(random);
 }
 
 static int64_t clamp(int64_t x, int64_t limit) { return x < 0 ? 0 : x >= limit ? limit - 1 : x; }
 
 /* ---- blur ---- */
 
-static unsigned blur_at(const struct tide_argument *from, int64_t w, int64_t h, int64_t c, int64_t x,
-                        int64_t y, int64_t ch, int64_t r) {
+static unsigned blur_at(const struct tide_argument *from, int64_t w, int64_t h, int64_t c,
+                        int64_t x, int64_t y, int64_t ch, int64_t r) {
   uint64_t sum = 0, area = (uint64_t)((2 * r + 1) * (2 * r + 1));
   for (int64_t dy = -r; dy <= r; dy++)
     for (int64_t dx = -r; dx <= r; dx++)
@@ -158,7 +159,7 @@ TEST(gemm_multiplies) {
     memcpy(before.data, c.data, size);
     CHECK_OK(CALL("gemm", a, b, c, integer((int64_t)n)));
     for (size_t i = 0; i < n; i++)
-      for (size_t j = 0; j < n; j += n > 64 ? 13 : 1) {
+      for (size_t j = 0; j<n; j += n> 64 ? 13 : 1) {
         double want = float_at(&before, i * n + j);
         for (size_t k = 0; k < n; k++)
           want += (double)float_at(&a, i * n + k) * (double)float_at(&b, k * n + j);
@@ -190,18 +191,19 @@ TEST(png_round_trip) {
         struct tide_argument from = slice_at((size_t)(w * h * channels), 1, true);
         struct tide_argument to = slice(from.size), other = slice(from.size + 1);
         scatter(&random, &from);
-        CHECK_OK(CALL("png_write", from, descriptor(file), integer(w), integer(h), integer(channels)));
+        CHECK_OK(
+            CALL("png_write", from, descriptor(file), integer(w), integer(h), integer(channels)));
         CHECK_OK(CALL("png_read", descriptor(file), to, integer(0), integer(0), integer(channels)));
         CHECK(memcmp(from.data, to.data, from.size) == 0);
         memset(to.data, 0, to.size);
         CHECK_OK(CALL("png_read", descriptor(file), to, integer(w), integer(h), integer(channels)));
         CHECK(memcmp(from.data, to.data, from.size) == 0);
-        CHECK_STATUS(CALL("png_read", descriptor(file), to, integer(w + 1), integer(h),
-                          integer(channels)),
-                     TIDE_INVALID);
-        CHECK_STATUS(CALL("png_read", descriptor(file), other, integer(w), integer(h),
-                          integer(channels)),
-                     TIDE_INVALID);
+        CHECK_STATUS(
+            CALL("png_read", descriptor(file), to, integer(w + 1), integer(h), integer(channels)),
+            TIDE_INVALID);
+        CHECK_STATUS(
+            CALL("png_read", descriptor(file), other, integer(w), integer(h), integer(channels)),
+            TIDE_INVALID);
       }
   close(file);
 }
@@ -231,10 +233,12 @@ TEST(png_read_survives_damage) {
   CHECK(size > 0 && size < (ssize_t)sizeof whole);
   for (int round = 0; round < 400; round++) {
     memcpy(copy, whole, (size_t)size);
-    copy[tide_random_below(&random, (uint64_t)size)] ^= (unsigned char)(1 + tide_random_below(&random, 255));
+    copy[tide_random_below(&random, (uint64_t)size)] ^=
+        (unsigned char)(1 + tide_random_below(&random, 255));
     CHECK(pwrite(damaged, copy, (size_t)size, 0) == size);
     enum tide_status status = CALL("png_read", descriptor(damaged), to);
-    CHECK(status == TIDE_OK || status == TIDE_CORRUPT || status == TIDE_INVALID || status == TIDE_IO);
+    CHECK(status == TIDE_OK || status == TIDE_CORRUPT || status == TIDE_INVALID ||
+          status == TIDE_IO);
   }
   for (ssize_t cut = 0; cut < size; cut += 1 + cut / 4) {
     CHECK(ftruncate(file, cut) == 0);
@@ -249,7 +253,8 @@ TEST(png_reports_where_it_cannot_write) {
   int full = open("/dev/full", O_WRONLY), read_only = open("/dev/null", O_RDONLY);
   CHECK(full >= 0 && read_only >= 0);
   CHECK_STATUS(CALL("png_write", from, descriptor(full), integer(10), integer(10)), TIDE_IO);
-  CHECK_STATUS(CALL("png_write", from, descriptor(read_only), integer(10), integer(10)), TIDE_INVALID);
+  CHECK_STATUS(CALL("png_write", from, descriptor(read_only), integer(10), integer(10)),
+               TIDE_INVALID);
   CHECK_STATUS(CALL("png_write", from, descriptor(-1), integer(10), integer(10)), TIDE_INVALID);
   CHECK_STATUS(CALL("png_write", from, descriptor(full), integer(10), integer(11)), TIDE_INVALID);
   CHECK_STATUS(CALL("png_write", from, descriptor(full), integer(0), integer(10)), TIDE_INVALID);
@@ -274,6 +279,7 @@ TEST(png_write_cuts_the_file) {
 
 TEST_MAIN(CASE(blur_is_the_mean_of_the_box), CASE(blur_rounds_right_at_every_radius),
           CASE(blur_refuses_what_does_not_fit), CASE(downsample_is_the_mean_of_the_square),
-          CASE(downsample_bounds_its_factor), CASE(stencil_weighs_five_points), CASE(gemm_multiplies),
-          CASE(png_round_trip), CASE(png_converts_channels), CASE(png_read_survives_damage),
-          CASE(png_reports_where_it_cannot_write), CASE(png_write_cuts_the_file))
+          CASE(downsample_bounds_its_factor), CASE(stencil_weighs_five_points),
+          CASE(gemm_multiplies), CASE(png_round_trip), CASE(png_converts_channels),
+          CASE(png_read_survives_damage), CASE(png_reports_where_it_cannot_write),
+          CASE(png_write_cuts_the_file))

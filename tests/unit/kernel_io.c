@@ -88,8 +88,7 @@ TEST(a_plugin_brings_bodies) {
   struct tide_plugin_library *library = NULL;
   const struct tide_plugin *plugin = NULL;
   struct tide_diag diag = {0};
-  if (tide_plugin_load(built("good"), &library, &plugin, &diag) != TIDE_OK)
-    FAIL("%s", diag.text);
+  if (tide_plugin_load(built("good"), &library, &plugin, &diag) != TIDE_OK) FAIL("%s", diag.text);
   CHECK_EQ_U64(plugin->body_count, 1);
   CHECK_EQ_STR(plugin->bodies[0].class_.name, "twice");
   unsigned char bytes[3] = {1, 2, 3};
@@ -114,11 +113,16 @@ TEST(a_plugin_that_breaks_a_rule_is_refused) {
     const char *which, *says;
     enum tide_status status;
   } rules[] = {
-      {"abi", "ABI 2", TIDE_MISMATCH},          {"empty", "0 bodies", TIDE_CORRUPT},
-      {"name", "body 2 needs", TIDE_CORRUPT},   {"double", "comes twice", TIDE_CORRUPT},
-      {"function", "no function", TIDE_CORRUPT}, {"verb", "neither", TIDE_CORRUPT},
-      {"many", "1000 parameters", TIDE_CORRUPT}, {"kind", "kind 77", TIDE_CORRUPT},
-      {"order", "follows an optional", TIDE_CORRUPT}, {"pair", "two parameters 'a'", TIDE_CORRUPT},
+      {"abi", "ABI 2", TIDE_MISMATCH},
+      {"empty", "0 bodies", TIDE_CORRUPT},
+      {"name", "body 2 needs", TIDE_CORRUPT},
+      {"double", "comes twice", TIDE_CORRUPT},
+      {"function", "no function", TIDE_CORRUPT},
+      {"verb", "neither", TIDE_CORRUPT},
+      {"many", "1000 parameters", TIDE_CORRUPT},
+      {"kind", "kind 77", TIDE_CORRUPT},
+      {"order", "follows an optional", TIDE_CORRUPT},
+      {"pair", "two parameters 'a'", TIDE_CORRUPT},
       {"zero", "no table", TIDE_CORRUPT},
   };
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
@@ -141,5 +145,6 @@ TEST(what_is_no_plugin_is_refused) {
 }
 
 TEST_MAIN(CASE(what_is_written_is_read), CASE(a_file_that_ends_early_is_an_error),
-          CASE(errors_say_what_kind), CASE(system_errors_have_a_meaning), CASE(a_plugin_brings_bodies),
-          CASE(a_plugin_that_breaks_a_rule_is_refused), CASE(what_is_no_plugin_is_refused))
+          CASE(errors_say_what_kind), CASE(system_errors_have_a_meaning),
+          CASE(a_plugin_brings_bodies), CASE(a_plugin_that_breaks_a_rule_is_refused),
+          CASE(what_is_no_plugin_is_refused))

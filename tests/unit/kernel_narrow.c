@@ -33,8 +33,10 @@ static void compare(const char *name, enum tide_status (*narrow)(void *), struct
 TEST(images_are_the_same_bytes) {
   struct tide_random random = {1};
   for (int round = 0; round < 300; round++) {
-    int64_t w = 1 + (int64_t)tide_random_below(&random, 90), c = 1 + (int64_t)tide_random_below(&random, 4);
-    int64_t h = 1 + (int64_t)tide_random_below(&random, 20), f = 1 + (int64_t)tide_random_below(&random, 7);
+    int64_t w = 1 + (int64_t)tide_random_below(&random, 90),
+            c = 1 + (int64_t)tide_random_below(&random, 4);
+    int64_t h = 1 + (int64_t)tide_random_below(&random, 20),
+            f = 1 + (int64_t)tide_random_below(&random, 7);
     int64_t r = (int64_t)tide_random_below(&random, 60);
     struct tide_argument from = slice_at((size_t)(w * h * c), 1, true), to = slice(from.size);
     struct tide_argument less = slice((size_t)(w / f * (h / f) * c));

@@ -1,4 +1,5 @@
-/* kernel: the table of built-in bodies, and that no argument whatever makes one leave its slices. */
+/* kernel: the table of built-in bodies, and that no argument whatever makes one leave its slices.
+ */
 #include "kernel_call.h"
 
 #include "base/random.h"
@@ -31,8 +32,7 @@ TEST(every_body_is_described) {
     for (size_t p = 0; p < body->param_count; p++) {
       CHECK(body->params[p].name[0] && (!optional || body->params[p].optional));
       optional = body->params[p].optional;
-      for (size_t q = 0; q < p; q++)
-        CHECK(strcmp(body->params[p].name, body->params[q].name) != 0);
+      for (size_t q = 0; q < p; q++) CHECK(strcmp(body->params[p].name, body->params[q].name) != 0);
     }
   }
 }
@@ -40,10 +40,10 @@ TEST(every_body_is_described) {
 /* Sizes and numbers where bounds go wrong. */
 static int64_t nasty(struct tide_random *random) {
   static const int64_t values[] = {
-      0,         1,         2,         3,         4,          5,         7,        8,
-      16,        -1,        -8,        255,       1024,       1025,      4096,     4097,
+      0,         1,         2,         3,         4,          5,         7,         8,
+      16,        -1,        -8,        255,       1024,       1025,      4096,      4097,
       65535,     65536,     INT32_MAX, INT32_MIN, 0xffffffff, INT64_MAX, INT64_MIN, INT64_MAX / 4,
-      1ll << 61, 1ll << 62, 12,        6,         48,         1000000,   1000001,  9};
+      1ll << 61, 1ll << 62, 12,        6,         48,         1000000,   1000001,   9};
   return values[tide_random_below(random, sizeof values / sizeof values[0])];
 }
 
@@ -58,13 +58,13 @@ struct drawn {
   size_t skew;
 };
 
-static struct tide_argument draw(struct tide_random *random, const struct tide_param *param, int file,
-                                 size_t common, struct drawn *how) {
+static struct tide_argument draw(struct tide_random *random, const struct tide_param *param,
+                                 int file, size_t common, struct drawn *how) {
   *how = (struct drawn){0};
   switch (param->kind) {
-  case TIDE_PARAM_INTEGER: return integer(nasty(random));
-  case TIDE_PARAM_FILE: return descriptor(tide_random_below(random, 8) ? file : -1);
-  default: break;
+    case TIDE_PARAM_INTEGER: return integer(nasty(random));
+    case TIDE_PARAM_FILE: return descriptor(tide_random_below(random, 8) ? file : -1);
+    default: break;
   }
   size_t size = tide_random_below(random, 2) ? common : some_size(random);
   if (tide_random_below(random, 16) == 0) return (struct tide_argument){.data = NULL, .size = size};
@@ -111,7 +111,8 @@ TEST(no_arguments_make_a_bad_transfer) {
   struct tide_random random = {11};
   const struct tide_body *read = tide_kernel_find("read"), *write = tide_kernel_find("write");
   for (int round = 0; round < 100000; round++) {
-    struct tide_argument a[3] = {descriptor(3), integer(nasty(&random)),
+    struct tide_argument a[3] = {descriptor(3),
+                                 integer(nasty(&random)),
                                  {.data = &random, .size = (uint64_t)nasty(&random)}};
     struct tide_io io = {0};
     enum tide_status status = read->class_.io(a, &io);

@@ -1,0 +1,62 @@
+/* A block of memory goes from queue to queue. `b` waits for a value that `a` signalled after its
+ * last use of the block; so `b` knows that the block is free, and gets it with no wait and no
+ * event. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tidemark/device.h>
+#include <tidemark/kernel.h>
+#include <tidemark/tidemark.h>
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+/* Fills a new block on the queue, and frees it behind that. */
+static void use(struct tide_queue *queue, struct tide_pool *pool, struct tide_wait wait,
+                struct tide_signal signal) {
+  struct tide_operation turn = {.waits = &wait, .wait_count = wait.value > 0};
+  must(tide_queue_submit(queue, &turn, NULL,
+                         NULL)); /* from here on the queue knows what it waited for */
+  struct tide_buffer *buffer;
+  must(tide_queue_alloc(queue, pool, 1 << 20, "block", &buffer));
+  static const char *const how[] = {"known to be free", "seen to be free", "after a wait", "fresh"};
+  printf("%-6s %s\n", tide_queue_label(queue), how[tide_buffer_reuse(buffer)]);
+  struct tide_argument arguments[] = {{.data = tide_buffer_data(buffer), .size = 1 << 20},
+                                      {.integer = (int64_t)signal.value}};
+  struct tide_use touches = {.buffer = buffer, .access = TIDE_WRITE};
+  struct tide_operation fill = {.buffers = &touches,
+                                .buffer_count = 1,
+                                .signals = &signal,
+                                .signal_count = 1,
+                                .body = &tide_kernel_find("fill")->class_,
+                                .arguments = arguments,
+                                .arguments_size = sizeof arguments};
+  must(tide_queue_submit(queue, &fill, NULL, NULL));
+  tide_queue_free(queue, buffer); /* at once: the block is handed on in the order of the queue */
+}
+
+int main(void) {
+  struct tide_context context;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_sched_params paused = {.paused = true}; /* nothing has run when memory is handed on */
+  struct tide_sched *sched;
+  struct tide_queue *queues[2];
+  struct tide_timeline *baton;
+  struct tide_pool *pool;
+  must(tide_context_init(&context, NULL));
+  must(tide_sched_create(&context, &paused, &sched));
+  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  must(tide_queue_create(device, &(struct tide_queue_params){.label = "a"}, &queues[0]));
+  must(tide_queue_create(device, &(struct tide_queue_params){.label = "b"}, &queues[1]));
+  must(tide_timeline_create(&context, NULL, &baton));
+  must(tide_pool_create(&context, &(struct tide_pool_params){.chunk = 1 << 20}, &pool));
+  for (uint64_t i = 1; i <= 4; i++)
+    use(queues[i % 2], pool, (struct tide_wait){baton, i - 1},
+        (struct tide_signal){baton, i, false});
+  tide_sched_resume(sched);
+  must(tide_timeline_wait(baton, 4, TIDE_FOREVER));
+  tide_queue_destroy(queues[0]), tide_queue_destroy(queues[1]), tide_timeline_destroy(baton);
+  tide_cpu_close(cpu);
+  must(tide_pool_destroy(pool)), tide_sched_destroy(sched), tide_context_fini(&context);
+}

@@ -1,0 +1,60 @@
+/* Timelines in an event loop: a notifier is a descriptor that polls readable while a timepoint is
+ * due; dispatch then runs its callback on the loop's own thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <tidemark/device.h>
+#include <tidemark/kernel.h>
+#include <tidemark/tidemark.h>
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+static void frame_done(struct tide_timepoint *timepoint, enum tide_status status) {
+  uint64_t *next = timepoint->user;
+  printf("frame %llu: %s\n", (unsigned long long)timepoint->point.value, tide_status_name(status));
+  if (++*next > 3) return;
+  timepoint->point.value = *next; /* it is ours again: ask for the next one */
+  must(tide_timepoint_add(timepoint));
+}
+
+int main(void) {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_queue *queue;
+  struct tide_timeline *frames;
+  struct tide_notifier *notifier;
+  must(tide_context_init(&context, NULL));
+  must(tide_sched_create(&context, NULL, &sched));
+  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  must(tide_queue_create(device, NULL, &queue));
+  must(tide_timeline_create(&context, NULL, &frames));
+  must(tide_notifier_create(&context, &notifier));
+  for (uint64_t frame = 1; frame <= 3; frame++) {
+    struct tide_argument microseconds = {.integer = 5000};
+    struct tide_signal signal = {.timeline = frames, .value = frame};
+    struct tide_operation draw = {.signals = &signal,
+                                  .signal_count = 1,
+                                  .body = &tide_kernel_find("spin")->class_,
+                                  .arguments = &microseconds,
+                                  .arguments_size = sizeof microseconds};
+    must(tide_queue_submit(queue, &draw, NULL, NULL));
+  }
+  uint64_t next = 1;
+  struct tide_timepoint timepoint = {.call = frame_done,
+                                     .user = &next,
+                                     .notifier = notifier,
+                                     .point = {.timeline = frames, .value = 1}};
+  must(tide_timepoint_add(&timepoint));
+  int loop = epoll_create1(EPOLL_CLOEXEC);
+  struct epoll_event event = {.events = EPOLLIN};
+  if (epoll_ctl(loop, EPOLL_CTL_ADD, tide_notifier_descriptor(notifier), &event) != 0) return 1;
+  while (next <= 3)
+    if (epoll_wait(loop, &event, 1, -1) > 0) (void)tide_notifier_dispatch(notifier, 16);
+  tide_notifier_destroy(notifier), tide_queue_destroy(queue), tide_timeline_destroy(frames);
+  tide_cpu_close(cpu);
+  tide_sched_destroy(sched), tide_context_fini(&context);
+}

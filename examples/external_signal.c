@@ -1,0 +1,62 @@
+/* Something that Tidemark cannot see into (a driver, another library) says "done" through an
+ * eventfd. A thread passes each count on as an external signal; operations wait for it like for any
+ * other value. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <tidemark/device.h>
+#include <tidemark/tidemark.h>
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+struct import {
+  int event;
+  struct tide_timeline *timeline;
+};
+
+static void *pass_on(void *argument) {
+  struct import *import = argument;
+  eventfd_t more;
+  for (uint64_t count = 0; count < 3 && eventfd_read(import->event, &more) == 0;)
+    must(tide_timeline_signal_external(import->timeline, count += more));
+  return NULL;
+}
+
+static enum tide_status show(void *arguments) {
+  return printf("frame %d arrived\n", *(int *)arguments) < 0 ? TIDE_IO : TIDE_OK;
+}
+static const struct tide_body_class show_class = {"show", show, TIDE_IO_NONE, NULL};
+
+int main(void) {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_queue *queue;
+  struct import import = {.event = eventfd(0, EFD_CLOEXEC)};
+  pthread_t thread;
+  must(tide_context_init(&context, NULL));
+  must(tide_sched_create(&context, NULL, &sched));
+  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  must(tide_queue_create(device, NULL, &queue));
+  must(tide_timeline_create(&context, NULL, &import.timeline));
+  for (int frame = 1; frame <= 3; frame++) { /* nobody has promised these values: they are held */
+    struct tide_wait wait = {import.timeline, (uint64_t)frame};
+    struct tide_operation operation = {.waits = &wait,
+                                       .wait_count = 1,
+                                       .body = &show_class,
+                                       .arguments = &frame,
+                                       .arguments_size = sizeof frame};
+    must(tide_queue_submit(queue, &operation, NULL, NULL));
+  }
+  if (pthread_create(&thread, NULL, pass_on, &import) != 0) return 1;
+  for (int i = 0; i < 3; i++) eventfd_write(import.event, 1); /* the driver, elsewhere */
+  must(tide_queue_drain(queue, TIDE_FOREVER));
+  pthread_join(thread, NULL);
+  tide_queue_destroy(queue), tide_timeline_destroy(import.timeline);
+  tide_cpu_close(cpu);
+  tide_sched_destroy(sched), tide_context_fini(&context);
+}

@@ -1,0 +1,67 @@
+/* An executor of one's own: this program's main thread. The scheduler decides what may start;
+ * `pump` takes it, does it and hands it back. `kick` says that there is work again. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tidemark/tidemark.h>
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+/* A real one wakes its thread here. This one has only one thread, which is awake when it is called.
+ */
+static void kick(void *self) { ++*(int *)self; }
+
+/* Runs all that may start, until nothing may. */
+static int pump(struct tide_device *device) {
+  struct tide_work *work[4];
+  size_t count = 0;
+  int total = 0;
+  do {
+    count = tide_device_exchange(device, work, count, work, 4,
+                                 NULL); /* "these are done; give me more" */
+    for (size_t i = 0; i < count; i++, total++)
+      work[i]->status = work[i]->body->host(work[i]->arguments);
+  } while (count > 0);
+  return total;
+}
+
+static enum tide_status say(void *arguments) {
+  return printf("  %s\n", *(const char **)arguments) < 0 ? TIDE_IO : TIDE_OK;
+}
+static const struct tide_body_class say_class = {"say", say, TIDE_IO_NONE, NULL};
+
+int main(void) {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_device *device;
+  struct tide_queue *queue;
+  struct tide_timeline *gate;
+  int kicks = 0;
+  struct tide_backend backend = {.name = "main thread",
+                                 .in_order = true,
+                                 .domain = TIDE_DOMAIN_QUEUE,
+                                 .kick = kick,
+                                 .self = &kicks};
+  must(tide_context_init(&context, NULL));
+  must(tide_sched_create(&context, NULL, &sched));
+  must(tide_device_create(sched, &backend, "main", &device));
+  must(tide_queue_create(device, NULL, &queue));
+  must(tide_timeline_create(&context, NULL, &gate));
+  static const char *const words[] = {"hello", "from", "behind the gate"};
+  for (int i = 0; i < 3; i++) {
+    struct tide_wait wait = {gate, 1};
+    struct tide_operation operation = {.waits = &wait,
+                                       .wait_count = i == 2,
+                                       .body = &say_class,
+                                       .arguments = &words[i],
+                                       .arguments_size = sizeof words[i]};
+    must(tide_queue_submit(queue, &operation, NULL, NULL));
+  }
+  printf("%d ran\n", pump(device));
+  must(tide_timeline_signal_external(gate, 1)); /* the host opens the gate */
+  printf("%d ran; work was announced %d times\n", pump(device), kicks);
+  tide_queue_destroy(queue), tide_timeline_destroy(gate);
+  must(tide_device_settle(device, TIDE_FOREVER)), must(tide_device_destroy(device));
+  tide_sched_destroy(sched), tide_context_fini(&context);
+}

@@ -1,0 +1,63 @@
+/* Two queues and two timelines: one queue makes numbers, the other adds them up. Nobody places an
+ * event or a fence; each operation says what it waits for and what it signals. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tidemark/device.h>
+#include <tidemark/tidemark.h>
+
+struct step {
+  int *number, *total, turn;
+};
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+static enum tide_status square(void *arguments) {
+  struct step *step = arguments;
+  *step->number = step->turn * step->turn;
+  return TIDE_OK;
+}
+static enum tide_status sum(void *arguments) {
+  struct step *step = arguments;
+  *step->total += *step->number;
+  return TIDE_OK;
+}
+static const struct tide_body_class bodies[] = {{"square", square, TIDE_IO_NONE, NULL},
+                                                {"sum", sum, TIDE_IO_NONE, NULL}};
+
+int main(void) {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_queue *queues[2];
+  struct tide_timeline *timelines[2];
+  must(tide_context_init(&context, NULL));
+  must(tide_sched_create(&context, NULL, &sched));
+  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  for (int i = 0; i < 2; i++) must(tide_queue_create(device, NULL, &queues[i]));
+  for (int i = 0; i < 2; i++) must(tide_timeline_create(&context, NULL, &timelines[i]));
+  int number = 0, total = 0;
+  for (uint64_t turn = 1; turn <= 10;
+       turn++) /* all twenty at once; each waits for the one before */
+    for (int i = 0; i < 2; i++) {
+      struct step step = {&number, &total, (int)turn};
+      struct tide_wait wait = {timelines[!i], i ? turn : turn - 1};
+      struct tide_signal signal = {.timeline = timelines[i], .value = turn};
+      struct tide_operation operation = {.waits = &wait,
+                                         .wait_count = wait.value > 0,
+                                         .signals = &signal,
+                                         .signal_count = 1,
+                                         .body = &bodies[i],
+                                         .arguments = &step,
+                                         .arguments_size = sizeof step};
+      must(tide_queue_submit(queues[i], &operation, NULL, NULL));
+    }
+  must(tide_timeline_wait(timelines[1], 10, TIDE_FOREVER));
+  printf("the squares of 1 to 10 add up to %d\n", total);
+  for (int i = 0; i < 2; i++) tide_timeline_destroy(timelines[i]), tide_queue_destroy(queues[i]);
+  tide_cpu_close(cpu);
+  tide_sched_destroy(sched);
+  tide_context_fini(&context);
+}

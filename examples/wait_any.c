@@ -1,0 +1,55 @@
+/* Waiting for whichever comes first: three timelines, one call, no polling and no thread for each.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tidemark/device.h>
+#include <tidemark/kernel.h>
+#include <tidemark/tidemark.h>
+
+#define LANES 3
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+int main(void) {
+  static const int64_t milliseconds[LANES] = {60, 20, 100};
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_queue *queues[LANES];
+  struct tide_timeline *done[LANES];
+  struct tide_cpu_params workers = {.workers = LANES};
+  must(tide_context_init(&context, NULL));
+  must(tide_sched_create(&context, NULL, &sched));
+  must(tide_cpu_open(&context, sched, &workers, "cpu", &cpu, &device));
+  for (int i = 0; i < LANES; i++) { /* each spins for its time, then signals its timeline */
+    must(tide_queue_create(device, NULL, &queues[i]));
+    must(tide_timeline_create(&context, NULL, &done[i]));
+    struct tide_argument microseconds = {.integer = milliseconds[i] * 1000};
+    struct tide_signal signal = {.timeline = done[i], .value = 1};
+    struct tide_operation operation = {.signals = &signal,
+                                       .signal_count = 1,
+                                       .body = &tide_kernel_find("spin")->class_,
+                                       .arguments = &microseconds,
+                                       .arguments_size = sizeof microseconds};
+    must(tide_queue_submit(queues[i], &operation, NULL, NULL));
+  }
+  struct tide_wait_point points[LANES] = {{0}};
+  for (int i = 0; i < LANES; i++) points[i].timeline = done[i], points[i].value = 1;
+  size_t first;
+  must(tide_wait_any(points, LANES, TIDE_FOREVER, &first));
+  printf("lane %zu was first\n", first);
+  must(tide_wait_all(points, LANES, TIDE_FOREVER));
+  printf("all %d are done\n", LANES);
+  const struct tide_platform *platform = context.platform; /* deadlines are absolute times */
+  points[0].value = 2;
+  enum tide_status status =
+      tide_wait_any(points, 1, platform->now(platform->self) + 1000000, &first);
+  printf("a second value of lane 0: %s\n", tide_status_text(status));
+  for (int i = 0; i < LANES; i++) tide_timeline_destroy(done[i]), tide_queue_destroy(queues[i]);
+  tide_cpu_close(cpu);
+  tide_sched_destroy(sched);
+  tide_context_fini(&context);
+}

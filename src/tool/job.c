@@ -1,0 +1,88 @@
+/* One run of a job, from its files to its result. */
+#include "tool/job.h"
+
+#include <string.h>
+#include <time.h>
+
+#define PROGRESS_EVERY 100000000 /* ns */
+#define FINDINGS_SHOWN 20
+
+struct watching {
+  const struct tide_job *job;
+  const struct tide_job_kind *kind;
+  uint64_t next;
+};
+
+static void on_progress(void *user, uint64_t submitted, uint64_t finished) {
+  struct watching *watching = user;
+  const struct tide_platform *platform = watching->job->platform;
+  uint64_t now = platform->now(platform->self);
+  (void)submitted;
+  if (now < watching->next) return;
+  watching->next = now + PROGRESS_EVERY;
+  tide_tool_progress("%s: %llu of %llu operations", watching->kind->name,
+                     (unsigned long long)finished,
+                     (unsigned long long)watching->job->report.tables->operations);
+}
+
+static void on_finding(void *user, const struct tide_diag *diag) {
+  struct tide_job *job = user;
+  pthread_mutex_lock(&job->lock);
+  uint64_t number = ++job->findings;
+  pthread_mutex_unlock(&job->lock);
+  if (number <= FINDINGS_SHOWN) tide_tool_error_at(job->program.path, diag);
+}
+
+static void note_devices(struct tide_run_params *params) {
+  params->kinds = tide_tool_devices(&params->kind_count);
+}
+
+bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
+                  struct tide_outcome *out_outcome) {
+  struct tide_outcome outcome = {.files = tide_tool_files_create(job->report.tables, job->output)};
+  struct tide_diag diag = {.status = TIDE_OK};
+  struct watching watching = {job, kind, 0};
+  if (!outcome.files) {
+    tide_tool_error("out of memory");
+    return false;
+  }
+  struct tide_run_params params = {
+      .platform = job->platform,
+      .allocator = tide_allocator_system(),
+      .plan = job->program.plan,
+      .files = tide_tool_files_source(outcome.files),
+      .mode = kind->mode,
+      .paused = kind->paused,
+      .submit_only = kind->submit_only,
+      .check = kind->check,
+      .stop_early = !job->go_on,
+      .memory = (size_t)job->memory,
+      .sink = kind->sink,
+      .progress = on_progress,
+      .progress_user = &watching,
+      .finding = on_finding,
+      .finding_user = job,
+  };
+  note_devices(&params);
+  enum tide_status status = tide_run_create(&params, &diag, &outcome.run);
+  if (status == TIDE_OK) {
+    tide_tool_watch_run(outcome.run);
+    status = tide_run_execute(outcome.run, &outcome.result, &diag);
+    tide_tool_watch_run(NULL);
+  }
+  tide_tool_progress_over();
+  if (status == TIDE_OK) {
+    *out_outcome = outcome;
+    return true;
+  }
+  tide_tool_error_at(job->program.path, &diag);
+  tide_outcome_drop(&outcome);
+  return false;
+}
+
+void tide_outcome_drop(struct tide_outcome *outcome) {
+  tide_run_destroy(outcome->run);
+  tide_tool_files_destroy(outcome->files);
+  outcome->run = NULL;
+  outcome->files = NULL;
+}

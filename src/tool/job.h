@@ -1,0 +1,53 @@
+/* tool/job.h: what `tidemark run` was asked to do, and runs that are over. */
+#ifndef TIDE_TOOL_JOB_H
+#define TIDE_TOOL_JOB_H
+
+#include "program/report.h"
+#include "tool/tool.h"
+
+#include <pthread.h>
+
+struct tide_job {
+  struct tide_tool_program program;
+  const char *input, *output, *trace_path;
+  enum tide_run_mode baseline; /* TIDE_RUN_TRACKED: none */
+  bool check, json, paused, go_on;
+  bool repeat_given;
+  uint64_t repeat, seed, memory;
+  const struct tide_platform *platform;
+  struct tide_platform seeded;
+  struct tide_run_report report;
+  pthread_mutex_t lock; /* guards what follows */
+  uint64_t findings;
+};
+
+/* How one run differs from another. */
+struct tide_job_kind {
+  enum tide_run_mode mode;
+  bool paused, submit_only, check;
+  const struct tide_sink *sink;
+  const char *name; /* for the progress line */
+};
+
+/* A run that is over, with its files still open. */
+struct tide_outcome {
+  struct tide_tool_files *files;
+  struct tide_run *run;
+  struct tide_run_result result;
+};
+
+/* Errors are printed. On failure nothing is left. */
+bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
+                  struct tide_outcome *out_outcome);
+void tide_outcome_drop(struct tide_outcome *outcome);
+
+/* ---- compare.c ---- */
+/* Every byte of every output file and every buffer that is not scratch. False: printed where they
+ * differ first. */
+bool tide_job_compare(struct tide_job *job, const struct tide_outcome *reference,
+                      const struct tide_outcome *outcome, const char *name);
+
+/* ---- run_json.c ---- */
+void tide_job_print_json(const struct tide_job *job, FILE *to);
+
+#endif
