@@ -73,7 +73,6 @@ enum tide_status tide_file_create(const struct tide_context *context,
   file->context = context;
   file->backend = (struct tide_backend){.name = "file",
                                         .in_order = false,
-                                        .hands = depth,
                                         .domain = TIDE_DOMAIN_STORAGE,
                                         .takes = takes,
                                         .kick = kick,
@@ -83,6 +82,7 @@ enum tide_status tide_file_create(const struct tide_context *context,
     tide_free(context->allocator, file, 1, sizeof *file);
     return status;
   }
+  file->backend.hands = file->ring ? 1 : file->workers.capacity;
   *out_file = file;
   return TIDE_OK;
 }

@@ -13,7 +13,7 @@ struct tide_baseline {
   uint32_t *outs, *out_first; /* who waits for an operation: edges, grouped by producer */
   struct tide_timeline **events; /* by edge; NULL: the queue's order does it */
   struct tide_timeline **uses;   /* by operation; NULL: it names no recycled buffer */
-  bool *recycles;           /* by operation */
+  bool *recycles;             /* by operation */
   uint32_t *joined;         /* by operation: barriers before it, plus 1; 0: not submitted */
   uint32_t *most_waits, *most_signals; /* by queue */
   struct tide_baseline_block **blocks; /* by buffer */
@@ -118,6 +118,7 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
   b->by_events = run->params.mode == TIDE_RUN_EVENTS;
   b->pool.allocator = a;
   b->pool.align = run->params.align ? run->params.align : 64;
+  b->pool.queues = run->tables->queue_count;
   enum tide_status status = tide_graph_create(run->params.plan, run->params.kinds,
                                               run->params.kind_count, a, true, &b->graph, diag);
   if (status != TIDE_OK) return status;
@@ -241,18 +242,39 @@ static enum tide_status order_by_barrier(struct tide_run *run, uint32_t operatio
 
 /* ---- recycled memory -------------------------------------------------------------------- */
 
-/* Whoever names the buffer waits for those who had the memory before, on every queue anew: each waits
- * for itself. More than there is room for is waited for by the host. */
+/* Does it wait for somebody who has used the buffer since it was handed out? Then it comes after the past. */
+static bool follows_user(const struct tide_baseline *b, const struct tide_baseline_block *block,
+                         uint32_t operation) {
+  const struct tide_graph_node *node = &b->graph.nodes[operation];
+  for (size_t i = block->past; i < block->use_count; i++)
+    for (uint32_t e = node->first; e < node->first + node->count; e++)
+      if (b->graph.edges[e] == block->uses[i].operation) return true;
+  return false;
+}
+
+/* Of the uses on a queue that works in order only the last matters. */
+static bool is_last(const struct tide_run *run, const struct tide_baseline_block *block, size_t which) {
+  uint32_t queue = block->uses[which].queue;
+  if (!run->devices[run->tables->queues[queue].device].kind->in_order) return true;
+  for (size_t i = which + 1; i < block->past; i++)
+    if (block->uses[i].queue == queue) return false;
+  return true;
+}
+
+/* What there is no room for is waited for by the host. */
 static enum tide_status order_block(struct tide_run *run, struct tide_baseline_block *block,
-                                    uint32_t queue, size_t *waits, struct tide_diag *diag) {
+                                    uint32_t operation, uint32_t queue, size_t *waits,
+                                    struct tide_diag *diag) {
   struct tide_baseline *b = run->baseline;
-  size_t room = run->tables->queues[queue].most_waits + b->most_waits[queue] + REUSE_WAITS;
+  if (block->behind[queue]) return TIDE_OK;
+  block->behind[queue] = true;
+  if (follows_user(b, block, operation)) return TIDE_OK;
   for (size_t i = 0; i < block->past; i++) {
     const struct tide_baseline_use *use = &block->uses[i];
-    if (!tide_baseline_use_open(run, use, queue)) continue;
+    if (!tide_baseline_use_open(run, use, queue) || !is_last(run, block, i)) continue;
     if (!b->by_events) return join_all(run, diag);
     run->result.reuse_waits++;
-    if (*waits < room && *waits < run->wait_room) {
+    if (*waits < run->wait_room && *waits < b->most_waits[queue] + REUSE_WAITS) {
       add_wait(run, waits, use->event, 1);
       continue;
     }
@@ -271,7 +293,7 @@ static enum tide_status order_memory(struct tide_run *run, const struct tide_ste
     if (argument->kind > TIDE_PARAM_INOUT || argument->index == TIDE_PLAN_NONE) continue;
     struct tide_baseline_block *block = b->blocks[argument->index];
     if (!block) continue;
-    status = order_block(run, block, step->queue, waits, diag);
+    status = order_block(run, block, operation, step->queue, waits, diag);
     struct tide_baseline_use use = {operation, step->queue, (uint32_t)run->result.barriers,
                                     b->uses[operation]};
     if (status == TIDE_OK) status = tide_baseline_note_use(&b->pool, block, &use);

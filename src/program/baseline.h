@@ -11,7 +11,9 @@
  *
  * Recycled memory is tracked use by use, as stream-ordered allocators do: each
  * operation that names a recycled buffer signals an event, and whoever gets the
- * memory next waits for the events of all uses on other queues. */
+ * memory next waits for the events of its last uses: once on each queue, not for
+ * what the queue's own order brings, only for the last of each other queue that
+ * works in order, and not where it comes after somebody who waited already. */
 #ifndef TIDE_PROGRAM_BASELINE_H
 #define TIDE_PROGRAM_BASELINE_H
 
@@ -47,16 +49,16 @@ struct tide_baseline_block {
   struct tide_baseline_block *all;  /* every block, for the end */
   void *memory;
   uint64_t size;
-  struct tide_baseline_use *uses; /* of those who had it before, until all are over; then of now */
+  struct tide_baseline_use *uses; /* of whoever had it before, then of now */
   size_t use_count, use_room;
-  size_t past; /* uses[0 .. past) are of those who had it before */
-  bool waited; /* nobody needs to wait for the past any more */
+  size_t past;  /* uses[0 .. past) are of whoever had it before */
+  bool *behind; /* by queue: its next entries come after the past already */
 };
 
 struct tide_baseline_pool {
   const struct tide_allocator *allocator;
   struct tide_baseline_block *free, *all;
-  size_t align;
+  size_t align, queues;
   uint64_t reused, fresh;
 };
 

@@ -30,21 +30,29 @@ static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, ui
     tide_free(a, block, 1, sizeof *block);
     return NULL;
   }
+  block->behind = tide_alloc(a, pool->queues, sizeof *block->behind);
+  if (!block->behind) {
+    a->free(a->self, block->memory, (size_t)size);
+    tide_free(a, block, 1, sizeof *block);
+    return NULL;
+  }
   block->size = size;
   block->all = pool->all;
   pool->all = block;
   return block;
 }
 
-/* Forgets those who need not be waited for; the others are the past. */
+/* Whoever had it last came after those before, so the last uses are all that counts; if there was none,
+ * those before still do. */
 static void begin(const struct tide_run *run, struct tide_baseline_block *block) {
-  size_t kept = 0;
-  for (size_t i = 0; i < block->use_count; i++) {
+  size_t kept = 0, first = block->use_count > block->past ? block->past : 0;
+  for (size_t i = first; i < block->use_count; i++) {
     const struct tide_baseline_use *use = &block->uses[i];
     bool over = use->event ? tide_timeline_query(use->event) != 0 : use->join < run->result.barriers;
     if (!over) block->uses[kept++] = *use;
   }
   block->use_count = block->past = kept;
+  memset(block->behind, 0, run->tables->queue_count * sizeof *block->behind);
 }
 
 enum tide_status tide_baseline_alloc(struct tide_run *run, struct tide_baseline_pool *pool,
@@ -98,6 +106,7 @@ void tide_baseline_pool_fini(struct tide_baseline_pool *pool) {
     pool->all = block->all;
     a->free(a->self, block->memory, (size_t)block->size);
     tide_free(a, block->uses, block->use_room, sizeof *block->uses);
+    tide_free(a, block->behind, pool->queues, sizeof *block->behind);
     tide_free(a, block, 1, sizeof *block);
   }
 }

@@ -150,6 +150,11 @@ static void print_waits(const struct tide_run_report *report, struct tide_text *
     put_number(text, counts->fewest_cross, COLUMN + 4);
     tide_text_format(text, "\n");
   }
+  if (report->paused.there && report->paused.result.sched.gap_waits) {
+    tide_text_format(text, "    and ");
+    put_count(text, report->paused.result.sched.gap_waits, "wait", "waits");
+    tide_text_format(text, " for recycled buffers, which order things, too\n");
+  }
   if (report->paused.there && report->paused.counted && report->stats) {
     const struct tide_wait_counter *waits = &report->paused.waits;
     tide_text_format(text, "    elided because the queue knew it: ");

@@ -195,16 +195,23 @@ static bool overlaps(const struct tide_shadow_access *a, uint64_t offset, uint64
   return a->offset < offset + size && offset < a->offset + a->size;
 }
 
-static void check_use(struct tide_checker *checker, const struct tide_shadow_queue *shadow,
-                      const struct tide_shadow_clock *clock, const struct tide_op *op,
-                      const struct tide_op_use *use) {
-  struct tide_shadow *buffer = tide_shadow_get(&checker->table, TIDE_SHADOW_BUFFER,
-                                               (uint64_t)(uintptr_t)use->buffer);
-  uint64_t size = use->size ? use->size : tide_buffer_size(use->buffer) - use->offset;
+static uint64_t size_of(const struct tide_op_use *use) {
+  return use->size ? use->size : tide_buffer_size(use->buffer) - use->offset;
+}
+
+static struct tide_shadow *shadow_buffer(struct tide_checker *checker, const struct tide_op_use *use) {
+  return tide_shadow_get(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)use->buffer);
+}
+
+/* Reports the first conflict with what is not in the clock, and forgets what need not be remembered:
+ * accesses that this one is ordered behind, and covers. */
+static void check_use(struct tide_checker *checker, const struct tide_shadow_clock *clock,
+                      const struct tide_op *op, const struct tide_op_use *use) {
+  struct tide_shadow *buffer = shadow_buffer(checker, use);
+  uint64_t size = size_of(use);
   bool write = use->access & TIDE_WRITE, reported = false;
-  if (!buffer) return;
   size_t kept = 0;
-  for (size_t i = 0; i < buffer->count; i++) {
+  for (size_t i = 0; buffer && i < buffer->count; i++) {
     struct tide_shadow_access *earlier = &buffer->accesses[i];
     bool ordered = clock->epochs[earlier->queue] >= earlier->epoch;
     bool conflict = overlaps(earlier, use->offset, size) && (write || earlier->write);
@@ -212,21 +219,25 @@ static void check_use(struct tide_checker *checker, const struct tide_shadow_que
       report_race(checker, op, use, earlier);
       reported = true;
     }
-    /* An access that this one is ordered behind, and covers, needs no remembering. */
     bool covered = ordered && (write || !earlier->write) && use->offset <= earlier->offset &&
                    earlier->offset + earlier->size <= use->offset + size;
     if (!covered) buffer->accesses[kept++] = *earlier;
   }
-  buffer->count = kept;
-  if (!tide_shadow_grow(&checker->table, (void **)&buffer->accesses, buffer->count, &buffer->capacity,
-                        sizeof *buffer->accesses))
+  if (buffer) buffer->count = kept;
+}
+
+static void add_access(struct tide_checker *checker, const struct tide_op *op,
+                       const struct tide_op_use *use) {
+  struct tide_shadow *buffer = shadow_buffer(checker, use);
+  if (!buffer || !tide_shadow_grow(&checker->table, (void **)&buffer->accesses, buffer->count,
+                                   &buffer->capacity, sizeof *buffer->accesses))
     return;
   struct tide_shadow_access *access = &buffer->accesses[buffer->count++];
-  *access = (struct tide_shadow_access){.queue = (uint32_t)(shadow - checker->table.queues),
-                                        .write = write,
+  *access = (struct tide_shadow_access){.queue = (uint32_t)(op->queue->check_index - 1),
+                                        .write = use->access & TIDE_WRITE,
                                         .epoch = op->work.epoch,
                                         .offset = use->offset,
-                                        .size = size};
+                                        .size = size_of(use)};
   memcpy(access->label, op->label, sizeof access->label);
 }
 
@@ -248,8 +259,10 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   if (thread) tide_shadow_merge(clock, &thread->clock);
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     import_wait(checker, clock, wait);
-  for (struct tide_op_use *use = op->uses; use; use = use->next)
-    check_use(checker, shadow, clock, op, use);
+  for (struct tide_op_use *use = op->uses; use && !op->instance; use = use->next) {
+    check_use(checker, clock, op, use);
+    add_access(checker, op, use);
+  }
   struct tide_shadow_clock record = *clock;
   record.epochs[own] = op->work.epoch;
   if (shadow->in_order) clock->epochs[own] = op->work.epoch;
@@ -262,17 +275,34 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   note_limits(checker);
 }
 
-void tide_check_collective(struct tide_sched *sched, const struct tide_timeline *progress,
-                           uint64_t instance, struct tide_queue *const *queues,
-                           const uint64_t *epochs, size_t count) {
+/* The parts of an instance start together, so each of them is ordered behind all that came before any of
+ * them; among themselves they keep out of each other's way, which is their bodies' business. */
+void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *progress,
+                         uint64_t number, struct tide_op *const *parts, size_t count) {
   struct tide_checker *checker = sched->checker;
-  struct tide_shadow_clock all = {{0}};
+  struct tide_shadow_queue *queues = checker->table.queues;
+  struct tide_shadow_clock before = {{0}}, all;
   for (size_t i = 0; i < count; i++) {
-    if (!queues[i]) continue;
-    const struct tide_shadow_clock *part = record_of(checker, queues[i]->progress, epochs[i]);
-    if (part) tide_shadow_merge(&all, part);
+    if (!parts[i] || !parts[i]->queue->check_index) continue;
+    uint64_t own = parts[i]->queue->check_index - 1;
+    struct tide_shadow_clock clock = queues[own].clock;
+    if (clock.epochs[own] >= parts[i]->work.epoch) clock.epochs[own] = parts[i]->work.epoch - 1;
+    tide_shadow_merge(&before, &clock);
   }
-  add_record(checker, progress, instance, &all);
+  all = before;
+  for (size_t i = 0; i < count; i++)
+    for (struct tide_op_use *use = parts[i] ? parts[i]->uses : NULL; use; use = use->next)
+      check_use(checker, &before, parts[i], use);
+  for (size_t i = 0; i < count; i++) {
+    if (!parts[i] || !parts[i]->queue->check_index) continue;
+    uint64_t own = parts[i]->queue->check_index - 1;
+    for (struct tide_op_use *use = parts[i]->uses; use; use = use->next)
+      add_access(checker, parts[i], use);
+    tide_shadow_merge(&queues[own].clock, &before);
+    if (all.epochs[own] < parts[i]->work.epoch) all.epochs[own] = parts[i]->work.epoch;
+  }
+  add_record(checker, progress, number, &all);
+  note_limits(checker);
 }
 
 void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {

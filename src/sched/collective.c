@@ -86,17 +86,6 @@ static void make_record(struct tide_instance *instance) {
   tide_frontier_copy(instance->record, all, &eviction);
 }
 
-static void check_parts(struct tide_instance *instance) {
-  struct tide_collective *collective = instance->collective;
-  for (size_t i = 0; i < collective->count; i++) {
-    const struct tide_op *part = instance->parts[i];
-    uint64_t epoch = part ? part->work.epoch : 0;
-    if (part)
-      tide_check_collective(collective->sched, collective->progress, instance->number,
-                            &collective->members[i], &epoch, 1);
-  }
-}
-
 void tide_instance_entered(struct tide_op *part) {
   struct tide_instance *instance = part->instance;
   struct tide_collective *collective = instance->collective;
@@ -104,7 +93,9 @@ void tide_instance_entered(struct tide_op *part) {
   if (++instance->entered < collective->count) return;
   make_record(instance);
   collective->entered = instance->number;
-  if (sched->checker) check_parts(instance);
+  if (sched->checker)
+    tide_check_instance(sched, collective->progress, instance->number, instance->parts,
+                        collective->count);
   if (tide_counter_least(&collective->progress->promised) <= instance->number)
     tide_counter_pop(&collective->progress->promised, instance->number, &sched->fired, TIDE_OK);
 }

@@ -279,10 +279,9 @@ void tide_collective_free(struct tide_collective *collective);
 enum tide_status tide_check_create(struct tide_sched *sched);
 void tide_check_destroy(struct tide_sched *sched);
 void tide_check_entered(struct tide_queue *queue, struct tide_op *op);
-/* All parts of an instance have entered, as these epochs. */
-void tide_check_collective(struct tide_sched *sched, const struct tide_timeline *progress,
-                           uint64_t instance, struct tide_queue *const *queues,
-                           const uint64_t *epochs, size_t count);
+/* All parts of an instance have entered; NULL: one that left before. */
+void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *progress,
+                         uint64_t number, struct tide_op *const *parts, size_t count);
 void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer);
 void tide_check_report(struct tide_sched *sched);
 /* A finding that was made elsewhere, such as a refused signal. */
