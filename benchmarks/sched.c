@@ -29,8 +29,8 @@ static const struct tide_backend backend = {.name = "inline", .in_order = true, 
 static void *make(void) {
   struct world *world = calloc(1, sizeof *world);
   if (!world) bench_wrong("memory");
-  struct tide_queue_params queue = {.label = "chain", .operations = CHAIN, .waits = CHAIN,
-                                    .signals = CHAIN, .buffers = 1};
+  struct tide_queue_params queue = {
+      .label = "chain", .operations = CHAIN, .waits = CHAIN, .signals = CHAIN, .buffers = 1};
   struct tide_timeline_params timeline = {.label = "step"};
   BENCH_CHECK(tide_context_init(&world->context, NULL) == TIDE_OK);
   BENCH_CHECK(tide_sched_create(&world->context, NULL, &world->sched) == TIDE_OK);
@@ -78,7 +78,8 @@ static uint64_t run_all(struct world *world) {
   return ran;
 }
 
-/* All submitted before anything runs, `chained`: each waits for the one before through a timeline. */
+/* All submitted before anything runs, `chained`: each waits for the one before through a timeline.
+ */
 static void paused(struct world *world, uint64_t count, bool chained) {
   while (count) {
     uint64_t part = count < CHAIN ? count : CHAIN;
@@ -107,11 +108,22 @@ static void swaps_10(void *state, uint64_t count) {
   }
 }
 
-const struct bench_figure bench_sched[] = {
-    {.name = "queue_paused", .rival = "10 CAS", .setup = make, .teardown = drop,
-     .ours = paused_plain, .theirs = swaps_10},
-    {.name = "chain_paused", .rival = "10 CAS", .setup = make, .teardown = drop,
-     .ours = paused_chained, .theirs = swaps_10},
-    {.name = "chain_online", .rival = "10 CAS", .setup = make, .teardown = drop,
-     .ours = online_chained, .theirs = swaps_10},
-    {0}};
+const struct bench_figure bench_sched[] = {{.name = "queue_paused",
+                                            .rival = "10 CAS",
+                                            .setup = make,
+                                            .teardown = drop,
+                                            .ours = paused_plain,
+                                            .theirs = swaps_10},
+                                           {.name = "chain_paused",
+                                            .rival = "10 CAS",
+                                            .setup = make,
+                                            .teardown = drop,
+                                            .ours = paused_chained,
+                                            .theirs = swaps_10},
+                                           {.name = "chain_online",
+                                            .rival = "10 CAS",
+                                            .setup = make,
+                                            .teardown = drop,
+                                            .ours = online_chained,
+                                            .theirs = swaps_10},
+                                           {0}};

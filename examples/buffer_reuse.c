@@ -3,8 +3,6 @@
  * event. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <tidemark/device.h>
-#include <tidemark/kernel.h>
 #include <tidemark/tidemark.h>
 
 static void must(enum tide_status status) {
@@ -15,8 +13,7 @@ static void must(enum tide_status status) {
 static void use(struct tide_queue *queue, struct tide_pool *pool, struct tide_wait wait,
                 struct tide_signal signal) {
   struct tide_operation turn = {.waits = &wait, .wait_count = wait.value > 0};
-  must(tide_queue_submit(queue, &turn, NULL,
-                         NULL)); /* from here on the queue knows what it waited for */
+  must(tide_queue_submit(queue, &turn, NULL, NULL)); /* from here on it knows what it waited for */
   struct tide_buffer *buffer;
   must(tide_queue_alloc(queue, pool, 1 << 20, "block", &buffer));
   static const char *const how[] = {"known to be free", "seen to be free", "after a wait", "fresh"};
@@ -24,13 +21,10 @@ static void use(struct tide_queue *queue, struct tide_pool *pool, struct tide_wa
   struct tide_argument arguments[] = {{.data = tide_buffer_data(buffer), .size = 1 << 20},
                                       {.integer = (int64_t)signal.value}};
   struct tide_use touches = {.buffer = buffer, .access = TIDE_WRITE};
-  struct tide_operation fill = {.buffers = &touches,
-                                .buffer_count = 1,
-                                .signals = &signal,
-                                .signal_count = 1,
-                                .body = &tide_kernel_find("fill")->class_,
-                                .arguments = arguments,
-                                .arguments_size = sizeof arguments};
+  struct tide_operation fill = {.body = &tide_kernel_find("fill")->class_};
+  fill.arguments = arguments, fill.arguments_size = sizeof arguments;
+  fill.buffers = &touches, fill.buffer_count = 1;
+  fill.signals = &signal, fill.signal_count = 1;
   must(tide_queue_submit(queue, &fill, NULL, NULL));
   tide_queue_free(queue, buffer); /* at once: the block is handed on in the order of the queue */
 }

@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <tidemark/device.h>
-#include <tidemark/kernel.h>
 #include <tidemark/tidemark.h>
 
 static void must(enum tide_status status) {
@@ -36,11 +34,9 @@ int main(void) {
   for (uint64_t frame = 1; frame <= 3; frame++) {
     struct tide_argument microseconds = {.integer = 5000};
     struct tide_signal signal = {.timeline = frames, .value = frame};
-    struct tide_operation draw = {.signals = &signal,
-                                  .signal_count = 1,
-                                  .body = &tide_kernel_find("spin")->class_,
-                                  .arguments = &microseconds,
-                                  .arguments_size = sizeof microseconds};
+    struct tide_operation draw = {.body = &tide_kernel_find("spin")->class_};
+    draw.arguments = &microseconds, draw.arguments_size = sizeof microseconds;
+    draw.signals = &signal, draw.signal_count = 1;
     must(tide_queue_submit(queue, &draw, NULL, NULL));
   }
   uint64_t next = 1;

@@ -1,11 +1,9 @@
 /* Something that Tidemark cannot see into (a driver, another library) says "done" through an
- * eventfd. A thread passes each count on as an external signal; operations wait for it like for any
- * other value. */
+ * eventfd. A thread passes the count on as an external signal, which opens waits like any other. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <tidemark/device.h>
 #include <tidemark/tidemark.h>
 
 static void must(enum tide_status status) {
@@ -45,11 +43,8 @@ int main(void) {
   must(tide_timeline_create(&context, NULL, &import.timeline));
   for (int frame = 1; frame <= 3; frame++) { /* nobody has promised these values: they are held */
     struct tide_wait wait = {import.timeline, (uint64_t)frame};
-    struct tide_operation operation = {.waits = &wait,
-                                       .wait_count = 1,
-                                       .body = &show_class,
-                                       .arguments = &frame,
-                                       .arguments_size = sizeof frame};
+    struct tide_operation operation = {.waits = &wait, .wait_count = 1, .body = &show_class};
+    operation.arguments = &frame, operation.arguments_size = sizeof frame;
     must(tide_queue_submit(queue, &operation, NULL, NULL));
   }
   if (pthread_create(&thread, NULL, pass_on, &import) != 0) return 1;

@@ -8,9 +8,7 @@ static void must(enum tide_status status) {
   if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
 }
 
-/* A real one wakes its thread here. This one has only one thread, which is awake when it is called.
- */
-static void kick(void *self) { ++*(int *)self; }
+static void kick(void *self) { ++*(int *)self; } /* a real one wakes its thread here */
 
 /* Runs all that may start, until nothing may. */
 static int pump(struct tide_device *device) {
@@ -18,8 +16,8 @@ static int pump(struct tide_device *device) {
   size_t count = 0;
   int total = 0;
   do {
-    count = tide_device_exchange(device, work, count, work, 4,
-                                 NULL); /* "these are done; give me more" */
+    /* "These are done; give me up to four more." */
+    count = tide_device_exchange(device, work, count, work, 4, NULL);
     for (size_t i = 0; i < count; i++, total++)
       work[i]->status = work[i]->body->host(work[i]->arguments);
   } while (count > 0);
@@ -38,11 +36,8 @@ int main(void) {
   struct tide_queue *queue;
   struct tide_timeline *gate;
   int kicks = 0;
-  struct tide_backend backend = {.name = "main thread",
-                                 .in_order = true,
-                                 .domain = TIDE_DOMAIN_QUEUE,
-                                 .kick = kick,
-                                 .self = &kicks};
+  struct tide_backend backend = {.name = "main thread", .kick = kick, .self = &kicks};
+  backend.in_order = true, backend.domain = TIDE_DOMAIN_QUEUE;
   must(tide_context_init(&context, NULL));
   must(tide_sched_create(&context, NULL, &sched));
   must(tide_device_create(sched, &backend, "main", &device));
@@ -51,11 +46,8 @@ int main(void) {
   static const char *const words[] = {"hello", "from", "behind the gate"};
   for (int i = 0; i < 3; i++) {
     struct tide_wait wait = {gate, 1};
-    struct tide_operation operation = {.waits = &wait,
-                                       .wait_count = i == 2,
-                                       .body = &say_class,
-                                       .arguments = &words[i],
-                                       .arguments_size = sizeof words[i]};
+    struct tide_operation operation = {.waits = &wait, .wait_count = i == 2, .body = &say_class};
+    operation.arguments = &words[i], operation.arguments_size = sizeof words[i];
     must(tide_queue_submit(queue, &operation, NULL, NULL));
   }
   printf("%d ran\n", pump(device));

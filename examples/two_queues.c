@@ -2,7 +2,6 @@
  * event or a fence; each operation says what it waits for and what it signals. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <tidemark/device.h>
 #include <tidemark/tidemark.h>
 
 struct step {
@@ -39,19 +38,15 @@ int main(void) {
   for (int i = 0; i < 2; i++) must(tide_queue_create(device, NULL, &queues[i]));
   for (int i = 0; i < 2; i++) must(tide_timeline_create(&context, NULL, &timelines[i]));
   int number = 0, total = 0;
-  for (uint64_t turn = 1; turn <= 10;
-       turn++) /* all twenty at once; each waits for the one before */
+  for (uint64_t turn = 1; turn <= 10; turn++) /* all at once; each waits for the one before */
     for (int i = 0; i < 2; i++) {
       struct step step = {&number, &total, (int)turn};
       struct tide_wait wait = {timelines[!i], i ? turn : turn - 1};
       struct tide_signal signal = {.timeline = timelines[i], .value = turn};
-      struct tide_operation operation = {.waits = &wait,
-                                         .wait_count = wait.value > 0,
-                                         .signals = &signal,
-                                         .signal_count = 1,
-                                         .body = &bodies[i],
-                                         .arguments = &step,
-                                         .arguments_size = sizeof step};
+      struct tide_operation operation = {.body = &bodies[i]};
+      operation.waits = &wait, operation.wait_count = wait.value > 0;
+      operation.signals = &signal, operation.signal_count = 1;
+      operation.arguments = &step, operation.arguments_size = sizeof step;
       must(tide_queue_submit(queues[i], &operation, NULL, NULL));
     }
   must(tide_timeline_wait(timelines[1], 10, TIDE_FOREVER));

@@ -2,8 +2,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <tidemark/device.h>
-#include <tidemark/kernel.h>
 #include <tidemark/tidemark.h>
 
 #define LANES 3

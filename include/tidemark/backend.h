@@ -19,13 +19,13 @@
  *
  * Order. A queue hands out its operations one after the other. On an *in-order*
  * device the next operation of a queue may start only when the one before is
- * done (the scheduler sees to it). On others several operations of one queue run at once and may be done in any order;
- * the scheduler publishes them in order all the same.
+ * done (the scheduler sees to it). On others several operations of one queue run at once and may be
+ * done in any order; the scheduler publishes them in order all the same.
  *
  * A backend never sees an operation that failed before it started: the scheduler skips its body.
  *
- * Memory order: what a body wrote is visible to whatever starts later than the exchange that reported
- * it done. A backend that hands work to other hardware makes that so.
+ * Memory order: what a body wrote is visible to whatever starts later than the exchange that
+ * reported it done. A backend that hands work to other hardware makes that so.
  *
  * Source: DESIGN 4.5.
  */
@@ -38,8 +38,8 @@
 extern "C" {
 #endif
 
-/* One operation to do. Belongs to the backend from the exchange that gave it until the one that hands it
- * back. */
+/* One operation to do. Belongs to the backend from the exchange that gave it until the one that
+ * hands it back. */
 struct tide_work {
   const struct tide_body_class *body; /* NULL: nothing to run, just hand it back */
   void *arguments;
@@ -52,12 +52,14 @@ struct tide_work {
 
 struct tide_backend {
   const char *name;
-  bool in_order;          /* operations of one queue complete in order */
-  uint32_t hands;         /* threads that may sleep for a kick at the same time; 0: 1 */
+  bool in_order;           /* operations of one queue complete in order */
+  uint32_t hands;          /* threads that may sleep for a kick at the same time; 0: 1 */
   enum tide_domain domain; /* of its queues' axes: TIDE_DOMAIN_QUEUE or TIDE_DOMAIN_STORAGE … */
-  /* Can it do this class? Asked at submit: TIDE_UNSUPPORTED otherwise. NULL: whatever has a host function. */
+  /* Can it do this class? Asked at submit: TIDE_UNSUPPORTED otherwise. NULL: whatever has a host
+   * function. */
   bool (*takes)(void *self, const struct tide_body_class *body);
-  /* There is work again. Any thread, no lock held; may be called after an exchange found it already. */
+  /* There is work again. Any thread, no lock held; may be called after an exchange found it
+   * already. */
   void (*kick)(void *self);
   void *self;
 };
@@ -74,15 +76,15 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device 
                                                              uint64_t deadline);
 TIDE_API const char *tide_device_label(const struct tide_device *device);
 
-/* Hands back `done_count` works and takes up to `most` that may start. Returns how many; *out_more (may
- * be NULL) says whether more could start right now. */
+/* Hands back `done_count` works and takes up to `most` that may start. Returns how many; *out_more
+ * (may be NULL) says whether more could start right now. */
 TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
                                      size_t done_count, struct tide_work **out_work, size_t most,
                                      bool *out_more);
 
-/* The device is lost: everything unfinished fails with `status`, at once for those who wait on the host. What is out is
- * not handed back any more. Nothing counts as finished, and no memory is reused, before certify: "it can no longer
- * touch memory". */
+/* The device is lost: everything unfinished fails with `status`, at once for those who wait on the
+ * host. What is out is not handed back any more. Nothing counts as finished, and no memory is
+ * reused, before certify: "it can no longer touch memory". */
 TIDE_API void tide_device_lose(struct tide_device *device, enum tide_status status);
 TIDE_API void tide_device_certify(struct tide_device *device);
 

@@ -30,26 +30,26 @@ extern "C" {
 /* 0 is success; everything else says why not. The numbers never change. */
 enum tide_status {
   TIDE_OK = 0,
-  TIDE_TIMEOUT = 1,     /* the deadline passed first */
-  TIDE_INVALID = 2,     /* an argument breaks a stated rule */
-  TIDE_NOMEM = 3,       /* the allocator or a pool has nothing left */
-  TIDE_FULL = 4,        /* a fixed capacity is exhausted; room will come */
-  TIDE_DEADLOCK = 5,    /* the call would wait for itself */
-  TIDE_UNORDERED = 6,   /* signallers of one timeline are not ordered */
-  TIDE_VALUE = 7,       /* a timeline value would not go up */
-  TIDE_SCOPE = 8,       /* a timeline is used beyond its scope */
-  TIDE_NOT_FOUND = 9,   /* unknown name, axis or record */
-  TIDE_EXHAUSTED = 10,  /* a lease or counter ran out; it never wraps */
-  TIDE_CANCELLED = 11,  /* cancelled, or its object was destroyed */
-  TIDE_FAILED = 12,     /* a body failed */
-  TIDE_LOST = 13,       /* a device or peer is gone */
+  TIDE_TIMEOUT = 1,      /* the deadline passed first */
+  TIDE_INVALID = 2,      /* an argument breaks a stated rule */
+  TIDE_NOMEM = 3,        /* the allocator or a pool has nothing left */
+  TIDE_FULL = 4,         /* a fixed capacity is exhausted; room will come */
+  TIDE_DEADLOCK = 5,     /* the call would wait for itself */
+  TIDE_UNORDERED = 6,    /* signallers of one timeline are not ordered */
+  TIDE_VALUE = 7,        /* a timeline value would not go up */
+  TIDE_SCOPE = 8,        /* a timeline is used beyond its scope */
+  TIDE_NOT_FOUND = 9,    /* unknown name, axis or record */
+  TIDE_EXHAUSTED = 10,   /* a lease or counter ran out; it never wraps */
+  TIDE_CANCELLED = 11,   /* cancelled, or its object was destroyed */
+  TIDE_FAILED = 12,      /* a body failed */
+  TIDE_LOST = 13,        /* a device or peer is gone */
   TIDE_UNSUPPORTED = 14, /* this device or system cannot do it */
-  TIDE_IO = 15,         /* a read or write failed */
-  TIDE_CORRUPT = 16,    /* input bytes break their format */
-  TIDE_DENIED = 17,     /* no permission */
-  TIDE_MISMATCH = 18,   /* members of a collective disagree; a check found a difference */
-  TIDE_BUSY = 19,       /* in use; try after it is not */
-  TIDE_RACE = 20,       /* check mode found an ordering error */
+  TIDE_IO = 15,          /* a read or write failed */
+  TIDE_CORRUPT = 16,     /* input bytes break their format */
+  TIDE_DENIED = 17,      /* no permission */
+  TIDE_MISMATCH = 18,    /* members of a collective disagree; a check found a difference */
+  TIDE_BUSY = 19,        /* in use; try after it is not */
+  TIDE_RACE = 20,        /* check mode found an ordering error */
   TIDE_STATUS_COUNT
 };
 
@@ -137,21 +137,22 @@ struct tide_frontier;
 
 struct tide_event {
   enum tide_event_kind kind;
-  uint32_t detail;      /* WAIT_CLASS: enum tide_wait_class; ALLOC: enum tide_reuse */
-  uint64_t time;        /* ns; 0 when the sink did not ask for times */
+  uint32_t detail; /* WAIT_CLASS: enum tide_wait_class; ALLOC: enum tide_reuse */
+  uint64_t time;   /* ns; 0 when the sink did not ask for times */
   uint64_t thread;
-  uint64_t axis;        /* the operation's queue, or the signaller; 0 = none */
-  uint64_t epoch;       /* the operation's place on it */
-  uint64_t sequence;    /* the operation's number within its queue, from submit on */
-  uint64_t value;       /* timeline value, or bytes for ALLOC and FREE */
-  const void *object;   /* the timeline, queue or buffer; for identity only */
+  uint64_t axis;         /* the operation's queue, or the signaller; 0 = none */
+  uint64_t epoch;        /* the operation's place on it */
+  uint64_t sequence;     /* the operation's number within its queue, from submit on */
+  uint64_t value;        /* timeline value, or bytes for ALLOC and FREE */
+  const void *object;    /* the timeline, queue or buffer; for identity only */
   const void *operation; /* identity of the operation while it lives */
-  const char *label;    /* the operation's, or the object's; may be NULL */
+  const char *label;     /* the operation's, or the object's; may be NULL */
   const char *object_label;
-  uint64_t cause_axis;  /* WAIT_CLASS: the record's signaller; 0 = none */
+  uint64_t cause_axis; /* WAIT_CLASS: the record's signaller; 0 = none */
   uint64_t cause_epoch;
   uint64_t cause_value; /* WAIT_CLASS: the record's own value */
-  const struct tide_frontier *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the record's */
+  const struct tide_frontier
+      *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the record's */
   enum tide_status status;
 };
 

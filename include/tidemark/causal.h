@@ -58,7 +58,8 @@ enum tide_domain {
 
 #define TIDE_ORDINAL_MAX ((1ull << 44) - 1)
 
-static inline tide_axis tide_axis_make(uint16_t machine, enum tide_domain domain, uint64_t ordinal) {
+static inline tide_axis tide_axis_make(uint16_t machine, enum tide_domain domain,
+                                       uint64_t ordinal) {
   return (uint64_t)machine << 48 | (uint64_t)((unsigned)domain & 15u) << 44 |
          (ordinal & TIDE_ORDINAL_MAX);
 }
@@ -80,9 +81,8 @@ struct tide_lease {
 TIDE_API void tide_lease_init(struct tide_lease *lease, uint16_t machine);
 /* TIDE_EXHAUSTED when the lease has no ordinal left (it never wraps);
  * TIDE_INVALID for an unknown domain. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_lease_take(struct tide_lease *lease,
-                                                          enum tide_domain domain,
-                                                          tide_axis *out_axis);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_lease_take(struct tide_lease *lease, enum tide_domain domain, tide_axis *out_axis);
 
 /* ---- frontiers ------------------------------------------------------------ */
 
@@ -143,7 +143,8 @@ TIDE_API void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis)
 /* to := component-wise max. Tainted if either was, or if an entry was lost. When the union
  * does not fit: first entries go that the tracker knows to be finished (smallest epoch first,
  * no taint), then those with the smallest epochs, and the result is tainted. Ties: the larger
- * axis goes. `eviction->keep` never goes. The result does not depend on how entries were laid out. */
+ * axis goes. `eviction->keep` never goes. The result does not depend on how entries were laid out.
+ */
 TIDE_API void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
                                   const struct tide_eviction *eviction);
 /* Does `f` know all that `g` needs? False whenever g is tainted. */
@@ -159,23 +160,25 @@ TIDE_API bool tide_frontier_satisfied(const struct tide_frontier *f, struct tide
                                       const struct tide_frontier *g);
 /* Are the invariants kept? Sorted, unique, no axis 0, no epoch 0, count <= capacity.
  * For memory that came from elsewhere. TIDE_CORRUPT and a diag otherwise. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,
-                                                                 struct tide_diag *diag);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_frontier_validate(const struct tide_frontier *frontier, struct tide_diag *diag);
 
 /* Text: `{queue:0.3@7, host:0.1@2}`, domain:machine.ordinal@epoch in axis order; `{…}~` is tainted;
  * `{}` is empty. Returns the length of the whole text, without the terminator, cut or not. */
-TIDE_API size_t tide_frontier_print(const struct tide_frontier *frontier, char *buffer, size_t size);
+TIDE_API size_t tide_frontier_print(const struct tide_frontier *frontier, char *buffer,
+                                    size_t size);
 TIDE_API size_t tide_axis_print(tide_axis axis, char *buffer, size_t size);
-/* Spaces are free; axes may come in any order; a duplicate, an unknown domain, a number out of range
- * or more entries than the capacity is TIDE_CORRUPT / TIDE_FULL with line 1 and the column.
+/* Spaces are free; axes may come in any order; a duplicate, an unknown domain, a number out of
+ * range or more entries than the capacity is TIDE_CORRUPT / TIDE_FULL with line 1 and the column.
  * `length` bytes are read, no terminator needed. On error the frontier is cleared. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_frontier_parse(const char *text, size_t length,
                                                               struct tide_frontier *frontier,
                                                               struct tide_diag *diag);
 
-/* Wire form, little-endian: u8 version (1), u8 flags (bit 0 taint), u16 count, then count × (u64 axis,
- * u64 epoch), sorted by axis. There is one encoding of a frontier: anything else is TIDE_CORRUPT on
- * decode (unknown version or flag, unsorted, duplicate, axis 0, unknown domain, epoch 0, short or long input). */
+/* Wire form, little-endian: u8 version (1), u8 flags (bit 0 taint), u16 count, then count × (u64
+ * axis, u64 epoch), sorted by axis. There is one encoding of a frontier: anything else is
+ * TIDE_CORRUPT on decode (unknown version or flag, unsorted, duplicate, axis 0, unknown domain,
+ * epoch 0, short or long input). */
 static inline size_t tide_frontier_wire_size(size_t count) { return 4 + 16 * count; }
 /* TIDE_FULL when `size` is too small; *out_size is what is needed or was written. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_frontier_encode(const struct tide_frontier *frontier,
@@ -189,15 +192,15 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_frontier_decode(const void *bytes
 /* ---- position ------------------------------------------------------------- */
 
 /* Where something stands: the last epoch given on its own axis, and what it knows. The frontier is
- * the guarantee: it lists the own axis only as far as the next entry is ordered behind it (all of it
- * where completion is in order; else as far as it was imported back). A queue embeds one; a host thread
- * that wants its signals tracked owns one with an axis of domain host. */
+ * the guarantee: it lists the own axis only as far as the next entry is ordered behind it (all of
+ * it where completion is in order; else as far as it was imported back). A queue embeds one; a host
+ * thread that wants its signals tracked owns one with an axis of domain host. */
 struct tide_tracker_axis;
 
 struct tide_position {
   tide_axis axis;
   uint64_t epoch;
-  struct tide_frontier *frontier; /* owned by whoever owns the position */
+  struct tide_frontier *frontier;    /* owned by whoever owns the position */
   struct tide_tracker_axis *tracked; /* private; NULL at first */
 };
 
@@ -205,8 +208,8 @@ struct tide_position {
 
 /* Axis -> finished epoch, as the host has seen it. Thread-safe. An axis is unknown until it is
  * registered; the epochs of an unknown axis are never finished. A closed axis has finished all its
- * epochs, for ever. A failed axis' unfinished epochs satisfy nobody until its backend certifies that
- * they can no longer touch memory. Advancing costs O(log waiters of that axis). */
+ * epochs, for ever. A failed axis' unfinished epochs satisfy nobody until its backend certifies
+ * that they can no longer touch memory. Advancing costs O(log waiters of that axis). */
 struct tide_tracker_params {
   const struct tide_allocator *allocator;
   const struct tide_platform *platform;
@@ -223,7 +226,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_tracker_register(struct tide_trac
  * callbacks that became ready, without a lock held. TIDE_NOT_FOUND for an unknown axis. */
 TIDE_API enum tide_status tide_tracker_advance(struct tide_tracker *tracker, tide_axis axis,
                                                uint64_t epoch);
-/* The axis will make no further progress: its waiters fail with `status`. The first failure wins. */
+/* The axis will make no further progress: its waiters fail with `status`. The first failure wins.
+ */
 TIDE_API enum tide_status tide_tracker_fail(struct tide_tracker *tracker, tide_axis axis,
                                             enum tide_status status);
 /* The failed axis' unfinished epochs can no longer touch memory: they count as finished. */
@@ -234,17 +238,19 @@ TIDE_API enum tide_status tide_tracker_close(struct tide_tracker *tracker, tide_
 TIDE_API bool tide_tracker_finished(struct tide_tracker *tracker, tide_axis axis, uint64_t epoch);
 /* The finished epoch; 0 when unknown, UINT64_MAX when closed or certified. */
 TIDE_API uint64_t tide_tracker_epoch(struct tide_tracker *tracker, tide_axis axis);
-/* Every axis that is live now with its newest *given* epoch is not known here; callers pass positions.
- * Number of axes that are registered and not closed. */
+/* Every axis that is live now with its newest *given* epoch is not known here; callers pass
+ * positions. Number of axes that are registered and not closed. */
 TIDE_API size_t tide_tracker_live(struct tide_tracker *tracker);
 
-/* Waits until all entries of a frontier have finished. Storage is the caller's: one node an entry. */
+/* Waits until all entries of a frontier have finished. Storage is the caller's: one node an entry.
+ */
 struct tide_waiter {
   uint64_t private_words[10];
 };
 struct tide_frontier_wait {
   struct tide_waiter *nodes; /* the caller's array, at least frontier->count long */
-  void (*done)(struct tide_frontier_wait *wait, enum tide_status status); /* no lock held; called once */
+  void (*done)(struct tide_frontier_wait *wait,
+               enum tide_status status); /* no lock held; called once */
   void *user;
   struct tide_tracker *tracker;
   uint32_t remaining;
@@ -253,10 +259,12 @@ struct tide_frontier_wait {
 };
 /* Registers. `done` runs on the thread that finishes the last entry, or in here when all have
  * finished already. TIDE_NOT_FOUND for an unknown axis, TIDE_INVALID for a tainted frontier (nobody
- * can say when it has finished), TIDE_FULL when node_count is too small: then nothing is registered. */
-TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_tracker_wait(struct tide_tracker *tracker, const struct tide_frontier *frontier,
-                  struct tide_frontier_wait *wait, size_t node_count);
+ * can say when it has finished), TIDE_FULL when node_count is too small: then nothing is
+ * registered. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_tracker_wait(struct tide_tracker *tracker,
+                                                            const struct tide_frontier *frontier,
+                                                            struct tide_frontier_wait *wait,
+                                                            size_t node_count);
 /* True: `done` will never run. False: it has run or is running on another thread. */
 TIDE_API bool tide_tracker_cancel(struct tide_frontier_wait *wait);
 
@@ -271,7 +279,7 @@ struct tide_context {
   const struct tide_sink *sink; /* NULL: nobody listens */
   struct tide_tracker *tracker;
   struct tide_lease *lease;
-  uint8_t frontier_capacity; /* of queues, records and buffers */
+  uint8_t frontier_capacity;      /* of queues, records and buffers */
   struct tide_deferred *deferred; /* private: callbacks that wait for their turn */
   const struct tide_sink *check;  /* private: check mode listens to host signals and waits */
   struct tide_lease own_lease;
@@ -288,8 +296,8 @@ struct tide_context_params {
 
 /* Makes a tracker and, unless given, a lease. TIDE_NOMEM; TIDE_INVALID where a NULL
  * default does not exist (freestanding builds). */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_context_init(struct tide_context *context,
-                                                            const struct tide_context_params *params);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_context_init(struct tide_context *context, const struct tide_context_params *params);
 /* All that was made with it must be gone. */
 TIDE_API void tide_context_fini(struct tide_context *context);
 

@@ -42,12 +42,13 @@ struct tide_memory_source {
 struct tide_pool_params {
   const char *label;
   const struct tide_memory_source *source; /* NULL: the context's allocator */
-  size_t budget;  /* bytes that may be taken from the source; 0: no limit */
-  size_t chunk;   /* bytes taken at a time; 0: 4 MiB, and larger blocks get a chunk of their own */
-  size_t align;   /* of blocks, a power of two; 0: 64 */
-  uint32_t buffers; /* live buffers at most; 0: 4096 */
+  size_t budget; /* bytes that may be taken from the source; 0: no limit */
+  size_t chunk;  /* bytes taken at a time; 0: 4 MiB, and larger blocks get a chunk of their own */
+  size_t align;  /* of blocks, a power of two; 0: 64 */
+  uint32_t buffers;      /* live buffers at most; 0: 4096 */
   bool frees_cover_uses; /* a compiler's word that every free comes after all uses in the freeing
-                            queue's knowledge: operations then don't raise `uses` (check mode verifies) */
+                            queue's knowledge: operations then don't raise `uses` (check mode
+                            verifies) */
 };
 
 /* How an allocation was satisfied; counted in the stats. */
@@ -61,10 +62,10 @@ enum tide_reuse {
 struct tide_pool_stats {
   uint64_t allocs, frees;
   uint64_t reused_known, reused_finished, reused_gap, fresh;
-  uint64_t gap_waits;        /* entries that were waited for */
+  uint64_t gap_waits; /* entries that were waited for */
   uint64_t splits, joins, refused_joins;
   uint64_t live_buffers;
-  uint64_t live_bytes, peak_bytes; /* handed out */
+  uint64_t live_bytes, peak_bytes;    /* handed out */
   uint64_t source_bytes, source_peak; /* taken from the source */
 };
 
@@ -90,8 +91,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_alloc(struct tide_pool *pool
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_import(struct tide_pool *pool, void *memory,
                                                            size_t size, const char *label,
                                                            struct tide_buffer **out_buffer);
-/* Frees at `position` (NULL: the host, which waited for all uses). Operations that are held with this
- * buffer keep it until they have entered. The handle is gone for the caller. */
+/* Frees at `position` (NULL: the host, which waited for all uses). Operations that are held with
+ * this buffer keep it until they have entered. The handle is gone for the caller. */
 TIDE_API void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position);
 
 /* Where the bytes are; constant while the buffer lives. What may be touched when: an operation that

@@ -17,18 +17,20 @@
  *   held      nobody has promised such a value yet: the operation keeps its place
  *             and is classified again when somebody does
  *
- * An operation has *finished* when its body ended, or was skipped because the operation failed, and then only at
- * its place: after its predecessors, and after all whose records it imported. Epochs of a queue finish in order; a
- * finished epoch is published to the tracker first, then its signals with their records.
+ * An operation has *finished* when its body ended, or was skipped because the operation failed, and
+ * then only at its place: after its predecessors, and after all whose records it imported. Epochs
+ * of a queue finish in order; a finished epoch is published to the tracker first, then its signals
+ * with their records.
  *
- * Failing. A body that fails fails the operation's signals; whoever waits for those fails with the first
- * cause, without running. Unrelated operations go on.
+ * Failing. A body that fails fails the operation's signals; whoever waits for those fails with the
+ * first cause, without running. Unrelated operations go on.
  *
  * Memory. All storage of a queue is allocated when it is made: submitting never
  * allocates; it answers TIDE_FULL when the capacity is exhausted.
  *
- * Threads: all functions may be called from any thread. Submits to one queue from several threads are
- * ordered somehow. One lock guards a scheduler; no body, callback or backend is called under it.
+ * Threads: all functions may be called from any thread. Submits to one queue from several threads
+ * are ordered somehow. One lock guards a scheduler; no body, callback or backend is called under
+ * it.
  *
  * Source: seed 000 "Submission Pipeline", "Wait Elision"; DESIGN 4.0, 4.3.
  */
@@ -117,7 +119,8 @@ enum tide_wait_class {
   TIDE_WAIT_HELD
 };
 
-/* Why a wait needs no device: the low byte of an event's `detail` is the class, the next byte this. */
+/* Why a wait needs no device: the low byte of an event's `detail` is the class, the next byte this.
+ */
 enum tide_wait_reason {
   TIDE_REASON_NONE,
   TIDE_REASON_KNOWN,    /* the queue's frontier lists the signaller */
@@ -129,7 +132,8 @@ enum tide_wait_reason {
 /* ---- scheduler ---------------------------------------------------------------- */
 
 struct tide_sched_params {
-  bool paused; /* nothing starts until tide_sched_resume: for measuring what submission alone decides */
+  bool paused; /* nothing starts until tide_sched_resume: for measuring what submission alone
+                  decides */
   bool check;  /* check mode: find missing waits and premature frees (slower, allocates) */
   /* Called for each finding of check mode, under no lock. */
   void (*finding)(void *user, const struct tide_diag *diag);
@@ -143,7 +147,7 @@ struct tide_sched_stats {
   uint64_t gap_waits; /* execution-only waits for buffers */
   uint64_t signals, reclassified;
   uint64_t picks, kicks;
-  uint64_t tainted;   /* operations that entered with a tainted frontier */
+  uint64_t tainted;                         /* operations that entered with a tainted frontier */
   uint64_t frontier_entries, frontier_peak; /* summed over entered operations; the largest */
 };
 
@@ -155,7 +159,8 @@ TIDE_API void tide_sched_destroy(struct tide_sched *sched);
 TIDE_API void tide_sched_pause(struct tide_sched *sched);
 TIDE_API void tide_sched_resume(struct tide_sched *sched);
 TIDE_API void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats);
-/* Who waits for whom, as text, one line an operation that cannot start; returns the whole length. */
+/* Who waits for whom, as text, one line an operation that cannot start; returns the whole length.
+ */
 TIDE_API size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size);
 
 /* ---- queues --------------------------------------------------------------------- */
@@ -163,23 +168,24 @@ TIDE_API size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size
 #define TIDE_PRIORITY_LEVELS 16 /* 0 lowest .. 15 highest; 8 is the default */
 
 struct tide_queue_params {
-  const char *label;    /* copied, cut at 31 bytes */
-  uint32_t operations;  /* capacity; 0: 256 */
-  uint32_t waits;       /* capacity over all its operations; 0: 4 × operations */
-  uint32_t signals;     /* 0: 2 × operations */
-  uint32_t buffers;     /* 0: 4 × operations */
-  uint8_t priority;     /* base priority 1..15; 0: the default, 8 */
+  const char *label;   /* copied, cut at 31 bytes */
+  uint32_t operations; /* capacity; 0: 256 */
+  uint32_t waits;      /* capacity over all its operations; 0: 4 × operations */
+  uint32_t signals;    /* 0: 2 × operations */
+  uint32_t buffers;    /* 0: 4 × operations */
+  uint8_t priority;    /* base priority 1..15; 0: the default, 8 */
 };
 
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *device,
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
-/* Cancels what has not started and returns at once; what runs, runs to its end. Then the axis closes. */
+/* Cancels what has not started and returns at once; what runs, runs to its end. Then the axis
+ * closes. */
 TIDE_API void tide_queue_destroy(struct tide_queue *queue);
 TIDE_API const char *tide_queue_label(const struct tide_queue *queue);
 TIDE_API tide_axis tide_queue_axis(const struct tide_queue *queue);
-/* Value: the finished epoch. Waiting for it works like any timeline; only the queue signals it. Lives as
- * long as the queue. */
+/* Value: the finished epoch. Waiting for it works like any timeline; only the queue signals it.
+ * Lives as long as the queue. */
 TIDE_API struct tide_timeline *tide_queue_progress(struct tide_queue *queue);
 /* What an operation that entered now could take for granted; the last epoch given. */
 TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_frontier,
@@ -187,23 +193,21 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
 
 /* Takes an operation. *out_sequence (may be NULL) is its number within the queue, for cancel.
  *   TIDE_SCOPE      a wait or signal beyond its timeline's scope (checked before anything else)
- *   TIDE_INVALID    a rule of arguments: too many of something, a wait >= a signal of the same timeline …
- *   TIDE_VALUE      a signal would not go up
- *   TIDE_UNORDERED  a signaller that is not ordered behind the newest pending one; the diag names both
- *   TIDE_DEADLOCK   held operations would wait for each other; or full, and nothing here can finish
- *   TIDE_FULL       no room now; the progress timeline tells when there is
- * On any error nothing has changed. A refusal that is only found when a held operation enters makes
- * it fail at its place. */
+ *   TIDE_INVALID    a rule of arguments: too many of something, a wait >= a signal of the same
+ * timeline … TIDE_VALUE      a signal would not go up TIDE_UNORDERED  a signaller that is not
+ * ordered behind the newest pending one; the diag names both TIDE_DEADLOCK   held operations would
+ * wait for each other; or full, and nothing here can finish TIDE_FULL       no room now; the
+ * progress timeline tells when there is On any error nothing has changed. A refusal that is only
+ * found when a held operation enters makes it fail at its place. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *queue,
                                                             const struct tide_operation *operation,
                                                             uint64_t *out_sequence,
                                                             struct tide_diag *diag);
-/* All or none: argument, scope, value and capacity errors refuse all of them. A later refusal (unordered,
- * deadlock) stops there; *out_count (may be NULL) says how many were taken. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit_all(struct tide_queue *queue,
-                                                                const struct tide_operation *operations,
-                                                                size_t count, size_t *out_count,
-                                                                struct tide_diag *diag);
+/* All or none: argument, scope, value and capacity errors refuse all of them. A later refusal
+ * (unordered, deadlock) stops there; *out_count (may be NULL) says how many were taken. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *operations,
+                      size_t count, size_t *out_count, struct tide_diag *diag);
 /* An operation that has not started will not run; it fails with TIDE_CANCELLED at its place (a held
  * one leaves at once). TIDE_BUSY: it has started. TIDE_NOT_FOUND: it has finished, or never was. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel(struct tide_queue *queue,
@@ -222,14 +226,14 @@ TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buff
 
 /* ---- collectives ------------------------------------------------------------------ */
 
-/* N queues do one thing together: one axis for all of them, one epoch an instance. The parts start when
- * all have arrived; no worker is held meanwhile. The collective's progress timeline reaches n when every
- * part of instance n has finished; its record is one entry, (collective axis, n), where the members'
- * own would be N. */
+/* N queues do one thing together: one axis for all of them, one epoch an instance. The parts start
+ * when all have arrived; no worker is held meanwhile. The collective's progress timeline reaches n
+ * when every part of instance n has finished; its record is one entry, (collective axis, n), where
+ * the members' own would be N. */
 struct tide_collective;
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_create(struct tide_queue *const *members,
-                                                                 size_t count, const char *label,
-                                                                 struct tide_collective **out_collective);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_collective_create(struct tide_queue *const *members, size_t count, const char *label,
+                       struct tide_collective **out_collective);
 /* Returns at once. Instances for which every part was submitted run on; the others fail with
  * TIDE_CANCELLED. NULL is fine. */
 TIDE_API void tide_collective_destroy(struct tide_collective *collective);

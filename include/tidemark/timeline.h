@@ -74,8 +74,9 @@ TIDE_API enum tide_scope tide_scope_for(const struct tide_scope_usage *usage);
 struct tide_timeline_params {
   const char *label; /* copied, cut at 31 bytes; may be NULL */
   enum tide_scope scope;
-  uint64_t initial;     /* the first value; nothing is known about it */
-  uint32_t history;     /* reached records to keep; 0: 16; a power of two is kept as it is, else rounded up */
+  uint64_t initial; /* the first value; nothing is known about it */
+  uint32_t history; /* reached records to keep; 0: 16; a power of two is kept as it is, else rounded
+                       up */
   bool operations_only; /* only operations signal it: host signals are refused, and a wait may
                            therefore be raised to the value of the record that will satisfy it */
 };
@@ -98,13 +99,12 @@ TIDE_API uint64_t tide_timeline_query(const struct tide_timeline *timeline);
 TIDE_API enum tide_status tide_timeline_status(const struct tide_timeline *timeline);
 
 /* Raises the value from the host. With a position, the signal is tracked: the position's epoch goes
- * up by one, counts as finished, and the record is what the position knows. Without one (NULL) it is
- * external. The caller uses one position from one thread at a time.
- *   TIDE_VALUE      value <= the current value, or >= the smallest pending value
- *   TIDE_SCOPE      the scope is narrower than process, or only operations may signal
- *   TIDE_NOT_FOUND  the position's axis is not registered with the tracker
- *   the failure     value is in the failed part; nothing changes
- * Runs the callbacks of timepoints that became due, without a lock held. */
+ * up by one, counts as finished, and the record is what the position knows. Without one (NULL) it
+ * is external. The caller uses one position from one thread at a time. TIDE_VALUE      value <= the
+ * current value, or >= the smallest pending value TIDE_SCOPE      the scope is narrower than
+ * process, or only operations may signal TIDE_NOT_FOUND  the position's axis is not registered with
+ * the tracker the failure     value is in the failed part; nothing changes Runs the callbacks of
+ * timepoints that became due, without a lock held. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_signal(struct tide_timeline *timeline,
                                                                uint64_t value,
                                                                struct tide_position *position);
@@ -123,18 +123,17 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_wait(struct tide_timelin
 
 /* What is known about a reached value. */
 struct tide_record_info {
-  uint64_t value;     /* the record that answers: >= the one asked for */
-  tide_axis axis;     /* its signaller; 0 when external */
+  uint64_t value; /* the record that answers: >= the one asked for */
+  tide_axis axis; /* its signaller; 0 when external */
   uint64_t epoch;
-  bool external;      /* nothing is known; the frontier is empty and tainted */
-  bool coarse;        /* a later record answers for a dropped one */
+  bool external; /* nothing is known; the frontier is empty and tainted */
+  bool coarse;   /* a later record answers for a dropped one */
 };
 /* Copies the record's frontier (NULL: only info). TIDE_TIMEOUT when the value is not reached,
  * TIDE_NOT_FOUND when it is the initial value or below. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_frontier_at(struct tide_timeline *timeline,
-                                                                    uint64_t value,
-                                                                    struct tide_frontier *out_frontier,
-                                                                    struct tide_record_info *out_info);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_timeline_frontier_at(struct tide_timeline *timeline, uint64_t value,
+                          struct tide_frontier *out_frontier, struct tide_record_info *out_info);
 /* Merges what a reached value teaches into a position: the thread that owns it has waited. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_import(struct tide_timeline *timeline,
                                                                uint64_t value,
@@ -142,24 +141,26 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_import(struct tide_timel
 
 /* ---- waiting for several -------------------------------------------------- */
 
-/* One (timeline, value) pair and the storage to wait for it. The caller owns it, zeroed, and keeps it
- * until the wait is over. */
+/* One (timeline, value) pair and the storage to wait for it. The caller owns it, zeroed, and keeps
+ * it until the wait is over. */
 struct tide_wait_point {
   struct tide_timeline *timeline;
   uint64_t value;
   struct tide_waiter waiter;
 };
 
-/* Blocks until one is reached (or has failed). *out_index (may be NULL) is the first that was found.
- * Returns TIDE_OK, the failure of the one that failed, TIDE_TIMEOUT, or TIDE_INVALID for count 0. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_any(struct tide_wait_point *points, size_t count,
-                                                        uint64_t deadline, size_t *out_index);
+/* Blocks until one is reached (or has failed). *out_index (may be NULL) is the first that was
+ * found. Returns TIDE_OK, the failure of the one that failed, TIDE_TIMEOUT, or TIDE_INVALID for
+ * count 0. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_wait_any(struct tide_wait_point *points, size_t count, uint64_t deadline, size_t *out_index);
 /* Blocks until all are reached; returns at once when one fails. Count 0 is TIDE_OK. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_all(struct tide_wait_point *points, size_t count,
-                                                        uint64_t deadline);
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_all(struct tide_wait_point *points,
+                                                        size_t count, uint64_t deadline);
 
-/* The latched form: immutable once made, set for good once one point was reached. Registration stops at
- * the first that is satisfied already. The points stay the caller's until fini, which unregisters. */
+/* The latched form: immutable once made, set for good once one point was reached. Registration
+ * stops at the first that is satisfied already. The points stay the caller's until fini, which
+ * unregisters. */
 struct tide_wait_any_set {
   struct tide_wait_point *points;
   size_t count, registered;
@@ -169,15 +170,15 @@ struct tide_wait_any_set {
   uint32_t remaining;   /* private: how many must still be reached */
   uint32_t outstanding; /* private: registered points that may still be touched */
 };
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_any_init(struct tide_wait_any_set *set,
-                                                             struct tide_wait_point *points,
-                                                             size_t count);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_wait_any_init(struct tide_wait_any_set *set, struct tide_wait_point *points, size_t count);
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set,
                                                              uint64_t deadline, size_t *out_index);
 TIDE_API void tide_wait_any_fini(struct tide_wait_any_set *set);
 
-/* A persistent set: members stay registered over many waits, so waiting for any of 10 000 costs what is
- * ready, not 10 000. One thread waits at a time; any thread adds and removes. Capacity is fixed. */
+/* A persistent set: members stay registered over many waits, so waiting for any of 10 000 costs
+ * what is ready, not 10 000. One thread waits at a time; any thread adds and removes. Capacity is
+ * fixed. */
 struct tide_wait_set;
 struct tide_wait_ready {
   uint64_t cookie;
@@ -198,8 +199,9 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_add(struct tide_wait_set
 TIDE_API bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t member);
 /* Blocks until at least one is ready; fills up to `size`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_wait(struct tide_wait_set *set,
-                                                             struct tide_wait_ready *ready, size_t size,
-                                                             uint64_t deadline, size_t *out_count);
+                                                             struct tide_wait_ready *ready,
+                                                             size_t size, uint64_t deadline,
+                                                             size_t *out_count);
 
 /* ---- timepoints: a call when a value is reached --------------------------- */
 

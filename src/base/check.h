@@ -9,6 +9,6 @@ _Noreturn void tide_assert_failed(const char *what, const char *file, int line);
   (__builtin_expect(!(what), 0) ? tide_assert_failed(#what, __FILE__, __LINE__) : (void)0)
 
 #define TIDE_CONTAINER(pointer, type, member)                                                      \
-  ((type *)(void *)((char *)(pointer)-__builtin_offsetof(type, member)))
+  ((type *)(void *)((char *)(pointer) - __builtin_offsetof(type, member)))
 
 #endif

@@ -17,14 +17,14 @@
 enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED = 2 };
 
 struct tide_node {
-  uint64_t value;           /* awaited; constant while queued */
-  uint64_t counts_on;       /* a larger value whose failure is this one's too; or less: none */
-  struct tide_node *child;  /* first child */
-  struct tide_node *next;   /* next sibling; next in a fired list */
-  struct tide_node *prev;   /* previous sibling, or parent when first; NULL at the root */
+  uint64_t value;          /* awaited; constant while queued */
+  uint64_t counts_on;      /* a larger value whose failure is this one's too; or less: none */
+  struct tide_node *child; /* first child */
+  struct tide_node *next;  /* next sibling; next in a fired list */
+  struct tide_node *prev;  /* previous sibling, or parent when first; NULL at the root */
   void (*fire)(struct tide_node *node, enum tide_status status);
-  uint32_t state;           /* enum tide_node_state */
-  uint32_t status;          /* with which it was fired */
+  uint32_t state;  /* enum tide_node_state */
+  uint32_t status; /* with which it was fired */
 };
 
 struct tide_counter {

@@ -53,7 +53,6 @@ _Noreturn void tide_assert_failed(const char *what, const char *file, int line) 
   __builtin_trap();
 }
 
-
 #if defined(__wasm__)
 
 /* 64 x 64 -> 128 bits: wasm32 has no instruction for it, and the compiler calls this for
@@ -71,8 +70,8 @@ __int128 __multi3(__int128 a, __int128 b) {
   uint64_t middle = x1 * y0 + (low >> 32);
   uint64_t carry = x0 * y1 + (middle & 0xffffffffu);
   product.half[0] = carry << 32 | (low & 0xffffffffu);
-  product.half[1] = x1 * y1 + (middle >> 32) + (carry >> 32) + x.half[1] * y.half[0] +
-                    x.half[0] * y.half[1];
+  product.half[1] =
+      x1 * y1 + (middle >> 32) + (carry >> 32) + x.half[1] * y.half[0] + x.half[0] * y.half[1];
   return product.all;
 }
 

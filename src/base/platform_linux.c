@@ -37,8 +37,8 @@ static void linux_wait(void *self, const uint32_t *word, uint32_t expected, uint
   (void)self;
   if (deadline == TIDE_NOW) return;
   struct timespec t = {(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
-  syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected, deadline == TIDE_FOREVER ? NULL : &t,
-          NULL, FUTEX_BITSET_MATCH_ANY);
+  syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, expected,
+          deadline == TIDE_FOREVER ? NULL : &t, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
 static void linux_wake(void *self, const uint32_t *word, uint32_t count) {

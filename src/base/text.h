@@ -19,7 +19,9 @@ void tide_text_init(struct tide_text *text, char *data, size_t size);
 void tide_text_format(struct tide_text *text, const char *format, ...) TIDE_PRINTF(2, 3);
 void tide_text_format_list(struct tide_text *text, const char *format, va_list list);
 void tide_text_bytes(struct tide_text *text, const char *bytes, size_t size);
-static inline bool tide_text_cut(const struct tide_text *text) { return text->length >= text->size; }
+static inline bool tide_text_cut(const struct tide_text *text) {
+  return text->length >= text->size;
+}
 
 /* Fills diag (NULL is fine) and returns status, so that `return tide_diag_set(…)` reads well. */
 enum tide_status tide_diag_set(struct tide_diag *diag, enum tide_status status, const char *format,

@@ -12,7 +12,8 @@ static inline bool needs_unlisted(const struct tide_frontier *g) {
   return g->tainted && !TIDE_PLANTED(TIDE_PLANT_TAINTRIGHT);
 }
 
-/* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. */
+/* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. The two
+ * loops are not inlined, so that the function before them has no registers to save. */
 
 static inline bool four_lower(const uint64_t *f, const uint64_t *g) {
   return (f[0] < g[0]) | (f[1] < g[1]) | (f[2] < g[2]) | (f[3] < g[3]);
@@ -23,21 +24,22 @@ static inline bool four_lower(const uint64_t *f, const uint64_t *g) {
 static inline size_t singles_of(size_t count) { return 1 + (count - 1) % 4; }
 
 /* Equally many, at least one. */
-static bool covers_same(const uint64_t *f, size_t f_epoch, const uint64_t *g, size_t g_epoch,
-                        size_t count) {
+__attribute__((noinline)) static bool covers_same(const uint64_t *f, size_t f_epoch,
+                                                  const uint64_t *g, size_t g_epoch,
+                                                  size_t count) {
   const uint64_t *end = f + count;
   for (const uint64_t *singles = f + singles_of(count); f < singles; f++, g++) {
     if (*f != *g || f[f_epoch] < g[g_epoch]) return false;
   }
   for (; f < end; f += 4, g += 4) {
-    if (tide_four_differ(f, g) | four_lower(f + f_epoch, g + g_epoch)) return false;
+    if ((int)tide_four_differ(f, g) | (int)four_lower(f + f_epoch, g + g_epoch)) return false;
   }
   return true;
 }
 
 /* Once g's last axis is not behind f's, f's end need not be looked for: each walk stops before. */
-static bool covers_walk(const uint64_t *f, size_t f_epoch, size_t n, const uint64_t *g,
-                        size_t g_epoch, size_t m) {
+__attribute__((noinline)) static bool covers_walk(const uint64_t *f, size_t f_epoch, size_t n,
+                                                  const uint64_t *g, size_t g_epoch, size_t m) {
   const uint64_t *end = g + m;
   if (m > 0 && f[n - 1] < end[-1]) return false;
   for (; g < end; f++, g++) {
@@ -50,11 +52,9 @@ static bool covers_walk(const uint64_t *f, size_t f_epoch, size_t n, const uint6
 bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
   if (needs_unlisted(g)) return false;
-  if (m < n || m < 4) {
-    if (m > n) return false;
-    return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
-  }
   if (m > n) return false;
+  if (m < n || m < 4)
+    return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
   return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity, n);
 }
 

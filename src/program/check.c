@@ -158,7 +158,7 @@ bool tide_plan_check(struct tide_plan *plan, struct tide_errors *errors) {
   else if (tide_rehearsal_init(&c.rehearsal, plan, errors) && walk(&c)) {
     if (tide_rehearsal_finish(&c.rehearsal)) check_never_freed(&c);
     set_scopes(&c);
-    if (!plan->tables.steps)
+    if (!plan->tables.steps && !errors->count)
       tide_error(errors, TIDE_INVALID, 1, 1,
                  "with these parameters, this program has no operations");
   }

@@ -91,6 +91,7 @@ static bool parse_argument(struct tide_parser *parser,
 
 static bool at_arguments(const struct tide_parser *parser) {
   if (tide_parser_at_end(parser)) return false;
+  if (tide_token_mark(&parser->token, ',')) return true; /* one is missing before it */
   struct tide_token next = tide_parser_peek(parser);
   /* `label=…` is an argument of that name, `label …` the clause. */
   return tide_token_mark(&next, '=') || !ends_argument(parser, &parser->token);

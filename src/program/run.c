@@ -87,6 +87,15 @@ static enum tide_status execute(struct tide_run *run, struct tide_diag *diag) {
   return status;
 }
 
+/* Buffers that were there from the start were not handed out to anybody. */
+static void leave_out_static(const struct tide_run *run, struct tide_pool_stats *stats) {
+  for (size_t i = 0; i < run->tables->buffer_count; i++) {
+    if (run->tables->buffers[i].scratch) continue;
+    stats->allocs--;
+    stats->fresh--;
+  }
+}
+
 enum tide_status tide_run_execute(struct tide_run *run, struct tide_run_result *out_result,
                                   struct tide_diag *diag) {
   struct tide_diag own = {.status = TIDE_OK};
@@ -99,6 +108,7 @@ enum tide_status tide_run_execute(struct tide_run *run, struct tide_run_result *
     status = execute(run, &own);
     tide_sched_stats(run->sched, &run->result.sched);
     tide_pool_stats(run->pool, &run->result.pool);
+    leave_out_static(run, &run->result.pool);
     run->result.operations = run->submitted;
     run->result.failed = run->result.sched.failed;
   }

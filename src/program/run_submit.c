@@ -76,12 +76,14 @@ static enum tide_access access_of(enum tide_param_kind kind) {
   return kind == TIDE_PARAM_OUT ? TIDE_WRITE : TIDE_READ_WRITE;
 }
 
-/* Each buffer once, however many arguments lie in it; but check mode wants to know of each slice. */
+/* Each buffer once, however many arguments lie in it; but check mode wants to know of each slice, and of
+ * buffers that are never freed, which otherwise need not be named. */
 static size_t fill_uses(struct tide_run *run, const struct tide_step *step, struct tide_use *uses) {
   size_t count = 0;
   for (size_t i = 0; i < step->body->param_count; i++) {
     const struct tide_step_argument *argument = &step->arguments[i];
     if (argument->kind > TIDE_PARAM_INOUT || argument->index == TIDE_PLAN_NONE) continue;
+    if (!run->params.check && !run->tables->buffers[argument->index].scratch) continue;
     struct tide_use use = {run->buffers[argument->index].buffer, access_of(argument->kind),
                            argument->offset, argument->size};
     size_t at = 0;

@@ -153,7 +153,8 @@ void tide_queue_advance(struct tide_queue *queue) {
     struct tide_op *op = op_at(queue, queue->next_start);
     if (op->state != TIDE_OP_ENTERED) return; /* ready: its turn has come already */
     if (in_order && queue->published + 1 != queue->next_start) return;
-    if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue)) op = behind(queue);
+    if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
+      op = behind(queue);
     if (op->unmet || !all_finished(op)) return;
     if (queue->device->lost && !queue->device->certified) return;
     if (op->instance && !tide_instance_arrive(op)) return;

@@ -52,7 +52,8 @@ void tide_check_report(struct tide_sched *sched) {
 
 static void note_limits(struct tide_checker *checker) {
   struct tide_diag diag;
-  if (checker->said_full || (!checker->table.out_of_memory && !checker->table.too_many_queues)) return;
+  if (checker->said_full || (!checker->table.out_of_memory && !checker->table.too_many_queues))
+    return;
   checker->said_full = true;
   if (checker->table.out_of_memory)
     tide_diag_set(&diag, TIDE_NOMEM, "check mode ran out of memory: from here on it misses errors");
@@ -137,7 +138,8 @@ static void take_host_events(struct tide_checker *checker) {
 
 /* ---- queues ---------------------------------------------------------------------------- */
 
-static struct tide_shadow_queue *shadow_queue(struct tide_checker *checker, struct tide_queue *queue) {
+static struct tide_shadow_queue *shadow_queue(struct tide_checker *checker,
+                                              struct tide_queue *queue) {
   struct tide_shadow_table *table = &checker->table;
   if (queue->check_index) return &table->queues[queue->check_index - 1];
   if (table->queue_count == TIDE_SHADOW_QUEUES) {
@@ -180,14 +182,17 @@ static void report_race(struct tide_checker *checker, const struct tide_op *op,
   struct tide_text text;
   diag = (struct tide_diag){.status = TIDE_RACE};
   tide_text_init(&text, diag.text, sizeof diag.text);
-  tide_text_format(&text, "operation '%s' of queue '%s' %s buffer '%s', which operation '%s' of queue '%s' %s, "
-                          "and nothing orders them: add a wait for ",
-                   op->label, op->queue->label, use->access & TIDE_WRITE ? "writes" : "reads",
-                   tide_buffer_label(use->buffer), earlier->label, from->label,
-                   earlier->write ? "writes" : "reads");
+  tide_text_format(
+      &text,
+      "operation '%s' of queue '%s' %s buffer '%s', which operation '%s' of queue '%s' %s, "
+      "and nothing orders them: add a wait for ",
+      op->label, op->queue->label, use->access & TIDE_WRITE ? "writes" : "reads",
+      tide_buffer_label(use->buffer), earlier->label, from->label,
+      earlier->write ? "writes" : "reads");
   if (hint) tide_text_format(&text, "'%s' >= %lu", hint->label, (unsigned long)hint->value);
   else
-    tide_text_format(&text, "the progress of '%s' >= %lu", from->label, (unsigned long)earlier->epoch);
+    tide_text_format(&text, "the progress of '%s' >= %lu", from->label,
+                     (unsigned long)earlier->epoch);
   tide_check_note(checker->sched, &diag);
 }
 
@@ -199,12 +204,13 @@ static uint64_t size_of(const struct tide_op_use *use) {
   return use->size ? use->size : tide_buffer_size(use->buffer) - use->offset;
 }
 
-static struct tide_shadow *shadow_buffer(struct tide_checker *checker, const struct tide_op_use *use) {
+static struct tide_shadow *shadow_buffer(struct tide_checker *checker,
+                                         const struct tide_op_use *use) {
   return tide_shadow_get(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)use->buffer);
 }
 
-/* Reports the first conflict with what is not in the clock, and forgets what need not be remembered:
- * accesses that this one is ordered behind, and covers. */
+/* Reports the first conflict with what is not in the clock, and forgets what need not be
+ * remembered: accesses that this one is ordered behind, and covers. */
 static void check_use(struct tide_checker *checker, const struct tide_shadow_clock *clock,
                       const struct tide_op *op, const struct tide_op_use *use) {
   struct tide_shadow *buffer = shadow_buffer(checker, use);
@@ -275,8 +281,9 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   note_limits(checker);
 }
 
-/* The parts of an instance start together, so each of them is ordered behind all that came before any of
- * them; among themselves they keep out of each other's way, which is their bodies' business. */
+/* The parts of an instance start together, so each of them is ordered behind all that came before
+ * any of them; among themselves they keep out of each other's way, which is their bodies' business.
+ */
 void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *progress,
                          uint64_t number, struct tide_op *const *parts, size_t count) {
   struct tide_checker *checker = sched->checker;
@@ -318,19 +325,20 @@ void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {
     if (own || at->clock.epochs[access->queue] >= access->epoch) continue;
     const struct tide_shadow_hint *hint = hint_for(from, access->epoch);
     struct tide_diag diag;
-    tide_diag_set(&diag, TIDE_RACE,
-                  "buffer '%s' is freed on queue '%s' before operation '%s' of queue '%s' is in its past, "
-                  "though the pool was told that frees cover all uses: wait for '%s' >= %lu first",
-                  tide_buffer_label(buffer), queue->label, access->label, from->label,
-                  hint ? hint->label : from->label,
-                  (unsigned long)(hint ? hint->value : access->epoch));
+    tide_diag_set(
+        &diag, TIDE_RACE,
+        "buffer '%s' is freed on queue '%s' before operation '%s' of queue '%s' is in its past, "
+        "though the pool was told that frees cover all uses: wait for '%s' >= %lu first",
+        tide_buffer_label(buffer), queue->label, access->label, from->label,
+        hint ? hint->label : from->label, (unsigned long)(hint ? hint->value : access->epoch));
     tide_check_note(queue->sched, &diag);
     break;
   }
   tide_shadow_forget(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)buffer);
 }
 
-/* ---- on and off ------------------------------------------------------------------------------- */
+/* ---- on and off -------------------------------------------------------------------------------
+ */
 
 enum tide_status tide_check_create(struct tide_sched *sched) {
   struct tide_context *context = (struct tide_context *)sched->context;

@@ -23,14 +23,14 @@ struct tide_instance {
 struct tide_collective {
   struct tide_link link; /* first: in sched->gone_collectives, once it is over */
   struct tide_sched *sched;
-  bool closing;  /* destroyed: it goes when instance `last` has finished */
+  bool closing; /* destroyed: it goes when instance `last` has finished */
   uint64_t last;
   struct tide_position position; /* its frontier is unused: records are made of the parts' */
   struct tide_tracker_axis *tracked;
   struct tide_timeline *progress;
   size_t count;
   struct tide_queue **members;
-  uint64_t *next;        /* by member: the instance that it submits next */
+  uint64_t *next;             /* by member: the instance that it submits next */
   uint64_t entered, finished; /* instances, in order */
   uint32_t mask;
   struct tide_instance *ring; /* by number & mask */
@@ -76,10 +76,10 @@ static void make_record(struct tide_instance *instance) {
   tide_frontier_clear(all);
   for (size_t i = 0; i < collective->count; i++) {
     const struct tide_op *part = instance->parts[i];
-    if (part)
-      tide_frontier_merge(all, tide_queue_record(part->queue, part->work.epoch), &eviction);
+    if (part) tide_frontier_merge(all, tide_queue_record(part->queue, part->work.epoch), &eviction);
   }
-  /* Each member's own entry is implied by the collective's: all parts have finished when it is reached. */
+  /* Each member's own entry is implied by the collective's: all parts have finished when it is
+   * reached. */
   for (size_t i = 0; i < collective->count; i++)
     tide_frontier_drop(all, collective->members[i]->position.axis);
   tide_frontier_raise(all, collective->position.axis, instance->number, &eviction);
@@ -178,35 +178,34 @@ static struct tide_instance *open_instance(struct tide_collective *collective, u
                                            uint64_t kind) {
   struct tide_instance *instance = instance_at(collective, number);
   if (instance->number == number) return instance;
-  if (instance->number && instance->finished < collective->count) return NULL; /* the ring is full */
+  if (instance->number && instance->finished < collective->count)
+    return NULL; /* the ring is full */
   struct tide_op **parts = instance->parts;
   struct tide_frontier *record = instance->record;
-  *instance = (struct tide_instance){.collective = collective,
-                                     .number = number,
-                                     .kind = kind,
-                                     .parts = parts,
-                                     .record = record};
+  *instance = (struct tide_instance){
+      .collective = collective, .number = number, .kind = kind, .parts = parts, .record = record};
   return instance;
 }
 
-static enum tide_status submit_locked(struct tide_collective *collective, size_t member, uint64_t kind,
-                                      const struct tide_operation *part, uint64_t *out_instance,
-                                      struct tide_diag *diag) {
+static enum tide_status submit_locked(struct tide_collective *collective, size_t member,
+                                      uint64_t kind, const struct tide_operation *part,
+                                      uint64_t *out_instance, struct tide_diag *diag) {
   struct tide_queue *queue = collective->members[member];
   uint64_t number = collective->next[member];
   if (number - collective->finished > collective->mask)
-    return tide_diag_set(diag, TIDE_FULL, "%u instances of '%s' are under way", collective->mask + 1,
-                         collective->progress->label);
+    return tide_diag_set(diag, TIDE_FULL, "%u instances of '%s' are under way",
+                         collective->mask + 1, collective->progress->label);
   bool is_new = instance_at(collective, number)->number != number;
   struct tide_instance *instance = open_instance(collective, number, kind);
   if (!instance) return tide_diag_set(diag, TIDE_FULL, "'%s' is full", collective->progress->label);
   enum tide_status status = TIDE_OK;
   if (instance->kind != kind)
-    status = tide_diag_set(diag, TIDE_MISMATCH,
-                           "member %zu ('%s') submits kind %lu as instance %lu of '%s', others submitted "
-                           "kind %lu",
-                           member, queue->label, (unsigned long)kind, (unsigned long)number,
-                           collective->progress->label, (unsigned long)instance->kind);
+    status = tide_diag_set(
+        diag, TIDE_MISMATCH,
+        "member %zu ('%s') submits kind %lu as instance %lu of '%s', others submitted "
+        "kind %lu",
+        member, queue->label, (unsigned long)kind, (unsigned long)number,
+        collective->progress->label, (unsigned long)instance->kind);
   if (status == TIDE_MISMATCH) fail_instance(instance, TIDE_MISMATCH);
   struct tide_operation empty = {.label = part->label};
   const struct tide_operation *taken = status == TIDE_OK ? part : &empty;
@@ -229,9 +228,9 @@ static enum tide_status submit_locked(struct tide_collective *collective, size_t
   return status;
 }
 
-enum tide_status tide_collective_submit(struct tide_collective *collective, size_t member, uint64_t kind,
-                                        const struct tide_operation *part, uint64_t *out_instance,
-                                        struct tide_diag *diag) {
+enum tide_status tide_collective_submit(struct tide_collective *collective, size_t member,
+                                        uint64_t kind, const struct tide_operation *part,
+                                        uint64_t *out_instance, struct tide_diag *diag) {
   if (member >= collective->count)
     return tide_diag_set(diag, TIDE_INVALID, "member %zu of %zu", member, collective->count);
   tide_sched_enter(collective->sched);
@@ -240,7 +239,8 @@ enum tide_status tide_collective_submit(struct tide_collective *collective, size
   return status;
 }
 
-/* ---- making ------------------------------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------------------------------
+ */
 
 void tide_collective_free(struct tide_collective *collective) {
   const struct tide_allocator *a = collective->sched->context->allocator;
@@ -271,7 +271,8 @@ static enum tide_status make_ring(struct tide_collective *collective) {
     struct tide_instance *instance = &collective->ring[i];
     instance->collective = collective;
     instance->parts = collective->parts + i * count;
-    instance->record = (struct tide_frontier *)(void *)(collective->records + i * collective->record_size);
+    instance->record =
+        (struct tide_frontier *)(void *)(collective->records + i * collective->record_size);
     tide_frontier_init(instance->record, context->frontier_capacity);
   }
   for (size_t i = 0; i < count; i++) collective->next[i] = 1;
@@ -286,7 +287,8 @@ static bool distinct(struct tide_queue *const *members, size_t count) {
 }
 
 enum tide_status tide_collective_create(struct tide_queue *const *members, size_t count,
-                                        const char *label, struct tide_collective **out_collective) {
+                                        const char *label,
+                                        struct tide_collective **out_collective) {
   if (count == 0 || count > 4096 || !distinct(members, count)) return TIDE_INVALID;
   struct tide_sched *sched = members[0]->sched;
   const struct tide_context *context = sched->context;
@@ -297,8 +299,8 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   collective->mask = 255;
   enum tide_status status = make_ring(collective);
   if (status == TIDE_OK)
-    status = tide_timeline_create_sourced(context, label, &sched->lock, &progress_source, collective,
-                                          &collective->progress);
+    status = tide_timeline_create_sourced(context, label, &sched->lock, &progress_source,
+                                          collective, &collective->progress);
   if (status == TIDE_OK)
     status = tide_lease_take(context->lease, TIDE_DOMAIN_COLLECTIVE, &collective->position.axis);
   if (status == TIDE_OK)
@@ -333,8 +335,8 @@ static void close_if_over(struct tide_collective *collective) {
   tide_list_push_back(&sched->gone_collectives, &collective->link);
 }
 
-/* Members that have not submitted their part of an instance never will: those parts count as failed,
- * arrived and finished. */
+/* Members that have not submitted their part of an instance never will: those parts count as
+ * failed, arrived and finished. */
 static void give_up_missing(struct tide_collective *collective) {
   for (uint64_t n = collective->finished + 1; n <= collective->last; n++) {
     struct tide_instance *instance = instance_at(collective, n);

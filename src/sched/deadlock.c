@@ -25,8 +25,9 @@ static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *
   return NULL;
 }
 
-/* Could anybody wait for what this operation reserves? Most often nobody can, and no search is needed:
- * waits are for values up to `held_most`, and those up to the next lower reservation are not ours. */
+/* Could anybody wait for what this operation reserves? Most often nobody can, and no search is
+ * needed: waits are for values up to `held_most`, and those up to the next lower reservation are
+ * not ours. */
 static bool awaited(const struct tide_op *op) {
   for (const struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
     const struct tide_timeline *timeline = signal->record.timeline;
@@ -65,10 +66,11 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
     for (struct tide_op_wait *wait = at->waits; wait && !closed; wait = wait->next)
       closed = push(&search, provider(wait));
     if (closed) {
-      tide_diag_set(diag, TIDE_DEADLOCK,
-                    "operation '%s' of queue '%s' would wait for itself: held operation '%s' of queue "
-                    "'%s' waits for what it would signal, and must go first",
-                    op->label, queue->label, at->label, at->queue->label);
+      tide_diag_set(
+          diag, TIDE_DEADLOCK,
+          "operation '%s' of queue '%s' would wait for itself: held operation '%s' of queue "
+          "'%s' waits for what it would signal, and must go first",
+          op->label, queue->label, at->label, at->queue->label);
       return true;
     }
     at = search.stack;
@@ -77,8 +79,8 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
   return false;
 }
 
-/* Everything in the queue is held, and the first of it waits for what only an operation that nobody has
- * submitted can signal. */
+/* Everything in the queue is held, and the first of it waits for what only an operation that nobody
+ * has submitted can signal. */
 bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag) {
   if (queue->published < queue->position.epoch || tide_list_empty(&queue->held)) return false;
   uint64_t number = ++queue->sched->search;
@@ -95,10 +97,11 @@ bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag) {
       if (giver) {
         next = giver;
       } else if (timeline->operations_only) {
-        tide_diag_set(diag, TIDE_DEADLOCK,
-                      "queue '%s' is full and nothing in it can finish: operation '%s' waits for timeline "
-                      "'%s' >= %lu, which nobody has promised",
-                      queue->label, at->label, timeline->label, (unsigned long)wait->value);
+        tide_diag_set(
+            diag, TIDE_DEADLOCK,
+            "queue '%s' is full and nothing in it can finish: operation '%s' waits for timeline "
+            "'%s' >= %lu, which nobody has promised",
+            queue->label, at->label, timeline->label, (unsigned long)wait->value);
         return true;
       }
     }
@@ -115,7 +118,8 @@ static void describe_wait(struct tide_text *text, const struct tide_op_wait *wai
   if (now >= wait->value) return;
   tide_text_format(text, " '%s' >= %lu (at %lu", timeline->label, (unsigned long)wait->value,
                    (unsigned long)now);
-  const struct tide_record *record = timeline->source ? NULL : tide_timeline_pending(timeline, wait->value);
+  const struct tide_record *record =
+      timeline->source ? NULL : tide_timeline_pending(timeline, wait->value);
   const struct tide_op_signal *signal = (const void *)record;
   if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, wait->value);
   if (signal)

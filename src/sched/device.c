@@ -92,7 +92,8 @@ enum tide_status tide_device_settle(struct tide_device *device, uint64_t deadlin
   for (int i = 0; i < 2; i++) {
     uint32_t left;
     while ((left = tide_load_acquire(words[i])) & ~TIDE_CALLS_AWAITED) {
-      if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;
+      if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline)
+        return TIDE_TIMEOUT;
       platform->wait(platform->self, words[i], left, deadline);
     }
   }
@@ -177,8 +178,8 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
     if (!op->status) op->status = status;
     tide_op_cancel(op, status);
     for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
-      tide_timeline_fail_from(signal->record.timeline, &sched->lock, signal->record.node.key, op->status,
-                              &sched->fired);
+      tide_timeline_fail_from(signal->record.timeline, &sched->lock, signal->record.node.key,
+                              op->status, &sched->fired);
   }
   while ((link = queue->held.next) != &queue->held)
     tide_op_leave(TIDE_CONTAINER(link, struct tide_op, link), status);
@@ -195,8 +196,9 @@ void tide_device_lose(struct tide_device *device, enum tide_status status) {
   tide_sched_leave(sched);
 }
 
-/* What was running is over; the rest is skipped, each at its place: an epoch counts as finished only once
- * what it imported has finished, on a lost device too. So the tracker learns it epoch by epoch. */
+/* What was running is over; the rest is skipped, each at its place: an epoch counts as finished
+ * only once what it imported has finished, on a lost device too. So the tracker learns it epoch by
+ * epoch. */
 static void certify_queue(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {

@@ -29,17 +29,18 @@ static bool pending_from_source(const struct tide_timeline *timeline, uint64_t v
 }
 
 /* The smallest pending record >= value. */
-static bool find_pending(const struct tide_timeline *timeline, uint64_t value, struct pending *out) {
+static bool find_pending(const struct tide_timeline *timeline, uint64_t value,
+                         struct pending *out) {
   if (timeline->source) return pending_from_source(timeline, value, out);
   return view_of(tide_timeline_pending(timeline, value), out);
 }
 
 /* The smallest *tracked* one: reaching it implies that the value was passed. */
-static bool find_tracked(const struct tide_timeline *timeline, uint64_t value, struct pending *out) {
+static bool find_tracked(const struct tide_timeline *timeline, uint64_t value,
+                         struct pending *out) {
   if (timeline->source) return pending_from_source(timeline, value, out);
   struct tide_record *record = tide_timeline_pending(timeline, value);
-  while (record && record->external)
-    record = tide_timeline_pending(timeline, record->node.key + 1);
+  while (record && record->external) record = tide_timeline_pending(timeline, record->node.key + 1);
   return view_of(record, out);
 }
 
@@ -75,8 +76,8 @@ static void look_at(struct tide_op_wait *wait) {
 
 /* ---- pass two: learn ----------------------------------------------------------- */
 
-/* `known` is the queue's own frontier until something is learned; then it is a copy. Taint that arises
- * in the copy is told apart from taint that was there before. */
+/* `known` is the queue's own frontier until something is learned; then it is a copy. Taint that
+ * arises in the copy is told apart from taint that was there before. */
 struct learning {
   struct tide_sched *sched;
   struct tide_eviction eviction;
@@ -140,8 +141,8 @@ static void elide_known(struct learning *l, struct tide_op *op) {
   }
 }
 
-/* What an issued wait imports, and for which value it really waits. A record above the value asked for
- * is waited for only where nobody but an operation could signal in between. */
+/* What an issued wait imports, and for which value it really waits. A record above the value asked
+ * for is waited for only where nobody but an operation could signal in between. */
 static bool import_of(const struct tide_op_wait *wait, struct pending *out) {
   if (!find_pending(wait->timeline, wait->value, out) || !out->frontier) return false;
   return out->value == wait->value || wait->timeline->operations_only ||
@@ -154,8 +155,8 @@ static bool goes_first(const struct tide_op_wait *a, const struct tide_op_wait *
   return a->value < b->value || (a->value == b->value && (uintptr_t)a < (uintptr_t)b);
 }
 
-/* Does `other`, issued, bring what `wait` needs? Causality has no cycles, so two waits cover each other
- * only when one operation signals both: then the one that goes first stays. */
+/* Does `other`, issued, bring what `wait` needs? Causality has no cycles, so two waits cover each
+ * other only when one operation signals both: then the one that goes first stays. */
 static bool covers(const struct tide_op_wait *other, const struct tide_op_wait *wait,
                    const struct pending *needed) {
   struct pending brought, own;
@@ -261,14 +262,14 @@ static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op
   if (tide_signaller_satisfied(sched, sched->known, newest->axis, newest->epoch, &reason))
     return TIDE_OK;
   struct tide_op_signal *other = TIDE_CONTAINER(newest, struct tide_op_signal, record);
-  return tide_diag_set(diag, TIDE_UNORDERED,
-                       "operation '%s' of queue '%s' would signal timeline '%s' = %lu, but is not "
-                       "ordered behind operation '%s' of queue '%s', which signals %lu: add a wait for "
-                       "'%s' >= %lu",
-                       name_of(op), queue->label, timeline->label,
-                       (unsigned long)signal->record.node.key, name_of(other->op),
-                       other->op->queue->label, (unsigned long)newest->node.key, timeline->label,
-                       (unsigned long)newest->node.key);
+  return tide_diag_set(
+      diag, TIDE_UNORDERED,
+      "operation '%s' of queue '%s' would signal timeline '%s' = %lu, but is not "
+      "ordered behind operation '%s' of queue '%s', which signals %lu: add a wait for "
+      "'%s' >= %lu",
+      name_of(op), queue->label, timeline->label, (unsigned long)signal->record.node.key,
+      name_of(other->op), other->op->queue->label, (unsigned long)newest->node.key, timeline->label,
+      (unsigned long)newest->node.key);
 }
 
 static enum tide_status check_signal(struct tide_queue *queue, struct tide_op *op,
@@ -276,19 +277,22 @@ static enum tide_status check_signal(struct tide_queue *queue, struct tide_op *o
   const struct tide_timeline *timeline = signal->record.timeline;
   uint64_t value = signal->record.node.key;
   uint64_t now = tide_load_acquire(&timeline->reached.value);
-  if (timeline->pending.last && timeline->pending.last->key > now) now = timeline->pending.last->key;
+  if (timeline->pending.last && timeline->pending.last->key > now)
+    now = timeline->pending.last->key;
   if (value <= now)
-    return tide_diag_set(diag, TIDE_VALUE,
-                         "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
-                         "reached or promised",
-                         name_of(op), timeline->label, (unsigned long)value, (unsigned long)now);
+    return tide_diag_set(
+        diag, TIDE_VALUE,
+        "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
+        "reached or promised",
+        name_of(op), timeline->label, (unsigned long)value, (unsigned long)now);
   if (timeline->reserved.first && timeline->reserved.first->key <= value) {
     const struct tide_op_signal *held = (const void *)timeline->reserved.first;
-    return tide_diag_set(diag, TIDE_UNORDERED,
-                         "operation '%s' would signal timeline '%s' = %lu, but held operation '%s' of "
-                         "queue '%s' is to signal %lu",
-                         name_of(op), timeline->label, (unsigned long)value, name_of(held->op),
-                         held->op->queue->label, (unsigned long)timeline->reserved.first->key);
+    return tide_diag_set(
+        diag, TIDE_UNORDERED,
+        "operation '%s' would signal timeline '%s' = %lu, but held operation '%s' of "
+        "queue '%s' is to signal %lu",
+        name_of(op), timeline->label, (unsigned long)value, name_of(held->op),
+        held->op->queue->label, (unsigned long)timeline->reserved.first->key);
   }
   return check_order(queue, op, signal, diag);
 }

@@ -56,8 +56,8 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
          tide_frontier_satisfied(sched->known, sched->context->tracker, past);
 }
 
-/* A buffer whose past is not known here: its missing epochs must have finished before the start. From
- * then on the queue knows them, for whoever enters next is ordered behind this operation. */
+/* A buffer whose past is not known here: its missing epochs must have finished before the start.
+ * From then on the queue knows them, for whoever enters next is ordered behind this operation. */
 static void add_gap_waits(struct tide_queue *queue, struct tide_op *op,
                           const struct tide_eviction *eviction) {
   struct tide_sched *sched = queue->sched;
@@ -71,8 +71,8 @@ static void add_gap_waits(struct tide_queue *queue, struct tide_op *op,
   }
 }
 
-/* What the operation knows at its start becomes the queue's frontier, and with the operation's own entry
- * its record. */
+/* What the operation knows at its start becomes the queue's frontier, and with the operation's own
+ * entry its record. */
 static void move_position(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
@@ -196,8 +196,8 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   promise_signals(queue, op);
   if (op->instance) tide_instance_entered(op);
   /* Behind others it has nothing to start with yet. */
-  bool behind = queue->device->backend->in_order ? queue->published + 1 < epoch
-                                                 : queue->next_start < epoch;
+  bool behind =
+      queue->device->backend->in_order ? queue->published + 1 < epoch : queue->next_start < epoch;
   if (!behind || was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
 }
 
@@ -273,7 +273,6 @@ static void unreserve(struct tide_op *op) {
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
     if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
 }
-
 
 /* Classifies a held operation again. True: it entered. */
 static bool try_enter(struct tide_queue *queue, struct tide_op *op) {

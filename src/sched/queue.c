@@ -65,8 +65,8 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
   queue->position.frontier = tide_alloc(a, 1, queue->frontier_stride);
-  if (!queue->ring || !queue->frontiers || !queue->ops || !queue->arguments || !queue->waits || !queue->signals ||
-      !queue->uses || !queue->position.frontier)
+  if (!queue->ring || !queue->frontiers || !queue->ops || !queue->arguments || !queue->waits ||
+      !queue->signals || !queue->uses || !queue->position.frontier)
     return TIDE_NOMEM;
   tide_frontier_init(queue->position.frontier, context->frontier_capacity);
   for (uint32_t i = 0; i < ring; i++)
@@ -104,8 +104,8 @@ static enum tide_status register_axis(struct tide_queue *queue) {
 
 static bool take_params(struct tide_queue *queue, const struct tide_queue_params *params) {
   uint32_t operations = params->operations ? params->operations : 256;
-  if (operations > MOST || params->waits > MOST || params->signals > MOST || params->buffers > MOST ||
-      params->priority >= TIDE_PRIORITY_LEVELS)
+  if (operations > MOST || params->waits > MOST || params->signals > MOST ||
+      params->buffers > MOST || params->priority >= TIDE_PRIORITY_LEVELS)
     return false;
   queue->op_capacity = operations;
   queue->wait_capacity = params->waits ? params->waits : 4 * operations;
@@ -118,7 +118,8 @@ static bool take_params(struct tide_queue *queue, const struct tide_queue_params
   return true;
 }
 
-enum tide_status tide_queue_create(struct tide_device *device, const struct tide_queue_params *params,
+enum tide_status tide_queue_create(struct tide_device *device,
+                                   const struct tide_queue_params *params,
                                    struct tide_queue **out_queue) {
   static const struct tide_queue_params defaults = {0};
   struct tide_sched *sched = device->sched;
@@ -129,11 +130,12 @@ enum tide_status tide_queue_create(struct tide_device *device, const struct tide
   queue->device = device;
   queue->next_start = 1;
   tide_list_init(&queue->held);
-  enum tide_status status = take_params(queue, params ? params : &defaults) ? TIDE_OK : TIDE_INVALID;
+  enum tide_status status =
+      take_params(queue, params ? params : &defaults) ? TIDE_OK : TIDE_INVALID;
   if (status == TIDE_OK) status = make_storage(queue);
   if (status == TIDE_OK)
-    status = tide_timeline_create_sourced(context, queue->label, &sched->lock, &progress_source, queue,
-                                          &queue->progress);
+    status = tide_timeline_create_sourced(context, queue->label, &sched->lock, &progress_source,
+                                          queue, &queue->progress);
   if (status == TIDE_OK) status = register_axis(queue);
   if (status != TIDE_OK) {
     tide_queue_free_storage(queue);
@@ -192,7 +194,8 @@ void tide_queue_destroy(struct tide_queue *queue) {
     if (op) tide_op_cancel(op, TIDE_CANCELLED);
   }
   if (TIDE_PLANTED(TIDE_PLANT_DESTROY) && queue->tracked)
-    tide_tracker_advance_collect(sched->context->tracker, queue->tracked, UINT64_MAX, &sched->fired);
+    tide_tracker_advance_collect(sched->context->tracker, queue->tracked, UINT64_MAX,
+                                 &sched->fired);
   tide_sched_look(queue);
   tide_sched_leave(sched);
 }
@@ -208,7 +211,8 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
     status = TIDE_OK;
     break;
   }
-  for (uint64_t e = queue->published + 1; status == TIDE_NOT_FOUND && e <= queue->position.epoch; e++) {
+  for (uint64_t e = queue->published + 1; status == TIDE_NOT_FOUND && e <= queue->position.epoch;
+       e++) {
     struct tide_op *op = queue->ring[e & queue->ring_mask];
     if (!op || op->sequence != sequence) continue;
     if (op->state == TIDE_OP_DONE) break;
@@ -270,7 +274,9 @@ enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
 
 const char *tide_queue_label(const struct tide_queue *queue) { return queue->label; }
 tide_axis tide_queue_axis(const struct tide_queue *queue) { return queue->position.axis; }
-struct tide_timeline *tide_queue_progress(struct tide_queue *queue) { return queue->progress; }
+struct tide_timeline *tide_queue_progress(struct tide_queue *queue) {
+  return queue->progress;
+}
 
 void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_frontier,
                          uint64_t *out_epoch) {

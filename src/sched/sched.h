@@ -32,9 +32,9 @@ struct tide_op_wait {
   struct tide_op_wait *next;
   struct tide_op *op;
   struct tide_timeline *timeline;
-  uint64_t value;       /* as asked for */
-  uint64_t wait_value;  /* as waited for: raised when only operations signal */
-  tide_axis axis;       /* the signaller of the imported record; 0: nothing was imported */
+  uint64_t value;      /* as asked for */
+  uint64_t wait_value; /* as waited for: raised when only operations signal */
+  tide_axis axis;      /* the signaller of the imported record; 0: nothing was imported */
   uint64_t epoch;
   uint64_t record_value; /* of the record that the class is about; 0: none */
   uint8_t class_;        /* enum tide_wait_class */
@@ -60,8 +60,14 @@ struct tide_op_use {
   bool gap; /* its past was not known at entry: all of it must have finished before the start */
 };
 
-enum tide_op_state { TIDE_OP_FREE, TIDE_OP_HELD, TIDE_OP_ENTERED, TIDE_OP_READY, TIDE_OP_RUNNING,
-                     TIDE_OP_DONE };
+enum tide_op_state {
+  TIDE_OP_FREE,
+  TIDE_OP_HELD,
+  TIDE_OP_ENTERED,
+  TIDE_OP_READY,
+  TIDE_OP_RUNNING,
+  TIDE_OP_DONE
+};
 
 struct tide_op {
   struct tide_work work; /* what a backend sees; work.epoch is 0 until it enters */
@@ -71,20 +77,20 @@ struct tide_op {
   struct tide_op_wait *waits;
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
-  uint32_t unmet;     /* issued waits that are not open */
+  uint32_t unmet; /* issued waits that are not open */
   uint32_t flags;
   uint8_t state;
-  bool retry;         /* held: classify again when its turn comes */
-  bool leaving;       /* a held operation that was cancelled, with a node still in flight */
-  bool refused;       /* its signals were refused when it entered: they fail at its place */
-  bool arrived;       /* a collective's part that has reached its place */
+  bool retry;              /* held: classify again when its turn comes */
+  bool leaving;            /* a held operation that was cancelled, with a node still in flight */
+  bool refused;            /* its signals were refused when it entered: they fail at its place */
+  bool arrived;            /* a collective's part that has reached its place */
   enum tide_status status; /* the first cause, TIDE_OK so far */
   struct tide_node finish; /* waits for one (axis, epoch) after another */
   tide_axis finish_axis;
   struct tide_instance *instance; /* of a collective; else NULL */
-  struct tide_op *mark;    /* deadlock search: who led here */
-  uint64_t visited;        /* … and in which search */
-  uint64_t thread;         /* check mode: who submitted it */
+  struct tide_op *mark;           /* deadlock search: who led here */
+  uint64_t visited;               /* … and in which search */
+  uint64_t thread;                /* check mode: who submitted it */
   char label[24];
 };
 
@@ -104,7 +110,7 @@ struct tide_queue {
   struct tide_op *ready_op; /* what the arbiter would start; valid while `ready` */
   uint64_t sequence;
   uint32_t ring_mask;
-  struct tide_op **ring; /* entered and unpublished, by epoch */
+  struct tide_op **ring;    /* entered and unpublished, by epoch */
   unsigned char *frontiers; /* the record of epoch e at e & ring_mask: kept until overwritten */
   size_t frontier_stride;
   struct tide_link held;
@@ -115,13 +121,14 @@ struct tide_queue {
   struct tide_op_signal *free_signals;
   struct tide_op_use *free_uses;
   struct tide_op *ops; /* the storage itself */
-  unsigned char *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX: apart, for most need little of it */
+  unsigned char
+      *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX: apart, for most need little of it */
   struct tide_op_wait *waits;
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
   uint32_t op_capacity, wait_capacity, signal_capacity, use_capacity;
-  uint32_t in_flight;  /* leaving operations whose nodes are still to fire */
-  uint32_t members;    /* collectives it belongs to */
+  uint32_t in_flight;   /* leaving operations whose nodes are still to fire */
+  uint32_t members;     /* collectives it belongs to */
   uint64_t ready_since; /* the device's pick count when it became ready */
   uint64_t check_index; /* check mode: its number */
   uint8_t base, level;  /* priority: as set, as queued in the arbiter */
@@ -143,7 +150,8 @@ struct tide_device {
   uint32_t ready_levels; /* bit i: ready[i] is not empty */
   uint64_t picks;
   uint32_t ready_count;
-  uint32_t dry;  /* exchanges that came back with less than they asked for, and were not kicked since */
+  uint32_t
+      dry; /* exchanges that came back with less than they asked for, and were not kicked since */
   bool exchanging; /* what becomes ready now may be taken at once */
   bool kick_due;
   struct tide_device *next_kick;
@@ -159,18 +167,18 @@ struct tide_sched {
   bool paused;
   const struct tide_context *context;
   struct tide_link devices;
-  struct tide_link work;    /* queues to look at */
-  struct tide_fired fired;  /* nodes that fired under the lock */
-  struct tide_fired host;   /* those that are not ours: run after unlocking */
+  struct tide_link work;   /* queues to look at */
+  struct tide_fired fired; /* nodes that fired under the lock */
+  struct tide_fired host;  /* those that are not ours: run after unlocking */
   struct tide_device *kicks;
-  struct tide_link gone;    /* queues to free after unlocking */
+  struct tide_link gone; /* queues to free after unlocking */
   struct tide_link gone_collectives;
   struct tide_sched_stats stats;
-  uint64_t search;          /* the deadlock search's number */
-  uint64_t batch;           /* submit_all's number */
+  uint64_t search;              /* the deadlock search's number */
+  uint64_t batch;               /* submit_all's number */
   struct tide_checker *checker; /* check mode; else NULL */
   struct tide_sched_params params;
-  struct tide_frontier *scratch; /* capacity 255: classification works in it … */
+  struct tide_frontier *scratch;     /* capacity 255: classification works in it … */
   const struct tide_frontier *known; /* … when it learns something; else this is the queue's own */
 };
 
@@ -178,8 +186,8 @@ static inline const struct tide_platform *tide_sched_platform(const struct tide_
   return sched->context->platform;
 }
 
-/* Operations hold timelines through a count that the scheduler's lock guards: the atomic one is only
- * touched for the first and the last of them. */
+/* Operations hold timelines through a count that the scheduler's lock guards: the atomic one is
+ * only touched for the first and the last of them. */
 static inline void tide_sched_retain(struct tide_timeline *timeline) {
   if (timeline->in_operations++ == 0) tide_timeline_retain(timeline);
 }
@@ -197,7 +205,8 @@ void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
                            const struct tide_op *op, struct tide_event *more);
 static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind,
                                    const struct tide_op *op, struct tide_event *more) {
-  if (__builtin_expect(sched->context->sink != NULL, 0)) tide_sched_emit_heard(sched, kind, op, more);
+  if (__builtin_expect(sched->context->sink != NULL, 0))
+    tide_sched_emit_heard(sched, kind, op, more);
 }
 
 /* ---- elide.c ---- */
@@ -255,7 +264,8 @@ void tide_arbiter_requeue(struct tide_queue *queue);
 struct tide_queue *tide_arbiter_pick(struct tide_device *device);
 
 /* ---- submit.c ---- */
-enum tide_status tide_op_submit_locked(struct tide_queue *queue, const struct tide_operation *operation,
+enum tide_status tide_op_submit_locked(struct tide_queue *queue,
+                                       const struct tide_operation *operation,
                                        struct tide_instance *instance, uint64_t *out_sequence,
                                        struct tide_diag *diag);
 

@@ -103,8 +103,8 @@ void tide_sched_leave(struct tide_sched *sched) {
   else tide_lock_give(&sched->lock);
 }
 
-void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind, const struct tide_op *op,
-                     struct tide_event *more) {
+void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
+                           const struct tide_op *op, struct tide_event *more) {
   const struct tide_sink *sink = sched->context->sink;
   const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_event event = more ? *more : (struct tide_event){0};

@@ -35,9 +35,9 @@ enum tide_shadow_kind { TIDE_SHADOW_TIMELINE, TIDE_SHADOW_BUFFER, TIDE_SHADOW_TH
 struct tide_shadow {
   enum tide_shadow_kind kind;
   uint64_t key;
-  struct tide_shadow *next; /* in its bucket */
-  struct tide_shadow_clock clock; /* THREAD */
-  struct tide_shadow_record *records; /* TIMELINE, ascending */
+  struct tide_shadow *next;            /* in its bucket */
+  struct tide_shadow_clock clock;      /* THREAD */
+  struct tide_shadow_record *records;  /* TIMELINE, ascending */
   struct tide_shadow_access *accesses; /* BUFFER */
   size_t count, capacity;
   char label[32];

@@ -23,7 +23,8 @@ static void bind_home(struct tide_timeline *timeline, const struct tide_queue *q
 }
 
 static enum tide_status check_scope(const struct tide_queue *queue,
-                                    const struct tide_operation *operation, struct tide_diag *diag) {
+                                    const struct tide_operation *operation,
+                                    struct tide_diag *diag) {
   for (size_t i = 0; i < operation->wait_count; i++) {
     const struct tide_timeline *timeline = operation->waits[i].timeline;
     if (timeline && !in_scope(timeline, queue))
@@ -60,7 +61,8 @@ static enum tide_status check_signals(const struct tide_operation *operation,
         return tide_diag_set(diag, TIDE_INVALID,
                              "operation '%s' waits for timeline '%s' >= %lu and signals only %lu",
                              name_of(operation), signal->timeline->label,
-                             (unsigned long)operation->waits[j].value, (unsigned long)signal->value);
+                             (unsigned long)operation->waits[j].value,
+                             (unsigned long)signal->value);
   }
   return TIDE_OK;
 }
@@ -88,18 +90,22 @@ static enum tide_status check_arguments(const struct tide_queue *queue,
       return tide_diag_set(diag, TIDE_INVALID, "buffer %zu is not named for reading or writing", i);
     uint64_t whole = tide_buffer_size(use->buffer);
     if (use->offset > whole || use->size > whole - use->offset)
-      return tide_diag_set(diag, TIDE_INVALID, "operation '%s' names bytes beyond the end of buffer '%s'",
+      return tide_diag_set(diag, TIDE_INVALID,
+                           "operation '%s' names bytes beyond the end of buffer '%s'",
                            name_of(operation), tide_buffer_label(use->buffer));
     if (tide_buffer_freed(use->buffer))
-      return tide_diag_set(diag, TIDE_INVALID, "operation '%s' names buffer '%s' after it was freed",
+      return tide_diag_set(diag, TIDE_INVALID,
+                           "operation '%s' names buffer '%s' after it was freed",
                            name_of(operation), tide_buffer_label(use->buffer));
   }
   if (operation->arguments_size > TIDE_ARGUMENTS_MAX)
     return tide_diag_set(diag, TIDE_INVALID, "%zu bytes of arguments, at most %d are copied",
                          operation->arguments_size, TIDE_ARGUMENTS_MAX);
-  if (operation->wait_count > queue->wait_capacity || operation->signal_count > queue->signal_capacity ||
+  if (operation->wait_count > queue->wait_capacity ||
+      operation->signal_count > queue->signal_capacity ||
       operation->buffer_count > queue->use_capacity)
-    return tide_diag_set(diag, TIDE_INVALID, "operation '%s' needs more than the whole capacity of queue '%s'",
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "operation '%s' needs more than the whole capacity of queue '%s'",
                          name_of(operation), queue->label);
   if (!device_takes(queue, operation->body))
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "device '%s' cannot do '%s'", queue->device->label,
@@ -218,10 +224,10 @@ static enum tide_status refuse_full(struct tide_queue *queue, struct tide_diag *
                        queue->op_capacity - queue->free_ops_count, queue->op_capacity);
 }
 
-/* What a value runs into: one that is reserved already, or what an operation that goes first in the same
- * queue is to signal. */
-static const struct tide_tree_node *in_the_way(const struct tide_queue *queue,
-                                               const struct tide_timeline *timeline, uint64_t value) {
+/* What a value runs into: one that is reserved already, or what an operation that goes first in the
+ * same queue is to signal. */
+static const struct tide_tree_node *
+in_the_way(const struct tide_queue *queue, const struct tide_timeline *timeline, uint64_t value) {
   const struct tide_tree_node *above = tide_tree_at_least(&timeline->reserved, value);
   const struct tide_op_signal *other = (const void *)above;
   if (!above || above->key == value) return above;
@@ -229,8 +235,10 @@ static const struct tide_tree_node *in_the_way(const struct tide_queue *queue,
   return first ? above : NULL;
 }
 
-/* Values must go up: above what is reached and promised, and not taken by another held operation. */
-static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+/* Values must go up: above what is reached and promised, and not taken by another held operation.
+ */
+static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op,
+                                struct tide_diag *diag) {
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
     struct tide_timeline *timeline = signal->record.timeline;
     uint64_t value = signal->record.node.key, now = tide_load_acquire(&timeline->reached.value);
@@ -238,11 +246,12 @@ static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op, st
       now = timeline->pending.last->key;
     const struct tide_tree_node *blocker = in_the_way(queue, timeline, value);
     if (value <= now || blocker)
-      return tide_diag_set(diag, TIDE_VALUE,
-                           "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
-                           "reached, promised or reserved",
-                           op->label, timeline->label, (unsigned long)value,
-                           (unsigned long)(blocker ? blocker->key : now));
+      return tide_diag_set(
+          diag, TIDE_VALUE,
+          "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
+          "reached, promised or reserved",
+          op->label, timeline->label, (unsigned long)value,
+          (unsigned long)(blocker ? blocker->key : now));
     tide_timeline_reserve(&signal->record, value);
   }
   return TIDE_OK;
@@ -270,10 +279,11 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struc
   } else {
     status = tide_signals_check(queue, op, diag);
     if (status == TIDE_OK && op->instance && tide_instance_circular(op))
-      status = tide_diag_set(diag, TIDE_DEADLOCK,
-                             "part '%s' of queue '%s' would wait for another part of its own instance: they "
-                             "start together",
-                             op->label, queue->label);
+      status = tide_diag_set(
+          diag, TIDE_DEADLOCK,
+          "part '%s' of queue '%s' would wait for another part of its own instance: they "
+          "start together",
+          op->label, queue->label);
   }
   if (status != TIDE_OK) {
     if (sched->checker && diag) tide_check_note(sched, diag);
@@ -295,7 +305,8 @@ static enum tide_status refuse_gone(const struct tide_queue *queue, struct tide_
   return TIDE_OK;
 }
 
-enum tide_status tide_op_submit_locked(struct tide_queue *queue, const struct tide_operation *operation,
+enum tide_status tide_op_submit_locked(struct tide_queue *queue,
+                                       const struct tide_operation *operation,
                                        struct tide_instance *instance, uint64_t *out_sequence,
                                        struct tide_diag *diag) {
   enum tide_status status = check_arguments(queue, operation, diag);
@@ -319,7 +330,8 @@ enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_o
   return status;
 }
 
-/* ---- several at once ------------------------------------------------------------------------------ */
+/* ---- several at once
+ * ------------------------------------------------------------------------------ */
 
 /* Would the values go up, one operation after the other? The timelines remember, for this batch. */
 static enum tide_status check_batch_values(struct tide_queue *queue,
@@ -337,19 +349,21 @@ static enum tide_status check_batch_values(struct tide_queue *queue,
           timeline->batch_value = timeline->pending.last->key;
       }
       if (value <= timeline->batch_value || in_the_way(queue, timeline, value))
-        return tide_diag_set(diag, TIDE_VALUE,
-                             "operation %zu ('%s') would signal timeline '%s' = %lu, which does not go "
-                             "up: %lu is reached, promised or reserved",
-                             i, name_of(&operations[i]), timeline->label, (unsigned long)value,
-                             (unsigned long)(value <= timeline->batch_value ? timeline->batch_value : value));
+        return tide_diag_set(
+            diag, TIDE_VALUE,
+            "operation %zu ('%s') would signal timeline '%s' = %lu, which does not go "
+            "up: %lu is reached, promised or reserved",
+            i, name_of(&operations[i]), timeline->label, (unsigned long)value,
+            (unsigned long)(value <= timeline->batch_value ? timeline->batch_value : value));
       timeline->batch_value = value;
     }
   }
   return TIDE_OK;
 }
 
-static enum tide_status check_batch(struct tide_queue *queue, const struct tide_operation *operations,
-                                    size_t count, struct tide_diag *diag) {
+static enum tide_status check_batch(struct tide_queue *queue,
+                                    const struct tide_operation *operations, size_t count,
+                                    struct tide_diag *diag) {
   size_t waits = 0, signals = 0, uses = 0;
   for (size_t i = 0; i < count; i++) {
     enum tide_status status = check_arguments(queue, &operations[i], diag);
@@ -360,8 +374,9 @@ static enum tide_status check_batch(struct tide_queue *queue, const struct tide_
   }
   if (count > queue->op_capacity || waits > queue->wait_capacity ||
       signals > queue->signal_capacity || uses > queue->use_capacity)
-    return tide_diag_set(diag, TIDE_INVALID, "%zu operations are more than queue '%s' can ever take",
-                         count, queue->label);
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "%zu operations are more than queue '%s' can ever take", count,
+                         queue->label);
   enum tide_status status = check_batch_values(queue, operations, count, diag);
   if (status != TIDE_OK) return status;
   status = refuse_gone(queue, diag);
@@ -369,8 +384,9 @@ static enum tide_status check_batch(struct tide_queue *queue, const struct tide_
   return has_room(queue, count, waits, signals, uses) ? TIDE_OK : refuse_full(queue, diag);
 }
 
-enum tide_status tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *operations,
-                                       size_t count, size_t *out_count, struct tide_diag *diag) {
+enum tide_status tide_queue_submit_all(struct tide_queue *queue,
+                                       const struct tide_operation *operations, size_t count,
+                                       size_t *out_count, struct tide_diag *diag) {
   size_t taken = 0;
   tide_sched_enter(queue->sched);
   enum tide_status status = check_batch(queue, operations, count, diag);

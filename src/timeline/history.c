@@ -28,8 +28,7 @@ enum tide_status tide_history_init(struct tide_timeline *timeline, uint32_t hist
   timeline->history = size;
   timeline->slot_size =
       sizeof(struct slot) - sizeof(struct tide_frontier) + tide_frontier_size(capacity);
-  timeline->slots =
-      tide_alloc(timeline->context->allocator, (size_t)size + 1, timeline->slot_size);
+  timeline->slots = tide_alloc(timeline->context->allocator, (size_t)size + 1, timeline->slot_size);
   if (!timeline->slots) return TIDE_NOMEM;
   for (uint64_t i = 0; i < size; i++) tide_frontier_init(&slot_at(timeline, i)->frontier, capacity);
   tide_frontier_init(&kept_slot(timeline)->frontier, capacity);
@@ -58,8 +57,8 @@ void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) 
   slot->axis = 0;
 }
 
-void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis, uint64_t epoch,
-                       const struct tide_frontier *frontier) {
+void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
+                       uint64_t epoch, const struct tide_frontier *frontier) {
   if (!frontier || !axis) {
     tide_history_push_external(timeline, value);
     return;

@@ -24,8 +24,8 @@ void tide_timeline_refresh(struct tide_timeline *timeline) {
   if (timeline->reserved.first) limit = smaller(limit, timeline->reserved.first->key);
   bool host = timeline->scope >= TIDE_SCOPE_PROCESS && !timeline->operations_only;
   timeline->host_limit = host ? limit : 0;
-  timeline->wake_at = smaller(tide_counter_least(&timeline->reached),
-                              tide_counter_least(&timeline->promised));
+  timeline->wake_at =
+      smaller(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
 }
 
 /* Why a host may not signal this value; TIDE_OK if it may after all. */
@@ -210,8 +210,9 @@ void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
 }
 
-bool tide_timeline_reached_record(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                                  uint64_t value, struct tide_record_view *out_view) {
+bool tide_timeline_reached_record(struct tide_timeline *timeline,
+                                  const struct tide_lock *sched_lock, uint64_t value,
+                                  struct tide_record_view *out_view) {
   if (timeline->source) {
     TIDE_ASSERT(timeline->guard == sched_lock);
     return timeline->source->find(timeline->source_self, value, out_view) && out_view->reached;
@@ -257,8 +258,8 @@ bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock
   return gone;
 }
 
-bool tide_timeline_forget_promise(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                                  struct tide_node *node) {
+bool tide_timeline_forget_promise(struct tide_timeline *timeline,
+                                  const struct tide_lock *sched_lock, struct tide_node *node) {
   bool take = timeline->guard != sched_lock;
   if (take) tide_lock_take(timeline->guard, platform_of(timeline));
   bool gone = tide_counter_remove(&timeline->promised, node);

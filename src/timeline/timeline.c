@@ -75,7 +75,9 @@ void tide_timeline_destroy(struct tide_timeline *timeline) {
 }
 
 const char *tide_timeline_label(const struct tide_timeline *timeline) { return timeline->label; }
-enum tide_scope tide_timeline_scope(const struct tide_timeline *timeline) { return timeline->scope; }
+enum tide_scope tide_timeline_scope(const struct tide_timeline *timeline) {
+  return timeline->scope;
+}
 
 uint64_t tide_timeline_query(const struct tide_timeline *timeline) {
   return tide_load_acquire(&timeline->reached.value);
@@ -85,7 +87,8 @@ enum tide_status tide_timeline_status(const struct tide_timeline *timeline) {
   return (enum tide_status)tide_load_acquire(&timeline->status);
 }
 
-static const char *const scope_names[] = {"default", "queue", "device", "group", "process", "system"};
+static const char *const scope_names[] = {"default", "queue",   "device",
+                                          "group",   "process", "system"};
 
 const char *tide_scope_name(enum tide_scope scope) {
   return (unsigned)scope <= TIDE_SCOPE_SYSTEM ? scope_names[scope] : "unknown";

@@ -47,20 +47,20 @@ struct tide_record_source {
 };
 
 struct tide_timeline {
-  struct tide_counter reached;  /* the value, and who waits for it */
-  uint64_t host_limit;          /* a host may signal below it: what has failed, is pending or reserved is
-                                   not below; 0 where hosts may not signal at all */
-  uint64_t wake_at;             /* nobody waits, for this or for a promise, for less */
+  struct tide_counter reached; /* the value, and who waits for it */
+  uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
+                          not below; 0 where hosts may not signal at all */
+  uint64_t wake_at;    /* nobody waits, for this or for a promise, for less */
   struct tide_lock *guard;
   uint64_t fail_from;           /* values >= it have failed; UINT64_MAX: none */
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */
   uint64_t in_operations;       /* references that operations hold together: sched's */
-  uint64_t held_waits;          /* waits of held operations, and the largest value among them: sched's */
+  uint64_t held_waits; /* waits of held operations, and the largest value among them: sched's */
   uint64_t held_most;
-  const void *home;             /* the queue or device that a narrow scope is bound to: sched's */
-  uint64_t batch, batch_value;  /* sched's, while it checks several submits at once */
+  const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
+  uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
   struct tide_lock own_lock;
   uint32_t status;
   uint32_t references;
@@ -74,10 +74,10 @@ struct tide_timeline {
   uint32_t history;
   size_t slot_size;
   uint64_t oldest, newest;
-  uint64_t tracked;         /* number + 1 of the newest tracked one; 0: none */
-  uint64_t dropped;         /* the highest value that fell out of the ring */
-  unsigned char *slots;     /* history + 1 of them; the last keeps the newest tracked record */
-  bool kept;                /* that last slot is in use */
+  uint64_t tracked;     /* number + 1 of the newest tracked one; 0: none */
+  uint64_t dropped;     /* the highest value that fell out of the ring */
+  unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
+  bool kept;            /* that last slot is in use */
   char label[TIDE_LABEL_SIZE];
 };
 
@@ -104,8 +104,9 @@ static inline struct tide_record *tide_timeline_pending(const struct tide_timeli
 }
 
 /* What is known about a reached value. False: nothing (initial value, or external). */
-bool tide_timeline_reached_record(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                                  uint64_t value, struct tide_record_view *out_view);
+bool tide_timeline_reached_record(struct tide_timeline *timeline,
+                                  const struct tide_lock *sched_lock, uint64_t value,
+                                  struct tide_record_view *out_view);
 
 /* A held operation will signal it. Values of one timeline are unique among pending and reserved:
  * false when it is taken. */
@@ -117,12 +118,14 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
  * (an external signal overtook it), and the timeline fails from there. */
 bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired);
 /* It did not: the timeline fails from its value upward. */
-void tide_timeline_break(struct tide_record *record, enum tide_status status, struct tide_fired *fired);
+void tide_timeline_break(struct tide_record *record, enum tide_status status,
+                         struct tide_fired *fired);
 /* Fails everything from a value upward. */
 void tide_timeline_fail_from(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
                              uint64_t value, enum tide_status status, struct tide_fired *fired);
 /* For a progress timeline: the value, without a record. The scheduler's lock is its guard. */
-void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired);
+void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
+                           struct tide_fired *fired);
 
 enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
 /* Fires the node when the value is reached or failed; says at once if it is so already. */
@@ -138,8 +141,8 @@ enum tide_await tide_timeline_await_promise(struct tide_timeline *timeline,
 /* True: it will not fire. */
 bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
                           struct tide_node *node);
-bool tide_timeline_forget_promise(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                                  struct tide_node *node);
+bool tide_timeline_forget_promise(struct tide_timeline *timeline,
+                                  const struct tide_lock *sched_lock, struct tide_node *node);
 
 static inline bool tide_timeline_has_failed(const struct tide_timeline *timeline, uint64_t value) {
   return value >= tide_load_acquire(&timeline->fail_from);

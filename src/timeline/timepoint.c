@@ -13,7 +13,8 @@ struct tide_notifier {
 };
 
 /* In private_words: the deferred call, or the next in a notifier's list. */
-_Static_assert(sizeof(struct tide_deferred_call) <= sizeof(((struct tide_timepoint *)0)->private_words),
+_Static_assert(sizeof(struct tide_deferred_call) <=
+                   sizeof(((struct tide_timepoint *)0)->private_words),
                "a timepoint must hold its deferred call");
 
 static struct tide_timepoint **next_of(struct tide_timepoint *timepoint) {
@@ -24,7 +25,8 @@ static enum tide_status status_of(struct tide_timepoint *timepoint) {
   return (enum tide_status)tide_waiter_of(&timepoint->point)->node.status;
 }
 
-/* The reference that tide_timepoint_add took lasts until here, so that a cancel finds a timeline. */
+/* The reference that tide_timepoint_add took lasts until here, so that a cancel finds a timeline.
+ */
 static void run(struct tide_timepoint *timepoint) {
   tide_timeline_release(timepoint->point.timeline);
   timepoint->call(timepoint, status_of(timepoint));

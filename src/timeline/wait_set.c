@@ -29,7 +29,9 @@ struct tide_wait_set {
   struct member *members;
 };
 
-static void lock_set(struct tide_wait_set *set) { tide_lock_take(&set->lock, set->context->platform); }
+static void lock_set(struct tide_wait_set *set) {
+  tide_lock_take(&set->lock, set->context->platform);
+}
 
 enum tide_status tide_wait_set_create(const struct tide_context *context, uint32_t capacity,
                                       struct tide_wait_set **out_set) {
@@ -90,7 +92,8 @@ enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeli
   member->cookie = cookie;
   member->generation++;
   member->node = (struct tide_node){.fire = fire_member};
-  if (out_member) *out_member = (uint64_t)member->generation << 32 | (uint64_t)(member - set->members);
+  if (out_member)
+    *out_member = (uint64_t)member->generation << 32 | (uint64_t)(member - set->members);
   enum tide_await state = tide_timeline_await(timeline, NULL, value, &member->node);
   tide_lock_give(&set->lock);
   if (state != TIDE_AWAIT_QUEUED)

@@ -17,7 +17,7 @@ static const struct tide_tool_option options[] = {
     [OUTPUT] = {"--output", "DIR", "where outputs go, instead of the current folder"},
     [CHECK] = {"--check", NULL, "compares all outputs with a sequential run, and looks for ordering errors"},
     [BASELINE] = {"--baseline", "events|barrier", "runs it without causal tracking, too, and compares the time"},
-    [REPEAT] = {"--repeat", "N", "timed runs of each kind, in turns; 3 with --baseline, else 1"},
+    [REPEAT] = {"--repeat", "N", "timed runs of each kind, in turns; with --baseline 3, or more when they are short"},
     [PAUSED] = {"--paused", NULL, "starts only when all is submitted: what is counted is the same each time"},
     [STATS] = {"--stats", NULL, "more numbers"},
     [QUIET] = {"--quiet-time", NULL, "nothing that differs from run to run"},
@@ -217,16 +217,26 @@ static bool run_timed(struct running *running, enum tide_run_mode mode) {
   return same;
 }
 
+#define SHORT_REPEATS 15         /* of runs that are over in a moment … */
+#define SHORT_TIME 300000000u /* … as long as all of them together took less than this, in ns */
+
+static bool enough(const struct tide_job *job, uint64_t done) {
+  const struct tide_times *a = &job->report.tracked_times, *b = &job->report.baseline_times;
+  uint64_t all = 0;
+  if (job->repeat_given || !job->baseline || done < job->repeat) return done >= job->repeat;
+  for (size_t i = 0; i < a->count; i++) all += a->list[i];
+  for (size_t i = 0; i < b->count; i++) all += b->list[i];
+  return all >= SHORT_TIME || done >= SHORT_REPEATS;
+}
+
 /* In turns, and each kind goes first as often as the other. */
 static bool run_in_turns(struct running *running) {
   struct tide_job *job = running->job;
   bool good = true;
-  size_t done = job->report.tracked_times.count;
-  for (uint64_t i = done; i < job->repeat && good && !job->baseline && !job->paused && !job->check; i++)
-    good = run_timed(running, TIDE_RUN_TRACKED);
-  for (uint64_t i = 0; i < job->repeat && good && job->baseline; i++) {
-    good = run_timed(running, i % 2 ? job->baseline : TIDE_RUN_TRACKED);
-    good = good && run_timed(running, i % 2 ? TIDE_RUN_TRACKED : job->baseline);
+  if (!job->baseline && (job->paused || job->check || job->trace_path)) return true;
+  for (uint64_t i = job->report.tracked_times.count; good && !enough(job, i); i++) {
+    good = run_timed(running, i % 2 && job->baseline ? job->baseline : TIDE_RUN_TRACKED);
+    if (good && job->baseline) good = run_timed(running, i % 2 ? TIDE_RUN_TRACKED : job->baseline);
   }
   return good;
 }
@@ -320,7 +330,6 @@ static bool run_all(struct running *running) {
   if (!run_in_turns(running)) return false;
   report->checked = job->check;
   report->findings = job->findings;
-  if (running->trace && !write_trace(running)) return false;
   if (job->findings) {
     tide_tool_error("%llu ordering errors; the outputs are not kept", (unsigned long long)job->findings);
     return false;
@@ -351,6 +360,8 @@ int tide_tool_run(int argc, char **argv) {
   good = tide_tool_read(&job.program, path, false) &&
          (!job.input || tide_tool_use_image(&job.program, job.input)) &&
          tide_tool_plan(&job.program) && tide_tool_make_inputs(&job.program) && run_all(&running);
+  /* A trace of what failed is what is wanted most. */
+  if (running.trace) good = write_trace(&running) && good;
   if (good) print_report(&job);
   if (running.has_last) tide_outcome_drop(&running.last);
   if (running.has_reference) tide_outcome_drop(&running.reference);

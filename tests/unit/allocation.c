@@ -69,8 +69,7 @@ static enum tide_status open_life(struct life *life, uint64_t fail_at) {
   if (status == TIDE_OK) status = tide_pool_create(&life->context, &pool, &life->pool);
   if (status == TIDE_OK) status = tide_wait_set_create(&life->context, 8, &life->set);
   if (status == TIDE_OK) status = tide_notifier_create(&life->context, &life->notifier);
-  if (status == TIDE_OK)
-    status = tide_collective_create(life->queues, 2, "all", &life->collective);
+  if (status == TIDE_OK) status = tide_collective_create(life->queues, 2, "all", &life->collective);
   return status;
 }
 
@@ -107,13 +106,28 @@ static void one_round(struct life *life) {
   CHECK_OK(tide_queue_alloc(life->queues[0], life->pool, 4096, "b", &buffer));
   struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};
   struct tide_wait gate = {life->gate, v}, both[2] = {{life->timelines[0], v}, {life->gate, v}};
-  struct tide_signal first = {life->timelines[0], v, false}, second = {life->timelines[1], v, false};
-  struct tide_operation a = {.label = "a", .waits = &gate, .wait_count = 1, .signals = &first,
-                             .signal_count = 1, .buffers = &use, .buffer_count = 1, .body = &counting,
-                             .arguments = &ran, .arguments_size = sizeof ran};
-  struct tide_operation b = {.label = "b", .waits = both, .wait_count = 2, .signals = &second,
-                             .signal_count = 1, .buffers = &use, .buffer_count = 1, .body = &counting,
-                             .arguments = &ran, .arguments_size = sizeof ran};
+  struct tide_signal first = {life->timelines[0], v, false},
+                     second = {life->timelines[1], v, false};
+  struct tide_operation a = {.label = "a",
+                             .waits = &gate,
+                             .wait_count = 1,
+                             .signals = &first,
+                             .signal_count = 1,
+                             .buffers = &use,
+                             .buffer_count = 1,
+                             .body = &counting,
+                             .arguments = &ran,
+                             .arguments_size = sizeof ran};
+  struct tide_operation b = {.label = "b",
+                             .waits = both,
+                             .wait_count = 2,
+                             .signals = &second,
+                             .signal_count = 1,
+                             .buffers = &use,
+                             .buffer_count = 1,
+                             .body = &counting,
+                             .arguments = &ran,
+                             .arguments_size = sizeof ran};
   CHECK_OK(tide_queue_submit(life->queues[0], &a, NULL, NULL));
   CHECK_OK(tide_queue_submit(life->queues[1], &b, NULL, NULL));
   tide_queue_free(life->queues[1], buffer);

@@ -1,5 +1,5 @@
-/* Check mode: it finds the missing wait, names both sides and the wait that mends it; it says nothing of a
- * program that is ordered; and luck in timing hides nothing. */
+/* Check mode: it finds the missing wait, names both sides and the wait that mends it; it says
+ * nothing of a program that is ordered; and luck in timing hides nothing. */
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
@@ -160,7 +160,8 @@ TEST(unordered_signals_are_named) {
   struct tide_operation b = {.label = "b", .signals = &two, .signal_count = 1, .body = &body};
   CHECK_OK(tide_queue_submit(rig.left, &a, NULL, NULL));
   CHECK_STATUS(tide_queue_submit(rig.right, &b, NULL, &diag), TIDE_UNORDERED);
-  CHECK(strstr(diag.text, "operation 'b' of queue 'right'") && strstr(diag.text, "operation 'a' of queue 'left'"));
+  CHECK(strstr(diag.text, "operation 'b' of queue 'right'") &&
+        strstr(diag.text, "operation 'a' of queue 'left'"));
   CHECK(strstr(diag.text, "add a wait for 'done' >= 1"));
   CHECK_EQ_U64(rig.findings, 1);
   close_rig(&rig);

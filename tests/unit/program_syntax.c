@@ -87,7 +87,6 @@ TEST(every_statement_has_its_error) {
                "let w = 12abc\n"
                "else { }\n"
                "}\n"
-               "wait x\n"
                "q: nop signal 5 = 3\n"
                "let for = 3\n",
                TIDE_CORRUPT,
@@ -104,10 +103,14 @@ TEST(every_statement_has_its_error) {
                "13:9: unknown unit: sizes take K, M, G or T, times ns, us, ms or s\n"
                "14:1: 'else' stands behind a '}', on the same line\n"
                "15:1: expected a declaration, 'for', 'if' or an operation, found '}'\n"
-               "16:1: expected a declaration, 'for', 'if' or the name of a queue, found 'wait', "
-               "which is a word of the language\n"
-               "17:15: expected a timeline, found '5'\n"
-               "18:5: expected a name, found 'for', which is a word of the language");
+               "16:15: expected a timeline, found '5'\n"
+               "17:5: expected a name, found 'for', which is a word of the language");
+}
+
+TEST(a_clause_alone) {
+  CHECK_ERRORS("device c cpu\nwait x\n", TIDE_CORRUPT,
+               "2:1: expected a declaration, 'for', 'if' or the name of a queue, found 'wait', which "
+               "is a word of the language");
 }
 
 TEST(one_error_does_not_hide_the_next) {
@@ -250,7 +253,7 @@ TEST(places_print) {
 
 TEST_MAIN(CASE(the_sketch_of_the_design), CASE(lines_go_on), CASE(line_ends_of_other_systems),
           CASE(blocks_on_one_line), CASE(texts), CASE(names_that_are_words_elsewhere),
-          CASE(every_statement_has_its_error), CASE(one_error_does_not_hide_the_next),
+          CASE(every_statement_has_its_error), CASE(a_clause_alone), CASE(one_error_does_not_hide_the_next),
           CASE(texts_that_are_wrong), CASE(declarations_that_are_wrong),
           CASE(operations_that_are_wrong), CASE(nothing_to_do), CASE(bytes_that_are_no_text),
           CASE(errors_are_counted_but_not_without_end), CASE(places_print))

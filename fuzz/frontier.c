@@ -1,0 +1,113 @@
+/* Frontiers from outside: the wire decoder, the text parser, and the laws on what they let in.
+ *
+ * The first byte chooses: wire or text, and the capacity. What is let in must be valid and come back
+ * the same through both forms; anything else must leave the frontier empty. Then the input is
+ * split into two frontiers that are merged and compared. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "tidemark/causal.h"
+
+typedef TIDE_FRONTIER_STORAGE(storage, 255);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static bool same(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return f->count == g->count && f->tainted == g->tainted &&
+         memcmp(tide_frontier_axes(f), tide_frontier_axes(g), f->count * sizeof(tide_axis)) == 0 &&
+         memcmp(tide_frontier_epochs(f), tide_frontier_epochs(g), f->count * 8u) == 0;
+}
+
+static void check_refused(const struct tide_frontier *f, enum tide_status status,
+                          const struct tide_diag *diag) {
+  TIDE_ASSERT(status == TIDE_CORRUPT || status == TIDE_FULL);
+  TIDE_ASSERT(diag->status == status && diag->text[0]);
+  TIDE_ASSERT(f->count == 0 && !f->tainted);
+}
+
+static void check_round_trips(const struct tide_frontier *f) {
+  static uint8_t bytes[4 + 16 * 255];
+  static char text[64 * 256];
+  static storage again;
+  size_t written;
+  TIDE_ASSERT(tide_frontier_validate(f, NULL) == TIDE_OK);
+  TIDE_ASSERT(tide_frontier_encode(f, bytes, sizeof bytes, &written) == TIDE_OK);
+  tide_frontier_init(&again.frontier, f->count);
+  TIDE_ASSERT(tide_frontier_decode(bytes, written, &again.frontier, NULL) == TIDE_OK);
+  TIDE_ASSERT(same(f, &again.frontier));
+  size_t length = tide_frontier_print(f, text, sizeof text);
+  TIDE_ASSERT(length < sizeof text && text[length] == 0);
+  TIDE_ASSERT(tide_frontier_parse(text, length, &again.frontier, NULL) == TIDE_OK);
+  TIDE_ASSERT(same(f, &again.frontier));
+}
+
+static bool read_wire(const uint8_t *data, size_t size, struct tide_frontier *f) {
+  static uint8_t bytes[4 + 16 * 255];
+  struct tide_diag diag = {0};
+  enum tide_status status = tide_frontier_decode(data, size, f, &diag);
+  if (status != TIDE_OK) {
+    check_refused(f, status, &diag);
+    return false;
+  }
+  size_t written; /* there is one encoding of a frontier */
+  TIDE_ASSERT(tide_frontier_encode(f, bytes, sizeof bytes, &written) == TIDE_OK);
+  TIDE_ASSERT(written == size && memcmp(bytes, data, size) == 0);
+  return true;
+}
+
+static bool read_text(const uint8_t *data, size_t size, struct tide_frontier *f) {
+  struct tide_diag diag = {0};
+  enum tide_status status = tide_frontier_parse((const char *)data, size, f, &diag);
+  if (status == TIDE_OK) return true;
+  check_refused(f, status, &diag);
+  TIDE_ASSERT(diag.line == 1 && diag.column >= 1 && diag.column <= size + 1);
+  return false;
+}
+
+/* Every three bytes are an entry of the one or the other. */
+static void fill(struct tide_frontier *f, struct tide_frontier *g, const uint8_t *data,
+                 size_t size) {
+  for (size_t at = 0; at + 3 <= size; at += 3) {
+    tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + data[at]);
+    tide_frontier_raise(data[at + 2] & 1 ? f : g, axis, data[at + 1], NULL);
+  }
+}
+
+static void check_laws(const uint8_t *data, size_t size, uint8_t capacity) {
+  static storage a, b, c;
+  struct tide_frontier *f = &a.frontier, *g = &b.frontier, *both = &c.frontier;
+  tide_frontier_init(f, capacity);
+  tide_frontier_init(g, 255);
+  fill(f, g, data, size);
+  tide_frontier_init(both, 255);
+  tide_frontier_copy(both, f, NULL);
+  tide_frontier_merge(both, g, NULL);
+  TIDE_ASSERT(tide_frontier_validate(both, NULL) == TIDE_OK);
+  bool over = tide_frontier_dominates(f, g), under = tide_frontier_dominates(g, f);
+  enum tide_order order = tide_frontier_compare(f, g);
+  TIDE_ASSERT((order == TIDE_EQUAL) == (over && under));
+  TIDE_ASSERT((order == TIDE_AFTER) == (over && !under));
+  TIDE_ASSERT((order == TIDE_BEFORE) == (under && !over));
+  if (!both->tainted) {
+    TIDE_ASSERT(tide_frontier_dominates(both, f) && tide_frontier_dominates(both, g));
+    TIDE_ASSERT(over == same(both, f) && under == same(both, g));
+  }
+  tide_frontier_merge(f, g, NULL); /* perhaps into too little room */
+  TIDE_ASSERT(tide_frontier_validate(f, NULL) == TIDE_OK);
+  TIDE_ASSERT(f->tainted || same(f, both));
+  f->tainted = 0;
+  TIDE_ASSERT(tide_frontier_dominates(both, f)); /* what is left is true */
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static storage room;
+  if (size == 0) return 0;
+  uint8_t choice = data[0];
+  data++, size--;
+  uint8_t capacity = choice & 2 ? 255 : (uint8_t)(1 + (choice >> 3));
+  tide_frontier_init(&room.frontier, capacity);
+  bool in = choice & 1 ? read_wire(data, size, &room.frontier)
+                       : read_text(data, size, &room.frontier);
+  if (in) check_round_trips(&room.frontier);
+  if (choice & 4) check_laws(data, size, capacity);
+  return 0;
+}

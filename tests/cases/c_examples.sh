@@ -1,0 +1,35 @@
+# The C examples print what they promise.
+expect() { # name, what it prints
+  printed=$("$BUILD/example-$1" 2>&1)
+  status=$?
+  if [ $status = 0 ] && [ "$printed" = "$2" ]; then
+    echo "PASS $1"
+  else
+    printf '%s\n' "$printed"
+    echo "FAIL $1: exit status $status, or it did not print: $2"
+  fi
+}
+
+expect two_queues 'the squares of 1 to 10 add up to 385'
+expect wait_any 'lane 1 was first
+all 3 are done
+a second value of lane 0: the deadline passed first'
+expect buffer_reuse 'b      fresh
+a      known to be free
+b      known to be free
+a      known to be free'
+expect epoll_loop 'frame 1: TIDE_OK
+frame 2: TIDE_OK
+frame 3: TIDE_OK'
+expect external_signal 'frame 1 arrived
+frame 2 arrived
+frame 3 arrived'
+expect own_backend '  hello
+  from
+2 ran
+  behind the gate
+1 ran; work was announced 2 times'
+
+# Short enough to be read at once.
+long=$(wc -l examples/*.c | awk '$2 != "total" && $1 >= 60 {print $2}')
+if [ -z "$long" ]; then echo "PASS under_60_lines"; else echo "FAIL under_60_lines: $long"; fi
