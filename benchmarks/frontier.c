@@ -1,12 +1,12 @@
 /* Frontiers against the textbook two-pointer loops, on the same struct and compiled beside them.
  *
- * Inputs. same: equal axes. interleaved: no axis in common, taking turns. half: every second axis in
- * common, the rest taking turns. tight: the same, into just enough capacity. random: 256 rotating
- * inputs of n of 2n axes each. subset: 256 of them, where the right side lists about half of the
- * left one's axes, and half of the answers are yes. The processor learns even 256 short inputs by
- * heart; in the wild both sides are slower.
- * A merge changes its left side, so both sides first copy it anew (the same memcpy, in both
- * figures). Up to 8 entries the textbook is faster in place, above with a buffer: it gets its best. */
+ * Inputs. same: equal axes. interleaved: no axis in common, taking turns. half: every second axis
+ * in common, the rest taking turns. tight: the same, into just enough capacity. random: 256
+ * rotating inputs of n of 2n axes each. subset: 256 of them, where the right side lists about half
+ * of the left one's axes, and half of the answers are yes. The processor learns even 256 short
+ * inputs by heart; in the wild both sides are slower. A merge changes its left side, so both sides
+ * first copy it anew (the same memcpy, in both figures). Up to 8 entries the textbook is faster in
+ * place, above with a buffer: it gets its best. */
 #include "bench.h"
 
 #include "base/random.h"
@@ -144,7 +144,8 @@ __attribute__((noinline)) static enum tide_order textbook_compare(const struct t
   return less ? TIDE_BEFORE : TIDE_EQUAL;
 }
 
-__attribute__((noinline)) static uint64_t textbook_get(const struct tide_frontier *f, tide_axis axis) {
+__attribute__((noinline)) static uint64_t textbook_get(const struct tide_frontier *f,
+                                                       tide_axis axis) {
   const uint64_t *axes = tide_frontier_axes(f);
   for (size_t i = 0; i < f->count; i++) {
     if (axes[i] == axis) return tide_frontier_epochs(f)[i];

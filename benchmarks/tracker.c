@@ -163,15 +163,12 @@ static void frontier_wait_and_cancel(void *state, uint64_t count) {
 }
 
 #define FIGURE(figure, make_state, function)                                                       \
-  {.name = figure, .setup = make_state, .teardown = drop, .ours = function, .rounds = 9}
+  { .name = figure, .setup = make_state, .teardown = drop, .ours = function, .rounds = 9 }
 #define AGAINST(figure, make_state, function, against)                                             \
-  {.name = figure,                                                                                 \
-   .rival = "mutex and lists",                                                                     \
-   .setup = make_state,                                                                            \
-   .teardown = drop,                                                                               \
-   .ours = function,                                                                               \
-   .theirs = against,                                                                              \
-   .rounds = 9}
+  {                                                                                                \
+    .name = figure, .rival = "mutex and lists", .setup = make_state, .teardown = drop,             \
+    .ours = function, .theirs = against, .rounds = 9                                               \
+  }
 
 const struct bench_figure bench_tracker[] = {
     AGAINST("finished_64_axes", make, finished, finished_plain),

@@ -1,7 +1,7 @@
 /* Frontiers from outside: the wire decoder, the text parser, and the laws on what they let in.
  *
- * The first byte chooses: wire or text, and the capacity. What is let in must be valid and come back
- * the same through both forms; anything else must leave the frontier empty. Then the input is
+ * The first byte chooses: wire or text, and the capacity. What is let in must be valid and come
+ * back the same through both forms; anything else must leave the frontier empty. Then the input is
  * split into two frontiers that are merged and compared. */
 #include "base/check.h"
 #include "base/memory.h"
@@ -105,8 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   data++, size--;
   uint8_t capacity = choice & 2 ? 255 : (uint8_t)(1 + (choice >> 3));
   tide_frontier_init(&room.frontier, capacity);
-  bool in = choice & 1 ? read_wire(data, size, &room.frontier)
-                       : read_text(data, size, &room.frontier);
+  bool in =
+      choice & 1 ? read_wire(data, size, &room.frontier) : read_text(data, size, &room.frontier);
   if (in) check_round_trips(&room.frontier);
   if (choice & 4) check_laws(data, size, capacity);
   return 0;

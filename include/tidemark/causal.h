@@ -257,7 +257,9 @@ struct tide_frontier_wait {
   uint32_t count;
   uint32_t status;
 };
-/* Registers. `done` runs on the thread that finishes the last entry, or in here when all have
+/* `done` may do anything but advance, by whatever way, what the next wait's `done` waits for, for ever: such
+ * calls nest. Chains of timepoints (timeline.h) don't.
+ * Registers. `done` runs on the thread that finishes the last entry, or in here when all have
  * finished already. TIDE_NOT_FOUND for an unknown axis, TIDE_INVALID for a tainted frontier (nobody
  * can say when it has finished), TIDE_FULL when node_count is too small: then nothing is
  * registered. */

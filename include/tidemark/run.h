@@ -12,15 +12,16 @@
  *
  *   tracked     waits are declared, Tidemark finds those that remain
  *   events      the same queues, devices and bodies, but as a program of binary events: one event a
- *               dependency, and one for each operation that uses a recycled buffer; nothing is elided
- *   barrier     likewise, with all queues joined before whatever depends on something since the last join
- *   sequential  one thread, one body after the other, memory that is never shared: what must come out
+ *               dependency, and one for each operation that uses a recycled buffer; nothing is
+ * elided barrier     likewise, with all queues joined before whatever depends on something since
+ * the last join sequential  one thread, one body after the other, memory that is never shared: what
+ * must come out
  *
- * Nothing of the system is used here. Threads and time come from the platform, devices and files from
- * the registries that the caller plugs in.
+ * Nothing of the system is used here. Threads and time come from the platform, devices and files
+ * from the registries that the caller plugs in.
  *
- * Errors carry the place in the program's text: of the declaration, or of the operation that was refused
- * or that failed first.
+ * Errors carry the place in the program's text: of the declaration, or of the operation that was
+ * refused or that failed first.
  *
  * Threads: a run, and the plan while it is being run, are used by one thread at a time;
  * tide_run_sched may be asked from another one.
@@ -50,8 +51,8 @@ struct tide_device_kind {
   const char *name;
   const char *summary; /* one line for people */
   bool in_order;       /* as its backend says */
-  /* Makes a device of request->sched. An option that it does not know is its error to report, at the
-   * option's place. *out_handle is what destroy gets. */
+  /* Makes a device of request->sched. An option that it does not know is its error to report, at
+   * the option's place. *out_handle is what destroy gets. */
   enum tide_status (*create)(void *self, const struct tide_device_request *request,
                              struct tide_device **out_device, void **out_handle,
                              struct tide_diag *diag);
@@ -65,8 +66,8 @@ TIDE_API const struct tide_plan_option *tide_plan_option_find(const struct tide_
                                                               const char *key);
 
 struct tide_file_source {
-  /* Opens one of the plan's files for the whole run. The descriptor stays the source's, which closes it
-   * after the run, and decides then what becomes of what was written. */
+  /* Opens one of the plan's files for the whole run. The descriptor stays the source's, which
+   * closes it after the run, and decides then what becomes of what was written. */
   enum tide_status (*open)(void *self, const struct tide_plan_file *file, int *out_descriptor,
                            struct tide_diag *diag);
   /* An operation on this file failed: why, in words ("No space left on device"), if one can tell.
@@ -88,12 +89,13 @@ struct tide_run_params {
   size_t kind_count;
   const struct tide_file_source *files; /* NULL: programs with files are refused */
   enum tide_run_mode mode;
-  bool paused;        /* nothing starts until all is submitted: what is counted does not depend on luck */
-  bool submit_only;   /* with paused: nothing starts at all; the result tells what submission decided */
-  bool check;         /* check mode of the scheduler: `finding` is called for each ordering error */
-  bool stop_early;    /* the first failure ends it; else all that does not depend on it goes on */
-  size_t memory;      /* bytes that buffers may take; 0: no limit */
-  size_t align;       /* of buffers; 0: 64 */
+  bool paused; /* nothing starts until all is submitted: what is counted does not depend on luck */
+  bool submit_only; /* with paused: nothing starts at all; the result tells what submission decided
+                     */
+  bool check;       /* check mode of the scheduler: `finding` is called for each ordering error */
+  bool stop_early;  /* the first failure ends it; else all that does not depend on it goes on */
+  size_t memory;    /* bytes that buffers may take; 0: no limit */
+  size_t align;     /* of buffers; 0: 64 */
   const struct tide_sink *sink; /* sees all events; may be NULL */
   /* Called now and then by the executing thread. */
   void (*progress)(void *user, uint64_t submitted, uint64_t finished);
@@ -110,12 +112,12 @@ struct tide_run_result {
   struct tide_sched_stats sched; /* zero for sequential runs */
   struct tide_pool_stats pool;   /* tracked runs only */
   /* Of the baselines. */
-  uint64_t events;       /* binary events that were made: for dependencies … */
-  uint64_t use_events;   /* … and for uses of recycled buffers */
-  uint64_t event_waits;  /* waits for the former */
-  uint64_t reuse_waits;  /* waits for the latter, before memory was used again */
+  uint64_t events;        /* binary events that were made: for dependencies … */
+  uint64_t use_events;    /* … and for uses of recycled buffers */
+  uint64_t event_waits;   /* waits for the former */
+  uint64_t reuse_waits;   /* waits for the latter, before memory was used again */
   uint64_t reused, fresh; /* buffers handed out */
-  uint64_t barriers;     /* times that all queues were joined */
+  uint64_t barriers;      /* times that all queues were joined */
 };
 
 struct tide_run;
@@ -124,12 +126,12 @@ struct tide_run;
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_run_create(const struct tide_run_params *params,
                                                           struct tide_diag *diag,
                                                           struct tide_run **out_run);
-/* Runs to the end, once. Returns the first failure: of the operation that failed first, with its place
- * and why, or of the step that was refused. *out_result is filled in either case. Blocks. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_run_execute(struct tide_run *run,
-                                                           struct tide_run_result *out_result,
-                                                           struct tide_diag *diag);
-/* What a buffer that is not scratch holds after the run, until destroy; NULL for a scratch buffer. */
+/* Runs to the end, once. Returns the first failure: of the operation that failed first, with its
+ * place and why, or of the step that was refused. *out_result is filled in either case. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_run_execute(struct tide_run *run, struct tide_run_result *out_result, struct tide_diag *diag);
+/* What a buffer that is not scratch holds after the run, until destroy; NULL for a scratch buffer.
+ */
 TIDE_API const void *tide_run_buffer(const struct tide_run *run, uint32_t buffer);
 /* For tide_sched_diagnose, from any thread until destroy; NULL for a sequential run. */
 TIDE_API struct tide_sched *tide_run_sched(struct tide_run *run);
@@ -138,31 +140,30 @@ TIDE_API bool tide_run_axis_queue(const struct tide_run *run, tide_axis axis, ui
 TIDE_API bool tide_run_axis_collective(const struct tide_run *run, tide_axis axis,
                                        uint32_t *out_collective);
 TIDE_API bool tide_run_axis_host(const struct tide_run *run, tide_axis axis);
-/* The index of a plan's timeline by the object that events name; TIDE_PLAN_NONE: not one of them. */
+/* The index of a plan's timeline by the object that events name; TIDE_PLAN_NONE: not one of them.
+ */
 TIDE_API uint32_t tide_run_timeline_of(const struct tide_run *run, const void *object);
 /* NULL is fine. Whatever has not started is cancelled. */
 TIDE_API void tide_run_destroy(struct tide_run *run);
 
 /* ---- what a plan's dependencies need ----------------------------------------------------- */
 
-/* "The fewest": waits that a perfect hand would place, by transitive reduction of what is declared. A
- * queue's own order comes for free, where its device works in order. */
+/* "The fewest": waits that a perfect hand would place, by transitive reduction of what is declared.
+ * A queue's own order comes for free, where its device works in order. */
 struct tide_plan_counts {
-  uint64_t waits;        /* declared, by operations */
-  uint64_t cross;        /* of them, for something on another queue */
-  uint64_t host;         /* of them, for something that the host signals, or that was so from the start */
+  uint64_t waits; /* declared, by operations */
+  uint64_t cross; /* of them, for something on another queue */
+  uint64_t host;  /* of them, for something that the host signals, or that was so from the start */
   uint64_t fewest;
   uint64_t fewest_cross;
-  bool known;            /* false: the plan is too large for fewest and fewest_cross */
+  bool known; /* false: the plan is too large for fewest and fewest_cross */
 };
 
 /* TIDE_NOMEM. The plan is rewound. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_plan_count(struct tide_plan *plan,
-                                                          const struct tide_device_kind *kinds,
-                                                          size_t kind_count,
-                                                          const struct tide_allocator *allocator,
-                                                          struct tide_plan_counts *out_counts,
-                                                          struct tide_diag *diag);
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_plan_count(struct tide_plan *plan, const struct tide_device_kind *kinds, size_t kind_count,
+                const struct tide_allocator *allocator, struct tide_plan_counts *out_counts,
+                struct tide_diag *diag);
 
 /* Counts waits as they are classified: a sink that hands everything on to the next. */
 struct tide_wait_counter {
@@ -171,7 +172,8 @@ struct tide_wait_counter {
   uint64_t issued_cross;        /* issued, for something on another queue */
   uint64_t elided_known, elided_finished, elided_sibling;
 };
-TIDE_API void tide_wait_counter_init(struct tide_wait_counter *counter, const struct tide_sink *next);
+TIDE_API void tide_wait_counter_init(struct tide_wait_counter *counter,
+                                     const struct tide_sink *next);
 
 #ifdef __cplusplus
 }

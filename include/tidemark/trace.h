@@ -8,10 +8,11 @@
  *   one counter a timeline   its value over time
  *   arrows                   from the operation that signalled to the one that waited:
  *                            category "issued" for waits that a device had to do, "elided" for
- *                            those that causality made needless, "resolved" for what was there already
- *   instants                 buffers handed out and freed, failures
+ *                            those that causality made needless, "resolved" for what was there
+ * already instants                 buffers handed out and freed, failures
  *
- * Threads: events may come from any thread. Writing is done by one thread, when nothing comes any more.
+ * Threads: events may come from any thread. Writing is done by one thread, when nothing comes any
+ * more.
  *
  * Source: DESIGN 4.11.
  */
@@ -29,7 +30,7 @@ struct tide_trace;
 struct tide_trace_params {
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
-  size_t events;         /* kept, the newest; 0: 65536; rounded up to a power of two */
+  size_t events; /* kept, the newest; 0: 65536; rounded up to a power of two */
 };
 
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_trace_create(const struct tide_trace_params *params,
@@ -41,13 +42,14 @@ TIDE_API const struct tide_sink *tide_trace_sink(struct tide_trace *trace);
 /* Events that were dropped because newer ones needed their place. */
 TIDE_API uint64_t tide_trace_lost(const struct tide_trace *trace);
 
-/* Hands out the JSON in pieces. `write` returns TIDE_OK to go on; what else it returns ends the writing
- * and comes back from here. */
+/* Hands out the JSON in pieces. `write` returns TIDE_OK to go on; what else it returns ends the
+ * writing and comes back from here. */
 struct tide_trace_writer {
   enum tide_status (*write)(void *self, const char *bytes, size_t size);
   void *self;
 };
-/* Labels are copied into the text; nothing that was traced is touched. TIDE_NOMEM, or what `write` said. */
+/* Labels are copied into the text; nothing that was traced is touched. TIDE_NOMEM, or what `write`
+ * said. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_trace_write(struct tide_trace *trace,
                                                            const struct tide_trace_writer *writer);
 

@@ -51,7 +51,8 @@ static size_t place_of(const tide_axis *axes, size_t count, tide_axis axis) {
   size_t place = 0;
   while (count > 8) {
     size_t half = count / 2;
-    place += half * (size_t)(axes[place + half - 1] < axis); /* not a branch: it would guess badly */
+    place +=
+        half * (size_t)(axes[place + half - 1] < axis); /* not a branch: it would guess badly */
     count -= half;
   }
   const tide_axis *from = axes + place;

@@ -22,10 +22,14 @@ struct merge {
 
 static inline struct merge merge_at(struct tide_frontier *to, const struct tide_frontier *from,
                                     size_t i, size_t j) {
-  return (struct merge){tide_frontier_axes_of(to), tide_frontier_epochs_of(to),
-                        tide_frontier_axes(from),  tide_frontier_epochs(from),
-                        to->count,                 from->count,
-                        i,                         j};
+  return (struct merge){tide_frontier_axes_of(to),
+                        tide_frontier_epochs_of(to),
+                        tide_frontier_axes(from),
+                        tide_frontier_epochs(from),
+                        to->count,
+                        from->count,
+                        i,
+                        j};
 }
 
 /* Looks at the ends first, which tells most different sets apart. count > 0. */

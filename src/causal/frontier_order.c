@@ -12,8 +12,8 @@ static inline bool needs_unlisted(const struct tide_frontier *g) {
   return g->tainted && !TIDE_PLANTED(TIDE_PLANT_TAINTRIGHT);
 }
 
-/* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. The two
- * loops are not inlined, so that the function before them has no registers to save. */
+/* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. The
+ * two loops are not inlined, so that the function before them has no registers to save. */
 
 static inline bool four_lower(const uint64_t *f, const uint64_t *g) {
   return (f[0] < g[0]) | (f[1] < g[1]) | (f[2] < g[2]) | (f[3] < g[3]);
@@ -25,8 +25,7 @@ static inline size_t singles_of(size_t count) { return 1 + (count - 1) % 4; }
 
 /* Equally many, at least one. */
 __attribute__((noinline)) static bool covers_same(const uint64_t *f, size_t f_epoch,
-                                                  const uint64_t *g, size_t g_epoch,
-                                                  size_t count) {
+                                                  const uint64_t *g, size_t g_epoch, size_t count) {
   const uint64_t *end = f + count;
   for (const uint64_t *singles = f + singles_of(count); f < singles; f++, g++) {
     if (*f != *g || f[f_epoch] < g[g_epoch]) return false;
@@ -54,7 +53,8 @@ bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_fr
   if (needs_unlisted(g)) return false;
   if (m > n) return false;
   if (m < n || m < 4)
-    return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
+    return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity,
+                       m);
   return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity, n);
 }
 
@@ -77,7 +77,8 @@ static inline enum tide_order compare_same(const uint64_t *f, size_t f_epoch, co
   return g_has ? TIDE_BEFORE : TIDE_EQUAL;
 }
 
-enum tide_order tide_frontier_compare(const struct tide_frontier *f, const struct tide_frontier *g) {
+enum tide_order tide_frontier_compare(const struct tide_frontier *f,
+                                      const struct tide_frontier *g) {
   if (f->count > g->count) return tide_frontier_dominates(f, g) ? TIDE_AFTER : TIDE_CONCURRENT;
   if (f->count < g->count) return tide_frontier_dominates(g, f) ? TIDE_BEFORE : TIDE_CONCURRENT;
   return compare_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity,

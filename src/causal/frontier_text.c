@@ -63,8 +63,9 @@ static enum tide_status expected(struct reader *r, const char *what) {
     return tide_diag_at(r->diag, TIDE_CORRUPT, 1, column, "frontier: expected %s, the text ends",
                         what);
   if (found < ' ' || found > '~')
-    return tide_diag_at(r->diag, TIDE_CORRUPT, 1, column, "frontier: expected %s, found byte 0x%02x",
-                        what, (unsigned)(unsigned char)found);
+    return tide_diag_at(r->diag, TIDE_CORRUPT, 1, column,
+                        "frontier: expected %s, found byte 0x%02x", what,
+                        (unsigned)(unsigned char)found);
   return tide_diag_at(r->diag, TIDE_CORRUPT, 1, column, "frontier: expected %s, found '%c'", what,
                       found);
 }

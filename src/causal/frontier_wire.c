@@ -35,8 +35,7 @@ enum tide_status tide_frontier_encode(const struct tide_frontier *frontier, void
 }
 
 static enum tide_status decode_head(const uint8_t *at, size_t size, struct tide_diag *diag) {
-  if (size < 4)
-    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: %zu bytes, a head has 4", size);
+  if (size < 4) return tide_diag_set(diag, TIDE_CORRUPT, "frontier: %zu bytes, a head has 4", size);
   if (at[0] != VERSION)
     return tide_diag_set(diag, TIDE_CORRUPT, "frontier: version %u, expected %u", at[0], VERSION);
   if (at[1] & ~FLAG_TAINT)
@@ -56,8 +55,7 @@ static enum tide_status decode_entry(unsigned entry, tide_axis last, tide_axis a
   if (axis <= last)
     return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u %s", entry,
                          axis == last ? "repeats the axis before it" : "is not in axis order");
-  if (epoch == 0)
-    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has epoch 0", entry);
+  if (epoch == 0) return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has epoch 0", entry);
   return TIDE_OK;
 }
 

@@ -109,7 +109,8 @@ static bool fill_spare(const struct tide_allocator *allocator, struct spare *spa
   if (spare->closed_capacity) {
     tide_free(allocator, spare->closed.list, spare->closed.capacity, sizeof spare->closed.list[0]);
     spare->closed.capacity = 0;
-    spare->closed.list = tide_alloc(allocator, spare->closed_capacity, sizeof spare->closed.list[0]);
+    spare->closed.list =
+        tide_alloc(allocator, spare->closed_capacity, sizeof spare->closed.list[0]);
     if (!spare->closed.list) return false;
     spare->closed.capacity = spare->closed_capacity;
   }
@@ -214,6 +215,10 @@ uint64_t tide_tracker_epoch(struct tide_tracker *tracker, tide_axis axis) {
 
 size_t tide_tracker_live(struct tide_tracker *tracker) { return tide_load_acquire(&tracker->live); }
 
+bool tide_tracker_axis_is(const struct tide_tracker_axis *at, tide_axis axis) {
+  return tide_load_acquire(&at->axis) == axis;
+}
+
 void tide_tracker_give(struct tide_tracker_axis *at, uint64_t epoch) {
   tide_store_release(&at->given, epoch);
 }
@@ -313,8 +318,8 @@ void tide_tracker_close_collect(struct tide_tracker *tracker, struct tide_tracke
 
 /* These hold the lock from the look-up on, so that a close on another thread cannot give the state
  * to another axis in between. To a closed axis nothing can happen any more: TIDE_OK. */
-static enum tide_status begin(struct tide_tracker *tracker, tide_axis axis, struct tide_fired *fired,
-                              struct tide_tracker_axis **out_at) {
+static enum tide_status begin(struct tide_tracker *tracker, tide_axis axis,
+                              struct tide_fired *fired, struct tide_tracker_axis **out_at) {
   tide_fired_init(fired);
   tide_tracker_lock(tracker);
   *out_at = tide_tracker_find_locked(tracker, axis);

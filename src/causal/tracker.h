@@ -14,6 +14,9 @@ struct tide_tracker_axis; /* stays at its address while the axis is registered a
 /* NULL when unknown or closed. No lock unless the axis is not there. */
 struct tide_tracker_axis *tide_tracker_find(struct tide_tracker *tracker, tide_axis axis);
 
+/* Is it still this axis' state? A closed axis' state serves another one later. */
+bool tide_tracker_axis_is(const struct tide_tracker_axis *at, tide_axis axis);
+
 /* One exchange when nobody waits for anything up to `epoch`; else the lock, once. */
 void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                                   uint64_t epoch, struct tide_fired *out);

@@ -46,6 +46,7 @@ struct tide_instruction {
 
 struct tide_code { /* an expression; count 0: none */
   uint32_t at, count;
+  uint32_t place; /* in the text */
 };
 
 struct tide_name { /* in the text */

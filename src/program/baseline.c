@@ -9,16 +9,16 @@
 struct tide_baseline {
   struct tide_graph graph;
   bool by_events;
-  bool *host;               /* by timeline: the host waits for it or signals it */
-  uint32_t *outs, *out_first; /* who waits for an operation: edges, grouped by producer */
+  bool *host;                    /* by timeline: the host waits for it or signals it */
+  uint32_t *outs, *out_first;    /* who waits for an operation: edges, grouped by producer */
   struct tide_timeline **events; /* by edge; NULL: the queue's order does it */
   struct tide_timeline **uses;   /* by operation; NULL: it names no recycled buffer */
-  bool *recycles;             /* by operation */
-  uint32_t *joined;         /* by operation: barriers before it, plus 1; 0: not submitted */
+  bool *recycles;                /* by operation */
+  uint32_t *joined;              /* by operation: barriers before it, plus 1; 0: not submitted */
   uint32_t *most_waits, *most_signals; /* by queue */
   struct tide_baseline_block **blocks; /* by buffer */
   struct tide_baseline_pool pool;
-  uint32_t next;            /* number of the operation that is submitted next */
+  uint32_t next; /* number of the operation that is submitted next */
 };
 
 static bool ordered_by_queue(const struct tide_run *run, uint32_t from, uint32_t to) {
@@ -68,7 +68,8 @@ static void group_edges(struct tide_run *run) {
   const struct tide_graph *graph = &b->graph;
   for (size_t i = 0; i < graph->edge_count; i++) b->out_first[graph->edges[i] + 1]++;
   for (size_t i = 0; i < graph->node_count; i++) b->out_first[i + 1] += b->out_first[i];
-  for (size_t i = 0; i < graph->edge_count; i++) b->outs[b->out_first[graph->edges[i]]++] = (uint32_t)i;
+  for (size_t i = 0; i < graph->edge_count; i++)
+    b->outs[b->out_first[graph->edges[i]]++] = (uint32_t)i;
   for (size_t i = graph->node_count; i > 0; i--) b->out_first[i] = b->out_first[i - 1];
   b->out_first[0] = 0;
 }
@@ -133,7 +134,8 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
 }
 
 static enum tide_status make_event(struct tide_run *run, struct tide_timeline **out_event) {
-  struct tide_timeline_params params = {.label = "event", .scope = TIDE_SCOPE_PROCESS, .history = 1};
+  struct tide_timeline_params params = {
+      .label = "event", .scope = TIDE_SCOPE_PROCESS, .history = 1};
   return tide_timeline_create(&run->context, &params, out_event);
 }
 
@@ -231,9 +233,10 @@ static enum tide_status order_by_barrier(struct tide_run *run, uint32_t operatio
   for (uint32_t e = node->first; e < node->first + node->count; e++) {
     uint32_t producer = b->graph.edges[e];
     if (!b->joined[producer])
-      return tide_diag_set(diag, TIDE_UNSUPPORTED,
-                           "it waits for what a later line signals; a program of barriers cannot say "
-                           "that");
+      return tide_diag_set(
+          diag, TIDE_UNSUPPORTED,
+          "it waits for what a later line signals; a program of barriers cannot say "
+          "that");
     if (ordered_by_queue(run, producer, operation)) continue;
     needed |= b->joined[producer] == run->result.barriers + 1;
   }
@@ -242,7 +245,8 @@ static enum tide_status order_by_barrier(struct tide_run *run, uint32_t operatio
 
 /* ---- recycled memory -------------------------------------------------------------------- */
 
-/* Does it wait for somebody who has used the buffer since it was handed out? Then it comes after the past. */
+/* Does it wait for somebody who has used the buffer since it was handed out? Then it comes after
+ * the past. */
 static bool follows_user(const struct tide_baseline *b, const struct tide_baseline_block *block,
                          uint32_t operation) {
   const struct tide_graph_node *node = &b->graph.nodes[operation];
@@ -253,7 +257,8 @@ static bool follows_user(const struct tide_baseline *b, const struct tide_baseli
 }
 
 /* Of the uses on a queue that works in order only the last matters. */
-static bool is_last(const struct tide_run *run, const struct tide_baseline_block *block, size_t which) {
+static bool is_last(const struct tide_run *run, const struct tide_baseline_block *block,
+                    size_t which) {
   uint32_t queue = block->uses[which].queue;
   if (!run->devices[run->tables->queues[queue].device].kind->in_order) return true;
   for (size_t i = which + 1; i < block->past; i++)

@@ -40,7 +40,7 @@ struct tide_timeline;
 struct tide_baseline_use {
   uint64_t operation; /* its number among the operations */
   uint32_t queue;
-  uint32_t join;      /* barriers before it */
+  uint32_t join; /* barriers before it */
   struct tide_timeline *event;
 };
 
@@ -62,7 +62,8 @@ struct tide_baseline_pool {
   uint64_t reused, fresh;
 };
 
-/* A block that needs no waiting for whoever stands on `queue`, else one that does, else a new one. */
+/* A block that needs no waiting for whoever stands on `queue`, else one that does, else a new one.
+ */
 enum tide_status tide_baseline_alloc(struct tide_run *run, struct tide_baseline_pool *pool,
                                      uint64_t size, uint32_t queue,
                                      struct tide_baseline_block **out_block);

@@ -42,13 +42,14 @@ static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, ui
   return block;
 }
 
-/* Whoever had it last came after those before, so the last uses are all that counts; if there was none,
- * those before still do. */
+/* Whoever had it last came after those before, so the last uses are all that counts; if there was
+ * none, those before still do. */
 static void begin(const struct tide_run *run, struct tide_baseline_block *block) {
   size_t kept = 0, first = block->use_count > block->past ? block->past : 0;
   for (size_t i = first; i < block->use_count; i++) {
     const struct tide_baseline_use *use = &block->uses[i];
-    bool over = use->event ? tide_timeline_query(use->event) != 0 : use->join < run->result.barriers;
+    bool over =
+        use->event ? tide_timeline_query(use->event) != 0 : use->join < run->result.barriers;
     if (!over) block->uses[kept++] = *use;
   }
   block->use_count = block->past = kept;

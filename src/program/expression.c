@@ -48,7 +48,7 @@ static bool emit(struct tide_parser *parser, struct tide_instruction instruction
 
 bool tide_parse_code_name(struct tide_parser *parser, struct tide_name name,
                           struct tide_code *out_code) {
-  *out_code = (struct tide_code){(uint32_t)parser->program->code_count, 1};
+  *out_code = (struct tide_code){(uint32_t)parser->program->code_count, 1, name.at};
   return emit(parser, (struct tide_instruction){
                           .verb = TIDE_VERB_NAME, .place = name.at, .name = name.length});
 }
@@ -209,7 +209,7 @@ bool tide_parse_expression(struct tide_parser *parser, bool whole, struct tide_c
   e.parser = parser;
   e.whole = whole;
   e.depth = e.count = 0;
-  uint32_t start = (uint32_t)parser->program->code_count;
+  uint32_t start = (uint32_t)parser->program->code_count, place = parser->token.at;
   for (;;) {
     if (!complete) {
       if (!operand(&e, &complete)) return false;
@@ -228,6 +228,6 @@ bool tide_parse_expression(struct tide_parser *parser, bool whole, struct tide_c
     }
   }
   if (!pop_stronger(&e, 0)) return false;
-  *out_code = (struct tide_code){start, (uint32_t)parser->program->code_count - start};
+  *out_code = (struct tide_code){start, (uint32_t)parser->program->code_count - start, place};
   return true;
 }

@@ -19,6 +19,7 @@ struct formatter {
   uint32_t brackets;
   bool operation;        /* this statement has had its ':' */
   bool clause;           /* … and a clause */
+  bool host;             /* `code` is the colon of `host:` */
   bool body;             /* `code` is the word behind ':' */
   bool behind_operand;   /* what stands before `code` ends an operand */
   int comments_continue; /* comment lines belong to the statement: 1, not: 0, not known: -1 */
@@ -177,9 +178,12 @@ static void write_token(struct formatter *f) {
   f->after_comment = comment;
   if (comment) return;
   f->comments_continue = -1;
-  if (f->operation && is_clause_word(f, &f->lexer, token)) f->clause = true;
+  if (f->operation && (is_clause_word(f, &f->lexer, token) ||
+                       (f->host && tide_token_is(&f->lexer, token, "external"))))
+    f->clause = true;
   f->behind_operand = ends_operand(f, &f->code);
   f->body = token->kind == TIDE_TOKEN_WORD && tide_token_mark(&f->code, ':');
+  f->host = tide_token_mark(token, ':') && tide_token_is(&f->lexer, &f->code, "host");
   if (token->kind == TIDE_TOKEN_MARK) note_mark(f);
   f->code = *token;
 }

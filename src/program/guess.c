@@ -31,10 +31,15 @@ void tide_guess_offer(struct tide_guess *guess, const char *candidate, size_t le
   if (length > TIDE_PROGRAM_NAME_MAX || guess->length > TIDE_PROGRAM_NAME_MAX) return;
   unsigned d = distance(guess->text, guess->length, candidate, length);
   unsigned most = guess->length < 3 ? 1 : guess->length < 6 ? 2 : 3;
-  if (d > most || d >= guess->length || d >= guess->best_distance) return;
+  if (d > most || d >= guess->length || d > guess->best_distance) return;
+  size_t prefix = 0;
+  while (prefix < length && prefix < guess->length && candidate[prefix] == guess->text[prefix])
+    prefix++;
+  if (d == guess->best_distance && prefix <= guess->best_prefix) return;
   guess->best = candidate;
   guess->best_length = length;
   guess->best_distance = d;
+  guess->best_prefix = prefix;
 }
 
 const char *tide_guess_text(const struct tide_guess *guess, char *buffer, size_t size) {

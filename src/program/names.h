@@ -35,6 +35,7 @@ struct tide_guess {
   const char *best;
   size_t best_length;
   unsigned best_distance;
+  size_t best_prefix; /* letters at the start that are the same */
 };
 void tide_guess_begin(struct tide_guess *guess, const char *text, size_t length);
 void tide_guess_offer(struct tide_guess *guess, const char *candidate, size_t length);

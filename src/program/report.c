@@ -30,8 +30,10 @@ static void put_time(struct tide_text *text, uint64_t ns) {
   } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}};
   size_t unit = ns >= 1000000000 ? 0 : ns >= 1000000 ? 1 : 2;
   uint64_t whole = ns / units[unit].unit, part = ns % units[unit].unit / (units[unit].unit / 1000);
-  if (whole >= 100) tide_text_format(text, "%lu.%lu", (unsigned long)whole, (unsigned long)(part / 100));
-  else if (whole >= 10) tide_text_format(text, "%lu.%02lu", (unsigned long)whole, (unsigned long)(part / 10));
+  if (whole >= 100)
+    tide_text_format(text, "%lu.%lu", (unsigned long)whole, (unsigned long)(part / 100));
+  else if (whole >= 10)
+    tide_text_format(text, "%lu.%02lu", (unsigned long)whole, (unsigned long)(part / 10));
   else tide_text_format(text, "%lu.%03lu", (unsigned long)whole, (unsigned long)part);
   tide_text_format(text, " %s", units[unit].name);
 }
@@ -108,7 +110,8 @@ static void print_checked(const struct tide_run_report *report, struct tide_text
   put_count(text, report->buffer_bytes, "byte", "bytes");
   tide_text_format(text, ")\n            ");
   if (report->findings) put_count(text, report->findings, "ordering error", "ordering errors");
-  else tide_text_format(text, "no ordering errors: no wait is missing, no buffer is freed too early");
+  else
+    tide_text_format(text, "no ordering errors: no wait is missing, no buffer is freed too early");
   tide_text_format(text, "\n");
 }
 
@@ -199,8 +202,8 @@ static void print_buffers(const struct tide_run_report *report, struct tide_text
 /* ---- more ---------------------------------------------------------------------------------- */
 
 static void print_stats(const struct tide_run_report *report, struct tide_text *text) {
-  const struct tide_report_row *row = report->quiet || !report->online.there ? &report->paused
-                                                                               : &report->online;
+  const struct tide_report_row *row =
+      report->quiet || !report->online.there ? &report->paused : &report->online;
   if (!report->stats || !row->there) return;
   const struct tide_sched_stats *stats = &row->result.sched;
   tide_text_format(text, "  stats     held at submit ");
@@ -254,7 +257,8 @@ static void print_baseline(const struct tide_run_report *report, struct tide_tex
     put_count(text, result->event_waits + result->reuse_waits, "wait", "waits");
     tide_text_format(text, "\n");
   } else {
-    tide_text_format(text, "            the same queues, devices and bodies; all queues were joined ");
+    tide_text_format(text,
+                     "            the same queues, devices and bodies; all queues were joined ");
     put_count(text, result->barriers, "time", "times");
     tide_text_format(text, "\n");
   }
@@ -265,7 +269,8 @@ static void print_verdict(uint64_t tracked, uint64_t other, const struct tide_ru
                           struct tide_text *text) {
   uint64_t difference = tracked < other ? other - tracked : tracked - other;
   const struct tide_times *a = &report->tracked_times, *b = &report->baseline_times;
-  bool overlap = tide_times_least(a) <= tide_times_most(b) && tide_times_least(b) <= tide_times_most(a);
+  bool overlap =
+      tide_times_least(a) <= tide_times_most(b) && tide_times_least(b) <= tide_times_most(a);
   tide_text_format(text, "            tracked took ");
   put_percent(text, difference, other);
   tide_text_format(text, " %s time", tracked <= other ? "less" : "more");

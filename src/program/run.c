@@ -128,7 +128,9 @@ const void *tide_run_buffer(const struct tide_run *run, uint32_t buffer) {
   return run->buffers[buffer].data;
 }
 
-struct tide_sched *tide_run_sched(struct tide_run *run) { return run->sched; }
+struct tide_sched *tide_run_sched(struct tide_run *run) {
+  return run->sched;
+}
 
 bool tide_run_axis_collective(const struct tide_run *run, tide_axis axis,
                               uint32_t *out_collective) {

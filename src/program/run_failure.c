@@ -17,8 +17,8 @@ bool tide_run_axis_queue(const struct tide_run *run, tide_axis axis, uint32_t *o
   return run->queues && find_queue(run, axis, out_queue);
 }
 
-/* Operations finish under the scheduler's lock, so there is one writer at a time. What was cancelled
- * because the run is over is not a failure. */
+/* Operations finish under the scheduler's lock, so there is one writer at a time. What was
+ * cancelled because the run is over is not a failure. */
 static void note(struct tide_run *run, const struct tide_event *event) {
   struct tide_failure *failure = &run->failure;
   uint32_t queue;
@@ -50,8 +50,8 @@ const struct tide_sink *tide_run_sink(struct tide_run *run) {
 /* ---- in words ---------------------------------------------------------------------- */
 
 /* Why an operation on a file failed, as far as whoever keeps the file can tell. */
-static size_t explain_files(const struct tide_run *run, const struct tide_step *step,
-                            char *buffer, size_t size) {
+static size_t explain_files(const struct tide_run *run, const struct tide_step *step, char *buffer,
+                            size_t size) {
   const struct tide_file_source *files = run->params.files;
   uint64_t offset = 0, length = 0;
   if (!files || !files->explain) return 0;
@@ -90,7 +90,6 @@ enum tide_status tide_run_describe_failure(struct tide_run *run, struct tide_dia
                         "an operation failed: %s", tide_status_text(failure->status));
   size_t told = explain_files(run, &step, why, sizeof why);
   tide_step_print(run->params.plan, &step, words, sizeof words);
-  return tide_diag_at(diag, failure->status, step.line, step.column,
-                      "operation failed: %s (`%s`)",
+  return tide_diag_at(diag, failure->status, step.line, step.column, "operation failed: %s (`%s`)",
                       told ? why : tide_status_text(failure->status), words);
 }

@@ -3,8 +3,8 @@
 #include "base/text.h"
 #include "program/run_turns.h"
 
-#define OPERATIONS_MOST 1000000u      /* for a graph with edges */
-#define CLOCK_WORDS_MOST (32u << 20)  /* 128 MiB of clocks */
+#define OPERATIONS_MOST 1000000u     /* for a graph with edges */
+#define CLOCK_WORDS_MOST (32u << 20) /* 128 MiB of clocks */
 
 /* A value of a timeline and who signals it. */
 struct signalled {
@@ -28,19 +28,19 @@ struct building {
   struct tide_graph *graph;
   struct tide_turns *turns;
   bool edges;
-  bool *in_order;            /* by queue */
+  bool *in_order;                /* by queue */
   struct signallers *signallers; /* by timeline */
-  uint32_t *epochs;          /* by queue: how many have entered; by number: its epoch */
+  uint32_t *epochs;              /* by queue: how many have entered; by number: its epoch */
   uint32_t *epoch_of;
-  uint32_t **members;        /* by collective: the parts' operations, instance after instance */
-  uint32_t *parts;           /* by collective: parts that have entered */
-  size_t axes;               /* queues and collectives */
-  uint32_t *clocks;          /* by number × axes: when it is over */
-  uint32_t *gates;           /* by queue × axes: what whoever enters next may take for granted */
-  uint32_t **instances;      /* by collective: clocks, instance after instance */
-  struct need *needs;        /* of one operation */
+  uint32_t **members;   /* by collective: the parts' operations, instance after instance */
+  uint32_t *parts;      /* by collective: parts that have entered */
+  size_t axes;          /* queues and collectives */
+  uint32_t *clocks;     /* by number × axes: when it is over */
+  uint32_t *gates;      /* by queue × axes: what whoever enters next may take for granted */
+  uint32_t **instances; /* by collective: clocks, instance after instance */
+  struct need *needs;   /* of one operation */
   size_t need_room;
-  uint32_t next;             /* number of the operation that arrives next */
+  uint32_t next; /* number of the operation that arrives next */
 };
 
 bool tide_graph_in_order(const struct tide_plan_tables *tables, uint32_t queue,
@@ -96,8 +96,8 @@ static void reduce(struct building *b, uint32_t operation, uint32_t queue, size_
 
 /* ---- collectives --------------------------------------------------------------------- */
 
-/* All parts start when all have arrived: each of them comes after whatever came before any of them. The
- * parts themselves run side by side. */
+/* All parts start when all have arrived: each of them comes after whatever came before any of them.
+ * The parts themselves run side by side. */
 static void join_parts(struct building *b, uint32_t collective, const uint32_t *parts,
                        uint32_t instance) {
   const struct tide_plan_collective *table = &b->tables->collectives[collective];
@@ -107,7 +107,8 @@ static void join_parts(struct building *b, uint32_t collective, const uint32_t *
   for (size_t i = 0; i < count; i++) {
     uint32_t queue = table->queues[i];
     uint32_t *clock = clock_of(b, parts[i]), *gate = gate_of(b, queue);
-    for (size_t j = 0; j < count; j++) all[table->queues[j]] = b->in_order[table->queues[j]] ? b->epoch_of[parts[j]] - 1 : 0;
+    for (size_t j = 0; j < count; j++)
+      all[table->queues[j]] = b->in_order[table->queues[j]] ? b->epoch_of[parts[j]] - 1 : 0;
     uint32_t own = b->in_order[queue] ? b->epoch_of[parts[i]] : gate[queue];
     join(clock, all, b->axes);
     join(gate, clock, b->axes);
@@ -120,8 +121,8 @@ static void join_parts(struct building *b, uint32_t collective, const uint32_t *
 static enum tide_status enter_part(struct building *b, const struct tide_step *step,
                                    uint32_t operation) {
   const struct tide_plan_collective *table = &b->tables->collectives[step->collective];
-  uint32_t *parts = b->members[step->collective] + b->parts[step->collective] / table->queue_count *
-                                                       table->queue_count;
+  uint32_t *parts = b->members[step->collective] +
+                    b->parts[step->collective] / table->queue_count * table->queue_count;
   parts[step->member] = operation;
   if (++b->parts[step->collective] % table->queue_count == 0 && b->clocks)
     join_parts(b, step->collective, parts, (uint32_t)step->instance);
@@ -295,8 +296,7 @@ static void unmake(struct building *b) {
   for (size_t i = 0; b->members && i < tables->collective_count; i++) {
     const struct tide_plan_collective *table = &tables->collectives[i];
     tide_free(a, b->members[i], table->queue_count * table->instances, sizeof(uint32_t));
-    if (b->instances)
-      tide_free(a, b->instances[i], b->axes * table->instances, sizeof(uint32_t));
+    if (b->instances) tide_free(a, b->instances[i], b->axes * table->instances, sizeof(uint32_t));
   }
   tide_free(a, b->in_order, tables->queue_count, sizeof *b->in_order);
   tide_free(a, b->signallers, tables->timeline_count, sizeof *b->signallers);
@@ -362,7 +362,8 @@ void tide_graph_destroy(struct tide_graph *graph) {
   graph->edges = NULL;
 }
 
-/* ---- counts ------------------------------------------------------------------------------------ */
+/* ---- counts ------------------------------------------------------------------------------------
+ */
 
 enum tide_status tide_plan_count(struct tide_plan *plan, const struct tide_device_kind *kinds,
                                  size_t kind_count, const struct tide_allocator *allocator,

@@ -32,8 +32,8 @@ struct tide_sequential {
 static struct life *begin_life(struct tide_run *run, uint64_t size) {
   struct life *life = tide_alloc(run->allocator, 1, sizeof *life);
   if (!life) return NULL;
-  life->memory = size <= SIZE_MAX - 64 ? run->allocator->alloc(run->allocator->self, (size_t)size, 64)
-                                       : NULL;
+  life->memory =
+      size <= SIZE_MAX - 64 ? run->allocator->alloc(run->allocator->self, (size_t)size, 64) : NULL;
   if (!life->memory) {
     tide_free(run->allocator, life, 1, sizeof *life);
     return NULL;
@@ -93,7 +93,8 @@ static enum tide_status run_body(struct tide_run *run, const struct tide_step *s
 }
 
 /* All that it waits for is over: reached, or failed. */
-static enum tide_status waits_status(const struct tide_sequential *s, const struct tide_step *step) {
+static enum tide_status waits_status(const struct tide_sequential *s,
+                                     const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count; i++) {
     const struct timeline *timeline = &s->timelines[step->waits[i].timeline];
     if (step->waits[i].value > timeline->reached)
@@ -143,8 +144,7 @@ static enum tide_status enter(void *self, const struct tide_step *step, void *to
   struct tide_sequential *s = run->sequential;
   (void)diag;
   enum tide_status status = waits_status(s, step);
-  if (status == TIDE_OK && step->kind == TIDE_STEP_PART)
-    status = s->collectives[step->collective];
+  if (status == TIDE_OK && step->kind == TIDE_STEP_PART) status = s->collectives[step->collective];
   if (status == TIDE_OK) status = run_body(run, step, token);
   if (status != TIDE_OK) note_failure(run, step, status);
   signal_all(s, step, status);
@@ -197,7 +197,8 @@ enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag 
       run->params.progress(run->params.progress_user, run->result.operations,
                            run->result.operations);
   }
-  if (status == TIDE_OK && !run->failure.any) status = tide_turns_finish(run->sequential->turns, diag);
+  if (status == TIDE_OK && !run->failure.any)
+    status = tide_turns_finish(run->sequential->turns, diag);
   run->result.wall = platform->now(platform->self) - start;
   return status;
 }

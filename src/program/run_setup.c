@@ -16,7 +16,8 @@ const struct tide_plan_option *tide_plan_option_find(const struct tide_plan_devi
 }
 
 static enum tide_status unknown_kind(const struct tide_run *run,
-                                     const struct tide_plan_device *device, struct tide_diag *diag) {
+                                     const struct tide_plan_device *device,
+                                     struct tide_diag *diag) {
   char names[128];
   struct tide_text text;
   tide_text_init(&text, names, sizeof names);
@@ -35,8 +36,7 @@ static enum tide_status make_device(struct tide_run *run, size_t index, struct t
   if (!kind) return unknown_kind(run, device, diag);
   struct tide_device_request request = {&run->context, run->sched, device};
   struct tide_diag own = {.status = TIDE_OK};
-  enum tide_status status =
-      kind->create(kind->self, &request, &made->device, &made->handle, &own);
+  enum tide_status status = kind->create(kind->self, &request, &made->device, &made->handle, &own);
   if (status == TIDE_OK) {
     made->kind = kind;
     return TIDE_OK;
@@ -70,8 +70,8 @@ static void queue_capacity(const struct tide_run *run, size_t index,
   params->operations = bounded(operations, 1);
   params->waits = bounded(all_waits, waits ? waits : 1);
   params->signals = bounded(all_signals, signals ? signals : 1);
-  params->buffers = bounded(operations * (run->params.paused ? TIDE_PARAMS_MAX : 4),
-                            TIDE_PARAMS_MAX);
+  params->buffers =
+      bounded(operations * (run->params.paused ? TIDE_PARAMS_MAX : 4), TIDE_PARAMS_MAX);
 }
 
 static enum tide_status make_queue(struct tide_run *run, size_t index, struct tide_diag *diag) {
@@ -129,7 +129,8 @@ static enum tide_status make_timeline(struct tide_run *run, size_t index, struct
   enum tide_status status = tide_timeline_create(&run->context, &params, &run->timelines[index]);
   if (status == TIDE_OK) return TIDE_OK;
   return tide_diag_at(diag, status, timeline->line, timeline->column,
-                      "timeline '%s' cannot be made: %s", timeline->label, tide_status_text(status));
+                      "timeline '%s' cannot be made: %s", timeline->label,
+                      tide_status_text(status));
 }
 
 static enum tide_status make_pool(struct tide_run *run, struct tide_diag *diag) {
@@ -153,9 +154,8 @@ static enum tide_status make_buffer(struct tide_run *run, size_t index, struct t
   if (buffer->size <= SIZE_MAX)
     status = tide_pool_alloc(run->pool, (size_t)buffer->size, NULL, buffer->label, &made->buffer);
   if (status != TIDE_OK)
-    return tide_diag_at(diag, status, buffer->line, buffer->column,
-                        "buffer '%s' of %lu bytes: %s", buffer->label, (unsigned long)buffer->size,
-                        tide_status_text(status));
+    return tide_diag_at(diag, status, buffer->line, buffer->column, "buffer '%s' of %lu bytes: %s",
+                        buffer->label, (unsigned long)buffer->size, tide_status_text(status));
   made->data = tide_buffer_data(made->buffer);
   if (!run->params.submit_only) memset(made->data, 0, (size_t)buffer->size);
   return TIDE_OK;
@@ -201,7 +201,9 @@ static enum tide_status make_context(struct tide_run *run, struct tide_diag *dia
       .platform = run->params.platform,
       .allocator = run->params.allocator,
       .sink = tide_run_sink(run),
-      .frontier_capacity = (uint8_t)(axes > 255 ? 255 : axes < 16 ? 16 : axes),
+      .frontier_capacity = (uint8_t)(axes > 255  ? 255
+                                     : axes < 16 ? 16
+                                                 : axes),
   };
   enum tide_status status = tide_context_init(&run->context, &params);
   if (status != TIDE_OK) return tide_diag_set(diag, status, "%s", tide_status_text(status));
@@ -223,7 +225,8 @@ static size_t most_of(const struct tide_run *run, bool waits) {
     uint32_t need = waits ? run->tables->queues[i].most_waits : run->tables->queues[i].most_signals;
     uint32_t event_waits = 0, event_signals = 0;
     if (run->baseline) tide_baseline_needs(run, (uint32_t)i, &event_waits, &event_signals);
-    if (waits ? event_waits > need : event_signals > need) need = waits ? event_waits : event_signals;
+    if (waits ? event_waits > need : event_signals > need)
+      need = waits ? event_waits : event_signals;
     if (need > most) most = need;
   }
   return most;

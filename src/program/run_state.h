@@ -95,8 +95,8 @@ void tide_run_arguments(const struct tide_run *run, const struct tide_step *step
 enum tide_status tide_run_drain(struct tide_run *run, struct tide_diag *diag);
 /* Notes how far every queue has come … */
 void tide_run_note_progress(struct tide_run *run);
-/* … and blocks until this one (TIDE_PLAN_NONE: any) has come further. TIDE_DEADLOCK: nothing is under
- * way any more, so none will; the failure, when the run is to stop at it. */
+/* … and blocks until this one (TIDE_PLAN_NONE: any) has come further. TIDE_DEADLOCK: nothing is
+ * under way any more, so none will; the failure, when the run is to stop at it. */
 enum tide_status tide_run_wait_progress(struct tide_run *run, uint32_t queue);
 enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step *step,
                                     struct tide_diag *diag);

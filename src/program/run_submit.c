@@ -76,8 +76,8 @@ static enum tide_access access_of(enum tide_param_kind kind) {
   return kind == TIDE_PARAM_OUT ? TIDE_WRITE : TIDE_READ_WRITE;
 }
 
-/* Each buffer once, however many arguments lie in it; but check mode wants to know of each slice, and of
- * buffers that are never freed, which otherwise need not be named. */
+/* Each buffer once, however many arguments lie in it; but check mode wants to know of each slice,
+ * and of buffers that are never freed, which otherwise need not be named. */
 static size_t fill_uses(struct tide_run *run, const struct tide_step *step, struct tide_use *uses) {
   size_t count = 0;
   for (size_t i = 0; i < step->body->param_count; i++) {
@@ -87,9 +87,9 @@ static size_t fill_uses(struct tide_run *run, const struct tide_step *step, stru
     struct tide_use use = {run->buffers[argument->index].buffer, access_of(argument->kind),
                            argument->offset, argument->size};
     size_t at = 0;
-    while (at < count && (uses[at].buffer != use.buffer ||
-                          (run->params.check && (uses[at].offset != use.offset ||
-                                                 uses[at].size != use.size))))
+    while (at < count &&
+           (uses[at].buffer != use.buffer ||
+            (run->params.check && (uses[at].offset != use.offset || uses[at].size != use.size))))
       at++;
     if (at < count) uses[at].access = (enum tide_access)(uses[at].access | use.access);
     else uses[count++] = use;
@@ -114,8 +114,7 @@ static uint64_t kind_of(const struct tide_step *step) {
 }
 
 static enum tide_status try_submit(struct tide_run *run, const struct tide_step *step,
-                                   const struct tide_operation *operation,
-                                   struct tide_diag *diag) {
+                                   const struct tide_operation *operation, struct tide_diag *diag) {
   if (step->kind == TIDE_STEP_PART)
     return tide_collective_submit(run->collectives[step->collective], step->member, kind_of(step),
                                   operation, NULL, diag);
@@ -125,17 +124,22 @@ static enum tide_status try_submit(struct tide_run *run, const struct tide_step 
 static enum tide_status refuse_full(const struct tide_run *run, const struct tide_step *step,
                                     struct tide_diag *own) {
   const struct tide_plan_queue *queue = &run->tables->queues[step->queue];
-  return tide_diag_set(own, TIDE_DEADLOCK,
-                       "queue '%s' is full, and all that is in it waits for what comes later in the "
-                       "program: give it a larger capacity",
-                       queue->label);
+  return tide_diag_set(
+      own, TIDE_DEADLOCK,
+      "queue '%s' is full, and all that is in it waits for what comes later in the "
+      "program: give it a larger capacity",
+      queue->label);
 }
 
 static enum tide_status submit(struct tide_run *run, const struct tide_step *step,
                                const struct tide_operation *operation, struct tide_diag *own) {
   enum tide_status status = try_submit(run, step, operation, own);
   while (status == TIDE_FULL) {
-    if (run->params.paused) return status;
+    if (run->params.paused)
+      return tide_diag_set(
+          own, TIDE_FULL,
+          "not everything can be submitted before it starts: more than 256 instances "
+          "of a collective, or 64 million operations of a queue");
     tide_run_note_progress(run);
     status = try_submit(run, step, operation, own); /* room may have come before the note */
     if (status != TIDE_FULL) break;

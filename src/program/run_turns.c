@@ -131,7 +131,8 @@ static enum tide_status try_collective(struct tide_turns *turns, uint32_t collec
   for (size_t i = 0; i < table->queue_count; i++)
     if (!part_at_head(turns, collective, i)) return TIDE_OK;
   for (size_t i = 0; i < table->queue_count && status == TIDE_OK; i++)
-    status = release(turns, &turns->lines[table->queues[i]], part_at_head(turns, collective, i), diag);
+    status =
+        release(turns, &turns->lines[table->queues[i]], part_at_head(turns, collective, i), diag);
   uint64_t instance = ++turns->instances[collective];
   if (table->timeline != TIDE_PLAN_NONE) turns->promised[table->timeline] = instance;
   *out_any = true;
@@ -175,14 +176,11 @@ enum tide_status tide_turns_step(struct tide_turns *turns, const struct tide_ste
   enum tide_status status = TIDE_OK;
   if (step->kind == TIDE_STEP_HOST_SIGNAL || step->kind == TIDE_STEP_HOST_EXTERNAL)
     promise(turns, step);
-  else if (step->kind == TIDE_STEP_PART)
-    status = keep(turns, step);
-  else if (step->kind != TIDE_STEP_OPERATION)
-    return TIDE_OK;
+  else if (step->kind == TIDE_STEP_PART) status = keep(turns, step);
+  else if (step->kind != TIDE_STEP_OPERATION) return TIDE_OK;
   else if (promised(turns, step) && !blocked(&turns->lines[step->queue]))
     status = enter(turns, step, NULL, diag);
-  else
-    status = keep(turns, step);
+  else status = keep(turns, step);
   if (status == TIDE_NOMEM) return tide_diag_set(diag, status, "out of memory");
   return status == TIDE_OK ? settle(turns, diag) : status;
 }

@@ -17,7 +17,8 @@ struct tide_turns_client {
   /* Its turn has come. `token` is what keep returned, NULL when it was not kept. */
   enum tide_status (*enter)(void *self, const struct tide_step *step, void *token,
                             struct tide_diag *diag);
-  /* It has to wait: a copy is made of the step; the client notes what it will need. NULL: no memory. */
+  /* It has to wait: a copy is made of the step; the client notes what it will need. NULL: no
+   * memory. */
   void *(*keep)(void *self, const struct tide_step *step);
   /* It will not come: gives back what keep returned. */
   void (*forget)(void *self, const struct tide_step *step, void *token);

@@ -18,7 +18,7 @@ static bool evaluate(struct stepper *s, struct tide_code code, int64_t *out_valu
 static bool wrong_value(struct stepper *s, struct tide_code code, const char *what, int64_t value) {
   uint32_t line, column;
   if (s->errors->muted) return false;
-  tide_program_place(s->plan->program, s->plan->program->code[code.at].place, &line, &column);
+  tide_program_place(s->plan->program, code.place, &line, &column);
   return tide_error(s->errors, TIDE_VALUE, line, column, "%s, not %lld", what, (long long)value);
 }
 

@@ -60,7 +60,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-static const struct tide_record_source progress_source = {find_record};
+static const struct tide_record_source progress_source = {find_record, tide_sched_release_guard};
 
 struct tide_timeline *tide_collective_progress(struct tide_collective *collective) {
   return collective->progress;
@@ -242,8 +242,7 @@ enum tide_status tide_collective_submit(struct tide_collective *collective, size
 /* ---- making ------------------------------------------------------------------------------------
  */
 
-void tide_collective_free(struct tide_collective *collective) {
-  const struct tide_allocator *a = collective->sched->context->allocator;
+static void free_storage(struct tide_collective *collective, const struct tide_allocator *a) {
   size_t ring = (size_t)collective->mask + 1;
   tide_timeline_release(collective->progress);
   tide_free(a, collective->members, collective->count, sizeof *collective->members);
@@ -252,6 +251,19 @@ void tide_collective_free(struct tide_collective *collective) {
   tide_free(a, collective->parts, ring * collective->count, sizeof *collective->parts);
   tide_free(a, collective->records, ring, collective->record_size);
   tide_free(a, collective, 1, sizeof *collective);
+}
+
+/* The members' queues stay until here, and so does the scheduler. */
+void tide_collective_free(struct tide_collective *collective) {
+  struct tide_sched *sched = collective->sched;
+  const struct tide_allocator *a = sched->context->allocator;
+  tide_sched_enter(sched);
+  for (size_t i = 0; i < collective->count; i++) {
+    collective->members[i]->members--;
+    tide_sched_look(collective->members[i]);
+  }
+  tide_sched_leave(sched);
+  free_storage(collective, a);
 }
 
 static enum tide_status make_ring(struct tide_collective *collective) {
@@ -279,6 +291,16 @@ static enum tide_status make_ring(struct tide_collective *collective) {
   return TIDE_OK;
 }
 
+/* No more instances can be under way than the smallest queue takes; one more keeps the newest
+ * finished record. A power of two. */
+static uint32_t instances_for(struct tide_queue *const *members, size_t count) {
+  uint32_t least = UINT32_MAX, ring = 1;
+  for (size_t i = 0; i < count; i++)
+    if (members[i]->op_capacity < least) least = members[i]->op_capacity;
+  while (ring < least + 1) ring *= 2;
+  return ring;
+}
+
 static bool distinct(struct tide_queue *const *members, size_t count) {
   for (size_t i = 0; i < count; i++)
     for (size_t j = 0; j < i; j++)
@@ -296,17 +318,19 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   if (!collective) return TIDE_NOMEM;
   collective->sched = sched;
   collective->count = count;
-  collective->mask = 255;
+  collective->mask = instances_for(members, count) - 1;
   enum tide_status status = make_ring(collective);
-  if (status == TIDE_OK)
+  if (status == TIDE_OK) {
     status = tide_timeline_create_sourced(context, label, &sched->lock, &progress_source,
                                           collective, &collective->progress);
+    if (status == TIDE_OK) tide_fetch_add(&sched->references, 1u);
+  }
   if (status == TIDE_OK)
     status = tide_lease_take(context->lease, TIDE_DOMAIN_COLLECTIVE, &collective->position.axis);
   if (status == TIDE_OK)
     status = tide_tracker_register(context->tracker, collective->position.axis);
   if (status != TIDE_OK) {
-    tide_collective_free(collective);
+    free_storage(collective, context->allocator);
     return status;
   }
   collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
@@ -325,10 +349,6 @@ static void close_if_over(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
   if (!collective->closing || collective->finished < collective->last) return;
   collective->closing = false;
-  for (size_t i = 0; i < collective->count; i++) {
-    collective->members[i]->members--;
-    tide_sched_look(collective->members[i]);
-  }
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
   tide_timeline_fail_from(collective->progress, &sched->lock, 0, TIDE_CANCELLED, &sched->fired);
   collective->progress->source_self = NULL;

@@ -10,6 +10,7 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   struct tide_sched *sched = tide_alloc(a, 1, sizeof *sched);
   if (!sched) return TIDE_NOMEM;
   sched->context = context;
+  sched->references = 1;
   if (params) sched->params = *params;
   sched->paused = sched->params.paused;
   tide_list_init(&sched->devices);
@@ -30,13 +31,19 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   return TIDE_OK;
 }
 
+void tide_sched_release_guard(struct tide_lock *guard) {
+  struct tide_sched *sched = TIDE_CONTAINER(guard, struct tide_sched, lock);
+  const struct tide_allocator *a = sched->context->allocator;
+  if (tide_fetch_sub(&sched->references, 1u) == 1) tide_free(a, sched, 1, sizeof *sched);
+}
+
 void tide_sched_destroy(struct tide_sched *sched) {
   if (!sched) return;
   const struct tide_allocator *a = sched->context->allocator;
   TIDE_ASSERT(tide_list_empty(&sched->devices));
   if (sched->checker) tide_check_destroy(sched);
   tide_free(a, sched->scratch, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
-  tide_free(a, sched, 1, sizeof *sched);
+  tide_sched_release_guard(&sched->lock);
 }
 
 void tide_sched_pause(struct tide_sched *sched) {

@@ -21,7 +21,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-static const struct tide_record_source progress_source = {find_record};
+static const struct tide_record_source progress_source = {find_record, tide_sched_release_guard};
 
 /* ---- making --------------------------------------------------------------------- */
 
@@ -133,9 +133,11 @@ enum tide_status tide_queue_create(struct tide_device *device,
   enum tide_status status =
       take_params(queue, params ? params : &defaults) ? TIDE_OK : TIDE_INVALID;
   if (status == TIDE_OK) status = make_storage(queue);
-  if (status == TIDE_OK)
+  if (status == TIDE_OK) {
     status = tide_timeline_create_sourced(context, queue->label, &sched->lock, &progress_source,
                                           queue, &queue->progress);
+    if (status == TIDE_OK) tide_fetch_add(&sched->references, 1u);
+  }
   if (status == TIDE_OK) status = register_axis(queue);
   if (status != TIDE_OK) {
     tide_queue_free_storage(queue);

@@ -164,6 +164,7 @@ struct tide_device {
 
 struct tide_sched {
   struct tide_lock lock;
+  uint32_t references; /* atomic: itself, and each progress timeline, for its guard is our lock */
   bool paused;
   const struct tide_context *context;
   struct tide_link devices;
@@ -223,6 +224,9 @@ enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op
                                     struct tide_diag *diag);
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
                               tide_axis axis, uint64_t epoch, uint8_t *out_reason);
+
+/* ---- device.c ---- */
+void tide_sched_release_guard(struct tide_lock *guard);
 
 /* ---- queue.c ---- */
 void tide_queue_free_storage(struct tide_queue *queue);

@@ -45,44 +45,59 @@ static void free_queue(struct tide_queue *queue) {
   platform->wake(platform->self, count, UINT32_MAX);
 }
 
-static void call_kicks(struct tide_sched *sched, struct tide_device *kicks) {
-  const struct tide_platform *platform = tide_sched_platform(sched);
-  while (kicks) {
-    struct tide_device *device = kicks;
-    kicks = device->next_kick;
-    device->backend->kick(device->backend->self);
-    uint32_t *calls = &device->calls;
-    /* The last touch: once `calls` is 0 the device may be gone. */
-    if (tide_fetch_sub(calls, 1u) & TIDE_CALLS_AWAITED)
-      platform->wake(platform->self, calls, UINT32_MAX);
+#define KICKS_AT_ONCE 16
+
+/* Off the list under the lock: once it is gone another thread may put a device on the list again.
+ */
+static size_t take_kicks(struct tide_sched *sched, struct tide_device **out_devices) {
+  size_t count = 0;
+  while (sched->kicks && count < KICKS_AT_ONCE) {
+    struct tide_device *device = sched->kicks;
+    sched->kicks = device->next_kick;
+    device->kick_due = false;
+    tide_fetch_add(&device->calls, 1u);
+    out_devices[count++] = device;
   }
+  return count;
 }
 
-/* What is left to do once the lock is gone. */
+static void kick(const struct tide_platform *platform, struct tide_device *device) {
+  uint32_t *calls = &device->calls;
+  device->backend->kick(device->backend->self);
+  /* The last touch: once `calls` is 0 the device may be gone. */
+  if (tide_fetch_sub(calls, 1u) & TIDE_CALLS_AWAITED)
+    platform->wake(platform->self, calls, UINT32_MAX);
+}
+
+static struct tide_link *take_all(struct tide_link *list) {
+  struct tide_link *taken = NULL, *link;
+  while ((link = tide_list_pop_front(list)) != NULL) {
+    link->next = taken;
+    taken = link;
+  }
+  return taken;
+}
+
+/* What is left to do once the lock is gone. From then on the scheduler may be destroyed by others,
+ * except where a kick under way, a queue or a collective that is not freed yet keeps it. */
 static void leave_and_call(struct tide_sched *sched) {
+  const struct tide_platform *platform = tide_sched_platform(sched);
+  struct tide_device *devices[KICKS_AT_ONCE];
   struct tide_fired host = sched->host;
   if (host.first) tide_fired_init(&sched->host);
-  struct tide_device *kicks = sched->kicks;
-  sched->kicks = NULL;
-  for (struct tide_device *d = kicks; d; d = d->next_kick) {
-    d->kick_due = false;
-    tide_fetch_add(&d->calls, 1u);
-  }
-  struct tide_link *gone = NULL, *link;
-  while ((link = tide_list_pop_front(&sched->gone)) != NULL) {
-    link->next = gone;
-    gone = link;
-  }
-  struct tide_link *collectives = NULL;
-  while ((link = tide_list_pop_front(&sched->gone_collectives)) != NULL) {
-    link->next = collectives;
-    collectives = link;
-  }
+  size_t kicks = take_kicks(sched, devices);
+  bool again = sched->kicks != NULL;
+  struct tide_link *gone = take_all(&sched->gone);
+  struct tide_link *collectives = take_all(&sched->gone_collectives);
   bool check = sched->checker != NULL;
   tide_lock_give(&sched->lock);
   if (check) tide_check_report(sched);
-  if (host.first) tide_fired_run(&host);
-  if (kicks) call_kicks(sched, kicks);
+  tide_fired_run(&host);
+  if (again) { /* more devices than at once: the first of them keeps the scheduler alive */
+    tide_sched_enter(sched);
+    tide_sched_leave(sched);
+  }
+  for (size_t i = 0; i < kicks; i++) kick(platform, devices[i]);
   while (collectives) {
     struct tide_link *next = collectives->next;
     tide_collective_free((struct tide_collective *)(void *)collectives);

@@ -65,7 +65,8 @@ static enum tide_status signal_slowly(struct tide_timeline *timeline, uint64_t v
 enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
   struct tide_fired fired;
-  if (position && !position->tracked) {
+  if (position &&
+      (!position->tracked || !tide_tracker_axis_is(position->tracked, position->axis))) {
     position->tracked = tide_tracker_find(timeline->context->tracker, position->axis);
     if (!position->tracked) return TIDE_NOT_FOUND;
   }

@@ -64,8 +64,11 @@ void tide_timeline_retain(struct tide_timeline *timeline) {
 void tide_timeline_release(struct tide_timeline *timeline) {
   if (!timeline || tide_fetch_sub(&timeline->references, 1u) != 1) return;
   TIDE_ASSERT(!timeline->reached.root && !timeline->promised.root && !timeline->pending.root);
+  const struct tide_record_source *source = timeline->source;
+  struct tide_lock *guard = timeline->guard;
   if (timeline->slots) tide_history_fini(timeline);
   tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);
+  if (source) source->release_guard(guard);
 }
 
 void tide_timeline_destroy(struct tide_timeline *timeline) {

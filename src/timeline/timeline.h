@@ -44,6 +44,8 @@ struct tide_record_view {
 struct tide_record_source {
   /* The record of `value`, reached or pending; false when there is none. */
   bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
+  /* The timeline is gone, and with it one reference on whatever holds the guard. */
+  void (*release_guard)(struct tide_lock *guard);
 };
 
 struct tide_timeline {
@@ -88,7 +90,8 @@ static inline struct tide_record *tide_record_of(struct tide_tree_node *node) {
 /* After a change of what is pending, reserved, failed or awaited. Under the guard. */
 void tide_timeline_refresh(struct tide_timeline *timeline);
 
-/* For sched's progress timelines: guarded by the scheduler's lock, records from a source. */
+/* For sched's progress timelines: guarded by the scheduler's lock, records from a source. Takes
+ * over one reference on the guard. */
 enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,
                                               struct tide_lock *guard,
                                               const struct tide_record_source *source, void *self,

@@ -13,9 +13,8 @@ struct tide_notifier {
 };
 
 /* In private_words: the deferred call, or the next in a notifier's list. */
-_Static_assert(sizeof(struct tide_deferred_call) <=
-                   sizeof(((struct tide_timepoint *)0)->private_words),
-               "a timepoint must hold its deferred call");
+_Static_assert(sizeof(struct tide_deferred_call) <= 2 * sizeof(void *),
+               "a timepoint must hold its deferred call, and its callbacks' queue behind it");
 
 static struct tide_timepoint **next_of(struct tide_timepoint *timepoint) {
   return (struct tide_timepoint **)(void *)timepoint->private_words;
@@ -25,11 +24,21 @@ static enum tide_status status_of(struct tide_timepoint *timepoint) {
   return (enum tide_status)tide_waiter_of(&timepoint->point)->node.status;
 }
 
-/* The reference that tide_timepoint_add took lasts until here, so that a cancel finds a timeline.
- */
+/* Whoever cancels may find the timeline gone, unless the point still has its owner: both look, and
+ * the owner is taken away, under the lock of the context's callbacks. */
+static struct tide_deferred *callbacks_of(struct tide_timepoint *timepoint) {
+  return timepoint->private_words[2];
+}
+
 static void run(struct tide_timepoint *timepoint) {
-  tide_timeline_release(timepoint->point.timeline);
-  timepoint->call(timepoint, status_of(timepoint));
+  struct tide_deferred *callbacks = callbacks_of(timepoint);
+  struct tide_timeline *timeline = timepoint->point.timeline;
+  enum tide_status status = status_of(timepoint);
+  tide_lock_take(&callbacks->lock, callbacks->platform);
+  tide_waiter_of(&timepoint->point)->owner = NULL;
+  tide_lock_give(&callbacks->lock);
+  tide_timeline_release(timeline);
+  timepoint->call(timepoint, status);
 }
 
 static void run_deferred(struct tide_deferred_call *call) {
@@ -67,6 +76,7 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   struct tide_point_waiter *waiter = tide_waiter_of(point);
   *waiter = (struct tide_point_waiter){.node.fire = fire_timepoint, .owner = timepoint};
+  timepoint->private_words[2] = timeline->context->deferred;
   tide_timeline_retain(timeline);
   enum tide_await state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
@@ -77,8 +87,18 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
 }
 
 bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
+  struct tide_deferred *callbacks = callbacks_of(timepoint);
+  struct tide_timeline *timeline = timepoint->point.timeline;
+  if (!callbacks) return false; /* it was never added */
+  tide_lock_take(&callbacks->lock, callbacks->platform);
+  bool over = tide_waiter_of(&timepoint->point)->owner == NULL;
+  if (!over) tide_timeline_retain(timeline);
+  tide_lock_give(&callbacks->lock);
+  if (over) return false;
   bool mine = tide_point_forget(&timepoint->point);
-  if (mine) tide_timeline_release(timepoint->point.timeline);
+  if (mine) tide_waiter_of(&timepoint->point)->owner = NULL; /* a second cancel says no */
+  if (mine) tide_timeline_release(timeline);
+  tide_timeline_release(timeline);
   return mine;
 }
 

@@ -56,7 +56,8 @@ static bool compare_file(struct tide_job *job, size_t index, const struct tide_o
       return false;
     }
     size_t least = (size_t)(a < b ? a : b), at = 0;
-    if (memcmp(pieces, pieces + PIECE, least) != 0) at = first_difference(pieces, pieces + PIECE, least);
+    if (memcmp(pieces, pieces + PIECE, least) != 0)
+      at = first_difference(pieces, pieces + PIECE, least);
     else at = least;
     if (at < least || a != b)
       return differs(job, &place, what, name, offset + at, at < (size_t)a ? pieces[at] : -1,
@@ -69,8 +70,8 @@ static bool compare_file(struct tide_job *job, size_t index, const struct tide_o
 }
 
 static bool compare_buffer(struct tide_job *job, uint32_t index,
-                           const struct tide_outcome *reference,
-                           const struct tide_outcome *outcome, const char *name) {
+                           const struct tide_outcome *reference, const struct tide_outcome *outcome,
+                           const char *name) {
   const struct tide_plan_buffer *buffer = &job->report.tables->buffers[index];
   const unsigned char *want = tide_run_buffer(reference->run, index);
   const unsigned char *got = tide_run_buffer(outcome->run, index);
@@ -79,7 +80,8 @@ static bool compare_buffer(struct tide_job *job, uint32_t index,
   job->report.buffer_bytes += buffer->size;
   if (memcmp(want, got, (size_t)buffer->size) == 0) return true;
   size_t at = first_difference(want, got, (size_t)buffer->size);
-  struct tide_diag place = {.status = TIDE_MISMATCH, .line = buffer->line, .column = buffer->column};
+  struct tide_diag place = {
+      .status = TIDE_MISMATCH, .line = buffer->line, .column = buffer->column};
   char what[128];
   snprintf(what, sizeof what, "buffer '%s'", buffer->label);
   return differs(job, &place, what, name, at, want[at], got[at]);

@@ -13,7 +13,7 @@ static struct tide_run *watched;
 static struct remembered {
   struct remembered *next;
   char path[];
-} *remembered;
+} * remembered;
 
 /* ---- lines --------------------------------------------------------------------- */
 

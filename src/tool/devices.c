@@ -68,8 +68,7 @@ static enum tide_status make_cpu(void *self, const struct tide_device_request *r
   (void)self;
   for (size_t i = 0; i < request->device->option_count; i++) {
     const struct tide_plan_option *option = &request->device->options[i];
-    if (strcmp(option->key, "workers") != 0)
-      return unknown_option(option, "cpu", "workers", diag);
+    if (strcmp(option->key, "workers") != 0) return unknown_option(option, "cpu", "workers", diag);
     enum tide_status status = read_option(option, 1, 256, &params.workers, diag);
     if (status != TIDE_OK) return status;
   }
@@ -94,8 +93,10 @@ static enum tide_status make_file(void *self, const struct tide_device_request *
     const struct tide_plan_option *option = &request->device->options[i];
     uint32_t threads = 0;
     enum tide_status status;
-    if (strcmp(option->key, "depth") == 0) status = read_option(option, 1, 4096, &params.depth, diag);
-    else if (strcmp(option->key, "threads") == 0) status = read_option(option, 0, 1, &threads, diag);
+    if (strcmp(option->key, "depth") == 0)
+      status = read_option(option, 1, 4096, &params.depth, diag);
+    else if (strcmp(option->key, "threads") == 0)
+      status = read_option(option, 0, 1, &threads, diag);
     else return unknown_option(option, "file", "depth or threads", diag);
     if (status != TIDE_OK) return status;
     params.force_threads |= threads != 0;

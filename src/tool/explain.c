@@ -16,18 +16,21 @@ static const struct tide_tool_option options[] = {
 static const struct tide_tool_usage usage = {
     "explain", "FILE",
     "Says of each operation what its queue knows, and of each wait what becomes of it.", options,
-    "Everything is submitted to queues that do not start, so that the answer is the same each time.\n"
+    "Everything is submitted to queues that do not start, so that the answer is the same each "
+    "time.\n"
     "(Where the host waits in the program, what comes before that is really run.)\n\n"
     "  resolved  the value is reached: nothing to wait for\n"
     "  elided    what the queue knows implies that it will have been reached: no wait\n"
     "  issued    the device has to wait\n"
-    "  held      nobody had promised such a value when the operation was submitted; it was looked at\n"
+    "  held      nobody had promised such a value when the operation was submitted; it was looked "
+    "at\n"
     "            again when somebody did\n"
     "  failed    it will never be reached\n"};
 
 /* ---- listening --------------------------------------------------------------------- */
 
-/* The paused run is submitted by one thread; what else happens, happens under the scheduler's lock. */
+/* The paused run is submitted by one thread; what else happens, happens under the scheduler's lock.
+ */
 static struct tide_told *told_of(struct tide_explanation *e, const struct tide_event *event,
                                  uint32_t *out_queue) {
   if (!e->run || !tide_run_axis_queue(e->run, event->axis, out_queue)) return NULL;
@@ -208,7 +211,8 @@ int tide_tool_explain(int argc, char **argv) {
     if (option == TIDE_ARGUMENT_POSITIONAL) path = arguments.value;
     if (option == INPUT) input = arguments.value;
     if (option == JSON) json = true;
-    if (option == SET && !tide_tool_add_setting(&program, arguments.value)) status = TIDE_EXIT_USAGE;
+    if (option == SET && !tide_tool_add_setting(&program, arguments.value))
+      status = TIDE_EXIT_USAGE;
     if (option == PLUGIN && !tide_tool_add_plugin(&program, arguments.value))
       status = TIDE_EXIT_FAILED;
   }

@@ -13,8 +13,8 @@ struct tide_told_wait {
 };
 
 struct tide_told {
-  uint64_t epoch; /* 0: it never entered */
-  bool held;      /* at submit */
+  uint64_t epoch;              /* 0: it never entered */
+  bool held;                   /* at submit */
   struct tide_frontier *known; /* NULL: no memory */
   struct tide_told_wait *waits;
   size_t wait_count, wait_room;
@@ -47,8 +47,9 @@ struct tide_explanation {
 size_t tide_explain_name(const struct tide_explanation *e, tide_axis axis, uint64_t epoch,
                          char *buffer, size_t size);
 /* A sentence: why this class. */
-void tide_explain_why(const struct tide_explanation *e, uint32_t queue, const struct tide_told *told,
-                      const struct tide_told_wait *wait, char *buffer, size_t size);
+void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
+                      const struct tide_told *told, const struct tide_told_wait *wait, char *buffer,
+                      size_t size);
 const char *tide_explain_class(const struct tide_told_wait *wait);
 
 void tide_explain_print(struct tide_explanation *e);

@@ -51,8 +51,9 @@ static const char *step_text(struct tide_explanation *e, const struct tide_step 
 /* ---- for people ---------------------------------------------------------------------- */
 
 static void print_axes(const struct tide_explanation *e) {
-  printf("queue@N is the N-th operation that entered a queue; what a frontier lists has finished when "
-         "the operation starts.\n");
+  printf(
+      "queue@N is the N-th operation that entered a queue; what a frontier lists has finished when "
+      "the operation starts.\n");
   printf("The queues' axes:");
   const char *comma = "";
   for (unsigned domain = 1; domain < TIDE_DOMAIN_COUNT; domain++) {

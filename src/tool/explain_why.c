@@ -69,8 +69,9 @@ static void why_issued(const struct tide_explanation *e, uint32_t queue,
     snprintf(buffer, size, "%s signals it, and nothing that %s knows comes after that", name, own);
 }
 
-void tide_explain_why(const struct tide_explanation *e, uint32_t queue, const struct tide_told *told,
-                      const struct tide_told_wait *wait, char *buffer, size_t size) {
+void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
+                      const struct tide_told *told, const struct tide_told_wait *wait, char *buffer,
+                      size_t size) {
   char name[96];
   tide_explain_name(e, wait->axis, wait->epoch, name, sizeof name);
   switch (wait->class_) {

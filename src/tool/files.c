@@ -163,7 +163,8 @@ static enum tide_status open_temporary(struct item *item, struct tide_diag *diag
   return TIDE_OK;
 }
 
-static const struct item *same_output(const struct tide_tool_files *files, const struct item *item) {
+static const struct item *same_output(const struct tide_tool_files *files,
+                                      const struct item *item) {
   for (const struct item *other = files->items; other < item; other++)
     if (other->file && other->file->mode == TIDE_FILE_WRITE && other->path &&
         strcmp(other->path, item->path) == 0)
@@ -211,7 +212,8 @@ static size_t explain_write(const struct item *item, uint64_t offset, uint64_t s
   struct statvfs room;
   const char *path = item->path ? item->path : "the temporary file";
   int error = 0;
-  if (fstatvfs(item->descriptor, &room) == 0 && room.f_bavail * room.f_frsize < size) error = ENOSPC;
+  if (fstatvfs(item->descriptor, &room) == 0 && room.f_bavail * room.f_frsize < size)
+    error = ENOSPC;
   else if (pwrite(item->descriptor, zeros, sizeof zeros, (off_t)offset) < 0) error = errno;
   if (!error) return 0;
   return (size_t)snprintf(buffer, buffer_size, "'%s' cannot be written: %s", path, strerror(error));
@@ -229,7 +231,8 @@ static size_t explain(void *self, const struct tide_plan_file *file, enum tide_s
     if (!told && status == TIDE_IO && file->mode != TIDE_FILE_READ)
       told = explain_write(item, offset, size, buffer, buffer_size);
     if (!told && item->path)
-      told = (size_t)snprintf(buffer, buffer_size, "'%s': %s", item->path, tide_status_text(status));
+      told =
+          (size_t)snprintf(buffer, buffer_size, "'%s': %s", item->path, tide_status_text(status));
     return told;
   }
   return 0;
@@ -251,7 +254,8 @@ static bool link_output(struct item *item) {
              (int)getpid(), attempt);
     tide_tool_remember_file(item->temporary);
     if (linkat(AT_FDCWD, from, AT_FDCWD, item->temporary, AT_SYMLINK_FOLLOW) == 0) return true;
-    if (errno == ENOENT && linkat(item->descriptor, "", AT_FDCWD, item->temporary, AT_EMPTY_PATH) == 0)
+    if (errno == ENOENT &&
+        linkat(item->descriptor, "", AT_FDCWD, item->temporary, AT_EMPTY_PATH) == 0)
       return true;
     int error = errno;
     tide_tool_forget_file(item->temporary);
@@ -290,7 +294,8 @@ enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct ti
 
 struct tide_tool_files *tide_tool_files_create(const struct tide_plan_tables *tables,
                                                const char *directory) {
-  struct tide_tool_files *files = calloc(1, sizeof *files + (tables->file_count + 1) * sizeof files->items[0]);
+  struct tide_tool_files *files =
+      calloc(1, sizeof *files + (tables->file_count + 1) * sizeof files->items[0]);
   if (!files) return NULL;
   files->directory = directory;
   files->source = (struct tide_file_source){open_file, explain, files};

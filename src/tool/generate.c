@@ -10,8 +10,8 @@ static const struct tide_tool_option options[] = {
     {NULL, NULL, NULL},
 };
 static const struct tide_tool_usage usage = {
-    "generate", "image PATH", "Makes a landscape: raw rows of 8-bit pixels, the same for the same seed.",
-    options, NULL};
+    "generate", "image PATH",
+    "Makes a landscape: raw rows of 8-bit pixels, the same for the same seed.", options, NULL};
 
 static bool parse_sides(const char *text, uint64_t *out_width, uint64_t *out_height) {
   char copy[64];
@@ -43,7 +43,8 @@ int tide_tool_generate(int argc, char **argv) {
     else return tide_tool_wrong_usage(&usage, "one path, not '%s', too", arguments.value);
   }
   if (!what || strcmp(what, "image") != 0)
-    return tide_tool_wrong_usage(&usage, "%s%s%s", what ? "it cannot make '" : "what? expected 'image'",
+    return tide_tool_wrong_usage(&usage, "%s%s%s",
+                                 what ? "it cannot make '" : "what? expected 'image'",
                                  what ? what : "", what ? "'; expected 'image'" : "");
   if (!path) return tide_tool_wrong_usage(&usage, "where to? a path is expected");
   tide_tool_watch_signals();

@@ -250,8 +250,9 @@ static bool use_raw(struct tide_tool_program *program, const char *path, uint64_
     }
   }
   if (width * height > size) {
-    tide_tool_error("--input %s: it is too short: %llu x %llu bytes are expected, it has %llu", path,
-                    (unsigned long long)width, (unsigned long long)height, (unsigned long long)size);
+    tide_tool_error("--input %s: it is too short: %llu x %llu bytes are expected, it has %llu",
+                    path, (unsigned long long)width, (unsigned long long)height,
+                    (unsigned long long)size);
     return false;
   }
   return set_number(program, "width", width) && set_number(program, "height", height);

@@ -11,7 +11,8 @@
 
 #define DIAGS_MOST 20
 
-static void print_report(const struct tide_tool_program *program, const struct tide_report *report) {
+static void print_report(const struct tide_tool_program *program,
+                         const struct tide_report *report) {
   size_t told = report->count < report->capacity ? report->count : report->capacity;
   for (size_t i = 0; i < told; i++) tide_tool_error_at(program->path, &report->diags[i]);
   if (report->count > told)

@@ -52,7 +52,8 @@ int main(int argc, char **argv) {
     puts("tidemark " TIDE_VERSION);
     return finish(TIDE_EXIT_OK);
   }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+      strcmp(argv[1], "help") == 0) {
     print_help(stdout);
     return finish(TIDE_EXIT_OK);
   }

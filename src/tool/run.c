@@ -8,17 +8,37 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SET, INPUT, OUTPUT, CHECK, BASELINE, REPEAT, PAUSED, STATS, QUIET, JSON, TRACE, PLUGIN, MEMORY,
-       SEED, GO_ON };
+enum {
+  SET,
+  INPUT,
+  OUTPUT,
+  CHECK,
+  BASELINE,
+  REPEAT,
+  PAUSED,
+  STATS,
+  QUIET,
+  JSON,
+  TRACE,
+  PLUGIN,
+  MEMORY,
+  SEED,
+  GO_ON
+};
 
 static const struct tide_tool_option options[] = {
     [SET] = {"--set", "NAME=VALUE", "a parameter of the program; may be given several times"},
     [INPUT] = {"--input", "IMAGE", "your own image for the program: PNG, or raw 8-bit rows"},
     [OUTPUT] = {"--output", "DIR", "where outputs go, instead of the current folder"},
-    [CHECK] = {"--check", NULL, "compares all outputs with a sequential run, and looks for ordering errors"},
-    [BASELINE] = {"--baseline", "events|barrier", "runs it without causal tracking, too, and compares the time"},
-    [REPEAT] = {"--repeat", "N", "timed runs of each kind, in turns; with --baseline 3, or more when they are short"},
-    [PAUSED] = {"--paused", NULL, "starts only when all is submitted: what is counted is the same each time"},
+    [CHECK] = {"--check", NULL,
+               "compares all outputs with a sequential run, and looks for ordering errors"},
+    [BASELINE] = {"--baseline", "events|barrier",
+                  "runs it without causal tracking, too, and compares the time"},
+    [REPEAT] =
+        {"--repeat", "N",
+         "timed runs of each kind, in turns; with --baseline 3, or more when they are short"},
+    [PAUSED] = {"--paused", NULL,
+                "starts only when all is submitted: what is counted is the same each time"},
     [STATS] = {"--stats", NULL, "more numbers"},
     [QUIET] = {"--quiet-time", NULL, "nothing that differs from run to run"},
     [JSON] = {"--json", NULL, "the report as JSON"},
@@ -26,7 +46,8 @@ static const struct tide_tool_option options[] = {
     [PLUGIN] = {"--plugin", "FILE.so", "bodies of your own; may be given several times"},
     [MEMORY] = {"--memory", "SIZE", "at most this much for buffers: 64M, 2G"},
     [SEED] = {"--seed", "N", "makes whatever is random repeatable"},
-    [GO_ON] = {"--go-on", NULL, "does not stop at the first failure, but does all that does not depend on it"},
+    [GO_ON] = {"--go-on", NULL,
+               "does not stop at the first failure, but does all that does not depend on it"},
     {NULL, NULL, NULL},
 };
 static const struct tide_tool_usage usage = {
@@ -123,15 +144,23 @@ static bool host_waits(struct tide_plan *plan) {
 }
 
 #define COUNTED_MOST 500000u /* operations: more of them would take too much memory at once */
+#define INSTANCES_MOST 256u  /* of a collective: the scheduler's limit */
 
-/* Submits everything to queues that do not start, and looks what became of the waits. A program in which
- * the host waits has to be run for that. */
+static bool can_be_paused(const struct tide_job *job) {
+  const struct tide_plan_tables *tables = job->report.tables;
+  for (size_t i = 0; i < tables->collective_count; i++)
+    if (tables->collectives[i].instances > INSTANCES_MOST) return false;
+  return tables->operations <= COUNTED_MOST && !host_waits(job->program.plan);
+}
+
+/* Submits everything to queues that do not start, and looks what became of the waits. A program in
+ * which the host waits has to be run for that. */
 static bool count_paused(struct tide_job *job) {
   struct tide_report_row *row = &job->report.paused;
   struct tide_outcome outcome;
   struct tide_job_kind kind = {
       .mode = TIDE_RUN_TRACKED, .paused = true, .submit_only = true, .name = "counting"};
-  if (job->report.tables->operations > COUNTED_MOST || host_waits(job->program.plan)) return true;
+  if (!can_be_paused(job)) return true;
   tide_wait_counter_init(&row->waits, NULL);
   kind.sink = &row->waits.sink;
   if (!tide_job_run(job, &kind, &outcome)) return false;
@@ -141,7 +170,8 @@ static bool count_paused(struct tide_job *job) {
   return true;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------
+ */
 
 struct running {
   struct tide_job *job;
@@ -165,13 +195,14 @@ static bool run_reference(struct running *running) {
   return running->has_reference;
 }
 
-static bool compared(struct running *running, const struct tide_outcome *outcome, const char *name) {
+static bool compared(struct running *running, const struct tide_outcome *outcome,
+                     const char *name) {
   return !running->has_reference ||
          tide_job_compare(running->job, &running->reference, outcome, name);
 }
 
-/* The first run looks for ordering errors, is traced, is paused: whatever was asked for. It is timed
- * only when none of that slows it down. */
+/* The first run looks for ordering errors, is traced, is paused: whatever was asked for. It is
+ * timed only when none of that slows it down. */
 static bool run_first(struct running *running) {
   struct tide_job *job = running->job;
   struct tide_outcome outcome;
@@ -217,7 +248,7 @@ static bool run_timed(struct running *running, enum tide_run_mode mode) {
   return same;
 }
 
-#define SHORT_REPEATS 15         /* of runs that are over in a moment … */
+#define SHORT_REPEATS 15      /* of runs that are over in a moment … */
 #define SHORT_TIME 300000000u /* … as long as all of them together took less than this, in ns */
 
 static bool enough(const struct tide_job *job, uint64_t done) {
@@ -241,7 +272,8 @@ static bool run_in_turns(struct running *running) {
   return good;
 }
 
-/* ---- the trace --------------------------------------------------------------------------------- */
+/* ---- the trace ---------------------------------------------------------------------------------
+ */
 
 static enum tide_status write_piece(void *self, const char *bytes, size_t size) {
   return fwrite(bytes, 1, size, self) == size ? TIDE_OK : TIDE_IO;
@@ -288,7 +320,8 @@ static bool make_trace(struct running *running) {
   return false;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------ */
+/* ---- all of it
+ * ------------------------------------------------------------------------------------ */
 
 static void print_report(struct tide_job *job) {
   char buffer[8192];
@@ -331,7 +364,8 @@ static bool run_all(struct running *running) {
   report->checked = job->check;
   report->findings = job->findings;
   if (job->findings) {
-    tide_tool_error("%llu ordering errors; the outputs are not kept", (unsigned long long)job->findings);
+    tide_tool_error("%llu ordering errors; the outputs are not kept",
+                    (unsigned long long)job->findings);
     return false;
   }
   return commit(running);

@@ -1,7 +1,8 @@
 /* The report of `tidemark run` for scripts. Times are in seconds. */
 #include "tool/job.h"
 
-static void put_row(struct tide_tool_json *json, const char *key, const struct tide_report_row *row) {
+static void put_row(struct tide_tool_json *json, const char *key,
+                    const struct tide_report_row *row) {
   const struct tide_sched_stats *sched = &row->result.sched;
   const struct tide_pool_stats *pool = &row->result.pool;
   if (!row->there) return;
@@ -34,7 +35,8 @@ static void put_row(struct tide_tool_json *json, const char *key, const struct t
   tide_json_close(json, '}');
 }
 
-static void put_times(struct tide_tool_json *json, const char *key, const struct tide_times *times) {
+static void put_times(struct tide_tool_json *json, const char *key,
+                      const struct tide_times *times) {
   struct tide_times copy = *times;
   if (!times->count) return;
   tide_json_open(json, key, '{');

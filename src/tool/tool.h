@@ -24,11 +24,11 @@ struct tide_tool_option {
 };
 
 struct tide_tool_usage {
-  const char *command;     /* "run" */
-  const char *positional;  /* "FILE" */
+  const char *command;    /* "run" */
+  const char *positional; /* "FILE" */
   const char *summary;
   const struct tide_tool_option *options; /* ends with a NULL name; --help need not be listed */
-  const char *notes; /* printed below the options; may be NULL */
+  const char *notes;                      /* printed below the options; may be NULL */
 };
 
 struct tide_tool_arguments {
@@ -39,9 +39,15 @@ struct tide_tool_arguments {
   bool options_over; /* after "--" */
 };
 
-enum { TIDE_ARGUMENT_END = -1, TIDE_ARGUMENT_POSITIONAL = -2, TIDE_ARGUMENT_ERROR = -3, TIDE_ARGUMENT_HELP = -4 };
+enum {
+  TIDE_ARGUMENT_END = -1,
+  TIDE_ARGUMENT_POSITIONAL = -2,
+  TIDE_ARGUMENT_ERROR = -3,
+  TIDE_ARGUMENT_HELP = -4
+};
 
-/* The index of the next option in the table, or one of the above. ERROR and HELP have been printed. */
+/* The index of the next option in the table, or one of the above. ERROR and HELP have been printed.
+ */
 int tide_tool_next_argument(struct tide_tool_arguments *arguments);
 void tide_tool_print_usage(const struct tide_tool_usage *usage, FILE *to);
 /* Prints "tidemark run: message", and how to get help. Returns TIDE_EXIT_USAGE. */
@@ -61,8 +67,8 @@ void tide_tool_error_at(const char *file, const struct tide_diag *diag);
 void tide_tool_progress(const char *format, ...) TIDE_PRINTF(1, 2);
 void tide_tool_progress_over(void);
 
-/* SIGQUIT: says on stderr who waits for whom; SIGINT, SIGTERM: removes what is half-written and ends.
- * To be called before there are threads. */
+/* SIGQUIT: says on stderr who waits for whom; SIGINT, SIGTERM: removes what is half-written and
+ * ends. To be called before there are threads. */
 void tide_tool_watch_signals(void);
 /* Which run SIGQUIT is about; NULL: none. */
 void tide_tool_watch_run(struct tide_run *run);
@@ -142,7 +148,8 @@ bool tide_tool_make_folders(const char *path);
 bool tide_tool_make_inputs(const struct tide_tool_program *program);
 /* The user's own image: sets `input`, `width` and `height`. A PNG is decoded into out/ first. */
 bool tide_tool_use_image(struct tide_tool_program *program, const char *path);
-/* Smooth hills with fields on them, 8 bits a pixel; the same for the same seed. Appears by rename. */
+/* Smooth hills with fields on them, 8 bits a pixel; the same for the same seed. Appears by rename.
+ */
 bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, uint64_t seed);
 
 #endif

@@ -64,7 +64,8 @@ static void put(struct writing *w, const char *format, ...) {
   w->used += length;
 }
 
-/* A JSON string. Bytes that are not ASCII are passed through: labels are UTF-8 like their program. */
+/* A JSON string. Bytes that are not ASCII are passed through: labels are UTF-8 like their program.
+ */
 static void put_string(struct writing *w, const char *string) {
   put(w, "\"");
   for (const unsigned char *c = (const unsigned char *)string; *c; c++) {

@@ -6,9 +6,9 @@
 #include "tidemark/trace.h"
 
 struct tide_traced {
-  uint8_t kind;    /* enum tide_event_kind */
-  uint8_t class_;  /* WAIT_CLASS: enum tide_wait_class */
-  uint8_t status;  /* enum tide_status */
+  uint8_t kind;   /* enum tide_event_kind */
+  uint8_t class_; /* WAIT_CLASS: enum tide_wait_class */
+  uint8_t status; /* enum tide_status */
   uint64_t time;
   uint64_t axis, epoch, value;
   uint64_t cause_axis, cause_epoch;

@@ -1,4 +1,5 @@
 # Bad input: a clear message with a place, exit status 1, and nothing half-written.
+: "${BUILD:?}" "${TIDEMARK:?}"
 work=$BUILD/run_errors
 rm -rf "$work"
 mkdir -p "$work"

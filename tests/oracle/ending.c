@@ -219,6 +219,10 @@ void program_end(struct program *program) {
   }
   for (uint32_t i = 0; i < program->host_count; i++)
     (void)tide_tracker_close(world->context.tracker, program->hosts[i].position.axis);
+}
+
+void program_close(struct program *program) {
+  struct world *world = program->world;
   enum tide_status status = tide_pool_destroy(program->pool);
   ENSURE(world, status == TIDE_OK, "the pool cannot be destroyed: %s", tide_status_name(status));
 }

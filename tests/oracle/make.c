@@ -74,7 +74,7 @@ struct queue *queue_make(struct program *program) {
                                      .operations = queue->operations,
                                      .priority = (uint8_t)(1 + pick(program, 15))};
   if (tide_queue_create(device->handle, &params, &queue->handle) != TIDE_OK) abort();
-  queue->axis = axis_add(world, tide_queue_axis(queue->handle));
+  queue->axis = axis_add(program, tide_queue_axis(queue->handle));
   world->axes[queue->axis].queue = queue;
   world->axes[queue->axis].ops = keep(MAX_EPOCHS * sizeof(struct op *));
   queue->progress = new_line(program, LINE_PROGRESS);
@@ -137,7 +137,7 @@ static void make_host(struct program *program) {
   tide_axis id;
   if (tide_lease_take(world->context.lease, TIDE_DOMAIN_HOST, &id) != TIDE_OK) abort();
   if (tide_tracker_register(world->context.tracker, id) != TIDE_OK) abort();
-  host->axis = axis_add(world, id);
+  host->axis = axis_add(program, id);
   world->axes[host->axis].records = keep(MAX_EPOCHS * sizeof(struct vec));
   tide_frontier_init(&host->frontier.frontier, world->context.frontier_capacity);
   host->position = (struct tide_position){.axis = id, .frontier = &host->frontier.frontier};
@@ -165,7 +165,7 @@ static void make_collective(struct program *program) {
            program->collective_count);
   /* A collective's axis is the next of its domain. */
   uint64_t ordinal = world->context.lease->next[TIDE_DOMAIN_COLLECTIVE] - 1;
-  collective->axis = axis_add(world, tide_axis_make(0, TIDE_DOMAIN_COLLECTIVE, ordinal));
+  collective->axis = axis_add(program, tide_axis_make(0, TIDE_DOMAIN_COLLECTIVE, ordinal));
   world->axes[collective->axis].collective = collective;
   program->collectives[program->collective_count++] = collective;
 }

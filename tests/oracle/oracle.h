@@ -139,6 +139,8 @@ struct op {
 
 struct axis {
   tide_axis id;
+  struct program *program;
+  uint32_t local; /* its number within the program */
   struct queue *queue;           /* or */
   struct collective *collective; /* or a host */
   uint32_t given, published, prefix;
@@ -215,7 +217,7 @@ struct buffer {
   struct op *users[MAX_OPS];
   uint32_t user_count;
   struct op *writer;              /* race-free programs */
-  struct op *readers[MAX_QUEUES]; /* since then */
+  struct op *readers[MAX_READERS]; /* since then */
   uint32_t reader_count;
   unsigned char *twin; /* the same bytes in the sequential run */
   struct queue *freed_by;
@@ -261,8 +263,8 @@ struct program {
   struct tide_pool *pool;
   uint32_t step;
   struct op *submitting;
-  uint64_t notes[4 * MAX_OPS]; /* what is compared between runs, one hash an entry */
-  uint32_t note_count;
+  uint64_t *notes; /* what it did and knew, one hash an event, to compare runs; NULL: not kept */
+  uint32_t note_count, axis_count;
 };
 
 struct world {
@@ -334,12 +336,14 @@ void print_history(const struct world *world, uint32_t most);
 void vec_max(struct vec *to, const struct vec *from);
 bool vec_has(const struct vec *vec, int axis, uint64_t epoch);
 int axis_find(struct world *world, tide_axis id);
-int axis_add(struct world *world, tide_axis id);
+int axis_add(struct program *program, tide_axis id);
 bool finished(struct world *world, int axis, uint64_t epoch);
 void finished_now(struct world *world, struct vec *out);
 const struct vec *finish_of(struct world *world, int axis, uint64_t epoch);
 void frontier_vec(struct world *world, const struct tide_frontier *frontier, struct vec *out);
 uint64_t frontier_hash(struct world *world, const struct tide_frontier *frontier);
+#define MAX_NOTES 8192
+void note_event(struct op *op, const struct tide_event *event);
 void prefix_update(struct world *world, int axis);
 const char *axis_text(struct world *world, int axis);
 
@@ -410,6 +414,8 @@ uint64_t line_host_limit(struct line *line);
 
 /* ---- ending.c ---- */
 void program_end(struct program *program);
+/* When all programs have ended: a pool may wait for what any of them did. */
+void program_close(struct program *program);
 
 /* ---- run.c ---- */
 /* One program in a world of its own. */

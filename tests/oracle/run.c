@@ -140,6 +140,7 @@ void run_seed(uint64_t seed, const struct config *config, bool verbose, bool con
     for (uint32_t i = 0; i < config->steps; i++) program_step(program);
     world.ending = true;
     program_end(program);
+    program_close(program);
     tide_sched_stats(world.sched, &out->stats);
     world_close(&world);
   } else {

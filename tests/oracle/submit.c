@@ -113,13 +113,19 @@ static void refused(struct op *op, uint64_t sequence) {
 /* ---- is a refusal right? ----------------------------------------------------------------------
  */
 
-static uint32_t occupied(const struct queue *queue) {
-  uint32_t count = 0;
+static bool no_room(const struct op *op) {
+  const struct queue *queue = op->queue;
+  uint32_t ops = 1, waits = op->wait_count, signals = op->signal_count, uses = op->use_count;
   for (uint64_t s = 1; s <= queue->accepted; s++) {
-    enum op_state state = queue->by_sequence[s]->state;
-    count += state != OP_PUBLISHED && state != OP_LEFT;
+    const struct op *other = queue->by_sequence[s];
+    if (other->state == OP_PUBLISHED || other->state == OP_LEFT) continue;
+    ops++;
+    waits += other->wait_count;
+    signals += other->signal_count;
+    uses += other->use_count;
   }
-  return count;
+  return ops > queue->operations || waits > queue->waits || signals > queue->signals ||
+         uses > queue->buffers;
 }
 
 static bool value_taken(const struct op *op) {
@@ -156,7 +162,7 @@ static void check_refusal(const struct op *op, enum tide_status status,
   bool right = false;
   if (!world->contracts) return;
   switch (status) {
-    case TIDE_FULL: right = occupied(op->queue) == op->queue->operations; break;
+    case TIDE_FULL: right = no_room(op); break;
     case TIDE_VALUE: right = value_taken(op); break;
     case TIDE_UNORDERED: right = may_be_unordered(op); break;
     case TIDE_DEADLOCK: right = any_held(op->program); break;

@@ -16,11 +16,12 @@ int axis_find(struct world *world, tide_axis id) {
   return -1;
 }
 
-int axis_add(struct world *world, tide_axis id) {
+int axis_add(struct program *program, tide_axis id) {
+  struct world *world = program->world;
   ENSURE(world, world->axis_count < MAX_AXES, "oracle: too many axes");
   ENSURE(world, axis_find(world, id) < 0, "an axis was handed out twice");
   struct axis *axis = &world->axes[world->axis_count];
-  *axis = (struct axis){.id = id};
+  *axis = (struct axis){.id = id, .program = program, .local = program->axis_count++};
   return (int)world->axis_count++;
 }
 
@@ -110,4 +111,34 @@ uint64_t frontier_hash(struct world *world, const struct tide_frontier *frontier
     hash ^= hash >> 29;
   }
   return hash;
+}
+
+/* ---- notes: what a program did and knew, by its own names of axes ------------------------- */
+
+static uint64_t mix(uint64_t hash, uint64_t with) {
+  hash = (hash ^ with) * 0x9e3779b97f4a7c15u;
+  return hash ^ hash >> 31;
+}
+
+static uint64_t mix_axis(struct op *op, uint64_t hash, tide_axis id, uint64_t epoch) {
+  struct world *world = op->program->world;
+  int axis = axis_find(world, id);
+  ENSURE(world, axis >= 0 && world->axes[axis].program == op->program,
+         "%s knows an axis of another program", op->label);
+  return mix(mix(hash, world->axes[axis].local + 1), epoch);
+}
+
+void note_event(struct op *op, const struct tide_event *event) {
+  struct program *program = op->program;
+  uint64_t hash = mix(event->kind, op->id);
+  if (event->frontier) {
+    hash = mix(hash, event->frontier->tainted);
+    for (unsigned i = 0; i < event->frontier->count; i++)
+      hash = mix_axis(op, hash, tide_frontier_axes(event->frontier)[i],
+                      tide_frontier_epochs(event->frontier)[i]);
+  }
+  if (event->cause_axis) hash = mix_axis(op, hash, event->cause_axis, event->cause_epoch);
+  hash = mix(mix(mix(hash, event->detail), event->value), event->status);
+  if (!program->notes || program->note_count == MAX_NOTES) return;
+  program->notes[program->note_count++] = hash;
 }

@@ -324,6 +324,7 @@ void watch(void *self, const struct tide_event *event) {
     default: break;
   }
   struct op *op = op_of(world, event);
+  note_event(op, event);
   switch (event->kind) {
     case TIDE_EVENT_SUBMIT: world->counted.submitted++; break;
     case TIDE_EVENT_HOLD:

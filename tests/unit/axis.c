@@ -6,6 +6,7 @@
 #include "tidemark/causal.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ TEST(a_lease_refuses_unknown_domains) {
   tide_axis axis = 42;
   CHECK_STATUS(tide_lease_take(&lease, (enum tide_domain)0, &axis), TIDE_INVALID);
   CHECK_STATUS(tide_lease_take(&lease, TIDE_DOMAIN_COUNT, &axis), TIDE_INVALID);
-  CHECK_STATUS(tide_lease_take(&lease, (enum tide_domain)-1, &axis), TIDE_INVALID);
+  CHECK_STATUS(tide_lease_take(&lease, (enum tide_domain) - 1, &axis), TIDE_INVALID);
   CHECK_EQ_U64(axis, 42);
 }
 
@@ -84,7 +85,9 @@ TEST(a_lease_runs_out_and_never_wraps) {
 }
 
 #define TAKERS 4
-#define TAKEN 5000
+#define TAKEN 50000
+
+static atomic_uint lined_up;
 
 struct taker {
   pthread_t thread;
@@ -95,6 +98,8 @@ struct taker {
 
 static void *take_all(void *argument) {
   struct taker *taker = argument;
+  atomic_fetch_add(&lined_up, 1);
+  while (atomic_load(&lined_up) < TAKERS) tide_platform_linux()->yield(NULL);
   while (taker->count < TAKEN &&
          tide_lease_take(taker->lease, TIDE_DOMAIN_QUEUE, &taker->axes[taker->count]) == TIDE_OK)
     taker->count++;
@@ -193,8 +198,7 @@ TEST(a_context_takes_what_it_is_given) {
   struct tide_lease lease;
   tide_lease_init(&lease, 3);
   struct tide_sink sink = {0};
-  struct tide_context_params params = {
-      .lease = &lease, .sink = &sink, .frontier_capacity = 255};
+  struct tide_context_params params = {.lease = &lease, .sink = &sink, .frontier_capacity = 255};
   struct tide_context context;
   CHECK_OK(tide_context_init(&context, &params));
   CHECK(context.lease == &lease && context.sink == &sink);

@@ -163,8 +163,7 @@ TEST(two_hundred_and_one_hundred_apart) {
   tide_frontier_merge(f, g, NULL);
   CHECK_OK(tide_frontier_validate(f, NULL));
   CHECK(f->count == 255 && f->tainted);
-  for (size_t i = 0; i < 200; i++)
-    CHECK_EQ_U64(tide_frontier_get(f, queue(1 + 3 * i)), 1000 + i);
+  for (size_t i = 0; i < 200; i++) CHECK_EQ_U64(tide_frontier_get(f, queue(1 + 3 * i)), 1000 + i);
   for (size_t i = 0; i < 100; i++)
     CHECK_EQ_U64(tide_frontier_get(f, queue(2 + 3 * i)), i < 45 ? 0 : 500 + i);
 }
@@ -359,6 +358,10 @@ TEST(get_finds_each_and_nothing_else) {
     CHECK_EQ_U64(tide_frontier_get(f, 0), 0);
     CHECK_EQ_U64(tide_frontier_get(f, UINT64_MAX), 0);
   }
+  /* The word behind the last axis of a full one is an epoch, and no axis. */
+  struct tide_frontier *f = make(&a, 20);
+  fill(f, 10, 10, 20, queue(1000));
+  CHECK_EQ_U64(tide_frontier_get(f, queue(1000)), 0);
 }
 
 static void check_broken(const struct tide_frontier *f, const char *why) {

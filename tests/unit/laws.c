@@ -8,7 +8,8 @@
 
 /* Different machines, domains and ordinals, in ascending order. */
 static tide_axis axis_of(unsigned i) {
-  static const tide_axis axes[3] = {1ull << 44 | 7, 3ull << 44 | 1, 0xffffull << 48 | 1ull << 44 | 2};
+  static const tide_axis axes[3] = {1ull << 44 | 7, 3ull << 44 | 1,
+                                    0xffffull << 48 | 1ull << 44 | 2};
   return axes[i];
 }
 
@@ -116,8 +117,7 @@ TEST(merge_is_commutative_associative_idempotent) {
     for (unsigned g = 0; g < ALL; g++) {
       CHECK(merged[f][g] == merged[g][f]);
       CHECK(tainted(merged[f][g]) == (tainted(f) || tainted(g)));
-      for (unsigned h = 0; h < ALL; h++)
-        CHECK(merged[merged[f][g]][h] == merged[f][merged[g][h]]);
+      for (unsigned h = 0; h < ALL; h++) CHECK(merged[merged[f][g]][h] == merged[f][merged[g][h]]);
     }
   }
 }
@@ -259,7 +259,8 @@ static void random_round(struct tide_random *random, uint8_t capacity, uint64_t 
     case 1:
       if (g.frontier.count == 0) break;
       for (int i = 0; i < 3; i++) {
-        tide_axis axis = tide_frontier_axes(&g.frontier)[tide_random_below(random, g.frontier.count)];
+        tide_axis axis =
+            tide_frontier_axes(&g.frontier)[tide_random_below(random, g.frontier.count)];
         tide_frontier_raise(&g.frontier, axis, epochs + 1, NULL);
         naive_raise(&ng, axis, epochs + 1);
       }

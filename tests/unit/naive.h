@@ -91,8 +91,7 @@ static inline bool naive_dominates(const struct naive *f, const struct naive *g)
 static inline bool naive_satisfied(const struct naive *f, const struct naive *tracker,
                                    const struct naive *g) {
   for (size_t i = 0; i < g->count; i++) {
-    if (naive_get(f, g->axis[i]) < g->epoch[i] &&
-        !naive_finished(tracker, g->axis[i], g->epoch[i]))
+    if (naive_get(f, g->axis[i]) < g->epoch[i] && !naive_finished(tracker, g->axis[i], g->epoch[i]))
       return false;
   }
   return !g->tainted;

@@ -4,7 +4,8 @@
 /* ---- names ----------------------------------------------------------------------- */
 
 TEST(names_that_nobody_knows) {
-  CHECK_ERRORS("device cpu0 cpu\nqueue left, right on cpu0\ntimeline tiles\nbuffer tile[4] 1K\nbuffer one 8\n"
+  CHECK_ERRORS("device cpu0 cpu\nqueue left, right on cpu0\ntimeline tiles\nbuffer tile[4] "
+               "1K\nbuffer one 8\n"
                "lef: nop signal tiles = 1\n"
                "right: fill tlie[0] wait tile >= 1\n"
                "right: hash tile, tile[1]\n"
@@ -34,18 +35,19 @@ TEST(names_that_nobody_knows) {
 }
 
 TEST(names_that_come_too_late_or_twice) {
-  CHECK_ERRORS("buffer b k*4\nlet k = 3\nqueue q on c\ndevice c cpu\ntimeline q\nfor k in 0..3 { q: nop }\n"
-               "for i in 0..2 { for i in 0..2 { q: nop } }\nlet member = 3\nqueue host on c\n"
-               "for z in 0..2 { q: spin z }\nfor z in 0..2 { q: spin z }\nq: spin z\n",
-               TIDE_NOT_FOUND,
-               "1:10: 'k' is declared further down, on line 2; move that line up\n"
-               "3:12: 'c' is declared further down, on line 4; move that line up\n"
-               "5:10: the name 'q' is taken: it is a queue of line 3\n"
-               "8:5: the name 'member' has a meaning already; choose another\n"
-               "9:7: the name 'host' has a meaning already; choose another\n"
-               "6:5: the name 'k' is taken: it is a number of line 2\n"
-               "7:21: the name 'i' is taken: it is a number of line 7\n"
-               "12:9: unknown number 'z'");
+  CHECK_ERRORS(
+      "buffer b k*4\nlet k = 3\nqueue q on c\ndevice c cpu\ntimeline q\nfor k in 0..3 { q: nop }\n"
+      "for i in 0..2 { for i in 0..2 { q: nop } }\nlet member = 3\nqueue host on c\n"
+      "for z in 0..2 { q: spin z }\nfor z in 0..2 { q: spin z }\nq: spin z\n",
+      TIDE_NOT_FOUND,
+      "1:10: 'k' is declared further down, on line 2; move that line up\n"
+      "3:12: 'c' is declared further down, on line 4; move that line up\n"
+      "5:10: the name 'q' is taken: it is a queue of line 3\n"
+      "8:5: the name 'member' has a meaning already; choose another\n"
+      "9:7: the name 'host' has a meaning already; choose another\n"
+      "6:5: the name 'k' is taken: it is a number of line 2\n"
+      "7:21: the name 'i' is taken: it is a number of line 7\n"
+      "12:9: unknown name 'z'");
 }
 
 TEST(operations_may_come_before_what_they_use) {
@@ -94,33 +96,34 @@ TEST(bodies_and_their_arguments) {
 /* ---- numbers -------------------------------------------------------------------------- */
 
 TEST(indices_and_slices) {
-  CHECK_ERRORS("let k = 0\n" HEAD "queue l[2] on c\ntimeline t[2]\n"
-               "q: fill m[k+4]\n"
-               "q: fill m[k-1]\n"
-               "q: fill m[0][1000, 25]\n"
-               "q: fill n[0, 0]\n"
-               "q: fill n[-1, 4]\n"
-               "q: fill n[9223372036854775807, 9223372036854775807]\n"
-               "l[2]: nop\n"
-               "q: nop wait t[2] >= 1\n"
-               "q: nop signal t[0] = -1\n"
-               "q: nop cost -3\n"
-               "for i in 0..3 { q: fill m[i+2] }\n"
-               "for i in 0..3 step k { q: nop }\n",
-               TIDE_VALUE,
-               "9:9: 'm[4]' does not exist: there are 4, 0 to 3\n"
-               "10:9: 'm[-1]' does not exist: there are 4, 0 to 3\n"
-               "11:9: the slice [1000, 25] is not within 'm[0]', which has 1024 bytes\n"
-               "12:9: the slice [0, 0] is not within 'n', which has 64 bytes\n"
-               "13:9: the slice [-1, 4] is not within 'n', which has 64 bytes\n"
-               "14:9: the slice [9223372036854775807, 9223372036854775807] is not within 'n', which "
-               "has 64 bytes\n"
-               "15:1: 'l[2]' does not exist: there are 2, 0 to 1\n"
-               "16:13: 't[2]' does not exist: there are 2, 0 to 1\n"
-               "17:22: a timeline's value is at least 0, not -1\n"
-               "18:13: a cost is at least 0, not -3\n"
-               "19:25: 'm[4]' does not exist: there are 4, 0 to 3\n"
-               "20:20: a loop's step is at least 1 or at most -1, not 0");
+  CHECK_ERRORS(
+      "let k = 0\n" HEAD "queue l[2] on c\ntimeline t[2]\n"
+      "q: fill m[k+4]\n"
+      "q: fill m[k-1]\n"
+      "q: fill m[0][1000, 25]\n"
+      "q: fill n[0, 0]\n"
+      "q: fill n[-1, 4]\n"
+      "q: fill n[9223372036854775807, 9223372036854775807]\n"
+      "l[2]: nop\n"
+      "q: nop wait t[2] >= 1\n"
+      "q: nop signal t[0] = -1\n"
+      "q: nop cost -3\n"
+      "for i in 0..3 { q: fill m[i+2] }\n"
+      "for i in 0..3 step k { q: nop }\n",
+      TIDE_VALUE,
+      "9:9: 'm[4]' does not exist: there are 4, 0 to 3\n"
+      "10:9: 'm[-1]' does not exist: there are 4, 0 to 3\n"
+      "11:9: the slice [1000, 25] is not within 'm[0]', which has 1024 bytes\n"
+      "12:9: the slice [0, 0] is not within 'n', which has 64 bytes\n"
+      "13:9: the slice [-1, 4] is not within 'n', which has 64 bytes\n"
+      "14:9: the slice [9223372036854775807, 9223372036854775807] is not within 'n', which "
+      "has 64 bytes\n"
+      "15:1: 'l[2]' does not exist: there are 2, 0 to 1\n"
+      "16:13: 't[2]' does not exist: there are 2, 0 to 1\n"
+      "17:22: a timeline's value is at least 0, not -1\n"
+      "18:13: a cost is at least 0, not -3\n"
+      "19:25: 'm[4]' does not exist: there are 4, 0 to 3\n"
+      "20:20: a loop's step is at least 1 or at most -1, not 0");
 }
 
 TEST(declarations_out_of_bounds) {
@@ -130,8 +133,10 @@ TEST(declarations_out_of_bounds) {
       {"buffer b[2000000] 1\n", "3:10: the number of entries is 1 to 1048576, not 2000000"},
       {"buffer a[900000], b[900000] 1\n",
        "3:19: too many entries: with 'b' it would be 1800000, at most 1048576 are possible"},
-      {"buffer b[3] 4611686018427387904\n", "3:8: with 'b[1]' the buffers need more than 2^63 bytes"},
-      {"timeline t initial 0-1\n", "3:21: a timeline's first value is 0 to 9223372036854775807, not -1"},
+      {"buffer b[3] 4611686018427387904\n",
+       "3:8: with 'b[1]' the buffers need more than 2^63 bytes"},
+      {"timeline t initial 0-1\n",
+       "3:20: a timeline's first value is 0 to 9223372036854775807, not -1"},
       {"queue z on c priority 16\n", "3:23: a priority is 1 to 15, not 16"},
       {"queue z on c capacity 0\n", "3:23: a capacity is 1 to 16777216, not 0"},
       {"file f read \"\"\n", "3:13: the path of file 'f' is empty"},
@@ -142,7 +147,8 @@ TEST(declarations_out_of_bounds) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[512], buffer[1024];
     struct loaded l;
-    snprintf(text, sizeof text, "param p = \"x\"\ndevice c cpu queue q on c\n%sq: nop\n", cases[i][0]);
+    snprintf(text, sizeof text, "param p = \"x\"\ndevice c cpu queue q on c\n%sq: nop\n",
+             cases[i][0]);
     char *split = strstr(text, "cpu queue");
     memcpy(split, "cpu\nqueue", 9);
     /* The two heads are one line more: count from there. */
@@ -198,13 +204,15 @@ TEST(values_that_never_come) {
                TIDE_NOT_FOUND,
                "7:17: timeline 'a' never reaches 9: the highest signalled value is 8\n"
                "8:1: timeline 'b' never reaches 1: nobody signals it");
-  CHECK_ERRORS("device c[2] cpu\nqueue l[2] on c\ncollective k over l\nl[0]: nop wait k >= 2\nk: nop\n",
-               TIDE_NOT_FOUND, "4:1: collective 'k' never reaches 2: the highest signalled value is 1");
+  CHECK_ERRORS(
+      "device c[2] cpu\nqueue l[2] on c\ncollective k over l\nl[0]: nop wait k >= 2\nk: nop\n",
+      TIDE_NOT_FOUND, "4:1: collective 'k' never reaches 2: the highest signalled value is 1");
   CHECK_ERRORS(HEAD "host: wait a >= 1\nq: nop\n", TIDE_NOT_FOUND,
                "6:1: timeline 'a' never reaches 1: nobody signals it");
 }
 
-/* ---- order ------------------------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------------------
+ */
 
 TEST(waits_for_what_comes_later_are_fine) {
   CHECK_STEPS(HEAD "q: nop wait a >= 1 signal b = 1\nr: nop signal a = 1\n",
@@ -223,61 +231,71 @@ TEST(waits_for_what_comes_later_are_fine) {
 }
 
 TEST(circles) {
-  CHECK_ERRORS(HEAD "q: nop wait b >= 1 signal a = 1\nr: nop wait a >= 1 signal b = 1\n", TIDE_DEADLOCK,
-               "6:1: the program is cyclic: line 6 waits for 'b' >= 1 of line 7, line 7 waits for 'a' "
-               ">= 1 of line 6");
-  CHECK_ERRORS(HEAD "q: nop wait a >= 1\nq: nop\nq: nop signal a = 1\n", TIDE_DEADLOCK,
-               "6:1: the program is cyclic: line 6 waits for 'a' >= 1 of line 8, line 8 stands behind "
-               "line 6 in queue 'q'");
+  CHECK_ERRORS(
+      HEAD "q: nop wait b >= 1 signal a = 1\nr: nop wait a >= 1 signal b = 1\n", TIDE_DEADLOCK,
+      "6:1: the program is cyclic: line 6 waits for 'b' >= 1 of line 7, line 7 waits for 'a' "
+      ">= 1 of line 6");
+  CHECK_ERRORS(
+      HEAD "q: nop wait a >= 1\nq: nop\nq: nop signal a = 1\n", TIDE_DEADLOCK,
+      "6:1: the program is cyclic: line 6 waits for 'a' >= 1 of line 8, line 8 stands behind "
+      "line 6 in queue 'q'");
   CHECK_ERRORS(HEAD "q: nop wait a >= 2 signal a = 2\n", TIDE_DEADLOCK,
                "6:1: this operation waits for 'a' >= 2, which only it signals itself");
-  CHECK_ERRORS(HEAD "q: nop wait a >= 1 passable signal b = 1\nr: nop wait b >= 1\nr: nop signal a = 1\n",
-               TIDE_DEADLOCK,
-               "6:1: the program is cyclic: line 6 waits for 'a' >= 1 of line 8, line 8 stands behind "
-               "line 7 in queue 'r', line 7 waits for 'b' >= 1 of line 6");
+  CHECK_ERRORS(
+      HEAD "q: nop wait a >= 1 passable signal b = 1\nr: nop wait b >= 1\nr: nop signal a = 1\n",
+      TIDE_DEADLOCK,
+      "6:1: the program is cyclic: line 6 waits for 'a' >= 1 of line 8, line 8 stands behind "
+      "line 7 in queue 'r', line 7 waits for 'b' >= 1 of line 6");
   /* What hangs on a circle, but is not in it, is not what is shown. */
-  CHECK_ERRORS(HEAD "timeline t\nq: nop wait t >= 1\nr: nop wait a >= 1 signal t = 1\n"
-                    "queue x, y on d\nx: nop wait b >= 1 signal a = 1\ny: nop wait a >= 1 signal b = 1\n",
-               TIDE_DEADLOCK,
-               "10:1: the program is cyclic: line 10 waits for 'b' >= 1 of line 11, line 11 waits for "
-               "'a' >= 1 of line 10");
+  CHECK_ERRORS(
+      HEAD "timeline t\nq: nop wait t >= 1\nr: nop wait a >= 1 signal t = 1\n"
+           "queue x, y on d\nx: nop wait b >= 1 signal a = 1\ny: nop wait a >= 1 signal b = 1\n",
+      TIDE_DEADLOCK,
+      "10:1: the program is cyclic: line 10 waits for 'b' >= 1 of line 11, line 11 waits for "
+      "'a' >= 1 of line 10");
 }
 
 TEST(long_circles) {
-  CHECK_ERRORS(HEAD "timeline t[9]\nqueue l[9] on c\n"
-                    "for i in 0..9 { l[i]: nop wait t[(i+1)%9] >= 1 signal t[i] = 1 }\n",
-               TIDE_DEADLOCK,
-               "8:17: the program is cyclic: line 8 waits for 't[1]' >= 1 of line 8, line 8 waits for "
-               "'t[2]' >= 1 of line 8, line 8 waits for 't[3]' >= 1 of line 8, line 8 waits for "
-               "'t[4]' >= 1 of line 8, line 8 waits for 't[5]' >= 1 of line 8, a");
+  CHECK_ERRORS(
+      HEAD "timeline t[9]\nqueue l[9] on c\n"
+           "for i in 0..9 { l[i]: nop wait t[(i+1)%9] >= 1 signal t[i] = 1 }\n",
+      TIDE_DEADLOCK,
+      "8:17: the program is cyclic: line 8 waits for 't[1]' >= 1 of line 8, line 8 waits for "
+      "'t[2]' >= 1 of line 8, line 8 waits for 't[3]' >= 1 of line 8, line 8 waits for "
+      "'t[4]' >= 1 of line 8, line 8 waits for 't[5]' >= 1 of line 8, and so on back to line 8");
 }
 
 TEST(circles_through_collectives) {
-  CHECK_ERRORS("device c[2] cpu\nqueue l[2] on c\ntimeline a\ncollective k over l\n"
-               "l[0]: nop wait a >= 1\nk: nop\nl[1]: nop signal a = 1\n",
-               TIDE_DEADLOCK,
-               "5:1: the program is cyclic: line 5 waits for 'a' >= 1 of line 7, line 7 stands behind "
-               "line 6 in queue 'l[1]', line 6 cannot start without line 5");
-  CHECK_ERRORS("device c[2] cpu\nqueue l[2] on c\ncollective k over l\nl[0]: nop wait k >= 1\nk: nop\n",
-               TIDE_DEADLOCK,
-               "4:1: this operation waits for 'k' >= 1, of which a part stands behind it in queue 'l[0]'");
-  CHECK_ERRORS("device c[2] cpu\nqueue l[2] on c\ncollective k over l\nk: nop passable\n", TIDE_CORRUPT,
-               "4:1: a collective is never 'passable'");
+  CHECK_ERRORS(
+      "device c[2] cpu\nqueue l[2] on c\ntimeline a\ncollective k over l\n"
+      "l[0]: nop wait a >= 1\nk: nop\nl[1]: nop signal a = 1\n",
+      TIDE_DEADLOCK,
+      "5:1: the program is cyclic: line 5 waits for 'a' >= 1 of line 7, line 7 stands behind "
+      "line 6 in queue 'l[1]', line 6 cannot start without line 5");
+  CHECK_ERRORS(
+      "device c[2] cpu\nqueue l[2] on c\ncollective k over l\nl[0]: nop wait k >= 1\nk: nop\n",
+      TIDE_DEADLOCK,
+      "4:1: this operation waits for 'k' >= 1, of which a part stands behind it in queue 'l[0]'");
+  CHECK_ERRORS("device c[2] cpu\nqueue l[2] on c\ncollective k over l\nk: nop passable\n",
+               TIDE_CORRUPT, "4:1: a collective is never 'passable'");
 }
 
 TEST(hosts_that_wait_in_vain) {
-  CHECK_ERRORS(HEAD "host: wait a >= 1\nq: nop signal a = 1\n", TIDE_DEADLOCK,
-               "6:1: the host waits here for 'a' >= 1, which is signalled only by what is submitted "
-               "after this line");
-  CHECK_ERRORS(HEAD "q: nop signal a = 1 wait b >= 1\nhost: wait a >= 1\nr: nop signal b = 1\n",
-               TIDE_DEADLOCK,
-               "7:1: the host waits here for 'a' >= 1, but line 6, which signals it, waits for what is "
-               "submitted only after this line");
+  CHECK_ERRORS(
+      HEAD "host: wait a >= 1\nq: nop signal a = 1\n", TIDE_DEADLOCK,
+      "6:1: the host waits here for 'a' >= 1, which is signalled only by what is submitted "
+      "after this line");
+  CHECK_ERRORS(
+      HEAD "q: nop signal a = 1 wait b >= 1\nhost: wait a >= 1\nr: nop signal b = 1\n",
+      TIDE_DEADLOCK,
+      "7:1: the host waits here for 'a' >= 1, but line 6, which signals it, waits for what is "
+      "submitted only after this line");
   CHECK_STEPS(HEAD "q: nop wait b >= 1 signal a = 1\nhost: signal b = 1\nhost: wait a >= 1\n",
               "q: nop  wait b >= 1  signal a = 1\nhost: signal b = 1\nhost: wait a >= 1\n");
 }
 
-/* ---- scratch -------------------------------------------------------------------------------------- */
+/* ---- scratch
+ * -------------------------------------------------------------------------------------- */
 
 TEST(lives_of_scratch_buffers) {
   CHECK_ERRORS(HEAD "scratch s[3] 4K\n"
@@ -299,12 +317,14 @@ TEST(lives_of_scratch_buffers) {
                "15:26: 's[2]' is allocated already, on line 14");
   CHECK_ERRORS(HEAD "scratch s[3] 4K\nq: alloc s[*]\nr: free s[1]\n", TIDE_INVALID,
                "7:1: 's[0]' is allocated here and never freed");
-  CHECK_ERRORS(HEAD "q: alloc n\n", TIDE_INVALID,
-               "6:10: 'n' is declared 'buffer' and is there all the time; 'alloc' and 'free' are for "
-               "'scratch'");
+  CHECK_ERRORS(
+      HEAD "q: alloc n\n", TIDE_INVALID,
+      "6:10: 'n' is declared 'buffer' and is there all the time; 'alloc' and 'free' are for "
+      "'scratch'");
 }
 
-/* ---- limits ------------------------------------------------------------------------------------------ */
+/* ---- limits
+ * ------------------------------------------------------------------------------------------ */
 
 static void check_limit(int line, const char *text, uint64_t operations, enum tide_status status,
                         const char *want) {
@@ -322,7 +342,9 @@ TEST(too_many_operations) {
   check_limit(__LINE__, text, 9, TIDE_FULL, "6:18: this program has more than 9 operations");
   check_limit(__LINE__, HEAD "q: nop\nfor i in 0..9223372036854775807 { }\n", 1000, TIDE_FULL,
               "7:1: the loops of this program turn more than 1004000 times");
-  check_limit(__LINE__, HEAD "q: nop\nfor i in 0..2000000000 { for j in 0..2000000000 { if 0 { q: nop } } }\n",
+  check_limit(__LINE__,
+              HEAD
+              "q: nop\nfor i in 0..2000000000 { for j in 0..2000000000 { if 0 { q: nop } } }\n",
               1000, TIDE_FULL, "7:51: the loops of this program turn more than 1004000 times");
 }
 
@@ -376,11 +398,12 @@ TEST(too_long) {
   CHECK_EQ_STR(errors_of(&l, buffer, sizeof buffer),
                "0:0: a program has at most 16777216 bytes; this text has 1073741824");
   unload(&l);
-  CHECK_ERRORS("let a234567890123456789012345678901234567890123456789012345678901234 = 1\n", TIDE_CORRUPT,
-               "1:5: this name is longer than 63 bytes");
+  CHECK_ERRORS("let a234567890123456789012345678901234567890123456789012345678901234 = 1\n",
+               TIDE_CORRUPT, "1:5: this name is longer than 63 bytes");
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------- */
+/* ---- memory
+ * -------------------------------------------------------------------------------------------- */
 
 struct meter {
   uint64_t asked, fail_at;

@@ -24,8 +24,8 @@ static enum tide_status do_nothing(void *arguments) {
   return TIDE_OK;
 }
 static const struct tide_param every_params[] = {
-    {"from", TIDE_PARAM_IN, false, 0},     {"to", TIDE_PARAM_OUT, false, 0},
-    {"name", TIDE_PARAM_TEXT, false, 0},   {"size", TIDE_PARAM_INTEGER, true, -1},
+    {"from", TIDE_PARAM_IN, false, 0},   {"to", TIDE_PARAM_OUT, false, 0},
+    {"name", TIDE_PARAM_TEXT, false, 0}, {"size", TIDE_PARAM_INTEGER, true, -1},
     {"also", TIDE_PARAM_INOUT, true, 0},
 };
 static const struct tide_body own_bodies[] = {

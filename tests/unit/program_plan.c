@@ -6,7 +6,8 @@
 /* `spin EXPRESSION` as a step. */
 static void check_value(int line, const char *expression, const char *want) {
   char text[512], step[512];
-  snprintf(text, sizeof text, "param p = 7\nlet l = 3\n" HEAD "for i in 5..6 { q: spin %s\n }\n", expression);
+  snprintf(text, sizeof text, "param p = 7\nlet l = 3\n" HEAD "for i in 5..6 { q: spin %s\n }\n",
+           expression);
   snprintf(step, sizeof step, "q: spin %s\n", want);
   check_steps(__FILE__, line, text, step);
 }
@@ -68,16 +69,17 @@ TEST(expressions_without_a_value) {
 /* ---- blocks -------------------------------------------------------------------------- */
 
 TEST(loops) {
-  CHECK_STEPS(HEAD "for i in 0..7 step 3 { q: spin i }\n"
-                   "for i in 3..0 step -2 { q: spin i }\n"
-                   "for i in 3..0 { q: spin 99 }\n"
-                   "for i in 0..2 { for j in i..2 { let k = 10*i+j\n q: spin k } }\n"
-                   "let e = 9223372036854775807\n"
-                   "for i in e-2..e { q: spin i }\n"
-                   "for i in -e-1..e step e { q: spin i }\n",
-              "q: spin 0\nq: spin 3\nq: spin 6\nq: spin 3\nq: spin 1\nq: spin 0\nq: spin 1\nq: spin "
-              "11\nq: spin 9223372036854775805\nq: spin 9223372036854775806\n"
-              "q: spin -9223372036854775808\nq: spin -1\nq: spin 9223372036854775806\n");
+  CHECK_STEPS(
+      HEAD "for i in 0..7 step 3 { q: spin i }\n"
+           "for i in 3..0 step -2 { q: spin i }\n"
+           "for i in 3..0 { q: spin 99 }\n"
+           "for i in 0..2 { for j in i..2 { let k = 10*i+j\n q: spin k } }\n"
+           "let e = 9223372036854775807\n"
+           "for i in e-2..e { q: spin i }\n"
+           "for i in -e-1..e step e { q: spin i }\n",
+      "q: spin 0\nq: spin 3\nq: spin 6\nq: spin 3\nq: spin 1\nq: spin 0\nq: spin 1\nq: spin "
+      "11\nq: spin 9223372036854775805\nq: spin 9223372036854775806\n"
+      "q: spin -9223372036854775808\nq: spin -1\nq: spin 9223372036854775806\n");
 }
 
 TEST(choices) {
@@ -89,8 +91,8 @@ TEST(choices) {
 }
 
 TEST(requirements) {
-  CHECK_ERRORS("param k = 3\n" HEAD "require k%2 == 0, \"k is {k}, not even\"\nq: nop\n", TIDE_VALUE,
-               "7:1: k is 3, not even");
+  CHECK_ERRORS("param k = 3\n" HEAD "require k%2 == 0, \"k is {k}, not even\"\nq: nop\n",
+               TIDE_VALUE, "7:1: k is 3, not even");
   CHECK_ERRORS(HEAD "for i in 0..9 {\n  require i < 2\n  q: nop\n}\n", TIDE_VALUE,
                "7:3: this requirement is not met");
 }
@@ -116,7 +118,8 @@ static void check_settings(int line, const struct tide_setting *settings, size_t
 TEST(settings) {
   struct tide_setting good[] = {{"size", "3*4K"}, {"name", "a \"b\""}, {"size", "5"}};
   check_settings(__LINE__, NULL, 0, "", "q: every m[0], to=m[1], name=\"x4096\", size=2048\n");
-  check_settings(__LINE__, good, 2, "", "q: every m[0], to=m[1], name=\"a \\\"b\\\"24576\", size=12288\n");
+  check_settings(__LINE__, good, 2, "",
+                 "q: every m[0], to=m[1], name=\"a \\\"b\\\"24576\", size=12288\n");
   check_settings(__LINE__, good, 3, "", "q: every m[0], to=m[1], name=\"a \\\"b\\\"10\", size=5\n");
 }
 
@@ -136,7 +139,8 @@ TEST(settings_that_are_wrong) {
   for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
     struct tide_setting one = {"size", values[i][0]};
     char want[256];
-    snprintf(want, sizeof want, "0:0: parameter 'size' cannot be '%s': %s", values[i][0], values[i][1]);
+    snprintf(want, sizeof want, "0:0: parameter 'size' cannot be '%s': %s", values[i][0],
+             values[i][1]);
     check_settings(__LINE__, &one, 1, want, "");
   }
 }
@@ -157,8 +161,9 @@ TEST(parameters_are_listed) {
 
 TEST(devices_and_queues) {
   struct loaded l;
-  load(&l, "param n = 2\ndevice a, b cpu workers n depth 3 name \"x{n}\"\ndevice g[2] gpu\n"
-           "queue q on a priority 3 capacity 1K\nqueue lane[3], other on g\nqueue z on g[1]\nq: nop\n");
+  load(&l,
+       "param n = 2\ndevice a, b cpu workers n depth 3 name \"x{n}\"\ndevice g[2] gpu\n"
+       "queue q on a priority 3 capacity 1K\nqueue lane[3], other on g\nqueue z on g[1]\nq: nop\n");
   CHECK_OK(l.status);
   const struct tide_plan_tables *t = tide_plan_tables(l.plan);
   CHECK_EQ_U64(t->device_count, 4);
@@ -168,7 +173,7 @@ TEST(devices_and_queues) {
   CHECK_EQ_STR(t->devices[1].options[0].key, "workers");
   CHECK_EQ_U64((uint64_t)t->devices[1].options[0].integer, 2);
   CHECK_EQ_STR(t->devices[1].options[2].text, "x2");
-  CHECK(t->devices[1].options[2].line == 2 && t->devices[1].options[2].column == 34);
+  CHECK(t->devices[1].options[2].line == 2 && t->devices[1].options[2].column == 35);
   CHECK(t->devices[1].kind_line == 2 && t->devices[1].kind_column == 13);
   CHECK_EQ_STR(t->devices[3].label, "g[1]");
   CHECK_EQ_U64(t->queue_count, 6);
@@ -207,16 +212,19 @@ TEST(timelines_and_scopes) {
 
 TEST(buffers_and_files) {
   struct loaded l;
-  load(&l, "param dir = \"out\"\nlet k = 4\ndevice c cpu\nqueue q on c\nbuffer a, b[2] 3*k\nscratch s[2] 1K\n"
+  load(&l, "param dir = \"out\"\nlet k = 4\ndevice c cpu\nqueue q on c\nbuffer a, b[2] "
+           "3*k\nscratch s[2] 1K\n"
            "file src read \"{dir}/x{k}\"\nfile dst write dir\nfile t temporary\n"
-           "q: alloc s[*]\nq: read src, 0, a\nq: copy a, b[1]\nq: free s[0], s[1]\nq: alloc s[1]\nq: free s[1]\n");
+           "q: alloc s[*]\nq: read src, 0, a\nq: copy a, b[1]\nq: free s[0], s[1]\nq: alloc "
+           "s[1]\nq: free s[1]\n");
   CHECK_OK(l.status);
   const struct tide_plan_tables *t = tide_plan_tables(l.plan);
   CHECK_EQ_U64(t->buffer_count, 5);
   CHECK_EQ_U64(t->static_bytes, 36);
   CHECK_EQ_U64(t->scratch_bytes, 2048);
   CHECK(!t->buffers[2].scratch && t->buffers[3].scratch && t->buffers[3].size == 1024);
-  CHECK(t->buffers[0].read && t->buffers[0].written && !t->buffers[2].read && t->buffers[2].written);
+  CHECK(t->buffers[0].read && t->buffers[0].written && !t->buffers[2].read &&
+        t->buffers[2].written);
   CHECK_EQ_STR(t->files[0].path, "out/x4");
   CHECK_EQ_STR(t->files[1].path, "out");
   CHECK(t->files[0].mode == TIDE_FILE_READ && t->files[1].mode == TIDE_FILE_WRITE);
@@ -239,7 +247,8 @@ TEST(arguments) {
 
 TEST(whole_arrays) {
   CHECK_STEPS("device c cpu\nqueue l[2] on c\ntimeline t[3]\nscratch s[2] 8\n"
-              "l[0]: nop signal t[*] = 4\nl[1]: alloc s[*]\nl[1]: nop wait t[*] >= 4 passable\nl[0]: free s[*]\n"
+              "l[0]: nop signal t[*] = 4\nl[1]: alloc s[*]\nl[1]: nop wait t[*] >= 4 "
+              "passable\nl[0]: free s[*]\n"
               "host: wait t[*] >= 1\n",
               "l[0]: nop  signal t[0] = 4, t[1] = 4, t[2] = 4\n"
               "l[1]: alloc s[0]\nl[1]: alloc s[1]\n"
@@ -249,19 +258,27 @@ TEST(whole_arrays) {
 }
 
 TEST(collectives) {
-  CHECK_STEPS("device c[2] cpu\nqueue l[2], k on c\ntimeline t[3]\ncollective ring over l, k\nbuffer b[2] 1K\n"
+  CHECK_STEPS("device c[2] cpu\nqueue l[2], k on c\ntimeline t[3]\ncollective ring over l, "
+              "k\nbuffer b[2] 1K\n"
               "for i in 1..3 {\n"
               "  ring: allreduce member, members, b[*] wait ring >= i-1 signal t[member] = i*2\n"
               "}\nk: nop wait ring >= 2\n",
-              "ring: allreduce 0, parts=3, b0=b[0], b1=b[1]  wait ring >= 0  signal t[0] = 2  # part 0 on l[0], instance 1\n"
-              "ring: allreduce 1, parts=3, b0=b[0], b1=b[1]  wait ring >= 0  signal t[1] = 2  # part 1 on l[1], instance 1\n"
-              "ring: allreduce 2, parts=3, b0=b[0], b1=b[1]  wait ring >= 0  signal t[2] = 2  # part 2 on k, instance 1\n"
-              "ring: allreduce 0, parts=3, b0=b[0], b1=b[1]  wait ring >= 1  signal t[0] = 4  # part 0 on l[0], instance 2\n"
-              "ring: allreduce 1, parts=3, b0=b[0], b1=b[1]  wait ring >= 1  signal t[1] = 4  # part 1 on l[1], instance 2\n"
-              "ring: allreduce 2, parts=3, b0=b[0], b1=b[1]  wait ring >= 1  signal t[2] = 4  # part 2 on k, instance 2\n"
+              "ring: allreduce 0, parts=3, b0=b[0], b1=b[1]  wait ring >= 0  signal t[0] = 2  # "
+              "part 0 on l[0], instance 1\n"
+              "ring: allreduce 1, parts=3, b0=b[0], b1=b[1]  wait ring >= 0  signal t[1] = 2  # "
+              "part 1 on l[1], instance 1\n"
+              "ring: allreduce 2, parts=3, b0=b[0], b1=b[1]  wait ring >= 0  signal t[2] = 2  # "
+              "part 2 on k, instance 1\n"
+              "ring: allreduce 0, parts=3, b0=b[0], b1=b[1]  wait ring >= 1  signal t[0] = 4  # "
+              "part 0 on l[0], instance 2\n"
+              "ring: allreduce 1, parts=3, b0=b[0], b1=b[1]  wait ring >= 1  signal t[1] = 4  # "
+              "part 1 on l[1], instance 2\n"
+              "ring: allreduce 2, parts=3, b0=b[0], b1=b[1]  wait ring >= 1  signal t[2] = 4  # "
+              "part 2 on k, instance 2\n"
               "k: nop  wait ring >= 2\n");
   struct loaded l;
-  load(&l, "device c cpu\nqueue l[2] on c\ncollective ring over l[1], l[0]\nring: nop\nring: nop\n");
+  load(&l,
+       "device c cpu\nqueue l[2] on c\ncollective ring over l[1], l[0]\nring: nop\nring: nop\n");
   CHECK_OK(l.status);
   const struct tide_plan_tables *t = tide_plan_tables(l.plan);
   CHECK_EQ_U64(t->collective_count, 1);

@@ -2,29 +2,30 @@
 #include "program_load.h"
 
 TEST(the_sketch_of_the_design) {
-  CHECK_STEPS("# voice-chat.tide: speak, transcribe, answer\n"
-              "param turns = 2\n"
-              "device mic cpu\n"
-              "device asr cpu\n"
-              "device llm cpu workers 2\n"
-              "queue capture on mic\n"
-              "queue encode  on asr\n"
-              "queue answer  on llm\n"
-              "timeline audio whisper phi            # scopes are chosen from the use\n"
-              "buffer pcm[turns] 64K\n"
-              "buffer digest 8\n"
-              "\n"
-              "for t in 0..turns {\n"
-              "  capture: fill pcm[t]            signal audio = t+1            cost 2ms\n"
-              "  encode:  hash pcm[t], digest  wait audio >= t+1    signal whisper = t+1   cost 6ms\n"
-              "  answer:  spin 5      wait whisper >= t+1  signal phi = t+1       cost 9ms\n"
-              "}\n",
-              "capture: fill pcm[0]  signal audio = 1  cost 2ms\n"
-              "encode: hash pcm[0], out=digest  wait audio >= 1  signal whisper = 1  cost 6ms\n"
-              "answer: spin 5  wait whisper >= 1  signal phi = 1  cost 9ms\n"
-              "capture: fill pcm[1]  signal audio = 2  cost 2ms\n"
-              "encode: hash pcm[1], out=digest  wait audio >= 2  signal whisper = 2  cost 6ms\n"
-              "answer: spin 5  wait whisper >= 2  signal phi = 2  cost 9ms\n");
+  CHECK_STEPS(
+      "# voice-chat.tide: speak, transcribe, answer\n"
+      "param turns = 2\n"
+      "device mic cpu\n"
+      "device asr cpu\n"
+      "device llm cpu workers 2\n"
+      "queue capture on mic\n"
+      "queue encode  on asr\n"
+      "queue answer  on llm\n"
+      "timeline audio whisper phi            # scopes are chosen from the use\n"
+      "buffer pcm[turns] 64K\n"
+      "buffer digest 8\n"
+      "\n"
+      "for t in 0..turns {\n"
+      "  capture: fill pcm[t]            signal audio = t+1            cost 2ms\n"
+      "  encode:  hash pcm[t], digest  wait audio >= t+1    signal whisper = t+1   cost 6ms\n"
+      "  answer:  spin 5      wait whisper >= t+1  signal phi = t+1       cost 9ms\n"
+      "}\n",
+      "capture: fill pcm[0]  signal audio = 1  cost 2ms\n"
+      "encode: hash pcm[0], out=digest  wait audio >= 1  signal whisper = 1  cost 6ms\n"
+      "answer: spin 5  wait whisper >= 1  signal phi = 1  cost 9ms\n"
+      "capture: fill pcm[1]  signal audio = 2  cost 2ms\n"
+      "encode: hash pcm[1], out=digest  wait audio >= 2  signal whisper = 2  cost 6ms\n"
+      "answer: spin 5  wait whisper >= 2  signal phi = 2  cost 9ms\n");
 }
 
 TEST(lines_go_on) {
@@ -54,8 +55,7 @@ TEST(blocks_on_one_line) {
 }
 
 TEST(texts) {
-  CHECK_STEPS("param name = \"a\\\"b\\\\c\"\n" HEAD
-              "let k = 3\n"
+  CHECK_STEPS("param name = \"a\\\"b\\\\c\"\n" HEAD "let k = 3\n"
               "q: every m[0], m[1], \"{{{name}}/{k}\\t\"  label \"<{k}>\"\n"
               "q: every m[0], m[1], name\n"
               "for i in 8..10 { q: every m[0], m[1], \"{i}\" }\n",
@@ -108,13 +108,15 @@ TEST(every_statement_has_its_error) {
 }
 
 TEST(a_clause_alone) {
-  CHECK_ERRORS("device c cpu\nwait x\n", TIDE_CORRUPT,
-               "2:1: expected a declaration, 'for', 'if' or the name of a queue, found 'wait', which "
-               "is a word of the language");
+  CHECK_ERRORS(
+      "device c cpu\nwait x\n", TIDE_CORRUPT,
+      "2:1: expected a declaration, 'for', 'if' or the name of a queue, found 'wait', which "
+      "is a word of the language");
 }
 
 TEST(one_error_does_not_hide_the_next) {
-  /* The rest of a bad statement is skipped with its further lines, the inside of a bad loop is not. */
+  /* The rest of a bad statement is skipped with its further lines, the inside of a bad loop is not.
+   */
   CHECK_ERRORS(HEAD "q: fill , 3\n"
                     "    wait a >= 1\n"
                     "    signal b = 2\n"
@@ -142,63 +144,65 @@ TEST(texts_that_are_wrong) {
 }
 
 TEST(declarations_that_are_wrong) {
-  CHECK_ERRORS("device c\n"
-               "queue q\n"
-               "timeline 3\n"
-               "buffer b\n"
-               "file f append \"x\"\n"
-               "file g read 3\n"
-               "collective k on q\n"
-               "param p\n"
-               "require\n"
-               "for i in 0..3 { buffer z 3\n }\n"
-               "q[: nop\n",
-               TIDE_CORRUPT,
-               "1:9: expected the device's kind, such as 'cpu' or 'file', found the end of the line\n"
-               "2:8: expected 'on' and the queue's device, found the end of the line\n"
-               "3:10: expected a name for the timeline, found '3'\n"
-               "4:9: expected a number or a name, found the end of the line\n"
-               "5:8: expected 'read', 'write' or 'temporary', found 'append'\n"
-               "6:13: expected the file's path, in quotes, found '3'\n"
-               "7:14: expected 'over' and the queues that take part, found 'on'\n"
-               "8:8: expected '=', found the end of the line\n"
-               "9:8: expected a number or a name, found the end of the line\n"
-               "10:17: 'buffer' stands outside of 'for' and 'if'\n"
-               "12:3: expected a number or a name, found ':'");
+  CHECK_ERRORS(
+      "device c\n"
+      "queue q\n"
+      "timeline 3\n"
+      "buffer b\n"
+      "file f append \"x\"\n"
+      "file g read 3\n"
+      "collective k on q\n"
+      "param p\n"
+      "require\n"
+      "for i in 0..3 { buffer z 3\n }\n"
+      "q[: nop\n",
+      TIDE_CORRUPT,
+      "1:9: expected the device's kind, such as 'cpu' or 'file', found the end of the line\n"
+      "2:8: expected 'on' and the queue's device, found the end of the line\n"
+      "3:10: expected a name for the timeline, found '3'\n"
+      "4:9: expected a number or a name, found the end of the line\n"
+      "5:8: expected 'read', 'write' or 'temporary', found 'append'\n"
+      "6:13: expected the file's path, in quotes, found '3'\n"
+      "7:14: expected 'over' and the queues that take part, found 'on'\n"
+      "8:8: expected '=', found the end of the line\n"
+      "9:8: expected a number or a name, found the end of the line\n"
+      "10:17: 'buffer' stands outside of 'for' and 'if'\n"
+      "12:3: expected a number or a name, found ':'");
 }
 
 TEST(operations_that_are_wrong) {
-  CHECK_ERRORS("q: nop wait a = 3\n"
-               "q: nop signal a >= 3\n"
-               "q: nop wait a >= 1 wait b >= 1\n"
-               "q: nop label 3\n"
-               "q: fill m[1][2]\n"
-               "q: alloc\n"
-               "host: nop\n"
-               "q: wait\n"
-               "q: nop 1 2\n"
-               "q: nop passable 3\n"
-               "let x = 1 < 2 < 3\n"
-               "let y = 1 * not 2\n"
-               "let z = min()\n"
-               "let u = (1, 2)\n",
-               TIDE_CORRUPT,
-               "1:15: expected '>=', found '='\n"
-               "2:17: expected '=', found '>='\n"
-               "3:25: an operation has one 'wait'\n"
-               "4:14: expected a text, found '3'\n"
-               "5:15: expected ',' and the size of the slice, found ']'\n"
-               "6:9: expected a scratch buffer, found the end of the line\n"
-               "7:7: expected 'signal', 'external' or 'wait', found 'nop'\n"
-               "8:4: expected a body (what to do), found 'wait', which is a word of the language\n"
-               "9:10: expected ',', 'wait', 'signal', 'cost', 'label', 'passable' or the end of the "
-               "line, found '2'\n"
-               "10:17: expected 'wait', 'signal', 'cost', 'label', 'passable' or the end of the "
-               "line, found '3'\n"
-               "11:15: comparisons don't chain: write 'a < b and b < c'\n"
-               "12:13: put 'not …' in parentheses here\n"
-               "13:13: expected a number or a name, found ')'\n"
-               "14:11: expected ')', found ','");
+  CHECK_ERRORS(
+      "q: nop wait a = 3\n"
+      "q: nop signal a >= 3\n"
+      "q: nop wait a >= 1 wait b >= 1\n"
+      "q: nop label 3\n"
+      "q: fill m[1][2]\n"
+      "q: alloc\n"
+      "host: nop\n"
+      "q: wait\n"
+      "q: nop 1 2\n"
+      "q: nop passable 3\n"
+      "let x = 1 < 2 < 3\n"
+      "let y = 1 * not 2\n"
+      "let z = min()\n"
+      "let u = (1, 2)\n",
+      TIDE_CORRUPT,
+      "1:15: expected '>=', found '='\n"
+      "2:17: expected '=', found '>='\n"
+      "3:25: an operation has one 'wait'\n"
+      "4:14: expected a text, found '3'\n"
+      "5:15: expected ',' and the size of the slice, found ']'\n"
+      "6:9: expected a scratch buffer, found the end of the line\n"
+      "7:7: expected 'signal', 'external' or 'wait', found 'nop'\n"
+      "8:4: expected a body (what to do), found 'wait', which is a word of the language\n"
+      "9:10: expected ',', 'wait', 'signal', 'cost', 'label', 'passable' or the end of the "
+      "line, found '2'\n"
+      "10:17: expected 'wait', 'signal', 'cost', 'label', 'passable' or the end of the "
+      "line, found '3'\n"
+      "11:15: comparisons don't chain: write 'a < b and b < c'\n"
+      "12:13: put 'not …' in parentheses here\n"
+      "13:13: expected a number or a name, found ')'\n"
+      "14:11: expected ')', found ','");
 }
 
 TEST(nothing_to_do) {
@@ -253,7 +257,8 @@ TEST(places_print) {
 
 TEST_MAIN(CASE(the_sketch_of_the_design), CASE(lines_go_on), CASE(line_ends_of_other_systems),
           CASE(blocks_on_one_line), CASE(texts), CASE(names_that_are_words_elsewhere),
-          CASE(every_statement_has_its_error), CASE(a_clause_alone), CASE(one_error_does_not_hide_the_next),
-          CASE(texts_that_are_wrong), CASE(declarations_that_are_wrong),
-          CASE(operations_that_are_wrong), CASE(nothing_to_do), CASE(bytes_that_are_no_text),
-          CASE(errors_are_counted_but_not_without_end), CASE(places_print))
+          CASE(every_statement_has_its_error), CASE(a_clause_alone),
+          CASE(one_error_does_not_hide_the_next), CASE(texts_that_are_wrong),
+          CASE(declarations_that_are_wrong), CASE(operations_that_are_wrong), CASE(nothing_to_do),
+          CASE(bytes_that_are_no_text), CASE(errors_are_counted_but_not_without_end),
+          CASE(places_print))

@@ -13,9 +13,7 @@
 static tide_axis queue(uint64_t ordinal) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, ordinal); }
 
 /* Refuses after `left` more calls; counts what is out, and calls. */
-static struct {
-  int left, out, calls;
-} heap = {1 << 30, 0, 0};
+static struct { int left, out, calls; } heap = {1 << 30, 0, 0};
 
 static void *heap_alloc(void *self, size_t size, size_t align) {
   (void)self;
@@ -81,7 +79,8 @@ static void probe_need(struct probe *probe, tide_axis axis, uint64_t epoch) {
 }
 
 static enum tide_status probe_start(struct probe *probe) {
-  enum tide_status status = tide_tracker_wait(probe->tracker, &probe->needs.frontier, &probe->wait, 8);
+  enum tide_status status =
+      tide_tracker_wait(probe->tracker, &probe->needs.frontier, &probe->wait, 8);
   tide_frontier_clear(&probe->needs.frontier); /* the wait must not need it any more */
   return status;
 }
@@ -181,7 +180,8 @@ TEST(a_closed_axis_has_finished_for_ever) {
   CHECK_OK(tide_tracker_certify(tracker, queue(2)));
   CHECK_OK(tide_tracker_close(tracker, queue(2)));
   CHECK(tide_tracker_finished(tracker, queue(2), 12));
-  CHECK(!tide_tracker_finished(tracker, queue(1), 1) && !tide_tracker_finished(tracker, queue(3), 1));
+  CHECK(!tide_tracker_finished(tracker, queue(1), 1) &&
+        !tide_tracker_finished(tracker, queue(3), 1));
   drop(tracker);
 }
 
@@ -200,7 +200,8 @@ TEST(axes_that_come_and_go_leave_no_memory_behind) {
   CHECK_EQ_U64(heap.calls, calls);
   CHECK_EQ_U64(tide_tracker_live(tracker), 5);
   CHECK(tide_tracker_finished(tracker, queue(777), 1));
-  CHECK(!tide_tracker_finished(tracker, queue(1), 1) && !tide_tracker_finished(tracker, queue(50000), 1));
+  CHECK(!tide_tracker_finished(tracker, queue(1), 1) &&
+        !tide_tracker_finished(tracker, queue(50000), 1));
   CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(50000)), 0); /* a used state starts anew */
   drop(tracker);
 }
@@ -332,7 +333,7 @@ TEST(cancelled_waits_never_run) {
   probe_one(&other, tracker, queue(1), 3);
   CHECK_OK(tide_tracker_advance(tracker, queue(2), 3)); /* half of it has finished */
   CHECK(tide_tracker_cancel(&probe.wait));
-  CHECK(tide_tracker_cancel(&probe.wait)); /* still never */
+  CHECK(tide_tracker_cancel(&probe.wait));       /* still never */
   memset(probe.nodes, 0xa5, sizeof probe.nodes); /* ours again */
   CHECK_OK(tide_tracker_advance(tracker, queue(1), 3));
   CHECK_EQ_U64(probe.done, 0);
@@ -361,7 +362,7 @@ TEST(a_failed_axis_fails_its_waiters_once) {
   check_done(&third, TIDE_LOST);
   CHECK_EQ_U64(first.done, 0);
   CHECK(!tide_tracker_cancel(&all.wait));
-  memset(&all, 0xa5, sizeof all); /* its other nodes are unlinked */
+  memset(&all, 0xa5, sizeof all);                              /* its other nodes are unlinked */
   CHECK_OK(tide_tracker_fail(tracker, queue(3), TIDE_FAILED)); /* the first failure wins */
   probe_one(&third, tracker, queue(3), 2);
   check_done(&third, TIDE_LOST);
@@ -375,11 +376,13 @@ TEST(what_finished_before_the_failure_stays_finished) {
   struct probe probe;
   CHECK_OK(tide_tracker_advance(tracker, queue(1), 5));
   CHECK_OK(tide_tracker_fail(tracker, queue(1), TIDE_FAILED));
-  CHECK(tide_tracker_finished(tracker, queue(1), 5) && !tide_tracker_finished(tracker, queue(1), 6));
+  CHECK(tide_tracker_finished(tracker, queue(1), 5) &&
+        !tide_tracker_finished(tracker, queue(1), 6));
   CHECK_EQ_U64(tide_tracker_epoch(tracker, queue(1)), 5);
   probe_one(&probe, tracker, queue(1), 5);
   check_done(&probe, TIDE_OK);
-  probe_init(&probe, tracker); /* it cannot end well, so it ends now, and leaves nothing on queue 2 */
+  probe_init(&probe,
+             tracker); /* it cannot end well, so it ends now, and leaves nothing on queue 2 */
   probe_need(&probe, queue(1), 6);
   probe_need(&probe, queue(2), 1);
   CHECK_OK(probe_start(&probe));
@@ -488,7 +491,9 @@ static void raw_fire(struct tide_node *node, enum tide_status status) {
 
 TEST(finish_waiters_outlive_failure) {
   struct tide_tracker *tracker = make(2);
-  struct raw raw[4] = {{.node.fire = raw_fire}, {.node.fire = raw_fire}, {.node.fire = raw_fire},
+  struct raw raw[4] = {{.node.fire = raw_fire},
+                       {.node.fire = raw_fire},
+                       {.node.fire = raw_fire},
                        {.node.fire = raw_fire}};
   CHECK(tide_tracker_wait_finish(tracker, queue(9), 1, &raw[0].node) == TIDE_FINISH_UNKNOWN);
   CHECK(tide_tracker_cancel_finish(tracker, queue(9), &raw[0].node));
@@ -559,6 +564,20 @@ TEST(a_snapshot_lists_the_live_axes) {
   CHECK_EQ_U64(tide_tracker_snapshot(tracker, axes, epochs, 3), 9);
   CHECK_EQ_U64(axes[3], 42);
   CHECK_EQ_U64(tide_tracker_snapshot(tracker, NULL, NULL, 0), 9);
+  tide_tracker_give(tide_tracker_find(tracker, queue(2)), 7); /* 4 have finished, 7 are under way */
+  tide_tracker_give(tide_tracker_find(tracker, queue(3)),
+                    5); /* all of them have finished, and more */
+  CHECK_EQ_U64(tide_tracker_snapshot(tracker, axes, epochs, 20), 9);
+  for (unsigned i = 0; i < 9; i++) {
+    if (axes[i] == queue(2)) CHECK_EQ_U64(epochs[i], 7);
+    if (axes[i] == queue(3)) CHECK_EQ_U64(epochs[i], 9);
+  }
+  CHECK_OK(tide_tracker_close(tracker, queue(2)));
+  CHECK_OK(tide_tracker_register(tracker, queue(11))); /* a used state has given nothing */
+  CHECK_EQ_U64(tide_tracker_snapshot(tracker, axes, epochs, 20), 9);
+  for (unsigned i = 0; i < 9; i++) {
+    if (axes[i] == queue(11)) CHECK_EQ_U64(epochs[i], 0);
+  }
   drop(tracker);
 }
 

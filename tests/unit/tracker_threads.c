@@ -90,12 +90,14 @@ static void *wait_and_cancel(void *argument) {
     over = true;
     for (unsigned i = 0; i < NEEDS; i++) {
       unsigned axis = (unsigned)tide_random_below(&random, AXES);
-      uint64_t epoch = tide_tracker_epoch(shared->tracker, queue(axis + 1)) + tide_random_below(&random, 9);
+      uint64_t epoch =
+          tide_tracker_epoch(shared->tracker, queue(axis + 1)) + tide_random_below(&random, 9);
       if (epoch < shared->last) over = false;
       if (epoch > shared->last) epoch = shared->last;
       tide_frontier_raise(&needs.frontier, queue(axis + 1), epoch, NULL);
     }
-    for (unsigned i = 0; i < AXES; i++) wait.epochs[i] = tide_frontier_get(&needs.frontier, queue(i + 1));
+    for (unsigned i = 0; i < AXES; i++)
+      wait.epochs[i] = tide_frontier_get(&needs.frontier, queue(i + 1));
     CHECK_OK(tide_tracker_wait(shared->tracker, &needs.frontier, &wait.wait, NEEDS));
     atomic_fetch_add(&shared->waits, 1);
     if (tide_random_below(&random, 2) && tide_tracker_cancel(&wait.wait)) {
@@ -107,7 +109,8 @@ static void *wait_and_cancel(void *argument) {
       if (spins % 64 == 63) yield();
     }
     CHECK_EQ_U64(atomic_load(&wait.done), 1);
-    CHECK(tide_frontier_satisfied(&(struct tide_frontier){.capacity = 1}, shared->tracker, &needs.frontier));
+    CHECK(tide_frontier_satisfied(&(struct tide_frontier){.capacity = 1}, shared->tracker,
+                                  &needs.frontier));
   }
   return NULL;
 }
@@ -116,13 +119,16 @@ TEST(advance_against_wait_and_cancel) {
   struct shared shared = {
       .tracker = make(AXES), .last = 4000 / test_slowdown(), .threads = AXES + WAITERS};
   pthread_t advancers[AXES], waiters[WAITERS];
-  for (unsigned i = 0; i < AXES; i++) CHECK(!pthread_create(&advancers[i], NULL, advance_one, &shared));
-  for (unsigned i = 0; i < WAITERS; i++) CHECK(!pthread_create(&waiters[i], NULL, wait_and_cancel, &shared));
+  for (unsigned i = 0; i < AXES; i++)
+    CHECK(!pthread_create(&advancers[i], NULL, advance_one, &shared));
+  for (unsigned i = 0; i < WAITERS; i++)
+    CHECK(!pthread_create(&waiters[i], NULL, wait_and_cancel, &shared));
   for (unsigned i = 0; i < AXES; i++) pthread_join(advancers[i], NULL);
   for (unsigned i = 0; i < WAITERS; i++) pthread_join(waiters[i], NULL);
   for (unsigned i = 1; i <= AXES; i++)
     CHECK_EQ_U64(tide_tracker_epoch(shared.tracker, queue(i)), shared.last);
-  CHECK(atomic_load(&shared.waits) > 100 && atomic_load(&shared.cancelled) > 10); /* they did meet */
+  CHECK(atomic_load(&shared.waits) > 100 &&
+        atomic_load(&shared.cancelled) > 10); /* they did meet */
   tide_tracker_destroy(shared.tracker);
 }
 
@@ -149,7 +155,8 @@ TEST(threads_advance_one_axis) {
   pthread_t threads[4];
   for (uint64_t i = 0; i < shared.last; i++) {
     nodes[i].fire = count_fired;
-    CHECK(tide_tracker_wait_finish(shared.tracker, queue(1), i + 1, &nodes[i]) == TIDE_FINISH_QUEUED);
+    CHECK(tide_tracker_wait_finish(shared.tracker, queue(1), i + 1, &nodes[i]) ==
+          TIDE_FINISH_QUEUED);
   }
   for (int i = 0; i < 4; i++) CHECK(!pthread_create(&threads[i], NULL, advance_shared, &shared));
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
@@ -240,7 +247,8 @@ static void *register_and_close(void *argument) {
 TEST(threads_register_and_close) {
   struct shared shared = {.tracker = make(0), .last = 40000 / test_slowdown(), .threads = 4};
   pthread_t threads[4];
-  for (int i = 0; i < 4; i++) CHECK(!pthread_create(&threads[i], NULL, register_and_close, &shared));
+  for (int i = 0; i < 4; i++)
+    CHECK(!pthread_create(&threads[i], NULL, register_and_close, &shared));
   for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
   CHECK_EQ_U64(tide_tracker_live(shared.tracker), 4 * (shared.last / 8));
   for (uint64_t thread = 0; thread < 4; thread++) {

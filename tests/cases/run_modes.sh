@@ -1,0 +1,259 @@
+# tidemark run: what it finds, compares, writes and says.
+: "${BUILD:?}" "${TIDEMARK:?}"
+work=$BUILD/run_modes
+source=$PWD
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 1
+pass() { echo "PASS $1"; }
+fail() { echo "FAIL $1: $2"; }
+
+head='device c cpu workers 2
+device d file
+queue q, r on c
+queue f on d
+timeline t, u
+buffer b 64K
+buffer e 8
+'
+program() { # NAME, the rest on stdin
+  { printf '%s' "$head" && cat; } >"$1.tide"
+}
+# run NAME STATUS ARGUMENTS…: runs NAME.tide; the outputs are in out and err.
+run() {
+  name=$1 want=$2
+  shift 2
+  timeout 120 "$TIDEMARK" run "$name.tide" "$@" >out 2>err
+  got=$?
+  [ $got = "$want" ] && return 0
+  fail "$name" "exit status $got, not $want: $(cat err)"
+  return 1
+}
+expect() { # NAME PATTERN FILE
+  if grep -Eq -e "$2" "$3"; then pass "$1"; else fail "$1" "no '$2' in: $(cat "$3")"; fi
+}
+
+# ---- a plugin that is never the same twice: a comparison that cannot fail compares nothing
+cat >plugin.c <<'C'
+#include <tidemark/kernel.h>
+#include <string.h>
+static int runs;
+static enum tide_status unsteady(void *arguments) {
+  struct tide_argument *a = arguments;
+  memset(a[0].data, 7, a[0].size);
+  ((unsigned char *)a[0].data)[a[1].integer] = (unsigned char)runs++;
+  return TIDE_OK;
+}
+static enum tide_status steady(void *arguments) {
+  struct tide_argument *a = arguments;
+  memset(a[0].data, 9, a[0].size);
+  return TIDE_OK;
+}
+static const struct tide_param params[] = {{"out", TIDE_PARAM_OUT, false, 0},
+                                           {"at", TIDE_PARAM_INTEGER, false, 0}};
+static const struct tide_body bodies[] = {
+    {{"steady", steady, TIDE_IO_NONE, NULL}, params, 1, "always 9"},
+    {{"unsteady", unsteady, TIDE_IO_NONE, NULL}, params, 2, "never the same"},
+};
+const struct tide_plugin *tide_plugin_bodies(void);
+const struct tide_plugin *tide_plugin_bodies(void) {
+  static const struct tide_plugin plugin = {TIDE_PLUGIN_ABI, 2, bodies};
+  return &plugin;
+}
+C
+cc -std=c11 -shared -fPIC -I"$source/include" -o plugin.so plugin.c || fail plugin "does not compile"
+
+program steady <<'E'
+q: steady b
+E
+run steady 0 --plugin plugin.so --check && expect plugin 'every byte equals' out
+program buffer_differs <<'E'
+q: unsteady b, 1234
+E
+run buffer_differs 1 --plugin plugin.so --check &&
+  expect mismatch_in_buffer "^buffer_differs.tide:6:8: buffer 'b' differs .* at byte 1234 it has 0x01, expected 0x00" err
+program file_differs <<'E'
+file out write "differs.raw"
+q: unsteady b, 4321 signal t = 1
+f: write out, 65536, b wait t >= 1
+E
+run file_differs 1 --plugin plugin.so --check &&
+  expect mismatch_in_file "^file_differs.tide:8:6: file 'differs.raw' differs .* at byte 69857 it has 0x01, expected 0x00" err
+if [ -e differs.raw ]; then fail mismatch_keeps_nothing "differs.raw is there"; else pass mismatch_keeps_nothing; fi
+run file_differs 1 --plugin plugin.so --check --baseline events >/dev/null
+
+# ---- check mode
+program missing_wait <<'E'
+q: fill b, 1 signal t = 1
+r: hash b, e signal u = 1
+E
+run missing_wait 1 --check && expect missing_wait "nothing orders them: add a wait for 't' >= 1" err
+expect findings_are_counted "1 ordering error" err
+
+# ---- outputs
+program outputs <<'E'
+file one write "made/one.raw"
+file two write "made/two.raw"
+q: fill b, 1 signal t = 1
+f: write one, 0, b wait t >= 1
+f: write two, 0, b wait t >= 1
+E
+run outputs 0 --output deep/er && if [ "$(cat deep/er/made/one.raw | wc -c)" = 65536 ] &&
+  cmp -s deep/er/made/one.raw deep/er/made/two.raw; then pass outputs; else fail outputs "$(find deep)"; fi
+if [ "$(find deep -type f | wc -l)" = 2 ]; then pass nothing_else; else fail nothing_else "$(find deep)"; fi
+echo old >target
+ln -s target link
+program through_link <<'E'
+file one write "link"
+q: fill b, 1 signal t = 1
+f: write one, 0, b wait t >= 1
+E
+run through_link 0 && if [ "$(cat target)" = old ]; then pass rename_replaces_links; else fail rename_replaces_links "target was written"; fi
+
+# ---- the baselines do the same work
+program work <<'E'
+scratch s[3] 4K
+buffer sums 160
+file out write "work.raw"
+for i in 0..20 {
+  q: alloc s[i%3]
+  q: iota s[i%3], i*7  signal t = i+1
+  r: hash s[i%3], sums[8*i, 8]  wait t >= i+1  signal u = i+1
+  q: nop  wait u >= i+1
+  q: free s[i%3]
+}
+f: write out, 0, sums wait u >= 20
+E
+for baseline in events barrier; do
+  run work 0 --check --baseline $baseline --repeat 2 &&
+    expect "baseline_$baseline" "^ +$baseline .*, 2 runs" out
+done
+run work 0 --baseline events --json && if python3 - out 2>err <<'P'; then pass json; else fail json "$(cat err)"; fi
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["operations"] == 61, d
+assert d["baseline"]["events"] == 41 and d["baseline"]["event_waits"] == 41, d["baseline"]
+assert d["paused"]["waits"] == 41 and d["paused"]["issued"] == d["fewest"]["waits"] == 41, d
+assert d["paused"]["buffers"]["handed_out"] == 20, d
+assert len(d["tracked_seconds"]["runs"]) >= 3
+P
+run work 0 --paused --stats --quiet-time && cp out first && run work 0 --paused --stats --quiet-time &&
+  if cmp -s first out; then pass paused_is_repeatable; else fail paused_is_repeatable "$(diff first out)"; fi
+run work 0 --memory 128K && pass memory_is_enough
+
+# ---- what waits for what comes later, what may be passed, what the host does
+program held <<'E'
+buffer other 8
+r: hash b, e  wait t >= 1  signal u = 1
+q: fill b, 3  signal t = 1
+q: hash e, other  wait u >= 1
+E
+run held 0 --check && expect held 'ran +3 operations' out
+run held 1 --baseline barrier && expect barriers_cannot "held.tide:9:1: .*a program of barriers cannot" err
+run held 0 --check --baseline events && pass events_can
+program passed <<'E'
+buffer other 8
+r: hash b, e  wait t >= 1  passable
+r: iota other  signal u = 1
+q: fill b, 3  wait u >= 1  signal t = 1
+E
+run passed 0 --check && pass passed
+program host <<'E'
+host: signal t = 1
+q: fill b, 1  wait t >= 1  signal u = 1
+host: wait u >= 1
+host: signal t = 5
+r: hash b, e  wait t >= 4, u >= 1
+E
+run host 0 --check && pass host
+run host 0 --check --paused && pass host_paused
+run host 0 --check --baseline events && pass host_events
+program waits_for_host <<'E'
+queue small on c capacity 1
+small: fill b  wait t >= 1
+small: hash b, e
+host: signal t = 1
+E
+run waits_for_host 1 && expect full_for_ever "waits_for_host.tide:10:1: queue 'small' is full, .*larger capacity" err
+program narrow <<'E'
+queue small on c capacity 1
+for i in 0..500 { small: fill b, i  signal t = i+1 }
+r: hash b, e  wait t >= 500
+E
+run narrow 0 --check && pass full_queues_are_waited_for
+program together <<'E'
+queue lane[3] on c
+buffer part[3] 4K
+collective all over lane[*]
+for i in 0..3 { lane[i]: iota part[i], i }
+for n in 0..300 {
+  all: allreduce member, members, part[0], part[1], part[2]
+}
+q: hash part[0], e  wait all >= 300
+E
+run together 0 && pass collectives
+run together 0 --baseline events --repeat 1 && pass collectives_by_events
+
+# ---- traces, explanations, layout
+run work 0 --trace trace.json && if python3 - trace.json 2>err <<'P'; then pass trace; else fail trace "$(cat err)"; fi
+import json, sys
+events = json.load(open(sys.argv[1]))["traceEvents"]
+slices = [e for e in events if e["ph"] == "X"]
+assert len(slices) == 61, len(slices)
+names = {e["args"]["name"] for e in events if e["ph"] == "M"}
+assert {"q", "r", "f"} <= names, names
+spans = {}
+for e in slices:
+    spans.setdefault(e["tid"], []).append((e["ts"], e["ts"] + e["dur"]))
+flows = [e for e in events if e["ph"] in "sf"]
+assert len(flows) == 82, len(flows)  # 41 waits
+assert {e["cat"] for e in flows} <= {"issued", "elided", "resolved"}
+for e in flows:  # each end lies in a slice of its track
+    assert any(a - .002 <= e["ts"] <= b + .002 for a, b in spans[e["tid"]]), e
+last = {}
+for e in events:
+    if e["ph"] == "C":
+        assert e["args"]["value"] > last.get(e["name"], 0), e
+        last[e["name"]] = e["args"]["value"]
+assert last == {"t": 20, "u": 20}, last
+P
+"$TIDEMARK" explain work.tide >out 2>err && expect explain "^    wait t >= 1 +issued +q@1 signals it, and nothing that r knows comes after that" out
+"$TIDEMARK" explain held.tide >out 2>err && expect explain_held "held at submit" out
+"$TIDEMARK" explain --json work.tide >out 2>err && if python3 - out 2>err <<'P'; then pass explain_json; else fail explain_json "$(cat err)"; fi
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert len(d["operations"]) == 61
+assert sum(len(o["waits"]) for o in d["operations"]) == 41
+assert d["operations"][1]["frontier"].startswith("{queue:0."), d["operations"][1]
+P
+printf 'device   c cpu\nqueue q on c   # here\nq:   spin 1\n' >ugly.tide
+"$TIDEMARK" fmt --check ugly.tide 2>err
+if [ $? = 1 ] && grep -q 'ugly.tide' err; then pass fmt_check; else fail fmt_check "$(cat err)"; fi
+"$TIDEMARK" fmt ugly.tide >pretty.tide && "$TIDEMARK" fmt --check pretty.tide && pass fmt
+"$TIDEMARK" fmt --write ugly.tide && if cmp -s ugly.tide pretty.tide; then pass fmt_write; else fail fmt_write "differs"; fi
+
+# ---- signals
+program long <<'E'
+for i in 0..200 { q: spin 20000 signal t = i+1 }
+file out write "long.raw"
+r: fill b wait t >= 200 signal u = 1
+f: write out, 0, b wait u >= 1
+E
+sed -i '/^file out/d; s/^buffer e 8/&\nfile out write "long.raw"/' long.tide
+"$TIDEMARK" run long.tide >out 2>err &
+child=$!
+sleep 1
+kill -QUIT $child
+sleep 1
+kill -INT $child
+wait $child
+status=$?
+expect sigquit_tells "queue 'r': operation 'fill@[0-9:]*' \(1\) waits 't' >= 200" err
+if [ $status = 130 ]; then pass sigint; else fail sigint "exit status $status"; fi
+if [ -z "$(find . -name '*long.raw*')" ]; then pass sigint_leaves_nothing; else fail sigint_leaves_nothing "$(find . -name '*long.raw*')"; fi
+
+# ---- images
+"$TIDEMARK" generate image one-300x200.raw --size 300x200 && "$TIDEMARK" generate image two.raw --size 300x200 &&
+  if [ "$(wc -c <two.raw)" = 60000 ] && cmp -s one-300x200.raw two.raw; then pass generate; else fail generate "differs"; fi
+"$TIDEMARK" generate image three.raw --size 300x200 --seed 2
+if cmp -s two.raw three.raw; then fail generate_seed "the same"; else pass generate_seed; fi

@@ -1,0 +1,293 @@
+/* Random programs in every way that the runner knows: what comes out is the same, and what is
+ * counted is what a brute-force transitive reduction says. */
+#include "harness.h"
+
+#include "base/random.h"
+#include "tidemark/device.h"
+#include "tidemark/kernel.h"
+#include "tidemark/run.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUEUES = 4, TIMELINES = 5, OPERATIONS = 60, WAITS = 3, TEXT = 32768 };
+enum { SLOTS = 8 * 2 * (OPERATIONS + 1) }; /* bytes: of operations, and of what pages hash to */
+
+/* ---- a device kind ------------------------------------------------------------------ */
+
+struct made {
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+};
+
+static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
+                                 struct tide_device **out_device, void **out_handle,
+                                 struct tide_diag *diag) {
+  struct tide_cpu_params params = {.workers = 2};
+  (void)self, (void)diag;
+  struct made *made = calloc(1, sizeof *made);
+  CHECK(made);
+  CHECK_OK(tide_cpu_create(request->context, &params, &made->cpu));
+  CHECK_OK(tide_device_create(request->sched, tide_cpu_backend(made->cpu), request->device->label,
+                              &made->device));
+  CHECK_OK(tide_cpu_attach(made->cpu, made->device));
+  *out_device = made->device;
+  *out_handle = made;
+  return TIDE_OK;
+}
+
+static void destroy_cpu(void *self, void *handle) {
+  struct made *made = handle;
+  (void)self;
+  tide_cpu_detach(made->cpu);
+  CHECK_OK(tide_device_destroy(made->device));
+  tide_cpu_destroy(made->cpu);
+  free(made);
+}
+
+static const struct tide_device_kind kinds[] = {
+    {"cpu", "threads", true, make_cpu, destroy_cpu, NULL}};
+
+/* ---- random programs ------------------------------------------------------------------- */
+
+struct generated {
+  char text[TEXT];
+  size_t length;
+  int count;
+  int queue[OPERATIONS];
+  int needs[OPERATIONS][WAITS]; /* operations that it waits for; -1: none */
+};
+
+static void append(struct generated *g, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void append(struct generated *g, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  g->length += (size_t)vsnprintf(g->text + g->length, TEXT - g->length, format, list);
+  va_end(list);
+  CHECK(g->length < TEXT - 1);
+}
+
+/* Operation i hashes the slots of those that it waits for into its own: whoever starts too early
+ * hashes zeros. Every timeline is signalled by one queue, in the order of its operations. */
+static void generate(struct generated *g, uint64_t seed, bool later) {
+  struct tide_random random = {seed};
+  int signaller[TIMELINES][OPERATIONS + 1], value[TIMELINES] = {0};
+  memset(g, 0, sizeof *g);
+  g->count = 10 + (int)tide_random_below(&random, OPERATIONS - 10);
+  append(g, "device c cpu\nqueue q[%d] on c\ntimeline t[%d]\nbuffer slots %d\n", QUEUES, TIMELINES,
+         SLOTS);
+  append(g, "scratch page[2] 4K\n");
+  for (int i = 0; i < g->count; i++) {
+    int queue = g->queue[i] = (int)tide_random_below(&random, QUEUES);
+    int waits = (int)tide_random_below(&random, WAITS + 1), wanted[WAITS], wanted_values[WAITS];
+    int kept = 0;
+    for (int w = 0; w < WAITS; w++) g->needs[i][w] = -1;
+    for (int w = 0; w < waits; w++) {
+      int timeline = (int)tide_random_below(&random, TIMELINES);
+      /* Now and then a value that is not promised yet. */
+      int most = value[timeline] + (later && tide_random_below(&random, 12) == 0);
+      if (most == 0) continue;
+      wanted[kept] = timeline;
+      wanted_values[kept] = 1 + (int)tide_random_below(&random, (uint64_t)most);
+      if (later && wanted_values[kept] > value[timeline]) {
+        wanted_values[kept] = most;
+      } else {
+        g->needs[i][kept] = signaller[timeline][wanted_values[kept]];
+      }
+      kept++;
+    }
+    int from = kept && g->needs[i][0] >= 0 ? g->needs[i][0] : OPERATIONS;
+    append(g, "q[%d]: hash slots[%d, 8], slots[%d, 8], %d", queue, 8 * from, 8 * i, i);
+    for (int w = 0; w < kept; w++)
+      append(g, "%s t[%d] >= %d", w ? "," : "  wait", wanted[w], wanted_values[w]);
+    int timeline = (int)tide_random_below(&random, TIMELINES);
+    if (timeline % QUEUES == queue && tide_random_below(&random, 4)) {
+      bool twice = false; /* waiting for what one signals is another mistake */
+      for (int w = 0; w < kept; w++)
+        twice |= wanted[w] == timeline && wanted_values[w] > value[timeline];
+      if (!twice) {
+        signaller[timeline][++value[timeline]] = i;
+        append(g, "  signal t[%d] = %d", timeline, value[timeline]);
+      }
+    }
+    append(g, "\n");
+    if (i % 7 == 3) {
+      append(g,
+             "q[%d]: alloc page[0]\nq[%d]: iota page[0], %d\nq[%d]: hash page[0], slots[%d, 8]\n",
+             queue, queue, i, queue, 8 * (OPERATIONS + 1 + i));
+      append(g, "q[%d]: free page[0]\n", queue);
+    }
+  }
+}
+
+/* ---- plans and runs ------------------------------------------------------------------------ */
+
+struct loaded {
+  const struct generated *generated;
+  struct tide_program *program;
+  struct tide_plan *plan;
+};
+
+/* False: the plan was refused, as a cyclic one must be. */
+static bool load(struct loaded *loaded, const struct generated *g) {
+  loaded->generated = g;
+  struct tide_diag diag = {.status = TIDE_OK};
+  struct tide_report report = {&diag, 1, 0};
+  struct tide_program_params params = {
+      .allocator = tide_allocator_system(), .text = g->text, .length = g->length};
+  struct tide_body_set set;
+  set.bodies = tide_kernel_bodies(&set.count);
+  struct tide_plan_params plan = {.bodies = &set, .body_set_count = 1};
+  if (tide_program_parse(&params, &report, &loaded->program) != TIDE_OK) FAIL("%s", diag.text);
+  enum tide_status status = tide_plan_create(loaded->program, &plan, &report, &loaded->plan);
+  if (status == TIDE_OK) return true;
+  if (status != TIDE_DEADLOCK && status != TIDE_NOT_FOUND) FAIL("%s:\n%s", diag.text, g->text);
+  tide_program_destroy(loaded->program);
+  return false;
+}
+
+static void unload(struct loaded *loaded) {
+  tide_plan_destroy(loaded->plan);
+  tide_program_destroy(loaded->program);
+}
+
+struct way {
+  enum tide_run_mode mode;
+  bool paused, submit_only, check;
+  const struct tide_sink *sink;
+};
+
+static void no_finding(void *user, const struct tide_diag *diag) {
+  FAIL("%s\n%s", diag->text, ((const struct generated *)user)->text);
+}
+
+static struct tide_run *run(const struct loaded *loaded, const struct way *way,
+                            struct tide_run_result *result) {
+  struct tide_diag diag = {.status = TIDE_OK};
+  struct tide_run_params params = {.plan = loaded->plan,
+                                   .kinds = kinds,
+                                   .kind_count = 1,
+                                   .mode = way->mode,
+                                   .paused = way->paused,
+                                   .submit_only = way->submit_only,
+                                   .check = way->check,
+                                   .sink = way->sink,
+                                   .finding = no_finding,
+                                   .finding_user = (void *)(uintptr_t)loaded->generated};
+  struct tide_run *made;
+  if (tide_run_create(&params, &diag, &made) != TIDE_OK) FAIL("%s", diag.text);
+  if (tide_run_execute(made, result, &diag) != TIDE_OK) FAIL("%s", diag.text);
+  return made;
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static bool reaches[OPERATIONS][OPERATIONS];
+
+/* Edges that no longer path replaces. */
+static uint64_t brute_force(const struct generated *g) {
+  int last[QUEUES];
+  uint64_t needed = 0;
+  memset(reaches, 0, sizeof reaches);
+  for (int q = 0; q < QUEUES; q++) last[q] = -1;
+  for (int i = 0; i < g->count; i++) {
+    int preds[WAITS + 1], count = 0;
+    if (last[g->queue[i]] >= 0) preds[count++] = last[g->queue[i]];
+    for (int w = 0; w < WAITS; w++)
+      if (g->needs[i][w] >= 0) preds[count++] = g->needs[i][w];
+    for (int a = 0; a < count; a++) {
+      bool replaced = g->queue[preds[a]] == g->queue[i];
+      for (int b = 0; b < count && !replaced; b++) {
+        if (preds[b] == preds[a]) replaced = b < a;
+        else replaced = reaches[preds[a]][preds[b]];
+      }
+      needed += !replaced;
+    }
+    for (int a = 0; a < count; a++) {
+      reaches[preds[a]][i] = true;
+      for (int x = 0; x < g->count; x++) reaches[x][i] |= reaches[x][preds[a]];
+    }
+    last[g->queue[i]] = i;
+  }
+  return needed;
+}
+
+TEST(fewest_is_the_transitive_reduction) {
+  struct generated *g = calloc(1, sizeof *g);
+  struct loaded loaded;
+  for (uint64_t seed = 1; seed <= 300; seed++) {
+    struct tide_plan_counts counts;
+    generate(g, seed, false);
+    CHECK(load(&loaded, g));
+    CHECK_OK(tide_plan_count(loaded.plan, kinds, 1, tide_allocator_system(), &counts, NULL));
+    CHECK(counts.known);
+    CHECK_EQ_U64(counts.fewest_cross, brute_force(g));
+    CHECK_EQ_U64(counts.fewest, counts.fewest_cross); /* all queues work in order */
+    unload(&loaded);
+  }
+  free(g);
+}
+
+/* Without recycled memory, whose waits bring order, too, what is issued is the fewest possible. */
+TEST(paused_issues_the_fewest) {
+  struct generated *g = calloc(1, sizeof *g);
+  struct loaded loaded;
+  for (uint64_t seed = 1; seed <= 100; seed++) {
+    struct tide_plan_counts counts;
+    struct tide_run_result result;
+    struct tide_wait_counter counter;
+    struct way way = {.mode = TIDE_RUN_TRACKED, .paused = true, .submit_only = true};
+    generate(g, seed, false);
+    CHECK(load(&loaded, g));
+    CHECK_OK(tide_plan_count(loaded.plan, kinds, 1, tide_allocator_system(), &counts, NULL));
+    tide_wait_counter_init(&counter, NULL);
+    way.sink = &counter.sink;
+    tide_run_destroy(run(&loaded, &way, &result));
+    CHECK_EQ_U64(result.sched.waits, counts.waits);
+    CHECK_EQ_U64(counter.issued_cross, result.sched.waits_issued);
+    if (result.sched.gap_waits == 0) CHECK_EQ_U64(result.sched.waits_issued, counts.fewest);
+    else CHECK(result.sched.waits_issued <= counts.fewest);
+    unload(&loaded);
+  }
+  free(g);
+}
+
+static void every_way(bool later, uint64_t seeds) {
+  static const struct way ways[] = {{.mode = TIDE_RUN_TRACKED},
+                                    {.mode = TIDE_RUN_TRACKED, .check = true},
+                                    {.mode = TIDE_RUN_TRACKED, .paused = true},
+                                    {.mode = TIDE_RUN_EVENTS},
+                                    {.mode = TIDE_RUN_BARRIER}};
+  struct generated *g = calloc(1, sizeof *g);
+  struct loaded loaded;
+  uint64_t accepted = 0;
+  for (uint64_t seed = 1; seed <= seeds; seed++) {
+    struct tide_run_result result;
+    struct way sequential = {.mode = TIDE_RUN_SEQUENTIAL};
+    generate(g, seed, later);
+    if (!load(&loaded, g)) continue;
+    accepted++;
+    struct tide_run *reference = run(&loaded, &sequential, &result);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+      if (later && ways[i].mode == TIDE_RUN_BARRIER)
+        continue; /* cannot wait for what comes later */
+      struct tide_run *other = run(&loaded, &ways[i], &result);
+      if (memcmp(tide_run_buffer(reference, 0), tide_run_buffer(other, 0), SLOTS))
+        FAIL("seed %llu, way %zu differs:\n%s", (unsigned long long)seed, i, g->text);
+      tide_run_destroy(other);
+    }
+    tide_run_destroy(reference);
+    unload(&loaded);
+  }
+  CHECK(accepted > seeds / 20);
+  free(g);
+}
+
+TEST(every_way_gives_the_same) { every_way(false, 40 / (test_slowdown() > 3 ? 4 : 1)); }
+TEST(waits_for_what_comes_later) { every_way(true, 120 / (test_slowdown() > 3 ? 4 : 1)); }
+
+TEST_MAIN(CASE(fewest_is_the_transitive_reduction), CASE(paused_issues_the_fewest),
+          CASE(every_way_gives_the_same), CASE(waits_for_what_comes_later))
