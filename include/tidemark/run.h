@@ -58,6 +58,8 @@ struct tide_device_kind {
                              struct tide_diag *diag);
   /* All queues are gone and the device has settled. */
   void (*destroy)(void *self, void *handle);
+  /* What it is in this run ("2 workers"); returns the length. May be NULL. */
+  size_t (*describe)(void *self, void *handle, char *buffer, size_t size);
   void *self;
 };
 
@@ -143,6 +145,10 @@ TIDE_API bool tide_run_axis_host(const struct tide_run *run, tide_axis axis);
 /* The index of a plan's timeline by the object that events name; TIDE_PLAN_NONE: not one of them.
  */
 TIDE_API uint32_t tide_run_timeline_of(const struct tide_run *run, const void *object);
+/* What a device of the plan is in this run, as its kind describes it. Returns the length; 0:
+ * nothing. */
+TIDE_API size_t tide_run_describe_device(const struct tide_run *run, uint32_t device, char *buffer,
+                                         size_t size);
 /* NULL is fine. Whatever has not started is cancelled. */
 TIDE_API void tide_run_destroy(struct tide_run *run);
 

@@ -26,6 +26,7 @@ struct tide_buffer *tide_buffer_open_locked(struct tide_pool *pool, struct tide_
   struct tide_link *link = tide_list_pop_front(&pool->spare_buffers);
   TIDE_ASSERT(link != NULL);
   struct tide_buffer *buffer = TIDE_CONTAINER(link, struct tide_buffer, link);
+  buffer->serial = ++pool->serial;
   buffer->block = block;
   tide_store_relaxed(&buffer->references, 1u);
   tide_store_relaxed(&buffer->freed, 0u);
@@ -171,6 +172,8 @@ void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out
   *out_axis = buffer->past->axis;
   *out_epoch = buffer->past->epoch;
 }
+
+uint64_t tide_buffer_serial(const struct tide_buffer *buffer) { return buffer->serial; }
 
 bool tide_buffer_covered(const struct tide_buffer *buffer) { return buffer->pool->covered; }
 

@@ -61,7 +61,7 @@ static bool knows(const struct tide_position *position, tide_axis axis, uint64_t
 
 static bool knows_all(const struct tide_position *position, const struct tide_frontier *f,
                       struct tide_tracker *tracker) {
-  if (f->tainted) return false;
+  if (f->tainted && !TIDE_PLANTED(TIDE_PLANT_TAINTRIGHT)) return false;
   if (tide_frontier_dominates(position->frontier, f)) return true;
   for (size_t i = 0; i < f->count; i++) {
     tide_axis axis = tide_frontier_axes(f)[i];

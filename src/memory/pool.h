@@ -28,6 +28,9 @@ void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out
 /* The pool was told that every free comes after all uses (params.frees_cover_uses). */
 bool tide_buffer_covered(const struct tide_buffer *buffer);
 
+/* Tells apart the buffers of a pool that had the same handle one after the other. */
+uint64_t tide_buffer_serial(const struct tide_buffer *buffer);
+
 /* Was it freed (so that naming it again is a use after free)? */
 bool tide_buffer_freed(const struct tide_buffer *buffer);
 

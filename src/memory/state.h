@@ -51,6 +51,7 @@ struct tide_block {
 /* The handle. Constant after creation, but where it says otherwise. */
 struct tide_buffer {
   struct tide_link link; /* in the spares */
+  uint64_t serial;       /* tells its lives apart */
   struct tide_pool *pool;
   struct tide_block *block; /* NULL: imported */
   void *memory;
@@ -88,6 +89,7 @@ struct tide_pool {
   size_t handles; /* buffers that are not among the spares */
   struct tide_frontier *scratch;
   struct tide_pool_stats stats;
+  uint64_t serial; /* of the newest buffer */
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
 };

@@ -109,12 +109,12 @@ static void lex_string(struct tide_lexer *lexer, struct tide_token *token) {
       return;
     }
     if (c == '\\') {
-      c = peek(lexer, 1);
+      lexer->at++;
+      c = peek(lexer, 0);
+      if (c == '\n' || c < 0) continue;
       if (c != '"' && c != '\\' && c != 'n' && c != 't') {
         bad(token, "a '\\' in a text is followed by '\"', '\\', 'n' or 't'");
       }
-      if (c == '\n' || c < 0) continue;
-      lexer->at++;
     } else if (c < ' ' && c != '\t') {
       bad(token, "a text contains no control bytes");
     }

@@ -96,6 +96,10 @@ static void print_ran(const struct tide_run_report *report, struct tide_text *te
     tide_text_format(text, " failed");
   }
   tide_text_format(text, "\n");
+  if (report->devices && !report->quiet)
+    tide_text_format(text, "            %s\n", report->devices);
+  if (report->outputs && !report->quiet)
+    tide_text_format(text, "  wrote     %s\n", report->outputs);
 }
 
 static void print_checked(const struct tide_run_report *report, struct tide_text *text) {
@@ -151,6 +155,12 @@ static void print_waits(const struct tide_run_report *report, struct tide_text *
     put_blank(text, 3);
     put_number(text, counts->fewest, COLUMN);
     put_number(text, counts->fewest_cross, COLUMN + 4);
+    tide_text_format(text, "\n");
+  }
+  if (report->baseline == TIDE_RUN_EVENTS && !report->quiet) {
+    put_row(text, "an event each");
+    put_blank(text, 3);
+    put_number(text, report->baseline_result.event_waits, COLUMN);
     tide_text_format(text, "\n");
   }
   if (report->paused.there && report->paused.result.sched.gap_waits) {
@@ -249,16 +259,20 @@ static void put_times(struct tide_text *text, const struct tide_times *times, ui
 static void print_baseline(const struct tide_run_report *report, struct tide_text *text) {
   const struct tide_run_result *result = &report->baseline_result;
   if (report->baseline == TIDE_RUN_EVENTS) {
-    tide_text_format(text, "            the same queues, devices and bodies with ");
+    tide_text_format(text, "            events: the same queues, devices and bodies; ");
     put_count(text, result->events, "binary event", "binary events");
-    tide_text_format(text, " for dependencies, ");
-    put_number(text, result->use_events, 0);
-    tide_text_format(text, " for uses of recycled buffers, and ");
-    put_count(text, result->event_waits + result->reuse_waits, "wait", "waits");
+    tide_text_format(text, " for dependencies");
+    if (result->use_events) {
+      tide_text_format(text, ",\n            ");
+      put_number(text, result->use_events, 0);
+      tide_text_format(text, " for uses of recycled buffers and ");
+      put_count(text, result->reuse_waits, "wait", "waits");
+      tide_text_format(text, " for them; nothing is elided");
+    }
     tide_text_format(text, "\n");
   } else {
-    tide_text_format(text,
-                     "            the same queues, devices and bodies; all queues were joined ");
+    tide_text_format(
+        text, "            barrier: the same queues, devices and bodies; all queues were joined ");
     put_count(text, result->barriers, "time", "times");
     tide_text_format(text, "\n");
   }

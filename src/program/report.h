@@ -22,6 +22,7 @@ struct tide_report_row {
 
 struct tide_run_report {
   const struct tide_plan_tables *tables;
+  const char *devices, *outputs; /* lines of their own, if not NULL and not quiet */
   struct tide_plan_counts counts;
   struct tide_report_row paused; /* what submission alone decides */
   struct tide_report_row online; /* a run as it happened */

@@ -128,6 +128,15 @@ const void *tide_run_buffer(const struct tide_run *run, uint32_t buffer) {
   return run->buffers[buffer].data;
 }
 
+size_t tide_run_describe_device(const struct tide_run *run, uint32_t device, char *buffer,
+                                size_t size) {
+  if (size) buffer[0] = 0;
+  if (!run->devices || device >= run->tables->device_count) return 0;
+  const struct tide_run_device *made = &run->devices[device];
+  if (!made->kind || !made->kind->describe) return 0;
+  return made->kind->describe(made->kind->self, made->handle, buffer, size);
+}
+
 struct tide_sched *tide_run_sched(struct tide_run *run) {
   return run->sched;
 }

@@ -17,8 +17,8 @@ struct tide_checker {
   struct {
     const void *timeline;
     uint64_t value, thread;
-    bool signal;
-  } host_events[256];
+    enum tide_event_kind kind;
+  } host_events[4096];
   size_t host_event_count;
   struct tide_diag findings[FINDINGS_KEPT];
   size_t finding_count;
@@ -68,17 +68,21 @@ static void note_limits(struct tide_checker *checker) {
 /* Called with a timeline's guard held, so it only takes notes. */
 static void hear(void *self, const struct tide_event *event) {
   struct tide_checker *checker = self;
-  bool signal = event->kind == TIDE_EVENT_SIGNAL;
-  if (signal && tide_axis_domain(event->axis) != TIDE_DOMAIN_HOST && event->axis) return;
-  if (!signal && event->kind != TIDE_EVENT_HOST_WAIT) return;
+  bool by_host = !event->axis || tide_axis_domain(event->axis) == TIDE_DOMAIN_HOST;
+  if (event->kind == TIDE_EVENT_SIGNAL
+          ? !by_host
+          : event->kind != TIDE_EVENT_HOST_WAIT && event->kind != TIDE_EVENT_CREATE)
+    return;
   tide_lock_take(&checker->lock, tide_sched_platform(checker->sched));
   size_t at = checker->host_event_count;
   if (at < sizeof checker->host_events / sizeof *checker->host_events) {
     checker->host_events[at].timeline = event->object;
     checker->host_events[at].value = event->value;
     checker->host_events[at].thread = event->thread;
-    checker->host_events[at].signal = signal;
+    checker->host_events[at].kind = event->kind;
     checker->host_event_count++;
+  } else {
+    checker->table.out_of_memory = true;
   }
   tide_lock_give(&checker->lock);
 }
@@ -125,7 +129,10 @@ static void take_host_events(struct tide_checker *checker) {
     const void *timeline = checker->host_events[i].timeline;
     uint64_t value = checker->host_events[i].value;
     if (!thread) break;
-    if (checker->host_events[i].signal) {
+    if (checker->host_events[i].kind ==
+        TIDE_EVENT_CREATE) { /* at an address that another one had, perhaps */
+      tide_shadow_forget(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
+    } else if (checker->host_events[i].kind == TIDE_EVENT_SIGNAL) {
       add_record(checker, timeline, value, &thread->clock);
     } else {
       const struct tide_shadow_clock *clock = record_of(checker, timeline, value);
@@ -204,9 +211,14 @@ static uint64_t size_of(const struct tide_op_use *use) {
   return use->size ? use->size : tide_buffer_size(use->buffer) - use->offset;
 }
 
+/* A handle serves one buffer after the other; held operations may still name an earlier one. */
+static uint64_t buffer_key(const struct tide_buffer *buffer) {
+  return (uint64_t)(uintptr_t)buffer * 0x9e3779b97f4a7c15u + tide_buffer_serial(buffer);
+}
+
 static struct tide_shadow *shadow_buffer(struct tide_checker *checker,
                                          const struct tide_op_use *use) {
-  return tide_shadow_get(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)use->buffer);
+  return tide_shadow_get(&checker->table, TIDE_SHADOW_BUFFER, buffer_key(use->buffer));
 }
 
 /* Reports the first conflict with what is not in the clock, and forgets what need not be
@@ -316,7 +328,7 @@ void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {
   struct tide_checker *checker = queue->sched->checker;
   take_host_events(checker);
   struct tide_shadow *shadow =
-      tide_shadow_find(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)buffer);
+      tide_shadow_find(&checker->table, TIDE_SHADOW_BUFFER, buffer_key(buffer));
   struct tide_shadow_queue *at = shadow_queue(checker, queue);
   for (size_t i = 0; shadow && at && tide_buffer_covered(buffer) && i < shadow->count; i++) {
     const struct tide_shadow_access *access = &shadow->accesses[i];
@@ -334,7 +346,7 @@ void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {
     tide_check_note(queue->sched, &diag);
     break;
   }
-  tide_shadow_forget(&checker->table, TIDE_SHADOW_BUFFER, (uint64_t)(uintptr_t)buffer);
+  tide_shadow_forget(&checker->table, TIDE_SHADOW_BUFFER, buffer_key(buffer));
 }
 
 /* ---- on and off -------------------------------------------------------------------------------

@@ -291,13 +291,14 @@ static enum tide_status make_ring(struct tide_collective *collective) {
   return TIDE_OK;
 }
 
-/* No more instances can be under way than the smallest queue takes; one more keeps the newest
- * finished record. A power of two. */
+/* How many instances can be under way: a member has at most its queue's capacity of parts that have
+ * not finished, and the newest that it did finish may still run elsewhere. One more keeps the
+ * newest finished record. A power of two. */
 static uint32_t instances_for(struct tide_queue *const *members, size_t count) {
-  uint32_t least = UINT32_MAX, ring = 1;
+  uint32_t most = 0, ring = 1;
   for (size_t i = 0; i < count; i++)
-    if (members[i]->op_capacity < least) least = members[i]->op_capacity;
-  while (ring < least + 1) ring *= 2;
+    if (members[i]->op_capacity > most) most = members[i]->op_capacity;
+  while (ring < most + 2) ring *= 2;
   return ring;
 }
 

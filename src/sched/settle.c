@@ -92,12 +92,13 @@ static void leave_and_call(struct tide_sched *sched) {
   bool check = sched->checker != NULL;
   tide_lock_give(&sched->lock);
   if (check) tide_check_report(sched);
-  tide_fired_run(&host);
   if (again) { /* more devices than at once: the first of them keeps the scheduler alive */
     tide_sched_enter(sched);
     tide_sched_leave(sched);
   }
+  /* Backends before callbacks, which may take their time. */
   for (size_t i = 0; i < kicks; i++) kick(platform, devices[i]);
+  tide_fired_run(&host);
   while (collectives) {
     struct tide_link *next = collectives->next;
     tide_collective_free((struct tide_collective *)(void *)collectives);

@@ -22,6 +22,13 @@ static void bind_home(struct tide_timeline *timeline, const struct tide_queue *q
   if (timeline->scope == TIDE_SCOPE_DEVICE) timeline->home = queue->device;
 }
 
+static void bind_homes(const struct tide_op *op) {
+  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    bind_home(wait->timeline, op->queue);
+  for (const struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+    bind_home(signal->record.timeline, op->queue);
+}
+
 static enum tide_status check_scope(const struct tide_queue *queue,
                                     const struct tide_operation *operation,
                                     struct tide_diag *diag) {
@@ -127,7 +134,6 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     wait->heap = TIDE_HEAP_NONE;
     wait->node.state = TIDE_NODE_IDLE;
     tide_sched_retain(wait->timeline);
-    bind_home(wait->timeline, queue);
     *end = wait;
     end = &wait->next;
   }
@@ -147,7 +153,6 @@ static void copy_signals(struct tide_queue *queue, struct tide_op *op,
     signal->record.node.key = operation->signals[i].value;
     signal->record.state = TIDE_RECORD_IDLE;
     tide_sched_retain(signal->record.timeline);
-    bind_home(signal->record.timeline, queue);
     *end = signal;
     end = &signal->next;
   }
@@ -291,6 +296,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struc
     return status;
   }
   queue->sequence = op->sequence;
+  bind_homes(op);
   sched->stats.submitted++;
   tide_sched_emit(sched, TIDE_EVENT_SUBMIT, op, NULL);
   if (verdict != TIDE_ENTER_HELD) tide_op_enter(queue, op);

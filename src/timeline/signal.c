@@ -31,9 +31,12 @@ void tide_timeline_refresh(struct tide_timeline *timeline) {
 /* Why a host may not signal this value; TIDE_OK if it may after all. */
 static enum tide_status refuse_host_signal(const struct tide_timeline *timeline, uint64_t value) {
   if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only) return TIDE_SCOPE;
-  if (value >= timeline->fail_from) return (enum tide_status)timeline->status;
-  if (value > timeline->reached.value && TIDE_PLANTED(TIDE_PLANT_EXTBELOW)) return TIDE_OK;
-  return TIDE_VALUE;
+  if (tide_timeline_has_failed(timeline, value)) return (enum tide_status)timeline->status;
+  if (value <= timeline->reached.value) return TIDE_VALUE;
+  /* The highest value of all is not below the limit, and may be allowed. */
+  bool promised = (timeline->pending.first && timeline->pending.first->key <= value) ||
+                  (timeline->reserved.first && timeline->reserved.first->key <= value);
+  return promised && !TIDE_PLANTED(TIDE_PLANT_EXTBELOW) ? TIDE_VALUE : TIDE_OK;
 }
 
 /* The host's own epoch: it counts as finished, and the tracker knows before the value does. */
@@ -94,7 +97,7 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
 static void fail_locked(struct tide_timeline *timeline, uint64_t value, enum tide_status status,
                         struct tide_fired *fired) {
   if (value <= timeline->reached.value) value = timeline->reached.value + 1;
-  if (value >= timeline->fail_from || value == 0) return;
+  if (value == 0 || tide_timeline_has_failed(timeline, value)) return;
   if (!timeline->status) tide_store_release(&timeline->status, (uint32_t)status);
   status = (enum tide_status)timeline->status;
   tide_store_release(&timeline->fail_from, value);
@@ -165,7 +168,7 @@ bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
   tide_lock_take(timeline->guard, platform_of(timeline));
   unlist(record);
   bool up = value > timeline->reached.value;
-  if (value >= timeline->fail_from) {
+  if (tide_timeline_has_failed(timeline, value)) {
     up = true; /* failed before its turn: nothing to reach, nothing new to say */
   } else if (!up) {
     fail_locked(timeline, value, TIDE_VALUE, fired);
@@ -202,7 +205,7 @@ void tide_timeline_fail_from(struct tide_timeline *timeline, const struct tide_l
 
 void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                            struct tide_fired *fired) {
-  if (value <= timeline->reached.value || value >= timeline->fail_from) return;
+  if (value <= timeline->reached.value || tide_timeline_has_failed(timeline, value)) return;
   tide_store_release(&timeline->reached.value, value);
   /* Promises are taken off by those who make them, so wake_at is not kept here. */
   if (tide_counter_least(&timeline->reached) <= value)
@@ -228,7 +231,7 @@ enum tide_await tide_timeline_await(struct tide_timeline *timeline,
   bool take = timeline->guard != sched_lock;
   if (take) tide_lock_take(timeline->guard, platform_of(timeline));
   if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
-  else if (value >= timeline->fail_from) answer = TIDE_AWAIT_FAILED;
+  else if (tide_timeline_has_failed(timeline, value)) answer = TIDE_AWAIT_FAILED;
   else tide_counter_add(&timeline->reached, node, value);
   tide_timeline_refresh(timeline);
   if (take) tide_lock_give(timeline->guard);
@@ -242,7 +245,7 @@ enum tide_await tide_timeline_await_promise(struct tide_timeline *timeline,
   bool take = timeline->guard != sched_lock;
   if (take) tide_lock_take(timeline->guard, platform_of(timeline));
   if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
-  else if (value >= timeline->fail_from) answer = TIDE_AWAIT_FAILED;
+  else if (tide_timeline_has_failed(timeline, value)) answer = TIDE_AWAIT_FAILED;
   else tide_counter_add(&timeline->promised, node, value);
   tide_timeline_refresh(timeline);
   if (take) tide_lock_give(timeline->guard);

@@ -38,6 +38,8 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
     tide_free(context->allocator, timeline, 1, sizeof *timeline);
     return status;
   }
+  if (tide_timeline_heard(timeline))
+    tide_timeline_emit(timeline, TIDE_EVENT_CREATE, params->initial, 0, 0, NULL, TIDE_OK);
   *out_timeline = timeline;
   return TIDE_OK;
 }

@@ -97,12 +97,18 @@ enum tide_status tide_timeline_create_sourced(const struct tide_context *context
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline);
 
+/* The status is there before fail_from is; without one, even the highest value has not failed. */
+static inline bool tide_timeline_has_failed(const struct tide_timeline *timeline, uint64_t value) {
+  return value >= tide_load_acquire(&timeline->fail_from) &&
+         tide_load_acquire(&timeline->status) != TIDE_OK;
+}
+
 /* The smallest pending record >= value; NULL when there is none. What is pending in the failed part
  * will never be reached: it promises nothing. */
 static inline struct tide_record *tide_timeline_pending(const struct tide_timeline *timeline,
                                                         uint64_t value) {
   struct tide_tree_node *node = tide_tree_at_least(&timeline->pending, value);
-  if (node && node->key >= tide_load_relaxed(&timeline->fail_from)) return NULL;
+  if (node && tide_timeline_has_failed(timeline, node->key)) return NULL;
   return (struct tide_record *)(void *)node;
 }
 
@@ -146,10 +152,6 @@ bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock
                           struct tide_node *node);
 bool tide_timeline_forget_promise(struct tide_timeline *timeline,
                                   const struct tide_lock *sched_lock, struct tide_node *node);
-
-static inline bool tide_timeline_has_failed(const struct tide_timeline *timeline, uint64_t value) {
-  return value >= tide_load_acquire(&timeline->fail_from);
-}
 
 /* Events, when somebody listens. */
 static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {

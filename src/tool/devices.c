@@ -59,6 +59,19 @@ static void destroy(void *self, void *handle) {
   free(made);
 }
 
+static size_t describe_cpu(void *self, void *handle, char *buffer, size_t size) {
+  const struct made *made = handle;
+  uint32_t workers = tide_cpu_workers(made->cpu);
+  (void)self;
+  return (size_t)snprintf(buffer, size, "%u worker%s", workers, workers == 1 ? "" : "s");
+}
+
+static size_t describe_file(void *self, void *handle, char *buffer, size_t size) {
+  const struct made *made = handle;
+  (void)self;
+  return (size_t)snprintf(buffer, size, "%s", tide_file_kind(made->file));
+}
+
 /* ---- cpu ----------------------------------------------------------------------- */
 
 static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
@@ -112,9 +125,9 @@ static enum tide_status make_file(void *self, const struct tide_device_request *
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "worker threads; `workers N`", true, make_cpu, destroy, NULL},
+    {"cpu", "worker threads; `workers N`", true, make_cpu, destroy, describe_cpu, NULL},
     {"file", "reads and writes through io_uring; `depth N`, `threads 1`", false, make_file, destroy,
-     NULL},
+     describe_file, NULL},
 };
 
 const struct tide_device_kind *tide_tool_devices(size_t *out_count) {

@@ -312,6 +312,10 @@ int tide_tool_files_descriptor(const struct tide_tool_files *files, size_t index
   return files->items[index].descriptor;
 }
 
+const char *tide_tool_files_path(const struct tide_tool_files *files, size_t index) {
+  return files->items[index].path;
+}
+
 void tide_tool_files_destroy(struct tide_tool_files *files) {
   if (!files) return;
   for (size_t i = 0; i < files->count; i++) {

@@ -80,6 +80,35 @@ bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
   return false;
 }
 
+/* "cpu0: 2 workers · disk: io_uring" */
+static void describe_devices(struct tide_job *job, const struct tide_outcome *outcome) {
+  const struct tide_plan_tables *tables = job->report.tables;
+  struct tide_text text;
+  tide_text_init(&text, job->devices, sizeof job->devices);
+  for (uint32_t i = 0; i < tables->device_count; i++) {
+    char own[128];
+    tide_run_describe_device(outcome->run, i, own, sizeof own);
+    tide_text_format(&text, "%s%s: %s", i ? ", " : "", tables->devices[i].label, own);
+  }
+  if (!tide_text_cut(&text)) job->report.devices = job->devices;
+}
+
+static void describe_outputs(struct tide_job *job, const struct tide_outcome *outcome) {
+  const struct tide_plan_tables *tables = job->report.tables;
+  struct tide_text text;
+  tide_text_init(&text, job->outputs, sizeof job->outputs);
+  for (size_t i = 0; i < tables->file_count; i++)
+    if (tables->files[i].mode == TIDE_FILE_WRITE)
+      tide_text_format(&text, "%s%s", text.length ? ", " : "",
+                       tide_tool_files_path(outcome->files, i));
+  if (text.length && !tide_text_cut(&text)) job->report.outputs = job->outputs;
+}
+
+void tide_job_describe(struct tide_job *job, const struct tide_outcome *outcome) {
+  describe_devices(job, outcome);
+  describe_outputs(job, outcome);
+}
+
 void tide_outcome_drop(struct tide_outcome *outcome) {
   tide_run_destroy(outcome->run);
   tide_tool_files_destroy(outcome->files);

@@ -17,6 +17,7 @@ struct tide_job {
   const struct tide_platform *platform;
   struct tide_platform seeded;
   struct tide_run_report report;
+  char devices[512], outputs[512];
   pthread_mutex_t lock; /* guards what follows */
   uint64_t findings;
 };
@@ -40,6 +41,8 @@ struct tide_outcome {
 bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
                   struct tide_outcome *out_outcome);
 void tide_outcome_drop(struct tide_outcome *outcome);
+/* What the report says about the run whose outputs were kept. */
+void tide_job_describe(struct tide_job *job, const struct tide_outcome *outcome);
 
 /* ---- compare.c ---- */
 /* Every byte of every output file and every buffer that is not scratch. False: printed where they

@@ -368,6 +368,7 @@ static bool run_all(struct running *running) {
                     (unsigned long long)job->findings);
     return false;
   }
+  tide_job_describe(job, &running->last);
   return commit(running);
 }
 

@@ -134,6 +134,8 @@ struct tide_tool_files;
 struct tide_tool_files *tide_tool_files_create(const struct tide_plan_tables *tables,
                                                const char *directory);
 const struct tide_file_source *tide_tool_files_source(struct tide_tool_files *files);
+/* Where it is, or will be; NULL for a temporary one. */
+const char *tide_tool_files_path(const struct tide_tool_files *files, size_t index);
 int tide_tool_files_descriptor(const struct tide_tool_files *files, size_t index);
 /* Outputs appear under their names, all or none. The diag says why not. */
 enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct tide_diag *diag);

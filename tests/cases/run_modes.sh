@@ -19,11 +19,11 @@ buffer e 8
 program() { # NAME, the rest on stdin
   { printf '%s' "$head" && cat; } >"$1.tide"
 }
-# run NAME STATUS ARGUMENTS…: runs NAME.tide; the outputs are in out and err.
+# run NAME STATUS ARGUMENTS…: runs NAME.tide; the outputs are in said and err.
 run() {
   name=$1 want=$2
   shift 2
-  timeout 120 "$TIDEMARK" run "$name.tide" "$@" >out 2>err
+  timeout 120 "$TIDEMARK" run "$name.tide" "$@" >said 2>err
   got=$?
   [ $got = "$want" ] && return 0
   fail "$name" "exit status $got, not $want: $(cat err)"
@@ -66,7 +66,7 @@ cc -std=c11 -shared -fPIC -I"$source/include" -o plugin.so plugin.c || fail plug
 program steady <<'E'
 q: steady b
 E
-run steady 0 --plugin plugin.so --check && expect plugin 'every byte equals' out
+run steady 0 --plugin plugin.so --check && expect plugin 'every byte equals' said
 program buffer_differs <<'E'
 q: unsteady b, 1234
 E
@@ -126,9 +126,9 @@ f: write out, 0, sums wait u >= 20
 E
 for baseline in events barrier; do
   run work 0 --check --baseline $baseline --repeat 2 &&
-    expect "baseline_$baseline" "^ +$baseline .*, 2 runs" out
+    expect "baseline_$baseline" "^ +$baseline .*, 2 runs" said
 done
-run work 0 --baseline events --json && if python3 - out 2>err <<'P'; then pass json; else fail json "$(cat err)"; fi
+run work 0 --baseline events --json && if python3 - said 2>err <<'P'; then pass json; else fail json "$(cat err)"; fi
 import json, sys
 d = json.load(open(sys.argv[1]))
 assert d["operations"] == 61, d
@@ -137,8 +137,8 @@ assert d["paused"]["waits"] == 41 and d["paused"]["issued"] == d["fewest"]["wait
 assert d["paused"]["buffers"]["handed_out"] == 20, d
 assert len(d["tracked_seconds"]["runs"]) >= 3
 P
-run work 0 --paused --stats --quiet-time && cp out first && run work 0 --paused --stats --quiet-time &&
-  if cmp -s first out; then pass paused_is_repeatable; else fail paused_is_repeatable "$(diff first out)"; fi
+run work 0 --paused --stats --quiet-time && cp said first && run work 0 --paused --stats --quiet-time &&
+  if cmp -s first said; then pass paused_is_repeatable; else fail paused_is_repeatable "$(diff first said)"; fi
 run work 0 --memory 128K && pass memory_is_enough
 
 # ---- what waits for what comes later, what may be passed, what the host does
@@ -148,7 +148,7 @@ r: hash b, e  wait t >= 1  signal u = 1
 q: fill b, 3  signal t = 1
 q: hash e, other  wait u >= 1
 E
-run held 0 --check && expect held 'ran +3 operations' out
+run held 0 --check && expect held 'ran +3 operations' said
 run held 1 --baseline barrier && expect barriers_cannot "held.tide:9:1: .*a program of barriers cannot" err
 run held 0 --check --baseline events && pass events_can
 program passed <<'E'
@@ -217,9 +217,9 @@ for e in events:
         last[e["name"]] = e["args"]["value"]
 assert last == {"t": 20, "u": 20}, last
 P
-"$TIDEMARK" explain work.tide >out 2>err && expect explain "^    wait t >= 1 +issued +q@1 signals it, and nothing that r knows comes after that" out
-"$TIDEMARK" explain held.tide >out 2>err && expect explain_held "held at submit" out
-"$TIDEMARK" explain --json work.tide >out 2>err && if python3 - out 2>err <<'P'; then pass explain_json; else fail explain_json "$(cat err)"; fi
+"$TIDEMARK" explain work.tide >said 2>err && expect explain "^    wait t >= 1 +issued +q@1 signals it, and nothing that r knows comes after that" said
+"$TIDEMARK" explain held.tide >said 2>err && expect explain_held "held at submit" said
+"$TIDEMARK" explain --json work.tide >said 2>err && if python3 - said 2>err <<'P'; then pass explain_json; else fail explain_json "$(cat err)"; fi
 import json, sys
 d = json.load(open(sys.argv[1]))
 assert len(d["operations"]) == 61
@@ -240,7 +240,7 @@ r: fill b wait t >= 200 signal u = 1
 f: write out, 0, b wait u >= 1
 E
 sed -i '/^file out/d; s/^buffer e 8/&\nfile out write "long.raw"/' long.tide
-"$TIDEMARK" run long.tide >out 2>err &
+"$TIDEMARK" run long.tide >said 2>err &
 child=$!
 sleep 1
 kill -QUIT $child
@@ -257,3 +257,33 @@ if [ -z "$(find . -name '*long.raw*')" ]; then pass sigint_leaves_nothing; else 
   if [ "$(wc -c <two.raw)" = 60000 ] && cmp -s one-300x200.raw two.raw; then pass generate; else fail generate "differs"; fi
 "$TIDEMARK" generate image three.raw --size 300x200 --seed 2
 if cmp -s two.raw three.raw; then fail generate_seed "the same"; else pass generate_seed; fi
+satellite() { timeout 120 "$TIDEMARK" run "$source/examples/satellite.tide" --check --output sat "$@" >said 2>err; }
+if satellite --input one-300x200.raw; then pass raw_image_by_name; else fail raw_image_by_name "$(cat err)"; fi
+if satellite --input two.raw --set width=200 --set height=300; then pass raw_image_by_settings; else fail raw_image_by_settings "$(cat err)"; fi
+preview=$(find sat -name preview.png)
+"$TIDEMARK" generate image square.raw --size 256x256
+if satellite --input square.raw && cp "$preview" small.png; then pass raw_image_square; else fail raw_image_square "$(cat err)"; fi
+# A PNG of 8 x 8: the preview of 256 x 256.
+if satellite --input small.png --set shrink=1 --set lines=2; then pass png_image; else fail png_image "$(cat err)"; fi
+if [ "$(wc -c <out/small.png-8x8.raw)" = 64 ]; then pass png_is_decoded; else fail png_is_decoded "$(find out)"; fi
+refuses() { # NAME PATTERN ARGUMENTS…
+  name=$1 pattern=$2
+  shift 2
+  satellite "$@"
+  status=$?
+  if [ $status = 1 ] && grep -q -e "$pattern" err; then pass "$name"; else fail "$name" "status $status: $(cat err)"; fi
+}
+rm -rf out
+head -c 60 small.png >cut.png
+refuses png_truncated 'cut.png: it is no whole PNG' --input cut.png --set shrink=1 --set lines=2
+if [ -z "$(find out -type f 2>/dev/null)" ]; then pass png_truncated_leaves_nothing; else fail png_truncated_leaves_nothing "$(find out)"; fi
+head -c 1000 two.raw >cut-300x200.raw
+refuses raw_truncated 'cut-300x200.raw: it is too short' --input cut-300x200.raw
+head -c 1000 two.raw >short.raw
+: >empty.raw
+refuses raw_of_no_size '1000 bytes are no square; say how wide' --input short.raw
+refuses image_missing 'none.png: No such file' --input none.png
+refuses image_empty 'the file is empty' --input empty.raw
+refuses raw_shorter_than_said 'is too short: it has 60000 bytes' --input two.raw --set width=3000 --set height=2000
+if timeout 60 "$TIDEMARK" run steady.tide --plugin plugin.so --input two.raw >said 2>err; then fail no_input_param "exit status 0"
+else expect no_input_param "steady.tide has no parameter 'input'" err; fi

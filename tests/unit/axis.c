@@ -85,7 +85,7 @@ TEST(a_lease_runs_out_and_never_wraps) {
 }
 
 #define TAKERS 4
-#define TAKEN 50000
+#define TAKEN 300000
 
 static atomic_uint lined_up;
 
@@ -236,7 +236,7 @@ TEST(a_context_without_memory) {
     CHECK(status == TIDE_OK || !context.tracker);
     CHECK((left == 0) <= (status == TIDE_NOMEM));
     CHECK((left == 9) <= (status == TIDE_OK));
-    tide_context_fini(&context);
+    if (status == TIDE_OK) tide_context_fini(&context); /* a failed init leaves nothing behind */
     CHECK_EQ_U64(stingy.out, 0);
   }
 }

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "causal/tracker.h"
+#include "causal/tracker_axis.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -137,8 +137,18 @@ TEST(advance_against_wait_and_cancel) {
 static void *advance_shared(void *argument) {
   struct shared *shared = argument;
   uint64_t from = 1 + line_up(&shared->started, shared->threads);
-  for (uint64_t epoch = from; epoch <= shared->last; epoch += shared->threads)
-    CHECK_OK(tide_tracker_advance(shared->tracker, queue(1), epoch));
+  struct tide_tracker_axis *at = tide_tracker_find(shared->tracker, queue(1));
+  for (uint64_t epoch = from; epoch <= shared->last; epoch += shared->threads) {
+    if (from == 1) {
+      CHECK_OK(tide_tracker_advance(shared->tracker, queue(1), epoch));
+    } else {
+      struct tide_fired fired;
+      tide_fired_init(&fired);
+      tide_tracker_advance_collect(shared->tracker, at, epoch, &fired);
+      tide_fired_run(&fired);
+    }
+    CHECK(tide_tracker_axis_epoch(at) >= epoch); /* nobody has lowered it */
+  }
   return NULL;
 }
 
@@ -164,6 +174,103 @@ TEST(threads_advance_one_axis) {
   CHECK_EQ_U64(atomic_load(&fired_count), shared.last);
   tide_tracker_destroy(shared.tracker);
   free(nodes);
+}
+
+/* ---- one advance meets one wait, again and again ---- */
+
+struct meeting {
+  struct tide_tracker *tracker;
+  struct tide_tracker_axis *at;
+  uint64_t rounds;
+  _Atomic uint64_t round, advanced;
+};
+
+/* A pause of some nanoseconds, so that the two meet at all angles. */
+static void pause_for(uint64_t spins) {
+  while (spins-- > 0) tide_pause();
+}
+
+static void advance_once_a_round(struct meeting *m, struct tide_random *random, uint64_t round) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  pause_for(tide_random_below(random, 12));
+  tide_tracker_advance_collect(m->tracker, m->at, round, &fired);
+  tide_fired_run(&fired);
+  atomic_store(&m->advanced, round);
+}
+
+static void *advance_each_round(void *argument) {
+  struct meeting *m = argument;
+  struct tide_random random = {1};
+  for (uint64_t round = 1; round <= m->rounds; round++) {
+    for (unsigned spins = 0; atomic_load(&m->round) < round; spins++) {
+      if (spins % 1024 == 1023) yield();
+    }
+    advance_once_a_round(m, &random, round);
+  }
+  return NULL;
+}
+
+/* Nothing comes after the one advance, so a waiter that it misses is missed for good. */
+TEST(no_wake_up_is_lost) {
+  struct meeting m = {.tracker = make(1), .rounds = 200000 / test_slowdown()};
+  struct tide_random random = {2};
+  pthread_t advancer;
+  m.at = tide_tracker_find(m.tracker, queue(1));
+  CHECK(!pthread_create(&advancer, NULL, advance_each_round, &m));
+  for (uint64_t round = 1; round <= m.rounds; round++) {
+    struct tide_node node = {.fire = count_fired};
+    unsigned before = atomic_load(&fired_count);
+    atomic_store(&m.round, round);
+    pause_for(tide_random_below(&random, 12));
+    enum tide_finish finish = tide_tracker_wait_finish(m.tracker, queue(1), round, &node);
+    for (unsigned spins = 0; atomic_load(&m.advanced) < round; spins++) {
+      if (spins % 1024 == 1023) yield();
+    }
+    CHECK_EQ_U64(atomic_load(&fired_count) - before, finish == TIDE_FINISH_QUEUED);
+  }
+  pthread_join(advancer, NULL);
+  tide_tracker_destroy(m.tracker);
+}
+
+/* An advance has raised the epoch, but has not yet got the lock to take the waiter off, when the
+ * axis fails: the waiter's epoch has finished, and that is what it is told. */
+static void *advance_to_five(void *argument) {
+  struct meeting *m = argument;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_tracker_advance_collect(m->tracker, m->at, 5, &fired);
+  tide_fired_run(&fired);
+  return NULL;
+}
+
+static _Atomic unsigned told;
+static void tell(struct tide_frontier_wait *wait, enum tide_status status) {
+  (void)wait;
+  atomic_store(&told, 100 + status);
+}
+
+TEST(a_failure_does_not_overtake_an_advance) {
+  for (int round = 0; round < 20; round++) {
+    struct meeting m = {.tracker = make(1)};
+    m.at = tide_tracker_find(m.tracker, queue(1));
+    TIDE_FRONTIER_STORAGE(needs, 1);
+    struct tide_waiter node;
+    struct tide_frontier_wait wait = {.nodes = &node, .done = tell};
+    tide_frontier_init(&needs.frontier, 1);
+    tide_frontier_raise(&needs.frontier, queue(1), 5, NULL);
+    CHECK_OK(tide_tracker_wait(m.tracker, &needs.frontier, &wait, 1));
+    pthread_t advancer;
+    tide_tracker_lock(m.tracker);
+    CHECK(!pthread_create(&advancer, NULL, advance_to_five, &m));
+    while (tide_tracker_axis_epoch(m.at) < 5) yield();
+    tide_tracker_unlock(m.tracker);
+    CHECK_OK(tide_tracker_fail(m.tracker, queue(1), TIDE_LOST));
+    pthread_join(advancer, NULL);
+    CHECK_STATUS(atomic_load(&told) - 100, TIDE_OK);
+    CHECK_OK(tide_tracker_close(m.tracker, queue(1)));
+    tide_tracker_destroy(m.tracker);
+  }
 }
 
 /* ---- readers while axes come and go ---- */
@@ -261,4 +368,5 @@ TEST(threads_register_and_close) {
 }
 
 TEST_MAIN(CASE(advance_against_wait_and_cancel), CASE(threads_advance_one_axis),
+          CASE(no_wake_up_is_lost), CASE(a_failure_does_not_overtake_an_advance),
           CASE(readers_while_axes_come_and_go), CASE(threads_register_and_close))
