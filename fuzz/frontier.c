@@ -40,8 +40,36 @@ static void check_round_trips(const struct tide_frontier *f) {
   TIDE_ASSERT(same(f, &again.frontier));
 }
 
+static void check_not_canonical(const uint8_t *bytes, size_t size) {
+  static storage room;
+  tide_frontier_init(&room.frontier, 255);
+  TIDE_ASSERT(tide_frontier_decode(bytes, size, &room.frontier, NULL) == TIDE_CORRUPT);
+}
+
+/* What is nearly an encoding, where chance would take long to get: an axis twice, two entries the
+ * wrong way round, an epoch of 0, a byte too few or too many. */
+static void check_neighbours(uint8_t *bytes, size_t size) {
+  uint8_t entry[16];
+  check_not_canonical(bytes, size - 1);
+  check_not_canonical(bytes, size + 1);
+  if (size >= 4 + 32) {
+    memcpy(entry, bytes + 20, 16);
+    memcpy(bytes + 20, bytes + 4, 8);
+    check_not_canonical(bytes, size);
+    memcpy(bytes + 20, bytes + 4, 16);
+    memcpy(bytes + 4, entry, 16);
+    check_not_canonical(bytes, size);
+    memcpy(bytes + 4, bytes + 20, 16);
+    memcpy(bytes + 20, entry, 16);
+  }
+  if (size >= 4 + 16) {
+    memset(bytes + size - 8, 0, 8);
+    check_not_canonical(bytes, size);
+  }
+}
+
 static bool read_wire(const uint8_t *data, size_t size, struct tide_frontier *f) {
-  static uint8_t bytes[4 + 16 * 255];
+  static uint8_t bytes[4 + 16 * 255 + 1];
   struct tide_diag diag = {0};
   enum tide_status status = tide_frontier_decode(data, size, f, &diag);
   if (status != TIDE_OK) {
@@ -51,6 +79,7 @@ static bool read_wire(const uint8_t *data, size_t size, struct tide_frontier *f)
   size_t written; /* there is one encoding of a frontier */
   TIDE_ASSERT(tide_frontier_encode(f, bytes, sizeof bytes, &written) == TIDE_OK);
   TIDE_ASSERT(written == size && memcmp(bytes, data, size) == 0);
+  check_neighbours(bytes, size);
   return true;
 }
 

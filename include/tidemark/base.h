@@ -130,8 +130,7 @@ enum tide_event_kind {
   TIDE_EVENT_FAIL,       /* a timeline failed from a value upward */
   TIDE_EVENT_HOST_WAIT,  /* a host thread saw a timeline at or past a value */
   TIDE_EVENT_ALLOC,      /* a buffer was handed out */
-  TIDE_EVENT_FREE,       /* a buffer was freed */
-  TIDE_EVENT_CREATE      /* a timeline was made */
+  TIDE_EVENT_FREE        /* a buffer was freed */
 };
 
 struct tide_frontier;

@@ -257,12 +257,11 @@ struct tide_frontier_wait {
   uint32_t count;
   uint32_t status;
 };
-/* `done` may do anything but advance, by whatever way, what the next wait's `done` waits for, for ever: such
- * calls nest. Chains of timepoints (timeline.h) don't.
- * Registers. `done` runs on the thread that finishes the last entry, or in here when all have
- * finished already. TIDE_NOT_FOUND for an unknown axis, TIDE_INVALID for a tainted frontier (nobody
- * can say when it has finished), TIDE_FULL when node_count is too small: then nothing is
- * registered. */
+/* `done` may do anything but advance, by whatever way, what the next wait's `done` waits for, for
+ * ever: such calls nest. Chains of timepoints (timeline.h) don't. Registers. `done` runs on the
+ * thread that finishes the last entry, or in here when all have finished already. TIDE_NOT_FOUND
+ * for an unknown axis, TIDE_INVALID for a tainted frontier (nobody can say when it has finished),
+ * TIDE_FULL when node_count is too small: then nothing is registered. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_tracker_wait(struct tide_tracker *tracker,
                                                             const struct tide_frontier *frontier,
                                                             struct tide_frontier_wait *wait,

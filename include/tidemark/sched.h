@@ -129,6 +129,7 @@ enum tide_wait_reason {
   TIDE_REASON_UNKNOWN   /* elision was not possible: the signaller is not known here, or external */
 };
 
+/* One scheduler a context: its lock guards what operations do to the context's timelines. */
 /* ---- scheduler ---------------------------------------------------------------- */
 
 struct tide_sched_params {

@@ -110,6 +110,12 @@ void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide
   fired->last = &node->next;
 }
 
+void tide_fired_move(struct tide_fired *fired, struct tide_node *node) {
+  node->next = NULL;
+  *fired->last = node;
+  fired->last = &node->next;
+}
+
 struct tide_node *tide_fired_pop(struct tide_fired *fired) {
   struct tide_node *node = fired->first;
   if (!node) return NULL;

@@ -42,6 +42,8 @@ static inline void tide_fired_init(struct tide_fired *fired) {
   fired->last = &fired->first;
 }
 void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide_status status);
+/* Appends one that was taken off by another list: what it was fired with stays. */
+void tide_fired_move(struct tide_fired *fired, struct tide_node *node);
 /* Takes the first node off; NULL when empty. */
 struct tide_node *tide_fired_pop(struct tide_fired *fired);
 /* Calls fire on each, in order. No lock held. A node may be gone once fired. */

@@ -197,29 +197,38 @@ static bool add_timeline(struct declarer *d, struct tide_plan_timeline timeline)
   return true;
 }
 
-/* Collects the members; a queue takes part once. */
-static bool add_members(struct declarer *d, uint32_t *queues, size_t *count) {
-  size_t mark = d->plan->tables.collective_count + 1;
+/* How many members there will be. */
+static bool count_members(struct declarer *d, size_t *out_count) {
+  *out_count = 0;
   for (const struct tide_member *m = d->at->members; m; m = m->next) {
-    const struct tide_name *name = &m->queue.name;
+    uint32_t count = m->queue.indexed ? 1 : d->plan->spans[m->queue.symbol].count;
+    if (*out_count + count > COLLECTIVE_MEMBERS_MAX ||
+        (d->members += count) > TIDE_PLAN_ENTRIES_MAX) {
+      return tide_error(d->errors, TIDE_FULL, m->queue.name.line, m->queue.name.column,
+                        "a collective has at most %d members, and all together have %u",
+                        COLLECTIVE_MEMBERS_MAX, TIDE_PLAN_ENTRIES_MAX);
+    }
+    *out_count += count;
+  }
+  return true;
+}
+
+/* A queue takes part once. */
+static bool fill_members(struct declarer *d, uint32_t *queues) {
+  size_t mark = d->plan->tables.collective_count + 1, count = 0;
+  for (const struct tide_member *m = d->at->members; m; m = m->next) {
     struct tide_span span = d->plan->spans[m->queue.symbol];
     if (m->queue.indexed) {
       if (!tide_plan_element(d->plan, &m->queue, d->errors, &span.first)) return false;
       span.count = 1;
     }
-    if (*count + span.count > COLLECTIVE_MEMBERS_MAX ||
-        (d->members += span.count) > TIDE_PLAN_ENTRIES_MAX) {
-      return tide_error(d->errors, TIDE_FULL, name->line, name->column,
-                        "a collective has at most %d members, and all together have %u",
-                        COLLECTIVE_MEMBERS_MAX, TIDE_PLAN_ENTRIES_MAX);
-    }
     for (uint32_t q = span.first; q < span.first + span.count; q++) {
       if (d->member_of[q] == mark) {
-        return tide_error(d->errors, TIDE_INVALID, name->line, name->column,
+        return tide_error(d->errors, TIDE_INVALID, m->queue.name.line, m->queue.name.column,
                           "queue '%s' is a member already", d->plan->queues[q].label);
       }
       d->member_of[q] = mark;
-      queues[(*count)++] = q;
+      queues[count++] = q;
     }
   }
   return true;
@@ -228,16 +237,14 @@ static bool add_members(struct declarer *d, uint32_t *queues, size_t *count) {
 static bool declare_collective(struct declarer *d) {
   struct tide_plan *plan = d->plan;
   const struct tide_declared *n = d->at->names;
-  uint32_t members[COLLECTIVE_MEMBERS_MAX];
-  size_t count = 0;
-  if (!tide_array_reserve(plan->allocator, &d->member_of, &d->member_of_capacity,
-                          plan->tables.queue_count, sizeof *d->member_of)) {
+  size_t count;
+  if (!count_members(d, &count)) return false;
+  uint32_t *queues = tide_arena_get(&plan->arena, count, sizeof *queues);
+  if (!queues || !tide_array_reserve(plan->allocator, &d->member_of, &d->member_of_capacity,
+                                     plan->tables.queue_count, sizeof *d->member_of)) {
     return tide_error_no_memory(d->errors);
   }
-  if (!add_members(d, members, &count)) return false;
-  uint32_t *queues = tide_arena_get(&plan->arena, count, sizeof *queues);
-  if (!queues) return tide_error_no_memory(d->errors);
-  memcpy(queues, members, count * sizeof *queues);
+  if (!fill_members(d, queues)) return false;
   if (!make_room(d, n, plan->tables.collective_count, &plan->collectives,
                  &plan->collective_capacity, sizeof *plan->collectives)) {
     return false;

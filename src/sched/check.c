@@ -33,11 +33,11 @@ void tide_check_note(struct tide_sched *sched, const struct tide_diag *diag) {
 }
 
 void tide_check_report(struct tide_sched *sched) {
-  struct tide_checker *checker = sched->checker;
   for (;;) {
     struct tide_diag diag;
     tide_lock_take(&sched->lock, tide_sched_platform(sched));
-    bool any = checker->finding_count > 0;
+    struct tide_checker *checker = sched->checker; /* NULL: destroyed meanwhile */
+    bool any = checker && checker->finding_count > 0;
     if (any) {
       diag = checker->findings[0];
       checker->finding_count--;
@@ -71,7 +71,7 @@ static void hear(void *self, const struct tide_event *event) {
   bool by_host = !event->axis || tide_axis_domain(event->axis) == TIDE_DOMAIN_HOST;
   if (event->kind == TIDE_EVENT_SIGNAL
           ? !by_host
-          : event->kind != TIDE_EVENT_HOST_WAIT && event->kind != TIDE_EVENT_CREATE)
+          : event->kind != TIDE_EVENT_HOST_WAIT && event->kind != TIDE_EVENT_MADE)
     return;
   tide_lock_take(&checker->lock, tide_sched_platform(checker->sched));
   size_t at = checker->host_event_count;
@@ -130,7 +130,7 @@ static void take_host_events(struct tide_checker *checker) {
     uint64_t value = checker->host_events[i].value;
     if (!thread) break;
     if (checker->host_events[i].kind ==
-        TIDE_EVENT_CREATE) { /* at an address that another one had, perhaps */
+        TIDE_EVENT_MADE) { /* at an address that another one had, perhaps */
       tide_shadow_forget(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
     } else if (checker->host_events[i].kind == TIDE_EVENT_SIGNAL) {
       add_record(checker, timeline, value, &thread->clock);

@@ -41,7 +41,9 @@ void tide_sched_destroy(struct tide_sched *sched) {
   if (!sched) return;
   const struct tide_allocator *a = sched->context->allocator;
   TIDE_ASSERT(tide_list_empty(&sched->devices));
+  tide_lock_take(&sched->lock, tide_sched_platform(sched));
   if (sched->checker) tide_check_destroy(sched);
+  tide_lock_give(&sched->lock);
   tide_free(a, sched->scratch, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
   tide_sched_release_guard(&sched->lock);
 }

@@ -28,19 +28,24 @@ static bool pending_from_source(const struct tide_timeline *timeline, uint64_t v
   return true;
 }
 
-/* The smallest pending record >= value. */
-static bool find_pending(const struct tide_timeline *timeline, uint64_t value,
-                         struct pending *out) {
-  if (timeline->source) return pending_from_source(timeline, value, out);
-  return view_of(tide_timeline_pending(timeline, value), out);
+/* Every pass sees the timeline's failure as it was when the first one looked. */
+static struct tide_record *pending_from(const struct tide_op_wait *wait, uint64_t value) {
+  struct tide_tree_node *node = tide_tree_at_least(&wait->timeline->pending, value);
+  if (!node || (wait->some_failed && node->key >= wait->fail_from)) return NULL;
+  return tide_record_of(node);
+}
+
+/* The smallest pending record >= what is waited for. */
+static bool find_pending(const struct tide_op_wait *wait, struct pending *out) {
+  if (wait->timeline->source) return pending_from_source(wait->timeline, wait->value, out);
+  return view_of(pending_from(wait, wait->value), out);
 }
 
 /* The smallest *tracked* one: reaching it implies that the value was passed. */
-static bool find_tracked(const struct tide_timeline *timeline, uint64_t value,
-                         struct pending *out) {
-  if (timeline->source) return pending_from_source(timeline, value, out);
-  struct tide_record *record = tide_timeline_pending(timeline, value);
-  while (record && record->external) record = tide_timeline_pending(timeline, record->node.key + 1);
+static bool find_tracked(const struct tide_op_wait *wait, struct pending *out) {
+  if (wait->timeline->source) return pending_from_source(wait->timeline, wait->value, out);
+  struct tide_record *record = pending_from(wait, wait->value);
+  while (record && record->external) record = pending_from(wait, record->node.key + 1);
   return view_of(record, out);
 }
 
@@ -68,9 +73,11 @@ static void look_at(struct tide_op_wait *wait) {
   wait->wait_value = wait->value;
   wait->reason = TIDE_REASON_NONE;
   wait->open = wait->finish = false;
+  wait->fail_from = tide_load_acquire(&timeline->fail_from);
+  wait->some_failed = tide_load_acquire(&timeline->status) != TIDE_OK;
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) wait->class_ = TIDE_WAIT_RESOLVED;
-  else if (tide_timeline_has_failed(timeline, wait->value)) wait->class_ = TIDE_WAIT_FAILED;
-  else if (!find_pending(timeline, wait->value, &pending)) wait->class_ = TIDE_WAIT_HELD;
+  else if (wait->some_failed && wait->value >= wait->fail_from) wait->class_ = TIDE_WAIT_FAILED;
+  else if (!find_pending(wait, &pending)) wait->class_ = TIDE_WAIT_HELD;
   else wait->class_ = TIDE_WAIT_ISSUED; /* until elided */
 }
 
@@ -132,7 +139,7 @@ static void elide_known(struct learning *l, struct tide_op *op) {
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-      if (!find_tracked(wait->timeline, wait->value, &record)) continue;
+      if (!find_tracked(wait, &record)) continue;
       if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch, &reason))
         continue;
       elide(l, wait, &record, reason);
@@ -144,7 +151,7 @@ static void elide_known(struct learning *l, struct tide_op *op) {
 /* What an issued wait imports, and for which value it really waits. A record above the value asked
  * for is waited for only where nobody but an operation could signal in between. */
 static bool import_of(const struct tide_op_wait *wait, struct pending *out) {
-  if (!find_pending(wait->timeline, wait->value, out) || !out->frontier) return false;
+  if (!find_pending(wait, out) || !out->frontier) return false;
   return out->value == wait->value || wait->timeline->operations_only ||
          TIDE_PLANTED(TIDE_PLANT_RAISEWAIT);
 }
@@ -172,7 +179,7 @@ static void elide_by_siblings(struct learning *l, struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     struct pending needed;
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-    if (!find_tracked(wait->timeline, wait->value, &needed)) continue;
+    if (!find_tracked(wait, &needed)) continue;
     for (struct tide_op_wait *other = op->waits; other; other = other->next) {
       bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
       if (other == wait || !was_issued || !covers(other, wait, &needed)) continue;
@@ -184,7 +191,7 @@ static void elide_by_siblings(struct learning *l, struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     struct pending record;
     if (wait->class_ == TIDE_WAIT_ELIDED && wait->reason == TIDE_REASON_SIBLING &&
-        find_tracked(wait->timeline, wait->value, &record))
+        find_tracked(wait, &record))
       elide(l, wait, &record, TIDE_REASON_SIBLING);
   }
 }
@@ -192,7 +199,7 @@ static void elide_by_siblings(struct learning *l, struct tide_op *op) {
 static void issue(struct learning *l, struct tide_op_wait *wait) {
   struct pending record;
   wait->reason = TIDE_REASON_UNKNOWN;
-  if (find_pending(wait->timeline, wait->value, &record)) wait->record_value = record.value;
+  if (find_pending(wait, &record)) wait->record_value = record.value;
   if (!import_of(wait, &record)) return;
   wait->axis = record.axis;
   wait->epoch = record.epoch;

@@ -37,11 +37,14 @@ struct tide_op_wait {
   tide_axis axis;      /* the signaller of the imported record; 0: nothing was imported */
   uint64_t epoch;
   uint64_t record_value; /* of the record that the class is about; 0: none */
-  uint8_t class_;        /* enum tide_wait_class */
-  uint8_t reason;        /* enum tide_wait_reason */
-  uint8_t heap;          /* where the node is: enum wait_heap */
-  bool open;             /* an issued wait that is over */
-  bool finish;           /* it failed after importing: the signaller must have finished */
+  uint64_t
+      fail_from; /* of its timeline, when the classification began: a host may fail it meanwhile */
+  bool some_failed; /* fail_from means something */
+  uint8_t class_;   /* enum tide_wait_class */
+  uint8_t reason;   /* enum tide_wait_reason */
+  uint8_t heap;     /* where the node is: enum wait_heap */
+  bool open;        /* an issued wait that is over */
+  bool finish;      /* it failed after importing: the signaller must have finished */
 };
 
 enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED };

@@ -22,8 +22,7 @@ void tide_sched_settle(struct tide_sched *sched) {
       } else if (node->fire == tide_finish_fire) {
         tide_finish_fired(TIDE_CONTAINER(node, struct tide_op, finish));
       } else {
-        enum tide_status status = (enum tide_status)node->status;
-        tide_fired_push(&sched->host, node, status);
+        tide_fired_move(&sched->host, node);
       }
       continue;
     }
@@ -90,8 +89,12 @@ static void leave_and_call(struct tide_sched *sched) {
   struct tide_link *gone = take_all(&sched->gone);
   struct tide_link *collectives = take_all(&sched->gone_collectives);
   bool check = sched->checker != NULL;
+  if (check) tide_fetch_add(&sched->references, 1u);
   tide_lock_give(&sched->lock);
-  if (check) tide_check_report(sched);
+  if (check) {
+    tide_check_report(sched);
+    tide_sched_release_guard(&sched->lock);
+  }
   if (again) { /* more devices than at once: the first of them keeps the scheduler alive */
     tide_sched_enter(sched);
     tide_sched_leave(sched);

@@ -21,6 +21,12 @@ static struct tide_timeline *make(const struct tide_context *context, const char
   return timeline;
 }
 
+static void emit(const struct tide_sink *sink, const struct tide_platform *platform,
+                 struct tide_event *event) {
+  event->time = sink->wants_time ? platform->now(platform->self) : 0;
+  sink->event(sink->self, event);
+}
+
 enum tide_status tide_timeline_create(const struct tide_context *context,
                                       const struct tide_timeline_params *params,
                                       struct tide_timeline **out_timeline) {
@@ -38,8 +44,10 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
     tide_free(context->allocator, timeline, 1, sizeof *timeline);
     return status;
   }
-  if (tide_timeline_heard(timeline))
-    tide_timeline_emit(timeline, TIDE_EVENT_CREATE, params->initial, 0, 0, NULL, TIDE_OK);
+  if (context->check) {
+    struct tide_event made = {.kind = TIDE_EVENT_MADE, .object = timeline};
+    emit(context->check, context->platform, &made);
+  }
   *out_timeline = timeline;
   return TIDE_OK;
 }
@@ -105,12 +113,6 @@ enum tide_scope tide_scope_for(const struct tide_scope_usage *usage) {
   if (usage->devices > 1) return TIDE_SCOPE_GROUP;
   if (usage->queues > 1) return TIDE_SCOPE_DEVICE;
   return TIDE_SCOPE_QUEUE;
-}
-
-static void emit(const struct tide_sink *sink, const struct tide_platform *platform,
-                 struct tide_event *event) {
-  event->time = sink->wants_time ? platform->now(platform->self) : 0;
-  sink->event(sink->self, event);
 }
 
 void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,

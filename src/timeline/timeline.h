@@ -153,6 +153,9 @@ bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock
 bool tide_timeline_forget_promise(struct tide_timeline *timeline,
                                   const struct tide_lock *sched_lock, struct tide_node *node);
 
+/* For check mode alone: a timeline was made, perhaps where another one was. */
+#define TIDE_EVENT_MADE ((enum tide_event_kind)100)
+
 /* Events, when somebody listens. */
 static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
   return timeline->context->sink || timeline->context->check;

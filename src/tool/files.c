@@ -125,11 +125,17 @@ static enum tide_status open_output(struct item *item, const char *directory,
   char *folder = item->path ? nearest_folder(item->path) : NULL;
   if (!folder) return TIDE_NOMEM;
   size_t length = strlen(item->path);
-  bool is_folder = stat(item->path, &info) == 0 && S_ISDIR(info.st_mode);
+  bool is_there = stat(item->path, &info) == 0;
+  bool is_folder = is_there && S_ISDIR(info.st_mode);
   if (!length || is_folder || item->path[length - 1] == '/') {
     free(folder);
     return tide_diag_set(diag, TIDE_INVALID, "file '%s': '%s' is a folder", item->file->label,
                          item->path);
+  }
+  if (is_there && !S_ISREG(info.st_mode)) { /* /dev/null, say: it would be replaced */
+    free(folder);
+    return tide_diag_set(diag, TIDE_INVALID, "file '%s': '%s' is no regular file",
+                         item->file->label, item->path);
   }
   int error = EOPNOTSUPP;
   if (can_link()) {

@@ -4,6 +4,9 @@ work=$BUILD/run_errors
 rm -rf "$work"
 mkdir -p "$work"
 cd "$work" || exit 1
+# A sanitizer would end the program where malloc says no.
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:allocator_may_return_null=1"
+export TSAN_OPTIONS="${TSAN_OPTIONS-}:allocator_may_return_null=1"
 
 head='device c cpu
 device d file
@@ -63,6 +66,11 @@ E
 refused folder_as_file "^folder_as_file.tide:9:6: file 'in': '/' is a folder" <<'E'
 file in read "/"
 f: read in, 0, b
+E
+mkfifo pipe
+refused pipe_as_output "^pipe_as_output.tide:9:6: file 'out': 'pipe' is no regular file" <<'E'
+file out write "pipe"
+f: write out, 0, b
 E
 refused folder_as_output "^folder_as_output.tide:9:6: file 'out': '/tmp' is a folder" <<'E'
 file out write "/tmp"

@@ -74,9 +74,11 @@ static void add_random_wait(struct program *program, struct op *op) {
   else value = top ? 1 + pick(program, top) : 0;
   for (uint32_t i = 0; i < op->signal_count; i++)
     if (op->signals[i].line == line && op->signals[i].value <= value) return;
-  /* Held operations beside collectives can close cycles that nobody sees: the program's own error. */
+  /* Held operations beside collectives can close cycles that nobody sees: the program's own error.
+   */
   struct record record;
-  if (program->collective_count && value > reached && !line_pending(line, value, false, &record)) return;
+  if (program->collective_count && value > reached && !line_pending(line, value, false, &record))
+    return;
   op_add_wait(op, line, value);
 }
 

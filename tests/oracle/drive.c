@@ -5,8 +5,8 @@
 
 /* ---- the backend ------------------------------------------------------------------------- */
 
-/* An external signal is ordered by means that the library cannot see: here, the test holds its operation back
- * until all lower values have been signalled or have failed. */
+/* An external signal is ordered by means that the library cannot see: here, the test holds its
+ * operation back until all lower values have been signalled or have failed. */
 static bool may_give(const struct op *op) {
   for (uint32_t i = 0; i < op->signal_count; i++) {
     const struct emission *signal = &op->signals[i];
@@ -103,7 +103,8 @@ void program_run_out(struct program *program) {
     if (!program->devices[i].lost) check_dry(&program->devices[i]);
 }
 
-/* ---- the host --------------------------------------------------------------------------------- */
+/* ---- the host ---------------------------------------------------------------------------------
+ */
 
 static struct line *normal_line(struct program *program) {
   for (int tries = 0; tries < 4; tries++) {
@@ -132,12 +133,14 @@ bool host_signal(struct program *program, struct line *line, uint64_t value, str
   else if (value <= before || value >= limit) expected = TIDE_VALUE;
   LOG(world, "host signals %s = %lu %s", line->label, (unsigned long)value,
       host ? "tracked" : "external");
-  enum tide_status status = tide_timeline_signal(line->handle, value, host ? &host->position : NULL);
+  enum tide_status status =
+      tide_timeline_signal(line->handle, value, host ? &host->position : NULL);
   if (world->contracts)
     ENSURE(world, status == expected, "host signal of %s = %lu says %s, not %s", line->label,
            (unsigned long)value, tide_status_name(status), tide_status_name(expected));
   uint64_t now = line_value(line); /* what was waiting may have raised it further */
-  ENSURE(world, status == TIDE_OK ? now >= value : now == before, "%s is at another value", line->label);
+  ENSURE(world, status == TIDE_OK ? now >= value : now == before, "%s is at another value",
+         line->label);
   return status == TIDE_OK;
 }
 
@@ -168,7 +171,8 @@ static void host_import(struct program *program) {
   value = 1 + pick(program, reached);
   enum tide_status status = tide_timeline_import(line->handle, value, &host->position);
   ENSURE(program->world, status == (value <= line->initial ? TIDE_NOT_FOUND : TIDE_OK),
-         "import of %s >= %lu says %s", line->label, (unsigned long)value, tide_status_name(status));
+         "import of %s >= %lu says %s", line->label, (unsigned long)value,
+         tide_status_name(status));
   if (line_reached(line, value, &record, &exact))
     vec_max(&host->knows, finish_of(program->world, record.axis, record.epoch));
 }
@@ -184,35 +188,41 @@ static void query(struct program *program) {
   if (line->dead || (line->queue && line->queue->destroyed)) return;
   uint64_t reached = line_value(line), value = pick(program, reached + 3);
   tide_frontier_init(&frontier.frontier, 64);
-  enum tide_status status = tide_timeline_frontier_at(line->handle, value, &frontier.frontier, &info);
-  enum tide_status expected = value > reached ? TIDE_TIMEOUT : value <= line->initial ? TIDE_NOT_FOUND : TIDE_OK;
+  enum tide_status status =
+      tide_timeline_frontier_at(line->handle, value, &frontier.frontier, &info);
+  enum tide_status expected = value > reached          ? TIDE_TIMEOUT
+                              : value <= line->initial ? TIDE_NOT_FOUND
+                                                       : TIDE_OK;
   ENSURE(world, status == expected, "frontier_at %s %lu says %s, not %s", line->label,
          (unsigned long)value, tide_status_name(status), tide_status_name(expected));
   if (status != TIDE_OK) return;
   bool known = line_reached(line, value, &record, &exact);
-  ENSURE(world, info.external == !known && info.value >= value, "frontier_at %s %lu is wrong", line->label,
-         (unsigned long)value);
+  ENSURE(world, info.external == !known && info.value >= value, "frontier_at %s %lu is wrong",
+         line->label, (unsigned long)value);
   if (!known) return;
   int axis = axis_find(world, info.axis);
-  ENSURE(world, axis == record.axis && info.epoch == record.epoch && info.value == record.value &&
-                    info.coarse == !exact,
+  ENSURE(world,
+         axis == record.axis && info.epoch == record.epoch && info.value == record.value &&
+             info.coarse == !exact,
          "frontier_at %s %lu answers with %lu, not %lu", line->label, (unsigned long)value,
          (unsigned long)info.value, (unsigned long)record.value);
   ENSURE(world, tide_frontier_get(&frontier.frontier, info.axis) == info.epoch,
          "the record of %s %lu does not list its signaller", line->label, (unsigned long)value);
   if (line->kind == LINE_NORMAL)
-    ENSURE(world, frontier_hash(world, &frontier.frontier) == record.hash, "the record of %s %lu has changed",
-           line->label, (unsigned long)value);
+    ENSURE(world, frontier_hash(world, &frontier.frontier) == record.hash,
+           "the record of %s %lu has changed", line->label, (unsigned long)value);
 }
 
-/* ---- what goes wrong ----------------------------------------------------------------------------- */
+/* ---- what goes wrong
+ * ----------------------------------------------------------------------------- */
 
 static void cancel(struct program *program) {
   struct world *world = program->world;
   if (!program->op_count) return;
   uint32_t back = (uint32_t)pick(program, program->op_count < 12 ? program->op_count : 12);
   struct op *op = program->ops[program->op_count - 1 - back];
-  if (op->state == OP_REFUSED || op->state == OP_NEW || op->queue->destroyed || op->queue->device->lost)
+  if (op->state == OP_REFUSED || op->state == OP_NEW || op->queue->destroyed ||
+      op->queue->device->lost)
     return;
   enum op_state before = op->state;
   bool was = op->cancelled;
@@ -297,7 +307,8 @@ static void pause(struct program *program) {
   else tide_sched_resume(world->sched);
 }
 
-/* ---- one step ---------------------------------------------------------------------------------------- */
+/* ---- one step
+ * ---------------------------------------------------------------------------------------- */
 
 static void random_submit(struct program *program) {
   struct queue *queue = queue_any(program);

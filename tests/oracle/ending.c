@@ -32,8 +32,8 @@ static void check_diagnosis(struct program *program, const struct op *op) {
   size_t length = tide_sched_diagnose(program->world->sched, text, sizeof text);
   if (length >= sizeof text) return;
   strcat(strcat(name, op->label), "'");
-  ENSURE(program->world, strstr(text, name), "%s can never start, but the diagnosis does not name it:\n%s",
-         op->label, text);
+  ENSURE(program->world, strstr(text, name),
+         "%s can never start, but the diagnosis does not name it:\n%s", op->label, text);
 }
 
 /* ---- helping ------------------------------------------------------------------------------ */
@@ -50,7 +50,8 @@ static bool signal_for(struct program *program, const struct wait *wait) {
 /* An operation that does nothing but signal what is missing. */
 static bool submit_for(struct program *program, const struct wait *wait) {
   struct queue *queue = queue_any(program);
-  if (!queue || wait->line->kind != LINE_NORMAL || wait->line->dead || !chance(program, 700)) return false;
+  if (!queue || wait->line->kind != LINE_NORMAL || wait->line->dead || !chance(program, 700))
+    return false;
   if (wait->line->scope < TIDE_SCOPE_GROUP || queue->member) return false;
   struct op *op = op_new(program, queue);
   if (!op) return false;
@@ -64,8 +65,8 @@ static void give_up(struct program *program, struct op *op) {
   LOG(world, "cancel %s, which waits for ever", op->label);
   enum op_state before = op->state;
   enum tide_status status = tide_queue_cancel(op->queue->handle, op->sequence);
-  ENSURE(world, status == TIDE_OK, "cancel of %s (state %u), which waits for ever, says %s", op->label,
-         before, tide_status_name(status));
+  ENSURE(world, status == TIDE_OK, "cancel of %s (state %u), which waits for ever, says %s",
+         op->label, before, tide_status_name(status));
 }
 
 static bool help(struct program *program) {
@@ -137,13 +138,14 @@ static void run_to_end(struct program *program) {
     struct op *left = any_left(program);
     if (!left) return;
     if (help(program) || complete_collectives(program)) continue;
-    violation(world, "%s (state %u) hangs: nobody waits for anything that will not come", left->label,
-              left->state);
+    violation(world, "%s (state %u) hangs: nobody waits for anything that will not come",
+              left->label, left->state);
   }
   violation(world, "the program does not end");
 }
 
-/* ---- the sums ---------------------------------------------------------------------------------- */
+/* ---- the sums ----------------------------------------------------------------------------------
+ */
 
 static void check_stats(struct world *world) {
   struct tide_sched_stats stats, *counted = &world->counted;
@@ -176,12 +178,14 @@ static void check_values(struct program *program) {
   }
 }
 
-/* ---- giving back ---------------------------------------------------------------------------------- */
+/* ---- giving back
+ * ---------------------------------------------------------------------------------- */
 
 static void free_buffers(struct program *program) {
   for (uint32_t i = 0; i < program->buffer_count; i++) {
     struct buffer *buffer = program->buffers[i];
-    if (!buffer->freed) buffer_free(program, buffer, chance(program, 500) ? queue_any(program) : NULL);
+    if (!buffer->freed)
+      buffer_free(program, buffer, chance(program, 500) ? queue_any(program) : NULL);
   }
 }
 
@@ -194,7 +198,8 @@ static void destroy_queues(struct program *program) {
   for (uint32_t i = 0; i < program->device_count; i++) {
     struct device *device = &program->devices[i];
     enum tide_status status = tide_device_settle(device->handle, TIDE_NOW);
-    ENSURE(world, status == TIDE_OK, "%s does not settle: %s", device->label, tide_status_name(status));
+    ENSURE(world, status == TIDE_OK, "%s does not settle: %s", device->label,
+           tide_status_name(status));
     status = tide_device_destroy(device->handle);
     ENSURE(world, status == TIDE_OK, "%s cannot be destroyed: %s", device->label,
            tide_status_name(status));
@@ -206,7 +211,8 @@ void program_end(struct program *program) {
   if (world->paused) tide_sched_resume(world->sched);
   world->paused = false;
   for (uint32_t i = 0; i < program->device_count; i++)
-    if (program->devices[i].lost && !program->devices[i].certified) device_certify(&program->devices[i]);
+    if (program->devices[i].lost && !program->devices[i].certified)
+      device_certify(&program->devices[i]);
   run_to_end(program);
   check_values(program);
   if (program->index + 1u == world->program_count) check_stats(world);

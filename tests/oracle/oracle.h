@@ -99,7 +99,7 @@ struct wait {
   struct line *line;
   uint64_t value;
   uint8_t class_, reason;
-  bool seen, gone; /* classified; failed */
+  bool seen, gone;   /* classified; failed */
   struct vec brings; /* what a wait that is issued implies */
   int record_axis;   /* the smallest tracked record that serves: -1 none */
   uint64_t record_epoch, record_value;
@@ -140,7 +140,7 @@ struct op {
 struct axis {
   tide_axis id;
   struct program *program;
-  uint32_t local; /* its number within the program */
+  uint32_t local;                /* its number within the program */
   struct queue *queue;           /* or */
   struct collective *collective; /* or a host */
   uint32_t given, published, prefix;
@@ -216,7 +216,7 @@ struct buffer {
   struct vec past; /* all that its past implies */
   struct op *users[MAX_OPS];
   uint32_t user_count;
-  struct op *writer;              /* race-free programs */
+  struct op *writer;               /* race-free programs */
   struct op *readers[MAX_READERS]; /* since then */
   uint32_t reader_count;
   unsigned char *twin; /* the same bytes in the sequential run */

@@ -1,9 +1,10 @@
-/* Each bug of base/plant.h, planted on purpose, must be found: an oracle that finds nothing proves nothing.
+/* Each bug of base/plant.h, planted on purpose, must be found: an oracle that finds nothing proves
+ * nothing.
  *
  *   oracle-plants [--plant NAME [--seed N | --count N]]
  *
- * Prints a table: the plant, the seed that found it, what was found. Checks of what calls answer are off, so that it is the
- * guarantee itself that breaks, not a return value. */
+ * Prints a table: the plant, the seed that found it, what was found. Checks of what calls answer
+ * are off, so that it is the guarantee itself that breaks, not a return value. */
 #include "harness.h"
 #include "oracle.h"
 
@@ -19,7 +20,9 @@ struct plant {
 
 #define NO_TROUBLE "fail=0", "cancel=0", "host_fail=0", "destroy=0", "lose=0", "destroy_line=0"
 #define PLANT(name, ...)                                                                           \
-  { TIDE_PLANT_##name, #name, { __VA_ARGS__ } }
+  {                                                                                                \
+    TIDE_PLANT_##name, #name, { __VA_ARGS__ }                                                      \
+  }
 
 static const struct plant plants[] = {
     PLANT(INC, NO_TROUBLE, "multi=800", "bad=100", "collectives=0"),
@@ -49,7 +52,8 @@ static void run_planted(const struct plant *plant, uint64_t seed, bool verbose,
                         struct outcome *outcome) {
   struct config config;
   draw_config(seed, &config);
-  for (size_t i = 0; i < sizeof plant->settings / sizeof *plant->settings && plant->settings[i]; i++)
+  for (size_t i = 0; i < sizeof plant->settings / sizeof *plant->settings && plant->settings[i];
+       i++)
     if (!config_set(&config, plant->settings[i])) abort();
   tide_planted = plant->which;
   run_seed(seed, &config, verbose, false, outcome);
@@ -76,11 +80,13 @@ static void check_plant(const struct plant *plant) {
   struct outcome found = {0}, clean;
   uint64_t seed = find(plant, 20000 / test_slowdown(), &found);
   if (!seed) FAIL("planted %s: no violation", plant->name);
-  printf("     %-10s seed %5lu step %3u: %s\n", plant->name, (unsigned long)seed, found.steps, found.why);
+  printf("     %-10s seed %5lu step %3u: %s\n", plant->name, (unsigned long)seed, found.steps,
+         found.why);
   struct plant none = *plant;
   none.which = TIDE_PLANT_NONE;
   run_planted(&none, seed, false, &clean);
-  if (clean.violated) FAIL("seed %lu fails without the plant, too: %s", (unsigned long)seed, clean.why);
+  if (clean.violated)
+    FAIL("seed %lu fails without the plant, too: %s", (unsigned long)seed, clean.why);
 }
 
 static void run_case(void) { check_plant(test_given()); }
@@ -91,12 +97,14 @@ static int explore(const char *name, uint64_t first, uint64_t count) {
     if (strcmp(plants[i].name, name) != 0) continue;
     if (!count) {
       run_planted(&plants[i], first, true, &outcome);
-      printf("seed %lu: %s\n", (unsigned long)first, outcome.violated ? outcome.why : "no violation");
+      printf("seed %lu: %s\n", (unsigned long)first,
+             outcome.violated ? outcome.why : "no violation");
       return 0;
     }
     for (uint64_t seed = first; seed < first + count; seed++) {
       run_planted(&plants[i], seed, false, &outcome);
-      if (outcome.violated) printf("seed %lu, step %u: %s\n", (unsigned long)seed, outcome.steps, outcome.why);
+      if (outcome.violated)
+        printf("seed %lu, step %u: %s\n", (unsigned long)seed, outcome.steps, outcome.why);
     }
     return 0;
   }

@@ -2,8 +2,9 @@
  *
  *   oracle-random [--seed N] [--count N] [--shortest] [--set NAME=VALUE]…
  *
- * Without arguments: as many seeds as fit into a fixed number of programs. With --seed, one program and its
- * history. --shortest goes on after a violation and shows the one that took the fewest steps. */
+ * Without arguments: as many seeds as fit into a fixed number of programs. With --seed, one program
+ * and its history. --shortest goes on after a violation and shows the one that took the fewest
+ * steps. */
 #include "harness.h"
 #include "oracle.h"
 
@@ -31,13 +32,14 @@ static void add(struct totals *totals, const struct outcome *outcome) {
 }
 
 static void print_totals(const struct totals *t) {
-  printf("%lu programs, %lu starts checked; %lu operations (%lu failed, %lu held, %lu tainted), %lu waits: %lu "
+  printf("%lu programs, %lu starts checked; %lu operations (%lu failed, %lu held, %lu tainted), "
+         "%lu waits: %lu "
          "resolved, %lu elided, %lu issued; %lu gap waits\n",
          (unsigned long)t->programs, (unsigned long)t->checks, (unsigned long)t->stats.entered,
-         (unsigned long)t->stats.failed, (unsigned long)t->stats.held, (unsigned long)t->stats.tainted,
-         (unsigned long)t->stats.waits, (unsigned long)t->stats.waits_resolved,
-         (unsigned long)t->stats.waits_elided, (unsigned long)t->stats.waits_issued,
-         (unsigned long)t->stats.gap_waits);
+         (unsigned long)t->stats.failed, (unsigned long)t->stats.held,
+         (unsigned long)t->stats.tainted, (unsigned long)t->stats.waits,
+         (unsigned long)t->stats.waits_resolved, (unsigned long)t->stats.waits_elided,
+         (unsigned long)t->stats.waits_issued, (unsigned long)t->stats.gap_waits);
 }
 
 static const char *settings[16];
@@ -100,8 +102,10 @@ int main(int argc, char **argv) {
   uint64_t first = 0, count = 0;
   bool shortest = false, ours = false;
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) first = strtoull(argv[++i], NULL, 0), ours = true;
-    else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc) count = strtoull(argv[++i], NULL, 0), ours = true;
+    if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
+      first = strtoull(argv[++i], NULL, 0), ours = true;
+    else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
+      count = strtoull(argv[++i], NULL, 0), ours = true;
     else if (strcmp(argv[i], "--shortest") == 0) shortest = ours = true;
     else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 16)
       settings[setting_count++] = argv[++i], ours = true;

@@ -66,7 +66,8 @@ void draw_config(uint64_t seed, struct config *c) {
   } else if (tide_random_below(r, 5) == 0) {
     c->racefree = true;
     c->buffers = between(r, 100, 300);
-    c->fail = c->cancel = c->destroy = c->lose = c->host_fail = c->destroy_line = c->hold = c->bad = 0;
+    c->fail = c->cancel = c->destroy = c->lose = c->host_fail = c->destroy_line = c->hold = c->bad =
+        0;
   }
 }
 
@@ -78,16 +79,16 @@ static const struct {
   const char *name;
   size_t offset, size;
 } fields[] = {
-    FIELD(steps),           FIELD(devices),       FIELD(queues),        FIELD(timelines),
-    FIELD(hosts),           FIELD(capacity_ops),  FIELD(hold),          FIELD(in_order_chance),
-    FIELD(passable),        FIELD(multi),         FIELD(host_owned),    FIELD(external_signal),
-    FIELD(operations_only), FIELD(narrow),        FIELD(progress_wait), FIELD(fail),
-    FIELD(cancel),          FIELD(host_fail),     FIELD(destroy),       FIELD(lose),
-    FIELD(destroy_line),    FIELD(host_signal),   FIELD(external_host), FIELD(buffers),
-    FIELD(free_elsewhere),  FIELD(host_free),     FIELD(budget),        FIELD(collectives),
-    FIELD(pause),           FIELD(batch),         FIELD(bad),           FIELD(bodyless),
-    FIELD(query),           FIELD(take),          FIELD(give),          FIELD(signal_chance),
-    FIELD(frontier),        FIELD(history),       FIELD(kicked),        FIELD(racefree),
+    FIELD(steps),           FIELD(devices),      FIELD(queues),        FIELD(timelines),
+    FIELD(hosts),           FIELD(capacity_ops), FIELD(hold),          FIELD(in_order_chance),
+    FIELD(passable),        FIELD(multi),        FIELD(host_owned),    FIELD(external_signal),
+    FIELD(operations_only), FIELD(narrow),       FIELD(progress_wait), FIELD(fail),
+    FIELD(cancel),          FIELD(host_fail),    FIELD(destroy),       FIELD(lose),
+    FIELD(destroy_line),    FIELD(host_signal),  FIELD(external_host), FIELD(buffers),
+    FIELD(free_elsewhere),  FIELD(host_free),    FIELD(budget),        FIELD(collectives),
+    FIELD(pause),           FIELD(batch),        FIELD(bad),           FIELD(bodyless),
+    FIELD(query),           FIELD(take),         FIELD(give),          FIELD(signal_chance),
+    FIELD(frontier),        FIELD(history),      FIELD(kicked),        FIELD(racefree),
 };
 
 bool config_set(struct config *config, const char *text) {
@@ -108,7 +109,8 @@ bool config_set(struct config *config, const char *text) {
 
 static struct world world;
 
-/* A crash inside the library is a violation like any other. Sanitizers say more, so they keep theirs. */
+/* A crash inside the library is a violation like any other. Sanitizers say more, so they keep
+ * theirs. */
 static void crashed(int number) {
   snprintf(world.why, sizeof world.why, "crash: %s", strsignal(number));
   longjmp(world.out, 1);
@@ -118,7 +120,8 @@ static void catch_crashes(void) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   static const int signals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE, SIGTRAP};
   struct sigaction action = {.sa_handler = crashed, .sa_flags = SA_NODEFER};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) sigaction(signals[i], &action, NULL);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    sigaction(signals[i], &action, NULL);
 #else
   (void)crashed;
 #endif
@@ -149,5 +152,6 @@ void run_seed(uint64_t seed, const struct config *config, bool verbose, bool con
   }
   out->steps = program->step;
   out->checks = world.checks;
-  if (verbose) print_history(&world, getenv("ORACLE_LINES") ? (uint32_t)atoi(getenv("ORACLE_LINES")) : 60);
+  if (verbose)
+    print_history(&world, getenv("ORACLE_LINES") ? (uint32_t)atoi(getenv("ORACLE_LINES")) : 60);
 }

@@ -1,5 +1,5 @@
-/* Two programs that share nothing know exactly the same, and do the same, whether each runs alone or both run
- * interleaved in one scheduler.
+/* Two programs that share nothing know exactly the same, and do the same, whether each runs alone
+ * or both run interleaved in one scheduler.
  *
  *   oracle-solo [--seed N] */
 #include "harness.h"
@@ -102,8 +102,9 @@ static const char *check(uint64_t seed, bool verbose) {
   for (uint32_t i = 0; i < 2; i++) {
     uint32_t where;
     if (!differ(&alone[i], &together[i], &where)) continue;
-    snprintf(why, sizeof why, "program %u does something else beside the other, from event %u of %u on", i,
-             where, alone[i].count);
+    snprintf(why, sizeof why,
+             "program %u does something else beside the other, from event %u of %u on", i, where,
+             alone[i].count);
     return why;
   }
   return NULL;

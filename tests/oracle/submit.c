@@ -282,7 +282,8 @@ static void drop_cycles(struct op *op) {
   op->wait_count = kept;
 }
 
-static bool part(struct program *program, struct collective *collective, uint32_t member, bool empty) {
+static bool part(struct program *program, struct collective *collective, uint32_t member,
+                 bool empty) {
   struct queue *queue = collective->members[member];
   uint32_t number = collective->next[member];
   if (number >= MAX_INSTANCES || queue->destroyed || queue->device->lost) return false;
@@ -303,8 +304,8 @@ static bool part(struct program *program, struct collective *collective, uint32_
   return false;
 }
 
-/* All parts of one instance, with nothing in between: that could close a cycle through it, which would be the
- * program's own error. */
+/* All parts of one instance, with nothing in between: that could close a cycle through it, which
+ * would be the program's own error. */
 void submit_instance(struct program *program, struct collective *collective) {
   struct world *world = program->world;
   for (uint32_t i = 0; i < collective->count; i++) {

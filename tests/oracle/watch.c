@@ -274,7 +274,8 @@ static bool may_fail(struct world *world, struct line *line, uint64_t value) {
       const struct op *op = program->ops[i];
       for (uint32_t s = 0; s < op->signal_count; s++) {
         if (op->signals[s].line != line || op->signals[s].value > value) continue;
-        if (op->status || op->cancelled || op->refused || op->lost || instance_fails(op)) return true;
+        if (op->status || op->cancelled || op->refused || op->lost || instance_fails(op))
+          return true;
         if (op->signals[s].value <= line->value && !op->signals[s].done) return true;
       }
     }

@@ -1,5 +1,5 @@
-/* tests/unit/fake_device.h: a scheduler whose backend is the test: nothing starts or ends but by its hand, and
- * what the scheduler says about it is remembered.
+/* tests/unit/fake_device.h: a scheduler whose backend is the test: nothing starts or ends but by
+ * its hand, and what the scheduler says about it is remembered.
  *
  *   struct fake f;
  *   fake_open(&f, true, 16);
@@ -40,8 +40,9 @@ static inline void fake_event(void *self, const struct tide_event *event) {
   struct fake *f = self;
   if (f->event_count == 1024) return;
   struct fake_event *to = &f->events[f->event_count++];
-  *to = (struct fake_event){event->kind,  event->detail,     event->status,      event->axis,
-                            event->epoch, event->value,      event->cause_axis,  event->cause_epoch, ""};
+  *to = (struct fake_event){event->kind,       event->detail,      event->status,
+                            event->axis,       event->epoch,       event->value,
+                            event->cause_axis, event->cause_epoch, ""};
   if (event->label) strncpy(to->label, event->label, sizeof to->label - 1);
 }
 
@@ -59,7 +60,8 @@ static inline void fake_open(struct fake *f, bool in_order, uint8_t capacity) {
   struct tide_context_params params = {.sink = &f->sink, .frontier_capacity = capacity};
   CHECK_OK(tide_context_init(&f->context, &params));
   CHECK_OK(tide_sched_create(&f->context, NULL, &f->sched));
-  f->backend = (struct tide_backend){.name = "fake", .in_order = in_order, .kick = fake_kick, .self = &f->kicks};
+  f->backend = (struct tide_backend){
+      .name = "fake", .in_order = in_order, .kick = fake_kick, .self = &f->kicks};
   f->other_backend = f->backend;
   f->other_backend.in_order = false;
   f->other_backend.domain = TIDE_DOMAIN_STORAGE;
@@ -98,8 +100,10 @@ static inline struct tide_timeline *fake_timeline(struct fake *f, const char *la
 
 /* Takes all that may start. */
 static inline void fake_take_all(struct fake *f) {
-  f->count += (uint32_t)tide_device_exchange(f->device, NULL, 0, f->out + f->count, 64 - f->count, NULL);
-  f->count += (uint32_t)tide_device_exchange(f->other, NULL, 0, f->out + f->count, 64 - f->count, NULL);
+  f->count +=
+      (uint32_t)tide_device_exchange(f->device, NULL, 0, f->out + f->count, 64 - f->count, NULL);
+  f->count +=
+      (uint32_t)tide_device_exchange(f->other, NULL, 0, f->out + f->count, 64 - f->count, NULL);
 }
 
 static inline struct tide_work *fake_out(struct fake *f, const char *label) {

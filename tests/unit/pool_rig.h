@@ -62,7 +62,8 @@ static inline void rig_open(struct rig *rig, uint8_t capacity,
     queue->position = (struct tide_position){.axis = axis, .frontier = &queue->frontier.frontier};
   }
   if (params) CHECK_OK(tide_pool_create(&rig->context, params, &rig->pool));
-  /* The rig gives epochs without telling the tracker, so that must not be asked for grace periods. */
+  /* The rig gives epochs without telling the tracker, so that must not be asked for grace periods.
+   */
   if (params) tide_pool_set_grace(rig->pool, NULL, NULL);
 }
 

@@ -35,7 +35,8 @@ TEST(every_class) {
   CHECK(!fake_ran(&f, "failed"));
   struct tide_sched_stats stats;
   tide_sched_stats(f.sched, &stats);
-  CHECK_EQ_U64(stats.waits, stats.waits_resolved + stats.waits_elided + stats.waits_issued + stats.waits_failed);
+  CHECK_EQ_U64(stats.waits,
+               stats.waits_resolved + stats.waits_elided + stats.waits_issued + stats.waits_failed);
   CHECK_EQ_U64(stats.waits_elided, 2);
   CHECK_EQ_U64(stats.held, 1);
   tide_queue_destroy(a);
@@ -130,7 +131,8 @@ TEST(siblings_of_one_signaller) {
   struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", true);
   CHECK_OK(SUBMIT(a, .label = "one", SIGNALS({t, 1}, {u, 1})));
   CHECK_OK(SUBMIT(b, .label = "both", WAITS({t, 1}, {u, 1})));
-  CHECK((fake_class(&f, "both", 0) == TIDE_WAIT_ISSUED) != (fake_class(&f, "both", 1) == TIDE_WAIT_ISSUED));
+  CHECK((fake_class(&f, "both", 0) == TIDE_WAIT_ISSUED) !=
+        (fake_class(&f, "both", 1) == TIDE_WAIT_ISSUED));
   CHECK(!fake_runs(&f, "both"));
   fake_run(&f, "one");
   fake_run(&f, "both");
@@ -163,7 +165,8 @@ TEST(raised_wait) {
   fake_close(&f);
 }
 
-/* Elsewhere the host may signal in between: then it waits for what was asked, and learns nothing. */
+/* Elsewhere the host may signal in between: then it waits for what was asked, and learns nothing.
+ */
 TEST(wait_below_the_record) {
   struct fake f;
   fake_open(&f, true, 16);
@@ -212,7 +215,8 @@ TEST(late_waiter) {
   fake_close(&f);
 }
 
-/* ---- holding ---------------------------------------------------------------------------------- */
+/* ---- holding ----------------------------------------------------------------------------------
+ */
 
 TEST(held_keeps_its_place) {
   struct fake f;
@@ -243,7 +247,8 @@ TEST(may_be_passed) {
   CHECK_OK(SUBMIT(a, .label = "held", .flags = TIDE_MAY_BE_PASSED, WAITS({t, 1}), SIGNALS({u, 2})));
   CHECK(fake_held(&f, "held"));
   /* It may not signal above what it passes. */
-  CHECK_STATUS(tide_queue_submit(a, &OPERATION(.label = "above", SIGNALS({u, 3})), NULL, &diag), TIDE_UNORDERED);
+  CHECK_STATUS(tide_queue_submit(a, &OPERATION(.label = "above", SIGNALS({u, 3})), NULL, &diag),
+               TIDE_UNORDERED);
   CHECK(strstr(diag.text, "'above'") && strstr(diag.text, "'held'"));
   CHECK_OK(SUBMIT(a, .label = "later", SIGNALS({t, 1}, {u, 1})));
   CHECK(!fake_held(&f, "held"));
@@ -266,8 +271,10 @@ TEST(deadlock_in_one_queue) {
   CHECK_OK(SUBMIT(a, .label = "waiter", WAITS({t, 1})));
   tide_sched_stats(f.sched, &before);
   uint32_t events = f.event_count;
-  CHECK_STATUS(tide_queue_submit(a, &OPERATION(.label = "giver", SIGNALS({t, 1})), NULL, &diag), TIDE_DEADLOCK);
-  CHECK(strstr(diag.text, "'giver'") && strstr(diag.text, "'waiter'") && strstr(diag.text, "'left'"));
+  CHECK_STATUS(tide_queue_submit(a, &OPERATION(.label = "giver", SIGNALS({t, 1})), NULL, &diag),
+               TIDE_DEADLOCK);
+  CHECK(strstr(diag.text, "'giver'") && strstr(diag.text, "'waiter'") &&
+        strstr(diag.text, "'left'"));
   tide_sched_stats(f.sched, &after);
   CHECK(memcmp(&before, &after, sizeof before) == 0);
   CHECK_EQ_U64(f.event_count, events);
@@ -288,8 +295,9 @@ TEST(deadlock_across_queues) {
   struct tide_timeline *v = fake_timeline(&f, "v", true);
   CHECK_OK(SUBMIT(a, .label = "x", WAITS({t, 1}), SIGNALS({u, 1})));
   CHECK_OK(SUBMIT(b, .label = "y", WAITS({u, 1}), SIGNALS({v, 1})));
-  CHECK_STATUS(tide_queue_submit(c, &OPERATION(.label = "z", WAITS({v, 1}), SIGNALS({t, 1})), NULL, &diag),
-               TIDE_DEADLOCK);
+  CHECK_STATUS(
+      tide_queue_submit(c, &OPERATION(.label = "z", WAITS({v, 1}), SIGNALS({t, 1})), NULL, &diag),
+      TIDE_DEADLOCK);
   CHECK(strstr(diag.text, "'z'"));
   /* Without its wait it is fine, and all goes on. */
   CHECK_OK(SUBMIT(c, .label = "z", SIGNALS({t, 1})));
@@ -332,7 +340,8 @@ TEST(full) {
   fake_close(&f);
 }
 
-/* ---- refusals ---------------------------------------------------------------------------------- */
+/* ---- refusals ----------------------------------------------------------------------------------
+ */
 
 TEST(submit_all_or_none) {
   struct fake f;
@@ -342,7 +351,8 @@ TEST(submit_all_or_none) {
   struct tide_timeline_params params = {.label = "narrow", .scope = TIDE_SCOPE_QUEUE};
   CHECK_OK(tide_timeline_create(&f.context, &params, &narrow));
   size_t taken = 99;
-  struct tide_operation good[] = {OPERATION(.label = "x", SIGNALS({t, 1})), OPERATION(.label = "y", SIGNALS({t, 2}))};
+  struct tide_operation good[] = {OPERATION(.label = "x", SIGNALS({t, 1})),
+                                  OPERATION(.label = "y", SIGNALS({t, 2}))};
   struct tide_operation down[] = {good[0], OPERATION(.label = "z", SIGNALS({t, 1}))};
   struct tide_operation five[5] = {good[0], good[1], OPERATION(), OPERATION(), OPERATION()};
   CHECK_STATUS(tide_queue_submit_all(a, down, 2, &taken, NULL), TIDE_VALUE);
@@ -354,9 +364,11 @@ TEST(submit_all_or_none) {
   CHECK_STATUS(tide_queue_submit_all(a, five + 2, 3, &taken, NULL), TIDE_FULL);
   CHECK_EQ_U64(taken, 0);
   fake_run_out(&f);
-  /* A value that a held operation has reserved is a value error, too, and found before any is taken. */
+  /* A value that a held operation has reserved is a value error, too, and found before any is
+   * taken. */
   struct tide_operation held[] = {OPERATION(.label = "h", WAITS({t, 9}), SIGNALS({t, 10}))};
-  struct tide_operation after[] = {OPERATION(.label = "p"), OPERATION(.label = "q", SIGNALS({t, 10}))};
+  struct tide_operation after[] = {OPERATION(.label = "p"),
+                                   OPERATION(.label = "q", SIGNALS({t, 10}))};
   CHECK_OK(tide_queue_submit_all(a, held, 1, &taken, NULL));
   CHECK_STATUS(tide_queue_submit_all(a, after, 2, &taken, NULL), TIDE_VALUE);
   CHECK_EQ_U64(taken, 0);
@@ -373,7 +385,8 @@ TEST(unordered_signallers) {
   struct tide_queue *a = fake_queue(&f, "left"), *b = fake_queue(&f, "right");
   struct tide_timeline *t = fake_timeline(&f, "t", false);
   CHECK_OK(SUBMIT(a, .label = "one", SIGNALS({t, 1})));
-  CHECK_STATUS(tide_queue_submit(b, &OPERATION(.label = "two", SIGNALS({t, 2})), NULL, &diag), TIDE_UNORDERED);
+  CHECK_STATUS(tide_queue_submit(b, &OPERATION(.label = "two", SIGNALS({t, 2})), NULL, &diag),
+               TIDE_UNORDERED);
   CHECK(strstr(diag.text, "'one'") && strstr(diag.text, "'two'") && strstr(diag.text, "'left'") &&
         strstr(diag.text, "'right'"));
   CHECK_OK(SUBMIT(b, .label = "two", WAITS({t, 1}), SIGNALS({t, 2})));
@@ -433,7 +446,8 @@ TEST(scopes) {
   CHECK_STATUS(SUBMIT(far, SIGNALS({t, 2}, {queue, 1})), TIDE_UNORDERED);
   CHECK_OK(SUBMIT(a, .label = "two", SIGNALS({queue, 1}, {device, 1})));
   CHECK_STATUS(tide_queue_submit(b, &OPERATION(WAITS({queue, 1})), NULL, &diag), TIDE_SCOPE);
-  CHECK(strstr(diag.text, "timeline 'tiles' has scope queue; it cannot be waited on from queue 'right'"));
+  CHECK(strstr(diag.text,
+               "timeline 'tiles' has scope queue; it cannot be waited on from queue 'right'"));
   CHECK_OK(SUBMIT(b, .label = "three", WAITS({device, 1})));
   CHECK_STATUS(SUBMIT(far, WAITS({device, 1})), TIDE_SCOPE);
   CHECK_STATUS(SUBMIT(far, SIGNALS({device, 2})), TIDE_SCOPE);
@@ -470,7 +484,8 @@ TEST(bad_arguments) {
   fake_close(&f);
 }
 
-/* ---- order --------------------------------------------------------------------------------------- */
+/* ---- order
+ * --------------------------------------------------------------------------------------- */
 
 /* Where completion is in any order several run at once; they are published in order. */
 TEST(any_order_publishes_in_order) {
@@ -551,8 +566,9 @@ TEST(progress_of_a_full_queue) {
 }
 
 TEST_MAIN(CASE(every_class), CASE(finished_elsewhere), CASE(two_phases), CASE(siblings),
-          CASE(siblings_of_one_signaller), CASE(raised_wait), CASE(wait_below_the_record), CASE(late_waiter),
-          CASE(held_keeps_its_place), CASE(may_be_passed), CASE(deadlock_in_one_queue),
-          CASE(deadlock_across_queues), CASE(full), CASE(submit_all_or_none), CASE(unordered_signallers),
-          CASE(values_go_up), CASE(scopes), CASE(bad_arguments), CASE(any_order_publishes_in_order),
-          CASE(taint_heals), CASE(progress_of_a_full_queue))
+          CASE(siblings_of_one_signaller), CASE(raised_wait), CASE(wait_below_the_record),
+          CASE(late_waiter), CASE(held_keeps_its_place), CASE(may_be_passed),
+          CASE(deadlock_in_one_queue), CASE(deadlock_across_queues), CASE(full),
+          CASE(submit_all_or_none), CASE(unordered_signallers), CASE(values_go_up), CASE(scopes),
+          CASE(bad_arguments), CASE(any_order_publishes_in_order), CASE(taint_heals),
+          CASE(progress_of_a_full_queue))

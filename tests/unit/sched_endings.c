@@ -223,7 +223,8 @@ TEST(timeline_destroyed_under_operations) {
   fake_close(&f);
 }
 
-/* ---- pausing and kicks ------------------------------------------------------------------------ */
+/* ---- pausing and kicks ------------------------------------------------------------------------
+ */
 
 TEST(pause) {
   struct fake f;
@@ -248,7 +249,8 @@ TEST(pause) {
   fake_close(&f);
 }
 
-/* ---- collectives ---------------------------------------------------------------------------------- */
+/* ---- collectives
+ * ---------------------------------------------------------------------------------- */
 
 struct trio {
   struct tide_queue *q[3];
@@ -308,15 +310,18 @@ TEST(members_disagree) {
   struct tide_diag diag;
   trio_open(&f, &trio);
   CHECK_OK(tide_collective_submit(trio.all, 0, 1, &OPERATION(.label = "p0"), NULL, NULL));
-  CHECK_STATUS(tide_collective_submit(trio.all, 1, 2, &OPERATION(.label = "p1"), NULL, &diag), TIDE_MISMATCH);
+  CHECK_STATUS(tide_collective_submit(trio.all, 1, 2, &OPERATION(.label = "p1"), NULL, &diag),
+               TIDE_MISMATCH);
   CHECK(strstr(diag.text, "'b'") && strstr(diag.text, "'all'"));
   CHECK_OK(tide_collective_submit(trio.all, 2, 1, &OPERATION(.label = "p2"), NULL, NULL));
   fake_run_out(&f);
   CHECK(!fake_ran(&f, "p0") && !fake_ran(&f, "p2"));
   CHECK_STATUS(fake_status(&f, "p0"), TIDE_MISMATCH);
   CHECK_STATUS(fake_status(&f, "p2"), TIDE_MISMATCH);
-  CHECK_STATUS(tide_timeline_wait(tide_collective_progress(trio.all), 1, TIDE_FOREVER), TIDE_MISMATCH);
-  CHECK_STATUS(tide_collective_submit(trio.all, 3, 1, &OPERATION(.label = "p3"), NULL, NULL), TIDE_INVALID);
+  CHECK_STATUS(tide_timeline_wait(tide_collective_progress(trio.all), 1, TIDE_FOREVER),
+               TIDE_MISMATCH);
+  CHECK_STATUS(tide_collective_submit(trio.all, 3, 1, &OPERATION(.label = "p3"), NULL, NULL),
+               TIDE_INVALID);
   trio_close(&f, &trio);
 }
 
@@ -328,7 +333,9 @@ TEST(failing_part) {
   for (size_t i = 0; i < 3; i++) {
     char label[] = "p0";
     label[1] = (char)('0' + i);
-    if (i == 2) CHECK_OK(tide_collective_submit(trio.all, i, 0, &OPERATION(.label = label, SIGNALS({t, 1})), NULL, NULL));
+    if (i == 2)
+      CHECK_OK(tide_collective_submit(trio.all, i, 0, &OPERATION(.label = label, SIGNALS({t, 1})),
+                                      NULL, NULL));
     else CHECK_OK(tide_collective_submit(trio.all, i, 0, &OPERATION(.label = label), NULL, NULL));
   }
   fake_take(&f, "p0");
@@ -349,13 +356,16 @@ TEST(parts_that_wait_for_each_other) {
   struct tide_diag diag;
   trio_open(&f, &trio);
   struct tide_timeline *t = fake_timeline(&f, "t", true);
-  CHECK_OK(tide_collective_submit(trio.all, 0, 0, &OPERATION(.label = "p0", SIGNALS({t, 1})), NULL, NULL));
-  CHECK_STATUS(tide_collective_submit(trio.all, 1, 0, &OPERATION(.label = "p1", WAITS({t, 1})), NULL, &diag),
-               TIDE_DEADLOCK);
+  CHECK_OK(tide_collective_submit(trio.all, 0, 0, &OPERATION(.label = "p0", SIGNALS({t, 1})), NULL,
+                                  NULL));
+  CHECK_STATUS(
+      tide_collective_submit(trio.all, 1, 0, &OPERATION(.label = "p1", WAITS({t, 1})), NULL, &diag),
+      TIDE_DEADLOCK);
   CHECK(strstr(diag.text, "'p1'"));
   CHECK_OK(SUBMIT(trio.q[0], .label = "behind", SIGNALS({t, 2})));
-  CHECK_STATUS(tide_collective_submit(trio.all, 1, 0, &OPERATION(.label = "p1", WAITS({t, 2})), NULL, &diag),
-               TIDE_DEADLOCK);
+  CHECK_STATUS(
+      tide_collective_submit(trio.all, 1, 0, &OPERATION(.label = "p1", WAITS({t, 2})), NULL, &diag),
+      TIDE_DEADLOCK);
   CHECK_OK(tide_collective_submit(trio.all, 1, 0, &OPERATION(.label = "p1"), NULL, NULL));
   CHECK_OK(tide_collective_submit(trio.all, 2, 0, &OPERATION(.label = "p2"), NULL, NULL));
   fake_run_out(&f);
@@ -364,7 +374,8 @@ TEST(parts_that_wait_for_each_other) {
   trio_close(&f, &trio);
 }
 
-/* ---- losing a device ------------------------------------------------------------------------------ */
+/* ---- losing a device
+ * ------------------------------------------------------------------------------ */
 
 TEST(lose_and_certify) {
   struct fake f;
@@ -403,7 +414,8 @@ TEST(lose_and_certify) {
 TEST(certified_work_keeps_its_place) {
   struct fake f;
   fake_open(&f, true, 16);
-  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue_on(f.other, "b", 0), *c = fake_queue_on(f.other, "c", 0);
+  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue_on(f.other, "b", 0),
+                    *c = fake_queue_on(f.other, "c", 0);
   struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", true);
   CHECK_OK(SUBMIT(b, .label = "slow", SIGNALS({t, 1})));
   CHECK_OK(SUBMIT(a, .label = "lost", WAITS({t, 1}), SIGNALS({u, 1})));
@@ -428,7 +440,8 @@ TEST(certified_work_keeps_its_place) {
 }
 
 TEST_MAIN(CASE(cancel), CASE(cancel_ready), CASE(drain), CASE(destroy_with_waiters),
-          CASE(failure_goes_on_as_first_cause), CASE(elided_below_the_record), CASE(failing_keeps_its_place),
-          CASE(no_promise_in_the_failed_part), CASE(timeline_destroyed_under_operations), CASE(pause),
-          CASE(parts_start_together), CASE(members_disagree), CASE(failing_part),
-          CASE(parts_that_wait_for_each_other), CASE(lose_and_certify), CASE(certified_work_keeps_its_place))
+          CASE(failure_goes_on_as_first_cause), CASE(elided_below_the_record),
+          CASE(failing_keeps_its_place), CASE(no_promise_in_the_failed_part),
+          CASE(timeline_destroyed_under_operations), CASE(pause), CASE(parts_start_together),
+          CASE(members_disagree), CASE(failing_part), CASE(parts_that_wait_for_each_other),
+          CASE(lose_and_certify), CASE(certified_work_keeps_its_place))

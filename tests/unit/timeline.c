@@ -155,7 +155,8 @@ TEST(records) {
   CHECK_STATUS(tide_timeline_frontier_at(t, 1, &f.frontier, &info), TIDE_NOT_FOUND);
   CHECK_STATUS(tide_timeline_frontier_at(t, 8, &f.frontier, &info), TIDE_TIMEOUT);
   CHECK_OK(tide_timeline_frontier_at(t, 2, &f.frontier, &info)); /* of 2, not of 5 */
-  CHECK(info.value == 2 && info.axis == a.position.axis && info.epoch == 1 && !info.external && !info.coarse);
+  CHECK(info.value == 2 && info.axis == a.position.axis && info.epoch == 1 && !info.external &&
+        !info.coarse);
   CHECK(f.frontier.count == 1 && tide_frontier_get(&f.frontier, a.position.axis) == 1);
   CHECK_OK(tide_timeline_frontier_at(t, 3, &f.frontier, &info));
   CHECK(info.value == 5 && info.axis == b.position.axis && info.epoch == 2);
@@ -216,7 +217,8 @@ TEST(kept_record) {
   close_context();
 }
 
-/* ---- several ----------------------------------------------------------------------------------- */
+/* ---- several -----------------------------------------------------------------------------------
+ */
 
 TEST(any_and_all) {
   open_context(16);
@@ -251,8 +253,8 @@ TEST(any_and_all) {
 TEST(any_is_latched) {
   open_context(16);
   struct tide_timeline *t = make(0, 0), *u = make(0, 0);
-  struct tide_wait_point points[3] = {{.timeline = t, .value = 7}, {.timeline = u, .value = 2},
-                                      {.timeline = t, .value = 3}};
+  struct tide_wait_point points[3] = {
+      {.timeline = t, .value = 7}, {.timeline = u, .value = 2}, {.timeline = t, .value = 3}};
   struct tide_wait_any_set set;
   size_t index;
   CHECK_OK(tide_wait_any_init(&set, points, 3));
@@ -341,7 +343,8 @@ TEST(wait_set_outlives_timelines) {
   close_context();
 }
 
-/* ---- timepoints ---------------------------------------------------------------------------------- */
+/* ---- timepoints
+ * ---------------------------------------------------------------------------------- */
 
 struct call {
   struct tide_timepoint point;
@@ -403,7 +406,8 @@ TEST(callbacks_may_free) {
   calls = 0;
   for (uint64_t i = 1; i <= 100; i++) {
     struct tide_timepoint *point = calloc(1, sizeof *point);
-    *point = (struct tide_timepoint){.call = called_and_freed, .point = {.timeline = t, .value = i}};
+    *point =
+        (struct tide_timepoint){.call = called_and_freed, .point = {.timeline = t, .value = i}};
     CHECK_OK(tide_timepoint_add(point));
   }
   tide_timeline_destroy(t);
@@ -424,8 +428,8 @@ static void next_in_chain(struct tide_timepoint *timepoint, enum tide_status sta
   uint64_t value = timepoint->point.value;
   if (++chain_length == CHAIN / test_slowdown()) return;
   memset(timepoint, 0, sizeof *timepoint);
-  *timepoint = (struct tide_timepoint){
-      .call = next_in_chain, .point = {.timeline = chain_line, .value = value + 1}};
+  *timepoint = (struct tide_timepoint){.call = next_in_chain,
+                                       .point = {.timeline = chain_line, .value = value + 1}};
   CHECK_OK(tide_timepoint_add(timepoint));
   CHECK_OK(tide_timeline_signal_external(chain_line, value + 1));
 }
@@ -434,7 +438,8 @@ TEST(chain_of_callbacks) {
   char base;
   open_context(16);
   chain_line = make(0, 0);
-  struct tide_timepoint point = {.call = next_in_chain, .point = {.timeline = chain_line, .value = 1}};
+  struct tide_timepoint point = {.call = next_in_chain,
+                                 .point = {.timeline = chain_line, .value = 1}};
   CHECK_OK(tide_timepoint_add(&point));
   CHECK_OK(tide_timeline_signal_external(chain_line, 1));
   CHECK_EQ_U64(chain_length, CHAIN / test_slowdown());
@@ -471,6 +476,6 @@ TEST(notifier) {
 }
 
 TEST_MAIN(CASE(signal_and_query), CASE(greatest_value), CASE(scopes_and_parameters), CASE(failing),
-          CASE(records), CASE(coarse_records), CASE(kept_record), CASE(any_and_all), CASE(any_is_latched),
-          CASE(wait_set), CASE(wait_set_outlives_timelines), CASE(timepoints), CASE(callbacks_may_free),
-          CASE(chain_of_callbacks), CASE(notifier))
+          CASE(records), CASE(coarse_records), CASE(kept_record), CASE(any_and_all),
+          CASE(any_is_latched), CASE(wait_set), CASE(wait_set_outlives_timelines), CASE(timepoints),
+          CASE(callbacks_may_free), CASE(chain_of_callbacks), CASE(notifier))

@@ -1,4 +1,5 @@
-/* Timelines under many threads: nothing is lost, nothing comes twice, a value and its record never come apart. */
+/* Timelines under many threads: nothing is lost, nothing comes twice, a value and its record never
+ * come apart. */
 #include "harness.h"
 #include "tidemark/timeline.h"
 
@@ -52,7 +53,8 @@ TEST(to_and_fro) {
   close_context();
 }
 
-/* ---- a value and its record -------------------------------------------------------------------- */
+/* ---- a value and its record --------------------------------------------------------------------
+ */
 
 static struct tide_timeline *line;
 static uint64_t last_value;
@@ -95,7 +97,8 @@ TEST(value_and_record) {
   close_context();
 }
 
-/* ---- everybody wakes ------------------------------------------------------------------------------ */
+/* ---- everybody wakes
+ * ------------------------------------------------------------------------------ */
 
 static void *wait_steps(void *argument) {
   uint64_t step = (uint64_t)(uintptr_t)argument + 1;
@@ -147,7 +150,8 @@ TEST(racing_signals) {
   close_context();
 }
 
-/* ---- failing and destroying ------------------------------------------------------------------------ */
+/* ---- failing and destroying
+ * ------------------------------------------------------------------------ */
 
 static void *until_failed(void *argument) {
   if (argument == (void *)0) {
@@ -186,7 +190,8 @@ static void *until_destroyed(void *argument) {
     return NULL;
   }
   struct tide_timeline *mine = line;
-  uint64_t deadline = argument == (void *)1 ? TIDE_FOREVER : now() + 20000 + 5000 * (uint64_t)(uintptr_t)argument;
+  uint64_t deadline =
+      argument == (void *)1 ? TIDE_FOREVER : now() + 20000 + 5000 * (uint64_t)(uintptr_t)argument;
   __atomic_fetch_add(&waiting, 1, __ATOMIC_RELEASE);
   enum tide_status status = tide_timeline_wait(mine, 1, deadline);
   CHECK(status == TIDE_CANCELLED || (status == TIDE_TIMEOUT && argument != (void *)1));
@@ -207,17 +212,19 @@ TEST(destroying_under_waiters) {
   close_context();
 }
 
-/* A waiter gives up at the very moment when the timeline is destroyed: it may not touch what is gone. The clock
- * and the allocator are the test's: the one stops the waiter between its last look and its giving up, the other
- * spoils what is freed. */
+/* A waiter gives up at the very moment when the timeline is destroyed: it may not touch what is
+ * gone. The clock and the allocator are the test's: the one stops the waiter between its last look
+ * and its giving up, the other spoils what is freed. */
 static struct tide_platform slow_platform;
 static const struct tide_platform *real_platform;
 static pthread_t giving_up;
-static uint32_t stage; /* 1: the waiter sleeps; 2: it has seen its deadline; 3: the timeline is destroyed */
+static uint32_t
+    stage; /* 1: the waiter sleeps; 2: it has seen its deadline; 3: the timeline is destroyed */
 
 static uint64_t slow_now(void *self) {
   uint64_t time = real_platform->now(self);
-  if (!pthread_equal(pthread_self(), giving_up) || __atomic_load_n(&stage, __ATOMIC_ACQUIRE) != 1) return time;
+  if (!pthread_equal(pthread_self(), giving_up) || __atomic_load_n(&stage, __ATOMIC_ACQUIRE) != 1)
+    return time;
   __atomic_store_n(&stage, 2, __ATOMIC_RELEASE);
   while (__atomic_load_n(&stage, __ATOMIC_ACQUIRE) != 3) {}
   return real_platform->now(self);
@@ -263,7 +270,8 @@ TEST(destroyed_while_giving_up) {
   close_context();
 }
 
-/* ---- timepoints: called once, or cancelled ------------------------------------------------------------ */
+/* ---- timepoints: called once, or cancelled
+ * ------------------------------------------------------------ */
 
 enum { POINTS = 64 };
 static uint32_t points_called, points_cancelled;
@@ -288,8 +296,9 @@ static void *register_and_cancel(void *argument) {
     uint64_t value = tide_timeline_query(line);
     for (size_t i = 0; i < POINTS; i++) {
       flags[me][i] = 0;
-      points[me][i] = (struct tide_timepoint){
-          .call = count_call, .user = &flags[me][i], .point = {.timeline = line, .value = value + i}};
+      points[me][i] = (struct tide_timepoint){.call = count_call,
+                                              .user = &flags[me][i],
+                                              .point = {.timeline = line, .value = value + i}};
       CHECK_OK(tide_timepoint_add(&points[me][i]));
     }
     for (size_t i = POINTS; i-- > 0;) {
@@ -312,7 +321,8 @@ TEST(timepoints_once) {
   close_context();
 }
 
-/* ---- any, all and sets -------------------------------------------------------------------------------- */
+/* ---- any, all and sets
+ * -------------------------------------------------------------------------------- */
 
 static struct tide_timeline *lines[8];
 
@@ -326,10 +336,12 @@ static void *any_of_eight(void *argument) {
   for (uint64_t v = 1; v <= last_value;) {
     struct tide_wait_point points[8];
     memset(points, 0, sizeof points);
-    for (size_t i = 0; i < 8; i++) points[i] = (struct tide_wait_point){.timeline = lines[i], .value = v};
+    for (size_t i = 0; i < 8; i++)
+      points[i] = (struct tide_wait_point){.timeline = lines[i], .value = v};
     size_t index = 99;
     uint64_t deadline = v % 4 == 0 ? now() + 1000 : TIDE_FOREVER;
-    enum tide_status status = me == 2 ? tide_wait_any(points, 8, deadline, &index) : tide_wait_all(points, 8, deadline);
+    enum tide_status status =
+        me == 2 ? tide_wait_any(points, 8, deadline, &index) : tide_wait_all(points, 8, deadline);
     if (status == TIDE_TIMEOUT) {
       CHECK(deadline != TIDE_FOREVER);
       continue;
@@ -362,7 +374,8 @@ static void *feed_the_set(void *argument) {
   uint64_t reported = 0, added = 0, removed = 0, next[8] = {0};
   struct tide_wait_ready ready[4];
   size_t count;
-  for (size_t i = 0; i < 8; i++, added++) CHECK_OK(tide_wait_set_add(set, lines[i], ++next[i], i, NULL));
+  for (size_t i = 0; i < 8; i++, added++)
+    CHECK_OK(tide_wait_set_add(set, lines[i], ++next[i], i, NULL));
   while (reported < 8 * last_value) {
     CHECK_OK(tide_wait_set_wait(set, ready, 4, TIDE_FOREVER, &count));
     for (size_t i = 0; i < count; i++) {
@@ -396,5 +409,5 @@ TEST(sets) {
 
 TEST_MAIN(CASE(to_and_fro), CASE(value_and_record), CASE(everybody_wakes), CASE(racing_signals),
           CASE(failing_wakes_everybody), CASE(destroying_under_waiters),
-          CASE_SECONDS(destroyed_while_giving_up, 10), CASE(timepoints_once),
-          CASE(any_and_all), CASE(sets))
+          CASE_SECONDS(destroyed_while_giving_up, 10), CASE(timepoints_once), CASE(any_and_all),
+          CASE(sets))
