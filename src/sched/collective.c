@@ -292,10 +292,10 @@ static enum tide_status make_ring(struct tide_collective *collective) {
 }
 
 /* How many instances can be under way: a member has at most its queue's capacity of parts that have
- * not finished, and the newest that it did finish may still run elsewhere. One more keeps the
- * newest finished record. A power of two. */
+ * not finished, and the newest that it did finish may still run elsewhere. What is more
+ * keeps finished records, the newest at least. A power of two. */
 static uint32_t instances_for(struct tide_queue *const *members, size_t count) {
-  uint32_t most = 0, ring = 1;
+  uint32_t most = 0, ring = 256;
   for (size_t i = 0; i < count; i++)
     if (members[i]->op_capacity > most) most = members[i]->op_capacity;
   while (ring < most + 2) ring *= 2;
