@@ -97,14 +97,13 @@ static enum tide_status open_input(struct item *item, struct tide_diag *diag) {
 /* Can a file without a name get one later? */
 static bool can_link(void) { return geteuid() == 0 || access("/proc/self/fd", X_OK) == 0; }
 
-static int open_named(struct item *item) {
-  size_t room = strlen(item->path) + 24;
+static int open_named(struct item *item, const char *folder) {
   const char *slash = strrchr(item->path, '/');
   const char *name = slash ? slash + 1 : item->path;
-  if (!tide_tool_make_folders(item->path)) return -1;
+  size_t room = strlen(folder) + strlen(name) + 16;
   item->temporary = malloc(room);
   if (!item->temporary) return -1;
-  snprintf(item->temporary, room, "%.*s.%s.XXXXXX", (int)(name - item->path), item->path, name);
+  snprintf(item->temporary, room, "%s/.%s.XXXXXX", folder, name);
   int descriptor = mkostemp(item->temporary, O_CLOEXEC);
   if (descriptor >= 0) {
     mode_t mask = umask(0);
@@ -144,7 +143,7 @@ static enum tide_status open_output(struct item *item, const char *directory,
   }
   bool no_such = error == EOPNOTSUPP || error == EISDIR || error == ENOENT;
   if (item->descriptor < 0 && no_such) {
-    item->descriptor = open_named(item);
+    item->descriptor = open_named(item, folder);
     error = errno;
   }
   free(folder);
@@ -290,7 +289,8 @@ enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct ti
   for (size_t i = 0; i < files->count; i++) {
     struct item *item = &files->items[i];
     if (!item->file || item->file->mode != TIDE_FILE_WRITE) continue;
-    if (rename(item->temporary, item->path) != 0) return refuse(item, diag);
+    if (!tide_tool_make_folders(item->path) || rename(item->temporary, item->path) != 0)
+      return refuse(item, diag);
     tide_tool_forget_file(item->temporary);
     free(item->temporary);
     item->temporary = NULL;

@@ -29,10 +29,17 @@ static enum tide_status make_cpu(void *self, const struct tide_device_request *r
   (void)self, (void)diag;
   struct made *made = calloc(1, sizeof *made);
   CHECK(made);
-  CHECK_OK(tide_cpu_create(request->context, &params, &made->cpu));
-  CHECK_OK(tide_device_create(request->sched, tide_cpu_backend(made->cpu), request->device->label,
-                              &made->device));
-  CHECK_OK(tide_cpu_attach(made->cpu, made->device));
+  enum tide_status status = tide_cpu_create(request->context, &params, &made->cpu);
+  if (status == TIDE_OK)
+    status = tide_device_create(request->sched, tide_cpu_backend(made->cpu), request->device->label,
+                                &made->device);
+  if (status == TIDE_OK) status = tide_cpu_attach(made->cpu, made->device);
+  if (status != TIDE_OK) {
+    if (made->device) CHECK_OK(tide_device_destroy(made->device));
+    tide_cpu_destroy(made->cpu);
+    free(made);
+    return status;
+  }
   *out_device = made->device;
   *out_handle = made;
   return TIDE_OK;
@@ -289,5 +296,70 @@ static void every_way(bool later, uint64_t seeds) {
 TEST(every_way_gives_the_same) { every_way(false, 40 / (test_slowdown() > 3 ? 4 : 1)); }
 TEST(waits_for_what_comes_later) { every_way(true, 120 / (test_slowdown() > 3 ? 4 : 1)); }
 
+/* ---- no memory ------------------------------------------------------------------------------ */
+
+struct poor {
+  struct tide_allocator allocator;
+  uint64_t left, live;
+};
+
+static void *poor_alloc(void *self, size_t size, size_t align) {
+  struct poor *poor = self;
+  const struct tide_allocator *system = tide_allocator_system();
+  if (__atomic_load_n(&poor->left, __ATOMIC_RELAXED) == 0) return NULL;
+  __atomic_fetch_sub(&poor->left, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&poor->live, 1, __ATOMIC_RELAXED);
+  return system->alloc(system->self, size, align);
+}
+
+static void poor_free(void *self, void *memory, size_t size) {
+  struct poor *poor = self;
+  const struct tide_allocator *system = tide_allocator_system();
+  if (memory) __atomic_fetch_sub(&poor->live, 1, __ATOMIC_RELAXED);
+  system->free(system->self, memory, size);
+}
+
+/* Every allocation is refused once: a clear error each time, and nothing is lost. */
+TEST(every_allocation_fails_once) {
+  static const char text[] = "device c cpu\nqueue q, r on c\ntimeline t, u\nbuffer x 8\n"
+                             "scratch s 4K\ncollective both over q, r\n"
+                             "r: hash x, x  wait t >= 1\n"
+                             "q: alloc s\nq: iota s\nq: hash s, x  signal t = 1\nq: free s\n"
+                             "both: nop\nhost: wait t >= 1\nhost: signal u = 1\n"
+                             "q: nop  wait u >= 1, both >= 1\n";
+  struct generated *g = calloc(1, sizeof *g);
+  struct loaded loaded;
+  append(g, "%s", text);
+  for (int mode = TIDE_RUN_TRACKED; mode <= TIDE_RUN_SEQUENTIAL; mode++) {
+    enum tide_status status = TIDE_NOMEM;
+    if (mode == TIDE_RUN_BARRIER) continue; /* cannot say what this program says */
+    CHECK(load(&loaded, g));
+    for (uint64_t n = 0; status != TIDE_OK; n++) {
+      struct poor poor = {.left = n};
+      struct tide_diag diag = {.status = TIDE_OK};
+      struct tide_run_result result;
+      struct tide_run *made = NULL;
+      poor.allocator = (struct tide_allocator){poor_alloc, poor_free, &poor};
+      struct tide_run_params params = {.allocator = &poor.allocator,
+                                       .plan = loaded.plan,
+                                       .kinds = kinds,
+                                       .kind_count = 1,
+                                       .mode = (enum tide_run_mode)mode};
+      status = tide_run_create(&params, &diag, &made);
+      if (status == TIDE_OK) status = tide_run_execute(made, &result, &diag);
+      if (status != TIDE_OK && status != TIDE_NOMEM)
+        FAIL("mode %d, allocation %llu: %s: %s", mode, (unsigned long long)n,
+             tide_status_name(status), diag.text);
+      if (status != TIDE_OK) CHECK(diag.text[0]);
+      tide_run_destroy(made);
+      CHECK_EQ_U64(poor.live, 0);
+      CHECK(n < 2000);
+    }
+    unload(&loaded);
+  }
+  free(g);
+}
+
 TEST_MAIN(CASE(fewest_is_the_transitive_reduction), CASE(paused_issues_the_fewest),
-          CASE(every_way_gives_the_same), CASE(waits_for_what_comes_later))
+          CASE(every_way_gives_the_same), CASE(waits_for_what_comes_later),
+          CASE(every_allocation_fails_once))
