@@ -152,6 +152,7 @@ void tide_queue_advance(struct tide_queue *queue) {
   while (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = op_at(queue, queue->next_start);
     if (op->state != TIDE_OP_ENTERED) return; /* ready: its turn has come already */
+    if (TIDE_PLANTED(TIDE_PLANT_GATE) && queue->ready) return;
     if (in_order && queue->published + 1 != queue->next_start) return;
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
       op = behind(queue);

@@ -338,4 +338,5 @@ void program_step(struct program *program) {
     submit_instance(program, program->collectives[pick(program, program->collective_count)]);
   if (chance(program, 450)) random_submit(program);
   else random_exchange(program);
+  check_settled(program);
 }

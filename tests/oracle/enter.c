@@ -99,6 +99,8 @@ void watch_class(struct op *op, const struct tide_event *event) {
   wait->class_ = (uint8_t)event->detail;
   wait->reason = (uint8_t)(event->detail >> 8);
   wait->brings = (struct vec){{0}};
+  wait->cause = event->cause_axis ? axis_find(world, event->cause_axis) : -1;
+  wait->cause_epoch = event->cause_epoch;
   wait->record_axis = -1;
   wait->record_value = wait->any_value = wait->value;
   wait->seen = true;
@@ -175,6 +177,25 @@ static void check_known(struct op *op) {
            axis_text(world, (int)i), op->known.at[i], op->start.at[i]);
 }
 
+/* Whatever was imported is listed: there is room for it here, before it becomes the queue's. */
+static void check_imports(struct op *op) {
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct wait *wait = &op->waits[i];
+    ENSURE(op->program->world, wait->cause < 0 || op->known.at[wait->cause] >= wait->cause_epoch,
+           "%s imports the record of %s@%lu, but does not know it then", op->label,
+           axis_text(op->program->world, wait->cause), (unsigned long)wait->cause_epoch);
+  }
+}
+
+/* Nobody enters before one that was held first and may not be passed. */
+static void check_place(struct op *op) {
+  for (uint64_t s = 1; s < op->sequence; s++) {
+    const struct op *before = op->queue->by_sequence[s];
+    ENSURE(op->program->world, before->state != OP_HELD || (before->flags & TIDE_MAY_BE_PASSED),
+           "%s enters before %s, which is held", op->label, before->label);
+  }
+}
+
 /* Values go up, and signallers are ordered. */
 static void check_signals(struct op *op) {
   struct world *world = op->program->world;
@@ -184,6 +205,11 @@ static void check_signals(struct op *op) {
     ENSURE(world, signal->value > line_value(signal->line),
            "%s is to signal %s = %lu, which is reached", op->label, signal->line->label,
            (unsigned long)signal->value);
+    const struct record *reserved = line_reserved_from(signal->line, 0);
+    ENSURE(world, !reserved || reserved->op == op || reserved->value > signal->value,
+           "%s is to signal %s = %lu, above %lu, which held %s has reserved", op->label,
+           signal->line->label, (unsigned long)signal->value, (unsigned long)reserved->value,
+           reserved->op->label);
     if (!newest) continue;
     ENSURE(world, signal->value > newest->value, "%s is to signal %s = %lu behind %lu", op->label,
            signal->line->label, (unsigned long)signal->value, (unsigned long)newest->value);
@@ -228,6 +254,9 @@ static void finish_enter(struct op *op) {
   if (memcmp(&waited, &op->start, sizeof waited) != 0 || op->program->collective_count)
     world->blurred = true;
   check_known(op);
+  check_imports(op);
+  op->state = OP_ENTERED;
+  check_place(op);
   if (!op->refused) check_signals(op);
   op->finish = op->start;
   vec_max(&op->finish, &queue->end);
@@ -236,7 +265,6 @@ static void finish_enter(struct op *op) {
   queue->end = op->finish;
   axis->ops[op->epoch] = op;
   axis->given = (uint32_t)op->epoch;
-  op->state = OP_ENTERED;
   for (uint32_t i = 0; i < op->signal_count && !op->refused; i++)
     line_add_pending(op->signals[i].line, op, op->signals[i].value, op->signals[i].external);
   if (op->instance) collective_entered(op);

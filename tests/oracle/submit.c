@@ -82,6 +82,7 @@ static void accepted(struct op *op) {
   ENSURE(world, op->state != OP_NEW, "%s was accepted, but neither entered nor is it held",
          op->label);
   op->queue->accepted++;
+  check_position(op->queue);
   for (uint32_t i = 0; i < op->wait_count; i++) bind(op->waits[i].line, op->queue);
   for (uint32_t i = 0; i < op->signal_count; i++) bind(op->signals[i].line, op->queue);
   if (!op->program->config.racefree) return;
@@ -156,7 +157,7 @@ static bool any_held(const struct program *program) {
   return false;
 }
 
-static void check_refusal(const struct op *op, enum tide_status status,
+static void check_refusal(struct op *op, enum tide_status status,
                           const struct tide_diag *diag) {
   struct world *world = op->program->world;
   bool right = false;
@@ -165,7 +166,7 @@ static void check_refusal(const struct op *op, enum tide_status status,
     case TIDE_FULL: right = no_room(op); break;
     case TIDE_VALUE: right = value_taken(op); break;
     case TIDE_UNORDERED: right = may_be_unordered(op); break;
-    case TIDE_DEADLOCK: right = any_held(op->program); break;
+    case TIDE_DEADLOCK: right = closes_cycle(op, false) || (no_room(op) && any_held(op->program));  break;
     default: break;
   }
   ENSURE(world, right, "%s is refused with %s: %s", op->label, tide_status_name(status),
@@ -181,6 +182,7 @@ enum tide_status submit(struct op *op) {
   describe(op, &described);
   prepare(op, sequence);
   enum tide_status status;
+  bool cycle = !op->instance && closes_cycle(op, true);
   if (op->instance) {
     struct instance *instance = op->instance;
     size_t member = 0;
@@ -199,6 +201,8 @@ enum tide_status submit(struct op *op) {
   if (status == TIDE_OK) {
     ENSURE(world, told == sequence, "%s is number %lu, not %lu", op->label, (unsigned long)told,
            (unsigned long)sequence);
+    ENSURE(world, !cycle || op->state != OP_HELD || !world->contracts,
+           "%s is held in a cycle, which was not refused", op->label);
     accepted(op);
     return status;
   }

@@ -93,7 +93,7 @@ static bool wait_failed(const struct wait *wait) {
   return wait->line->dead || line_value(wait->line) < wait->value;
 }
 
-static bool failing(const struct op *op) {
+bool op_failing(struct op *op) {
   if (op->status || op->cancelled || op->refused || op->lost) return true;
   for (uint32_t i = 0; i < op->wait_count; i++)
     if (wait_failed(&op->waits[i])) return true;
@@ -104,7 +104,7 @@ static bool instance_fails(const struct op *op) {
   if (!op->instance) return false;
   if (op->instance->mismatch) return true;
   for (uint32_t i = 0; i < op->instance->submitted; i++)
-    if (op->instance->parts[i] != op && failing(op->instance->parts[i])) return true;
+    if (op->instance->parts[i] != op && op_failing(op->instance->parts[i])) return true;
   return false;
 }
 
