@@ -11,23 +11,26 @@ static void must(enum tide_status status) {
 }
 
 int main(void) {
-  static const int64_t milliseconds[LANES] = {60, 20, 100};
   struct tide_context context;
   struct tide_sched *sched;
   struct tide_cpu *cpu;
   struct tide_device *device;
   struct tide_queue *queues[LANES];
-  struct tide_timeline *done[LANES];
+  struct tide_timeline *done[LANES], *gate;
   struct tide_cpu_params workers = {.workers = LANES};
   must(tide_context_init(&context, NULL));
   must(tide_sched_create(&context, NULL, &sched));
   must(tide_cpu_open(&context, sched, &workers, "cpu", &cpu, &device));
-  for (int i = 0; i < LANES; i++) { /* each spins for its time, then signals its timeline */
+  must(tide_timeline_create(&context, NULL, &gate));
+  for (int i = 0; i < LANES; i++) { /* each works, then signals; all but lane 1 wait for the gate */
     must(tide_queue_create(device, NULL, &queues[i]));
     must(tide_timeline_create(&context, NULL, &done[i]));
-    struct tide_argument microseconds = {.integer = milliseconds[i] * 1000};
+    struct tide_argument microseconds = {.integer = 20000};
+    struct tide_wait wait = {gate, 1};
     struct tide_signal signal = {.timeline = done[i], .value = 1};
-    struct tide_operation operation = {.signals = &signal,
+    struct tide_operation operation = {.waits = &wait,
+                                       .wait_count = i != 1,
+                                       .signals = &signal,
                                        .signal_count = 1,
                                        .body = &tide_kernel_find("spin")->class_,
                                        .arguments = &microseconds,
@@ -39,6 +42,7 @@ int main(void) {
   size_t first;
   must(tide_wait_any(points, LANES, TIDE_FOREVER, &first));
   printf("lane %zu was first\n", first);
+  must(tide_timeline_signal_external(gate, 1));
   must(tide_wait_all(points, LANES, TIDE_FOREVER));
   printf("all %d are done\n", LANES);
   const struct tide_platform *platform = context.platform; /* deadlines are absolute times */
@@ -47,6 +51,7 @@ int main(void) {
       tide_wait_any(points, 1, platform->now(platform->self) + 1000000, &first);
   printf("a second value of lane 0: %s\n", tide_status_text(status));
   for (int i = 0; i < LANES; i++) tide_timeline_destroy(done[i]), tide_queue_destroy(queues[i]);
+  tide_timeline_destroy(gate);
   tide_cpu_close(cpu);
   tide_sched_destroy(sched);
   tide_context_fini(&context);
