@@ -49,6 +49,7 @@ void tide_wait_fired(struct tide_op_wait *wait) {
   if (wait->node.status != TIDE_OK) {
     first_cause(op, (enum tide_status)wait->node.status);
     wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
+    tide_op_give_up_waits(op);
   }
 }
 

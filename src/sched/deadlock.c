@@ -14,7 +14,10 @@ static struct tide_op *provider(const struct tide_op_wait *wait) {
   if (timeline->source || tide_timeline_pending(timeline, wait->value)) return NULL;
   struct tide_op_signal *signal =
       (struct tide_op_signal *)(void *)tide_tree_at_least(&timeline->reserved, wait->value);
-  return signal ? signal->op : NULL;
+  /* Its own signal, above what it waits for, gives an operation nothing; nor does one that can only
+   * fail. */
+  if (!signal || signal->op == wait->op) return NULL;
+  return tide_timeline_has_failed(timeline, signal->record.node.key) ? NULL : signal->op;
 }
 
 static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *at) {

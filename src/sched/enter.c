@@ -152,6 +152,7 @@ static void start_waits(struct tide_queue *queue, struct tide_op *op) {
       wait->finish = wait->axis != 0;
     }
   }
+  if (op->status) tide_op_give_up_waits(op);
 }
 
 static void promise_signals(struct tide_queue *queue, struct tide_op *op) {

@@ -168,13 +168,7 @@ static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
 }
 
 /* Waits that imported nothing don't delay an operation that will not run. */
-void tide_op_cancel(struct tide_op *op, enum tide_status status) {
-  if (op->state != TIDE_OP_ENTERED && op->state != TIDE_OP_READY) return;
-  if (!op->status) op->status = status;
-  if (op->state == TIDE_OP_READY) { /* it is skipped where it stands, without being picked */
-    tide_arbiter_remove(op->queue);
-    op->state = TIDE_OP_ENTERED;
-  }
+void tide_op_give_up_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
     if (!tide_timeline_forget(wait->timeline, &op->queue->sched->lock, &wait->node)) continue;
@@ -182,6 +176,16 @@ void tide_op_cancel(struct tide_op *op, enum tide_status status) {
     wait->open = true;
     op->unmet--;
   }
+}
+
+void tide_op_cancel(struct tide_op *op, enum tide_status status) {
+  if (op->state != TIDE_OP_ENTERED && op->state != TIDE_OP_READY) return;
+  if (!op->status) op->status = status;
+  if (op->state == TIDE_OP_READY) { /* it is skipped where it stands, without being picked */
+    tide_arbiter_remove(op->queue);
+    op->state = TIDE_OP_ENTERED;
+  }
+  tide_op_give_up_waits(op);
   tide_sched_look(op->queue);
 }
 

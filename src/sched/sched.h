@@ -235,6 +235,8 @@ void tide_sched_release_guard(struct tide_lock *guard);
 void tide_queue_free_storage(struct tide_queue *queue);
 /* An entered operation that has not started will not run. */
 void tide_op_cancel(struct tide_op *op, enum tide_status status);
+/* It has failed: it waits on only for what it imported. */
+void tide_op_give_up_waits(struct tide_op *op);
 /* What is held has changed: whoever drains looks again. */
 void tide_queue_drain_changed(struct tide_queue *queue);
 

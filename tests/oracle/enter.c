@@ -119,6 +119,7 @@ void watch_class(struct op *op, const struct tide_event *event) {
   ENSURE(world, seen == expected || (seen == TIDE_WAIT_ELIDED && expected == TIDE_WAIT_ISSUED),
          "%s: %s >= %lu is classed as %s, not %s", op->label, wait->line->label,
          (unsigned long)wait->value, classes[seen > 4 ? 4 : seen], classes[expected]);
+  wait->gone = seen == TIDE_WAIT_FAILED;
   if (seen == TIDE_WAIT_RESOLVED) check_resolved(op, wait, event);
   if (seen == TIDE_WAIT_ELIDED) check_elided(op, wait, event);
   if (seen == TIDE_WAIT_ISSUED) issued_brings(op, wait, event);

@@ -103,8 +103,8 @@ struct wait {
   struct vec brings; /* what a wait that is issued implies */
   int record_axis;   /* the smallest tracked record that serves: -1 none */
   uint64_t record_epoch, record_value;
-  uint64_t any_value;              /* of the smallest record, tracked or not */
-  int cause;                       /* what was imported; -1: nothing */
+  uint64_t any_value; /* of the smallest record, tracked or not */
+  int cause;          /* what was imported; -1: nothing */
   uint64_t cause_epoch;
 };
 
@@ -408,7 +408,8 @@ void check_settled(struct program *program);
 /* An untainted frontier stands for all of the queue's past. */
 void check_position(struct queue *queue);
 bool op_failing(struct op *op);
-/* Would this operation, held behind all that its queue holds, wait for itself? `exact`: nobody else could help. */
+/* Would this operation, held behind all that its queue holds, wait for itself? `exact`: nobody else
+ * could help. */
 bool closes_cycle(struct op *op, bool exact);
 
 /* ---- drive.c ---- */

@@ -86,7 +86,7 @@ static int search(uint64_t first, uint64_t count, bool shortest) {
 }
 
 TEST(random_programs) {
-  uint64_t count = 12000 / test_slowdown();
+  uint64_t count = 30000 / test_slowdown();
   for (uint64_t seed = 1; seed <= count; seed++) {
     struct outcome outcome;
     run_one(seed, &outcome, false);

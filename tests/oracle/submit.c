@@ -157,8 +157,7 @@ static bool any_held(const struct program *program) {
   return false;
 }
 
-static void check_refusal(struct op *op, enum tide_status status,
-                          const struct tide_diag *diag) {
+static void check_refusal(struct op *op, enum tide_status status, const struct tide_diag *diag) {
   struct world *world = op->program->world;
   bool right = false;
   if (!world->contracts) return;
@@ -166,7 +165,9 @@ static void check_refusal(struct op *op, enum tide_status status,
     case TIDE_FULL: right = no_room(op); break;
     case TIDE_VALUE: right = value_taken(op); break;
     case TIDE_UNORDERED: right = may_be_unordered(op); break;
-    case TIDE_DEADLOCK: right = closes_cycle(op, false) || (no_room(op) && any_held(op->program));  break;
+    case TIDE_DEADLOCK:
+      right = closes_cycle(op, false) || (no_room(op) && any_held(op->program));
+      break;
     default: break;
   }
   ENSURE(world, right, "%s is refused with %s: %s", op->label, tide_status_name(status),

@@ -312,6 +312,24 @@ TEST(deadlock_across_queues) {
   fake_close(&f);
 }
 
+/* What an operation signals itself is not what it waits for: somebody else may come between. */
+TEST(waits_below_its_own_signal) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b");
+  struct tide_timeline *t = fake_timeline(&f, "t", false);
+  CHECK_OK(SUBMIT(a, .label = "four", WAITS({t, 4})));
+  CHECK_OK(SUBMIT(b, .label = "three to five", WAITS({t, 3}), SIGNALS({t, 5})));
+  CHECK(fake_held(&f, "three to five"));
+  CHECK_OK(tide_timeline_signal_external(t, 3));
+  fake_run(&f, "three to five");
+  fake_run(&f, "four");
+  tide_queue_destroy(a);
+  tide_queue_destroy(b);
+  tide_timeline_destroy(t);
+  fake_close(&f);
+}
+
 TEST(full) {
   struct fake f;
   fake_open(&f, true, 16);
@@ -568,7 +586,7 @@ TEST(progress_of_a_full_queue) {
 TEST_MAIN(CASE(every_class), CASE(finished_elsewhere), CASE(two_phases), CASE(siblings),
           CASE(siblings_of_one_signaller), CASE(raised_wait), CASE(wait_below_the_record),
           CASE(late_waiter), CASE(held_keeps_its_place), CASE(may_be_passed),
-          CASE(deadlock_in_one_queue), CASE(deadlock_across_queues), CASE(full),
-          CASE(submit_all_or_none), CASE(unordered_signallers), CASE(values_go_up), CASE(scopes),
-          CASE(bad_arguments), CASE(any_order_publishes_in_order), CASE(taint_heals),
-          CASE(progress_of_a_full_queue))
+          CASE(deadlock_in_one_queue), CASE(deadlock_across_queues),
+          CASE(waits_below_its_own_signal), CASE(full), CASE(submit_all_or_none),
+          CASE(unordered_signallers), CASE(values_go_up), CASE(scopes), CASE(bad_arguments),
+          CASE(any_order_publishes_in_order), CASE(taint_heals), CASE(progress_of_a_full_queue))

@@ -184,6 +184,29 @@ TEST(failing_keeps_its_place) {
   fake_close(&f);
 }
 
+/* A wait that imported nothing does not delay an operation that has failed. */
+TEST(nothing_imported_nothing_awaited) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b"), *c = fake_queue(&f, "c");
+  struct tide_timeline *t = fake_timeline(&f, "t", false), *u = fake_timeline(&f, "u", false);
+  CHECK_OK(SUBMIT(a, .label = "one", SIGNALS({t, 1})));
+  CHECK_OK(SUBMIT(c, .label = "seven", SIGNALS({u, 7})));
+  CHECK_OK(SUBMIT(b, .label = "both", WAITS({t, 1}, {u, 2})));
+  fake_take(&f, "one");
+  fake_give(&f, "one", TIDE_IO);
+  CHECK_STATUS(fake_status(&f, "both"), TIDE_IO);
+  CHECK_OK(SUBMIT(b, .label = "late", WAITS({t, 1}, {u, 2})));
+  CHECK_STATUS(fake_status(&f, "late"), TIDE_IO);
+  fake_run_out(&f);
+  tide_queue_destroy(a);
+  tide_queue_destroy(b);
+  tide_queue_destroy(c);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  fake_close(&f);
+}
+
 /* A value that can never be reached any more promises nothing. */
 TEST(no_promise_in_the_failed_part) {
   struct fake f;
@@ -441,7 +464,8 @@ TEST(certified_work_keeps_its_place) {
 
 TEST_MAIN(CASE(cancel), CASE(cancel_ready), CASE(drain), CASE(destroy_with_waiters),
           CASE(failure_goes_on_as_first_cause), CASE(elided_below_the_record),
-          CASE(failing_keeps_its_place), CASE(no_promise_in_the_failed_part),
-          CASE(timeline_destroyed_under_operations), CASE(pause), CASE(parts_start_together),
-          CASE(members_disagree), CASE(failing_part), CASE(parts_that_wait_for_each_other),
-          CASE(lose_and_certify), CASE(certified_work_keeps_its_place))
+          CASE(failing_keeps_its_place), CASE(nothing_imported_nothing_awaited),
+          CASE(no_promise_in_the_failed_part), CASE(timeline_destroyed_under_operations),
+          CASE(pause), CASE(parts_start_together), CASE(members_disagree), CASE(failing_part),
+          CASE(parts_that_wait_for_each_other), CASE(lose_and_certify),
+          CASE(certified_work_keeps_its_place))
