@@ -133,7 +133,7 @@ static bool add_needs(struct op *op, const struct buffer *buffer, enum tide_acce
   for (uint32_t i = 0; i < buffer->reader_count && (access & TIDE_WRITE); i++)
     needs[count++] = buffer->readers[i];
   for (uint32_t i = 0; i < count; i++) {
-    if (ordered_already(op, needs[i])) continue;
+    if (ordered_already(op, needs[i]) || chance(op->program, op->program->config.racy)) continue;
     if (waits_full(op)) {
       op->wait_count = before;
       return false;

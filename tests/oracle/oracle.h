@@ -132,6 +132,7 @@ struct op {
   enum tide_status status;
   struct instance *instance;
   struct vec known, start, finish;
+  struct vec declared; /* race-free programs: what was declared to be before it */
   struct tide_work *work;
   uint64_t queue_value;        /* race-free programs: what it signals of its queue's own timeline */
   uint64_t inputs, fold, twin; /* what its body computed, and what it does in the sequential run */
@@ -166,6 +167,7 @@ struct queue {
   struct vec
       start;      /* of the newest entered operation, plus, where completion is in order, its end */
   struct vec end; /* its finish */
+  struct vec declared;
   uint64_t signal_index; /* race-free programs: the value of its own timeline */
 };
 
@@ -244,6 +246,8 @@ struct config {
   uint32_t history;
   bool kicked; /* take only when kicked */
   bool racefree;
+  bool check;     /* check mode */
+  uint32_t racy;  /* race-free programs: needed waits that are left out */
   bool contracts; /* check what calls answer, too */
 };
 
@@ -298,6 +302,11 @@ struct world {
   jmp_buf out;
   char why[512];
   bool verbose;
+  /* check mode */
+  bool checking;
+  uint32_t findings, findings_seen;
+  const char *finding;
+  struct tide_diag last_finding;
   /* history: the newest lines, when verbose */
   char (*lines)[200];
   uint32_t line_next;
@@ -328,7 +337,7 @@ void note_line(struct world *world, const char *format, ...) __attribute__((form
 /* Memory that lives until the world ends; zeroed, or not. */
 void *keep(size_t size);
 void *keep_raw(size_t size);
-void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity);
+void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity, bool check);
 void world_close(struct world *world);
 void memory_reset(void);
 size_t memory_live(void);
@@ -411,6 +420,10 @@ bool op_failing(struct op *op);
 /* Would this operation, held behind all that its queue holds, wait for itself? `exact`: nobody else
  * could help. */
 bool closes_cycle(struct op *op, bool exact);
+
+/* ---- races.c ---- */
+void check_races(struct op *op);
+void heard_finding(void *user, const struct tide_diag *diag);
 
 /* ---- drive.c ---- */
 void program_step(struct program *program);

@@ -65,6 +65,8 @@ void draw_config(uint64_t seed, struct config *c) {
     c->hold = c->passable = c->lose = 0;
   } else if (tide_random_below(r, 5) == 0) {
     c->racefree = true;
+    c->check = tide_random_below(r, 2);
+    c->racy = c->check ? often(r, 500, 200) : 0;
     c->buffers = between(r, 100, 300);
     c->fail = c->cancel = c->destroy = c->lose = c->host_fail = c->destroy_line = c->hold = c->bad =
         0;
@@ -89,6 +91,7 @@ static const struct {
     FIELD(pause),           FIELD(batch),        FIELD(bad),           FIELD(bodyless),
     FIELD(query),           FIELD(take),         FIELD(give),          FIELD(signal_chance),
     FIELD(frontier),        FIELD(history),      FIELD(kicked),        FIELD(racefree),
+    FIELD(check),           FIELD(racy),
 };
 
 bool config_set(struct config *config, const char *text) {
@@ -137,7 +140,7 @@ void run_seed(uint64_t seed, const struct config *config, bool verbose, bool con
   world.contracts = contracts;
   struct program *program = &world.programs[0];
   if (setjmp(world.out) == 0) {
-    world_open(&world, seed, config->frontier);
+    world_open(&world, seed, config->frontier, config->check);
     world.program_count = 1;
     program_make(program, &world, config, seed);
     for (uint32_t i = 0; i < config->steps; i++) program_step(program);

@@ -61,7 +61,7 @@ static bool run(const uint64_t *seeds, uint32_t count, struct notes *const *note
   world.contracts = true;
   world.verbose = verbose;
   if (setjmp(world.out)) return false;
-  world_open(&world, seeds[0], capacity);
+  world_open(&world, seeds[0], capacity, false);
   for (uint32_t i = 0; i < count; i++) add_program(seeds[i], notes[i]);
   take_turns(count);
   for (uint32_t i = 0; i < count; i++) program_end(&world.programs[i]);

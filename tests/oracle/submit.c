@@ -88,6 +88,7 @@ static void accepted(struct op *op) {
   if (!op->program->config.racefree) return;
   op->queue->signal_index = op->queue_value;
   twin_run(op);
+  check_races(op);
   for (uint32_t i = 0; i < op->use_count; i++) {
     struct buffer *buffer = op->uses[i];
     if (op->access[i] & TIDE_WRITE) {

@@ -152,7 +152,7 @@ void print_history(const struct world *world, uint32_t most) {
     printf("    %s\n", world->lines[i % LOG_LINES]);
 }
 
-void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity) {
+void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity, bool check) {
   time_now = 1;
   current = world;
   world->seed = seed;
@@ -163,7 +163,10 @@ void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity) {
                                        .sink = &world->sink,
                                        .frontier_capacity = frontier_capacity};
   if (tide_context_init(&world->context, &params) != TIDE_OK) abort();
-  if (tide_sched_create(&world->context, NULL, &world->sched) != TIDE_OK) abort();
+  struct tide_sched_params sched = {
+      .check = check, .finding = heard_finding, .finding_user = world};
+  world->checking = check;
+  if (tide_sched_create(&world->context, &sched, &world->sched) != TIDE_OK) abort();
 }
 
 void world_close(struct world *world) {
