@@ -87,7 +87,8 @@ program missing_wait <<'E'
 q: fill b, 1 signal t = 1
 r: hash b, e signal u = 1
 E
-run missing_wait 1 --check && expect missing_wait "nothing orders them: add a wait for 't' >= 1" err
+# The race is meant: ThreadSanitizer, which finds it too, is not to end the run.
+TSAN_OPTIONS="${TSAN_OPTIONS-} report_bugs=0" run missing_wait 1 --check && expect missing_wait "nothing orders them: add a wait for 't' >= 1" err
 expect findings_are_counted "1 ordering error" err
 
 # ---- outputs
