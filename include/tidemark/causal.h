@@ -272,6 +272,7 @@ TIDE_API bool tide_tracker_cancel(struct tide_frontier_wait *wait);
 /* ---- context -------------------------------------------------------------- */
 
 struct tide_deferred;
+struct tide_lock;
 
 /* What every object is made with. Filled once, outlives all that was made with it. */
 struct tide_context {
@@ -282,6 +283,7 @@ struct tide_context {
   struct tide_lease *lease;
   uint8_t frontier_capacity;      /* of queues, records and buffers */
   struct tide_deferred *deferred; /* private: callbacks that wait for their turn */
+  struct tide_lock *sched_lock;   /* private: a scheduler's, and of every timeline it uses */
   const struct tide_sink *check;  /* private: check mode listens to host signals and waits */
   struct tide_lease own_lease;
   bool owns_tracker;

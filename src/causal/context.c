@@ -1,5 +1,6 @@
 /* The context: what every object is made with. */
 #include "base/deferred.h"
+#include "base/lock.h"
 #include "base/memory.h"
 #include "tidemark/causal.h"
 
@@ -31,7 +32,11 @@ enum tide_status tide_context_init(struct tide_context *context,
     context->lease = &context->own_lease;
   }
   context->deferred = tide_alloc(context->allocator, 1, sizeof *context->deferred);
-  if (!context->deferred) return TIDE_NOMEM;
+  context->sched_lock = tide_alloc(context->allocator, 1, sizeof *context->sched_lock);
+  if (!context->deferred || !context->sched_lock) {
+    tide_context_fini(context);
+    return TIDE_NOMEM;
+  }
   tide_deferred_init(context->deferred, context->platform);
   struct tide_tracker_params tracker = {context->allocator, context->platform};
   enum tide_status status = tide_tracker_create(&tracker, &context->tracker);
@@ -43,7 +48,9 @@ enum tide_status tide_context_init(struct tide_context *context,
 void tide_context_fini(struct tide_context *context) {
   if (context->owns_tracker) tide_tracker_destroy(context->tracker);
   tide_free(context->allocator, context->deferred, 1, sizeof *context->deferred);
+  tide_free(context->allocator, context->sched_lock, 1, sizeof *context->sched_lock);
   context->deferred = NULL;
+  context->sched_lock = NULL;
   context->tracker = NULL;
   context->owns_tracker = false;
 }

@@ -211,7 +211,7 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   if (queue->device->lost && !queue->device->certified) return;
   tide_tracker_close_collect(sched->context->tracker, queue->tracked, &sched->fired);
   queue->tracked = NULL;
-  tide_timeline_fail_from(queue->progress, &sched->lock, 0, TIDE_CANCELLED, &sched->fired);
+  tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, &sched->fired);
   queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
   tide_list_remove(&queue->in_device);
   if (queue->look) tide_list_remove(&queue->in_work);

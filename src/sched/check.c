@@ -35,7 +35,7 @@ void tide_check_note(struct tide_sched *sched, const struct tide_diag *diag) {
 void tide_check_report(struct tide_sched *sched) {
   for (;;) {
     struct tide_diag diag;
-    tide_lock_take(&sched->lock, tide_sched_platform(sched));
+    tide_lock_take(sched->lock, tide_sched_platform(sched));
     struct tide_checker *checker = sched->checker; /* NULL: destroyed meanwhile */
     bool any = checker && checker->finding_count > 0;
     if (any) {
@@ -44,7 +44,7 @@ void tide_check_report(struct tide_sched *sched) {
       memmove(checker->findings, checker->findings + 1,
               checker->finding_count * sizeof *checker->findings);
     }
-    tide_lock_give(&sched->lock);
+    tide_lock_give(sched->lock);
     if (!any) return;
     if (sched->params.finding) sched->params.finding(sched->params.finding_user, &diag);
   }

@@ -60,7 +60,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-static const struct tide_record_source progress_source = {find_record, tide_sched_release_guard};
+static const struct tide_record_source progress_source = {find_record};
 
 struct tide_timeline *tide_collective_progress(struct tide_collective *collective) {
   return collective->progress;
@@ -132,8 +132,8 @@ static void publish_instance(struct tide_collective *collective, struct tide_ins
   tide_tracker_advance_collect(sched->context->tracker, collective->tracked, instance->number,
                                &sched->fired);
   if (instance->status)
-    tide_timeline_fail_from(collective->progress, &sched->lock, instance->number, instance->status,
-                            &sched->fired);
+    tide_timeline_fail_locked(collective->progress, instance->number, instance->status,
+                              &sched->fired);
   else tide_timeline_advance(collective->progress, instance->number, &sched->fired);
 }
 
@@ -322,9 +322,8 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
   collective->mask = instances_for(members, count) - 1;
   enum tide_status status = make_ring(collective);
   if (status == TIDE_OK) {
-    status = tide_timeline_create_sourced(context, label, &sched->lock, &progress_source,
-                                          collective, &collective->progress);
-    if (status == TIDE_OK) tide_fetch_add(&sched->references, 1u);
+    status = tide_timeline_create_sourced(context, label, &progress_source, collective,
+                                          &collective->progress);
   }
   if (status == TIDE_OK)
     status = tide_lease_take(context->lease, TIDE_DOMAIN_COLLECTIVE, &collective->position.axis);
@@ -351,7 +350,7 @@ static void close_if_over(struct tide_collective *collective) {
   if (!collective->closing || collective->finished < collective->last) return;
   collective->closing = false;
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
-  tide_timeline_fail_from(collective->progress, &sched->lock, 0, TIDE_CANCELLED, &sched->fired);
+  tide_timeline_fail_locked(collective->progress, 0, TIDE_CANCELLED, &sched->fired);
   collective->progress->source_self = NULL;
   tide_list_push_back(&sched->gone_collectives, &collective->link);
 }

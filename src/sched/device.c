@@ -10,6 +10,7 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   struct tide_sched *sched = tide_alloc(a, 1, sizeof *sched);
   if (!sched) return TIDE_NOMEM;
   sched->context = context;
+  sched->lock = context->sched_lock;
   sched->references = 1;
   if (params) sched->params = *params;
   sched->paused = sched->params.paused;
@@ -31,8 +32,7 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   return TIDE_OK;
 }
 
-void tide_sched_release_guard(struct tide_lock *guard) {
-  struct tide_sched *sched = TIDE_CONTAINER(guard, struct tide_sched, lock);
+void tide_sched_unref(struct tide_sched *sched) {
   const struct tide_allocator *a = sched->context->allocator;
   if (tide_fetch_sub(&sched->references, 1u) == 1) tide_free(a, sched, 1, sizeof *sched);
 }
@@ -41,11 +41,11 @@ void tide_sched_destroy(struct tide_sched *sched) {
   if (!sched) return;
   const struct tide_allocator *a = sched->context->allocator;
   TIDE_ASSERT(tide_list_empty(&sched->devices));
-  tide_lock_take(&sched->lock, tide_sched_platform(sched));
+  tide_lock_take(sched->lock, tide_sched_platform(sched));
   if (sched->checker) tide_check_destroy(sched);
-  tide_lock_give(&sched->lock);
+  tide_lock_give(sched->lock);
   tide_free(a, sched->scratch, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
-  tide_sched_release_guard(&sched->lock);
+  tide_sched_unref(sched);
 }
 
 void tide_sched_pause(struct tide_sched *sched) {
@@ -187,8 +187,8 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
     if (!op->status) op->status = status;
     tide_op_cancel(op, status);
     for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
-      tide_timeline_fail_from(signal->record.timeline, &sched->lock, signal->record.node.key,
-                              op->status, &sched->fired);
+      tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, op->status,
+                                &sched->fired);
   }
   while ((link = queue->held.next) != &queue->held)
     tide_op_leave(TIDE_CONTAINER(link, struct tide_op, link), status);

@@ -28,24 +28,18 @@ static bool pending_from_source(const struct tide_timeline *timeline, uint64_t v
   return true;
 }
 
-/* Every pass sees the timeline's failure as it was when the first one looked. */
-static struct tide_record *pending_from(const struct tide_op_wait *wait, uint64_t value) {
-  struct tide_tree_node *node = tide_tree_at_least(&wait->timeline->pending, value);
-  if (!node || (wait->some_failed && node->key >= wait->fail_from)) return NULL;
-  return tide_record_of(node);
-}
-
 /* The smallest pending record >= what is waited for. */
 static bool find_pending(const struct tide_op_wait *wait, struct pending *out) {
   if (wait->timeline->source) return pending_from_source(wait->timeline, wait->value, out);
-  return view_of(pending_from(wait, wait->value), out);
+  return view_of(tide_timeline_pending(wait->timeline, wait->value), out);
 }
 
 /* The smallest *tracked* one: reaching it implies that the value was passed. */
 static bool find_tracked(const struct tide_op_wait *wait, struct pending *out) {
   if (wait->timeline->source) return pending_from_source(wait->timeline, wait->value, out);
-  struct tide_record *record = pending_from(wait, wait->value);
-  while (record && record->external) record = pending_from(wait, record->node.key + 1);
+  struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
+  while (record && record->external)
+    record = tide_timeline_pending(wait->timeline, record->node.key + 1);
   return view_of(record, out);
 }
 
@@ -73,10 +67,8 @@ static void look_at(struct tide_op_wait *wait) {
   wait->wait_value = wait->value;
   wait->reason = TIDE_REASON_NONE;
   wait->open = wait->finish = false;
-  wait->fail_from = tide_load_acquire(&timeline->fail_from);
-  wait->some_failed = tide_load_acquire(&timeline->status) != TIDE_OK;
-  if (tide_load_acquire(&timeline->reached.value) >= wait->value) wait->class_ = TIDE_WAIT_RESOLVED;
-  else if (wait->some_failed && wait->value >= wait->fail_from) wait->class_ = TIDE_WAIT_FAILED;
+  if (timeline->reached.value >= wait->value) wait->class_ = TIDE_WAIT_RESOLVED;
+  else if (tide_timeline_has_failed(timeline, wait->value)) wait->class_ = TIDE_WAIT_FAILED;
   else if (!find_pending(wait, &pending)) wait->class_ = TIDE_WAIT_HELD;
   else wait->class_ = TIDE_WAIT_ISSUED; /* until elided */
 }
@@ -105,18 +97,12 @@ static void import(struct learning *l, const struct tide_frontier *frontier) {
 }
 
 static void import_resolved(struct learning *l, struct tide_op_wait *wait) {
-  struct tide_timeline *timeline = wait->timeline;
-  struct tide_lock *guard = timeline->guard;
-  bool take = guard != &l->sched->lock;
   struct tide_record_view view;
-  if (take) tide_lock_take(guard, tide_sched_platform(l->sched));
-  if (tide_timeline_reached_record(timeline, guard, wait->value, &view) && view.frontier) {
-    import(l, view.frontier);
-    wait->axis = view.axis;
-    wait->epoch = view.epoch;
-    wait->record_value = view.value;
-  }
-  if (take) tide_lock_give(guard);
+  if (!tide_timeline_reached_locked(wait->timeline, wait->value, &view) || !view.frontier) return;
+  import(l, view.frontier);
+  wait->axis = view.axis;
+  wait->epoch = view.epoch;
+  wait->record_value = view.value;
 }
 
 static void elide(struct learning *l, struct tide_op_wait *wait, const struct pending *record,

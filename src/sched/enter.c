@@ -140,17 +140,12 @@ static void start_waits(struct tide_queue *queue, struct tide_op *op) {
     /* If the record that it was classified by fails, nobody has promised the value any more. */
     wait->node.counts_on = wait->record_value;
     enum tide_await state =
-        tide_timeline_await(wait->timeline, &sched->lock, wait->wait_value, &wait->node);
-    if (state == TIDE_AWAIT_QUEUED) {
-      wait->heap = TIDE_HEAP_REACHED;
-      op->unmet++;
-      continue;
-    }
-    wait->open = true; /* a host signal came between */
-    if (state == TIDE_AWAIT_FAILED) {
-      if (!op->status) op->status = tide_timeline_status(wait->timeline);
-      wait->finish = wait->axis != 0;
-    }
+        tide_timeline_await_locked(wait->timeline, wait->wait_value, &wait->node);
+    TIDE_ASSERT(state == TIDE_AWAIT_QUEUED || TIDE_HAS_PLANTS);
+    wait->open = state != TIDE_AWAIT_QUEUED;
+    if (wait->open) continue;
+    wait->heap = TIDE_HEAP_REACHED;
+    op->unmet++;
   }
   if (op->status) tide_op_give_up_waits(op);
 }
@@ -206,14 +201,13 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
 
 /* True when a node is on its way to fire: the operation must be left alone until it has. */
 static bool take_nodes_off(struct tide_op *op) {
-  const struct tide_lock *lock = &op->queue->sched->lock;
   bool in_flight = false;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     bool off = true;
     if (wait->heap == TIDE_HEAP_PROMISED)
-      off = tide_timeline_forget_promise(wait->timeline, lock, &wait->node);
+      off = tide_timeline_forget_promise_locked(wait->timeline, &wait->node);
     else if (wait->heap == TIDE_HEAP_REACHED)
-      off = tide_timeline_forget(wait->timeline, lock, &wait->node);
+      off = tide_timeline_forget_locked(wait->timeline, &wait->node);
     if (off) wait->heap = TIDE_HEAP_NONE;
     else in_flight = true;
   }
@@ -222,24 +216,18 @@ static bool take_nodes_off(struct tide_op *op) {
 
 /* The waits of a held operation listen for whatever may change their class. */
 static void listen(struct tide_op *op) {
-  struct tide_sched *sched = op->queue->sched;
-  const struct tide_lock *lock = &sched->lock;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    enum tide_await state = TIDE_AWAIT_QUEUED;
     if (wait->heap != TIDE_HEAP_NONE) continue;
     wait->node.fire = tide_wait_fire;
     wait->node.counts_on = 0;
     if (wait->class_ == TIDE_WAIT_HELD) {
-      state = tide_timeline_await_promise(wait->timeline, lock, wait->value, &wait->node);
-      if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_PROMISED;
+      tide_timeline_await_promise_locked(wait->timeline, wait->value, &wait->node);
+      wait->heap = TIDE_HEAP_PROMISED;
     } else if (wait->class_ == TIDE_WAIT_ISSUED) {
-      state = tide_timeline_await(wait->timeline, lock, wait->value, &wait->node);
-      if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
+      enum tide_await state = tide_timeline_await_locked(wait->timeline, wait->value, &wait->node);
+      TIDE_ASSERT(state == TIDE_AWAIT_QUEUED);
+      wait->heap = TIDE_HEAP_REACHED;
     }
-    if (state == TIDE_AWAIT_QUEUED) continue;
-    op->retry = true;
-    op->queue->retry_held = true;
-    tide_sched_look(op->queue);
   }
 }
 
@@ -323,8 +311,8 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   count_held(op, false);
   unreserve(op);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
-    tide_timeline_fail_from(signal->record.timeline, &sched->lock, signal->record.node.key, status,
-                            &sched->fired);
+    tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, status,
+                              &sched->fired);
   for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_unpin(use->buffer);
   sched->stats.failed++;
   tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);

@@ -21,7 +21,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-static const struct tide_record_source progress_source = {find_record, tide_sched_release_guard};
+static const struct tide_record_source progress_source = {find_record};
 
 /* ---- making --------------------------------------------------------------------- */
 
@@ -134,9 +134,8 @@ enum tide_status tide_queue_create(struct tide_device *device,
       take_params(queue, params ? params : &defaults) ? TIDE_OK : TIDE_INVALID;
   if (status == TIDE_OK) status = make_storage(queue);
   if (status == TIDE_OK) {
-    status = tide_timeline_create_sourced(context, queue->label, &sched->lock, &progress_source,
-                                          queue, &queue->progress);
-    if (status == TIDE_OK) tide_fetch_add(&sched->references, 1u);
+    status = tide_timeline_create_sourced(context, queue->label, &progress_source, queue,
+                                          &queue->progress);
   }
   if (status == TIDE_OK) status = register_axis(queue);
   if (status != TIDE_OK) {
@@ -171,7 +170,7 @@ static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
 void tide_op_give_up_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
-    if (!tide_timeline_forget(wait->timeline, &op->queue->sched->lock, &wait->node)) continue;
+    if (!tide_timeline_forget_locked(wait->timeline, &wait->node)) continue;
     wait->heap = TIDE_HEAP_NONE;
     wait->open = true;
     op->unmet--;

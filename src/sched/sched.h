@@ -1,7 +1,7 @@
 /* sched/sched.h: the scheduler from inside.
  *
- * One lock guards everything here but what is marked atomic. It is taken before
- * a timeline's guard, a pool's lock and the tracker's.
+ * One lock guards everything here but what is marked atomic, and with it the
+ * timelines that operations use. It is taken before a pool's lock and the tracker's.
  *
  * An operation's life: it is *held* until all of its waits are promised (or one
  * has failed); *entered*, with an epoch, until it may start; *ready* while its
@@ -37,14 +37,11 @@ struct tide_op_wait {
   tide_axis axis;      /* the signaller of the imported record; 0: nothing was imported */
   uint64_t epoch;
   uint64_t record_value; /* of the record that the class is about; 0: none */
-  uint64_t
-      fail_from; /* of its timeline, when the classification began: a host may fail it meanwhile */
-  bool some_failed; /* fail_from means something */
-  uint8_t class_;   /* enum tide_wait_class */
-  uint8_t reason;   /* enum tide_wait_reason */
-  uint8_t heap;     /* where the node is: enum wait_heap */
-  bool open;        /* an issued wait that is over */
-  bool finish;      /* it failed after importing: the signaller must have finished */
+  uint8_t class_;        /* enum tide_wait_class */
+  uint8_t reason;        /* enum tide_wait_reason */
+  uint8_t heap;          /* where the node is: enum wait_heap */
+  bool open;             /* an issued wait that is over */
+  bool finish;           /* it failed after importing: the signaller must have finished */
 };
 
 enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED };
@@ -166,8 +163,8 @@ struct tide_device {
 };
 
 struct tide_sched {
-  struct tide_lock lock;
-  uint32_t references; /* atomic: itself, and each progress timeline, for its guard is our lock */
+  struct tide_lock *lock; /* the context's: it guards the timelines that operations use, too */
+  uint32_t references;    /* atomic: itself, and who reports findings */
   bool paused;
   const struct tide_context *context;
   struct tide_link devices;
@@ -193,7 +190,9 @@ static inline const struct tide_platform *tide_sched_platform(const struct tide_
 /* Operations hold timelines through a count that the scheduler's lock guards: the atomic one is
  * only touched for the first and the last of them. */
 static inline void tide_sched_retain(struct tide_timeline *timeline) {
-  if (timeline->in_operations++ == 0) tide_timeline_retain(timeline);
+  if (timeline->in_operations++ > 0) return;
+  tide_timeline_retain(timeline);
+  tide_timeline_adopt(timeline);
 }
 static inline void tide_sched_release(struct tide_timeline *timeline) {
   if (--timeline->in_operations == 0) tide_timeline_release(timeline);
@@ -229,7 +228,7 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
                               tide_axis axis, uint64_t epoch, uint8_t *out_reason);
 
 /* ---- device.c ---- */
-void tide_sched_release_guard(struct tide_lock *guard);
+void tide_sched_unref(struct tide_sched *sched);
 
 /* ---- queue.c ---- */
 void tide_queue_free_storage(struct tide_queue *queue);

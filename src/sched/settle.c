@@ -2,7 +2,7 @@
 #include "sched/sched.h"
 
 void tide_sched_enter(struct tide_sched *sched) {
-  tide_lock_take(&sched->lock, tide_sched_platform(sched));
+  tide_lock_take(sched->lock, tide_sched_platform(sched));
 }
 
 void tide_sched_look(struct tide_queue *queue) {
@@ -90,10 +90,10 @@ static void leave_and_call(struct tide_sched *sched) {
   struct tide_link *collectives = take_all(&sched->gone_collectives);
   bool check = sched->checker != NULL;
   if (check) tide_fetch_add(&sched->references, 1u);
-  tide_lock_give(&sched->lock);
+  tide_lock_give(sched->lock);
   if (check) {
     tide_check_report(sched);
-    tide_sched_release_guard(&sched->lock);
+    tide_sched_unref(sched);
   }
   if (again) { /* more devices than at once: the first of them keeps the scheduler alive */
     tide_sched_enter(sched);
@@ -119,7 +119,7 @@ void tide_sched_leave(struct tide_sched *sched) {
   bool calls = sched->host.first || sched->kicks || sched->checker ||
                !tide_list_empty(&sched->gone) || !tide_list_empty(&sched->gone_collectives);
   if (calls) leave_and_call(sched);
-  else tide_lock_give(&sched->lock);
+  else tide_lock_give(sched->lock);
 }
 
 void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,

@@ -1,15 +1,11 @@
 /* What a host can ask about a value that was reached. */
 #include "timeline/timeline.h"
 
-static void take(struct tide_timeline *timeline) {
-  tide_lock_take(timeline->guard, timeline->context->platform);
-}
-
 static enum tide_status find(struct tide_timeline *timeline, uint64_t value,
                              struct tide_record_view *out_view) {
   if (value > timeline->reached.value) return TIDE_TIMEOUT;
   if (value <= timeline->initial) return TIDE_NOT_FOUND;
-  if (!tide_timeline_reached_record(timeline, timeline->guard, value, out_view))
+  if (!tide_timeline_reached_locked(timeline, value, out_view))
     *out_view = (struct tide_record_view){.value = value, .reached = true};
   return TIDE_OK;
 }
@@ -18,7 +14,7 @@ enum tide_status tide_timeline_frontier_at(struct tide_timeline *timeline, uint6
                                            struct tide_frontier *out_frontier,
                                            struct tide_record_info *out_info) {
   struct tide_record_view view;
-  take(timeline);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
   enum tide_status status = find(timeline, value, &view);
   if (status == TIDE_OK && out_frontier) {
     if (view.frontier) {
@@ -29,7 +25,7 @@ enum tide_status tide_timeline_frontier_at(struct tide_timeline *timeline, uint6
       out_frontier->tainted = 1;
     }
   }
-  tide_lock_give(timeline->guard);
+  tide_lock_give(guard);
   if (status == TIDE_OK && out_info)
     *out_info = (struct tide_record_info){.value = view.value,
                                           .axis = view.axis,
@@ -42,12 +38,12 @@ enum tide_status tide_timeline_frontier_at(struct tide_timeline *timeline, uint6
 enum tide_status tide_timeline_import(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
   struct tide_record_view view;
-  take(timeline);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
   enum tide_status status = find(timeline, value, &view);
   if (status == TIDE_OK && view.frontier) {
     struct tide_eviction eviction = {timeline->context->tracker, position->axis};
     tide_frontier_merge(position->frontier, view.frontier, &eviction);
   }
-  tide_lock_give(timeline->guard);
+  tide_lock_give(guard);
   return status;
 }

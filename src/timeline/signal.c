@@ -5,10 +5,6 @@
 #include "timeline/history.h"
 #include "timeline/timeline.h"
 
-static const struct tide_platform *platform_of(const struct tide_timeline *timeline) {
-  return timeline->context->platform;
-}
-
 /* Everything that waits for `value` in either heap. Under the guard. */
 static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired) {
   tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
@@ -49,8 +45,9 @@ static void step(struct tide_timeline *timeline, struct tide_position *position,
   tide_tracker_advance_collect(tracker, position->tracked, epoch, fired);
 }
 
-static enum tide_status signal_slowly(struct tide_timeline *timeline, uint64_t value,
-                                      struct tide_position *position, struct tide_fired *fired) {
+static enum tide_status signal_slowly(struct tide_timeline *timeline, struct tide_lock *guard,
+                                      uint64_t value, struct tide_position *position,
+                                      struct tide_fired *fired) {
   tide_axis axis = position ? position->axis : 0;
   uint64_t epoch = position ? position->epoch + 1 : 0;
   const struct tide_frontier *frontier = position ? position->frontier : NULL;
@@ -60,7 +57,7 @@ static enum tide_status signal_slowly(struct tide_timeline *timeline, uint64_t v
     tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch, frontier, TIDE_OK);
   tide_store_release(&timeline->reached.value, value);
   if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
-  tide_lock_give(timeline->guard);
+  tide_lock_give(guard);
   if (fired->first) tide_fired_run(fired);
   return TIDE_OK;
 }
@@ -73,12 +70,12 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
     position->tracked = tide_tracker_find(timeline->context->tracker, position->axis);
     if (!position->tracked) return TIDE_NOT_FOUND;
   }
-  tide_lock_take(timeline->guard, platform_of(timeline));
+  struct tide_lock *guard = tide_timeline_lock(timeline);
   bool allowed = value > timeline->reached.value && value < timeline->host_limit;
   if (__builtin_expect(!allowed, 0)) {
     enum tide_status status = refuse_host_signal(timeline, value);
     if (status != TIDE_OK) {
-      tide_lock_give(timeline->guard);
+      tide_lock_give(guard);
       return status;
     }
   }
@@ -86,16 +83,16 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
   if (!position && value < timeline->wake_at && !tide_timeline_heard(timeline)) {
     tide_history_push_external(timeline, value);
     tide_store_release(&timeline->reached.value, value);
-    tide_lock_give(timeline->guard);
+    tide_lock_give(guard);
     return TIDE_OK;
   }
   tide_fired_init(&fired);
-  return signal_slowly(timeline, value, position, &fired);
+  return signal_slowly(timeline, guard, value, position, &fired);
 }
 
 /* Under the guard. A lower failure widens the failed part; the first status stays. */
-static void fail_locked(struct tide_timeline *timeline, uint64_t value, enum tide_status status,
-                        struct tide_fired *fired) {
+void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
+                               enum tide_status status, struct tide_fired *fired) {
   if (value <= timeline->reached.value) value = timeline->reached.value + 1;
   if (value == 0 || tide_timeline_has_failed(timeline, value)) return;
   if (!timeline->status) tide_store_release(&timeline->status, (uint32_t)status);
@@ -113,9 +110,9 @@ void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status)
   tide_fired_init(&fired);
   if (status == TIDE_OK) status = TIDE_FAILED;
   if (timeline->source) return; /* a queue's progress is the queue's own */
-  tide_lock_take(timeline->guard, platform_of(timeline));
-  fail_locked(timeline, 0, status, &fired);
-  tide_lock_give(timeline->guard);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  tide_timeline_fail_locked(timeline, 0, status, &fired);
+  tide_lock_give(guard);
   tide_fired_run(&fired);
 }
 
@@ -124,10 +121,8 @@ void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status)
 bool tide_timeline_reserve(struct tide_record *record, uint64_t value) {
   struct tide_timeline *timeline = record->timeline;
   TIDE_ASSERT(record->state == TIDE_RECORD_IDLE);
-  tide_lock_take(timeline->guard, platform_of(timeline));
   bool is_new = tide_tree_insert(&timeline->reserved, &record->node, value);
   tide_timeline_refresh(timeline);
-  tide_lock_give(timeline->guard);
   if (is_new) record->state = TIDE_RECORD_RESERVED;
   return is_new;
 }
@@ -135,23 +130,19 @@ bool tide_timeline_reserve(struct tide_record *record, uint64_t value) {
 void tide_timeline_unreserve(struct tide_record *record) {
   struct tide_timeline *timeline = record->timeline;
   TIDE_ASSERT(record->state == TIDE_RECORD_RESERVED);
-  tide_lock_take(timeline->guard, platform_of(timeline));
   tide_tree_remove(&timeline->reserved, &record->node);
   tide_timeline_refresh(timeline);
-  tide_lock_give(timeline->guard);
   record->state = TIDE_RECORD_IDLE;
 }
 
 void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   TIDE_ASSERT(record->state == TIDE_RECORD_IDLE);
-  tide_lock_take(timeline->guard, platform_of(timeline));
   bool is_new = tide_tree_insert(&timeline->pending, &record->node, value);
   TIDE_ASSERT(is_new || TIDE_PLANTED(TIDE_PLANT_INC));
   if (tide_counter_least(&timeline->promised) <= value)
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
   tide_timeline_refresh(timeline);
-  tide_lock_give(timeline->guard);
   if (is_new) record->state = TIDE_RECORD_PENDING;
 }
 
@@ -165,13 +156,12 @@ static void unlist(struct tide_record *record) {
 bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   uint64_t value = record->node.key;
-  tide_lock_take(timeline->guard, platform_of(timeline));
   unlist(record);
   bool up = value > timeline->reached.value;
   if (tide_timeline_has_failed(timeline, value)) {
     up = true; /* failed before its turn: nothing to reach, nothing new to say */
   } else if (!up) {
-    fail_locked(timeline, value, TIDE_VALUE, fired);
+    tide_timeline_fail_locked(timeline, value, TIDE_VALUE, fired);
   } else {
     const struct tide_frontier *frontier = record->external ? NULL : record->frontier;
     tide_axis axis = record->external ? 0 : record->axis;
@@ -182,25 +172,14 @@ bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
     tide_store_release(&timeline->reached.value, value);
     if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
   }
-  tide_lock_give(timeline->guard);
   return up;
 }
 
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
-  tide_lock_take(timeline->guard, platform_of(timeline));
   unlist(record);
-  fail_locked(timeline, record->node.key, status, fired);
-  tide_lock_give(timeline->guard);
-}
-
-void tide_timeline_fail_from(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                             uint64_t value, enum tide_status status, struct tide_fired *fired) {
-  bool take = timeline->guard != sched_lock;
-  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
-  fail_locked(timeline, value, status, fired);
-  if (take) tide_lock_give(timeline->guard);
+  tide_timeline_fail_locked(timeline, record->node.key, status, fired);
 }
 
 void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
@@ -214,60 +193,51 @@ void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
 }
 
-bool tide_timeline_reached_record(struct tide_timeline *timeline,
-                                  const struct tide_lock *sched_lock, uint64_t value,
+bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view) {
-  if (timeline->source) {
-    TIDE_ASSERT(timeline->guard == sched_lock);
+  if (timeline->source)
     return timeline->source->find(timeline->source_self, value, out_view) && out_view->reached;
-  }
   return tide_history_find(timeline, value, out_view);
 }
 
-enum tide_await tide_timeline_await(struct tide_timeline *timeline,
-                                    const struct tide_lock *sched_lock, uint64_t value,
+enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline, uint64_t value,
+                                           struct tide_node *node) {
+  if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
+  if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
+  tide_counter_add(&timeline->reached, node, value);
+  tide_timeline_refresh(timeline);
+  return TIDE_AWAIT_QUEUED;
+}
+
+enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node) {
-  enum tide_await answer = TIDE_AWAIT_QUEUED;
-  bool take = timeline->guard != sched_lock;
-  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
-  if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
-  else if (tide_timeline_has_failed(timeline, value)) answer = TIDE_AWAIT_FAILED;
-  else tide_counter_add(&timeline->reached, node, value);
-  tide_timeline_refresh(timeline);
-  if (take) tide_lock_give(timeline->guard);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  enum tide_await answer = tide_timeline_await_locked(timeline, value, node);
+  tide_lock_give(guard);
   return answer;
 }
 
-enum tide_await tide_timeline_await_promise(struct tide_timeline *timeline,
-                                            const struct tide_lock *sched_lock, uint64_t value,
-                                            struct tide_node *node) {
-  enum tide_await answer = TIDE_AWAIT_QUEUED;
-  bool take = timeline->guard != sched_lock;
-  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
-  if (timeline->reached.value >= value) answer = TIDE_AWAIT_REACHED;
-  else if (tide_timeline_has_failed(timeline, value)) answer = TIDE_AWAIT_FAILED;
-  else tide_counter_add(&timeline->promised, node, value);
+void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t value,
+                                        struct tide_node *node) {
+  tide_counter_add(&timeline->promised, node, value);
   tide_timeline_refresh(timeline);
-  if (take) tide_lock_give(timeline->guard);
-  return answer;
 }
 
-bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                          struct tide_node *node) {
-  bool take = timeline->guard != sched_lock;
-  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
+bool tide_timeline_forget_locked(struct tide_timeline *timeline, struct tide_node *node) {
   bool gone = tide_counter_remove(&timeline->reached, node);
   tide_timeline_refresh(timeline);
-  if (take) tide_lock_give(timeline->guard);
   return gone;
 }
 
-bool tide_timeline_forget_promise(struct tide_timeline *timeline,
-                                  const struct tide_lock *sched_lock, struct tide_node *node) {
-  bool take = timeline->guard != sched_lock;
-  if (take) tide_lock_take(timeline->guard, platform_of(timeline));
+bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  bool gone = tide_timeline_forget_locked(timeline, node);
+  tide_lock_give(guard);
+  return gone;
+}
+
+bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct tide_node *node) {
   bool gone = tide_counter_remove(&timeline->promised, node);
   tide_timeline_refresh(timeline);
-  if (take) tide_lock_give(timeline->guard);
   return gone;
 }

@@ -53,18 +53,25 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
 }
 
 enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,
-                                              struct tide_lock *guard,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline) {
   struct tide_timeline *timeline = make(context, label);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = TIDE_SCOPE_PROCESS;
   timeline->operations_only = true;
-  timeline->guard = guard;
+  timeline->guard = context->sched_lock;
   timeline->source = source;
   timeline->source_self = self;
   *out_timeline = timeline;
   return TIDE_OK;
+}
+
+void tide_timeline_adopt(struct tide_timeline *timeline) {
+  struct tide_lock *own = &timeline->own_lock;
+  if (timeline->guard != own) return;
+  tide_lock_take(own, timeline->context->platform);
+  tide_store_release(&timeline->guard, timeline->context->sched_lock);
+  tide_lock_give(own);
 }
 
 void tide_timeline_retain(struct tide_timeline *timeline) {
@@ -74,11 +81,8 @@ void tide_timeline_retain(struct tide_timeline *timeline) {
 void tide_timeline_release(struct tide_timeline *timeline) {
   if (!timeline || tide_fetch_sub(&timeline->references, 1u) != 1) return;
   TIDE_ASSERT(!timeline->reached.root && !timeline->promised.root && !timeline->pending.root);
-  const struct tide_record_source *source = timeline->source;
-  struct tide_lock *guard = timeline->guard;
   if (timeline->slots) tide_history_fini(timeline);
   tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);
-  if (source) source->release_guard(guard);
 }
 
 void tide_timeline_destroy(struct tide_timeline *timeline) {

@@ -1,12 +1,13 @@
 /* timeline/timeline.h: a timeline from inside, for the parts that make its values
  * come true (sched).
  *
- * Locks. `guard` protects everything but the atomics: the timeline's own lock, or
- * the scheduler's for a progress timeline (whose records live in a queue). Order:
- * scheduler, then a timeline, then the tracker. The list of pending records is
- * changed with both the scheduler's lock and the guard held, so either is enough
- * to read it. The functions below expect the scheduler's lock to be held, and
- * take the guard themselves unless it is that very lock (`sched_lock`).
+ * Locks. `guard` protects everything but the atomics. It is the timeline's own lock
+ * as long as only hosts use it; from the first operation that names it on, it is the
+ * scheduler's (of the context, so it outlives them all), and stays so: then an
+ * operation's submit and its publication need no lock but the one that they hold, and
+ * no host's signal comes between two looks of the scheduler. Whoever does not hold the
+ * scheduler's lock takes the guard by tide_timeline_lock. Functions named _locked
+ * expect the guard to be held. Order: guard, then the tracker's lock.
  *
  * Waking. Nothing is called under a lock: whoever became ready is appended to a
  * `struct tide_fired`, and the caller runs it later. */
@@ -44,17 +45,15 @@ struct tide_record_view {
 struct tide_record_source {
   /* The record of `value`, reached or pending; false when there is none. */
   bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
-  /* The timeline is gone, and with it one reference on whatever holds the guard. */
-  void (*release_guard)(struct tide_lock *guard);
 };
 
 struct tide_timeline {
   struct tide_counter reached; /* the value, and who waits for it */
-  uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
-                          not below; 0 where hosts may not signal at all */
-  uint64_t wake_at;    /* nobody waits, for this or for a promise, for less */
-  struct tide_lock *guard;
-  uint64_t fail_from;           /* values >= it have failed; UINT64_MAX: none */
+  uint64_t host_limit;     /* a host may signal below it: what has failed, is pending or reserved is
+                              not below; 0 where hosts may not signal at all */
+  uint64_t wake_at;        /* nobody waits, for this or for a promise, for less */
+  struct tide_lock *guard; /* changes once: see above */
+  uint64_t fail_from;      /* values >= it have failed; UINT64_MAX: none */
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */
@@ -87,13 +86,22 @@ static inline struct tide_record *tide_record_of(struct tide_tree_node *node) {
   return (struct tide_record *)(void *)node;
 }
 
+static inline struct tide_lock *tide_timeline_lock(struct tide_timeline *timeline) {
+  for (;;) {
+    struct tide_lock *guard = tide_load_acquire(&timeline->guard);
+    tide_lock_take(guard, timeline->context->platform);
+    if (__builtin_expect(guard == tide_load_relaxed(&timeline->guard), 1)) return guard;
+    tide_lock_give(guard);
+  }
+}
+/* An operation names it. The scheduler's lock is held. */
+void tide_timeline_adopt(struct tide_timeline *timeline);
+
 /* After a change of what is pending, reserved, failed or awaited. Under the guard. */
 void tide_timeline_refresh(struct tide_timeline *timeline);
 
-/* For sched's progress timelines: guarded by the scheduler's lock, records from a source. Takes
- * over one reference on the guard. */
+/* For sched's progress timelines: guarded by the scheduler's lock, records from a source. */
 enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,
-                                              struct tide_lock *guard,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline);
 
@@ -113,9 +121,10 @@ static inline struct tide_record *tide_timeline_pending(const struct tide_timeli
 }
 
 /* What is known about a reached value. False: nothing (initial value, or external). */
-bool tide_timeline_reached_record(struct tide_timeline *timeline,
-                                  const struct tide_lock *sched_lock, uint64_t value,
+bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view);
+
+/* ---- for operations: the scheduler's lock is held, and it is the guard ---- */
 
 /* A held operation will signal it. Values of one timeline are unique among pending and reserved:
  * false when it is taken. */
@@ -130,28 +139,28 @@ bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired);
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_fired *fired);
 /* Fails everything from a value upward. */
-void tide_timeline_fail_from(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                             uint64_t value, enum tide_status status, struct tide_fired *fired);
-/* For a progress timeline: the value, without a record. The scheduler's lock is its guard. */
+void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
+                               enum tide_status status, struct tide_fired *fired);
+/* For a progress timeline: the value, without a record. */
 void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                            struct tide_fired *fired);
 
+/* ---- waiting ---- */
+
 enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
 /* Fires the node when the value is reached or failed; says at once if it is so already. */
-enum tide_await tide_timeline_await(struct tide_timeline *timeline,
-                                    const struct tide_lock *sched_lock, uint64_t value,
+enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node);
+enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline, uint64_t value,
+                                           struct tide_node *node);
 /* Fires the node when something changes for a value that nobody has promised: promised, reached or
- * failed. The caller has just seen that none of these is so, under the scheduler's lock; a host
- * signal may have come between, and then this says so. */
-enum tide_await tide_timeline_await_promise(struct tide_timeline *timeline,
-                                            const struct tide_lock *sched_lock, uint64_t value,
-                                            struct tide_node *node);
+ * failed. */
+void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t value,
+                                        struct tide_node *node);
 /* True: it will not fire. */
-bool tide_timeline_forget(struct tide_timeline *timeline, const struct tide_lock *sched_lock,
-                          struct tide_node *node);
-bool tide_timeline_forget_promise(struct tide_timeline *timeline,
-                                  const struct tide_lock *sched_lock, struct tide_node *node);
+bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node);
+bool tide_timeline_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
+bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct tide_node *node);
 
 /* For check mode alone: a timeline was made, perhaps where another one was. */
 #define TIDE_EVENT_MADE ((enum tide_event_kind)100)

@@ -18,11 +18,11 @@ static inline enum tide_await glance(const struct tide_timeline *timeline, uint6
 }
 
 enum tide_await tide_point_register(struct tide_wait_point *point) {
-  return tide_timeline_await(point->timeline, NULL, point->value, &tide_waiter_of(point)->node);
+  return tide_timeline_await(point->timeline, point->value, &tide_waiter_of(point)->node);
 }
 
 bool tide_point_forget(struct tide_wait_point *point) {
-  return tide_timeline_forget(point->timeline, NULL, &tide_waiter_of(point)->node);
+  return tide_timeline_forget(point->timeline, &tide_waiter_of(point)->node);
 }
 
 /* ---- one -------------------------------------------------------------------- */
@@ -48,14 +48,14 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
                                   uint64_t deadline) {
   const struct tide_platform *platform = timeline->context->platform;
   struct sleeper sleeper = {.node.fire = wake_sleeper, .platform = platform};
-  enum tide_await state = tide_timeline_await(timeline, NULL, value, &sleeper.node);
+  enum tide_await state = tide_timeline_await(timeline, value, &sleeper.node);
   if (state == TIDE_AWAIT_REACHED) return TIDE_OK;
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
   while (!tide_load_acquire(&sleeper.word)) {
     platform->wait(platform->self, &sleeper.word, 0, deadline);
     if (tide_load_acquire(&sleeper.word)) break;
     if (deadline == TIDE_FOREVER || platform->now(platform->self) < deadline) continue;
-    if (tide_timeline_forget(timeline, NULL, &sleeper.node)) return TIDE_TIMEOUT;
+    if (tide_timeline_forget(timeline, &sleeper.node)) return TIDE_TIMEOUT;
     deadline = TIDE_FOREVER; /* it has been taken off: the wake is on its way */
   }
   return (enum tide_status)sleeper.node.status;

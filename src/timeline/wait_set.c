@@ -94,7 +94,7 @@ enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeli
   member->node = (struct tide_node){.fire = fire_member};
   if (out_member)
     *out_member = (uint64_t)member->generation << 32 | (uint64_t)(member - set->members);
-  enum tide_await state = tide_timeline_await(timeline, NULL, value, &member->node);
+  enum tide_await state = tide_timeline_await(timeline, value, &member->node);
   tide_lock_give(&set->lock);
   if (state != TIDE_AWAIT_QUEUED)
     push_ready(member, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
@@ -114,7 +114,7 @@ bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t id) {
   struct tide_timeline *timeline = NULL;
   lock_set(set);
   if (member->state == MEMBER_WAITING && member->generation == (uint32_t)(id >> 32) &&
-      tide_timeline_forget(member->timeline, NULL, &member->node)) {
+      tide_timeline_forget(member->timeline, &member->node)) {
     timeline = member->timeline;
     give_back(set, member);
   }
@@ -177,7 +177,7 @@ void tide_wait_set_destroy(struct tide_wait_set *set) {
     uint32_t state = member->state;
     tide_lock_give(&set->lock);
     if (state == MEMBER_FREE) continue;
-    if (state == MEMBER_WAITING && !tide_timeline_forget(member->timeline, NULL, &member->node)) {
+    if (state == MEMBER_WAITING && !tide_timeline_forget(member->timeline, &member->node)) {
       /* Taken off, about to be pushed: its push is the last that touches the set. */
       for (;;) {
         lock_set(set);
