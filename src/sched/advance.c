@@ -3,10 +3,6 @@
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
-static struct tide_op *op_at(const struct tide_queue *queue, uint64_t epoch) {
-  return queue->ring[epoch & queue->ring_mask];
-}
-
 static void first_cause(struct tide_op *op, enum tide_status status) {
   if (!op->status) op->status = status;
 }
@@ -135,14 +131,14 @@ static void go(struct tide_queue *queue, struct tide_op *op) {
 void tide_queue_skip_started(struct tide_queue *queue) {
   while (queue->next_start <= queue->position.epoch &&
          (queue->next_start <= queue->published ||
-          op_at(queue, queue->next_start)->state >= TIDE_OP_RUNNING))
+          tide_queue_op(queue, queue->next_start)->state >= TIDE_OP_RUNNING))
     queue->next_start++;
 }
 
 /* Only with the planted bug: an operation behind one that still waits. */
 static struct tide_op *behind(struct tide_queue *queue) {
   for (uint64_t epoch = queue->next_start; epoch <= queue->position.epoch; epoch++) {
-    struct tide_op *op = op_at(queue, epoch);
+    struct tide_op *op = tide_queue_op(queue, epoch);
     if (op && op->state == TIDE_OP_ENTERED && !op->unmet && all_finished(op)) return op;
   }
   return NULL;
@@ -151,7 +147,7 @@ static struct tide_op *behind(struct tide_queue *queue) {
 void tide_queue_advance(struct tide_queue *queue) {
   bool in_order = queue->device->backend->in_order;
   while (queue->next_start <= queue->position.epoch) {
-    struct tide_op *op = op_at(queue, queue->next_start);
+    struct tide_op *op = tide_queue_op(queue, queue->next_start);
     if (op->state != TIDE_OP_ENTERED) return; /* ready: its turn has come already */
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && queue->ready) return;
     if (in_order && queue->published + 1 != queue->next_start) return;
@@ -169,13 +165,14 @@ void tide_queue_advance(struct tide_queue *queue) {
 static void publish(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   uint64_t epoch = op->work.epoch;
-  queue->ring[epoch & queue->ring_mask] = NULL;
+  queue->places[epoch & queue->ring_mask].op = NULL;
   if (queue->tracked)
     tide_tracker_advance_collect(sched->context->tracker, queue->tracked, epoch, &sched->fired);
   if (epoch > queue->published) queue->published = epoch;
   tide_sched_look(queue);
   tide_timeline_advance(queue->progress, epoch, &sched->fired);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+    signal->record.frontier = tide_queue_record(queue, epoch);
     if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
     else if (!tide_timeline_reach(&signal->record, &sched->fired)) first_cause(op, TIDE_VALUE);
   }
@@ -189,7 +186,7 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
 void tide_queue_publish(struct tide_queue *queue) {
   struct tide_op *op;
   while (queue->published < queue->position.epoch &&
-         (op = op_at(queue, queue->published + 1))->state == TIDE_OP_DONE)
+         (op = tide_queue_op(queue, queue->published + 1))->state == TIDE_OP_DONE)
     publish(queue, op);
 }
 

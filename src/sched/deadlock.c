@@ -154,7 +154,7 @@ size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size) 
     for (struct tide_link *q = device->queues.next; q != &device->queues; q = q->next) {
       struct tide_queue *queue = TIDE_CONTAINER(q, struct tide_queue, in_device);
       for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
-        struct tide_op *op = queue->ring[e & queue->ring_mask];
+        struct tide_op *op = tide_queue_op(queue, e);
         if (op && op->state == TIDE_OP_ENTERED) describe(&text, op);
       }
       for (struct tide_link *h = queue->held.next; h != &queue->held; h = h->next)

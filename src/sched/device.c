@@ -182,7 +182,7 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   if (queue->tracked)
     tide_tracker_fail_collect(sched->context->tracker, queue->tracked, status, &sched->fired);
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
-    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    struct tide_op *op = tide_queue_op(queue, e);
     if (!op) continue;
     if (!op->status) op->status = status;
     tide_op_cancel(op, status);
@@ -211,7 +211,7 @@ void tide_device_lose(struct tide_device *device, enum tide_status status) {
 static void certify_queue(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
-    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    struct tide_op *op = tide_queue_op(queue, e);
     if (op && op->state == TIDE_OP_RUNNING) {
       op->state = TIDE_OP_DONE;
       tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);

@@ -10,13 +10,16 @@ struct pending {
   uint64_t value;
   tide_axis axis;
   uint64_t epoch;
-  const struct tide_frontier *frontier; /* NULL: external */
+  const struct tide_frontier *frontier; /* NULL: external; its own entry is the epoch for now */
 };
 
 static bool view_of(const struct tide_record *record, struct pending *out) {
   if (!record) return false;
-  *out = (struct pending){record->node.key, record->axis, record->epoch,
-                          record->external ? NULL : record->frontier};
+  *out = (struct pending){record->node.key, record->axis, record->epoch, NULL};
+  if (!record->external) {
+    const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
+    out->frontier = tide_queue_record(op->queue, record->epoch);
+  }
   return true;
 }
 
@@ -99,7 +102,8 @@ static void import(struct learning *l, const struct tide_frontier *frontier) {
 static void import_resolved(struct learning *l, struct tide_op_wait *wait) {
   struct tide_record_view view;
   if (!tide_timeline_reached_locked(wait->timeline, wait->value, &view) || !view.frontier) return;
-  import(l, view.frontier);
+  /* Whoever is known was imported with all that it knew. */
+  if (tide_frontier_get(l->sched->known, view.axis) < view.epoch) import(l, view.frontier);
   wait->axis = view.axis;
   wait->epoch = view.epoch;
   wait->record_value = view.value;
@@ -210,6 +214,7 @@ static void heal(struct tide_queue *queue) {
   if (queue->taint_epoch && tide_tracker_axis_epoch(queue->tracked) >= queue->taint_epoch) {
     queue->position.frontier->tainted = 0;
     queue->taint_epoch = 0;
+    queue->renew = true;
   }
 }
 

@@ -4,11 +4,6 @@
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
-struct tide_frontier *tide_queue_record(const struct tide_queue *queue, uint64_t epoch) {
-  return (struct tide_frontier *)(void *)(queue->frontiers +
-                                          (epoch & queue->ring_mask) * queue->frontier_stride);
-}
-
 /* ---- storage ----------------------------------------------------------------- */
 
 void tide_op_free(struct tide_op *op) {
@@ -71,35 +66,48 @@ static void add_gap_waits(struct tide_queue *queue, struct tide_op *op,
   }
 }
 
-/* What the operation knows at its start becomes the queue's frontier, and with the operation's own
- * entry its record. */
-static void move_position(struct tide_queue *queue, uint64_t epoch) {
+static uint32_t index_of(const struct tide_frontier *frontier, tide_axis axis) {
+  uint32_t i = 0;
+  while (tide_frontier_axes(frontier)[i] != axis) i++;
+  return i;
+}
+
+/* Something was learned, or a taint has healed: the operations from here on share a new version. */
+static void renew_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   struct tide_frontier *frontier = queue->position.frontier;
-  struct tide_frontier *record = tide_queue_record(queue, epoch);
   bool was_tainted = frontier->tainted;
   frontier->tainted = 0;
   if (sched->known != frontier) tide_frontier_copy(frontier, sched->known, &eviction);
-  if (queue->device->backend->in_order) {
-    /* Copied first and raised then: reading right behind a write would stall. */
-    tide_frontier_copy(record, frontier, NULL);
+  if (queue->device->backend->in_order)
     tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
-    tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
-    if (frontier->tainted || was_tainted) {
-      if (frontier->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
-      frontier->tainted = record->tainted = 1;
-    }
-  } else {
-    tide_frontier_copy(record, frontier, &eviction);
-    tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
-    if (record->tainted || was_tainted) {
-      if (record->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
-      frontier->tainted = record->tainted = 1;
-    }
+  queue->version = (queue->version + 1) & queue->ring_mask;
+  struct tide_frontier *record =
+      (struct tide_frontier *)(void *)(queue->frontiers + queue->version * queue->frontier_stride);
+  tide_frontier_copy(record, frontier, &eviction);
+  tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
+  if (record->tainted || was_tainted) {
+    if (record->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
+    frontier->tainted = record->tainted = 1;
   }
+  queue->newest = record;
+  queue->own = index_of(record, queue->position.axis);
+  queue->renew = false;
+}
+
+/* What the operation knows at its start becomes the queue's frontier, and with the operation's own
+ * entry its record. */
+static void move_position(struct tide_queue *queue, uint64_t epoch, struct tide_place *place) {
+  struct tide_sched *sched = queue->sched;
+  if (sched->known != queue->position.frontier || queue->renew) renew_version(queue, epoch);
+  else if (queue->device->backend->in_order)
+    tide_frontier_epochs_of(queue->position.frontier)[queue->own] = epoch;
+  place->version = queue->version;
+  place->own = queue->own;
   queue->position.epoch = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
+  const struct tide_frontier *record = queue->newest;
   sched->stats.frontier_entries += record->count;
   if (record->count > sched->stats.frontier_peak) sched->stats.frontier_peak = record->count;
   sched->stats.tainted += record->tainted;
@@ -156,7 +164,6 @@ static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
     signal->record.axis = queue->position.axis;
     signal->record.epoch = op->work.epoch;
-    signal->record.frontier = tide_queue_record(queue, op->work.epoch);
     sched->stats.signals++;
     if (op->refused) continue;
     tide_timeline_promise(&signal->record, signal->record.node.key, &sched->fired);
@@ -179,9 +186,10 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
     struct tide_event event = {.frontier = sched->known};
     tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
   }
-  move_position(queue, epoch);
+  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
+  place->op = op;
+  move_position(queue, epoch, place);
   op->state = TIDE_OP_ENTERED;
-  queue->ring[epoch & queue->ring_mask] = op;
   sched->stats.entered++;
   start_waits(queue, op);
   for (struct tide_op_use *use = op->uses; use; use = use->next) {

@@ -57,7 +57,7 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   while (ring < queue->op_capacity + 1) ring *= 2;
   queue->ring_mask = ring - 1;
   queue->frontier_stride = tide_frontier_size(context->frontier_capacity);
-  queue->ring = tide_alloc(a, ring, sizeof *queue->ring);
+  queue->places = tide_alloc(a, ring, sizeof *queue->places);
   queue->frontiers = tide_alloc(a, ring, queue->frontier_stride);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
   queue->arguments = tide_alloc(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
@@ -65,12 +65,15 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
   queue->position.frontier = tide_alloc(a, 1, queue->frontier_stride);
-  if (!queue->ring || !queue->frontiers || !queue->ops || !queue->arguments || !queue->waits ||
+  if (!queue->places || !queue->frontiers || !queue->ops || !queue->arguments || !queue->waits ||
       !queue->signals || !queue->uses || !queue->position.frontier)
     return TIDE_NOMEM;
   tide_frontier_init(queue->position.frontier, context->frontier_capacity);
   for (uint32_t i = 0; i < ring; i++)
-    tide_frontier_init(tide_queue_record(queue, i), context->frontier_capacity);
+    tide_frontier_init(
+        (struct tide_frontier *)(void *)(queue->frontiers + i * queue->frontier_stride),
+        context->frontier_capacity);
+  queue->renew = true;
   chain_storage(queue);
   return TIDE_OK;
 }
@@ -78,7 +81,7 @@ static enum tide_status make_storage(struct tide_queue *queue) {
 void tide_queue_free_storage(struct tide_queue *queue) {
   const struct tide_allocator *a = queue->sched->context->allocator;
   tide_timeline_release(queue->progress);
-  tide_free(a, queue->ring, (size_t)queue->ring_mask + 1, sizeof *queue->ring);
+  tide_free(a, queue->places, (size_t)queue->ring_mask + 1, sizeof *queue->places);
   tide_free(a, queue->frontiers, (size_t)queue->ring_mask + 1, queue->frontier_stride);
   tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
   tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
@@ -195,7 +198,7 @@ void tide_queue_destroy(struct tide_queue *queue) {
   queue->closing = true;
   leave_all_held(queue, TIDE_CANCELLED);
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
-    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    struct tide_op *op = tide_queue_op(queue, e);
     if (op) tide_op_cancel(op, TIDE_CANCELLED);
   }
   if (TIDE_PLANTED(TIDE_PLANT_DESTROY) && queue->tracked)
@@ -218,7 +221,7 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
   }
   for (uint64_t e = queue->published + 1; status == TIDE_NOT_FOUND && e <= queue->position.epoch;
        e++) {
-    struct tide_op *op = queue->ring[e & queue->ring_mask];
+    struct tide_op *op = tide_queue_op(queue, e);
     if (!op || op->sequence != sequence) continue;
     if (op->state == TIDE_OP_DONE) break;
     status = op->state == TIDE_OP_RUNNING ? TIDE_BUSY : TIDE_OK;
@@ -245,7 +248,7 @@ static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *
   }
   uint64_t epoch = queue->position.epoch;
   while (epoch > queue->published) {
-    struct tide_op *op = queue->ring[epoch & queue->ring_mask];
+    struct tide_op *op = tide_queue_op(queue, epoch);
     if (op && op->sequence <= sequence) break;
     epoch--;
   }

@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/list.h"
+#include "causal/frontier.h"
 #include "memory/pool.h"
 #include "tidemark/backend.h"
 #include "timeline/timeline.h"
@@ -94,6 +95,14 @@ struct tide_op {
   char label[24];
 };
 
+/* What a queue keeps by epoch. The operation is there until it is published; the version for as
+ * long as the place is not taken by a later epoch. */
+struct tide_place {
+  struct tide_op *op;
+  uint32_t version; /* of what was known: which frontier */
+  uint32_t own;     /* where that one lists the queue's own axis */
+};
+
 struct tide_queue {
   struct tide_sched *sched;
   struct tide_device *device;
@@ -110,9 +119,14 @@ struct tide_queue {
   struct tide_op *ready_op; /* what the arbiter would start; valid while `ready` */
   uint64_t sequence;
   uint32_t ring_mask;
-  struct tide_op **ring;    /* entered and unpublished, by epoch */
-  unsigned char *frontiers; /* the record of epoch e at e & ring_mask: kept until overwritten */
+  struct tide_place *places; /* of epoch e at e & ring_mask */
+  /* Records of several epochs share a frontier as long as nothing was learned in between: they
+   * differ in the queue's own entry alone, which tide_queue_record sets. */
+  unsigned char *frontiers;
   size_t frontier_stride;
+  struct tide_frontier *newest; /* the current version */
+  uint32_t version, own;        /* … which one it is, and where it lists the own axis */
+  bool renew;                   /* the next operation needs a new one */
   struct tide_link held;
   uint32_t held_firm; /* of them, those that may not be passed */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
@@ -248,7 +262,18 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op);
 void tide_op_leave(struct tide_op *op, enum tide_status status);
 /* Gives the operation's storage back. */
 void tide_op_free(struct tide_op *op);
-struct tide_frontier *tide_queue_record(const struct tide_queue *queue, uint64_t epoch);
+/* The record of one of the newest ring_mask + 1 epochs. Valid until the next such call. */
+static inline struct tide_frontier *tide_queue_record(const struct tide_queue *queue,
+                                                      uint64_t epoch) {
+  const struct tide_place *place = &queue->places[epoch & queue->ring_mask];
+  struct tide_frontier *record =
+      (struct tide_frontier *)(void *)(queue->frontiers + place->version * queue->frontier_stride);
+  tide_frontier_epochs_of(record)[place->own] = epoch;
+  return record;
+}
+static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint64_t epoch) {
+  return queue->places[epoch & queue->ring_mask].op;
+}
 
 /* ---- advance.c ---- */
 /* Starts what may start, publishes what may be published. */

@@ -25,7 +25,8 @@
 struct tide_record {
   struct tide_tree_node node; /* key = value; in the timeline's pending or reserved tree */
   struct tide_timeline *timeline;
-  const struct tide_frontier *frontier; /* the operation's; it lists the signaller */
+  const struct tide_frontier *frontier; /* the operation's, when the value is reached; it lists the
+                                           signaller */
   tide_axis axis;
   uint64_t epoch;
   bool external;
