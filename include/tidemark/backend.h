@@ -59,7 +59,7 @@ struct tide_backend {
    * function. */
   bool (*takes)(void *self, const struct tide_body_class *body);
   /* There is work again. Any thread, no lock held; may be called after an exchange found it
-   * already. */
+   * already. NULL: nobody sleeps, somebody calls exchange by himself. */
   void (*kick)(void *self);
   void *self;
 };

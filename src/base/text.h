@@ -25,7 +25,7 @@ static inline bool tide_text_cut(const struct tide_text *text) {
 
 /* Fills diag (NULL is fine) and returns status, so that `return tide_diag_set(…)` reads well. */
 enum tide_status tide_diag_set(struct tide_diag *diag, enum tide_status status, const char *format,
-                               ...) TIDE_PRINTF(3, 4);
+                               ...) TIDE_PRINTF(3, 4) __attribute__((cold));
 enum tide_status tide_diag_at(struct tide_diag *diag, enum tide_status status, uint32_t line,
                               uint32_t column, const char *format, ...) TIDE_PRINTF(5, 6);
 

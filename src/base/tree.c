@@ -88,12 +88,15 @@ struct tide_tree_node *tide_tree_next(const struct tide_tree_node *node) {
 }
 
 void tide_tree_remove(struct tide_tree *tree, struct tide_tree_node *node) {
+  if (tree->first == node && tree->last == node) {
+    tree->root = tree->first = tree->last = NULL;
+    return;
+  }
   if (tree->first == node) tree->first = tide_tree_next(node);
   if (tree->last == node) tree->last = tide_tree_previous(node);
   while (node->left && node->right)
     rotate_up(tree, weight(node->left) > weight(node->right) ? node->left : node->right);
   replace_child(tree, node->parent, node, node->left ? node->left : node->right);
-  node->left = node->right = node->parent = NULL;
 }
 
 struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key) {

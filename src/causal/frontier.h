@@ -31,6 +31,23 @@ static inline void tide_frontier_words(uint64_t *to, const uint64_t *from, size_
   }
 }
 
+/* For those that are copied all the time and are mostly short. */
+static inline void tide_frontier_copy_short(struct tide_frontier *to,
+                                            const struct tide_frontier *from,
+                                            const struct tide_eviction *eviction) {
+  if (from->count > to->capacity || from->count > 4) {
+    tide_frontier_copy(to, from, eviction);
+    return;
+  }
+  to->count = from->count;
+  to->tainted = from->tainted;
+  for (size_t i = 0; i < from->count; i++) {
+    tide_frontier_axes_of(to)[i] = tide_frontier_axes(from)[i];
+    tide_frontier_epochs_of(to)[i] = tide_frontier_epochs(from)[i];
+    __asm__("");
+  }
+}
+
 /* Moves `count` entries from index `from` to index `to`; the two may overlap. */
 static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t to, size_t from,
                                        size_t count) {

@@ -116,10 +116,9 @@ static void check_settled(struct tide_op *op) {
 
 /* Nothing more stands before this operation. It runs, or it is skipped because it has failed. */
 static void go(struct tide_queue *queue, struct tide_op *op) {
-  check_settled(op);
+  if (op->waits) check_settled(op);
   if (op->status || !op->work.body) {
-    op->state = TIDE_OP_RUNNING;
-    tide_queue_skip_started(queue);
+    tide_op_started(queue, op);
     tide_op_done(op, op->status);
     return;
   }
@@ -153,7 +152,7 @@ void tide_queue_advance(struct tide_queue *queue) {
     if (in_order && queue->published + 1 != queue->next_start) return;
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
       op = behind(queue);
-    if (op->unmet || !all_finished(op)) return;
+    if (op->unmet || ((op->waits || op->uses) && !all_finished(op))) return;
     if (queue->device->lost && !queue->device->certified) return;
     if (op->instance && !tide_instance_arrive(op)) return;
     go(queue, op);
@@ -172,9 +171,10 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
   tide_sched_look(queue);
   tide_timeline_advance(queue->progress, epoch, &sched->fired);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
-    signal->record.frontier = tide_queue_record(queue, epoch);
     if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
-    else if (!tide_timeline_reach(&signal->record, &sched->fired)) first_cause(op, TIDE_VALUE);
+    else if (!tide_timeline_reach(&signal->record, op->work.axis, epoch,
+                                  tide_queue_record(queue, epoch), &sched->fired))
+      first_cause(op, TIDE_VALUE);
   }
   sched->stats.finished++;
   sched->stats.failed += op->status != TIDE_OK;
@@ -202,6 +202,7 @@ void tide_op_done(struct tide_op *op, enum tide_status status) {
 
 void tide_queue_close_if_over(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
+  if (queue->look) return; /* it comes again */
   if (!queue->closing || queue->published < queue->position.epoch || queue->in_flight ||
       queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
     return;
@@ -211,7 +212,8 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, &sched->fired);
   queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
   tide_list_remove(&queue->in_device);
-  if (queue->look) tide_list_remove(&queue->in_work);
   queue->look = true; /* never to be looked at again */
-  tide_list_push_back(&sched->gone, &queue->in_work);
+  queue->next = sched->gone;
+  sched->gone = queue;
+  sched->calls = true;
 }

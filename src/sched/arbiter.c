@@ -8,26 +8,28 @@
 
 #define TIDE_AGING_PICKS 128
 
-void tide_arbiter_add(struct tide_queue *queue) {
+static void enlist(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
-  TIDE_ASSERT(!queue->ready);
-  queue->ready = true;
-  queue->level = queue->base;
-  queue->ready_since = device->picks;
   tide_list_push_back(&device->ready[queue->level], &queue->in_ready);
   tide_list_push_back(&device->ready_by_age, &queue->in_age);
   device->ready_levels |= 1u << queue->level;
-  device->ready_count++;
-  if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);
+}
+
+void tide_arbiter_enlist(struct tide_queue *queue) {
+  struct tide_device *device = queue->device;
+  if (device->only) enlist(device->only);
+  device->only = NULL;
+  enlist(queue);
 }
 
 void tide_device_kick(struct tide_device *device) {
   struct tide_sched *sched = device->sched;
-  if (!device->dry || device->kick_due) return;
+  if (!device->dry || device->kick_due || !device->backend->kick) return;
   device->dry--;
   device->kick_due = true;
   device->next_kick = sched->kicks;
   sched->kicks = device;
+  sched->calls = true;
   sched->stats.kicks++;
 }
 
@@ -35,14 +37,17 @@ void tide_arbiter_remove(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   if (!queue->ready) return;
   queue->ready = false;
+  device->ready_count--;
+  if (device->only == queue) {
+    device->only = NULL;
+    return;
+  }
   tide_list_remove(&queue->in_ready);
   tide_list_remove(&queue->in_age);
   if (tide_list_empty(&device->ready[queue->level])) device->ready_levels &= ~(1u << queue->level);
-  device->ready_count--;
 }
 
-struct tide_queue *tide_arbiter_pick(struct tide_device *device) {
-  if (!device->ready_levels) return NULL;
+struct tide_queue *tide_arbiter_choose(struct tide_device *device) {
   struct tide_queue *oldest = TIDE_CONTAINER(device->ready_by_age.next, struct tide_queue, in_age);
   struct tide_queue *queue = oldest;
   if (device->picks - oldest->ready_since < TIDE_AGING_PICKS) {
@@ -50,13 +55,15 @@ struct tide_queue *tide_arbiter_pick(struct tide_device *device) {
     queue = TIDE_CONTAINER(device->ready[level].next, struct tide_queue, in_ready);
   }
   tide_arbiter_remove(queue);
-  device->picks++;
-  queue->sched->stats.picks++;
   return queue;
 }
 
 void tide_arbiter_requeue(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
+  if (device->only == queue) {
+    queue->level = queue->base;
+    return;
+  }
   tide_list_remove(&queue->in_ready);
   if (tide_list_empty(&device->ready[queue->level])) device->ready_levels &= ~(1u << queue->level);
   queue->level = queue->base;

@@ -30,6 +30,7 @@ struct tide_checker {
 void tide_check_note(struct tide_sched *sched, const struct tide_diag *diag) {
   struct tide_checker *checker = sched->checker;
   if (checker->finding_count < FINDINGS_KEPT) checker->findings[checker->finding_count++] = *diag;
+  sched->calls = true;
 }
 
 void tide_check_report(struct tide_sched *sched) {
@@ -193,7 +194,7 @@ static void report_race(struct tide_checker *checker, const struct tide_op *op,
       &text,
       "operation '%s' of queue '%s' %s buffer '%s', which operation '%s' of queue '%s' %s, "
       "and nothing orders them: add a wait for ",
-      op->label, op->queue->label, use->access & TIDE_WRITE ? "writes" : "reads",
+      op->work.label, op->queue->label, use->access & TIDE_WRITE ? "writes" : "reads",
       tide_buffer_label(use->buffer), earlier->label, from->label,
       earlier->write ? "writes" : "reads");
   if (hint) tide_text_format(&text, "'%s' >= %lu", hint->label, (unsigned long)hint->value);
@@ -256,7 +257,7 @@ static void add_access(struct tide_checker *checker, const struct tide_op *op,
                                         .epoch = op->work.epoch,
                                         .offset = use->offset,
                                         .size = size_of(use)};
-  memcpy(access->label, op->label, sizeof access->label);
+  memcpy(access->label, op->work.label, sizeof access->label);
 }
 
 static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *clock,

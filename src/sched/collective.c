@@ -21,7 +21,7 @@ struct tide_instance {
 };
 
 struct tide_collective {
-  struct tide_link link; /* first: in sched->gone_collectives, once it is over */
+  struct tide_collective *next_gone; /* in sched->gone_collectives, once it is over */
   struct tide_sched *sched;
   bool closing; /* destroyed: it goes when instance `last` has finished */
   uint64_t last;
@@ -253,6 +253,10 @@ static void free_storage(struct tide_collective *collective, const struct tide_a
   tide_free(a, collective, 1, sizeof *collective);
 }
 
+struct tide_collective *tide_collective_next_gone(const struct tide_collective *collective) {
+  return collective->next_gone;
+}
+
 /* The members' queues stay until here, and so does the scheduler. */
 void tide_collective_free(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
@@ -352,7 +356,9 @@ static void close_if_over(struct tide_collective *collective) {
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
   tide_timeline_fail_locked(collective->progress, 0, TIDE_CANCELLED, &sched->fired);
   collective->progress->source_self = NULL;
-  tide_list_push_back(&sched->gone_collectives, &collective->link);
+  collective->next_gone = sched->gone_collectives;
+  sched->gone_collectives = collective;
+  sched->calls = true;
 }
 
 /* Members that have not submitted their part of an instance never will: those parts count as

@@ -73,7 +73,7 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
           diag, TIDE_DEADLOCK,
           "operation '%s' of queue '%s' would wait for itself: held operation '%s' of queue "
           "'%s' waits for what it would signal, and must go first",
-          op->label, queue->label, at->label, at->queue->label);
+          op->work.label, queue->label, at->work.label, at->queue->label);
       return true;
     }
     at = search.stack;
@@ -126,7 +126,7 @@ static void describe_wait(struct tide_text *text, const struct tide_op_wait *wai
   const struct tide_op_signal *signal = (const void *)record;
   if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, wait->value);
   if (signal)
-    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", signal->op->label,
+    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", signal->op->work.label,
                      signal->op->queue->label, (unsigned long)signal->record.node.key,
                      record ? "" : " once it may enter");
   else if (!timeline->source) tide_text_format(text, "; nobody has promised it");
@@ -135,7 +135,7 @@ static void describe_wait(struct tide_text *text, const struct tide_op_wait *wai
 
 static void describe(struct tide_text *text, const struct tide_op *op) {
   bool held = op->state == TIDE_OP_HELD;
-  tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, op->label,
+  tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, op->work.label,
                    (unsigned long)op->sequence, held ? "is held" : "waits");
   size_t before = text->length;
   for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)

@@ -15,9 +15,7 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   if (params) sched->params = *params;
   sched->paused = sched->params.paused;
   tide_list_init(&sched->devices);
-  tide_list_init(&sched->work);
-  tide_list_init(&sched->gone);
-  tide_list_init(&sched->gone_collectives);
+  sched->work_end = &sched->work;
   tide_fired_init(&sched->fired);
   tide_fired_init(&sched->host);
   sched->scratch = tide_alloc(a, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
@@ -59,7 +57,7 @@ void tide_sched_resume(struct tide_sched *sched) {
   sched->paused = false;
   for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next) {
     struct tide_device *device = TIDE_CONTAINER(at, struct tide_device, in_sched);
-    if (device->ready_levels) tide_device_kick(device);
+    if (device->ready_count) tide_device_kick(device);
   }
   tide_sched_leave(sched);
 }
@@ -135,8 +133,7 @@ static struct tide_work *start_next(struct tide_device *device) {
   struct tide_queue *queue;
   while ((queue = tide_arbiter_pick(device))) {
     struct tide_op *op = queue->ready_op;
-    op->state = TIDE_OP_RUNNING;
-    tide_queue_skip_started(queue);
+    tide_op_started(queue, op);
     if (!device->backend->in_order) tide_sched_look(queue);
     if (op->status) { /* cancelled while it was ready */
       tide_op_done(op, op->status);
@@ -168,8 +165,8 @@ size_t tide_device_exchange(struct tide_device *device, struct tide_work *const 
   device->exchanging = false;
   uint32_t hands = device->backend->hands ? device->backend->hands : 1;
   if (count < most && device->dry < hands) device->dry++;
-  if (most == 0 && device->ready_levels && !sched->paused) tide_device_kick(device);
-  if (out_more) *out_more = device->ready_levels != 0 && !sched->paused;
+  if (most == 0 && device->ready_count && !sched->paused) tide_device_kick(device);
+  if (out_more) *out_more = device->ready_count != 0 && !sched->paused;
   tide_sched_leave(sched);
   return count;
 }

@@ -15,11 +15,9 @@ struct pending {
 
 static bool view_of(const struct tide_record *record, struct pending *out) {
   if (!record) return false;
-  *out = (struct pending){record->node.key, record->axis, record->epoch, NULL};
-  if (!record->external) {
-    const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
-    out->frontier = tide_queue_record(op->queue, record->epoch);
-  }
+  const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
+  *out = (struct pending){record->node.key, op->work.axis, op->work.epoch, NULL};
+  if (!record->external) out->frontier = tide_queue_record(op->queue, op->work.epoch);
   return true;
 }
 
@@ -61,19 +59,29 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
 
 /* ---- pass one: look ---------------------------------------------------------- */
 
-static void look_at(struct tide_op_wait *wait) {
+/* An issued wait whose record the queue knows already says so (KNOWN); it is elided once it is
+ * clear that the operation enters. */
+static void look_at(struct tide_sched *sched, struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
   struct pending pending;
   wait->axis = 0;
-  wait->epoch = 0;
   wait->record_value = 0;
-  wait->wait_value = wait->value;
   wait->reason = TIDE_REASON_NONE;
   wait->open = wait->finish = false;
-  if (timeline->reached.value >= wait->value) wait->class_ = TIDE_WAIT_RESOLVED;
-  else if (tide_timeline_has_failed(timeline, wait->value)) wait->class_ = TIDE_WAIT_FAILED;
-  else if (!find_pending(wait, &pending)) wait->class_ = TIDE_WAIT_HELD;
-  else wait->class_ = TIDE_WAIT_ISSUED; /* until elided */
+  if (timeline->reached.value >= wait->value) {
+    wait->class_ = TIDE_WAIT_RESOLVED;
+  } else if (tide_timeline_has_failed(timeline, wait->value)) {
+    wait->class_ = TIDE_WAIT_FAILED;
+  } else if (!find_pending(wait, &pending)) {
+    wait->class_ = TIDE_WAIT_HELD;
+  } else {
+    wait->class_ = TIDE_WAIT_ISSUED;
+    if (!pending.frontier || tide_frontier_get(sched->known, pending.axis) < pending.epoch) return;
+    wait->reason = TIDE_REASON_KNOWN;
+    wait->axis = pending.axis;
+    wait->epoch = pending.epoch;
+    wait->record_value = pending.value;
+  }
 }
 
 /* ---- pass two: learn ----------------------------------------------------------- */
@@ -129,6 +137,10 @@ static void elide_known(struct learning *l, struct tide_op *op) {
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
+      if (wait->reason == TIDE_REASON_KNOWN) {
+        wait->class_ = TIDE_WAIT_ELIDED;
+        continue;
+      }
       if (!find_tracked(wait, &record)) continue;
       if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch, &reason))
         continue;
@@ -189,6 +201,7 @@ static void elide_by_siblings(struct learning *l, struct tide_op *op) {
 static void issue(struct learning *l, struct tide_op_wait *wait) {
   struct pending record;
   wait->reason = TIDE_REASON_UNKNOWN;
+  wait->wait_value = wait->value;
   if (find_pending(wait, &record)) wait->record_value = record.value;
   if (!import_of(wait, &record)) return;
   wait->axis = record.axis;
@@ -209,23 +222,11 @@ static void learn(struct learning *l, struct tide_op *op) {
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(l, wait);
 }
 
-/* All of a taint's past has finished once the tracker passes the epoch where it arose. */
-static void heal(struct tide_queue *queue) {
-  if (queue->taint_epoch && tide_tracker_axis_epoch(queue->tracked) >= queue->taint_epoch) {
-    queue->position.frontier->tainted = 0;
-    queue->taint_epoch = 0;
-    queue->renew = true;
-  }
-}
-
-enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
+enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   bool failed = false, held = false;
-  if (queue->position.frontier->tainted) heal(queue);
-  sched->known = queue->position.frontier;
-  if (!op->waits && !TIDE_PLANTED(TIDE_PLANT_OWNKNOWN)) return TIDE_ENTER_OK;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    look_at(wait);
+    look_at(sched, wait);
     failed |= wait->class_ == TIDE_WAIT_FAILED;
     held |= wait->class_ == TIDE_WAIT_HELD;
   }
@@ -245,9 +246,19 @@ enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
   return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
 }
 
+/* All of a taint's past has finished once the tracker passes the epoch where it arose. */
+void tide_sched_heal(struct tide_queue *queue) {
+  if (!queue->taint_epoch || tide_tracker_axis_epoch(queue->tracked) < queue->taint_epoch) return;
+  queue->position.frontier->tainted = 0;
+  queue->taint_epoch = 0;
+  queue->renew = true;
+}
+
 /* ---- signals ---------------------------------------------------------------------- */
 
-static const char *name_of(const struct tide_op *op) { return op->label[0] ? op->label : "?"; }
+static const char *name_of(const struct tide_op *op) {
+  return op->work.label[0] ? op->work.label : "?";
+}
 
 static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op,
                                     const struct tide_op_signal *signal, struct tide_diag *diag) {
@@ -256,10 +267,11 @@ static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op
   struct tide_sched *sched = queue->sched;
   uint8_t reason;
   if (!newest || signal->record.external) return TIDE_OK;
-  if (newest->axis == queue->position.axis) return TIDE_OK;
-  if (tide_signaller_satisfied(sched, sched->known, newest->axis, newest->epoch, &reason))
+  const struct tide_op_signal *other = TIDE_CONTAINER(newest, struct tide_op_signal, record);
+  const struct tide_work *first = &other->op->work;
+  if (first->axis == queue->position.axis) return TIDE_OK;
+  if (tide_signaller_satisfied(sched, sched->known, first->axis, first->epoch, &reason))
     return TIDE_OK;
-  struct tide_op_signal *other = TIDE_CONTAINER(newest, struct tide_op_signal, record);
   return tide_diag_set(
       diag, TIDE_UNORDERED,
       "operation '%s' of queue '%s' would signal timeline '%s' = %lu, but is not "

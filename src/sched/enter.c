@@ -6,8 +6,7 @@
 
 /* ---- storage ----------------------------------------------------------------- */
 
-void tide_op_free(struct tide_op *op) {
-  struct tide_queue *queue = op->queue;
+static void free_parts(struct tide_queue *queue, struct tide_op *op) {
   while (op->waits) {
     struct tide_op_wait *wait = op->waits;
     op->waits = wait->next;
@@ -32,8 +31,13 @@ void tide_op_free(struct tide_op *op) {
     queue->free_uses = use;
     queue->free_uses_count++;
   }
+}
+
+void tide_op_free(struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  if (op->waits || op->signals || op->uses) free_parts(queue, op);
   op->state = TIDE_OP_FREE;
-  op->link.next = (struct tide_link *)(void *)queue->free_ops;
+  op->work.next = (struct tide_work *)(void *)queue->free_ops;
   queue->free_ops = op;
   queue->free_ops_count++;
 }
@@ -53,16 +57,16 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
 
 /* A buffer whose past is not known here: its missing epochs must have finished before the start.
  * From then on the queue knows them, for whoever enters next is ordered behind this operation. */
-static void add_gap_waits(struct tide_queue *queue, struct tide_op *op,
-                          const struct tide_eviction *eviction) {
+static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   for (struct tide_op_use *use = op->uses; use; use = use->next) {
     use->gap = false;
     if (TIDE_PLANTED(TIDE_PLANT_PAST) || past_known(sched, use->buffer)) continue;
     if (TIDE_PLANTED(TIDE_PLANT_GAPNEXT) && op->state == TIDE_OP_HELD) continue;
     use->gap = true;
     sched->stats.gap_waits++;
-    tide_sched_learn(sched, tide_buffer_past(use->buffer), eviction);
+    tide_sched_learn(sched, tide_buffer_past(use->buffer), &eviction);
   }
 }
 
@@ -93,6 +97,7 @@ static void renew_version(struct tide_queue *queue, uint64_t epoch) {
   }
   queue->newest = record;
   queue->own = index_of(record, queue->position.axis);
+  if (record->count > sched->stats.frontier_peak) sched->stats.frontier_peak = record->count;
   queue->renew = false;
 }
 
@@ -107,10 +112,8 @@ static void move_position(struct tide_queue *queue, uint64_t epoch, struct tide_
   place->own = queue->own;
   queue->position.epoch = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
-  const struct tide_frontier *record = queue->newest;
-  sched->stats.frontier_entries += record->count;
-  if (record->count > sched->stats.frontier_peak) sched->stats.frontier_peak = record->count;
-  sched->stats.tainted += record->tainted;
+  sched->stats.frontier_entries += queue->newest->count;
+  sched->stats.tainted += queue->newest->tainted;
 }
 
 /* ---- entering -------------------------------------------------------------------- */
@@ -138,7 +141,6 @@ static void count_wait(struct tide_sched *sched, const struct tide_op *op,
 
 static void start_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  op->unmet = 0;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     count_wait(sched, op, wait);
     if (wait->class_ == TIDE_WAIT_FAILED && !op->status)
@@ -162,42 +164,43 @@ static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   /* What was refused is never promised; at its place the operation fails it. */
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
-    signal->record.axis = queue->position.axis;
-    signal->record.epoch = op->work.epoch;
     sched->stats.signals++;
     if (op->refused) continue;
     tide_timeline_promise(&signal->record, signal->record.node.key, &sched->fired);
   }
-  /* The progress timeline's promise is the epoch itself. */
-  struct tide_timeline *progress = queue->progress;
-  if (tide_counter_least(&progress->promised) <= op->work.epoch)
-    tide_counter_pop(&progress->promised, op->work.epoch, &sched->fired, TIDE_OK);
 }
 
+static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
+  for (struct tide_op_use *use = op->uses; use; use = use->next) {
+    tide_buffer_use(use->buffer, queue->position.axis, op->work.epoch);
+    if (was_held) tide_buffer_unpin(use->buffer);
+  }
+}
+
+/* Most operations have little of what they could have: what is missing costs a look. */
 void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   bool was_held = op->state == TIDE_OP_HELD;
   uint64_t epoch = queue->position.epoch + 1;
+  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
   op->work.epoch = epoch;
-  op->work.axis = queue->position.axis;
-  if (op->uses) add_gap_waits(queue, op, &eviction);
-  if (sched->context->sink) {
+  if (op->uses) add_gap_waits(queue, op);
+  if (__builtin_expect(sched->context->sink != NULL, 0)) {
     struct tide_event event = {.frontier = sched->known};
     tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
   }
-  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
+  op->state = TIDE_OP_ENTERED;
   place->op = op;
   move_position(queue, epoch, place);
-  op->state = TIDE_OP_ENTERED;
   sched->stats.entered++;
-  start_waits(queue, op);
-  for (struct tide_op_use *use = op->uses; use; use = use->next) {
-    tide_buffer_use(use->buffer, queue->position.axis, epoch);
-    if (was_held) tide_buffer_unpin(use->buffer);
-  }
-  if (sched->checker) tide_check_entered(queue, op);
-  promise_signals(queue, op);
+  if (op->waits) start_waits(queue, op);
+  if (op->uses) take_buffers(queue, op, was_held);
+  if (__builtin_expect(sched->checker != NULL, 0)) tide_check_entered(queue, op);
+  if (op->signals) promise_signals(queue, op);
+  /* The progress timeline's promise is the epoch itself. */
+  struct tide_counter *promised = &queue->progress->promised;
+  if (tide_counter_least(promised) <= epoch)
+    tide_counter_pop(promised, epoch, &sched->fired, TIDE_OK);
   if (op->instance) tide_instance_entered(op);
   /* Behind others it has nothing to start with yet. */
   bool behind =

@@ -27,9 +27,11 @@ static const struct tide_record_source progress_source = {find_record};
 
 static void chain_storage(struct tide_queue *queue) {
   for (uint32_t i = queue->op_capacity; i-- > 0;) {
-    queue->ops[i].queue = queue;
-    queue->ops[i].link.next = (struct tide_link *)(void *)queue->free_ops;
-    queue->free_ops = &queue->ops[i];
+    struct tide_op *op = &queue->ops[i];
+    op->queue = queue;
+    op->work.arguments = queue->arguments + (size_t)i * TIDE_ARGUMENTS_MAX;
+    op->work.next = (struct tide_work *)(void *)queue->free_ops;
+    queue->free_ops = op;
   }
   for (uint32_t i = queue->wait_capacity; i-- > 0;) {
     queue->waits[i].next = queue->free_waits;

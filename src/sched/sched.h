@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/list.h"
+#include "base/plant.h"
 #include "causal/frontier.h"
 #include "memory/pool.h"
 #include "tidemark/backend.h"
@@ -27,15 +28,13 @@ struct tide_checker;
 struct tide_instance;
 struct tide_collective;
 
-/* One wait of one operation. */
+/* One wait of one operation. What an elided wait needs lies in its first cache line. */
 struct tide_op_wait {
-  struct tide_node node; /* in the timeline's `reached` or `promised` heap */
   struct tide_op_wait *next;
   struct tide_op *op;
   struct tide_timeline *timeline;
-  uint64_t value;      /* as asked for */
-  uint64_t wait_value; /* as waited for: raised when only operations signal */
-  tide_axis axis;      /* the signaller of the imported record; 0: nothing was imported */
+  uint64_t value; /* as asked for */
+  tide_axis axis; /* the signaller of the imported record; 0: nothing was imported */
   uint64_t epoch;
   uint64_t record_value; /* of the record that the class is about; 0: none */
   uint8_t class_;        /* enum tide_wait_class */
@@ -43,6 +42,8 @@ struct tide_op_wait {
   uint8_t heap;          /* where the node is: enum wait_heap */
   bool open;             /* an issued wait that is over */
   bool finish;           /* it failed after importing: the signaller must have finished */
+  struct tide_node node; /* in the timeline's `reached` or `promised` heap */
+  uint64_t wait_value;   /* as waited for: raised when only operations signal */
 };
 
 enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED };
@@ -70,29 +71,31 @@ enum tide_op_state {
   TIDE_OP_DONE
 };
 
+/* The first two cache lines are all that an operation without failures touches. Storage is made
+ * with nodes idle, and goes back so. */
 struct tide_op {
   struct tide_work work; /* what a backend sees; work.epoch is 0 until it enters */
-  struct tide_link link; /* in the queue's held list, or (by `next`) its free list */
   struct tide_queue *queue;
-  uint64_t sequence;
   struct tide_op_wait *waits;
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
-  uint32_t unmet; /* issued waits that are not open */
+  struct tide_instance *instance; /* of a collective; else NULL */
+  uint64_t sequence;
+  tide_axis finish_axis;   /* `finish` waits for an epoch of it; 0: it is idle */
+  uint32_t unmet;          /* issued waits that are not open */
+  enum tide_status status; /* the first cause, TIDE_OK so far */
   uint32_t flags;
-  uint8_t state;
+  uint8_t state;           /* enum tide_op_state */
   bool retry;              /* held: classify again when its turn comes */
   bool leaving;            /* a held operation that was cancelled, with a node still in flight */
   bool refused;            /* its signals were refused when it entered: they fail at its place */
   bool arrived;            /* a collective's part that has reached its place */
-  enum tide_status status; /* the first cause, TIDE_OK so far */
+  struct tide_link link;   /* in the queue's held list */
   struct tide_node finish; /* waits for one (axis, epoch) after another */
-  tide_axis finish_axis;
-  struct tide_instance *instance; /* of a collective; else NULL */
-  struct tide_op *mark;           /* deadlock search: who led here */
-  uint64_t visited;               /* … and in which search */
-  uint64_t thread;                /* check mode: who submitted it */
-  char label[24];
+  struct tide_op *mark;    /* deadlock search: who led here */
+  uint64_t visited;        /* … and in which search */
+  uint64_t thread;         /* check mode: who submitted it */
+  char label[24];          /* work.label, if it has one */
 };
 
 /* What a queue keeps by epoch. The operation is there until it is published; the version for as
@@ -107,7 +110,7 @@ struct tide_queue {
   struct tide_sched *sched;
   struct tide_device *device;
   struct tide_link in_device; /* device->queues */
-  struct tide_link in_work;   /* sched->work, when it is to be looked at */
+  struct tide_queue *next;    /* to be looked at, or gone */
   struct tide_link in_ready;  /* device->ready[level] */
   struct tide_link in_age;    /* device->ready_by_age */
   struct tide_position position;
@@ -159,6 +162,7 @@ struct tide_device {
   const struct tide_backend *backend;
   struct tide_link in_sched;
   struct tide_link queues;
+  struct tide_queue *only; /* the one queue that is ready: then it is in no list */
   struct tide_link ready[TIDE_PRIORITY_LEVELS];
   struct tide_link ready_by_age;
   uint32_t ready_levels; /* bit i: ready[i] is not empty */
@@ -182,12 +186,13 @@ struct tide_sched {
   bool paused;
   const struct tide_context *context;
   struct tide_link devices;
-  struct tide_link work;   /* queues to look at */
-  struct tide_fired fired; /* nodes that fired under the lock */
-  struct tide_fired host;  /* those that are not ours: run after unlocking */
+  struct tide_queue *work, **work_end; /* queues to look at */
+  struct tide_fired fired;             /* nodes that fired under the lock */
+  struct tide_fired host;              /* those that are not ours: run after unlocking */
   struct tide_device *kicks;
-  struct tide_link gone; /* queues to free after unlocking */
-  struct tide_link gone_collectives;
+  struct tide_queue *gone; /* to free after unlocking */
+  struct tide_collective *gone_collectives;
+  bool calls; /* there is something to do after unlocking */
   struct tide_sched_stats stats;
   uint64_t search;              /* the deadlock search's number */
   uint64_t batch;               /* submit_all's number */
@@ -213,11 +218,28 @@ static inline void tide_sched_release(struct tide_timeline *timeline) {
 }
 
 /* ---- settle.c ---- */
-void tide_sched_enter(struct tide_sched *sched);
-void tide_sched_leave(struct tide_sched *sched);
+static inline void tide_sched_enter(struct tide_sched *sched) {
+  tide_lock_take(sched->lock, tide_sched_platform(sched));
+}
+void tide_sched_leave_and_call(struct tide_sched *sched);
 /* Works through what fired and what is to be looked at. The lock is held. */
-void tide_sched_settle(struct tide_sched *sched);
-void tide_sched_look(struct tide_queue *queue);
+void tide_sched_settle_more(struct tide_sched *sched);
+static inline void tide_sched_settle(struct tide_sched *sched) {
+  if (sched->fired.first || sched->work) tide_sched_settle_more(sched);
+}
+static inline void tide_sched_leave(struct tide_sched *sched) {
+  tide_sched_settle(sched);
+  if (__builtin_expect(sched->calls, 0)) tide_sched_leave_and_call(sched);
+  else tide_lock_give(sched->lock);
+}
+static inline void tide_sched_look(struct tide_queue *queue) {
+  struct tide_sched *sched = queue->sched;
+  if (queue->look) return;
+  queue->look = true;
+  queue->next = NULL;
+  *sched->work_end = queue;
+  sched->work_end = &queue->next;
+}
 void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
                            const struct tide_op *op, struct tide_event *more);
 static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind,
@@ -230,7 +252,14 @@ static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kin
 enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 /* Classifies every wait. sched->known becomes what the operation would know at its start. Changes
  * nothing but the waits' own fields. */
-enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op);
+enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op);
+void tide_sched_heal(struct tide_queue *queue);
+static inline enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
+  if (queue->position.frontier->tainted) tide_sched_heal(queue);
+  queue->sched->known = queue->position.frontier;
+  if (!op->waits && !TIDE_PLANTED(TIDE_PLANT_OWNKNOWN)) return TIDE_ENTER_OK;
+  return tide_elide_waits(queue, op);
+}
 /* Merges into `known`. */
 void tide_sched_learn(struct tide_sched *sched, const struct tide_frontier *frontier,
                       const struct tide_eviction *eviction);
@@ -280,6 +309,15 @@ static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint
 void tide_queue_advance(struct tide_queue *queue);
 void tide_queue_publish(struct tide_queue *queue);
 void tide_queue_skip_started(struct tide_queue *queue);
+/* Operations start in order. */
+static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {
+  op->state = TIDE_OP_RUNNING;
+  queue->next_start++;
+  if (TIDE_HAS_PLANTS) {
+    queue->next_start--;
+    tide_queue_skip_started(queue);
+  }
+}
 void tide_op_done(struct tide_op *op, enum tide_status status);
 void tide_wait_fire(struct tide_node *node, enum tide_status status);
 void tide_finish_fire(struct tide_node *node, enum tide_status status);
@@ -289,12 +327,35 @@ void tide_finish_fired(struct tide_op *op);
 void tide_queue_close_if_over(struct tide_queue *queue);
 
 /* ---- arbiter.c ---- */
-void tide_arbiter_add(struct tide_queue *queue);
-void tide_arbiter_remove(struct tide_queue *queue);
 /* Has the backend kicked once the lock is gone, if one of its hands sleeps. */
 void tide_device_kick(struct tide_device *device);
+void tide_arbiter_enlist(struct tide_queue *queue);
+static inline void tide_arbiter_add(struct tide_queue *queue) {
+  struct tide_device *device = queue->device;
+  queue->ready = true;
+  queue->level = queue->base;
+  queue->ready_since = device->picks;
+  if (device->ready_count++ == 0) device->only = queue;
+  else tide_arbiter_enlist(queue);
+  if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);
+}
+void tide_arbiter_remove(struct tide_queue *queue);
 void tide_arbiter_requeue(struct tide_queue *queue);
-struct tide_queue *tide_arbiter_pick(struct tide_device *device);
+struct tide_queue *tide_arbiter_choose(struct tide_device *device);
+static inline struct tide_queue *tide_arbiter_pick(struct tide_device *device) {
+  struct tide_queue *queue = device->only;
+  if (queue) {
+    device->only = NULL;
+    device->ready_count = 0;
+    queue->ready = false;
+  } else {
+    if (!device->ready_count) return NULL;
+    queue = tide_arbiter_choose(device);
+  }
+  device->picks++;
+  queue->sched->stats.picks++;
+  return queue;
+}
 
 /* ---- submit.c ---- */
 enum tide_status tide_op_submit_locked(struct tide_queue *queue,
@@ -317,6 +378,7 @@ bool tide_instance_arrive(struct tide_op *part);
 void tide_instance_finished(struct tide_op *part);
 /* Frees one that was destroyed, after its last part. No lock is held. */
 void tide_collective_free(struct tide_collective *collective);
+struct tide_collective *tide_collective_next_gone(const struct tide_collective *collective);
 
 /* ---- check.c ---- */
 enum tide_status tide_check_create(struct tide_sched *sched);

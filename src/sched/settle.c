@@ -1,38 +1,30 @@
 /* The scheduler's doors: lock and unlock, and what happens in between. */
 #include "sched/sched.h"
 
-void tide_sched_enter(struct tide_sched *sched) {
-  tide_lock_take(sched->lock, tide_sched_platform(sched));
-}
-
-void tide_sched_look(struct tide_queue *queue) {
-  if (queue->look) return;
-  queue->look = true;
-  tide_list_push_back(&queue->sched->work, &queue->in_work);
+static void fire(struct tide_sched *sched, struct tide_node *node) {
+  if (node->fire == tide_wait_fire) {
+    tide_wait_fired(TIDE_CONTAINER(node, struct tide_op_wait, node));
+  } else if (node->fire == tide_finish_fire) {
+    tide_finish_fired(TIDE_CONTAINER(node, struct tide_op, finish));
+  } else {
+    tide_fired_move(&sched->host, node);
+    sched->calls = true;
+  }
 }
 
 /* A worklist instead of recursion: a chain of a million operations, each letting the
  * next one go, is a loop here. */
-void tide_sched_settle(struct tide_sched *sched) {
+void tide_sched_settle_more(struct tide_sched *sched) {
   for (;;) {
-    struct tide_node *node = tide_fired_pop(&sched->fired);
-    if (node) {
-      if (node->fire == tide_wait_fire) {
-        tide_wait_fired(TIDE_CONTAINER(node, struct tide_op_wait, node));
-      } else if (node->fire == tide_finish_fire) {
-        tide_finish_fired(TIDE_CONTAINER(node, struct tide_op, finish));
-      } else {
-        tide_fired_move(&sched->host, node);
-      }
-      continue;
-    }
-    struct tide_link *link = tide_list_pop_front(&sched->work);
-    if (!link) return;
-    struct tide_queue *queue = TIDE_CONTAINER(link, struct tide_queue, in_work);
+    while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
+    struct tide_queue *queue = sched->work;
+    if (!queue) return;
+    sched->work = queue->next;
+    if (!sched->work) sched->work_end = &sched->work;
     queue->look = false;
     if (queue->retry_held) tide_queue_retry_held(queue);
     tide_queue_advance(queue);
-    tide_queue_close_if_over(queue);
+    if (queue->closing) tide_queue_close_if_over(queue);
   }
 }
 
@@ -68,27 +60,21 @@ static void kick(const struct tide_platform *platform, struct tide_device *devic
     platform->wake(platform->self, calls, UINT32_MAX);
 }
 
-static struct tide_link *take_all(struct tide_link *list) {
-  struct tide_link *taken = NULL, *link;
-  while ((link = tide_list_pop_front(list)) != NULL) {
-    link->next = taken;
-    taken = link;
-  }
-  return taken;
-}
-
 /* What is left to do once the lock is gone. From then on the scheduler may be destroyed by others,
  * except where a kick under way, a queue or a collective that is not freed yet keeps it. */
-static void leave_and_call(struct tide_sched *sched) {
+void tide_sched_leave_and_call(struct tide_sched *sched) {
   const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_device *devices[KICKS_AT_ONCE];
   struct tide_fired host = sched->host;
   if (host.first) tide_fired_init(&sched->host);
   size_t kicks = take_kicks(sched, devices);
   bool again = sched->kicks != NULL;
-  struct tide_link *gone = take_all(&sched->gone);
-  struct tide_link *collectives = take_all(&sched->gone_collectives);
+  struct tide_queue *gone = sched->gone;
+  struct tide_collective *collectives = sched->gone_collectives;
   bool check = sched->checker != NULL;
+  sched->gone = NULL;
+  sched->gone_collectives = NULL;
+  sched->calls = again;
   if (check) tide_fetch_add(&sched->references, 1u);
   tide_lock_give(sched->lock);
   if (check) {
@@ -103,23 +89,15 @@ static void leave_and_call(struct tide_sched *sched) {
   for (size_t i = 0; i < kicks; i++) kick(platform, devices[i]);
   tide_fired_run(&host);
   while (collectives) {
-    struct tide_link *next = collectives->next;
-    tide_collective_free((struct tide_collective *)(void *)collectives);
-    collectives = next;
+    struct tide_collective *collective = collectives;
+    collectives = tide_collective_next_gone(collective);
+    tide_collective_free(collective);
   }
   while (gone) {
-    struct tide_queue *queue = TIDE_CONTAINER(gone, struct tide_queue, in_work);
-    gone = gone->next;
+    struct tide_queue *queue = gone;
+    gone = queue->next;
     free_queue(queue);
   }
-}
-
-void tide_sched_leave(struct tide_sched *sched) {
-  if (sched->fired.first || !tide_list_empty(&sched->work)) tide_sched_settle(sched);
-  bool calls = sched->host.first || sched->kicks || sched->checker ||
-               !tide_list_empty(&sched->gone) || !tide_list_empty(&sched->gone_collectives);
-  if (calls) leave_and_call(sched);
-  else tide_lock_give(sched->lock);
 }
 
 void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
@@ -134,7 +112,7 @@ void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
   event.epoch = op->work.epoch;
   event.sequence = op->sequence;
   event.operation = op;
-  event.label = op->label;
+  event.label = op->work.label;
   if (!event.object) {
     event.object = op->queue;
     event.object_label = op->queue->label;

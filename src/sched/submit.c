@@ -10,14 +10,15 @@ static const char *name_of(const struct tide_operation *operation) {
 /* ---- scope: how far a timeline may be used ------------------------------------- */
 
 /* A narrow scope is bound to the first queue, or device, that uses it. */
-static bool in_scope(const struct tide_timeline *timeline, const struct tide_queue *queue) {
+static inline bool in_scope(const struct tide_timeline *timeline, const struct tide_queue *queue) {
+  if (timeline->scope > TIDE_SCOPE_DEVICE) return true;
   if (timeline->scope == TIDE_SCOPE_QUEUE) return !timeline->home || timeline->home == queue;
   if (timeline->scope == TIDE_SCOPE_DEVICE)
     return !timeline->home || timeline->home == queue->device;
   return true;
 }
 
-static void bind_home(struct tide_timeline *timeline, const struct tide_queue *queue) {
+static inline void bind_home(struct tide_timeline *timeline, const struct tide_queue *queue) {
   if (timeline->scope == TIDE_SCOPE_QUEUE) timeline->home = queue;
   if (timeline->scope == TIDE_SCOPE_DEVICE) timeline->home = queue->device;
 }
@@ -34,18 +35,20 @@ static enum tide_status check_scope(const struct tide_queue *queue,
                                     struct tide_diag *diag) {
   for (size_t i = 0; i < operation->wait_count; i++) {
     const struct tide_timeline *timeline = operation->waits[i].timeline;
-    if (timeline && !in_scope(timeline, queue))
+    if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
+    if (!in_scope(timeline, queue))
       return tide_diag_set(diag, TIDE_SCOPE,
                            "timeline '%s' has scope %s; it cannot be waited on from queue '%s'",
                            timeline->label, tide_scope_name(timeline->scope), queue->label);
   }
   for (size_t i = 0; i < operation->signal_count; i++) {
     const struct tide_timeline *timeline = operation->signals[i].timeline;
-    if (timeline && !in_scope(timeline, queue))
+    if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "signal %zu has no timeline", i);
+    if (!in_scope(timeline, queue))
       return tide_diag_set(diag, TIDE_SCOPE,
                            "timeline '%s' has scope %s; it cannot be signalled from queue '%s'",
                            timeline->label, tide_scope_name(timeline->scope), queue->label);
-    if (timeline && timeline->source)
+    if (timeline->source)
       return tide_diag_set(diag, TIDE_SCOPE, "the progress of '%s' cannot be signalled",
                            timeline->label);
   }
@@ -80,63 +83,69 @@ static bool device_takes(const struct tide_queue *queue, const struct tide_body_
   return backend->takes ? backend->takes(backend->self, body) : body->host != NULL;
 }
 
-static enum tide_status check_arguments(const struct tide_queue *queue,
-                                        const struct tide_operation *operation,
-                                        struct tide_diag *diag) {
+static enum tide_status check_use(const struct tide_operation *operation, size_t i,
+                                  struct tide_diag *diag) {
+  const struct tide_use *use = &operation->buffers[i];
+  if (!use->buffer || (unsigned)use->access < 1 || (unsigned)use->access > 3)
+    return tide_diag_set(diag, TIDE_INVALID, "buffer %zu is not named for reading or writing", i);
+  uint64_t whole = tide_buffer_size(use->buffer);
+  if (use->offset > whole || use->size > whole - use->offset)
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "operation '%s' names bytes beyond the end of buffer '%s'",
+                         name_of(operation), tide_buffer_label(use->buffer));
+  if (tide_buffer_freed(use->buffer))
+    return tide_diag_set(diag, TIDE_INVALID, "operation '%s' names buffer '%s' after it was freed",
+                         name_of(operation), tide_buffer_label(use->buffer));
+  return TIDE_OK;
+}
+
+static enum tide_status check_parts(const struct tide_queue *queue,
+                                    const struct tide_operation *operation,
+                                    struct tide_diag *diag) {
   enum tide_status status = check_scope(queue, operation, diag);
+  for (size_t i = 0; status == TIDE_OK && i < operation->buffer_count; i++)
+    status = check_use(operation, i, diag);
   if (status != TIDE_OK) return status;
-  for (size_t i = 0; i < operation->wait_count; i++)
-    if (!operation->waits[i].timeline)
-      return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
-  for (size_t i = 0; i < operation->signal_count; i++)
-    if (!operation->signals[i].timeline)
-      return tide_diag_set(diag, TIDE_INVALID, "signal %zu has no timeline", i);
-  for (size_t i = 0; i < operation->buffer_count; i++) {
-    const struct tide_use *use = &operation->buffers[i];
-    if (!use->buffer || (unsigned)use->access < 1 || (unsigned)use->access > 3)
-      return tide_diag_set(diag, TIDE_INVALID, "buffer %zu is not named for reading or writing", i);
-    uint64_t whole = tide_buffer_size(use->buffer);
-    if (use->offset > whole || use->size > whole - use->offset)
-      return tide_diag_set(diag, TIDE_INVALID,
-                           "operation '%s' names bytes beyond the end of buffer '%s'",
-                           name_of(operation), tide_buffer_label(use->buffer));
-    if (tide_buffer_freed(use->buffer))
-      return tide_diag_set(diag, TIDE_INVALID,
-                           "operation '%s' names buffer '%s' after it was freed",
-                           name_of(operation), tide_buffer_label(use->buffer));
-  }
-  if (operation->arguments_size > TIDE_ARGUMENTS_MAX)
-    return tide_diag_set(diag, TIDE_INVALID, "%zu bytes of arguments, at most %d are copied",
-                         operation->arguments_size, TIDE_ARGUMENTS_MAX);
   if (operation->wait_count > queue->wait_capacity ||
       operation->signal_count > queue->signal_capacity ||
       operation->buffer_count > queue->use_capacity)
     return tide_diag_set(diag, TIDE_INVALID,
                          "operation '%s' needs more than the whole capacity of queue '%s'",
                          name_of(operation), queue->label);
+  return operation->signal_count ? check_signals(operation, diag) : TIDE_OK;
+}
+
+static inline enum tide_status check_arguments(const struct tide_queue *queue,
+                                               const struct tide_operation *operation,
+                                               struct tide_diag *diag) {
+  if (operation->wait_count | operation->signal_count | operation->buffer_count) {
+    enum tide_status status = check_parts(queue, operation, diag);
+    if (status != TIDE_OK) return status;
+  }
+  if (operation->arguments_size > TIDE_ARGUMENTS_MAX)
+    return tide_diag_set(diag, TIDE_INVALID, "%zu bytes of arguments, at most %d are copied",
+                         operation->arguments_size, TIDE_ARGUMENTS_MAX);
   if (!device_takes(queue, operation->body))
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "device '%s' cannot do '%s'", queue->device->label,
                          operation->body->name);
-  return check_signals(operation, diag);
+  return TIDE_OK;
 }
 
 /* ---- copying ----------------------------------------------------------------------------- */
 
 static void copy_waits(struct tide_queue *queue, struct tide_op *op,
                        const struct tide_operation *operation) {
-  struct tide_op_wait **end = &op->waits;
-  for (size_t i = 0; i < operation->wait_count; i++) {
-    struct tide_op_wait *wait = queue->free_waits;
-    queue->free_waits = wait->next;
+  struct tide_op_wait **end = &op->waits, *wait = queue->free_waits;
+  for (size_t i = 0; i < operation->wait_count; i++, wait = wait->next) {
     wait->op = op; /* the rest is set when it is classified */
     wait->timeline = operation->waits[i].timeline;
     wait->value = operation->waits[i].value;
     wait->heap = TIDE_HEAP_NONE;
-    wait->node.state = TIDE_NODE_IDLE;
     tide_sched_retain(wait->timeline);
     *end = wait;
     end = &wait->next;
   }
+  queue->free_waits = wait;
   *end = NULL;
   queue->free_waits_count -= (uint32_t)operation->wait_count;
 }
@@ -178,40 +187,44 @@ static void copy_uses(struct tide_queue *queue, struct tide_op *op,
   queue->free_uses_count -= (uint32_t)operation->buffer_count;
 }
 
-static void *arguments_of(struct tide_queue *queue, const struct tide_op *op) {
-  return queue->arguments + (size_t)(op - queue->ops) * TIDE_ARGUMENTS_MAX;
+static const char no_label[sizeof((struct tide_op *)0)->label];
+
+static void copy_label(struct tide_op *op, const char *label) {
+  size_t length = strlen(label);
+  if (length >= sizeof op->label) length = sizeof op->label - 1;
+  memcpy(op->label, label, length);
+  op->label[length] = 0;
+  op->work.label = op->label;
 }
 
 static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation) {
   struct tide_op *op = queue->free_ops;
-  queue->free_ops = (struct tide_op *)(void *)op->link.next;
   queue->free_ops_count--;
-  op->work = (struct tide_work){.body = operation->body,
-                                .arguments = arguments_of(queue, op),
-                                .label = op->label,
-                                .axis = queue->position.axis};
+  queue->free_ops = (struct tide_op *)(void *)op->work.next;
+  op->work.body = operation->body;
+  op->work.axis = queue->position.axis;
+  op->work.epoch = 0;
   op->sequence = queue->sequence + 1;
   op->unmet = 0;
+  op->status = TIDE_OK;
   op->flags = operation->flags;
   op->state = TIDE_OP_ENTERED;
-  op->retry = op->leaving = op->arrived = op->refused = false;
-  op->status = TIDE_OK;
-  op->finish.state = TIDE_NODE_IDLE;
-  op->finish_axis = 0;
+  op->retry = op->leaving = op->refused = op->arrived = false;
   op->instance = NULL;
-  if (queue->sched->checker) {
+  op->work.label = no_label;
+  if (operation->label) copy_label(op, operation->label);
+  if (operation->arguments_size)
+    memcpy(op->work.arguments, operation->arguments, operation->arguments_size);
+  if (__builtin_expect(queue->sched->checker != NULL, 0)) {
     const struct tide_platform *platform = tide_sched_platform(queue->sched);
     op->thread = platform->thread_id(platform->self);
   }
-  size_t length = operation->label ? strlen(operation->label) : 0;
-  if (length >= sizeof op->label) length = sizeof op->label - 1;
-  if (length) memcpy(op->label, operation->label, length);
-  op->label[length] = 0;
-  if (operation->arguments_size)
-    memcpy(op->work.arguments, operation->arguments, operation->arguments_size);
-  copy_waits(queue, op, operation);
-  copy_signals(queue, op, operation);
-  copy_uses(queue, op, operation);
+  op->waits = NULL;
+  op->signals = NULL;
+  op->uses = NULL;
+  if (operation->wait_count) copy_waits(queue, op, operation);
+  if (operation->signal_count) copy_signals(queue, op, operation);
+  if (operation->buffer_count) copy_uses(queue, op, operation);
   return op;
 }
 
@@ -255,7 +268,7 @@ static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op,
           diag, TIDE_VALUE,
           "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
           "reached, promised or reserved",
-          op->label, timeline->label, (unsigned long)value,
+          op->work.label, timeline->label, (unsigned long)value,
           (unsigned long)(blocker ? blocker->key : now));
     tide_timeline_reserve(&signal->record, value);
   }
@@ -282,13 +295,13 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struc
   if (verdict == TIDE_ENTER_HELD) {
     status = hold(queue, op, diag);
   } else {
-    status = tide_signals_check(queue, op, diag);
+    status = op->signals ? tide_signals_check(queue, op, diag) : TIDE_OK;
     if (status == TIDE_OK && op->instance && tide_instance_circular(op))
       status = tide_diag_set(
           diag, TIDE_DEADLOCK,
           "part '%s' of queue '%s' would wait for another part of its own instance: they "
           "start together",
-          op->label, queue->label);
+          op->work.label, queue->label);
   }
   if (status != TIDE_OK) {
     if (sched->checker && diag) tide_check_note(sched, diag);
@@ -296,7 +309,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struc
     return status;
   }
   queue->sequence = op->sequence;
-  bind_homes(op);
+  if (op->waits || op->signals) bind_homes(op);
   sched->stats.submitted++;
   tide_sched_emit(sched, TIDE_EVENT_SUBMIT, op, NULL);
   if (verdict != TIDE_ENTER_HELD) tide_op_enter(queue, op);

@@ -1,5 +1,6 @@
 #include "timeline/history.h"
 #include "base/memory.h"
+#include "causal/frontier.h"
 
 /* A slot: this head, then a frontier of the context's capacity. One slot more
  * than the ring has keeps the newest tracked record when external ones push it
@@ -50,29 +51,41 @@ static void drop_oldest(struct tide_timeline *timeline) {
   timeline->oldest++;
 }
 
-void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) {
+static inline struct slot *next_slot(struct tide_timeline *timeline) {
   if (timeline->newest - timeline->oldest == timeline->history) drop_oldest(timeline);
-  struct slot *slot = slot_at(timeline, timeline->newest++);
+  return slot_at(timeline, timeline->newest++);
+}
+
+void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) {
+  struct slot *slot = next_slot(timeline);
   slot->value = value;
   slot->axis = 0;
 }
 
-void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
-                       uint64_t epoch, const struct tide_frontier *frontier) {
-  if (!frontier || !axis) {
-    tide_history_push_external(timeline, value);
-    return;
-  }
-  if (timeline->newest - timeline->oldest == timeline->history) drop_oldest(timeline);
-  struct slot *slot = slot_at(timeline, timeline->newest++);
+static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
+                                uint64_t epoch, const struct tide_frontier *frontier,
+                                const struct tide_eviction *eviction) {
+  struct slot *slot = next_slot(timeline);
   slot->value = value;
   slot->axis = axis;
   slot->epoch = epoch;
-  struct tide_eviction eviction = {timeline->context->tracker, axis};
-  tide_frontier_copy(&slot->frontier, frontier, &eviction);
-  tide_frontier_raise(&slot->frontier, axis, epoch, &eviction);
   timeline->tracked = timeline->newest;
   timeline->kept = false;
+  tide_frontier_copy_short(&slot->frontier, frontier, eviction);
+  return slot;
+}
+
+void tide_history_push_listed(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
+                              uint64_t epoch, const struct tide_frontier *frontier) {
+  struct tide_eviction eviction = {timeline->context->tracker, axis};
+  push(timeline, value, axis, epoch, frontier, &eviction);
+}
+
+void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
+                       uint64_t epoch, const struct tide_frontier *frontier) {
+  struct tide_eviction eviction = {timeline->context->tracker, axis};
+  struct slot *slot = push(timeline, value, axis, epoch, frontier, &eviction);
+  tide_frontier_raise(&slot->frontier, axis, epoch, &eviction);
 }
 
 static bool view_slot(const struct slot *slot, bool coarse, struct tide_record_view *out_view) {
@@ -85,9 +98,11 @@ static bool view_slot(const struct slot *slot, bool coarse, struct tide_record_v
   return true;
 }
 
-/* The number of the first record in the ring with a value >= value. */
+/* The number of the first record in the ring with a value >= value; the newest is asked for most.
+ */
 static uint64_t lower_bound(const struct tide_timeline *timeline, uint64_t value) {
   uint64_t low = timeline->oldest, high = timeline->newest;
+  if (high - low > 1 && slot_at(timeline, high - 2)->value < value) low = high - 1;
   while (low < high) {
     uint64_t middle = low + (high - low) / 2;
     if (slot_at(timeline, middle)->value < value) low = middle + 1;

@@ -14,12 +14,17 @@ static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct ti
 
 static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-void tide_timeline_refresh(struct tide_timeline *timeline) {
+/* After a change of what is pending, reserved or failed. */
+static inline void limit_host(struct tide_timeline *timeline) {
+  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only) return; /* it is 0 */
   uint64_t limit = timeline->fail_from;
   if (timeline->pending.first) limit = smaller(limit, timeline->pending.first->key);
   if (timeline->reserved.first) limit = smaller(limit, timeline->reserved.first->key);
-  bool host = timeline->scope >= TIDE_SCOPE_PROCESS && !timeline->operations_only;
-  timeline->host_limit = host ? limit : 0;
+  timeline->host_limit = limit;
+}
+
+void tide_timeline_refresh(struct tide_timeline *timeline) {
+  limit_host(timeline);
   timeline->wake_at =
       smaller(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
 }
@@ -51,7 +56,8 @@ static enum tide_status signal_slowly(struct tide_timeline *timeline, struct tid
   tide_axis axis = position ? position->axis : 0;
   uint64_t epoch = position ? position->epoch + 1 : 0;
   const struct tide_frontier *frontier = position ? position->frontier : NULL;
-  tide_history_push(timeline, value, axis, epoch, frontier);
+  if (position) tide_history_push(timeline, value, axis, epoch, frontier);
+  else tide_history_push_external(timeline, value);
   if (position) step(timeline, position, fired);
   if (tide_timeline_heard(timeline))
     tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch, frontier, TIDE_OK);
@@ -140,9 +146,11 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
   TIDE_ASSERT(record->state == TIDE_RECORD_IDLE);
   bool is_new = tide_tree_insert(&timeline->pending, &record->node, value);
   TIDE_ASSERT(is_new || TIDE_PLANTED(TIDE_PLANT_INC));
-  if (tide_counter_least(&timeline->promised) <= value)
+  limit_host(timeline);
+  if (tide_counter_least(&timeline->promised) <= value) {
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
-  tide_timeline_refresh(timeline);
+    tide_timeline_refresh(timeline);
+  }
   if (is_new) record->state = TIDE_RECORD_PENDING;
 }
 
@@ -150,10 +158,11 @@ static void unlist(struct tide_record *record) {
   if (record->state != TIDE_RECORD_PENDING) return;
   tide_tree_remove(&record->timeline->pending, &record->node);
   record->state = TIDE_RECORD_IDLE;
-  tide_timeline_refresh(record->timeline);
+  limit_host(record->timeline);
 }
 
-bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
+bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
+                         const struct tide_frontier *frontier, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   uint64_t value = record->node.key;
   unlist(record);
@@ -163,12 +172,11 @@ bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired) {
   } else if (!up) {
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, fired);
   } else {
-    const struct tide_frontier *frontier = record->external ? NULL : record->frontier;
-    tide_axis axis = record->external ? 0 : record->axis;
-    tide_history_push(timeline, value, axis, record->epoch, frontier);
+    if (record->external) tide_history_push_external(timeline, value);
+    else tide_history_push_listed(timeline, value, axis, epoch, frontier);
     if (tide_timeline_heard(timeline))
-      tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, record->axis, record->epoch, frontier,
-                         TIDE_OK);
+      tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch,
+                         record->external ? NULL : frontier, TIDE_OK);
     tide_store_release(&timeline->reached.value, value);
     if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
   }

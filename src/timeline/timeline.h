@@ -25,10 +25,6 @@
 struct tide_record {
   struct tide_tree_node node; /* key = value; in the timeline's pending or reserved tree */
   struct tide_timeline *timeline;
-  const struct tide_frontier *frontier; /* the operation's, when the value is reached; it lists the
-                                           signaller */
-  tide_axis axis;
-  uint64_t epoch;
   bool external;
   enum { TIDE_RECORD_IDLE, TIDE_RECORD_RESERVED, TIDE_RECORD_PENDING } state;
 };
@@ -133,9 +129,11 @@ bool tide_timeline_reserve(struct tide_record *record, uint64_t value);
 void tide_timeline_unreserve(struct tide_record *record);
 /* An operation that entered will signal it: those who waited for a promise are taken off. */
 void tide_timeline_promise(struct tide_record *record, uint64_t value, struct tide_fired *fired);
-/* It did: the value and its record become visible together. False when the value did not go up
- * (an external signal overtook it), and the timeline fails from there. */
-bool tide_timeline_reach(struct tide_record *record, struct tide_fired *fired);
+/* It did: the value and what the signaller, epoch `epoch` of `axis`, knew become visible together.
+ * The frontier lists the signaller. False when the value did not go up (it was refused), and the
+ * timeline fails from there. */
+bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
+                         const struct tide_frontier *frontier, struct tide_fired *fired);
 /* It did not: the timeline fails from its value upward. */
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_fired *fired);
