@@ -13,7 +13,7 @@ struct pending {
   const struct tide_frontier *frontier; /* NULL: external; its own entry is the epoch for now */
 };
 
-static bool view_of(const struct tide_record *record, struct pending *out) {
+static inline bool view_of(const struct tide_record *record, struct pending *out) {
   if (!record) return false;
   const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
   *out = (struct pending){record->node.key, op->work.axis, op->work.epoch, NULL};
@@ -30,7 +30,7 @@ static bool pending_from_source(const struct tide_timeline *timeline, uint64_t v
 }
 
 /* The smallest pending record >= what is waited for. */
-static bool find_pending(const struct tide_op_wait *wait, struct pending *out) {
+static inline bool find_pending(const struct tide_op_wait *wait, struct pending *out) {
   if (wait->timeline->source) return pending_from_source(wait->timeline, wait->value, out);
   return view_of(tide_timeline_pending(wait->timeline, wait->value), out);
 }
@@ -137,10 +137,6 @@ static void elide_known(struct learning *l, struct tide_op *op) {
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-      if (wait->reason == TIDE_REASON_KNOWN) {
-        wait->class_ = TIDE_WAIT_ELIDED;
-        continue;
-      }
       if (!find_tracked(wait, &record)) continue;
       if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch, &reason))
         continue;
@@ -210,6 +206,7 @@ static void issue(struct learning *l, struct tide_op_wait *wait) {
   import(l, record.frontier);
 }
 
+/* The waits that the queue's own knowledge did not settle. */
 static void learn(struct learning *l, struct tide_op *op) {
   size_t remaining = 0;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
@@ -218,20 +215,24 @@ static void learn(struct learning *l, struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     remaining += wait->class_ == TIDE_WAIT_ISSUED;
   if (remaining > 1) elide_by_siblings(l, op);
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+  for (struct tide_op_wait *wait = op->waits; remaining && wait; wait = wait->next)
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(l, wait);
 }
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  bool failed = false, held = false;
+  bool failed = false, held = false, more = false;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     look_at(sched, wait);
     failed |= wait->class_ == TIDE_WAIT_FAILED;
     held |= wait->class_ == TIDE_WAIT_HELD;
+    more |= wait->reason != TIDE_REASON_KNOWN;
   }
   bool keeps_nothing = held && !failed;
   if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
+  if (!more && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
   struct learning l = {sched, {sched->context->tracker, queue->position.axis}};
   if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) {
     import(&l, queue->position.frontier);
