@@ -1,0 +1,131 @@
+/* Who goes next on a device: the highest priority, oldest first, and nobody for ever last. */
+#include "fake_device.h"
+
+/* As src/sched/arbiter.c states it: a queue that is ready is picked after at most this many picks
+ * of its device, and one more for each queue that was ready before it. */
+#define AGING_PICKS 128
+
+struct lane {
+  struct tide_queue *queue;
+  uint8_t level;
+};
+
+static void lane_open(struct fake *f, struct lane *lane, uint8_t level) {
+  struct tide_queue_params params = {.label = "lane", .priority = level, .operations = 1024};
+  lane->level = level;
+  CHECK_OK(tide_queue_create(f->device, &params, &lane->queue));
+}
+
+static void lane_fill(struct lane *lane, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) CHECK_OK(SUBMIT(lane->queue, .label = "x"));
+}
+
+/* One pick: the axis of the queue that had its turn; 0 when nothing is ready. The work is over when
+ * the next one is picked. */
+static tide_axis pick(struct fake *f) {
+  struct tide_work *done = f->count ? f->out[0] : NULL;
+  f->count = (uint32_t)tide_device_exchange(f->device, &done, f->count, f->out, 1, NULL);
+  return f->count ? f->out[0]->axis : 0;
+}
+
+static bool is(const struct lane *lane, tide_axis axis) {
+  return tide_queue_axis(lane->queue) == axis;
+}
+
+static void finish(struct fake *f, struct lane *lanes, size_t count) {
+  while (pick(f)) continue;
+  for (size_t i = 0; i < count; i++) tide_queue_destroy(lanes[i].queue);
+  fake_close(f);
+}
+
+TEST(the_highest_goes_first_then_the_oldest) {
+  struct fake f;
+  struct lane lanes[4];
+  fake_open(&f, true, 16);
+  for (size_t i = 0; i < 4; i++) lane_open(&f, &lanes[i], (uint8_t)(i == 0 ? 3 : i == 3 ? 9 : 5));
+  lane_fill(&lanes[0], 1);
+  lane_fill(&lanes[2], 1);
+  lane_fill(&lanes[1], 1);
+  lane_fill(&lanes[3], 1);
+  CHECK(is(&lanes[3], pick(&f)));
+  CHECK(is(&lanes[2], pick(&f))); /* of two alike the one that was ready first */
+  CHECK(is(&lanes[1], pick(&f)));
+  CHECK(is(&lanes[0], pick(&f)));
+  CHECK(pick(&f) == 0);
+  finish(&f, lanes, 4);
+}
+
+TEST(equals_take_turns) {
+  struct fake f;
+  struct lane lanes[3];
+  fake_open(&f, true, 16);
+  for (size_t i = 0; i < 3; i++) lane_open(&f, &lanes[i], 0);
+  for (size_t i = 0; i < 3; i++) lane_fill(&lanes[i], 10);
+  for (size_t i = 0; i < 30; i++) CHECK(is(&lanes[i % 3], pick(&f)));
+  finish(&f, lanes, 3);
+}
+
+/* A queue with work of higher priority without end: the lowest is picked when its time has come,
+ * not later, and not long before. */
+TEST(the_lowest_is_picked_within_the_bound) {
+  struct fake f;
+  struct lane lanes[2];
+  fake_open(&f, true, 16);
+  lane_open(&f, &lanes[0], 1);
+  lane_open(&f, &lanes[1], 15);
+  lane_fill(&lanes[1], 600);
+  lane_fill(&lanes[0], 3);
+  for (int turn = 0; turn < 3; turn++) {
+    uint32_t picks = 0;
+    while (is(&lanes[1], pick(&f))) picks++;
+    CHECK(picks <= AGING_PICKS + 1);
+    CHECK(picks >= AGING_PICKS - 1);
+  }
+  finish(&f, lanes, 2);
+}
+
+/* Many queues of all priorities, each with work without end: how long each of them waits. */
+TEST(nobody_waits_longer_than_the_bound) {
+  enum { LANES = 20, PICKS = 4000 };
+  struct fake f;
+  struct lane lanes[LANES];
+  uint32_t since[LANES] = {0}, longest = 0, low = 0;
+  fake_open(&f, true, 16);
+  for (size_t i = 0; i < LANES; i++) lane_open(&f, &lanes[i], (uint8_t)(1 + i % 15));
+  for (size_t i = 0; i < LANES; i++) lane_fill(&lanes[i], 900);
+  for (uint32_t n = 1; n <= PICKS; n++) {
+    tide_axis axis = pick(&f);
+    for (size_t i = 0; i < LANES; i++) {
+      if (!is(&lanes[i], axis)) continue;
+      if (n - since[i] > longest) longest = n - since[i];
+      since[i] = n;
+      low += lanes[i].level == 1;
+      lane_fill(&lanes[i], 1);
+    }
+  }
+  for (size_t i = 0; i < LANES; i++)
+    if (PICKS - since[i] > longest) longest = PICKS - since[i];
+  CHECK(longest <= AGING_PICKS + LANES + 1);
+  CHECK(longest > AGING_PICKS); /* priorities count for something, too */
+  CHECK(low >= 2 * (PICKS / (AGING_PICKS + LANES + 1) - 1));
+  finish(&f, lanes, LANES);
+}
+
+TEST(a_new_priority_counts_at_once) {
+  struct fake f;
+  struct lane lanes[2];
+  fake_open(&f, true, 16);
+  lane_open(&f, &lanes[0], 3);
+  lane_open(&f, &lanes[1], 5);
+  for (size_t i = 0; i < 2; i++) lane_fill(&lanes[i], 3);
+  CHECK(is(&lanes[1], pick(&f)));
+  tide_queue_set_priority(lanes[0].queue, 9);
+  CHECK(is(&lanes[0], pick(&f)));
+  tide_queue_set_priority(lanes[0].queue, 1);
+  CHECK(is(&lanes[1], pick(&f)));
+  finish(&f, lanes, 2);
+}
+
+TEST_MAIN(CASE(the_highest_goes_first_then_the_oldest), CASE(equals_take_turns),
+          CASE(the_lowest_is_picked_within_the_bound), CASE(nobody_waits_longer_than_the_bound),
+          CASE(a_new_priority_counts_at_once))
