@@ -26,6 +26,11 @@ static void meter_free(void *self, void *memory, size_t size) {
   free(memory);
 }
 
+static enum tide_status write_nowhere(void *self, const char *bytes, size_t size) {
+  (void)self, (void)bytes, (void)size;
+  return TIDE_OK;
+}
+
 static void kick(void *self) { (void)self; }
 static enum tide_status count(void *arguments) {
   ++**(uint64_t **)arguments;
@@ -169,6 +174,54 @@ TEST(a_fresh_chunk_may_be_refused) {
   close_life(&life);
 }
 
+TEST(a_trace_without_memory) {
+  for (uint64_t n = 1;; n++) {
+    struct meter meter = {.fail_at = n};
+    struct tide_allocator allocator = {meter_alloc, meter_free, &meter};
+    struct tide_trace_params params = {
+        .platform = tide_platform_linux(), .allocator = &allocator, .events = 8};
+    struct tide_trace *trace = NULL;
+    enum tide_status status = tide_trace_create(&params, &trace);
+    if (status == TIDE_OK) {
+      const struct tide_sink *sink = tide_trace_sink(trace);
+      struct tide_event event = {.kind = TIDE_EVENT_SUBMIT, .label = "x"};
+      for (int i = 0; i < 20; i++) sink->event(sink->self, &event);
+      struct tide_trace_writer writer = {write_nowhere, NULL};
+      status = tide_trace_write(trace, &writer);
+    }
+    tide_trace_destroy(trace);
+    CHECK_EQ_U64((uint64_t)meter.out, 0);
+    if (status == TIDE_OK) {
+      CHECK(meter.asked < n && n > 2);
+      return;
+    }
+    CHECK_STATUS(status, TIDE_NOMEM);
+  }
+}
+
+/* What every header promises of destroy and release. */
+TEST(nothing_may_be_destroyed) {
+  tide_timeline_release(NULL);
+  tide_timeline_destroy(NULL);
+  tide_wait_set_destroy(NULL);
+  tide_notifier_destroy(NULL);
+  tide_tracker_destroy(NULL);
+  tide_queue_destroy(NULL);
+  tide_collective_destroy(NULL);
+  CHECK_OK(tide_device_destroy(NULL));
+  CHECK_OK(tide_pool_destroy(NULL));
+  tide_sched_destroy(NULL);
+  tide_trace_destroy(NULL);
+  tide_cpu_destroy(NULL);
+  tide_cpu_close(NULL);
+  tide_file_destroy(NULL);
+  tide_file_close(NULL);
+  tide_program_destroy(NULL);
+  tide_plan_destroy(NULL);
+  tide_run_destroy(NULL);
+  tide_plugin_unload(NULL);
+}
+
 TEST(nothing_allocates_after_warm_up) {
   struct life life;
   CHECK_OK(open_life(&life, 0));
@@ -181,4 +234,5 @@ TEST(nothing_allocates_after_warm_up) {
 }
 
 TEST_MAIN(CASE(every_allocation_may_fail), CASE(a_fresh_chunk_may_be_refused),
+          CASE(a_trace_without_memory), CASE(nothing_may_be_destroyed),
           CASE(nothing_allocates_after_warm_up))

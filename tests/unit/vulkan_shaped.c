@@ -244,6 +244,37 @@ TEST(one_signal_from_device) { wait_signalled_by(true, false); }
 TEST(all_signal_from_host) { wait_signalled_by(false, true); }
 TEST(one_signal_from_host) { wait_signalled_by(false, false); }
 
+/* Nobody blocks: the value is asked for until it is there, of one semaphore after the other. */
+static void poll_signalled_by(bool device) {
+  open_device();
+  create_many();
+  VkQueue queue = get_queue();
+  pthread_t host;
+  if (device) {
+    for (uint32_t i = 0; i < MANY; i++) submit(queue, NULL, 0, semaphores[i], values[i]);
+  } else {
+    CHECK(pthread_create(&host, NULL, signal_many, values) == 0);
+  }
+  for (uint32_t i = 0; i < MANY; i++) {
+    uint64_t value;
+    VkResult now;
+    do {
+      now = wait_one(semaphores[i], values[i], 0); /* never blocks */
+      CHECK(vkGetSemaphoreCounterValue(semaphores[i], &value) == VK_SUCCESS);
+      CHECK(value == 0 || value == values[i]);
+      CHECK(now == VK_SUCCESS ? value == values[i] : now == VK_TIMEOUT);
+    } while (now != VK_SUCCESS);
+  }
+  if (!device) pthread_join(host, NULL);
+  vkQueueWaitIdle(queue);
+  tide_queue_destroy(queue);
+  destroy_many();
+  close_device();
+}
+
+TEST(poll_signal_from_device) { poll_signalled_by(true); }
+TEST(poll_signal_from_host) { poll_signalled_by(false); }
+
 TEST(satisfied_and_poll) {
   VkSemaphore s;
   open_device();
@@ -302,7 +333,7 @@ TEST(wait_before_signal_chain) {
 }
 
 /* One signal frees many queues; each answers on a semaphore of its own. */
-TEST(one_to_n) {
+static void one_to_many(bool device) {
   enum { N = 64 };
   VkSemaphore from, to[N];
   VkQueue queues[N], source;
@@ -316,8 +347,13 @@ TEST(one_to_n) {
     queues[i] = get_queue();
     submit(queues[i], from, 1 + i % 5, to[i], 1);
   }
-  submit(source, NULL, 0, from, 1);
-  submit(source, NULL, 0, from, 7);
+  if (device) {
+    submit(source, NULL, 0, from, 1);
+    submit(source, NULL, 0, from, 7);
+  } else {
+    CHECK(vkSignalSemaphore(from, 1) == VK_SUCCESS);
+    CHECK(vkSignalSemaphore(from, 7) == VK_SUCCESS);
+  }
   CHECK(vkWaitSemaphores(&(VkSemaphoreWaitInfo){0, N, to, one}, UINT64_MAX) == VK_SUCCESS);
   for (uint32_t i = 0; i < N; i++) {
     tide_queue_destroy(queues[i]);
@@ -327,6 +363,9 @@ TEST(one_to_n) {
   vkDestroySemaphore(from);
   close_device();
 }
+
+TEST(one_to_n_from_device) { one_to_many(true); }
+TEST(one_to_n_from_host) { one_to_many(false); }
 
 /* Waits for values between those that are signalled, in any order of asking. */
 TEST(sparse_waits) {
@@ -384,9 +423,11 @@ TEST(max_difference_value) {
 }
 
 TEST(initial_value) {
-  static const uint64_t initial[] = {0, 1, 0x123456789abcdefull, UINT64_MAX - 1, UINT64_MAX};
+  uint64_t initial[] = {0, 1, 0x123456789abcdefull, UINT64_MAX - 1, UINT64_MAX, 0, 0, 0, 0};
   open_device();
   VkQueue queue = get_queue();
+  for (size_t i = 5; i < sizeof initial / sizeof *initial; i++)
+    initial[i] = context.platform->random(context.platform->self);
   for (size_t i = 0; i < sizeof initial / sizeof *initial; i++) {
     VkSemaphore s;
     uint64_t value;
@@ -480,7 +521,8 @@ TEST(device_lost) {
 }
 
 TEST_MAIN(CASE(all_signal_from_device), CASE(one_signal_from_device), CASE(all_signal_from_host),
-          CASE(one_signal_from_host), CASE(satisfied_and_poll), CASE(host_wait_before_signal),
-          CASE(wait_before_signal_chain), CASE(one_to_n), CASE(sparse_waits),
+          CASE(one_signal_from_host), CASE(poll_signal_from_device), CASE(poll_signal_from_host),
+          CASE(satisfied_and_poll), CASE(host_wait_before_signal), CASE(wait_before_signal_chain),
+          CASE(one_to_n_from_device), CASE(one_to_n_from_host), CASE(sparse_waits),
           CASE(max_difference_value), CASE(initial_value), CASE(refused), CASE(any_in_a_race),
           CASE(device_lost))
