@@ -5,9 +5,11 @@
 #include "base/random.h"
 #include "tidemark/kernel.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +184,62 @@ static void an_empty_pipe_is_waited_for(void) {
   close(ends[0]);
 }
 
+static void on_signal(int number) { (void)number; }
+
+/* A signal for each thread of this process but the calling one. */
+static void interrupt_all(void) {
+  DIR *tasks = opendir("/proc/self/task");
+  struct dirent *entry;
+  CHECK(tasks != NULL);
+  while ((entry = readdir(tasks))) {
+    long thread = strtol(entry->d_name, NULL, 10);
+    if (thread > 0 && thread != getpid()) (void)syscall(SYS_tgkill, getpid(), thread, SIGUSR1);
+  }
+  closedir(tasks);
+}
+
+/* Bytes that come one after the other, and signals that interrupt whoever waits for them: still one
+ * read, and still one write into a pipe that takes less at a time. */
+static void short_and_interrupted_transfers_go_on(void) {
+  struct rig rig;
+  struct sigaction action = {.sa_handler = on_signal}, before;
+  enum { PIECES = 40, LARGE = 1 << 20 };
+  int in[2], out[2];
+  char got[PIECES];
+  CHECK(sigaction(SIGUSR1, &action, &before) == 0); /* calls are not restarted */
+  rig_open(&rig, test_given());
+  CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
+  unsigned char *large = malloc(LARGE), *back = malloc(LARGE);
+  CHECK(large && back);
+  for (size_t i = 0; i < LARGE; i++) large[i] = (unsigned char)(i * 31 >> 3);
+  struct tide_queue *queue = rig_queue(&rig, "queue", 4);
+  submit(queue, "read", in[0], 0, got, PIECES, NULL, 0);
+  submit(queue, "write", out[1], 0, (char *)large, LARGE, NULL, 0);
+  size_t came = 0;
+  for (int i = 0; i < PIECES; i++) {
+    char byte = (char)('0' + i);
+    interrupt_all();
+    ssize_t some = read(out[0], back + came, LARGE / (2 * PIECES));
+    if (some > 0) came += (size_t)some;
+    interrupt_all();
+    CHECK(write(in[1], &byte, 1) == 1);
+    usleep(200); /* so that most signals find somebody who sleeps */
+  }
+  while (came < LARGE) {
+    ssize_t some = read(out[0], back + came, LARGE - came);
+    CHECK(some > 0);
+    came += (size_t)some;
+  }
+  CHECK_OK(tide_queue_drain(queue, rig_later(30000)));
+  for (int i = 0; i < PIECES; i++) CHECK(got[i] == (char)('0' + i));
+  CHECK(memcmp(large, back, LARGE) == 0);
+  tide_queue_destroy(queue);
+  free(large), free(back);
+  rig_close(&rig);
+  CHECK(sigaction(SIGUSR1, &before, NULL) == 0);
+  close(in[0]), close(in[1]), close(out[0]), close(out[1]);
+}
+
 /* Far more than the depth, all submitted before the first can run. */
 static void many_more_than_the_depth(void) {
   struct rig rig;
@@ -256,6 +314,7 @@ int main(int argc, char **argv) {
       EVERY(errors_say_what_kind),
       EVERY(ends_in_any_order_appears_in_order),
       EVERY(an_empty_pipe_is_waited_for),
+      EVERY(short_and_interrupted_transfers_go_on),
       EVERY(many_more_than_the_depth),
       EVERY(direct_io_works_where_the_file_allows_it),
       {"without_io_uring_threads_do_it", without_io_uring_threads_do_it, NULL, 0},
