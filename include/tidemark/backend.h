@@ -64,16 +64,18 @@ struct tide_backend {
   void *self;
 };
 
-/* The device's queues are made on it. The backend outlives the device. */
+/* The device's queues are made on it. The backend outlives the device, which the caller
+ * destroys. TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_create(struct tide_sched *sched,
                                                              const struct tide_backend *backend,
                                                              const char *label,
                                                              struct tide_device **out_device);
 /* TIDE_BUSY while it has queues (or work of destroyed ones) left. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_destroy(struct tide_device *device);
-/* Blocks until a destroy could succeed, given that all queues were destroyed. */
+/* Blocks until a destroy could succeed, given that all queues were destroyed. TIDE_TIMEOUT. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device *device,
                                                              uint64_t deadline);
+/* "" when none was given. Lives as long as the device. */
 TIDE_API const char *tide_device_label(const struct tide_device *device);
 
 /* Hands back `done_count` works and takes up to `most` that may start. Returns how many; *out_more
@@ -84,8 +86,9 @@ TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_wor
 
 /* The device is lost: everything unfinished fails with `status`, at once for those who wait on the
  * host. What is out is not handed back any more. Nothing counts as finished, and no memory is
- * reused, before certify: "it can no longer touch memory". */
+ * reused, before certify. */
 TIDE_API void tide_device_lose(struct tide_device *device, enum tide_status status);
+/* The backend's word that nothing of a lost device can touch memory any more. */
 TIDE_API void tide_device_certify(struct tide_device *device);
 
 #ifdef __cplusplus

@@ -10,6 +10,18 @@
  * processes and wires. The story behind one (which timeline, which value, which
  * line of a text) goes to the caller's `struct tide_diag`, where one is taken.
  *
+ * What holds for every function, unless it says otherwise:
+ *
+ * - Any thread may call it. Only what takes a deadline, and what says so, blocks; anything else
+ *   holds a lock for a bounded, short time at most.
+ * - Times are nanoseconds of platform->now, deadlines absolute. Sizes are bytes.
+ * - What `_create` gives belongs to the caller, who ends it with the `_destroy` of the same name,
+ *   once. `_destroy`, `_release` and `_close` take NULL. What it was made with outlives it.
+ * - Labels are copied, and cut where they are too long. Parameter structs are read during the call
+ *   only; NULL params, where nothing in them is required, are the defaults.
+ * - `out_` parameters are filled when TIDE_OK comes back. A `_create` answers TIDE_NOMEM when the
+ *   allocator has nothing; then nothing is left behind.
+ *
  * Source: DESIGN sections 2 and 3.
  */
 #ifndef TIDEMARK_BASE_H

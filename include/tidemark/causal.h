@@ -78,9 +78,10 @@ struct tide_lease {
   uint64_t end[TIDE_DOMAIN_COUNT];  /* one past the last that may be given */
 };
 
+/* Everything from ordinal 1 on, in every domain, for this machine number. The caller's storage. */
 TIDE_API void tide_lease_init(struct tide_lease *lease, uint16_t machine);
-/* TIDE_EXHAUSTED when the lease has no ordinal left (it never wraps);
- * TIDE_INVALID for an unknown domain. */
+/* An axis that nobody had before. TIDE_EXHAUSTED when the lease has no ordinal left (it never
+ * wraps); TIDE_INVALID for an unknown domain. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_lease_take(struct tide_lease *lease, enum tide_domain domain, tide_axis *out_axis);
 
@@ -149,9 +150,9 @@ TIDE_API void tide_frontier_merge(struct tide_frontier *to, const struct tide_fr
                                   const struct tide_eviction *eviction);
 /* Does `f` know all that `g` needs? False whenever g is tainted. */
 TIDE_API bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_frontier *g);
-/* Of the listed entries alone; taint on either side turns everything but TIDE_BEFORE (g tainted: g
- * may need more) and TIDE_AFTER into TIDE_CONCURRENT by the rule above: EQUAL needs both
- * dominances, AFTER means f dominates g, BEFORE that g dominates f. */
+/* EQUAL: each dominates the other. AFTER: f dominates g alone. BEFORE: g dominates f alone.
+ * CONCURRENT: neither. Since nothing dominates a tainted frontier, a tainted g is never EQUAL or
+ * AFTER, a tainted f never EQUAL or BEFORE. */
 TIDE_API enum tide_order tide_frontier_compare(const struct tide_frontier *f,
                                                const struct tide_frontier *g);
 /* May something start that knows `f`, when it needs `g`? Each entry of g is in f or finished by
@@ -167,6 +168,7 @@ tide_frontier_validate(const struct tide_frontier *frontier, struct tide_diag *d
  * `{}` is empty. Returns the length of the whole text, without the terminator, cut or not. */
 TIDE_API size_t tide_frontier_print(const struct tide_frontier *frontier, char *buffer,
                                     size_t size);
+/* `queue:0.3`; `?9:0.3` where the domain is unknown. Returns the whole length, as above. */
 TIDE_API size_t tide_axis_print(tide_axis axis, char *buffer, size_t size);
 /* Spaces are free; axes may come in any order; a duplicate, an unknown domain, a number out of
  * range or more entries than the capacity is TIDE_CORRUPT / TIDE_FULL with line 1 and the column.
@@ -215,6 +217,7 @@ struct tide_tracker_params {
   const struct tide_platform *platform;
 };
 
+/* Both params are required. TIDE_NOMEM. Contexts make their own: this is for who has none. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_tracker_create(const struct tide_tracker_params *params, struct tide_tracker **out_tracker);
 /* Nobody may wait any more. NULL is fine. */
@@ -226,11 +229,12 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_tracker_register(struct tide_trac
  * callbacks that became ready, without a lock held. TIDE_NOT_FOUND for an unknown axis. */
 TIDE_API enum tide_status tide_tracker_advance(struct tide_tracker *tracker, tide_axis axis,
                                                uint64_t epoch);
-/* The axis will make no further progress: its waiters fail with `status`. The first failure wins.
- */
+/* The axis will make no further progress: its waiters fail with `status`, without a lock held. The
+ * first failure wins. TIDE_NOT_FOUND for an unknown axis, as from the next two. */
 TIDE_API enum tide_status tide_tracker_fail(struct tide_tracker *tracker, tide_axis axis,
                                             enum tide_status status);
-/* The failed axis' unfinished epochs can no longer touch memory: they count as finished. */
+/* The failed axis' unfinished epochs can no longer touch memory: they count as finished.
+ * TIDE_INVALID: it has not failed. */
 TIDE_API enum tide_status tide_tracker_certify(struct tide_tracker *tracker, tide_axis axis);
 /* All epochs that were ever given have finished. The axis' state shrinks to an interval. */
 TIDE_API enum tide_status tide_tracker_close(struct tide_tracker *tracker, tide_axis axis);
@@ -238,8 +242,7 @@ TIDE_API enum tide_status tide_tracker_close(struct tide_tracker *tracker, tide_
 TIDE_API bool tide_tracker_finished(struct tide_tracker *tracker, tide_axis axis, uint64_t epoch);
 /* The finished epoch; 0 when unknown, UINT64_MAX when closed or certified. */
 TIDE_API uint64_t tide_tracker_epoch(struct tide_tracker *tracker, tide_axis axis);
-/* Every axis that is live now with its newest *given* epoch is not known here; callers pass
- * positions. Number of axes that are registered and not closed. */
+/* How many axes are registered and not closed. */
 TIDE_API size_t tide_tracker_live(struct tide_tracker *tracker);
 
 /* Waits until all entries of a frontier have finished. Storage is the caller's: one node an entry.

@@ -74,6 +74,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cpu_attach(struct tide_cpu *cpu,
 TIDE_API void tide_cpu_detach(struct tide_cpu *cpu);
 /* Detaches, if that was not done, and frees. NULL is fine. */
 TIDE_API void tide_cpu_destroy(struct tide_cpu *cpu);
+/* How many there are, whether attached or not. */
 TIDE_API uint32_t tide_cpu_workers(const struct tide_cpu *cpu);
 
 /* All the steps of the beginning: create, tide_device_create, attach. On an error nothing is left.
@@ -102,9 +103,12 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_file_create(const struct tide_con
                                                            struct tide_file **out_file);
 /* Out of order, domain storage; takes bodies with an I/O verb and its function, and no others. */
 TIDE_API const struct tide_backend *tide_file_backend(const struct tide_file *file);
+/* As tide_cpu_attach, of the ring's one thread or of the threads in its place. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_file_attach(struct tide_file *file,
                                                            struct tide_device *device);
+/* As tide_cpu_detach: blocks until transfers under way are over. */
 TIDE_API void tide_file_detach(struct tide_file *file);
+/* Detaches, if that was not done, and frees. NULL is fine. */
 TIDE_API void tide_file_destroy(struct tide_file *file);
 /* "io_uring", or "threads (why)". Lives as long as the file. */
 TIDE_API const char *tide_file_kind(const struct tide_file *file);
@@ -114,6 +118,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_file_open(const struct tide_context *context, struct tide_sched *sched,
                const struct tide_file_params *params, const char *label,
                struct tide_file **out_file, struct tide_device **out_device);
+/* As tide_cpu_close: blocks until the last work is over. NULL is fine. */
 TIDE_API void tide_file_close(struct tide_file *file);
 
 #ifdef __cplusplus

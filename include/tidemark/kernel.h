@@ -39,9 +39,11 @@ struct tide_plugin_library;
 
 /* Loads a shared object. A path without a slash is a file in the current directory, never one of
  * the system's libraries. Its table is checked before anything of it is used: names, parameters,
- * limits. TIDE_NOT_FOUND    there is no such file, or it exports no tide_plugin_bodies
- *   TIDE_MISMATCH     it was built for another TIDE_PLUGIN_ABI
- *   TIDE_CORRUPT      it is no shared object, or its table breaks a rule, which the diag names
+ * limits.
+ * - TIDE_NOT_FOUND: there is no such file, or it exports no tide_plugin_bodies
+ * - TIDE_MISMATCH: it was built for another TIDE_PLUGIN_ABI
+ * - TIDE_CORRUPT: it is no shared object, or its table breaks a rule, which the diag names
+ *
  * Blocks while the system loads it; its constructors run. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_plugin_load(const char *path,
                                                            struct tide_plugin_library **out_library,

@@ -69,11 +69,14 @@ struct tide_pool_stats {
   uint64_t source_bytes, source_peak; /* taken from the source */
 };
 
+/* NULL params are the defaults. TIDE_NOMEM; TIDE_INVALID: an alignment that is no power of two, a
+ * source without a function. Takes memory from the source only when somebody asks for some. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(const struct tide_context *context,
                                                            const struct tide_pool_params *params,
                                                            struct tide_pool **out_pool);
 /* TIDE_BUSY while buffers live or blocks are not finished by the tracker; nothing changes then. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_destroy(struct tide_pool *pool);
+/* All at one moment. */
 TIDE_API void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats);
 /* Gives chunks back to the source that are free as a whole and whose death frontiers have finished.
  * Returns the bytes given back. */
@@ -85,7 +88,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_alloc(struct tide_pool *pool
                                                           const struct tide_position *position,
                                                           const char *label,
                                                           struct tide_buffer **out_buffer);
-/* Memory that the caller owns takes part the same way; it is never handed to anybody else. `free`
+/* Memory that the caller owns (a memfd or a dma-buf: what it is mapped at) takes part the same way;
+ * it is never handed to anybody else. TIDE_INVALID, TIDE_NOMEM, TIDE_FULL. `free`
  * drops the buffer; the caller may touch or unmap the memory once tide_buffer_idle says so — ask
  * before freeing. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_import(struct tide_pool *pool, void *memory,
@@ -98,8 +102,11 @@ TIDE_API void tide_pool_free(struct tide_buffer *buffer, const struct tide_posit
 /* Where the bytes are; constant while the buffer lives. What may be touched when: an operation that
  * names the buffer, when its body runs; the host, once tide_buffer_ready. */
 TIDE_API void *tide_buffer_data(const struct tide_buffer *buffer);
+/* As it was asked for. */
 TIDE_API size_t tide_buffer_size(const struct tide_buffer *buffer);
+/* "" when none was given. Lives as long as the buffer. */
 TIDE_API const char *tide_buffer_label(const struct tide_buffer *buffer);
+/* How its allocation was satisfied; FRESH for imported memory. */
 TIDE_API enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer);
 /* May the host write it? The tracker alone satisfies `past`. */
 TIDE_API bool tide_buffer_ready(const struct tide_buffer *buffer);

@@ -132,6 +132,7 @@ struct tide_program_param {
   bool text; /* takes text; else a number */
   uint32_t line, column;
 };
+/* Lives as long as the program. */
 TIDE_API const struct tide_program_param *tide_program_params_of(const struct tide_program *program,
                                                                  size_t *out_count);
 

@@ -10,12 +10,13 @@
  *
  * The same plan can be run in four ways, to compare them:
  *
- *   tracked     waits are declared, Tidemark finds those that remain
- *   events      the same queues, devices and bodies, but as a program of binary events: one event a
- *               dependency, and one for each operation that uses a recycled buffer; nothing is
- * elided barrier     likewise, with all queues joined before whatever depends on something since
- * the last join sequential  one thread, one body after the other, memory that is never shared: what
- * must come out
+ * - tracked: waits are declared, Tidemark finds those that remain
+ * - events: the same queues, devices and bodies, but as a program of binary events: one event a
+ *   dependency, and one for each operation that uses a recycled buffer; nothing is elided
+ * - barrier: likewise, with all queues joined before whatever depends on something since the last
+ *   join
+ * - sequential: one thread, one body after the other, memory that is never shared: what must come
+ *   out
  *
  * Nothing of the system is used here. Threads and time come from the platform, devices and files
  * from the registries that the caller plugs in.
@@ -139,8 +140,10 @@ TIDE_API const void *tide_run_buffer(const struct tide_run *run, uint32_t buffer
 TIDE_API struct tide_sched *tide_run_sched(struct tide_run *run);
 /* Which queue, or collective, of the plan has this axis; false when none has. */
 TIDE_API bool tide_run_axis_queue(const struct tide_run *run, tide_axis axis, uint32_t *out_queue);
+/* Likewise, a collective of the plan. */
 TIDE_API bool tide_run_axis_collective(const struct tide_run *run, tide_axis axis,
                                        uint32_t *out_collective);
+/* Is it the axis of the thread that executes the plan's host steps? */
 TIDE_API bool tide_run_axis_host(const struct tide_run *run, tide_axis axis);
 /* The index of a plan's timeline by the object that events name; TIDE_PLAN_NONE: not one of them.
  */
@@ -178,6 +181,7 @@ struct tide_wait_counter {
   uint64_t issued_cross;        /* issued, for something on another queue */
   uint64_t elided_known, elided_finished, elided_sibling;
 };
+/* The caller's storage; it outlives the run that it is given to. */
 TIDE_API void tide_wait_counter_init(struct tide_wait_counter *counter,
                                      const struct tide_sink *next);
 

@@ -129,8 +129,9 @@ enum tide_wait_reason {
   TIDE_REASON_UNKNOWN   /* elision was not possible: the signaller is not known here, or external */
 };
 
-/* One scheduler a context: its lock guards what operations do to the context's timelines. */
 /* ---- scheduler ---------------------------------------------------------------- */
+
+/* One scheduler a context: its lock guards what operations do to the context's timelines. */
 
 struct tide_sched_params {
   bool paused; /* nothing starts until tide_sched_resume: for measuring what submission alone
@@ -152,13 +153,17 @@ struct tide_sched_stats {
   uint64_t frontier_entries, frontier_peak; /* summed over entered operations; the largest */
 };
 
+/* NULL params are the defaults. TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_sched_create(const struct tide_context *context,
                                                             const struct tide_sched_params *params,
                                                             struct tide_sched **out_sched);
 /* All devices must be gone. NULL is fine. */
 TIDE_API void tide_sched_destroy(struct tide_sched *sched);
+/* From here on nothing starts; what runs, runs on. Submitting goes on as ever. */
 TIDE_API void tide_sched_pause(struct tide_sched *sched);
+/* What is ready may start: backends are kicked. */
 TIDE_API void tide_sched_resume(struct tide_sched *sched);
+/* All at one moment; counted from the beginning. */
 TIDE_API void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats);
 /* Who waits for whom, as text, one line an operation that cannot start; returns the whole length.
  */
@@ -177,29 +182,39 @@ struct tide_queue_params {
   uint8_t priority;    /* base priority 1..15; 0: the default, 8 */
 };
 
+/* NULL params are the defaults. Allocates all that the queue will ever need. TIDE_NOMEM;
+ * TIDE_INVALID: a priority above 15, a capacity above 2^26; TIDE_EXHAUSTED: the lease has no
+ * axis left; the device's status when it is lost. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *device,
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
 /* Cancels what has not started and returns at once; what runs, runs to its end. Then the axis
- * closes. */
+ * closes, and the storage goes. The handle is gone for the caller. NULL is fine. */
 TIDE_API void tide_queue_destroy(struct tide_queue *queue);
+/* "" when none was given. Lives as long as the queue. */
 TIDE_API const char *tide_queue_label(const struct tide_queue *queue);
+/* Of the queue's operations: what frontiers call it by. */
 TIDE_API tide_axis tide_queue_axis(const struct tide_queue *queue);
 /* Value: the finished epoch. Waiting for it works like any timeline; only the queue signals it.
  * Lives as long as the queue. */
 TIDE_API struct tide_timeline *tide_queue_progress(struct tide_queue *queue);
-/* What an operation that entered now could take for granted; the last epoch given. */
+/* What an operation that entered now could take for granted (copied into the caller's frontier),
+ * and the last epoch given (NULL is fine). */
 TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_frontier,
                                   uint64_t *out_epoch);
 
 /* Takes an operation. *out_sequence (may be NULL) is its number within the queue, for cancel.
- *   TIDE_SCOPE      a wait or signal beyond its timeline's scope (checked before anything else)
- *   TIDE_INVALID    a rule of arguments: too many of something, a wait >= a signal of the same
- * timeline … TIDE_VALUE      a signal would not go up TIDE_UNORDERED  a signaller that is not
- * ordered behind the newest pending one; the diag names both TIDE_DEADLOCK   held operations would
- * wait for each other; or full, and nothing here can finish TIDE_FULL       no room now; the
- * progress timeline tells when there is On any error nothing has changed. A refusal that is only
- * found when a held operation enters makes it fail at its place. */
+ * - TIDE_SCOPE: a wait or signal beyond its timeline's scope (checked before anything else)
+ * - TIDE_INVALID: a rule of arguments: too many of something, a wait >= a signal of its timeline …
+ * - TIDE_UNSUPPORTED: the device cannot do this body
+ * - TIDE_VALUE: a signal would not go up
+ * - TIDE_UNORDERED: a signaller that is not ordered behind the newest pending one; names both
+ * - TIDE_DEADLOCK: held operations would wait for each other; or full, and nothing can finish
+ * - TIDE_FULL: no room now; the progress timeline tells when there is
+ * - TIDE_CANCELLED, or the device's status: the queue is being destroyed, the device is lost
+ *
+ * On any error nothing has changed. A refusal that is only found when a held operation enters makes
+ * it fail at its place. Never blocks, never allocates (but for check mode). */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *queue,
                                                             const struct tide_operation *operation,
                                                             uint64_t *out_sequence,
@@ -216,13 +231,16 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel(struct tide_queue *q
 /* Blocks until all that was submitted before has finished. TIDE_TIMEOUT. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_drain(struct tide_queue *queue,
                                                            uint64_t deadline);
+/* Base priority 0..15 (more is taken as 15), at once: for what is ready already, too. */
 TIDE_API void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority);
 
-/* Buffers at a queue's position. */
+/* As tide_pool_alloc and tide_pool_free, at a queue's position: what its next operation may take
+ * for granted. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_alloc(struct tide_queue *queue,
                                                            struct tide_pool *pool, size_t size,
                                                            const char *label,
                                                            struct tide_buffer **out_buffer);
+/* The buffer's handle is gone for the caller; check mode looks whether the free comes too early. */
 TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buffer);
 
 /* ---- collectives ------------------------------------------------------------------ */
@@ -232,12 +250,17 @@ TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buff
  * when every part of instance n has finished; its record is one entry, (collective axis, n), where
  * the members' own would be N. */
 struct tide_collective;
+/* The members are distinct queues of one scheduler, of any devices, at most 4096; `members` is
+ * copied. A member that is destroyed or lost leaves its parts missing: destroy the collective,
+ * which fails what lacks them. TIDE_INVALID, TIDE_NOMEM, TIDE_EXHAUSTED. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_collective_create(struct tide_queue *const *members, size_t count, const char *label,
                        struct tide_collective **out_collective);
 /* Returns at once. Instances for which every part was submitted run on; the others fail with
  * TIDE_CANCELLED. NULL is fine. */
 TIDE_API void tide_collective_destroy(struct tide_collective *collective);
+/* Value: the instances that have finished, in order. Only the collective signals it. Lives as long
+ * as the collective. */
 TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *collective);
 /* Submits member `member`'s part of its next instance. Every member must submit the same `kind`
  * (any number that describes the operation): disagreement fails the instance with TIDE_MISMATCH.

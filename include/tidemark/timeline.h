@@ -60,6 +60,7 @@ enum tide_scope {
   TIDE_SCOPE_SYSTEM = 5   /* shared memory and an exportable descriptor */
 };
 
+/* "queue", "device" …; "unknown" for anything else. A constant. */
 TIDE_API const char *tide_scope_name(enum tide_scope scope);
 
 /* How a timeline is used; tide_scope_for picks the narrowest scope that allows it. */
@@ -69,6 +70,7 @@ struct tide_scope_usage {
   bool host;        /* a host thread waits or signals */
   bool exported;    /* another process takes part */
 };
+/* Never TIDE_SCOPE_DEFAULT. */
 TIDE_API enum tide_scope tide_scope_for(const struct tide_scope_usage *usage);
 
 struct tide_timeline_params {
@@ -81,16 +83,22 @@ struct tide_timeline_params {
                            therefore be raised to the value of the record that will satisfy it */
 };
 
+/* One reference, the caller's: release it, or destroy. NULL params are the defaults. TIDE_NOMEM;
+ * TIDE_INVALID: no such scope, or a history above 2^24. Allocates all it will ever need. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_timeline_create(const struct tide_context *context, const struct tide_timeline_params *params,
                      struct tide_timeline **out_timeline);
+/* One more owner, who will release. */
 TIDE_API void tide_timeline_retain(struct tide_timeline *timeline);
-TIDE_API void tide_timeline_release(struct tide_timeline *timeline); /* NULL is fine */
+/* One owner less; the last one frees it. NULL is fine. */
+TIDE_API void tide_timeline_release(struct tide_timeline *timeline);
 /* Fails all host waiters with TIDE_CANCELLED before it returns, then releases. Operations that use
  * it hold references of their own, and fail at their place. NULL is fine. */
 TIDE_API void tide_timeline_destroy(struct tide_timeline *timeline);
 
+/* "" when none was given. Lives as long as the timeline. */
 TIDE_API const char *tide_timeline_label(const struct tide_timeline *timeline);
+/* As it was made, or bound to the process where nothing was said. */
 TIDE_API enum tide_scope tide_timeline_scope(const struct tide_timeline *timeline);
 
 /* The current value: one load. */
@@ -100,14 +108,16 @@ TIDE_API enum tide_status tide_timeline_status(const struct tide_timeline *timel
 
 /* Raises the value from the host. With a position, the signal is tracked: the position's epoch goes
  * up by one, counts as finished, and the record is what the position knows. Without one (NULL) it
- * is external. The caller uses one position from one thread at a time. TIDE_VALUE      value <= the
- * current value, or >= the smallest pending value TIDE_SCOPE      the scope is narrower than
- * process, or only operations may signal TIDE_NOT_FOUND  the position's axis is not registered with
- * the tracker the failure     value is in the failed part; nothing changes Runs the callbacks of
- * timepoints that became due, without a lock held. */
+ * is external. The caller uses one position from one thread at a time. Runs the callbacks of
+ * timepoints that became due, without a lock held. On an error nothing has changed:
+ * - TIDE_VALUE: value <= the current value, or >= the smallest pending value
+ * - TIDE_SCOPE: the scope is narrower than process, or only operations may signal
+ * - TIDE_NOT_FOUND: the position's axis is not registered with the tracker
+ * - the failure: value is in the failed part */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_signal(struct tide_timeline *timeline,
                                                                uint64_t value,
                                                                struct tide_position *position);
+/* The same without a position: by something that we cannot see into. */
 static inline enum tide_status TIDE_MUST_CHECK
 tide_timeline_signal_external(struct tide_timeline *timeline, uint64_t value) {
   return tide_timeline_signal(timeline, value, NULL);
@@ -117,7 +127,8 @@ tide_timeline_signal_external(struct tide_timeline *timeline, uint64_t value) {
 TIDE_API void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status);
 
 /* Blocks until the value is reached, the timeline fails or the deadline (absolute, ns) passes.
- * A deadline of TIDE_NOW never enters the kernel. */
+ * TIDE_TIMEOUT; TIDE_SCOPE: narrower than process; else the failure, TIDE_CANCELLED when the
+ * timeline was destroyed. A deadline of TIDE_NOW never enters the kernel. Never allocates. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_wait(struct tide_timeline *timeline,
                                                              uint64_t value, uint64_t deadline);
 
@@ -134,7 +145,8 @@ struct tide_record_info {
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_timeline_frontier_at(struct tide_timeline *timeline, uint64_t value,
                           struct tide_frontier *out_frontier, struct tide_record_info *out_info);
-/* Merges what a reached value teaches into a position: the thread that owns it has waited. */
+/* Merges what a reached value teaches into a position: the thread that owns it has waited. Errors
+ * as above; nothing is merged then. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_import(struct tide_timeline *timeline,
                                                                uint64_t value,
                                                                struct tide_position *position);
@@ -154,7 +166,8 @@ struct tide_wait_point {
  * count 0. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_wait_any(struct tide_wait_point *points, size_t count, uint64_t deadline, size_t *out_index);
-/* Blocks until all are reached; returns at once when one fails. Count 0 is TIDE_OK. */
+/* Blocks until all are reached; returns at once when one fails, with its failure. Count 0 is
+ * TIDE_OK. TIDE_TIMEOUT. Both check scopes before anything else: TIDE_SCOPE. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_all(struct tide_wait_point *points,
                                                         size_t count, uint64_t deadline);
 
@@ -170,10 +183,15 @@ struct tide_wait_any_set {
   uint32_t remaining;   /* private: how many must still be reached */
   uint32_t outstanding; /* private: registered points that may still be touched */
 };
+/* The set is the caller's storage, and so are the points, from here to fini. TIDE_INVALID: count 0;
+ * TIDE_SCOPE: then nothing was registered, and no fini is due. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_wait_any_init(struct tide_wait_any_set *set, struct tide_wait_point *points, size_t count);
+/* Blocks until the set is latched; as often as one likes, from any threads. TIDE_OK or the failure
+ * of the winner, whose index comes out (NULL is fine), the same each time; TIDE_TIMEOUT. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set,
                                                              uint64_t deadline, size_t *out_index);
+/* Unregisters: no waiter is touched any more when it returns. Nobody may be in wait. */
 TIDE_API void tide_wait_any_fini(struct tide_wait_any_set *set);
 
 /* A persistent set: members stay registered over many waits, so waiting for any of 10 000 costs
@@ -185,19 +203,23 @@ struct tide_wait_ready {
   uint64_t value;
   enum tide_status status; /* TIDE_OK: reached; else the failure */
 };
+/* TIDE_INVALID: capacity 0; TIDE_NOMEM. The only call of a set that allocates. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_create(const struct tide_context *context,
                                                                uint32_t capacity,
                                                                struct tide_wait_set **out_set);
+/* Takes all members off first. Nobody may use the set any more. NULL is fine. */
 TIDE_API void tide_wait_set_destroy(struct tide_wait_set *set);
 /* One shot: reported once, then it leaves the set; add again to wait for more. The set holds a
- * reference on the timeline meanwhile. *out_member names it for remove. TIDE_FULL at capacity. */
+ * reference on the timeline meanwhile. *out_member (may be NULL) names it for remove. TIDE_FULL at
+ * capacity; TIDE_SCOPE. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_add(struct tide_wait_set *set,
                                                             struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t cookie,
                                                             uint64_t *out_member);
 /* True: it will not be reported any more. False: it was reported, or is in the list to be. */
 TIDE_API bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t member);
-/* Blocks until at least one is ready; fills up to `size`. */
+/* Blocks until at least one is ready; fills up to `size`, in the order in which they came.
+ * TIDE_TIMEOUT; TIDE_INVALID: size 0. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_wait(struct tide_wait_set *set,
                                                              struct tide_wait_ready *ready,
                                                              size_t size, uint64_t deadline,
@@ -218,16 +240,19 @@ struct tide_timepoint {
   struct tide_wait_point point;   /* timeline and value; the rest is private */
   void *private_words[3];
 };
-/* Registers; when the value is reached or failed already the call runs (or is queued) at once. */
+/* Registers; when the value is reached or failed already the call runs (or is queued) at once. No
+ * call comes after an error: TIDE_INVALID: no timeline, or no call; TIDE_SCOPE. Never allocates. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint);
 /* True: the call will not run. False: it has run, is running, or will run. */
 TIDE_API bool tide_timepoint_cancel(struct tide_timepoint *timepoint);
 
-/* A queue of due timepoints with a descriptor for epoll: readable while something is due. */
+/* A queue of due timepoints with a descriptor for epoll: readable while something is due.
+ * TIDE_NOMEM; TIDE_FULL: no descriptors left; or what else the platform says. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_notifier_create(const struct tide_context *context,
                                                                struct tide_notifier **out_notifier);
 /* No timepoint may use it any more. */
 TIDE_API void tide_notifier_destroy(struct tide_notifier *notifier);
+/* For poll and epoll only: nobody but the notifier reads or closes it. */
 TIDE_API int tide_notifier_descriptor(const struct tide_notifier *notifier);
 /* Runs up to `most` due calls on this thread; returns how many ran. */
 TIDE_API size_t tide_notifier_dispatch(struct tide_notifier *notifier, size_t most);

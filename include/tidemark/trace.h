@@ -7,9 +7,10 @@
  *   one track a queue        a slice from the start of each operation to its end
  *   one counter a timeline   its value over time
  *   arrows                   from the operation that signalled to the one that waited:
- *                            category "issued" for waits that a device had to do, "elided" for
- *                            those that causality made needless, "resolved" for what was there
- * already instants                 buffers handed out and freed, failures
+ *                            category "issued" for waits that a device had to do, "elided"
+ *                            for those that causality made needless, "resolved" for what was
+ *                            there already
+ *   instants                 buffers handed out and freed, failures
  *
  * Threads: events may come from any thread. Writing is done by one thread, when nothing comes any
  * more.
@@ -33,6 +34,8 @@ struct tide_trace_params {
   size_t events; /* kept, the newest; 0: 65536; rounded up to a power of two */
 };
 
+/* Both platform and allocator are required. TIDE_NOMEM; TIDE_INVALID: one is missing, or
+ * too many events. The only call before writing that allocates. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_trace_create(const struct tide_trace_params *params,
                                                             struct tide_trace **out_trace);
 /* No context may use it any more. NULL is fine. */
