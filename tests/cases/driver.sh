@@ -37,3 +37,12 @@ rm -f "$fakes/unit-absent"
 shown=$(BUILD=$fakes TEST_KIND=plain tests/run-one unit/absent 2>&1)
 status=$?
 expect absent 1 1 'exit status 127'
+
+# Options count wherever they stand: what is asked for behind a name is not a name.
+before=$(./test --asan --list unit/base) && after=$(./test unit/base --list --asan)
+if [ -n "$before" ] && [ "$before" = "$after" ]; then echo "PASS options_behind_names"
+else echo "FAIL options_behind_names: '$before' and '$after'"; fi
+./test --list tidy --asan >"$fakes/listed" 2>&1
+status=$?
+if [ $status = 2 ] && grep -q 'no test is called' "$fakes/listed"; then echo "PASS no_tidy_under_asan"
+else echo "FAIL no_tidy_under_asan: exit status $status: $(cat "$fakes/listed")"; fi
