@@ -51,19 +51,28 @@ struct life {
   struct tide_wait_set *set;
   struct tide_notifier *notifier;
   struct tide_collective *collective;
-  uint64_t value, ran;
+  struct tide_sched_params params;
+  uint64_t value, ran, findings;
+  struct tide_diag last;
 };
 
+static void found(void *user, const struct tide_diag *diag) {
+  struct life *life = user;
+  life->findings++;
+  life->last = *diag;
+}
+
 /* Makes one of each; stops at the first refusal, which must be for memory. */
-static enum tide_status open_life(struct life *life, uint64_t fail_at) {
+static enum tide_status open_checked_life(struct life *life, uint64_t fail_at, bool check) {
   memset(life, 0, sizeof *life);
+  life->params = (struct tide_sched_params){.check = check, .finding = found, .finding_user = life};
   life->meter.fail_at = fail_at;
   life->allocator = (struct tide_allocator){meter_alloc, meter_free, &life->meter};
   struct tide_context_params context = {.allocator = &life->allocator};
   struct tide_queue_params queue = {.operations = 64};
   struct tide_pool_params pool = {.chunk = 1 << 16, .buffers = 8};
   enum tide_status status = tide_context_init(&life->context, &context);
-  if (status == TIDE_OK) status = tide_sched_create(&life->context, NULL, &life->sched);
+  if (status == TIDE_OK) status = tide_sched_create(&life->context, &life->params, &life->sched);
   if (status == TIDE_OK)
     status = tide_device_create(life->sched, &backend, "inline", &life->device);
   for (int i = 0; i < 2 && status == TIDE_OK; i++) {
@@ -76,6 +85,10 @@ static enum tide_status open_life(struct life *life, uint64_t fail_at) {
   if (status == TIDE_OK) status = tide_notifier_create(&life->context, &life->notifier);
   if (status == TIDE_OK) status = tide_collective_create(life->queues, 2, "all", &life->collective);
   return status;
+}
+
+static enum tide_status open_life(struct life *life, uint64_t fail_at) {
+  return open_checked_life(life, fail_at, false);
 }
 
 static void run_ready(struct life *life) {
@@ -174,6 +187,31 @@ TEST(a_fresh_chunk_may_be_refused) {
   close_life(&life);
 }
 
+/* Check mode allocates as it goes. Where it gets nothing it says that it misses errors from there
+ * on; the operations know nothing of it. */
+TEST(check_mode_without_memory) {
+  struct life life;
+  for (uint64_t n = 1, said = 0;; n++) {
+    CHECK_OK(open_checked_life(&life, 0, true));
+    uint64_t opened = life.meter.asked;
+    struct tide_buffer *buffer; /* the pool's first chunk is not check mode's */
+    CHECK_OK(tide_queue_alloc(life.queues[0], life.pool, 4096, "b", &buffer));
+    tide_queue_free(life.queues[0], buffer);
+    life.meter.fail_at = life.meter.asked + n;
+    for (int i = 0; i < 20; i++) one_round(&life);
+    CHECK_EQ_U64(life.ran, 40);
+    bool failed = life.meter.asked >= life.meter.fail_at;
+    CHECK(life.findings <= 1);
+    if (life.findings) CHECK_STATUS(life.last.status, TIDE_NOMEM);
+    if (life.findings) said++;
+    uint64_t asked = life.meter.asked - opened;
+    close_life(&life);
+    if (failed) continue;
+    CHECK(n > 10 && said == n - 1 && asked >= n);
+    return;
+  }
+}
+
 TEST(a_trace_without_memory) {
   for (uint64_t n = 1;; n++) {
     struct meter meter = {.fail_at = n};
@@ -234,5 +272,5 @@ TEST(nothing_allocates_after_warm_up) {
 }
 
 TEST_MAIN(CASE(every_allocation_may_fail), CASE(a_fresh_chunk_may_be_refused),
-          CASE(a_trace_without_memory), CASE(nothing_may_be_destroyed),
-          CASE(nothing_allocates_after_warm_up))
+          CASE(check_mode_without_memory), CASE(a_trace_without_memory),
+          CASE(nothing_may_be_destroyed), CASE(nothing_allocates_after_warm_up))
