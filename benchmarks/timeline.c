@@ -1,6 +1,7 @@
 /* Timelines through the shared library, as a user calls them, against the least that
  * such a call could do. */
 #include "bench.h"
+#include "rival/rival.h"
 
 #include "tidemark/tidemark.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The shared library's own functions, so that what is measured includes the call into it. */
+/* The shared libraries' own functions, so that what is measured includes the call into one. */
 struct api {
   enum tide_status (*context_init)(struct tide_context *, const struct tide_context_params *);
   void (*context_fini)(struct tide_context *);
@@ -25,6 +26,9 @@ struct api {
   enum tide_status (*axis_register)(struct tide_tracker *, tide_axis);
   void (*raise)(struct tide_frontier *, tide_axis, uint64_t, const struct tide_eviction *);
   void (*frontier_init)(struct tide_frontier *, uint8_t);
+  uint64_t (*rival_load)(const uint64_t *);
+  bool (*rival_swap)(struct rival *, uint64_t);
+  bool (*rival_swap_and_copy)(struct rival *, uint64_t, tide_axis, const struct tide_frontier *);
 };
 
 #define HISTORY 16
@@ -32,51 +36,56 @@ struct api {
 
 struct world {
   struct api api;
-  void *library;
+  void *library, *rivals;
   struct tide_context context;
   struct tide_timeline *timeline, *other;
   struct tide_position position;
   TIDE_FRONTIER_STORAGE(known, 16);
   uint64_t value;
-  /* The rival's: one word to swap, and slots to copy into. */
-  uint64_t cell;
-  struct {
-    uint64_t value, axis, epoch;
-    TIDE_FRONTIER_STORAGE(frontier, 16);
-  } slots[HISTORY];
+  struct rival rival;
+  const uint64_t *word; /* the rival's */
   struct tide_wait_any_set set;
   struct tide_wait_point *points;
   size_t point_count;
 };
 
-static void *find(struct world *world, const char *name) {
-  void *symbol = dlsym(world->library, name);
+static void *find(void *library, const char *name) {
+  void *symbol = dlsym(library, name);
   if (!symbol) bench_wrong(name);
   return symbol;
 }
 
-static void load(struct world *world) {
+static void *open_library(const char *name) {
   char path[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", path, sizeof path - 32);
   if (length < 0) bench_wrong("/proc/self/exe");
   path[length] = 0;
-  char *slash = strrchr(path, '/');
-  strcpy(slash + 1, "libtidemark.so");
-  world->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!world->library) bench_wrong(dlerror());
+  strcpy(strrchr(path, '/') + 1, name);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!library) bench_wrong(dlerror());
+  return library;
+}
+
+static void load(struct world *world) {
+  void *ours = world->library = open_library("libtidemark.so");
+  void *theirs = world->rivals = open_library("libbench-rival.so");
   struct api *api = &world->api;
-  *(void **)&api->context_init = find(world, "tide_context_init");
-  *(void **)&api->context_fini = find(world, "tide_context_fini");
-  *(void **)&api->create = find(world, "tide_timeline_create");
-  *(void **)&api->destroy = find(world, "tide_timeline_destroy");
-  *(void **)&api->signal = find(world, "tide_timeline_signal");
-  *(void **)&api->query = find(world, "tide_timeline_query");
-  *(void **)&api->wait = find(world, "tide_timeline_wait");
-  *(void **)&api->any_init = find(world, "tide_wait_any_init");
-  *(void **)&api->any_fini = find(world, "tide_wait_any_fini");
-  *(void **)&api->axis_register = find(world, "tide_tracker_register");
-  *(void **)&api->raise = find(world, "tide_frontier_raise");
-  *(void **)&api->frontier_init = find(world, "tide_frontier_init");
+  *(void **)&api->context_init = find(ours, "tide_context_init");
+  *(void **)&api->context_fini = find(ours, "tide_context_fini");
+  *(void **)&api->create = find(ours, "tide_timeline_create");
+  *(void **)&api->destroy = find(ours, "tide_timeline_destroy");
+  *(void **)&api->signal = find(ours, "tide_timeline_signal");
+  *(void **)&api->query = find(ours, "tide_timeline_query");
+  *(void **)&api->wait = find(ours, "tide_timeline_wait");
+  *(void **)&api->any_init = find(ours, "tide_wait_any_init");
+  *(void **)&api->any_fini = find(ours, "tide_wait_any_fini");
+  *(void **)&api->axis_register = find(ours, "tide_tracker_register");
+  *(void **)&api->raise = find(ours, "tide_frontier_raise");
+  *(void **)&api->frontier_init = find(ours, "tide_frontier_init");
+  *(void **)&api->rival_load = find(theirs, "rival_load");
+  *(void **)&api->rival_swap = find(theirs, "rival_swap");
+  *(void **)&api->rival_swap_and_copy = find(theirs, "rival_swap_and_copy");
+  world->word = &world->rival.cell;
 }
 
 static void *make(void) {
@@ -104,6 +113,7 @@ static void drop(void *state) {
   world->api.context_fini(&world->context);
   free(world->points);
   dlclose(world->library);
+  dlclose(world->rivals);
   free(world);
 }
 
@@ -121,37 +131,18 @@ static void signal_tracked(void *state, uint64_t count) {
     BENCH_CHECK(world->api.signal(world->timeline, ++world->value, &world->position) == TIDE_OK);
 }
 
-__attribute__((noinline)) static bool swap(struct world *world, uint64_t value) {
-  uint64_t expected = value - 1;
-  return __atomic_compare_exchange_n(&world->cell, &expected, value, false, __ATOMIC_ACQ_REL,
-                                     __ATOMIC_ACQUIRE);
-}
-
 static void swap_only(void *state, uint64_t count) {
   struct world *world = state;
-  uint64_t value = world->cell;
-  for (uint64_t i = 0; i < count; i++) BENCH_CHECK(swap(world, ++value));
+  uint64_t value = world->rival.cell;
+  for (uint64_t i = 0; i < count; i++) BENCH_CHECK(world->api.rival_swap(&world->rival, ++value));
 }
 
-/* One compare-and-swap, and the frontier's entries into a ring of records. */
-__attribute__((noinline)) static bool swap_and_copy(struct world *world, uint64_t value) {
-  size_t at = value % HISTORY;
-  const struct tide_frontier *from = &world->known.frontier;
-  struct tide_frontier *to = &world->slots[at].frontier.frontier;
-  size_t bytes = from->count * sizeof(uint64_t);
-  world->slots[at].value = value;
-  world->slots[at].axis = world->position.axis;
-  world->slots[at].epoch = value;
-  *to = *from;
-  memcpy((void *)tide_frontier_axes(to), tide_frontier_axes(from), bytes);
-  memcpy((void *)tide_frontier_epochs(to), tide_frontier_epochs(from), bytes);
-  return swap(world, value);
-}
-
-static void swap_and_copy_many(void *state, uint64_t count) {
+static void swap_and_copy(void *state, uint64_t count) {
   struct world *world = state;
-  uint64_t value = world->cell;
-  for (uint64_t i = 0; i < count; i++) BENCH_CHECK(swap_and_copy(world, ++value));
+  uint64_t value = world->rival.cell;
+  for (uint64_t i = 0; i < count; i++)
+    BENCH_CHECK(world->api.rival_swap_and_copy(&world->rival, ++value, world->position.axis,
+                                               &world->known.frontier));
 }
 
 /* ---- query and wait ----------------------------------------------------------------- */
@@ -161,14 +152,9 @@ static void query(void *state, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) bench_keep(world->api.query(world->timeline));
 }
 
-__attribute__((noinline)) static uint64_t load_word(const uint64_t *word) {
-  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
-
 static void load_many(void *state, uint64_t count) {
   struct world *world = state;
-  uint64_t (*volatile call)(const uint64_t *) = load_word;
-  for (uint64_t i = 0; i < count; i++) bench_keep(call(&world->cell));
+  for (uint64_t i = 0; i < count; i++) bench_keep(world->api.rival_load(world->word));
 }
 
 static void *make_reached(void) {
@@ -211,7 +197,7 @@ static void *make_far_10000(void) { return make_far(10000); }
 static void signal_other(void *state, uint64_t count) {
   struct world *world = state;
   for (uint64_t i = 0; i < count; i++)
-    BENCH_CHECK(world->api.signal(world->other, ++world->cell, NULL) == TIDE_OK);
+    BENCH_CHECK(world->api.signal(world->other, ++world->rival.cell, NULL) == TIDE_OK);
 }
 
 const struct bench_figure bench_timeline[] = {{.name = "signal_external",
@@ -225,7 +211,7 @@ const struct bench_figure bench_timeline[] = {{.name = "signal_external",
                                                .setup = make,
                                                .teardown = drop,
                                                .ours = signal_tracked,
-                                               .theirs = swap_and_copy_many},
+                                               .theirs = swap_and_copy},
                                               {.name = "query",
                                                .rival = "out-of-line load",
                                                .setup = make_reached,
