@@ -63,6 +63,50 @@ static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t
   }
 }
 
+/* What follows is for short frontiers in paths that are to need no call and no stack: of up to
+ * TIDE_SHORT entries. */
+#define TIDE_SHORT 16
+
+/* tide_frontier_get. */
+static inline uint64_t tide_short_get(const struct tide_frontier *f, tide_axis axis) {
+  const tide_axis *axes = tide_frontier_axes(f);
+  for (size_t i = 0, count = f->count; i < count; i++) {
+    if (axes[i] == axis) return axes[i + f->capacity];
+  }
+  return 0;
+}
+
+/* tide_frontier_copy, and tide_frontier_get on the way. from->count <= to->capacity. */
+static inline uint64_t tide_short_copy(struct tide_frontier *to, const struct tide_frontier *from,
+                                       tide_axis axis) {
+  uint64_t *axes = tide_frontier_axes_of(to), *epochs = axes + to->capacity;
+  const uint64_t *from_axes = tide_frontier_axes(from), *from_epochs = from_axes + from->capacity;
+  uint64_t found = 0;
+  size_t count = from->count;
+  to->tainted = from->tainted;
+  to->count = (uint8_t)count;
+  for (size_t i = 0; i < count; i++) {
+    uint64_t at = from_axes[i], epoch = from_epochs[i];
+    axes[i] = at;
+    epochs[i] = epoch;
+    found = at == axis ? epoch : found;
+  }
+  return found;
+}
+
+/* tide_frontier_raise of an axis that is listed. False: it is not, and nothing was done. */
+static inline bool tide_short_raise(struct tide_frontier *f, tide_axis axis, uint64_t epoch) {
+  tide_axis *axes = tide_frontier_axes_of(f);
+  size_t count = f->count < TIDE_SHORT ? f->count : TIDE_SHORT;
+  for (size_t i = 0; i < count; i++) {
+    if (axes[i] != axis) continue;
+    uint64_t *at = axes + i + f->capacity;
+    if (*at < epoch) *at = epoch;
+    return true;
+  }
+  return false;
+}
+
 static inline bool tide_four_differ(const tide_axis *a, const tide_axis *b) {
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) != 0;
 }

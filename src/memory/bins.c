@@ -7,7 +7,8 @@ void tide_bins_init(struct tide_bins *bins) {
   for (unsigned bin = 0; bin < TIDE_BINS; bin++) tide_list_init(&bins->lists[bin]);
 }
 
-unsigned tide_bins_next(const struct tide_bins *bins, unsigned from) {
+/* The first bin >= `from` whose bits are set. */
+static unsigned next_marked(const struct tide_bins *bins, unsigned from) {
   if (from >= TIDE_BINS) return TIDE_BINS;
   unsigned row = from / TIDE_BIN_COLUMNS;
   unsigned columns = bins->columns[row] & (0xffu << from % TIDE_BIN_COLUMNS);
@@ -20,17 +21,16 @@ unsigned tide_bins_next(const struct tide_bins *bins, unsigned from) {
   return row * TIDE_BIN_COLUMNS + (unsigned)__builtin_ctz(columns);
 }
 
-void tide_bins_insert(struct tide_bins *bins, unsigned bin, struct tide_link *link) {
+static void unmark(struct tide_bins *bins, unsigned bin) {
   unsigned row = bin / TIDE_BIN_COLUMNS;
-  tide_list_insert_before(bins->lists[bin].next, link);
-  bins->columns[row] |= (uint8_t)(1u << bin % TIDE_BIN_COLUMNS);
-  bins->rows |= 1ull << row;
-}
-
-void tide_bins_remove(struct tide_bins *bins, unsigned bin, struct tide_link *link) {
-  unsigned row = bin / TIDE_BIN_COLUMNS;
-  tide_list_remove(link);
-  if (!tide_list_empty(&bins->lists[bin])) return;
   bins->columns[row] &= (uint8_t) ~(1u << bin % TIDE_BIN_COLUMNS);
   if (!bins->columns[row]) bins->rows &= ~(1ull << row);
+}
+
+unsigned tide_bins_next(struct tide_bins *bins, unsigned from) {
+  unsigned bin;
+  while ((bin = next_marked(bins, from)) < TIDE_BINS && tide_list_empty(&bins->lists[bin])) {
+    unmark(bins, bin);
+  }
+  return bin;
 }

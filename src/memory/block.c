@@ -31,10 +31,6 @@ static void bin_insert(struct tide_pool *pool, struct tide_block *block) {
   tide_bins_insert(bins_of(pool, block), tide_bin_of(block->size), &block->link);
 }
 
-static void bin_remove(struct tide_pool *pool, struct tide_block *block) {
-  tide_bins_remove(bins_of(pool, block), tide_bin_of(block->size), &block->link);
-}
-
 /* ---- chunks ------------------------------------------------------------------ */
 
 struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chunk, char *memory,
@@ -46,7 +42,6 @@ struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chu
   block->size = size;
   block->state = TIDE_BLOCK_FRESH;
   chunk->first = block;
-  chunk->live = 0;
   tide_list_push_back(&pool->chunks, &chunk->link);
   bin_insert(pool, block);
   return block;
@@ -54,8 +49,8 @@ struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chu
 
 bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk) {
   struct tide_tracker *tracker = pool->context->tracker;
-  if (chunk->live) return false;
   for (struct tide_block *block = chunk->first; block; block = block->after) {
+    if (block->state == TIDE_BLOCK_LIVE) return false;
     if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(block->death, tracker)) continue;
     /* When no axis lives any more, then all that ever had an epoch has finished. */
     if (block->state == TIDE_BLOCK_WAITING && tide_tracker_live(tracker) == 0) continue;
@@ -68,8 +63,8 @@ void tide_chunk_remove(struct tide_pool *pool, struct tide_chunk *chunk) {
   struct tide_block *block = chunk->first;
   while (block) {
     struct tide_block *after = block->after;
-    if (binned(block)) bin_remove(pool, block);
-    else tide_list_remove(&block->link);
+    tide_list_remove(&block->link);
+    if (block->state == TIDE_BLOCK_WAITING) pool->grace.blocks--;
     spare_push(pool, block);
     block = after;
   }
@@ -99,22 +94,16 @@ static void split(struct tide_pool *pool, struct tide_block *block, size_t size)
 
 void tide_block_take(struct tide_pool *pool, struct tide_block *block, size_t size) {
   TIDE_ASSERT(binned(block) && block->size >= size);
-  bin_remove(pool, block);
+  tide_list_remove(&block->link);
   if (block->size > size) split(pool, block, size);
   block->state = TIDE_BLOCK_LIVE;
-  block->chunk->live++;
 }
 
-void tide_block_leave(struct tide_pool *pool, struct tide_block *block) {
+void tide_block_wait(struct tide_pool *pool, struct tide_block *block) {
   TIDE_ASSERT(block->state == TIDE_BLOCK_LIVE);
-  block->chunk->live--;
-  if (tide_death_opaque(block->death)) {
-    block->state = TIDE_BLOCK_WAITING;
-    tide_list_push_back(&pool->grace.waiting, &block->link);
-  } else {
-    block->state = TIDE_BLOCK_FREE;
-    bin_insert(pool, block);
-  }
+  block->state = TIDE_BLOCK_WAITING;
+  tide_list_push_back(&pool->grace.waiting, &block->link);
+  pool->grace.blocks++;
 }
 
 void tide_block_await_grace(struct tide_pool *pool) {
@@ -122,6 +111,7 @@ void tide_block_await_grace(struct tide_pool *pool) {
     struct tide_link *link;
     while ((link = tide_list_pop_front(&pool->grace.covered))) {
       struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
+      pool->grace.blocks--;
       tide_death_clear(block->death);
       block->state = TIDE_BLOCK_FREE;
       bin_insert(pool, block);
@@ -171,8 +161,8 @@ static size_t join_run(struct tide_pool *pool, struct tide_block *block,
       pool->stats.refused_joins++;
       break;
     }
-    bin_remove(pool, next);
-    bin_remove(pool, block);
+    tide_list_remove(&next->link);
+    tide_list_remove(&block->link);
     absorb(pool, block, next);
     bin_insert(pool, block);
     joins++;

@@ -18,49 +18,22 @@ void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer) {
   tide_death_init(buffer->past, capacity);
   buffer->uses = (void *)((char *)(buffer + 1) + tide_death_size(capacity));
   tide_frontier_init(buffer->uses, capacity);
-  tide_list_push_back(&pool->spare_buffers, &buffer->link);
-}
-
-struct tide_buffer *tide_buffer_open_locked(struct tide_pool *pool, struct tide_block *block,
-                                            const char *label) {
-  struct tide_link *link = tide_list_pop_front(&pool->spare_buffers);
-  TIDE_ASSERT(link != NULL);
-  struct tide_buffer *buffer = TIDE_CONTAINER(link, struct tide_buffer, link);
-  buffer->serial = ++pool->serial;
-  buffer->block = block;
-  tide_store_relaxed(&buffer->references, 1u);
-  tide_store_relaxed(&buffer->freed, 0u);
-  buffer->pins = 0;
-  size_t length = 0;
-  if (label) {
-    for (; length < TIDE_POOL_LABEL - 1 && label[length]; length++) {
-      buffer->label[length] = label[length];
-    }
-  }
-  buffer->label[length] = '\0';
-  tide_frontier_clear(buffer->uses);
-  if (block) {
-    struct tide_death *unused = buffer->past;
-    buffer->past = block->death;
-    block->death = unused;
-  } else {
-    tide_death_clear(buffer->past);
-  }
-  pool->handles++;
-  pool->stats.live_buffers++;
-  return buffer;
+  buffer->next_spare = pool->spare_buffers;
+  pool->spare_buffers = buffer;
 }
 
 /* Nobody refers to it any more. */
-static void close_locked(struct tide_buffer *buffer) {
-  tide_list_insert_before(buffer->pool->spare_buffers.next, &buffer->link);
-  buffer->pool->handles--;
+static inline void close_locked(struct tide_pool *pool, struct tide_buffer *buffer) {
+  buffer->next_spare = pool->spare_buffers;
+  pool->spare_buffers = buffer;
 }
 
 /* The owner's reference goes. When it is the last, nobody is left who could add one. */
-static void drop_locked(struct tide_buffer *buffer) {
+static inline void drop_locked(struct tide_pool *pool, struct tide_buffer *buffer) {
   if (tide_load_acquire(&buffer->references) == 1 || tide_fetch_sub(&buffer->references, 1u) == 1) {
-    close_locked(buffer);
+    close_locked(pool, buffer);
+  } else {
+    pool->lingering++;
   }
 }
 
@@ -74,7 +47,8 @@ void tide_buffer_release(struct tide_buffer *buffer) {
   TIDE_ASSERT(before != 0);
   if (before != 1) return;
   tide_pool_lock(pool);
-  close_locked(buffer);
+  pool->lingering--;
+  close_locked(pool, buffer);
   tide_pool_unlock(pool);
 }
 
@@ -83,27 +57,36 @@ void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch)
   if (pool->covered) return;
   struct tide_eviction eviction = {.tracker = pool->context->tracker};
   tide_pool_lock(pool);
-  tide_frontier_raise(buffer->uses, axis, epoch, &eviction);
+  if (!tide_short_raise(buffer->uses, axis, epoch)) {
+    tide_frontier_raise(buffer->uses, axis, epoch, &eviction);
+  }
   tide_pool_unlock(pool);
 }
 
 /* ---- freeing -------------------------------------------------------------------- */
 
-/* The memory goes back. */
+static inline void count_out_locked(struct tide_pool *pool, const struct tide_buffer *buffer) {
+  pool->live--;
+  pool->stats.live_bytes -= buffer->size;
+}
+
 static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position) {
   struct tide_pool *pool = buffer->pool;
-  struct tide_block *block = buffer->block;
-  pool->stats.live_buffers--;
-  if (!block) return;
+  if (!buffer->block) {
+    pool->live--;
+    pool->imports_live--;
+    return;
+  }
   struct tide_ending ending = {buffer->past, buffer->uses, position, pool->context->tracker};
-  tide_death_make(block->death, &ending);
-  pool->stats.live_bytes -= buffer->size;
-  tide_block_leave(pool, block);
+  tide_death_make(buffer->block->death, &ending);
+  count_out_locked(pool, buffer);
+  tide_block_leave(pool, buffer->block);
   if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
 }
 
 /* Held operations still name it: what the free knew is kept until they have entered. */
 static void defer_locked(struct tide_buffer *buffer, const struct tide_position *position) {
+  if (buffer->block) buffer->pool->deferred_live++;
   buffer->free_positioned = position != NULL;
   if (!position) return;
   buffer->free_axis = position->axis;
@@ -119,28 +102,64 @@ static void complete_deferred_locked(struct tide_buffer *buffer) {
       .epoch = buffer->free_epoch,
       .frontier = buffer->block ? &buffer->block->death->frontier : NULL,
   };
+  if (buffer->block) buffer->pool->deferred_live--;
   complete_locked(buffer, buffer->free_positioned ? &position : NULL);
+}
+
+static void emit_free(struct tide_pool *pool, const struct tide_buffer *buffer,
+                      const struct tide_position *position) {
+  struct tide_event event = {.kind = TIDE_EVENT_FREE};
+  if (position) event.frontier = position->frontier;
+  tide_pool_emit(pool, buffer, position, &event);
+}
+
+/* These two are called last of all, so that the quick way needs no stack. */
+__attribute__((noinline)) static void free_and_unlock(struct tide_buffer *buffer,
+                                                      const struct tide_position *position) {
+  struct tide_pool *pool = buffer->pool;
+  TIDE_ASSERT(!tide_load_relaxed(&buffer->freed));
+  tide_store_release(&buffer->freed, 1u);
+  if (pool->context->sink) emit_free(pool, buffer, position);
+  if (buffer->pins && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
+    defer_locked(buffer, position);
+  } else {
+    complete_locked(buffer, position);
+    drop_locked(pool, buffer);
+  }
+  tide_pool_unlock(pool);
+}
+
+__attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
+                                                     const struct tide_position *position) {
+  tide_pool_lock(buffer->pool);
+  free_and_unlock(buffer, position);
+}
+
+/* A free with nobody to tell or to wait for, whose death frontier is what the position knows.
+ * False, and nothing has changed: it takes more than that. */
+static inline bool free_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
+                                const struct tide_position *position) {
+  struct tide_block *block = buffer->block;
+  if (tide_load_relaxed(&buffer->freed) | buffer->pins || !block || !position) return false;
+  if (tide_grace_busy(&pool->grace) || pool->context->sink) return false;
+  if (!tide_death_follow(block->death, buffer->past, buffer->uses, position)) return false;
+  tide_store_release(&buffer->freed, 1u);
+  count_out_locked(pool, buffer);
+  tide_block_shelve(pool, block); /* it has a signaller */
+  drop_locked(pool, buffer);
+  return true;
 }
 
 void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position) {
   if (!buffer) return;
   struct tide_pool *pool = buffer->pool;
-  tide_pool_lock(pool);
-  TIDE_ASSERT(!tide_load_relaxed(&buffer->freed));
-  tide_store_release(&buffer->freed, 1u);
-  if (buffer->block) pool->stats.frees++;
-  if (pool->context->sink) {
-    struct tide_event event = {.kind = TIDE_EVENT_FREE};
-    if (position) event.frontier = position->frontier;
-    tide_pool_emit(pool, buffer, position, &event);
-  }
-  if (buffer->pins && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
-    defer_locked(buffer, position);
+  if (!tide_lock_try(&pool->lock)) {
+    free_contended(buffer, position);
+  } else if (!free_quickly(pool, buffer, position)) {
+    free_and_unlock(buffer, position);
   } else {
-    complete_locked(buffer, position);
-    drop_locked(buffer);
+    tide_pool_unlock(pool);
   }
-  tide_pool_unlock(pool);
 }
 
 void tide_buffer_pin(struct tide_buffer *buffer) {
@@ -156,7 +175,7 @@ void tide_buffer_unpin(struct tide_buffer *buffer) {
   bool last = --buffer->pins == 0 && tide_load_relaxed(&buffer->freed);
   if (last && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
     complete_deferred_locked(buffer);
-    drop_locked(buffer);
+    drop_locked(pool, buffer);
   }
   tide_pool_unlock(pool);
 }

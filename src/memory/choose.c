@@ -56,26 +56,13 @@ static void choose(struct tide_choice *out_choice, struct tide_block *block, enu
   *out_choice = (struct tide_choice){block, reuse, missing};
 }
 
-/* What the requester freed just now is what it asks for again, as often as not. */
-static bool choose_newest(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                          struct tide_choice *out_choice) {
-  struct tide_link *list = &pool->free.lists[tide_bin_of(size)];
-  choose(out_choice, NULL, TIDE_REUSE_FRESH, 0);
-  if (tide_list_empty(list)) return false;
-  struct tide_block *block = TIDE_CONTAINER(list->next, struct tide_block, link);
-  if (block->size < size || tide_death_empty(block->death)) return false;
-  if (!tide_death_known(block->death, frontier)) return false;
-  choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
-  return true;
-}
-
 /* First what the requester knows by itself; only then is the tracker asked, and only then is
  * counted what would have to be waited for. */
 void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                       uint32_t looks, struct tide_choice *out_choice) {
   struct tide_tracker *tracker = pool->context->tracker;
   struct tide_block *block;
-  if (choose_newest(pool, size, frontier, out_choice)) return;
+  choose(out_choice, NULL, TIDE_REUSE_FRESH, 0);
   struct walk walk = begin(&pool->free, size, looks);
   while ((block = next(&walk))) {
     if (tide_death_empty(block->death)) return choose(out_choice, block, TIDE_REUSE_FINISHED, 0);

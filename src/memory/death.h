@@ -6,7 +6,7 @@
 #ifndef TIDE_MEMORY_DEATH_H
 #define TIDE_MEMORY_DEATH_H
 
-#include "tidemark/causal.h"
+#include "causal/frontier.h"
 
 struct tide_death {
   tide_axis axis; /* the signaller; 0 = none */
@@ -63,6 +63,38 @@ struct tide_ending {
 };
 /* position->frontier may be the frontier of `death` itself. */
 void tide_death_make(struct tide_death *death, const struct tide_ending *ending);
+
+/* tide_death_make where, as most often, the position's newest operation is behind all of past and
+ * uses, as the position's own frontier says, and the frontier is short. False: it may be otherwise,
+ * and `death` holds nothing yet. */
+static inline bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
+                                     const struct tide_frontier *uses,
+                                     const struct tide_position *position) {
+  const struct tide_frontier *known = position->frontier;
+  tide_axis axis = position->axis;
+  uint64_t epoch = position->epoch;
+  if (epoch == 0 || known->count > TIDE_SHORT || known->count > death->frontier.capacity) {
+    return false;
+  }
+  /* Up to `epoch` the own axis is known, as is seen below. */
+  if (past->axis == axis) {
+    if (past->epoch > epoch) return false;
+  } else if (past->axis) {
+    if (tide_short_get(known, past->axis) < past->epoch) return false;
+  } else if (!tide_death_empty(past)) {
+    return false;
+  }
+  if (uses->tainted) return false;
+  for (size_t i = 0; i < uses->count; i++) {
+    tide_axis at = tide_frontier_axes(uses)[i];
+    if ((at == axis ? epoch : tide_short_get(known, at)) < tide_frontier_epochs(uses)[i]) {
+      return false;
+    }
+  }
+  death->axis = axis;
+  death->epoch = epoch;
+  return tide_short_copy(&death->frontier, known, axis) == epoch;
+}
 
 /* Can one of the two serve for both as it is? 1: the first, -1: the second, 0: neither. */
 int tide_death_covers(const struct tide_death *a, const struct tide_death *b);

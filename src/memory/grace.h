@@ -14,6 +14,7 @@
 struct tide_grace {
   struct tide_link waiting; /* died after the snapshot was taken, or there is none */
   struct tide_link covered; /* free once the snapshot has finished */
+  size_t blocks;            /* in both lists; whoever puts one in or takes one out counts */
   tide_axis *axes;          /* the snapshot; room for `capacity` */
   uint64_t *epochs;
   size_t capacity;
@@ -26,9 +27,7 @@ struct tide_grace {
 
 void tide_grace_init(struct tide_grace *grace);
 /* Any block in here? */
-static inline bool tide_grace_busy(const struct tide_grace *grace) {
-  return !tide_list_empty(&grace->waiting) || !tide_list_empty(&grace->covered);
-}
+static inline bool tide_grace_busy(const struct tide_grace *grace) { return grace->blocks != 0; }
 /* True when the period has finished: then all in `covered` are free, and the caller must take them
  * out before the next step. Starts the next one when some wait and none is under way. */
 bool tide_grace_step(struct tide_grace *grace, struct tide_tracker *tracker);

@@ -43,7 +43,6 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
   tide_lock_init(&pool->lock);
   tide_list_init(&pool->chunks);
   tide_list_init(&pool->spare_blocks);
-  tide_list_init(&pool->spare_buffers);
   tide_grace_init(&pool->grace);
   pool->grace.snapshot = snapshot_tracker;
   pool->grace.self = pool->context->tracker;
@@ -99,7 +98,7 @@ enum tide_status tide_pool_destroy(struct tide_pool *pool) {
   if (!pool) return TIDE_OK;
   tide_pool_lock(pool);
   grace_step_locked(pool);
-  bool busy = pool->handles != 0 || !chunks_finished(pool);
+  bool busy = pool->live + pool->lingering != 0 || !chunks_finished(pool);
   tide_pool_unlock(pool);
   if (busy) return TIDE_BUSY;
   while (!tide_list_empty(&pool->chunks)) {
@@ -136,8 +135,16 @@ size_t tide_pool_trim(struct tide_pool *pool) {
 
 void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) {
   tide_pool_lock(pool);
-  *out_stats = pool->stats;
+  struct tide_pool_stats stats = pool->stats;
+  stats.live_buffers = pool->live;
+  stats.reused_known = pool->reused[TIDE_REUSE_KNOWN];
+  stats.reused_finished = pool->reused[TIDE_REUSE_FINISHED];
+  stats.reused_gap = pool->reused[TIDE_REUSE_GAP];
+  stats.fresh = pool->reused[TIDE_REUSE_FRESH];
+  stats.allocs = stats.reused_known + stats.reused_finished + stats.reused_gap + stats.fresh;
+  stats.frees = stats.allocs - (stats.live_buffers - pool->imports_live - pool->deferred_live);
   tide_pool_unlock(pool);
+  *out_stats = stats;
 }
 
 void tide_pool_set_grace(struct tide_pool *pool,
@@ -193,36 +200,40 @@ static bool choose(struct tide_pool *pool, const struct request *request,
   return tide_pool_stock_locked(pool) && choose_thoroughly(pool, request, choice);
 }
 
-static void count(struct tide_pool_stats *stats, const struct tide_choice *choice, size_t size) {
-  stats->allocs++;
-  stats->reused_known += choice->reuse == TIDE_REUSE_KNOWN;
-  stats->reused_finished += choice->reuse == TIDE_REUSE_FINISHED;
-  stats->reused_gap += choice->reuse == TIDE_REUSE_GAP;
-  stats->fresh += choice->reuse == TIDE_REUSE_FRESH;
-  stats->gap_waits += choice->missing;
+/* A spare handle; there is one. */
+static inline struct tide_buffer *open_locked(struct tide_pool *pool, const char *label) {
+  struct tide_buffer *buffer = pool->spare_buffers;
+  pool->spare_buffers = buffer->next_spare;
+  buffer->serial = ++pool->serial;
+  tide_store_relaxed(&buffer->references, 1u);
+  tide_store_relaxed(&buffer->freed, 0u);
+  buffer->pins = 0;
+  set_label(buffer->label, label);
+  buffer->uses->count = buffer->uses->tainted = 0;
+  pool->live++;
+  return buffer;
+}
+
+/* The block has been taken out. */
+static inline struct tide_buffer *hand_out(struct tide_pool *pool, struct tide_block *block,
+                                           size_t size, const char *label) {
+  struct tide_buffer *buffer = open_locked(pool, label);
+  struct tide_death *unused = buffer->past;
+  buffer->past = block->death;
+  block->death = unused;
+  buffer->block = block;
+  buffer->memory = block->memory;
+  buffer->size = size;
+  struct tide_pool_stats *stats = &pool->stats;
   stats->live_bytes += size;
   if (stats->live_bytes > stats->peak_bytes) stats->peak_bytes = stats->live_bytes;
+  return buffer;
 }
 
-static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
-                                     const struct request *request, const char *label,
-                                     struct tide_buffer **out_buffer) {
-  struct tide_choice choice;
-  if (pool->stats.live_buffers >= pool->buffers) return TIDE_FULL;
-  if (!tide_pool_stock_locked(pool) || !choose(pool, request, &choice)) return TIDE_NOMEM;
-  if (pool->stats.live_buffers >= pool->buffers) return TIDE_FULL;
-  tide_block_take(pool, choice.block, request->size);
-  struct tide_buffer *buffer = tide_buffer_open_locked(pool, choice.block, label);
-  buffer->memory = choice.block->memory;
-  buffer->size = size;
-  buffer->reuse = choice.reuse;
-  count(&pool->stats, &choice, size);
-  *out_buffer = buffer;
-  return TIDE_OK;
-}
-
-static void emit_alloc(struct tide_pool *pool, const struct tide_buffer *buffer,
-                       const struct tide_position *position) {
+/* Not in line: a path that tells nobody would clear its event all the same. */
+__attribute__((noinline)) static void emit_alloc(struct tide_pool *pool,
+                                                 const struct tide_buffer *buffer,
+                                                 const struct tide_position *position) {
   struct tide_event event = {
       .kind = TIDE_EVENT_ALLOC,
       .detail = (uint32_t)buffer->reuse,
@@ -233,25 +244,98 @@ static void emit_alloc(struct tide_pool *pool, const struct tide_buffer *buffer,
   tide_pool_emit(pool, buffer, position, &event);
 }
 
+static const struct tide_frontier nothing = {.capacity = 1};
+
+static const struct tide_frontier *known_at(const struct tide_position *position) {
+  return position ? position->frontier : &nothing;
+}
+
+/* In whole blocks; 0: too large. */
+static inline size_t whole_size(const struct tide_pool *pool, size_t size) {
+  size_t whole;
+  if (__builtin_add_overflow(size, pool->align - 1, &whole)) return 0;
+  return whole & ~(pool->align - 1);
+}
+
+static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
+                                     const struct tide_position *position, const char *label,
+                                     struct tide_buffer **out_buffer) {
+  struct request request = {
+      .size = whole_size(pool, size), .known = known_at(position), .host = position == NULL};
+  struct tide_choice choice;
+  *out_buffer = NULL;
+  if (request.size == 0) return TIDE_NOMEM;
+  if (pool->live >= pool->buffers) return TIDE_FULL;
+  if (!tide_pool_stock_locked(pool) || !choose(pool, &request, &choice)) return TIDE_NOMEM;
+  if (pool->live >= pool->buffers) return TIDE_FULL;
+  tide_block_take(pool, choice.block, request.size);
+  struct tide_buffer *buffer = hand_out(pool, choice.block, size, label);
+  buffer->reuse = choice.reuse;
+  pool->reused[choice.reuse]++;
+  pool->stats.gap_waits += choice.missing;
+  if (pool->context->sink) emit_alloc(pool, buffer, position);
+  *out_buffer = buffer;
+  return TIDE_OK;
+}
+
+/* These two are called last of all, so that the quick way needs no stack. */
+__attribute__((noinline)) static enum tide_status
+alloc_and_unlock(struct tide_pool *pool, size_t size, const struct tide_position *position,
+                 const char *label, struct tide_buffer **out_buffer) {
+  enum tide_status status = alloc_locked(pool, size, position, label, out_buffer);
+  tide_pool_unlock(pool);
+  return status;
+}
+
+__attribute__((noinline)) static enum tide_status
+alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position *position,
+                const char *label, struct tide_buffer **out_buffer) {
+  tide_pool_lock(pool);
+  return alloc_and_unlock(pool, size, position, label, out_buffer);
+}
+
+/* What the requester freed just now is what it asks for again, as often as not: the newest block of
+ * exactly this size, when no wait is needed and nothing else is to be done. NULL, and nothing has
+ * changed: choose. It is what choosing would come to, too. */
+static inline struct tide_buffer *reuse_newest(struct tide_pool *pool, size_t size,
+                                               const struct tide_frontier *known,
+                                               const char *label) {
+  size_t whole = whole_size(pool, size);
+  if (whole == 0 || known->count > TIDE_SHORT || pool->live >= pool->buffers) return NULL;
+  if (!pool->spare_buffers || tide_grace_busy(&pool->grace) || pool->context->sink) return NULL;
+  struct tide_link *list = &pool->free.lists[tide_bin_of(whole)], *link = list->next;
+  struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
+  if (link == list || block->size != whole) return NULL;
+  const struct tide_death *death = block->death;
+  enum tide_reuse reuse = TIDE_REUSE_KNOWN;
+  if (!death->axis) {
+    if (!tide_death_empty(death)) return NULL;
+    reuse = TIDE_REUSE_FINISHED;
+  } else if (tide_short_get(known, death->axis) < death->epoch) {
+    return NULL;
+  }
+  list->next = link->next;
+  link->next->prev = list;
+  block->state = TIDE_BLOCK_LIVE;
+  struct tide_buffer *buffer = hand_out(pool, block, size, label);
+  buffer->reuse = reuse;
+  pool->reused[reuse]++;
+  return buffer;
+}
+
 enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
                                  const struct tide_position *position, const char *label,
                                  struct tide_buffer **out_buffer) {
-  static const struct tide_frontier nothing = {.capacity = 1};
-  if (!out_buffer) return TIDE_INVALID;
-  *out_buffer = NULL;
-  if (!pool || size == 0) return TIDE_INVALID;
-  size_t whole;
-  if (__builtin_add_overflow(size, pool->align - 1, &whole)) return TIDE_NOMEM;
-  struct request request = {
-      .size = whole & ~(pool->align - 1),
-      .known = position ? position->frontier : &nothing,
-      .host = position == NULL,
-  };
-  tide_pool_lock(pool);
-  enum tide_status status = alloc_locked(pool, size, &request, label, out_buffer);
-  if (status == TIDE_OK && pool->context->sink) emit_alloc(pool, *out_buffer, position);
+  if (!out_buffer || !pool || size == 0) {
+    if (out_buffer) *out_buffer = NULL;
+    return TIDE_INVALID;
+  }
+  if (!tide_lock_try(&pool->lock)) return alloc_contended(pool, size, position, label, out_buffer);
+  struct tide_buffer *buffer = reuse_newest(pool, size, known_at(position), label);
+  if (!buffer) return alloc_and_unlock(pool, size, position, label, out_buffer);
   tide_pool_unlock(pool);
-  return status;
+  *out_buffer = buffer;
+  return TIDE_OK;
 }
 
 enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t size,
@@ -261,10 +345,13 @@ enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t s
   if (!pool || !memory || size == 0) return TIDE_INVALID;
   enum tide_status status = TIDE_OK;
   tide_pool_lock(pool);
-  if (pool->stats.live_buffers >= pool->buffers) status = TIDE_FULL;
+  if (pool->live >= pool->buffers) status = TIDE_FULL;
   else if (!tide_pool_stock_locked(pool)) status = TIDE_NOMEM;
   if (status == TIDE_OK) {
-    struct tide_buffer *buffer = tide_buffer_open_locked(pool, NULL, label);
+    struct tide_buffer *buffer = open_locked(pool, label);
+    tide_death_clear(buffer->past);
+    buffer->block = NULL;
+    pool->imports_live++;
     buffer->memory = memory;
     buffer->size = size;
     buffer->reuse = TIDE_REUSE_FRESH;

@@ -20,6 +20,7 @@
 #ifndef TIDE_MEMORY_STATE_H
 #define TIDE_MEMORY_STATE_H
 
+#include "base/check.h"
 #include "base/lock.h"
 #include "memory/bins.h"
 #include "memory/death.h"
@@ -33,7 +34,6 @@ struct tide_chunk {
   void *memory; /* as it came from the source */
   size_t size;
   struct tide_block *first;
-  size_t live; /* blocks in use */
 };
 
 enum tide_block_state { TIDE_BLOCK_LIVE, TIDE_BLOCK_FRESH, TIDE_BLOCK_FREE, TIDE_BLOCK_WAITING };
@@ -50,8 +50,8 @@ struct tide_block {
 
 /* The handle. Constant after creation, but where it says otherwise. */
 struct tide_buffer {
-  struct tide_link link; /* in the spares */
-  uint64_t serial;       /* tells its lives apart */
+  struct tide_buffer *next_spare;
+  uint64_t serial; /* tells its lives apart */
   struct tide_pool *pool;
   struct tide_block *block; /* NULL: imported */
   void *memory;
@@ -83,13 +83,18 @@ struct tide_pool {
   char label[TIDE_POOL_LABEL];
   struct tide_lock lock; /* guards all below */
   struct tide_link chunks;
-  struct tide_link spare_blocks, spare_buffers;
+  struct tide_buffer *spare_buffers; /* the newest spare is the next to be used: it is warm */
+  struct tide_link spare_blocks;
   size_t spare_block_count;
   struct tide_slab *slabs;
-  size_t handles; /* buffers that are not among the spares */
   struct tide_frontier *scratch;
-  struct tide_pool_stats stats;
-  uint64_t serial; /* of the newest buffer */
+  /* What can be worked out from other counts is not counted: tide_pool_stats does so. */
+  struct tide_pool_stats stats;          /* those of bytes, joins, splits and gap waits */
+  uint64_t live;                         /* buffers */
+  uint64_t imports_live, deferred_live;  /* of these: imported; freed, but still pinned */
+  uint64_t lingering;                    /* handles that are over, but operations refer to them */
+  uint64_t reused[TIDE_REUSE_FRESH + 1]; /* allocs, by how they were satisfied */
+  uint64_t serial;                       /* of the newest buffer */
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
 };
@@ -111,8 +116,19 @@ void tide_chunk_remove(struct tide_pool *pool, struct tide_chunk *chunk);
 
 /* Out of its bin, cut to `size`, into use. Needs one spare block. */
 void tide_block_take(struct tide_pool *pool, struct tide_block *block, size_t size);
-/* Out of use, with block->death set: into a bin, or to wait for a grace period. */
-void tide_block_leave(struct tide_pool *pool, struct tide_block *block);
+/* Out of use, to wait for a grace period. */
+void tide_block_wait(struct tide_pool *pool, struct tide_block *block);
+/* Out of use, with block->death set, which says when it is satisfied: into a bin. */
+static inline void tide_block_shelve(struct tide_pool *pool, struct tide_block *block) {
+  TIDE_ASSERT(block->state == TIDE_BLOCK_LIVE);
+  block->state = TIDE_BLOCK_FREE;
+  tide_bins_insert(&pool->free, tide_bin_of(block->size), &block->link);
+}
+/* One or the other. */
+static inline void tide_block_leave(struct tide_pool *pool, struct tide_block *block) {
+  if (tide_death_opaque(block->death)) tide_block_wait(pool, block);
+  else tide_block_shelve(pool, block);
+}
 /* Blocks whose grace period is over become free, with nothing left to wait for. */
 void tide_block_await_grace(struct tide_pool *pool);
 
@@ -162,9 +178,6 @@ void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk);
 
 size_t tide_buffer_bytes(const struct tide_pool *pool);
 void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer);
-/* Takes a spare handle for a block (or, when that is NULL, for memory of the caller's). */
-struct tide_buffer *tide_buffer_open_locked(struct tide_pool *pool, struct tide_block *block,
-                                            const char *label);
 void tide_pool_emit(struct tide_pool *pool, const struct tide_buffer *buffer,
                     const struct tide_position *position, struct tide_event *event);
 

@@ -83,7 +83,7 @@ bool tide_pool_stock_locked(struct tide_pool *pool) {
   for (;;) {
     if (pool->spare_block_count < SPARE_BLOCKS) {
       if (!blocks_grow(pool)) return false;
-    } else if (tide_list_empty(&pool->spare_buffers)) {
+    } else if (!pool->spare_buffers) {
       if (!buffers_grow(pool)) return false;
     } else if (!tide_grace_starved(&pool->grace) || !snapshot_grow(pool)) {
       return true; /* no snapshot then: what waits for it goes on waiting */
