@@ -77,7 +77,8 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
     pool->imports_live--;
     return;
   }
-  struct tide_ending ending = {buffer->past, buffer->uses, position, pool->context->tracker};
+  struct tide_ending ending = {buffer->past, buffer->uses, position, pool->context->tracker,
+                               pool->covered};
   tide_death_make(buffer->block->death, &ending);
   count_out_locked(pool, buffer);
   tide_block_leave(pool, buffer->block);

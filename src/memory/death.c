@@ -93,6 +93,76 @@ static void make_by_host(struct tide_death *death, const struct tide_ending *end
   }
 }
 
+/* ---- freed where completion is out of order ---- */
+
+/* Could somebody wait for all of it, entry by entry? */
+static bool waitable(const struct tide_frontier *f, struct tide_tracker *tracker) {
+  if (f->tainted) return false;
+  for (size_t i = 0; i < f->count; i++) {
+    tide_axis axis = tide_frontier_axes(f)[i];
+    if (!tide_tracker_find(tracker, axis) &&
+        !tide_tracker_finished(tracker, axis, tide_frontier_epochs(f)[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* How many entries of `g` have an axis that `f` does not list. */
+static size_t unlisted(const struct tide_frontier *f, const struct tide_frontier *g) {
+  size_t count = 0;
+  for (size_t i = 0; i < g->count; i++)
+    count += tide_frontier_get(f, tide_frontier_axes(g)[i]) == 0;
+  return count;
+}
+
+/* Does the frontier alone imply the past? Like knows_past, but the own axis is nothing special. */
+static bool implies_past(const struct tide_frontier *known, const struct tide_death *past,
+                         struct tide_tracker *tracker) {
+  if (tide_death_empty(past)) return true;
+  if (past->axis && (tide_frontier_get(known, past->axis) >= past->epoch ||
+                     tide_tracker_finished(tracker, past->axis, past->epoch))) {
+    return true;
+  }
+  return tide_frontier_satisfied(known, tracker, &past->frontier);
+}
+
+/* A queue whose device completes out of order (files) has given epochs that nothing orders behind
+ * each other, so its frontier lists them only as far as they were waited for. Its newest one would
+ * stand for all of them, though most have nothing to do with this memory: whoever gets it would
+ * wait for the newest of the queue's reads and writes. So the death frontier is what is needed and
+ * what the queue's frontier says, and no more: past + uses + frontier, without a signaller.
+ *
+ * Why that is enough. Memory is touched by operations that name the buffer, and before by those
+ * which its past stands for. A free completes when all the former have entered, and each raised
+ * `uses` to at least its epoch when it did; `uses` is merged in whole, own axis or not, so each
+ * entry of it is implied. The past is merged in unless the frontier, which is merged in, or the
+ * tracker implies it. And nothing is lost on the way: none of the three is tainted, and there is
+ * room for all. Whoever satisfies the result therefore satisfies past and uses.
+ *
+ * False, and nothing has changed, where one of that is not so, and where some entry could not be
+ * waited for; then the newest epoch has to do, which implies all of it, too. */
+static bool make_of_entries(struct tide_death *death, const struct tide_ending *ending) {
+  const struct tide_position *position = ending->position;
+  const struct tide_frontier *known = position->frontier, *past = &ending->past->frontier;
+  struct tide_tracker *tracker = ending->tracker;
+  if (tide_frontier_get(known, position->axis) >= position->epoch) return false;
+  if (ending->covered || TIDE_PLANTED(TIDE_PLANT_OWNER)) return false;
+  if (!waitable(known, tracker) || !waitable(ending->uses, tracker)) return false;
+  bool implied = implies_past(known, ending->past, tracker);
+  if (!implied && !waitable(past, tracker)) return false;
+  size_t room = known->count + unlisted(known, ending->uses);
+  if (!implied) room += unlisted(known, past);
+  if (room > death->frontier.capacity) return false;
+  tide_frontier_copy(&death->frontier, known, NULL);
+  if (!implied) tide_frontier_merge(&death->frontier, past, NULL);
+  if (!TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
+    tide_frontier_merge(&death->frontier, ending->uses, NULL);
+  }
+  death->axis = death->epoch = 0;
+  return true;
+}
+
 /* What the position knows is implied by its last operation, so of past and uses only that needs an
  * entry of its own which it does not know. And only when it knows them all does that
  * operation stand for everything: it is the signaller. */
@@ -102,6 +172,7 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
     make_by_host(death, ending);
     return;
   }
+  if (make_of_entries(death, ending)) return;
   struct tide_eviction eviction = {.tracker = ending->tracker, .keep = position->axis};
   bool past_known = knows_past(position, ending->past, ending->tracker);
   bool uses_known = knows_all(position, ending->uses, NULL);

@@ -60,6 +60,7 @@ struct tide_ending {
   const struct tide_frontier *uses;
   const struct tide_position *position; /* NULL: the host, which waited for all uses */
   struct tide_tracker *tracker;
+  bool covered; /* uses tell nothing: the position's newest operation is behind all of them */
 };
 /* position->frontier may be the frontier of `death` itself. */
 void tide_death_make(struct tide_death *death, const struct tide_ending *ending);

@@ -16,6 +16,8 @@ static const struct setting settings[] = {
     {.steps = 600, .queues = 5, .capacity = 1, .hold = 10},
     {.steps = 600, .queues = 4, .capacity = 8, .covers = true, .hold = 10},
     {.steps = 600, .queues = 4, .capacity = 2, .covers = true, .grace = true, .close = true},
+    {.steps = 600, .queues = 4, .capacity = 8, .out_of_order = 60, .covers = true, .hold = 10},
+    {.steps = 600, .queues = 4, .capacity = 3, .out_of_order = 60, .hold = 20},
 };
 #define SETTINGS (sizeof settings / sizeof *settings)
 

@@ -197,19 +197,84 @@ TEST(signaller_over_a_known_past) {
   rig_close(&rig);
 }
 
-/* Where completion is not in order, a queue's frontier does not list its own epochs. */
+/* Where completion is not in order, a queue's frontier does not list its own epochs: then those
+ * that used the buffer count, not the newest. */
 TEST(out_of_order_queue) {
   struct rig rig;
   rig_open(&rig, 8, &one_chunk);
   struct tide_buffer *b = take_all(&rig, 0);
-  at(&rig, 0)->epoch = 3;
+  at(&rig, 0)->epoch = 5;
   tide_buffer_use(b, axis_of(&rig, 0), 2);
   drop(&rig, 0, b);
   b = take_all(&rig, 0);
   CHECK_REUSE(b, TIDE_REUSE_GAP); /* even of itself it must wait */
-  check_past(&rig, b, "0@3");
-  check_signaller(&rig, b, 0, 3); /* the use on its own axis counts as known */
+  check_past(&rig, b, "0@2");
+  check_signaller(&rig, b, -1, 0);
+  tide_buffer_use(b, axis_of(&rig, 0), 4);
   drop(&rig, 0, b);
+  tide_frontier_raise(at(&rig, 1)->frontier, axis_of(&rig, 0), 4, NULL);
+  b = take_all(&rig, 1);
+  CHECK_REUSE(b, TIDE_REUSE_KNOWN); /* though 0@5 is not */
+  drop(&rig, 1, b);
+  rig_close(&rig);
+}
+
+/* What the queue waited for is part of it, and so is a past that only its own epochs imply. */
+TEST(out_of_order_queue_knows) {
+  struct rig rig;
+  rig_open(&rig, 8, &one_chunk);
+  struct tide_buffer *b = take_all(&rig, 0);
+  submit(&rig, 1, b);
+  at(&rig, 0)->epoch = 1;
+  tide_frontier_raise(at(&rig, 0)->frontier, axis_of(&rig, 2), 7, NULL);
+  drop(&rig, 0, b);
+  b = take_all(&rig, 0);
+  check_past(&rig, b, "1@1 2@7");
+  at(&rig, 0)->epoch = 2; /* an operation that waits for the gap, so this queue learns of it */
+  tide_buffer_use(b, axis_of(&rig, 0), 2);
+  drop(&rig, 0, b);
+  b = take_all(&rig, 0);
+  check_past(&rig, b, "0@2 1@1 2@7");
+  at(&rig, 0)->epoch = 3; /* names it not, so waited for nothing */
+  drop(&rig, 0, b);
+  b = take_all(&rig, 3);
+  check_past(&rig, b, "0@2 1@1 2@7");
+  check_signaller(&rig, b, -1, 0);
+  drop(&rig, 3, b);
+  rig_close(&rig);
+}
+
+static void finish_to(struct rig *rig, unsigned queue, uint64_t epoch) {
+  CHECK_OK(tide_tracker_advance(rig->context.tracker, axis_of(rig, queue), epoch));
+}
+
+/* Where entries would not tell all, the newest epoch has to do: it stands for everything. */
+TEST(out_of_order_queue_with_taint) {
+  struct rig rig;
+  rig_open(&rig, 2, &one_chunk);
+  struct tide_buffer *b = take_all(&rig, 0);
+  at(&rig, 0)->epoch = 5;
+  at(&rig, 0)->frontier->tainted = 1;
+  tide_buffer_use(b, axis_of(&rig, 0), 2);
+  drop(&rig, 0, b);
+  finish_to(&rig, 0, 4);
+  struct tide_buffer *none;
+  CHECK_STATUS(tide_pool_alloc(rig.pool, 64 * KIB, at(&rig, 1), NULL, &none), TIDE_NOMEM);
+  finish_to(&rig, 0, 5);
+  b = take_all(&rig, 1);
+  CHECK_REUSE(b, TIDE_REUSE_FINISHED);
+  at(&rig, 1)->epoch = 5; /* three axes have no room */
+  for (unsigned i = 2; i < 4; i++) {
+    tide_frontier_raise(at(&rig, 1)->frontier, axis_of(&rig, i), 1, NULL);
+  }
+  tide_buffer_use(b, axis_of(&rig, 1), 2);
+  drop(&rig, 1, b);
+  finish_to(&rig, 1, 4), finish_to(&rig, 2, 1), finish_to(&rig, 3, 1);
+  CHECK_STATUS(tide_pool_alloc(rig.pool, 64 * KIB, at(&rig, 0), NULL, &none), TIDE_NOMEM);
+  finish_to(&rig, 1, 5);
+  b = take_all(&rig, 0);
+  CHECK_REUSE(b, TIDE_REUSE_FINISHED);
+  tide_pool_free(b, NULL);
   rig_close(&rig);
 }
 
@@ -671,10 +736,11 @@ TEST(events) {
 TEST_MAIN(CASE(first_is_fresh), CASE(known_to_the_same_queue), CASE(known_gap_finished),
           CASE(gap_needs_known_axes), CASE(death_has_past_uses_and_knowledge),
           CASE(signaller_only_if_all_is_known), CASE(signaller_over_a_known_past),
-          CASE(out_of_order_queue), CASE(freed_by_the_host), CASE(host_prefers_fresh_to_a_gap),
-          CASE(preference), CASE(held_operations_pin), CASE(deferred_free_keeps_its_signaller),
-          CASE(past_outlives_the_free), CASE(split_gives_to_both), CASE(join_merges),
-          CASE(join_is_refused_where_it_loses), CASE(tainted_with_a_signaller), CASE(grace_period),
-          CASE(grace_without_a_hook), CASE(grace_of_many_axes), CASE(tainted_blocks_are_not_joined),
-          CASE(idle_means_all_uses), CASE(imported), CASE(frees_cover_uses),
-          CASE(buffers_are_limited), CASE(events))
+          CASE(out_of_order_queue), CASE(out_of_order_queue_knows),
+          CASE(out_of_order_queue_with_taint), CASE(freed_by_the_host),
+          CASE(host_prefers_fresh_to_a_gap), CASE(preference), CASE(held_operations_pin),
+          CASE(deferred_free_keeps_its_signaller), CASE(past_outlives_the_free),
+          CASE(split_gives_to_both), CASE(join_merges), CASE(join_is_refused_where_it_loses),
+          CASE(tainted_with_a_signaller), CASE(grace_period), CASE(grace_without_a_hook),
+          CASE(grace_of_many_axes), CASE(tainted_blocks_are_not_joined), CASE(idle_means_all_uses),
+          CASE(imported), CASE(frees_cover_uses), CASE(buffers_are_limited), CASE(events))
