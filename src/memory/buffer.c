@@ -52,15 +52,30 @@ void tide_buffer_release(struct tide_buffer *buffer) {
   tide_pool_unlock(pool);
 }
 
+/* Called last of all, so that the quick way needs no stack. */
+__attribute__((noinline)) static void use_and_unlock(struct tide_buffer *buffer, tide_axis axis,
+                                                     uint64_t epoch) {
+  struct tide_eviction eviction = {.tracker = buffer->pool->context->tracker};
+  tide_frontier_raise(buffer->uses, axis, epoch, &eviction);
+  tide_pool_unlock(buffer->pool);
+}
+
+__attribute__((noinline)) static void use_contended(struct tide_buffer *buffer, tide_axis axis,
+                                                    uint64_t epoch) {
+  tide_pool_lock(buffer->pool);
+  use_and_unlock(buffer, axis, epoch);
+}
+
 void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch) {
   struct tide_pool *pool = buffer->pool;
   if (pool->covered) return;
-  struct tide_eviction eviction = {.tracker = pool->context->tracker};
-  tide_pool_lock(pool);
-  if (!tide_short_raise(buffer->uses, axis, epoch)) {
-    tide_frontier_raise(buffer->uses, axis, epoch, &eviction);
+  if (!tide_lock_try(&pool->lock)) {
+    use_contended(buffer, axis, epoch);
+  } else if (!tide_short_raise(buffer->uses, axis, epoch)) {
+    use_and_unlock(buffer, axis, epoch);
+  } else {
+    tide_pool_unlock(pool);
   }
-  tide_pool_unlock(pool);
 }
 
 /* ---- freeing -------------------------------------------------------------------- */
