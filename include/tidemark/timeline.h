@@ -134,7 +134,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_wait(struct tide_timelin
 
 /* What is known about a reached value. */
 struct tide_record_info {
-  uint64_t value; /* the record that answers: >= the one asked for */
+  uint64_t value; /* the record that answers: >= the one asked for; of external ones in a row the
+                     last */
   tide_axis axis; /* its signaller; 0 when external */
   uint64_t epoch;
   bool external; /* nothing is known; the frontier is empty and tainted */

@@ -48,6 +48,32 @@ static inline void tide_frontier_copy_short(struct tide_frontier *to,
   }
 }
 
+/* For entries that were not written just now: in wide pieces. from->count <= to->capacity. */
+static inline void tide_frontier_copy_wide(struct tide_frontier *to,
+                                           const struct tide_frontier *from) {
+  const tide_axis *axes = tide_frontier_axes(from);
+  const uint64_t *epochs = tide_frontier_epochs(from);
+  size_t count = from->count, i = 0;
+  to->count = from->count;
+  to->tainted = from->tainted;
+  for (; i + 4 <= count; i += 4) {
+    memcpy(tide_frontier_axes_of(to) + i, axes + i, 4 * sizeof *axes);
+    memcpy(tide_frontier_epochs_of(to) + i, epochs + i, 4 * sizeof *epochs);
+  }
+  for (; i < count; i++) {
+    tide_frontier_axes_of(to)[i] = axes[i];
+    tide_frontier_epochs_of(to)[i] = epochs[i];
+    __asm__("");
+  }
+}
+
+/* Where the axis is listed, looked for from the end; from->count: nowhere. */
+static inline size_t tide_frontier_index(const struct tide_frontier *frontier, tide_axis axis) {
+  for (size_t i = frontier->count; i-- > 0;)
+    if (tide_frontier_axes(frontier)[i] == axis) return i;
+  return frontier->count;
+}
+
 /* Moves `count` entries from index `from` to index `to`; the two may overlap. */
 static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t to, size_t from,
                                        size_t count) {

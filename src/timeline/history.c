@@ -56,36 +56,45 @@ static inline struct slot *next_slot(struct tide_timeline *timeline) {
   return slot_at(timeline, timeline->newest++);
 }
 
+/* Of external values in a row only the last needs a slot: nothing is known of any of them. */
 void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) {
-  struct slot *slot = next_slot(timeline);
+  struct slot *slot = slot_at(timeline, timeline->newest - 1);
+  if (timeline->newest == timeline->oldest || slot->axis) slot = next_slot(timeline);
   slot->value = value;
   slot->axis = 0;
 }
 
 static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
-                                uint64_t epoch, const struct tide_frontier *frontier,
-                                const struct tide_eviction *eviction) {
+                                uint64_t epoch) {
   struct slot *slot = next_slot(timeline);
   slot->value = value;
   slot->axis = axis;
   slot->epoch = epoch;
   timeline->tracked = timeline->newest;
   timeline->kept = false;
-  tide_frontier_copy_short(&slot->frontier, frontier, eviction);
   return slot;
-}
-
-void tide_history_push_listed(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
-                              uint64_t epoch, const struct tide_frontier *frontier) {
-  struct tide_eviction eviction = {timeline->context->tracker, axis};
-  push(timeline, value, axis, epoch, frontier, &eviction);
 }
 
 void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
                        uint64_t epoch, const struct tide_frontier *frontier) {
   struct tide_eviction eviction = {timeline->context->tracker, axis};
-  struct slot *slot = push(timeline, value, axis, epoch, frontier, &eviction);
-  tide_frontier_raise(&slot->frontier, axis, epoch, &eviction);
+  tide_frontier_copy_short(&push(timeline, value, axis, epoch)->frontier, frontier, &eviction);
+}
+
+void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
+                            struct tide_position *position) {
+  struct tide_eviction eviction = {timeline->context->tracker, position->axis};
+  struct tide_frontier *from = position->frontier;
+  uint64_t epoch = ++position->epoch;
+  struct tide_frontier *to = &push(timeline, value, position->axis, epoch)->frontier;
+  size_t at = tide_frontier_index(from, position->axis);
+  if (at < from->count && from->count <= to->capacity) {
+    tide_frontier_copy_wide(to, from);
+    tide_frontier_epochs_of(to)[at] = tide_frontier_epochs_of(from)[at] = epoch;
+    return;
+  }
+  tide_frontier_raise(from, position->axis, epoch, &eviction);
+  tide_frontier_copy(to, from, &eviction);
 }
 
 static bool view_slot(const struct slot *slot, bool coarse, struct tide_record_view *out_view) {

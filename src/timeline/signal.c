@@ -40,37 +40,31 @@ static enum tide_status refuse_host_signal(const struct tide_timeline *timeline,
   return promised && !TIDE_PLANTED(TIDE_PLANT_EXTBELOW) ? TIDE_VALUE : TIDE_OK;
 }
 
-/* The host's own epoch: it counts as finished, and the tracker knows before the value does. */
-static void step(struct tide_timeline *timeline, struct tide_position *position,
-                 struct tide_fired *fired) {
-  struct tide_tracker *tracker = timeline->context->tracker;
-  struct tide_eviction eviction = {tracker, position->axis};
-  uint64_t epoch = ++position->epoch;
-  tide_frontier_raise(position->frontier, position->axis, epoch, &eviction);
-  tide_tracker_advance_collect(tracker, position->tracked, epoch, fired);
-}
-
+/* The host's own epoch counts as finished, and the tracker knows before the value does. */
 static enum tide_status signal_slowly(struct tide_timeline *timeline, struct tide_lock *guard,
-                                      uint64_t value, struct tide_position *position,
-                                      struct tide_fired *fired) {
-  tide_axis axis = position ? position->axis : 0;
-  uint64_t epoch = position ? position->epoch + 1 : 0;
-  const struct tide_frontier *frontier = position ? position->frontier : NULL;
-  if (position) tide_history_push(timeline, value, axis, epoch, frontier);
-  else tide_history_push_external(timeline, value);
-  if (position) step(timeline, position, fired);
-  if (tide_timeline_heard(timeline))
-    tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch, frontier, TIDE_OK);
+                                      uint64_t value, struct tide_position *position) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  if (position) {
+    tide_history_push_step(timeline, value, position);
+    tide_tracker_advance_collect(timeline->context->tracker, position->tracked, position->epoch,
+                                 &fired);
+  } else {
+    tide_history_push_external(timeline, value);
+  }
+  if (__builtin_expect(tide_timeline_heard(timeline), 0))
+    tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, position ? position->axis : 0,
+                       position ? position->epoch : 0, position ? position->frontier : NULL,
+                       TIDE_OK);
   tide_store_release(&timeline->reached.value, value);
-  if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
+  if (value >= timeline->wake_at) wake_up_to(timeline, value, &fired);
   tide_lock_give(guard);
-  if (fired->first) tide_fired_run(fired);
+  if (fired.first) tide_fired_run(&fired);
   return TIDE_OK;
 }
 
 enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
-  struct tide_fired fired;
   if (position &&
       (!position->tracked || !tide_tracker_axis_is(position->tracked, position->axis))) {
     position->tracked = tide_tracker_find(timeline->context->tracker, position->axis);
@@ -92,8 +86,7 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
     tide_lock_give(guard);
     return TIDE_OK;
   }
-  tide_fired_init(&fired);
-  return signal_slowly(timeline, guard, value, position, &fired);
+  return signal_slowly(timeline, guard, value, position);
 }
 
 /* Under the guard. A lower failure widens the failed part; the first status stays. */
@@ -173,7 +166,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, fired);
   } else {
     if (record->external) tide_history_push_external(timeline, value);
-    else tide_history_push_listed(timeline, value, axis, epoch, frontier);
+    else tide_history_push(timeline, value, axis, epoch, frontier);
     if (tide_timeline_heard(timeline))
       tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch,
                          record->external ? NULL : frontier, TIDE_OK);

@@ -66,12 +66,25 @@ static bool progress_reached(struct line *line, uint64_t value, struct record *o
   return true;
 }
 
-/* The newest `history` records are kept, and the newest tracked one. */
+/* The first of the records that are kept: the newest `history`, where external ones in a row count
+ * as one. */
+static uint32_t first_kept(const struct line *line) {
+  uint32_t first = line->reached_count, slots = 0;
+  while (first > 0) {
+    bool in_row = first < line->reached_count && line->reached[first].axis < 0 &&
+                  line->reached[first - 1].axis < 0;
+    if (!in_row && ++slots > line->history) break;
+    first--;
+  }
+  return first;
+}
+
+/* And the newest tracked one. */
 bool line_reached(struct line *line, uint64_t value, struct record *out, bool *exact) {
   if (line->kind != LINE_NORMAL) return progress_reached(line, value, out, exact);
   *exact = true;
   if (value <= line->initial) return false;
-  uint32_t count = line->reached_count, first = count > line->history ? count - line->history : 0;
+  uint32_t count = line->reached_count, first = first_kept(line);
   if (count == 0) return false;
   if (first == 0 || value > line->reached[first - 1].value) {
     for (uint32_t i = first; i < count; i++) {

@@ -197,7 +197,7 @@ TEST(coarse_records) {
 /* A flood of external signals never makes a timeline forget the newest that it knew. */
 TEST(kept_record) {
   open_context(16);
-  struct tide_timeline *t = make(0, 4);
+  struct tide_timeline *t = make(0, 1);
   struct host a;
   struct tide_record_info info;
   host_open(&a);
@@ -213,6 +213,26 @@ TEST(kept_record) {
   CHECK_OK(tide_timeline_signal(t, 1001, &a.position));
   CHECK_OK(tide_timeline_frontier_at(t, 500, NULL, &info));
   CHECK(info.value == 1001 && info.coarse);
+  tide_timeline_destroy(t);
+  close_context();
+}
+
+/* External values in a row take one place together. */
+TEST(external_rows) {
+  open_context(16);
+  struct tide_timeline *t = make(0, 4);
+  struct host a;
+  struct tide_record_info info;
+  host_open(&a);
+  CHECK_OK(tide_timeline_signal(t, 1, &a.position));
+  for (uint64_t v = 2; v <= 1000; v++) CHECK_OK(tide_timeline_signal_external(t, v));
+  CHECK_OK(tide_timeline_signal(t, 1001, &a.position));
+  CHECK_OK(tide_timeline_frontier_at(t, 1, NULL, &info));
+  CHECK(info.value == 1 && !info.coarse && info.epoch == 1);
+  CHECK_OK(tide_timeline_frontier_at(t, 2, NULL, &info));
+  CHECK(info.external && info.value == 1000 && !info.coarse);
+  CHECK_OK(tide_timeline_frontier_at(t, 1001, NULL, &info));
+  CHECK(info.value == 1001 && info.epoch == 2);
   tide_timeline_destroy(t);
   close_context();
 }
@@ -477,6 +497,7 @@ TEST(notifier) {
 }
 
 TEST_MAIN(CASE(signal_and_query), CASE(greatest_value), CASE(scopes_and_parameters), CASE(failing),
-          CASE(records), CASE(coarse_records), CASE(kept_record), CASE(any_and_all),
-          CASE(any_is_latched), CASE(wait_set), CASE(wait_set_outlives_timelines), CASE(timepoints),
-          CASE(callbacks_may_free), CASE(chain_of_callbacks), CASE(notifier))
+          CASE(records), CASE(coarse_records), CASE(kept_record), CASE(external_rows),
+          CASE(any_and_all), CASE(any_is_latched), CASE(wait_set),
+          CASE(wait_set_outlives_timelines), CASE(timepoints), CASE(callbacks_may_free),
+          CASE(chain_of_callbacks), CASE(notifier))
