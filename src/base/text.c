@@ -158,3 +158,22 @@ enum tide_status tide_diag_at(struct tide_diag *diag, enum tide_status status, u
   va_end(list);
   return status;
 }
+
+size_t tide_text_utf8(const char *at) {
+  const unsigned char *c = (const unsigned char *)at;
+  if (c[0] < 0x80) return c[0] != 0;
+  size_t length = c[0] >= 0xf0 ? 4 : c[0] >= 0xe0 ? 3 : 2;
+  if (c[0] < 0xc2 || c[0] > 0xf4) return 0;
+  for (size_t i = 1; i < length; i++)
+    if ((c[i] & 0xc0) != 0x80) return 0;
+  /* Longer than need be, half of a pair, or beyond the last one. */
+  if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f)) return 0;
+  if ((c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f)) return 0;
+  return length;
+}
+
+void tide_text_trim(char *data) {
+  size_t end = strlen(data), at = end;
+  while (at && ((unsigned char)data[at - 1] & 0xc0) == 0x80 && end - at < 3) at--;
+  if (at && (unsigned char)data[at - 1] >= 0xc0 && !tide_text_utf8(data + at - 1)) data[at - 1] = 0;
+}

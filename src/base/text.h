@@ -23,6 +23,12 @@ static inline bool tide_text_cut(const struct tide_text *text) {
   return text->length >= text->size;
 }
 
+/* How many bytes the UTF-8 character at the start of a terminated text has; 0: it is none. */
+size_t tide_text_utf8(const char *at);
+
+/* For a text that was cut: takes away the letter at its end that is not whole. */
+void tide_text_trim(char *data);
+
 /* Fills diag (NULL is fine) and returns status, so that `return tide_diag_set(…)` reads well. */
 enum tide_status tide_diag_set(struct tide_diag *diag, enum tide_status status, const char *format,
                                ...) TIDE_PRINTF(3, 4) __attribute__((cold));

@@ -2,6 +2,7 @@
  * what has passed but which scratch buffers live and how often each collective came. */
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "program/plan.h"
 
 struct stepper {
@@ -179,7 +180,9 @@ static bool set_operation(struct stepper *s, const struct tide_operation_stateme
   if (!set_points(s, operation, step) || !set_cost(s, operation, step)) return false;
   if (operation->passable) step->flags = TIDE_MAY_BE_PASSED;
   if (operation->label.given) {
-    tide_plan_expand(plan, &operation->label, plan->label, sizeof plan->label);
+    size_t room = sizeof plan->label;
+    if (tide_plan_expand(plan, &operation->label, plan->label, room) >= room)
+      tide_text_trim(plan->label);
     step->label = plan->label;
   }
   return true;

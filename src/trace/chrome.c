@@ -64,14 +64,16 @@ static void put(struct writing *w, const char *format, ...) {
   w->used += length;
 }
 
-/* A JSON string. Bytes that are not ASCII are passed through: labels are UTF-8 like their program.
- */
+/* A JSON string, which is UTF-8. What is not (labels are cut where their room ends) is replaced. */
 static void put_string(struct writing *w, const char *string) {
   put(w, "\"");
-  for (const unsigned char *c = (const unsigned char *)string; *c; c++) {
+  for (const char *c = string; *c; c++) {
+    size_t length = tide_text_utf8(c);
     if (*c == '"' || *c == '\\') put(w, "\\%c", *c);
-    else if (*c < 32 || *c == 127) put(w, "\\u%04x", (unsigned)*c);
-    else put(w, "%c", *c);
+    else if ((*c > 0 && *c < 32) || *c == 127) put(w, "\\u%04x", (unsigned)*c);
+    else if (!length) put(w, "\\ufffd");
+    else put(w, "%.*s", (int)length, c);
+    if (length > 1) c += length - 1;
   }
   put(w, "\"");
 }
