@@ -137,6 +137,9 @@ void tide_tool_watch_signals(void) {
   sigaddset(&set, SIGQUIT);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  struct sigaction hangup;
+  if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup ignores it */
+    sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
   if (pthread_create(&thread, NULL, watch, &set) == 0) pthread_detach(thread);
   else pthread_sigmask(SIG_UNBLOCK, &set, NULL);

@@ -43,8 +43,11 @@ static void print_frontier(const struct tide_explanation *e, const struct tide_f
 
 static const char *step_text(struct tide_explanation *e, const struct tide_step *step, char *buffer,
                              size_t size) {
-  if (tide_step_print(e->program->plan, step, buffer, size) >= size)
-    memcpy(buffer + size - 4, "…", 4);
+  if (tide_step_print(e->program->plan, step, buffer, size) >= size) {
+    size_t end = size - 4; /* "…" has three bytes */
+    while (end && ((unsigned char)buffer[end] & 0xc0) == 0x80) end--;
+    memcpy(buffer + end, "…", 4);
+  }
   return buffer;
 }
 

@@ -168,11 +168,30 @@ static enum tide_status open_temporary(struct item *item, struct tide_diag *diag
   return TIDE_OK;
 }
 
+/* Skips what says nothing in a path: "//" and "/./". */
+static const char *skip_nothing(const char *path) {
+  while (path[0] == '/' && (path[1] == '/' || (path[1] == '.' && path[2] == '/')))
+    path += path[1] == '/' ? 1 : 2;
+  return path;
+}
+
+/* The same place by its spelling, "./a/b" and "a//b"? */
+static bool same_path(const char *a, const char *b) {
+  while (a[0] == '.' && a[1] == '/') a = skip_nothing(a + 1) + 1;
+  while (b[0] == '.' && b[1] == '/') b = skip_nothing(b + 1) + 1;
+  for (;; a++, b++) {
+    a = skip_nothing(a);
+    b = skip_nothing(b);
+    if (*a != *b) return false;
+    if (!*a) return true;
+  }
+}
+
 static const struct item *same_output(const struct tide_tool_files *files,
                                       const struct item *item) {
   for (const struct item *other = files->items; other < item; other++)
     if (other->file && other->file->mode == TIDE_FILE_WRITE && other->path &&
-        strcmp(other->path, item->path) == 0)
+        same_path(other->path, item->path))
       return other;
   return NULL;
 }
@@ -280,11 +299,19 @@ static enum tide_status refuse(const struct item *item, struct tide_diag *diag) 
                       strerror(errno));
 }
 
+/* Has a folder come in its way while the program ran? Then the rename would fail, after others. */
+static bool folder_in_the_way(const struct item *item) {
+  struct stat info;
+  if (stat(item->path, &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+  errno = EISDIR;
+  return true;
+}
+
 enum tide_status tide_tool_files_commit(struct tide_tool_files *files, struct tide_diag *diag) {
   for (size_t i = 0; i < files->count; i++) {
     struct item *item = &files->items[i];
-    if (item->file && item->file->mode == TIDE_FILE_WRITE && !link_output(item))
-      return refuse(item, diag);
+    if (!item->file || item->file->mode != TIDE_FILE_WRITE) continue;
+    if (!link_output(item) || folder_in_the_way(item)) return refuse(item, diag);
   }
   for (size_t i = 0; i < files->count; i++) {
     struct item *item = &files->items[i];

@@ -15,15 +15,16 @@ static const struct tide_tool_option options[] = {
 static const struct tide_tool_usage usage = {
     "fmt", "FILE…", "Lays programs out in their one way. Comments stay.", options, NULL};
 
-static bool write_file(const char *path, const char *text, size_t length) {
+/* What went wrong has been printed. */
+static bool write_file(const char *name, const char *text, size_t length) {
   struct stat info;
-  size_t room = strlen(path) + 16;
-  char *temporary = malloc(room);
-  if (!temporary) return false;
-  snprintf(temporary, room, "%s.XXXXXX", path);
-  int descriptor = mkstemp(temporary);
+  char *path = realpath(name, NULL), *temporary; /* a link stays one */
+  if (!path) {
+    tide_tool_error("%s: %s", name, strerror(errno));
+    return false;
+  }
+  int descriptor = tide_tool_begin_file(path, &temporary);
   bool good = descriptor >= 0;
-  if (good) tide_tool_remember_file(temporary);
   for (size_t done = 0; good && done < length;) {
     ssize_t wrote = write(descriptor, text + done, length - done);
     if (wrote < 0 && errno == EINTR) continue;
@@ -31,13 +32,8 @@ static bool write_file(const char *path, const char *text, size_t length) {
     if (good) done += (size_t)wrote;
   }
   if (good && stat(path, &info) == 0) good = fchmod(descriptor, info.st_mode & 07777) == 0;
-  if (descriptor >= 0 && close(descriptor) != 0) good = false;
-  good = good && rename(temporary, path) == 0;
-  int error = errno;
-  if (!good && descriptor >= 0) unlink(temporary);
-  tide_tool_forget_file(temporary);
-  free(temporary);
-  errno = error;
+  good = tide_tool_end_file(path, descriptor, temporary, good);
+  free(path);
   return good;
 }
 
@@ -59,7 +55,6 @@ static int format_one(const char *path, bool check, bool write_back) {
     tide_tool_error("%s: is laid out otherwise; tidemark fmt --write %s", path, path);
     status = TIDE_EXIT_FAILED;
   } else if (write_back && !same && !write_file(path, text, length)) {
-    tide_tool_error("%s: %s", path, strerror(errno));
     status = TIDE_EXIT_FAILED;
   } else if (!check && !write_back) {
     fwrite(text, 1, length, stdout);

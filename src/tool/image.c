@@ -108,55 +108,12 @@ static bool write_rows(const struct terrain *t, int descriptor, const char *path
   return good;
 }
 
-/* ---- files that appear when they are whole -------------------------------------------- */
-
-static int begin_file(const char *path, char **out_temporary) {
-  size_t room = strlen(path) + 16;
-  char *temporary = malloc(room);
-  if (!temporary || !tide_tool_make_folders(path)) {
-    free(temporary);
-    return -1;
-  }
-  snprintf(temporary, room, "%s.XXXXXX", path);
-  int descriptor = mkostemp(temporary, O_CLOEXEC);
-  if (descriptor < 0) {
-    free(temporary);
-    return -1;
-  }
-  (void)!fchmod(descriptor, 0644);
-  tide_tool_remember_file(temporary);
-  *out_temporary = temporary;
-  return descriptor;
-}
-
-/* What went wrong is in errno; 0: it was told already. */
-static bool end_file(const char *path, int descriptor, char *temporary, bool good) {
-  if (descriptor < 0) {
-    tide_tool_error("cannot write '%s': %s", path, strerror(errno));
-    return false;
-  }
-  int error = errno;
-  if (close(descriptor) != 0 && good) {
-    good = false;
-    error = errno;
-  }
-  if (good && rename(temporary, path) != 0) {
-    good = false;
-    error = errno;
-  }
-  if (!good) {
-    unlink(temporary);
-    if (error) tide_tool_error("cannot write '%s': %s", path, strerror(error));
-  }
-  tide_tool_forget_file(temporary);
-  free(temporary);
-  return good;
-}
+/* ---- the whole of it ------------------------------------------------------------------ */
 
 bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, uint64_t seed) {
   struct terrain t = {.width = width, .height = height, .seed = seed};
   char *temporary = NULL;
-  int descriptor = begin_file(path, &temporary);
+  int descriptor = tide_tool_begin_file(path, &temporary);
   bool good = descriptor >= 0 && make_storage(&t);
   if (descriptor >= 0 && !good) errno = ENOMEM;
   good = good && write_rows(&t, descriptor, path);
@@ -165,7 +122,7 @@ bool tide_tool_make_terrain(const char *path, uint64_t width, uint64_t height, u
   free(t.row);
   tide_tool_progress_over();
   errno = error;
-  return end_file(path, descriptor, temporary, good);
+  return tide_tool_end_file(path, descriptor, temporary, good);
 }
 
 /* ---- names that say a size --------------------------------------------------------------- */
@@ -289,8 +246,8 @@ static bool use_png(struct tide_tool_program *program, const char *path, int fro
                made.st_mtime > info->st_mtime;
   if (!there) {
     char *temporary = NULL;
-    int descriptor = begin_file(target, &temporary);
-    int error = descriptor < 0 ? errno : posix_fallocate(descriptor, 0, (off_t)(width * height));
+    int descriptor = tide_tool_begin_file(target, &temporary);
+    int error = descriptor < 0 ? EBADF : posix_fallocate(descriptor, 0, (off_t)(width * height));
     void *pixels = MAP_FAILED;
     if (!error) {
       pixels = mmap(NULL, width * height, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
@@ -301,7 +258,7 @@ static bool use_png(struct tide_tool_program *program, const char *path, int fro
     if (status != TIDE_OK && !error)
       tide_tool_error("--input %s: it is no whole PNG: %s", path, tide_status_text(status));
     errno = error;
-    if (!end_file(target, descriptor, temporary, status == TIDE_OK)) return false;
+    if (!tide_tool_end_file(target, descriptor, temporary, status == TIDE_OK)) return false;
   }
   return set(program, "input", target) && set_number(program, "width", width) &&
          set_number(program, "height", height);

@@ -1,12 +1,18 @@
 /* JSON, as much of it as the tool writes. */
 #include "tool/tool.h"
 
+#include "base/text.h"
+
+/* JSON is UTF-8. What is not (the name of a file, a text that was cut) has its bytes replaced. */
 static void put_text(FILE *to, const char *text) {
   fputc('"', to);
-  for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+  for (const char *c = text; *c; c++) {
+    size_t length = tide_text_utf8(c);
     if (*c == '"' || *c == '\\') fprintf(to, "\\%c", *c);
-    else if (*c < 32 || *c == 127) fprintf(to, "\\u%04x", *c);
-    else fputc(*c, to);
+    else if ((*c > 0 && *c < 32) || *c == 127) fprintf(to, "\\u%04x", (unsigned)*c);
+    else if (!length) fputs("\\ufffd", to);
+    else fwrite(c, 1, length, to);
+    if (length > 1) c += length - 1;
   }
   fputc('"', to);
 }

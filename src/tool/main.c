@@ -1,8 +1,10 @@
 /* tidemark: the command-line tool. */
 #include "tool/tool.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct {
   const char *name, *summary;
@@ -41,7 +43,19 @@ static int finish(int status) {
   return status ? status : TIDE_EXIT_FAILED;
 }
 
+/* A program that is started with a closed stdout or stderr would get that number for a file that it
+ * opens, an output say, and its messages would go into it. These cannot be written to: what is
+ * printed there fails as before. */
+static bool close_gaps(void) {
+  for (int number = 0; number <= STDERR_FILENO; number++)
+    if (fcntl(number, F_GETFD) < 0 &&
+        open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY) != number)
+      return false;
+  return true;
+}
+
 int main(int argc, char **argv) {
+  if (!close_gaps()) return TIDE_EXIT_FAILED;
   signal(SIGPIPE, SIG_DFL);
   signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails instead */
   if (argc < 2) {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
   SET,
@@ -71,7 +72,11 @@ static bool parse_baseline(struct tide_job *job, const char *value) {
 static bool take_value(struct tide_job *job, int option, const char *value) {
   switch (option) {
     case INPUT: job->input = value; return true;
-    case OUTPUT: job->output = value; return true;
+    case OUTPUT:
+      job->output = value;
+      if (*value) return true;
+      tide_tool_wrong_usage(&usage, "--output: expected a folder");
+      return false;
     case TRACE: job->trace_path = value; return true;
     case BASELINE:
       if (parse_baseline(job, value)) return true;
@@ -144,12 +149,9 @@ static bool host_waits(struct tide_plan *plan) {
 }
 
 #define COUNTED_MOST 500000u /* operations: more of them would take too much memory at once */
-#define INSTANCES_MOST 256u  /* of a collective: the scheduler's limit */
 
 static bool can_be_paused(const struct tide_job *job) {
   const struct tide_plan_tables *tables = job->report.tables;
-  for (size_t i = 0; i < tables->collective_count; i++)
-    if (tables->collectives[i].instances > INSTANCES_MOST) return false;
   return tables->operations <= COUNTED_MOST && !host_waits(job->program.plan);
 }
 
@@ -279,30 +281,35 @@ static enum tide_status write_piece(void *self, const char *bytes, size_t size) 
   return fwrite(bytes, 1, size, self) == size ? TIDE_OK : TIDE_IO;
 }
 
+/* A trace in the place of the program, of an input or of an output would destroy it. */
+static bool trace_is_apart(const struct running *running) {
+  const char *path = running->job->trace_path;
+  const struct tide_plan_tables *tables = running->job->report.tables;
+  bool apart = !tide_tool_same_file(path, running->job->program.path);
+  for (size_t i = 0; i < tables->file_count; i++) {
+    const char *used = running->has_last ? tide_tool_files_path(running->last.files, i) : NULL;
+    if (tide_tool_same_file(path, used ? used : tables->files[i].path)) apart = false;
+  }
+  if (!apart) tide_tool_error("--trace %s: the program is in this file, or uses it", path);
+  return apart;
+}
+
 static bool write_trace(struct running *running) {
   const char *path = running->job->trace_path;
-  size_t room = strlen(path) + 16;
-  char *temporary = malloc(room);
-  if (!temporary) return false;
-  snprintf(temporary, room, "%s.part", path);
-  FILE *file = fopen(temporary, "we");
+  char *temporary;
+  if (!trace_is_apart(running)) return false;
+  int descriptor = tide_tool_begin_file(path, &temporary);
+  FILE *file = descriptor < 0 ? NULL : fdopen(dup(descriptor), "w");
   bool good = file != NULL;
   if (file) {
-    tide_tool_remember_file(temporary);
     struct tide_trace_writer writer = {write_piece, file};
     good = tide_trace_write(running->trace, &writer) == TIDE_OK;
     good = fclose(file) == 0 && good;
-    good = good && rename(temporary, path) == 0;
-    int error = errno;
-    if (!good) remove(temporary);
-    tide_tool_forget_file(temporary);
-    errno = error;
   }
-  if (!good) tide_tool_error("%s: %s", path, strerror(errno));
+  good = tide_tool_end_file(path, descriptor, temporary, good);
   if (good && tide_trace_lost(running->trace))
     tide_tool_error("%s: the first %llu events are not in it; there were too many", path,
                     (unsigned long long)tide_trace_lost(running->trace));
-  free(temporary);
   return good;
 }
 
@@ -315,6 +322,7 @@ static bool make_trace(struct running *running) {
       .events = events > (1u << 22) ? 1u << 22 : (size_t)events,
   };
   if (!running->job->trace_path) return true;
+  if (!trace_is_apart(running)) return false;
   if (tide_trace_create(&params, &running->trace) == TIDE_OK) return true;
   tide_tool_error("no memory for the trace");
   return false;
@@ -336,8 +344,26 @@ static void print_report(struct tide_job *job) {
   fputs(buffer, stdout);
 }
 
+/* An output in the place of the program would destroy it. */
+static bool spares_program(const struct running *running) {
+  const struct tide_plan_tables *tables = running->job->report.tables;
+  const char *program = running->job->program.path;
+  for (size_t i = 0; i < tables->file_count; i++) {
+    const struct tide_plan_file *file = &tables->files[i];
+    struct tide_diag diag = {.status = TIDE_INVALID, .line = file->line, .column = file->column};
+    if (file->mode != TIDE_FILE_WRITE ||
+        !tide_tool_same_file(tide_tool_files_path(running->last.files, i), program))
+      continue;
+    snprintf(diag.text, sizeof diag.text, "file '%s': the program itself is there", file->label);
+    tide_tool_error_at(program, &diag);
+    return false;
+  }
+  return true;
+}
+
 static bool commit(struct running *running) {
   struct tide_diag diag = {.status = TIDE_OK};
+  if (!spares_program(running)) return false;
   if (tide_tool_files_commit(running->last.files, &diag) == TIDE_OK) return true;
   tide_tool_error_at(running->job->program.path, &diag);
   return false;

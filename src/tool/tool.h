@@ -144,6 +144,17 @@ void tide_tool_files_destroy(struct tide_tool_files *files);
 /* Makes the missing folders on the way to a path. */
 bool tide_tool_make_folders(const char *path);
 
+/* ---- whole.c ---- */
+
+/* A file beside `path`, to be written; the missing folders are made. -1: why not has been printed.
+ */
+int tide_tool_begin_file(const char *path, char **out_temporary);
+/* Closes it, and gives it its name if it is good. False otherwise: it is gone, and what errno says
+ * has been printed (0: that was told already). -1 for a descriptor is fine. */
+bool tide_tool_end_file(const char *path, int descriptor, char *temporary, bool good);
+/* Are both there, and one and the same? */
+bool tide_tool_same_file(const char *path, const char *other);
+
 /* ---- image.c ---- */
 
 /* Missing inputs called out/terrain-WIDTHxHEIGHT.raw are made; false: printed why not. */
