@@ -25,6 +25,7 @@ static const char *name_step(struct tide_run *run, const struct tide_step *step)
   length = append_number(place, length, step->column);
   size_t most = length + 1 < ROOM - 4 ? ROOM - 1 - length : ROOM;
   for (; name[at] && at < most; at++) run->label[at] = name[at];
+  while (name[at] && at && ((unsigned char)name[at] & 0xc0) == 0x80) at--; /* no part of a letter */
   if (most < ROOM) {
     run->label[at++] = '@';
     memcpy(run->label + at, place, length);
@@ -138,8 +139,9 @@ static enum tide_status submit(struct tide_run *run, const struct tide_step *ste
     if (run->params.paused)
       return tide_diag_set(
           own, TIDE_FULL,
-          "not everything can be submitted before it starts: more than 256 instances "
-          "of a collective, or 64 million operations of a queue");
+          "not everything can be submitted before it starts: queue '%s' takes at most 64 million "
+          "operations",
+          run->tables->queues[step->queue].label);
     tide_run_note_progress(run);
     status = try_submit(run, step, operation, own); /* room may have come before the note */
     if (status != TIDE_FULL) break;

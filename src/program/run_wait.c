@@ -4,7 +4,8 @@
 #include "base/text.h"
 #include "program/run_state.h"
 
-#define SLICE 100000000u /* ns between looks at whether anything still moves */
+#define PROGRESS_EVERY 64 /* queues */
+#define SLICE 100000000u  /* ns between looks at whether anything still moves */
 
 static uint64_t in_a_slice(const struct tide_run *run) {
   const struct tide_platform *platform = tide_run_platform(run);
@@ -132,18 +133,27 @@ static enum tide_status stuck(struct tide_run *run, struct tide_diag *diag) {
   return tide_diag_set(diag, TIDE_DEADLOCK, "what is left waits for ever: %s", text);
 }
 
+/* One queue. Whether anything moves at all is asked only when nothing came for a while: it means to
+ * look at every queue, and there may be many. */
+static enum tide_status drain(struct tide_run *run, struct tide_queue *queue,
+                              struct tide_diag *diag) {
+  for (bool still = false;;) {
+    enum tide_status status = tide_queue_drain(queue, still ? TIDE_NOW : in_a_slice(run));
+    if (status != TIDE_TIMEOUT && status != TIDE_OK) return status;
+    if (to_stop(run)) return run->failure.status;
+    if (status == TIDE_OK) return status;
+    if (still) return stuck(run, diag);
+    tide_run_report_progress(run);
+    still = quiescent(run);
+  }
+}
+
 enum tide_status tide_run_drain(struct tide_run *run, struct tide_diag *diag) {
   for (size_t i = 0; i < run->tables->queue_count; i++) {
-    for (;;) {
-      bool still = quiescent(run);
-      enum tide_status status =
-          tide_queue_drain(run->queues[i].queue, still ? TIDE_NOW : in_a_slice(run));
-      tide_run_report_progress(run);
-      if (status != TIDE_TIMEOUT && status != TIDE_OK) return status;
-      if (to_stop(run)) return run->failure.status;
-      if (status == TIDE_OK) break;
-      if (still) return stuck(run, diag);
-    }
+    if (i % PROGRESS_EVERY == 0) tide_run_report_progress(run);
+    enum tide_status status = drain(run, run->queues[i].queue, diag);
+    if (status != TIDE_OK) return status;
   }
+  tide_run_report_progress(run);
   return TIDE_OK;
 }
