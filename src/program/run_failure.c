@@ -57,8 +57,7 @@ static size_t explain_files(const struct tide_run *run, const struct tide_step *
   if (!files || !files->explain) return 0;
   for (size_t i = 0; i < step->body->param_count; i++) {
     const struct tide_step_argument *argument = &step->arguments[i];
-    if (argument->kind == TIDE_PARAM_INTEGER && argument->integer > 0 &&
-        strcmp(step->body->params[i].name, "offset") == 0)
+    if (argument->kind == TIDE_PARAM_INTEGER && strcmp(step->body->params[i].name, "offset") == 0)
       offset = (uint64_t)argument->integer;
     if (argument->kind <= TIDE_PARAM_INOUT && argument->index != TIDE_PLAN_NONE)
       length = argument->size;

@@ -114,15 +114,17 @@ static void print_operation(struct tide_explanation *e, const struct tide_step *
 }
 
 static void print_counts(const struct tide_explanation *e) {
-  size_t counts[5] = {0}, all = 0;
+  size_t counts[5] = {0}, all = 0, held = 0;
   for (size_t i = 0; i < e->tables->queue_count; i++)
-    for (size_t j = 0; j < e->queues[i].count; j++)
+    for (size_t j = 0; j < e->queues[i].count; held += e->queues[i].operations[j++].held)
       for (size_t k = 0; k < e->queues[i].operations[j].wait_count; k++, all++)
         if (e->queues[i].operations[j].waits[k].class_ < 5)
           counts[e->queues[i].operations[j].waits[k].class_]++;
-  printf("\n%zu waits: %zu resolved, %zu elided, %zu issued, %zu failed\n", all,
+  printf("\n%zu wait%s: %zu resolved, %zu elided, %zu issued, %zu failed", all, all == 1 ? "" : "s",
          counts[TIDE_WAIT_RESOLVED], counts[TIDE_WAIT_ELIDED], counts[TIDE_WAIT_ISSUED],
          counts[TIDE_WAIT_FAILED]);
+  if (held) printf("; %zu operation%s held at submit", held, held == 1 ? "" : "s");
+  printf("\n");
 }
 
 void tide_explain_print(struct tide_explanation *e) {

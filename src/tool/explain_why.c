@@ -47,9 +47,17 @@ static void why_known(const struct tide_explanation *e, uint32_t queue,
            own, (unsigned long long)first->epoch, first->line);
 }
 
+static bool from_the_start(const struct tide_explanation *e, const struct tide_told_wait *wait) {
+  for (size_t i = 0; i < e->tables->timeline_count; i++)
+    if (strcmp(e->tables->timelines[i].label, wait->timeline) == 0)
+      return wait->value <= e->tables->timelines[i].initial;
+  return false;
+}
+
 static void why_resolved(const struct tide_explanation *e, const struct tide_told_wait *wait,
                          const char *name, char *buffer, size_t size) {
-  if (!wait->axis) snprintf(buffer, size, "it is so from the start, or was signalled from outside");
+  if (from_the_start(e, wait)) snprintf(buffer, size, "it is so from the start");
+  else if (!wait->axis) snprintf(buffer, size, "it was signalled from outside");
   else if (tide_run_axis_host(e->run, wait->axis))
     snprintf(buffer, size, "the host has signalled it");
   else snprintf(buffer, size, "%s has signalled it", name);

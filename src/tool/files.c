@@ -250,6 +250,9 @@ static size_t explain(void *self, const struct tide_plan_file *file, enum tide_s
     const struct item *item = &files->items[i];
     if (item->file != file || item->descriptor < 0) continue;
     size_t told = 0;
+    if (offset > INT64_MAX || size > INT64_MAX - offset)
+      return (size_t)snprintf(buffer, buffer_size, "offset %lld is outside of any file",
+                              (long long)offset);
     if (status == TIDE_IO && file->mode != TIDE_FILE_WRITE)
       told = explain_read(item, offset, size, buffer, buffer_size);
     if (!told && status == TIDE_IO && file->mode != TIDE_FILE_READ)

@@ -99,6 +99,12 @@ refused no_memory "^no_memory.tide:9:8: buffer 'huge' of [0-9]* bytes: out of me
 buffer huge 4000T
 q: fill huge
 E
+for offset in -1 9223372036854775807; do
+  refused "offset_$offset" "^offset_$offset.tide:10:1: .*offset $offset is outside of any file" <<E
+file out write "g.raw"
+f: write out, $offset, b
+E
+done
 refused body_fails "^body_fails.tide:9:1: operation failed: a body failed" <<'E'
 q: fail signal t = 1
 r: fill b wait t >= 1

@@ -220,6 +220,14 @@ assert last == {"t": 20, "u": 20}, last
 P
 "$TIDEMARK" explain work.tide >said 2>err && expect explain "^    wait t >= 1 +issued +q@1 signals it, and nothing that r knows comes after that" said
 "$TIDEMARK" explain held.tide >said 2>err && expect explain_held "held at submit" said
+expect explain_counts_held '^2 waits: .*; 1 operation held at submit$' said
+program begun <<'E'
+timeline x initial 5
+host: external t = 1
+q: fill b wait t >= 1, x >= 5, u >= 0
+E
+"$TIDEMARK" explain begun.tide >said 2>err && expect explain_outside "wait t >= 1 +resolved +it was signalled from outside" said &&
+  expect explain_start "wait x >= 5 +resolved +it is so from the start" said
 "$TIDEMARK" explain --json work.tide >said 2>err && if python3 - said 2>err <<'P'; then pass explain_json; else fail explain_json "$(cat err)"; fi
 import json, sys
 d = json.load(open(sys.argv[1]))
