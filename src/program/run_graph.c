@@ -277,7 +277,8 @@ static bool make(struct building *b) {
   b->parts = tide_alloc(a, tables->collective_count, sizeof *b->parts);
   b->instances = tide_alloc(a, tables->collective_count, sizeof *b->instances);
   b->needs = tide_alloc(a, b->need_room, sizeof *b->needs);
-  if (b->axes && operations <= CLOCK_WORDS_MOST / b->axes) {
+  size_t clocks = operations + tables->queue_count; /* and gates: queues may be more */
+  if (b->axes && clocks <= CLOCK_WORDS_MOST / b->axes) {
     b->clocks = tide_alloc(a, operations * b->axes, sizeof *b->clocks);
     b->gates = tide_alloc(a, tables->queue_count * b->axes, sizeof *b->gates);
     if (!b->clocks || !b->gates) return false;
