@@ -126,7 +126,8 @@ for i in 0..20000 { q[i]: nop }
 E
 if "$TIDEMARK" run queues.tide >said 2>err; then pass many_queues; else fail many_queues "$(cat err)"; fi
 printf 'device c cpu\nqueue q[100000] on c\nq[7]: nop\n' >idle.tide # a clock for each would need 40 GB
-if (ulimit -v 8000000 && "$TIDEMARK" run idle.tide) >said 2>err || [ "${TEST_KIND-plain}" != plain ]; then pass idle_queues; else fail idle_queues "$(cat err)"; fi
+if [ "${TEST_KIND-plain}" != plain ]; then echo "SKIP idle_queues: a sanitizer takes more memory than this allows"
+elif (ulimit -v 8000000 && "$TIDEMARK" run idle.tide) >said 2>err; then pass idle_queues; else fail idle_queues "$(cat err)"; fi
 cat >instances.tide <<'E'
 device c cpu workers 2
 queue q[3] on c
