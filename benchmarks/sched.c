@@ -17,14 +17,13 @@ struct world {
   uint64_t value, epoch, cell;
 };
 
-static void kick(void *self) { (void)self; }
 static enum tide_status nothing(void *arguments) {
   (void)arguments;
   return TIDE_OK;
 }
 static const struct tide_body_class empty = {.name = "empty", .host = nothing};
 /* The driving thread is the only executor: no wake is part of the figure. */
-static const struct tide_backend backend = {.name = "inline", .in_order = true, .kick = kick};
+static const struct tide_backend backend = {.name = "inline", .in_order = true};
 
 static void *make(void) {
   struct world *world = calloc(1, sizeof *world);

@@ -13,7 +13,7 @@ static inline bool needs_unlisted(const struct tide_frontier *g) {
 }
 
 /* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. The
- * two loops are not inlined, so that the function before them has no registers to save. */
+ * loop by fours is not inlined, so that the function before it has no registers to save. */
 
 static inline bool four_lower(const uint64_t *f, const uint64_t *g) {
   return (f[0] < g[0]) | (f[1] < g[1]) | (f[2] < g[2]) | (f[3] < g[3]);
@@ -37,8 +37,8 @@ __attribute__((noinline)) static bool covers_same(const uint64_t *f, size_t f_ep
 }
 
 /* Once g's last axis is not behind f's, f's end need not be looked for: each walk stops before. */
-__attribute__((noinline)) static bool covers_walk(const uint64_t *f, size_t f_epoch, size_t n,
-                                                  const uint64_t *g, size_t g_epoch, size_t m) {
+static inline bool covers_walk(const uint64_t *f, size_t f_epoch, size_t n, const uint64_t *g,
+                               size_t g_epoch, size_t m) {
   const uint64_t *end = g + m;
   if (m > 0 && f[n - 1] < end[-1]) return false;
   for (; g < end; f++, g++) {
@@ -48,14 +48,25 @@ __attribute__((noinline)) static bool covers_walk(const uint64_t *f, size_t f_ep
   return true;
 }
 
-bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_frontier *g) {
+__attribute__((noinline)) static bool dominates_many(const struct tide_frontier *f,
+                                                     const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (needs_unlisted(g)) return false;
-  if (m > n) return false;
-  if (m < n || m < 4)
+  if (m < n)
     return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity,
                        m);
   return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity, n);
+}
+
+bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_frontier *g) {
+  size_t n = f->count, m = g->count;
+  if (needs_unlisted(g) || m > n) return false;
+  if (m > 3) return dominates_many(f, g);
+  const tide_axis *have = tide_frontier_axes(f), *end = have + n, *need = tide_frontier_axes(g);
+  for (; m > 0; m--, have++, need++) { /* a few: nothing pays but being short */
+    while (have < end && *have < *need) have++;
+    if (have == end || *have != *need || have[f->capacity] < need[g->capacity]) return false;
+  }
+  return true;
 }
 
 /* Equally many: both dominances at once. `f_has` (`g_has`): f (g) has or may have what the other
