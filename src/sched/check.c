@@ -96,7 +96,7 @@ static void hear(void *self, const struct tide_event *event) {
 
 /* What several parts teach about one value is taken together. */
 static void add_record(struct tide_checker *checker, const void *timeline, uint64_t value,
-                       const struct tide_shadow_clock *clock) {
+                       bool below, const struct tide_shadow_clock *clock) {
   struct tide_shadow *shadow =
       tide_shadow_get(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
   if (shadow && shadow->count && shadow->records[shadow->count - 1].value == value) {
@@ -111,11 +111,11 @@ static void add_record(struct tide_checker *checker, const void *timeline, uint6
     shadow->records[at] = shadow->records[at - 1];
     at--;
   }
-  shadow->records[at] = (struct tide_shadow_record){value, *clock};
+  shadow->records[at] = (struct tide_shadow_record){value, below, *clock};
 }
 
-static const struct tide_shadow_clock *record_of(struct tide_checker *checker, const void *timeline,
-                                                 uint64_t value) {
+static const struct tide_shadow_record *record_of(struct tide_checker *checker,
+                                                  const void *timeline, uint64_t value) {
   const struct tide_shadow *shadow =
       tide_shadow_find(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
   size_t low = 0, high = shadow ? shadow->count : 0;
@@ -124,7 +124,7 @@ static const struct tide_shadow_clock *record_of(struct tide_checker *checker, c
     if (shadow->records[middle].value < value) low = middle + 1;
     else high = middle;
   }
-  return shadow && low < shadow->count ? &shadow->records[low].clock : NULL;
+  return shadow && low < shadow->count ? &shadow->records[low] : NULL;
 }
 
 /* Hosts learn from what they waited for, and teach by what they signal. */
@@ -140,10 +140,10 @@ static void take_host_events(struct tide_checker *checker) {
         TIDE_EVENT_MADE) { /* at an address that another one had, perhaps */
       tide_shadow_forget(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
     } else if (checker->host_events[i].kind == TIDE_EVENT_SIGNAL) {
-      add_record(checker, timeline, value, &thread->clock);
+      add_record(checker, timeline, value, true, &thread->clock);
     } else {
-      const struct tide_shadow_clock *clock = record_of(checker, timeline, value);
-      if (clock) tide_shadow_merge(&thread->clock, clock);
+      const struct tide_shadow_record *record = record_of(checker, timeline, value);
+      if (record) tide_shadow_merge(&thread->clock, &record->clock);
     }
   }
   checker->host_event_count = 0;
@@ -266,10 +266,25 @@ static void add_access(struct tide_checker *checker, const struct tide_op *op,
   memcpy(access->label, op->work.label, sizeof access->label);
 }
 
+/* A wait says that the operation comes behind whoever signals that very value; behind an operation
+ * that signals more only where nothing but operations signal. Else a host may signal something in
+ * between and open the wait, also if in this run it came too late for that. */
 static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *clock,
                         const struct tide_op_wait *wait) {
-  const struct tide_shadow_clock *record = record_of(checker, wait->timeline, wait->value);
-  if (record) tide_shadow_merge(clock, record);
+  if (wait->class_ == TIDE_WAIT_FAILED || wait->value <= wait->timeline->initial) return;
+  const struct tide_shadow_record *record = record_of(checker, wait->timeline, wait->value);
+  if (record && (record->value == wait->value || record->below))
+    tide_shadow_merge(clock, &record->clock);
+}
+
+/* Signals that are ordered by other means teach nothing; nor does a value above one teach whoever
+ * waits for less. */
+static void add_signal(struct tide_checker *checker, const struct tide_record *signal,
+                       const struct tide_shadow_clock *clock) {
+  static const struct tide_shadow_clock nothing;
+  add_record(checker, signal->timeline, signal->node.key,
+             signal->external || signal->timeline->operations_only,
+             signal->external ? &nothing : clock);
 }
 
 void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
@@ -284,7 +299,8 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   if (thread) tide_shadow_merge(clock, &thread->clock);
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     import_wait(checker, clock, wait);
-  for (struct tide_op_use *use = op->uses; use && !op->instance; use = use->next) {
+  /* One that has failed touches nothing. */
+  for (struct tide_op_use *use = op->uses; use && !op->instance && !op->status; use = use->next) {
     check_use(checker, clock, op, use);
     add_access(checker, op, use);
   }
@@ -292,11 +308,11 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   record.epochs[own] = op->work.epoch;
   if (shadow->in_order) clock->epochs[own] = op->work.epoch;
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
-    if (signal->record.external || op->refused) continue;
-    add_record(checker, signal->record.timeline, signal->record.node.key, &record);
-    add_hint(checker, shadow, op->work.epoch, &signal->record);
+    if (op->refused) continue;
+    add_signal(checker, &signal->record, &record);
+    if (!signal->record.external) add_hint(checker, shadow, op->work.epoch, &signal->record);
   }
-  add_record(checker, queue->progress, op->work.epoch, &record);
+  add_record(checker, queue->progress, op->work.epoch, true, &record);
   note_limits(checker);
 }
 
@@ -327,7 +343,7 @@ void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *p
     tide_shadow_merge(&queues[own].clock, &before);
     if (all.epochs[own] < parts[i]->work.epoch) all.epochs[own] = parts[i]->work.epoch;
   }
-  add_record(checker, progress, number, &all);
+  add_record(checker, progress, number, true, &all);
   note_limits(checker);
 }
 

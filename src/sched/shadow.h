@@ -18,6 +18,7 @@ struct tide_shadow_clock {
 /* What a timeline value teaches. */
 struct tide_shadow_record {
   uint64_t value;
+  bool below; /* whoever waits for less learns it too: nobody else may signal what is between */
   struct tide_shadow_clock clock;
 };
 

@@ -3,6 +3,7 @@
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
+#include <pthread.h>
 #include <string.h>
 
 struct rig {
@@ -129,6 +130,101 @@ TEST(a_host_that_waited_has_ordered) {
   close_rig(&rig);
 }
 
+/* Where hosts may signal too, a wait for less than the writer signals says nothing about the
+ * writer.
+ */
+TEST(a_wait_below_the_signal_orders_nothing) {
+  struct rig rig;
+  open_rig(&rig, false);
+  submit(&rig, rig.left, "fill", TIDE_WRITE, 0, 5, 0, 0);
+  submit(&rig, rig.right, "hash", TIDE_READ, 2, 0, 0, 0);
+  CHECK_EQ_U64(rig.findings, 1);
+  CHECK(strstr(rig.last.text, "add a wait for 'done' >= 5"));
+  CHECK_OK(
+      tide_timeline_signal_external(rig.done, 2)); /* hash may start, fill has not even begun */
+  submit(&rig, rig.right, "again", TIDE_READ, 2, 0, 0, 0);
+  CHECK_EQ_U64(rig.findings, 2);
+  submit(&rig, rig.right, "ordered", TIDE_READ, 5, 0, 0, 0);
+  CHECK_EQ_U64(rig.findings, 2);
+  close_rig(&rig);
+}
+
+TEST(no_host_having_signalled_is_no_excuse) {
+  struct rig rig;
+  open_rig(&rig, false);
+  submit(&rig, rig.left, "fill", TIDE_WRITE, 0, 5, 0, 0);
+  run_ready(&rig);
+  submit(&rig, rig.right, "hash", TIDE_READ, 2, 0, 0, 0);
+  CHECK_EQ_U64(rig.findings, 1);
+  close_rig(&rig);
+}
+
+TEST(where_only_operations_signal_a_lower_wait_is_enough) {
+  struct rig rig;
+  struct tide_timeline_params done = {.label = "done", .initial = 3, .operations_only = true};
+  open_rig(&rig, false);
+  tide_timeline_destroy(rig.done);
+  CHECK_OK(tide_timeline_create(&rig.context, &done, &rig.done));
+  submit(&rig, rig.left, "fill", TIDE_WRITE, 0, 5, 0, 0);
+  submit(&rig, rig.right, "start", TIDE_READ, 3, 0, 0, 0); /* it stood at 3 all along */
+  CHECK_EQ_U64(rig.findings, 1);
+  submit(&rig, rig.right, "hash", TIDE_READ, 4, 0, 0, 0);
+  CHECK_EQ_U64(rig.findings, 1);
+  close_rig(&rig);
+}
+
+struct teller {
+  struct tide_timeline *heard, *told;
+};
+static void *tell(void *self) {
+  struct teller *teller = self;
+  CHECK_OK(tide_timeline_wait(teller->heard, 1, TIDE_FOREVER));
+  CHECK_OK(tide_timeline_signal_external(teller->told, 4));
+  return NULL;
+}
+
+/* What a host signals teaches what that thread has waited for, also who waits for less. */
+TEST(a_host_hands_on_what_it_waited_for) {
+  struct rig rig;
+  struct tide_timeline_params told = {.label = "told"};
+  struct teller teller;
+  pthread_t thread;
+  open_rig(&rig, false);
+  teller.heard = rig.done;
+  CHECK_OK(tide_timeline_create(&rig.context, &told, &teller.told));
+  submit(&rig, rig.left, "fill", TIDE_WRITE, 0, 1, 0, 0);
+  run_ready(&rig);
+  CHECK(pthread_create(&thread, NULL, tell, &teller) == 0 && pthread_join(thread, NULL) == 0);
+  struct tide_wait wait = {teller.told, 3};
+  struct tide_use use = {rig.buffer, TIDE_READ, 0, 0};
+  struct tide_operation hash = {.label = "hash",
+                                .waits = &wait,
+                                .wait_count = 1,
+                                .buffers = &use,
+                                .buffer_count = 1,
+                                .body = &body};
+  CHECK_OK(tide_queue_submit(rig.right, &hash, NULL, NULL));
+  CHECK_EQ_U64(rig.findings, 0);
+  close_rig(&rig);
+  tide_timeline_destroy(teller.told);
+}
+
+/* A signal that is ordered by other means hides nobody behind it. */
+TEST(a_signal_of_unknown_order_teaches_nothing) {
+  struct rig rig;
+  struct tide_timeline_params done = {.label = "done", .operations_only = true};
+  open_rig(&rig, false);
+  tide_timeline_destroy(rig.done);
+  CHECK_OK(tide_timeline_create(&rig.context, &done, &rig.done));
+  struct tide_signal two = {rig.done, 2, true};
+  struct tide_operation other = {.label = "other", .signals = &two, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(rig.right, &other, NULL, NULL));
+  submit(&rig, rig.left, "fill", TIDE_WRITE, 2, 5, 0, 0);
+  submit(&rig, rig.right, "hash", TIDE_READ, 2, 0, 0, 0);
+  CHECK_EQ_U64(rig.findings, 1);
+  close_rig(&rig);
+}
+
 TEST(parts_that_do_not_touch_do_not_race) {
   struct rig rig;
   open_rig(&rig, false);
@@ -208,6 +304,9 @@ TEST(too_many_queues_are_said_and_no_races_made_up) {
 
 TEST_MAIN(CASE(a_missing_wait_is_named), CASE(finishing_early_is_no_excuse),
           CASE(a_declared_wait_is_enough), CASE(a_host_that_waited_has_ordered),
+          CASE(a_wait_below_the_signal_orders_nothing), CASE(no_host_having_signalled_is_no_excuse),
+          CASE(where_only_operations_signal_a_lower_wait_is_enough),
+          CASE(a_host_hands_on_what_it_waited_for), CASE(a_signal_of_unknown_order_teaches_nothing),
           CASE(parts_that_do_not_touch_do_not_race), CASE(a_free_that_does_not_cover_is_named),
           CASE(unordered_signals_are_named), CASE(a_use_after_free_is_refused),
           CASE(too_many_queues_are_said_and_no_races_made_up))
