@@ -119,10 +119,18 @@ static struct buffer *live_buffer(struct program *program) {
 
 static bool ordered_already(const struct op *op, const struct op *need) {
   if (need->queue == op->queue && op->queue->device->in_order) return true;
-  for (uint32_t i = 0; i < op->wait_count; i++)
-    if (op->waits[i].line->owner == need->queue->index && op->waits[i].value >= need->queue_value)
-      return true;
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct op *by = named_by(op->program, op->waits[i].line, op->waits[i].value);
+    if (by && by->queue == need->queue && by->sequence >= need->sequence) return true;
+  }
   return false;
+}
+
+/* A wait that is missing, or for less than is needed. */
+static void add_too_little(struct op *op, const struct op *need) {
+  struct line *line = op->program->own_lines[need->queue->index];
+  if (chance(op->program, 500) && need->queue_value > 1)
+    op_add_wait(op, line, need->queue_value - 1);
 }
 
 /* A race-free program waits for whoever it would race with. False: too many. */
@@ -133,7 +141,11 @@ static bool add_needs(struct op *op, const struct buffer *buffer, enum tide_acce
   for (uint32_t i = 0; i < buffer->reader_count && (access & TIDE_WRITE); i++)
     needs[count++] = buffer->readers[i];
   for (uint32_t i = 0; i < count; i++) {
-    if (ordered_already(op, needs[i]) || chance(op->program, op->program->config.racy)) continue;
+    if (ordered_already(op, needs[i])) continue;
+    if (chance(op->program, op->program->config.racy)) {
+      add_too_little(op, needs[i]);
+      continue;
+    }
     if (waits_full(op)) {
       op->wait_count = before;
       return false;
@@ -169,7 +181,8 @@ static void compose_racefree(struct program *program, struct op *op) {
   for (uint32_t i = 0; i < op->wait_count; i++)
     if (op->waits[i].line == own && op->waits[i].value > queue->signal_index)
       op->waits[i].value = queue->signal_index;
-  op->queue_value = queue->signal_index + 1;
+  uint64_t top = line_value(own) > queue->signal_index ? line_value(own) : queue->signal_index;
+  op->queue_value = top + 1 + (chance(program, 400) ? pick(program, 3) : 0);
   op->signals[op->signal_count++] = (struct emission){.line = own, .value = op->queue_value};
 }
 

@@ -313,7 +313,8 @@ static void pause(struct program *program) {
 static void random_submit(struct program *program) {
   struct queue *queue = queue_any(program);
   if (!queue) return;
-  if (chance(program, program->config.batch)) {
+  /* Of a race-free program each operation is composed when the one before it is in. */
+  if (!program->config.racefree && chance(program, program->config.batch)) {
     submit_batch(program, queue, 1 + (uint32_t)pick(program, 4));
     return;
   }

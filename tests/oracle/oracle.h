@@ -168,7 +168,7 @@ struct queue {
       start;      /* of the newest entered operation, plus, where completion is in order, its end */
   struct vec end; /* its finish */
   struct vec declared;
-  uint64_t signal_index; /* race-free programs: the value of its own timeline */
+  uint64_t signal_index; /* race-free programs: the newest value of its own timeline */
 };
 
 struct device {
@@ -247,7 +247,7 @@ struct config {
   bool kicked; /* take only when kicked */
   bool racefree;
   bool check;     /* check mode */
-  uint32_t racy;  /* race-free programs: needed waits that are left out */
+  uint32_t racy;  /* race-free programs: needed waits that are left out, or ask for too little */
   bool contracts; /* check what calls answer, too */
 };
 
@@ -423,6 +423,8 @@ bool closes_cycle(struct op *op, bool exact);
 
 /* ---- races.c ---- */
 void check_races(struct op *op);
+/* Race-free programs: the operation that a wait puts this one behind; NULL: none. */
+const struct op *named_by(const struct program *program, const struct line *line, uint64_t value);
 void heard_finding(void *user, const struct tide_diag *diag);
 
 /* ---- drive.c ---- */

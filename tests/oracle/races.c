@@ -3,17 +3,25 @@
  * waits are left out. */
 #include "oracle.h"
 
-/* The n-th operation of a queue signals n, and is its n-th epoch. */
-static const struct op *nth(const struct program *program, const struct line *line, uint64_t n) {
+/* Whom a wait names: the n-th epoch of a progress timeline is the n-th operation. Of a queue's own
+ * timeline it names who signals that very value; who signals more only where no host may come
+ * first. */
+const struct op *named_by(const struct program *program, const struct line *line, uint64_t value) {
   const struct queue *queue = line->queue ? line->queue : program->queues[line->owner];
-  return n && n <= queue->accepted ? queue->by_sequence[n] : NULL;
+  if (line->queue) return value && value <= queue->accepted ? queue->by_sequence[value] : NULL;
+  for (uint64_t n = 1; n <= queue->accepted && value > line->initial; n++) {
+    const struct op *op = queue->by_sequence[n];
+    if (op->queue_value < value) continue;
+    return op->queue_value == value || line->operations_only ? op : NULL;
+  }
+  return NULL;
 }
 
 static void declare(struct op *op) {
   struct queue *queue = op->queue;
   op->declared = queue->declared;
   for (uint32_t i = 0; i < op->wait_count; i++) {
-    const struct op *by = nth(op->program, op->waits[i].line, op->waits[i].value);
+    const struct op *by = named_by(op->program, op->waits[i].line, op->waits[i].value);
     if (!by) continue;
     vec_max(&op->declared, &by->declared);
     op->declared.at[by->queue->axis] = (uint32_t)(by->sequence > op->declared.at[by->queue->axis]
