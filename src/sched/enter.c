@@ -177,6 +177,22 @@ static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_
   }
 }
 
+/* What is known at the start, for whoever listens: the position, which it may be, is about to move.
+ */
+static void keep_known(struct tide_sched *sched) {
+  if (sched->known == sched->scratch) return;
+  tide_frontier_copy(sched->scratch, sched->known, NULL);
+  sched->scratch->tainted = 0;
+  sched->known = sched->scratch;
+}
+
+static void emit_enter(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  sched->scratch->tainted = queue->newest->tainted;
+  struct tide_event event = {.frontier = sched->scratch};
+  tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
+}
+
 /* Most operations have little of what they could have: what is missing costs a look. */
 void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
@@ -185,13 +201,12 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_place *place = &queue->places[epoch & queue->ring_mask];
   op->work.epoch = epoch;
   if (op->uses) add_gap_waits(queue, op);
-  if (__builtin_expect(sched->context->sink != NULL, 0)) {
-    struct tide_event event = {.frontier = sched->known};
-    tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
-  }
-  op->state = TIDE_OP_ENTERED;
+  bool heard = __builtin_expect(sched->context->sink != NULL, 0);
+  if (heard) keep_known(sched);
   place->op = op;
   move_position(queue, epoch, place);
+  if (heard) emit_enter(queue, op);
+  op->state = TIDE_OP_ENTERED;
   sched->stats.entered++;
   if (op->waits) start_waits(queue, op);
   if (op->uses) take_buffers(queue, op, was_held);

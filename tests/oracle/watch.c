@@ -248,6 +248,8 @@ static void watch_signal(struct world *world, const struct tide_event *event) {
            signal->external ? "tracked" : "external");
     ENSURE(world, finished(world, axis, event->epoch), "%s signals before it has finished",
            op->label);
+    ENSURE(world, signal->external || op->tainted == !!event->frontier->tainted,
+           "%s entered %stainted, but its record is not so", op->label, op->tainted ? "" : "un");
     signal->done = true;
   } else if (axis >= 0) {
     host_signalled(world, line, axis, event);

@@ -22,6 +22,7 @@ struct fake_event {
   uint32_t detail;
   enum tide_status status;
   uint64_t axis, epoch, value, cause_axis, cause_epoch;
+  bool tainted; /* its frontier */
   char label[24];
 };
 
@@ -40,9 +41,16 @@ static inline void fake_event(void *self, const struct tide_event *event) {
   struct fake *f = self;
   if (f->event_count == 1024) return;
   struct fake_event *to = &f->events[f->event_count++];
-  *to = (struct fake_event){event->kind,       event->detail,      event->status,
-                            event->axis,       event->epoch,       event->value,
-                            event->cause_axis, event->cause_epoch, ""};
+  *to = (struct fake_event){event->kind,
+                            event->detail,
+                            event->status,
+                            event->axis,
+                            event->epoch,
+                            event->value,
+                            event->cause_axis,
+                            event->cause_epoch,
+                            event->frontier && event->frontier->tainted,
+                            ""};
   if (event->label) strncpy(to->label, event->label, sizeof to->label - 1);
 }
 

@@ -563,6 +563,39 @@ TEST(taint_heals) {
   fake_close(&f);
 }
 
+/* The event of entering shows the taint that the operation's record has: what the queue had before,
+ * and what arises when all of it does not fit. */
+TEST(taint_is_told) {
+  struct fake f;
+  fake_open(&f, true, 2);
+  struct tide_queue *q[4];
+  struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", true);
+  char label[2] = "a";
+  for (uint64_t i = 0; i < 3; i++, label[0]++) {
+    q[i] = fake_queue(&f, label);
+    if (i == 0) CHECK_OK(SUBMIT(q[i], .label = label, SIGNALS({t, i + 1})));
+    else CHECK_OK(SUBMIT(q[i], .label = label, WAITS({t, i}), SIGNALS({t, i + 1})));
+  }
+  CHECK(!fake_find(&f, TIDE_EVENT_ENTER, "b", 0)->tainted);
+  CHECK(fake_find(&f, TIDE_EVENT_ENTER, "c", 0)->tainted);
+  q[3] = fake_queue(&f, "other");
+  CHECK_OK(SUBMIT(q[3], .label = "other", SIGNALS({u, 1})));
+  CHECK_OK(SUBMIT(q[2], .label = "learns", WAITS({u, 1}), SIGNALS({t, 4})));
+  CHECK_OK(SUBMIT(q[2], .label = "learns nothing"));
+  CHECK(!fake_find(&f, TIDE_EVENT_ENTER, "other", 0)->tainted);
+  CHECK(fake_find(&f, TIDE_EVENT_ENTER, "learns", 0)->tainted);
+  CHECK(fake_find(&f, TIDE_EVENT_ENTER, "learns nothing", 0)->tainted);
+  fake_run_out(&f);
+  TIDE_FRONTIER_STORAGE(known, 2);
+  tide_frontier_init(&known.frontier, 2);
+  CHECK_OK(tide_timeline_frontier_at(t, 4, &known.frontier, NULL));
+  CHECK(known.frontier.tainted);
+  for (int i = 0; i < 4; i++) tide_queue_destroy(q[i]);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  fake_close(&f);
+}
+
 /* A full queue's reached epochs are not answered for by what still runs. */
 TEST(progress_of_a_full_queue) {
   struct fake f;
@@ -589,4 +622,5 @@ TEST_MAIN(CASE(every_class), CASE(finished_elsewhere), CASE(two_phases), CASE(si
           CASE(deadlock_in_one_queue), CASE(deadlock_across_queues),
           CASE(waits_below_its_own_signal), CASE(full), CASE(submit_all_or_none),
           CASE(unordered_signallers), CASE(values_go_up), CASE(scopes), CASE(bad_arguments),
-          CASE(any_order_publishes_in_order), CASE(taint_heals), CASE(progress_of_a_full_queue))
+          CASE(any_order_publishes_in_order), CASE(taint_heals), CASE(taint_is_told),
+          CASE(progress_of_a_full_queue))
