@@ -209,7 +209,9 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_UNSUPPORTED: the device cannot do this body
  * - TIDE_VALUE: a signal would not go up
  * - TIDE_UNORDERED: a signaller that is not ordered behind the newest pending one; names both
- * - TIDE_DEADLOCK: held operations would wait for each other; or full, and nothing can finish
+ * - TIDE_DEADLOCK: held operations would wait for each other for ever: each for the very value that
+ *   the next is to signal, or for its place in the queue; or full, and nothing here can finish
+ *   without another submit
  * - TIDE_FULL: no room now; the progress timeline tells when there is
  * - TIDE_CANCELLED, or the device's status: the queue is being destroyed, the device is lost
  *

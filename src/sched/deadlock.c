@@ -1,13 +1,19 @@
 /* Held operations that wait for each other, and the question who waits for whom.
  *
- * A held operation waits for values that nobody has promised. If another held
- * operation has reserved such a value, only that one can make it true (anybody
- * else's signal would be refused). And it waits for the nearest operation held
- * before it in its queue that may not be passed. A cycle of these can never end. */
+ * A held operation waits for the nearest operation held before it in its queue that may not be
+ * passed; and for whoever must make its values true. Who that is: as long as v is reserved, any
+ * signal of v or more by anybody else is refused, so only the operation that reserved it can make
+ * `>= v` true. If only a value r above v is reserved, a host or an operation yet to be submitted,
+ * perhaps of a queue yet to be made, may signal v .. r-1 and end the wait: nobody in particular is
+ * waited for. But on a timeline that belongs to one queue all later signals come from that queue,
+ * behind an operation of it that may not be passed: while such a one waits, only r can come.
+ *
+ * A cycle of these can never end, and the submit that would close it is refused. */
 #include "base/text.h"
 #include "sched/sched.h"
 
-static struct tide_op *provider(const struct tide_op_wait *wait) {
+/* The held operation with the smallest reserved value that would make the wait true. */
+static struct tide_op *may_provide(const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return NULL;
   if (tide_timeline_has_failed(timeline, wait->value)) return NULL;
@@ -18,6 +24,15 @@ static struct tide_op *provider(const struct tide_op_wait *wait) {
    * fail. */
   if (!signal || signal->op == wait->op) return NULL;
   return tide_timeline_has_failed(timeline, signal->record.node.key) ? NULL : signal->op;
+}
+
+/* The one without which the wait can never be true. */
+static struct tide_op *must_provide(const struct tide_op_wait *wait) {
+  const struct tide_timeline *timeline = wait->timeline;
+  struct tide_op *op = may_provide(wait);
+  if (!op || tide_tree_at_least(&timeline->reserved, wait->value)->key == wait->value) return op;
+  bool nobody_else = timeline->scope == TIDE_SCOPE_QUEUE && !(wait->op->flags & TIDE_MAY_BE_PASSED);
+  return nobody_else ? op : NULL;
 }
 
 static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *at) {
@@ -67,7 +82,7 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
     struct tide_link *before = at == op ? queue->held.prev : at->link.prev;
     bool closed = push(&search, blocker_from(at->queue, before));
     for (struct tide_op_wait *wait = at->waits; wait && !closed; wait = wait->next)
-      closed = push(&search, provider(wait));
+      closed = push(&search, must_provide(wait));
     if (closed) {
       tide_diag_set(
           diag, TIDE_DEADLOCK,
@@ -82,35 +97,70 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
   return false;
 }
 
-/* Everything in the queue is held, and the first of it waits for what only an operation that nobody
- * has submitted can signal. */
-bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag) {
-  if (queue->published < queue->position.epoch || tide_list_empty(&queue->held)) return false;
-  uint64_t number = ++queue->sched->search;
-  struct tide_op *at = TIDE_CONTAINER(queue->held.next, struct tide_op, link);
-  while (at && at->visited != number) {
-    struct tide_op *next = NULL;
-    at->visited = number;
-    for (struct tide_op_wait *wait = at->waits; wait; wait = wait->next) {
-      const struct tide_timeline *timeline = wait->timeline;
-      if (tide_load_acquire(&timeline->reached.value) >= wait->value) continue;
-      if (tide_timeline_has_failed(timeline, wait->value)) return false;
-      if (!timeline->source && tide_timeline_pending(timeline, wait->value)) continue;
-      struct tide_op *giver = provider(wait);
-      if (giver) {
-        next = giver;
-      } else if (timeline->operations_only) {
-        tide_diag_set(
-            diag, TIDE_DEADLOCK,
-            "queue '%s' is full and nothing in it can finish: operation '%s' waits for timeline "
-            "'%s' >= %lu, which nobody has promised",
-            queue->label, at->label, timeline->label, (unsigned long)wait->value);
-        return true;
-      }
+static bool host_may_signal_below(const struct tide_op_wait *wait, const struct tide_op *giver) {
+  const struct tide_timeline *timeline = wait->timeline;
+  if (timeline->operations_only || timeline->scope < TIDE_SCOPE_PROCESS) return false;
+  return !giver || tide_tree_at_least(&timeline->reserved, wait->value)->key != wait->value;
+}
+
+/* Does the wait, as long as nobody submits anything and no host signals, lead nowhere, or back?
+ * What must go first is put on the stack. */
+static bool leads_nowhere(struct search *search, const struct tide_op_wait *wait) {
+  const struct tide_timeline *timeline = wait->timeline;
+  if (tide_load_acquire(&timeline->reached.value) >= wait->value) return false;
+  if (tide_timeline_has_failed(timeline, wait->value)) return false;
+  if (!timeline->source && tide_timeline_pending(timeline, wait->value)) return false;
+  struct tide_op *giver = may_provide(wait);
+  if (host_may_signal_below(wait, giver)) return false;
+  return !giver || push(search, giver);
+}
+
+/* Failed beats held. */
+static bool about_to_fail(const struct tide_op *op) {
+  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    if (tide_load_acquire(&wait->timeline->reached.value) < wait->value &&
+        tide_timeline_has_failed(wait->timeline, wait->value))
+      return true;
+  return false;
+}
+
+static bool stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+  struct search search = {op, NULL, ++queue->sched->search};
+  struct tide_op *at = op;
+  while (at) {
+    const struct tide_op_wait *wait = about_to_fail(at) ? NULL : at->waits;
+    if (push(&search, blocker_from(at->queue, at->link.prev))) {
+      tide_diag_set(diag, TIDE_DEADLOCK,
+                    "queue '%s' is full and nothing in it can finish: operation '%s' waits for "
+                    "what '%s' would signal, which is held behind it",
+                    queue->label, op->label, at->label);
+      return true;
     }
-    at = next;
+    while (wait && !leads_nowhere(&search, wait)) wait = wait->next;
+    if (wait) {
+      tide_diag_set(
+          diag, TIDE_DEADLOCK,
+          "queue '%s' is full and nothing in it can finish: operation '%s' waits for timeline "
+          "'%s' >= %lu, which nobody has promised",
+          queue->label, at->label, wait->timeline->label, (unsigned long)wait->value);
+      return true;
+    }
+    at = search.stack;
+    if (at) search.stack = at->mark;
   }
   return false;
+}
+
+/* Everything in the queue is held, and all of it that is at its turn waits for what only an
+ * operation that nobody has submitted can signal. */
+bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag) {
+  if (queue->published < queue->position.epoch || tide_list_empty(&queue->held)) return false;
+  for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next) {
+    struct tide_op *op = TIDE_CONTAINER(at, struct tide_op, link);
+    if (!stuck(queue, op, diag)) return false;
+    if (!(op->flags & TIDE_MAY_BE_PASSED)) break;
+  }
+  return true;
 }
 
 /* ---- who waits for whom -------------------------------------------------------------- */

@@ -417,9 +417,8 @@ void check_settled(struct program *program);
 /* An untainted frontier stands for all of the queue's past. */
 void check_position(struct queue *queue);
 bool op_failing(struct op *op);
-/* Would this operation, held behind all that its queue holds, wait for itself? `exact`: nobody else
- * could help. */
-bool closes_cycle(struct op *op, bool exact);
+/* Would this operation, held behind all that its queue holds, wait for itself? */
+bool closes_cycle(struct op *op);
 
 /* ---- races.c ---- */
 void check_races(struct op *op);

@@ -116,10 +116,10 @@ static struct op *held_before(const struct op *op) {
   return NULL;
 }
 
-/* Who has reserved what this wait needs? `extra` counts as held. Only when the very value is
- * reserved can nobody else make it true; a higher one may be taken for it, but its own operation
- * cannot wait for itself. */
-static struct op *provider(struct op *by, const struct wait *wait, struct op *extra, bool exact) {
+/* Without whom can the wait never be true? `extra` counts as held. When the very value is reserved,
+ * without that one; when a higher one is, somebody else may come first, except on a timeline that
+ * belongs to the waiter's own queue. */
+static struct op *provider(struct op *by, const struct wait *wait, struct op *extra) {
   struct record pending;
   if (line_value(wait->line) >= wait->value || line_failed(wait->line, wait->value)) return NULL;
   if (line_pending(wait->line, wait->value, false, &pending)) return NULL;
@@ -134,10 +134,11 @@ static struct op *provider(struct op *by, const struct wait *wait, struct op *ex
     best = extra;
   }
   if (!best || best == by || line_failed(wait->line, least)) return NULL;
-  return exact && least != wait->value ? NULL : best;
+  bool own = wait->line->scope == TIDE_SCOPE_QUEUE && !(by->flags & TIDE_MAY_BE_PASSED);
+  return least == wait->value || own ? best : NULL;
 }
 
-bool closes_cycle(struct op *op, bool exact) {
+bool closes_cycle(struct op *op) {
   struct op *stack[MAX_OPS];
   bool seen[MAX_OPS] = {false};
   uint32_t count = 0;
@@ -146,8 +147,7 @@ bool closes_cycle(struct op *op, bool exact) {
     struct op *at = stack[--count], *next[MAX_WAITS + 1];
     uint32_t nexts = 0;
     next[nexts++] = held_before(at);
-    for (uint32_t i = 0; i < at->wait_count; i++)
-      next[nexts++] = provider(at, &at->waits[i], op, exact);
+    for (uint32_t i = 0; i < at->wait_count; i++) next[nexts++] = provider(at, &at->waits[i], op);
     for (uint32_t i = 0; i < nexts; i++) {
       if (next[i] == op) return true;
       if (!next[i] || seen[next[i]->id]) continue;

@@ -166,9 +166,7 @@ static void check_refusal(struct op *op, enum tide_status status, const struct t
     case TIDE_FULL: right = no_room(op); break;
     case TIDE_VALUE: right = value_taken(op); break;
     case TIDE_UNORDERED: right = may_be_unordered(op); break;
-    case TIDE_DEADLOCK:
-      right = closes_cycle(op, false) || (no_room(op) && any_held(op->program));
-      break;
+    case TIDE_DEADLOCK: right = closes_cycle(op) || (no_room(op) && any_held(op->program)); break;
     default: break;
   }
   ENSURE(world, right, "%s is refused with %s: %s", op->label, tide_status_name(status),
@@ -184,7 +182,7 @@ enum tide_status submit(struct op *op) {
   describe(op, &described);
   prepare(op, sequence);
   enum tide_status status;
-  bool cycle = !op->instance && closes_cycle(op, true);
+  bool cycle = !op->instance && closes_cycle(op);
   if (op->instance) {
     struct instance *instance = op->instance;
     size_t member = 0;

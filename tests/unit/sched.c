@@ -330,6 +330,73 @@ TEST(waits_below_its_own_signal) {
   fake_close(&f);
 }
 
+/* Only a higher value is reserved: others may still signal what is waited for, before that one. */
+TEST(a_higher_reservation_is_not_the_only_giver) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b");
+  struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", false);
+  CHECK_OK(SUBMIT(a, .label = "waiter", WAITS({t, 1})));
+  CHECK_OK(SUBMIT(a, .label = "high", SIGNALS({t, 5})));
+  CHECK(fake_held(&f, "waiter") && fake_held(&f, "high"));
+  CHECK_OK(SUBMIT(b, .label = "low", SIGNALS({t, 2}))); /* another queue */
+  CHECK(!fake_held(&f, "waiter"));
+  fake_run_out(&f);
+  CHECK_EQ_U64(tide_timeline_query(t), 5);
+  CHECK_OK(SUBMIT(a, .label = "asks host", WAITS({u, 1})));
+  CHECK_OK(SUBMIT(a, .label = "above host", SIGNALS({u, 2})));
+  CHECK_OK(tide_timeline_signal_external(u, 1)); /* a host */
+  fake_run_out(&f);
+  CHECK_EQ_U64(tide_timeline_query(u), 2);
+  tide_queue_destroy(a);
+  tide_queue_destroy(b);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  fake_close(&f);
+}
+
+/* The same across queues; and what is waited for, once it is reserved, closes the cycle. */
+TEST(the_very_value_closes_a_cycle) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b");
+  struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", true);
+  CHECK_OK(SUBMIT(a, .label = "x", WAITS({t, 1}), SIGNALS({u, 3})));
+  CHECK_OK(SUBMIT(b, .label = "y", WAITS({u, 3}), SIGNALS({t, 4})));
+  CHECK_STATUS(SUBMIT(b, .label = "z", SIGNALS({t, 1})), TIDE_VALUE); /* y goes first, with 4 */
+  CHECK_STATUS(SUBMIT(a, .label = "z", SIGNALS({t, 1})), TIDE_DEADLOCK);
+  struct tide_queue *c = fake_queue(&f, "c");
+  CHECK_OK(SUBMIT(c, .label = "giver", SIGNALS({t, 1})));
+  fake_run_out(&f);
+  CHECK_EQ_U64(tide_timeline_query(t), 4);
+  CHECK(fake_ran(&f, "x") && fake_ran(&f, "y"));
+  tide_queue_destroy(a);
+  tide_queue_destroy(b);
+  tide_queue_destroy(c);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  fake_close(&f);
+}
+
+/* All signals of a timeline that belongs to one queue come from behind the waiter. */
+TEST(deadlock_on_a_queue_of_its_own) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a");
+  struct tide_timeline *t;
+  struct tide_timeline_params params = {.label = "t", .scope = TIDE_SCOPE_QUEUE};
+  CHECK_OK(tide_timeline_create(&f.context, &params, &t));
+  CHECK_OK(SUBMIT(a, .label = "waiter", .flags = TIDE_MAY_BE_PASSED, WAITS({t, 1})));
+  CHECK_OK(SUBMIT(a, .label = "passes", SIGNALS({t, 2})));
+  fake_run_out(&f);
+  CHECK(fake_ran(&f, "waiter"));
+  CHECK_OK(SUBMIT(a, .label = "stays", WAITS({t, 3})));
+  CHECK_STATUS(SUBMIT(a, .label = "behind", SIGNALS({t, 4})), TIDE_DEADLOCK);
+  tide_queue_destroy(a);
+  tide_timeline_destroy(t);
+  fake_close(&f);
+}
+
 TEST(full) {
   struct fake f;
   fake_open(&f, true, 16);
@@ -353,6 +420,37 @@ TEST(full) {
   CHECK_STATUS(tide_queue_submit(a, &OPERATION(.label = "eight"), NULL, &diag), TIDE_DEADLOCK);
   CHECK(strstr(diag.text, "'six'"));
   tide_queue_destroy(a);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  fake_close(&f);
+}
+
+/* What fills the queue waits for what is held behind it, or may be passed by what still can go on.
+ */
+TEST(full_of_each_other) {
+  struct fake f;
+  struct tide_diag diag;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue_on(f.device, "a", 2), *b = fake_queue(&f, "b");
+  struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", false);
+  CHECK_OK(SUBMIT(a, .label = "waiter", WAITS({t, 1})));
+  CHECK_OK(SUBMIT(a, .label = "high", SIGNALS({t, 5})));
+  CHECK_STATUS(tide_queue_submit(a, &OPERATION(.label = "more"), NULL, &diag), TIDE_DEADLOCK);
+  CHECK(strstr(diag.text, "'waiter'") && strstr(diag.text, "'high'"));
+  CHECK_OK(SUBMIT(b, .label = "low", SIGNALS({t, 1})));
+  fake_run_out(&f);
+  CHECK_OK(SUBMIT(a, .label = "passable", .flags = TIDE_MAY_BE_PASSED, WAITS({t, 6})));
+  CHECK_OK(SUBMIT(a, .label = "for the host", .flags = TIDE_MAY_BE_PASSED, WAITS({u, 1})));
+  CHECK_STATUS(SUBMIT(a, .label = "more"), TIDE_FULL);
+  CHECK_OK(tide_timeline_signal_external(u, 1));
+  fake_run_out(&f);
+  CHECK_OK(SUBMIT(a, .label = "asks", .flags = TIDE_MAY_BE_PASSED, WAITS({u, 2})));
+  CHECK_OK(SUBMIT(b, .label = "held", WAITS({u, 3}), SIGNALS({t, 6})));
+  CHECK_STATUS(SUBMIT(a, .label = "more"), TIDE_FULL); /* a host may let 'held' go */
+  CHECK_OK(tide_timeline_signal_external(u, 3));
+  fake_run_out(&f);
+  tide_queue_destroy(a);
+  tide_queue_destroy(b);
   tide_timeline_destroy(t);
   tide_timeline_destroy(u);
   fake_close(&f);
@@ -620,7 +718,8 @@ TEST_MAIN(CASE(every_class), CASE(finished_elsewhere), CASE(two_phases), CASE(si
           CASE(siblings_of_one_signaller), CASE(raised_wait), CASE(wait_below_the_record),
           CASE(late_waiter), CASE(held_keeps_its_place), CASE(may_be_passed),
           CASE(deadlock_in_one_queue), CASE(deadlock_across_queues),
-          CASE(waits_below_its_own_signal), CASE(full), CASE(submit_all_or_none),
-          CASE(unordered_signallers), CASE(values_go_up), CASE(scopes), CASE(bad_arguments),
-          CASE(any_order_publishes_in_order), CASE(taint_heals), CASE(taint_is_told),
-          CASE(progress_of_a_full_queue))
+          CASE(waits_below_its_own_signal), CASE(a_higher_reservation_is_not_the_only_giver),
+          CASE(the_very_value_closes_a_cycle), CASE(deadlock_on_a_queue_of_its_own), CASE(full),
+          CASE(full_of_each_other), CASE(submit_all_or_none), CASE(unordered_signallers),
+          CASE(values_go_up), CASE(scopes), CASE(bad_arguments), CASE(any_order_publishes_in_order),
+          CASE(taint_heals), CASE(taint_is_told), CASE(progress_of_a_full_queue))
