@@ -288,6 +288,8 @@ struct tide_context {
   struct tide_deferred *deferred; /* private: callbacks that wait for their turn */
   struct tide_lock *sched_lock;   /* private: a scheduler's, and of every timeline it uses */
   const struct tide_sink *check;  /* private: check mode listens to host signals and waits */
+  uint32_t hearing;               /* private: calls of `check` under way, and whether it goes */
+  uint32_t scheduled;             /* private: it has a scheduler */
   struct tide_lease own_lease;
   bool owns_tracker;
 };

@@ -131,7 +131,6 @@ enum tide_wait_reason {
 
 /* ---- scheduler ---------------------------------------------------------------- */
 
-/* One scheduler a context: its lock guards what operations do to the context's timelines. */
 
 struct tide_sched_params {
   bool paused; /* nothing starts until tide_sched_resume: for measuring what submission alone
@@ -153,7 +152,8 @@ struct tide_sched_stats {
   uint64_t frontier_entries, frontier_peak; /* summed over entered operations; the largest */
 };
 
-/* NULL params are the defaults. TIDE_NOMEM. */
+/* One scheduler a context: its lock guards what operations do to the context's timelines. NULL
+ * params are the defaults. TIDE_BUSY: the context has one already. TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_sched_create(const struct tide_context *context,
                                                             const struct tide_sched_params *params,
                                                             struct tide_sched **out_sched);

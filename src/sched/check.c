@@ -383,14 +383,14 @@ enum tide_status tide_check_create(struct tide_sched *sched) {
   checker->table.allocator = context->allocator;
   checker->sched = sched;
   checker->sink = (struct tide_sink){.event = hear, .self = checker};
-  context->check = &checker->sink;
   sched->checker = checker;
+  tide_check_listen(context, &checker->sink);
   return TIDE_OK;
 }
 
 void tide_check_destroy(struct tide_sched *sched) {
   struct tide_context *context = (struct tide_context *)sched->context;
-  context->check = NULL;
+  tide_check_stop(context);
   tide_shadow_fini(&sched->checker->table);
   tide_free(context->allocator, sched->checker, 1, sizeof *sched->checker);
   sched->checker = NULL;

@@ -3,12 +3,25 @@
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
+/* One scheduler a context, until its memory goes. */
+static bool claim(const struct tide_context *context) {
+  return tide_exchange((uint32_t *)&context->scheduled, 1u) == 0;
+}
+
+static void unclaim(const struct tide_context *context) {
+  tide_store_release((uint32_t *)&context->scheduled, 0u);
+}
+
 enum tide_status tide_sched_create(const struct tide_context *context,
                                    const struct tide_sched_params *params,
                                    struct tide_sched **out_sched) {
   const struct tide_allocator *a = context->allocator;
+  if (!claim(context)) return TIDE_BUSY;
   struct tide_sched *sched = tide_alloc(a, 1, sizeof *sched);
-  if (!sched) return TIDE_NOMEM;
+  if (!sched) {
+    unclaim(context);
+    return TIDE_NOMEM;
+  }
   sched->context = context;
   sched->lock = context->sched_lock;
   sched->references = 1;
@@ -31,8 +44,11 @@ enum tide_status tide_sched_create(const struct tide_context *context,
 }
 
 void tide_sched_unref(struct tide_sched *sched) {
-  const struct tide_allocator *a = sched->context->allocator;
-  if (tide_fetch_sub(&sched->references, 1u) == 1) tide_free(a, sched, 1, sizeof *sched);
+  const struct tide_context *context = sched->context;
+  const struct tide_allocator *a = context->allocator;
+  if (tide_fetch_sub(&sched->references, 1u) != 1) return;
+  tide_free(a, sched, 1, sizeof *sched);
+  unclaim(context);
 }
 
 void tide_sched_destroy(struct tide_sched *sched) {

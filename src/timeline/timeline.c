@@ -27,6 +27,33 @@ static void emit(const struct tide_sink *sink, const struct tide_platform *platf
   sink->event(sink->self, event);
 }
 
+#define HEARING_ENDS 0x80000000u
+
+static void tell_check(const struct tide_context *context, struct tide_event *event) {
+  uint32_t *hearing = (uint32_t *)&context->hearing;
+  if (!tide_load_relaxed(&context->check)) return;
+  if (!(tide_fetch_add(hearing, 1u) & HEARING_ENDS))
+    emit(tide_load_acquire(&context->check), context->platform, event);
+  if (tide_fetch_sub(hearing, 1u) & HEARING_ENDS)
+    context->platform->wake(context->platform->self, hearing, UINT32_MAX);
+}
+
+void tide_check_listen(struct tide_context *context, const struct tide_sink *check) {
+  bool ended = tide_load_acquire(&context->hearing) & HEARING_ENDS;
+  /* Whoever finds the flag gone finds this one; before the first, there is no flag, but NULL. */
+  tide_store_release(&context->check, check);
+  if (ended) tide_fetch_sub(&context->hearing, HEARING_ENDS);
+}
+
+void tide_check_stop(struct tide_context *context) {
+  const struct tide_platform *platform = context->platform;
+  uint32_t left;
+  tide_fetch_or(&context->hearing, HEARING_ENDS);
+  while ((left = tide_load_acquire(&context->hearing)) != HEARING_ENDS)
+    platform->wait(platform->self, &context->hearing, left, TIDE_FOREVER);
+  tide_store_release(&context->check, NULL);
+}
+
 enum tide_status tide_timeline_create(const struct tide_context *context,
                                       const struct tide_timeline_params *params,
                                       struct tide_timeline **out_timeline) {
@@ -44,10 +71,8 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
     tide_free(context->allocator, timeline, 1, sizeof *timeline);
     return status;
   }
-  if (context->check) {
-    struct tide_event made = {.kind = TIDE_EVENT_MADE, .object = timeline};
-    emit(context->check, context->platform, &made);
-  }
+  struct tide_event made = {.kind = TIDE_EVENT_MADE, .object = timeline};
+  tell_check(context, &made);
   *out_timeline = timeline;
   return TIDE_OK;
 }
@@ -132,6 +157,6 @@ void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_ki
                              .object_label = timeline->label,
                              .frontier = frontier,
                              .status = status};
-  if (context->check) emit(context->check, context->platform, &event);
+  tell_check(context, &event);
   if (context->sink) emit(context->sink, context->platform, &event);
 }

@@ -166,8 +166,12 @@ bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct 
 
 /* Events, when somebody listens. */
 static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
-  return timeline->context->sink || timeline->context->check;
+  return timeline->context->sink || tide_load_relaxed(&timeline->context->check);
 }
+/* Check mode comes and goes with its scheduler, while others signal. Once this has returned nobody
+ * is in `check` any more, and nobody will be. */
+void tide_check_listen(struct tide_context *context, const struct tide_sink *check);
+void tide_check_stop(struct tide_context *context);
 void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,
                         uint64_t value, tide_axis axis, uint64_t epoch,
                         const struct tide_frontier *frontier, enum tide_status status);

@@ -302,9 +302,54 @@ TEST(too_many_queues_are_said_and_no_races_made_up) {
   close_rig(&rig);
 }
 
-TEST_MAIN(CASE(a_missing_wait_is_named), CASE(finishing_early_is_no_excuse),
-          CASE(a_declared_wait_is_enough), CASE(a_host_that_waited_has_ordered),
-          CASE(a_wait_below_the_signal_orders_nothing), CASE(no_host_having_signalled_is_no_excuse),
+struct pair {
+  struct tide_context context;
+  struct tide_timeline *timeline;
+  uint32_t made, over;
+};
+
+/* Makes a scheduler with check mode again and again, as long as no other thread has one. */
+static void *make_and_destroy(void *self) {
+  struct pair *pair = self;
+  struct tide_sched_params params = {.check = true};
+  for (int i = 0; i < 300; i++) {
+    struct tide_sched *sched;
+    enum tide_status status = tide_sched_create(&pair->context, &params, &sched);
+    if (status == TIDE_BUSY) continue;
+    CHECK_OK(status);
+    CHECK_EQ_U64(__atomic_fetch_add(&pair->made, 1, __ATOMIC_RELAXED), 0);
+    __atomic_fetch_sub(&pair->made, 1, __ATOMIC_RELAXED);
+    tide_sched_destroy(sched);
+  }
+  __atomic_fetch_add(&pair->over, 1, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+TEST(comes_and_goes_while_hosts_signal) {
+  struct pair pair = {0};
+  pthread_t threads[2];
+  CHECK_OK(tide_context_init(&pair.context, NULL));
+  CHECK_OK(tide_timeline_create(&pair.context, NULL, &pair.timeline));
+  for (int i = 0; i < 2; i++)
+    CHECK(pthread_create(&threads[i], NULL, make_and_destroy, &pair) == 0);
+  uint64_t value = 0;
+  while (__atomic_load_n(&pair.over, __ATOMIC_ACQUIRE) < 2) {
+    struct tide_timeline *another;
+    value++;
+    CHECK_OK(tide_timeline_signal_external(pair.timeline, value));
+    CHECK_OK(tide_timeline_wait(pair.timeline, value, TIDE_NOW));
+    CHECK_OK(tide_timeline_create(&pair.context, NULL, &another));
+    tide_timeline_destroy(another);
+  }
+  for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+  tide_timeline_destroy(pair.timeline);
+  tide_context_fini(&pair.context);
+}
+
+TEST_MAIN(CASE(comes_and_goes_while_hosts_signal), CASE(a_missing_wait_is_named),
+          CASE(finishing_early_is_no_excuse), CASE(a_declared_wait_is_enough),
+          CASE(a_host_that_waited_has_ordered), CASE(a_wait_below_the_signal_orders_nothing),
+          CASE(no_host_having_signalled_is_no_excuse),
           CASE(where_only_operations_signal_a_lower_wait_is_enough),
           CASE(a_host_hands_on_what_it_waited_for), CASE(a_signal_of_unknown_order_teaches_nothing),
           CASE(parts_that_do_not_touch_do_not_race), CASE(a_free_that_does_not_cover_is_named),

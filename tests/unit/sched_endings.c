@@ -462,10 +462,32 @@ TEST(certified_work_keeps_its_place) {
   fake_close(&f);
 }
 
-TEST_MAIN(CASE(cancel), CASE(cancel_ready), CASE(drain), CASE(destroy_with_waiters),
-          CASE(failure_goes_on_as_first_cause), CASE(elided_below_the_record),
-          CASE(failing_keeps_its_place), CASE(nothing_imported_nothing_awaited),
-          CASE(no_promise_in_the_failed_part), CASE(timeline_destroyed_under_operations),
-          CASE(pause), CASE(parts_start_together), CASE(members_disagree), CASE(failing_part),
-          CASE(parts_that_wait_for_each_other), CASE(lose_and_certify),
-          CASE(certified_work_keeps_its_place))
+/* ---- the scheduler itself -------------------------------------------------------------------- */
+
+TEST(one_scheduler_a_context) {
+  struct fake f;
+  struct tide_sched *second;
+  fake_open(&f, true, 16);
+  CHECK_STATUS(tide_sched_create(&f.context, NULL, &second), TIDE_BUSY);
+  struct tide_queue *a = fake_queue(&f, "a");
+  struct tide_timeline *progress = tide_queue_progress(a);
+  tide_timeline_retain(progress);
+  tide_queue_destroy(a);
+  CHECK_OK(tide_device_settle(f.device, TIDE_NOW));
+  CHECK_OK(tide_device_destroy(f.device));
+  CHECK_OK(tide_device_destroy(f.other));
+  tide_sched_destroy(f.sched);
+  CHECK_STATUS(tide_sched_create(&f.context, NULL, &second), TIDE_BUSY);
+  tide_timeline_release(progress);
+  CHECK_OK(tide_sched_create(&f.context, NULL, &second));
+  tide_sched_destroy(second);
+  tide_context_fini(&f.context);
+}
+
+TEST_MAIN(CASE(one_scheduler_a_context), CASE(cancel), CASE(cancel_ready), CASE(drain),
+          CASE(destroy_with_waiters), CASE(failure_goes_on_as_first_cause),
+          CASE(elided_below_the_record), CASE(failing_keeps_its_place),
+          CASE(nothing_imported_nothing_awaited), CASE(no_promise_in_the_failed_part),
+          CASE(timeline_destroyed_under_operations), CASE(pause), CASE(parts_start_together),
+          CASE(members_disagree), CASE(failing_part), CASE(parts_that_wait_for_each_other),
+          CASE(lose_and_certify), CASE(certified_work_keeps_its_place))
