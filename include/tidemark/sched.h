@@ -131,7 +131,6 @@ enum tide_wait_reason {
 
 /* ---- scheduler ---------------------------------------------------------------- */
 
-
 struct tide_sched_params {
   bool paused; /* nothing starts until tide_sched_resume: for measuring what submission alone
                   decides */

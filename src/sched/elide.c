@@ -141,7 +141,7 @@ static void elide_known(struct learning *l, struct tide_op *op) {
       if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch, &reason))
         continue;
       elide(l, wait, &record, reason);
-      again = true;
+      again |= reason != TIDE_REASON_KNOWN;
     }
   }
 }
@@ -173,18 +173,69 @@ static bool covers(const struct tide_op_wait *other, const struct tide_op_wait *
   return tide_frontier_get(brought.frontier, needed->axis) >= needed->epoch;
 }
 
-static void elide_by_siblings(struct learning *l, struct tide_op *op) {
+static bool pair_covers(const struct tide_op *op, const struct tide_op_wait *wait,
+                        const struct pending *needed) {
+  for (const struct tide_op_wait *other = op->waits; other; other = other->next) {
+    bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
+    if (other != wait && was_issued && covers(other, wait, needed)) return true;
+  }
+  return false;
+}
+
+/* What all issued waits bring together, so that most of many need not be compared in pairs: the
+ * signallers, and apart from them what these knew of others. No wait is in its own way then, but
+ * where two have the same signaller. */
+struct brought {
+  TIDE_FRONTIER_STORAGE(signallers, TIDE_FRONTIER_CAPACITY_MAX);
+  TIDE_FRONTIER_STORAGE(others, TIDE_FRONTIER_CAPACITY_MAX);
+  bool same_signaller;
+};
+
+/* Where comparing in pairs is cheaper. The oracle's operations are small, and it is to see both. */
+#define FEW (TIDE_HAS_PLANTS ? 2u : 8u)
+
+static void add_brought(struct brought *all, const struct tide_op_wait *wait) {
+  struct pending own;
+  if (wait->class_ != TIDE_WAIT_ISSUED || !import_of(wait, &own)) return;
+  const tide_axis *axes = tide_frontier_axes(own.frontier);
+  const uint64_t *epochs = tide_frontier_epochs(own.frontier);
+  all->same_signaller |= tide_frontier_get(&all->signallers.frontier, own.axis) == own.epoch;
+  tide_frontier_raise(&all->signallers.frontier, own.axis, own.epoch, NULL);
+  for (uint8_t i = 0; i < own.frontier->count; i++)
+    if (axes[i] != own.axis) tide_frontier_raise(&all->others.frontier, axes[i], epochs[i], NULL);
+}
+
+enum covered { NOT_COVERED, COVERED, PERHAPS_COVERED };
+
+static enum covered covered_by(const struct brought *all, const struct tide_op_wait *wait,
+                               const struct pending *needed) {
+  struct pending own;
+  uint64_t signaller = tide_frontier_get(&all->signallers.frontier, needed->axis);
+  if (signaller > needed->epoch ||
+      tide_frontier_get(&all->others.frontier, needed->axis) >= needed->epoch)
+    return COVERED;
+  if (all->signallers.frontier.tainted || all->others.frontier.tainted) return PERHAPS_COVERED;
+  if (signaller < needed->epoch) return NOT_COVERED;
+  return all->same_signaller || !import_of(wait, &own) ? PERHAPS_COVERED : NOT_COVERED;
+}
+
+static void elide_by_siblings(struct learning *l, struct tide_op *op, size_t issued) {
+  struct brought all;
+  if (issued > FEW) {
+    tide_frontier_init(&all.signallers.frontier, TIDE_FRONTIER_CAPACITY_MAX);
+    tide_frontier_init(&all.others.frontier, TIDE_FRONTIER_CAPACITY_MAX);
+    all.same_signaller = false;
+    for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) add_brought(&all, wait);
+  }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     struct pending needed;
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
     if (!find_tracked(wait, &needed)) continue;
-    for (struct tide_op_wait *other = op->waits; other; other = other->next) {
-      bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
-      if (other == wait || !was_issued || !covers(other, wait, &needed)) continue;
-      wait->class_ = TIDE_WAIT_ELIDED;
-      wait->reason = TIDE_REASON_SIBLING;
-      break;
-    }
+    enum covered covered = issued > FEW ? covered_by(&all, wait, &needed) : PERHAPS_COVERED;
+    if (covered == NOT_COVERED) continue;
+    if (covered == PERHAPS_COVERED && !pair_covers(op, wait, &needed)) continue;
+    wait->class_ = TIDE_WAIT_ELIDED;
+    wait->reason = TIDE_REASON_SIBLING;
   }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     struct pending record;
@@ -214,7 +265,7 @@ static void learn(struct learning *l, struct tide_op *op) {
   elide_known(l, op);
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     remaining += wait->class_ == TIDE_WAIT_ISSUED;
-  if (remaining > 1) elide_by_siblings(l, op);
+  if (remaining > 1) elide_by_siblings(l, op, remaining);
   for (struct tide_op_wait *wait = op->waits; remaining && wait; wait = wait->next)
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(l, wait);
 }

@@ -123,6 +123,47 @@ TEST(siblings) {
   }
 }
 
+/* Many at once: of each queue the last, unless another queue's has waited for it; of one
+ * operation's several signals one. Whatever the order. */
+TEST(many_siblings) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *q[4], *w = fake_queue(&f, "w");
+  struct tide_timeline *t[60];
+  struct tide_wait waits[60];
+  for (int i = 0; i < 4; i++) q[i] = fake_queue(&f, "q");
+  for (int i = 0; i < 60; i += 2) {
+    t[i] = fake_timeline(&f, "even", true);
+    t[i + 1] = fake_timeline(&f, "odd", true);
+    struct tide_operation op = OPERATION(.label = "p", SIGNALS({t[i], 1}, {t[i + 1], 1}));
+    struct tide_wait knows = {t[i == 58 ? 56 : 0], 1}; /* the last of q[1] knows the last of q[0] */
+    op.waits = &knows;
+    op.wait_count = i == 58;
+    CHECK_OK(tide_queue_submit(q[i / 2 % 4], &op, NULL, NULL));
+    waits[i * 7 % 60] = (struct tide_wait){t[i], 1};
+    waits[(i + 1) * 7 % 60] = (struct tide_wait){t[i + 1], 1};
+  }
+  struct tide_operation all = {
+      .label = "all", .waits = waits, .wait_count = 60, .body = &fake_body};
+  CHECK_OK(tide_queue_submit(w, &all, NULL, NULL));
+  uint32_t issued[60] = {0}, sum = 0;
+  for (uint32_t i = 0; i < 60; i++) {
+    uint32_t which = 0;
+    while (t[which] != waits[i].timeline) which++;
+    issued[which / 2] += fake_class(&f, "all", i) == TIDE_WAIT_ISSUED;
+    sum += fake_class(&f, "all", i) == TIDE_WAIT_ISSUED;
+  }
+  /* Operations 26 .. 29 are the queues' last; 29 knows 28. */
+  CHECK(issued[26] == 1 && issued[27] == 1 && issued[28] == 0 && issued[29] == 1);
+  CHECK_EQ_U64(sum, 3);
+  fake_run_out(&f);
+  CHECK(fake_ran(&f, "all"));
+  for (int i = 0; i < 4; i++) tide_queue_destroy(q[i]);
+  tide_queue_destroy(w);
+  for (int i = 0; i < 60; i++) tide_timeline_destroy(t[i]);
+  fake_close(&f);
+}
+
 /* Two waits for signals of one operation: one is enough. */
 TEST(siblings_of_one_signaller) {
   struct fake f;
@@ -715,9 +756,9 @@ TEST(progress_of_a_full_queue) {
 }
 
 TEST_MAIN(CASE(every_class), CASE(finished_elsewhere), CASE(two_phases), CASE(siblings),
-          CASE(siblings_of_one_signaller), CASE(raised_wait), CASE(wait_below_the_record),
-          CASE(late_waiter), CASE(held_keeps_its_place), CASE(may_be_passed),
-          CASE(deadlock_in_one_queue), CASE(deadlock_across_queues),
+          CASE(many_siblings), CASE(siblings_of_one_signaller), CASE(raised_wait),
+          CASE(wait_below_the_record), CASE(late_waiter), CASE(held_keeps_its_place),
+          CASE(may_be_passed), CASE(deadlock_in_one_queue), CASE(deadlock_across_queues),
           CASE(waits_below_its_own_signal), CASE(a_higher_reservation_is_not_the_only_giver),
           CASE(the_very_value_closes_a_cycle), CASE(deadlock_on_a_queue_of_its_own), CASE(full),
           CASE(full_of_each_other), CASE(submit_all_or_none), CASE(unordered_signallers),
