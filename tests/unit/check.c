@@ -205,8 +205,9 @@ TEST(a_host_hands_on_what_it_waited_for) {
                                 .body = &body};
   CHECK_OK(tide_queue_submit(rig.right, &hash, NULL, NULL));
   CHECK_EQ_U64(rig.findings, 0);
-  close_rig(&rig);
+  run_ready(&rig);
   tide_timeline_destroy(teller.told);
+  close_rig(&rig);
 }
 
 /* A signal that is ordered by other means hides nobody behind it. */
