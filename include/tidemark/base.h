@@ -168,6 +168,7 @@ struct tide_event {
   enum tide_status status;
 };
 
+/* Called with locks held, from any thread: it takes notes, and calls nothing of this library. */
 struct tide_sink {
   void (*event)(void *self, const struct tide_event *event);
   bool wants_time; /* fill event.time (one clock read an event) */
