@@ -8,6 +8,8 @@
  * such a pool requires. */
 #include "bench.h"
 
+#include "base/atomic.h"
+
 #include "base/lock.h"
 #include "base/random.h"
 #include "memory/pool.h"
@@ -30,6 +32,7 @@
 
 struct single {
   struct tide_context context;
+  uint64_t cell;
   struct tide_pool *pool;
   struct tide_position positions[4];
   TIDE_FRONTIER_STORAGE(frontiers[4], ROOM);
@@ -85,6 +88,14 @@ static void ours_100(void *state, uint64_t count) { ours_uses(state, count, 100)
 static void ours_1000(void *state, uint64_t count) { ours_uses(state, count, 1000); }
 
 /* ---- rivals ------------------------------------------------------------------------- */
+
+static void swaps_10(void *state, uint64_t count) {
+  struct single *s = state;
+  for (uint64_t i = 0; i < count * 10; i++) {
+    uint64_t expected = s->cell;
+    tide_compare_exchange(&s->cell, &expected, expected + 1);
+  }
+}
 
 /* A block of a rival pool. */
 struct rival_block {
@@ -607,6 +618,7 @@ static double span_rmm(void *state) { return (void)state, figure_of(RMM, SPAN); 
 
 const struct bench_figure bench_pool[] = {
     SINGLE("alloc_free", "malloc and free", ours_0, malloc_0),
+    SINGLE("alloc_free_floor", "10 CAS", ours_0, swaps_10),
     SINGLE("alloc_free_tracking", "the same pool, nothing known", ours_0, untracked_0),
     SINGLE("lifecycle_1_use", PER_USE, ours_1, events_1),
     SINGLE("lifecycle_10_uses", PER_USE, ours_10, events_10),
