@@ -57,8 +57,13 @@ else echo "FAIL program: $(tr '\n' '|' <"$work/said")"; fi
 
 lines=$(wc -l <README.md)
 if [ "$lines" -le 120 ]; then echo "PASS length"; else echo "FAIL length: $lines lines, at most 120"; fi
+# Of a page with a place in it, the place is a heading of that page: its words, small, with dashes.
 missing=
-for page in $(sed -n 's/.*](\([^):]*\)).*/\1/p; s/.*](\([^):]*\)).*](.*/\1/p' README.md) $(grep -o 'docs/[a-z]*\.md' README.md); do
-  [ -f "$page" ] || missing="$missing $page"
+for link in $(grep -o '](\([^):]*\))' README.md | sed 's/](\(.*\))/\1/') $(grep -o 'docs/[a-z]*\.md' README.md); do
+  page=${link%%#*} place=${link#"${link%%#*}"}
+  if [ ! -e "$page" ]; then missing="$missing $link"
+  elif [ -n "$place" ]; then
+    sed -n 's/^##* //p' "$page" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9\n-' | grep -qx -- "${place#\#}" || missing="$missing $link"
+  fi
 done
 if [ -z "$missing" ]; then echo "PASS links"; else echo "FAIL links:$missing"; fi
