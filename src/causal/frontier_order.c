@@ -59,12 +59,16 @@ __attribute__((noinline)) static bool dominates_many(const struct tide_frontier 
 
 bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (needs_unlisted(g) || m > n) return false;
+  if (needs_unlisted(g)) return false;
+  if (m > n) return false;
   if (m > 3) return dominates_many(f, g);
-  const tide_axis *have = tide_frontier_axes(f), *end = have + n, *need = tide_frontier_axes(g);
-  for (; m > 0; m--, have++, need++) { /* a few: nothing pays but being short */
-    while (have < end && *have < *need) have++;
-    if (have == end || *have != *need || have[f->capacity] < need[g->capacity]) return false;
+  /* A few: nothing pays but being short. */
+  const tide_axis *have = tide_frontier_axes(f), *need = tide_frontier_axes(g);
+  const uint64_t *have_epochs = tide_frontier_epochs(f), *need_epochs = tide_frontier_epochs(g);
+  size_t i = 0;
+  for (size_t j = 0; j < m; j++, i++) {
+    while (i < n && have[i] < need[j]) i++;
+    if (i == n || have[i] != need[j] || have_epochs[i] < need_epochs[j]) return false;
   }
   return true;
 }
