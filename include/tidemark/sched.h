@@ -188,7 +188,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
 /* Cancels what has not started and returns at once; what runs, runs to its end. Then the axis
- * closes, and the storage goes. The handle is gone for the caller. NULL is fine. */
+ * closes, and the storage goes; a member of a collective is lost to it, see there. The handle is
+ * gone for the caller. NULL is fine. */
 TIDE_API void tide_queue_destroy(struct tide_queue *queue);
 /* "" when none was given. Lives as long as the queue. */
 TIDE_API const char *tide_queue_label(const struct tide_queue *queue);
@@ -252,19 +253,34 @@ TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buff
  * the members' own would be N. */
 struct tide_collective;
 /* The members are distinct queues of one scheduler, of any devices, at most 4096; `members` is
- * copied. A member that is destroyed or lost leaves its parts missing: destroy the collective,
- * which fails what lacks them. TIDE_INVALID, TIDE_NOMEM, TIDE_EXHAUSTED. */
+ * copied.
+ *
+ * A member is lost when its queue is destroyed (TIDE_CANCELLED) or its device is lost (the device's
+ * status). Then nobody can submit to the collective any more. An instance goes on if the lost
+ * member's part of it is over, or runs in a queue that was merely destroyed. All others fail with
+ * that status: their parts that have not started are cancelled, those that run elsewhere fail at
+ * their end, and the progress fails at once from the first such instance on. The axis fails after
+ * what goes on, and counts as finished when everything is over: with a lost device that is after
+ * tide_device_certify, if parts of it had entered. The others make a new collective of those who
+ * are left, at once if they like.
+ *
+ * Members' queues that are destroyed stay (tide_device_settle waits for them) until the collective
+ * was destroyed, or has lost a member, and all its instances are over.
+ *
+ * TIDE_INVALID, TIDE_NOMEM, TIDE_EXHAUSTED; TIDE_CANCELLED or the device's status for a member that
+ * is lost already. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_collective_create(struct tide_queue *const *members, size_t count, const char *label,
                        struct tide_collective **out_collective);
 /* Returns at once. Instances for which every part was submitted run on; the others fail with
- * TIDE_CANCELLED. NULL is fine. */
+ * TIDE_CANCELLED, and their parts are cancelled. NULL is fine. */
 TIDE_API void tide_collective_destroy(struct tide_collective *collective);
 /* Value: the instances that have finished, in order. Only the collective signals it. Lives as long
  * as the collective. */
 TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *collective);
 /* Submits member `member`'s part of its next instance. Every member must submit the same `kind`
  * (any number that describes the operation): disagreement fails the instance with TIDE_MISMATCH.
+ * A member was lost: its status, and the diagnosis names it. TIDE_FULL as from tide_queue_submit.
  * TIDE_DEADLOCK: the part would wait for another part of its own instance. (A wait that leads there
  * only through operations that are still held is not seen: that circle is the caller's to avoid.)
  * *out_instance (may be NULL) is the value that the progress timeline will reach. */

@@ -4,7 +4,13 @@
  * their place, that finished. When all have entered its record is known: the
  * merge of the parts' records, in which the members' own entries are replaced by
  * one, (collective, instance). When all have arrived the parts may start. When
- * all have finished the instance is reached; or it failed, with the first cause. */
+ * all have finished the instance is reached; or it failed, with the first cause.
+ *
+ * A member is lost when its queue is destroyed or its device is lost. Instances whose
+ * parts have all started without it (it had started its own) go on; the others are doomed:
+ * nobody's part of them will run, and a part that never came counts as over. From the
+ * first of them on the progress fails at once. The axis fails when what goes on is over, and is
+ * certified when everything is: a part on a lost device is over once that is certified. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "causal/tracker.h"
@@ -17,16 +23,23 @@ struct tide_instance {
   size_t submitted, entered, arrived, finished;
   struct tide_op **parts; /* by member; NULL once finished */
   struct tide_frontier *record;
+  bool recorded;
   enum tide_status status;
 };
 
 struct tide_collective {
   struct tide_collective *next_gone; /* in sched->gone_collectives, once it is over */
   struct tide_sched *sched;
-  bool closing; /* destroyed: it goes when instance `last` has finished */
-  uint64_t last;
-  struct tide_position position; /* its frontier is unused: records are made of the parts' */
-  struct tide_tracker_axis *tracked;
+  struct tide_link in_sched; /* sched->collectives, as long as it has members */
+  bool closing;              /* destroyed: it goes when instance `last` has finished */
+  bool released;             /* lost, and over: its members don't belong to it any more */
+  enum tide_status lost;     /* a member is: how */
+  size_t lost_member;
+  char lost_label[TIDE_LABEL_SIZE];
+  uint64_t doomed;                   /* lost: from this instance on all fail */
+  uint64_t last;                     /* closing or lost: no instance comes after this one */
+  struct tide_position position;     /* its frontier is unused: records are made of the parts' */
+  struct tide_tracker_axis *tracked; /* NULL: closed */
   struct tide_timeline *progress;
   size_t count;
   struct tide_queue **members;
@@ -84,6 +97,16 @@ static void make_record(struct tide_instance *instance) {
     tide_frontier_drop(all, collective->members[i]->position.axis);
   tide_frontier_raise(all, collective->position.axis, instance->number, &eviction);
   tide_frontier_copy(instance->record, all, &eviction);
+  instance->recorded = true;
+}
+
+/* A part left before all had entered. Nobody reaches this value, but an older one may be answered
+ * with its record: what is in it is true. */
+static void make_coarse_record(struct tide_instance *instance) {
+  tide_frontier_clear(instance->record);
+  tide_frontier_raise(instance->record, instance->collective->position.axis, instance->number,
+                      NULL);
+  instance->record->tainted = 1;
 }
 
 void tide_instance_entered(struct tide_op *part) {
@@ -120,14 +143,25 @@ bool tide_instance_arrive(struct tide_op *part) {
         if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
   }
   if (instance->status && !part->status) part->status = instance->status;
-  return instance->arrived == collective->count;
+  /* Nobody's part will run: then none has to wait for the others to be skipped. */
+  return instance->status || instance->arrived == collective->count;
 }
 
-static void close_if_over(struct tide_collective *collective);
+static void end_if_over(struct tide_collective *collective);
+
+/* What goes on without the lost member is over. */
+static void fail_axis_if_due(struct tide_collective *collective) {
+  struct tide_sched *sched = collective->sched;
+  if (!collective->lost || !collective->tracked) return;
+  if (collective->finished + 1 < collective->doomed) return;
+  tide_tracker_fail_collect(sched->context->tracker, collective->tracked, collective->lost,
+                            &sched->fired);
+}
 
 static void publish_instance(struct tide_collective *collective, struct tide_instance *instance) {
   struct tide_sched *sched = collective->sched;
   collective->finished = instance->number;
+  if (!instance->recorded) make_coarse_record(instance);
   if (collective->entered < instance->number) collective->entered = instance->number;
   tide_tracker_advance_collect(sched->context->tracker, collective->tracked, instance->number,
                                &sched->fired);
@@ -135,6 +169,16 @@ static void publish_instance(struct tide_collective *collective, struct tide_ins
     tide_timeline_fail_locked(collective->progress, instance->number, instance->status,
                               &sched->fired);
   else tide_timeline_advance(collective->progress, instance->number, &sched->fired);
+  fail_axis_if_due(collective);
+}
+
+/* In order: instance n+1 can have finished first only where a part left without its turn. */
+static void publish_finished(struct tide_collective *collective) {
+  struct tide_instance *next;
+  while ((next = instance_at(collective, collective->finished + 1))->number ==
+             collective->finished + 1 &&
+         next->finished == collective->count)
+    publish_instance(collective, next);
 }
 
 void tide_instance_finished(struct tide_op *part) {
@@ -152,13 +196,8 @@ void tide_instance_finished(struct tide_op *part) {
       if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
   }
   instance->finished++;
-  /* In order: instance n+1 can have finished first only where a part left without its turn. */
-  struct tide_instance *next;
-  while ((next = instance_at(collective, collective->finished + 1))->number ==
-             collective->finished + 1 &&
-         next->finished == collective->count)
-    publish_instance(collective, next);
-  close_if_over(collective);
+  publish_finished(collective);
+  end_if_over(collective);
 }
 
 bool tide_instance_circular(const struct tide_op *part) {
@@ -190,6 +229,10 @@ static struct tide_instance *open_instance(struct tide_collective *collective, u
 static enum tide_status submit_locked(struct tide_collective *collective, size_t member,
                                       uint64_t kind, const struct tide_operation *part,
                                       uint64_t *out_instance, struct tide_diag *diag) {
+  if (collective->lost)
+    return tide_diag_set(
+        diag, collective->lost, "'%s' has lost member %zu ('%s'): the others need a new collective",
+        collective->progress->label, collective->lost_member, collective->lost_label);
   struct tide_queue *queue = collective->members[member];
   uint64_t number = collective->next[member];
   if (number - collective->finished > collective->mask)
@@ -257,16 +300,24 @@ struct tide_collective *tide_collective_next_gone(const struct tide_collective *
   return collective->next_gone;
 }
 
-/* The members' queues stay until here, and so does the scheduler. */
-void tide_collective_free(struct tide_collective *collective) {
-  struct tide_sched *sched = collective->sched;
-  const struct tide_allocator *a = sched->context->allocator;
-  tide_sched_enter(sched);
+static void release_members(struct tide_collective *collective) {
+  collective->released = true;
   for (size_t i = 0; i < collective->count; i++) {
     collective->members[i]->members--;
     tide_sched_look(collective->members[i]);
   }
-  tide_sched_leave(sched);
+}
+
+/* The members' queues stay until here, and so does the scheduler; unless a member was lost, all was
+ * over before, and whoever destroys the collective keeps the scheduler. */
+void tide_collective_free(struct tide_collective *collective) {
+  struct tide_sched *sched = collective->sched;
+  const struct tide_allocator *a = sched->context->allocator;
+  if (!collective->released) {
+    tide_sched_enter(sched);
+    release_members(collective);
+    tide_sched_leave(sched);
+  }
   free_storage(collective, a);
 }
 
@@ -313,6 +364,23 @@ static bool distinct(struct tide_queue *const *members, size_t count) {
   return true;
 }
 
+/* A member that is lost already can take no part. */
+static enum tide_status join(struct tide_collective *collective,
+                             struct tide_queue *const *members) {
+  struct tide_sched *sched = collective->sched;
+  enum tide_status status = TIDE_OK;
+  tide_sched_enter(sched);
+  for (size_t i = 0; i < collective->count && status == TIDE_OK; i++)
+    status = members[i]->closing ? TIDE_CANCELLED : members[i]->device->lost;
+  for (size_t i = 0; i < collective->count && status == TIDE_OK; i++) {
+    collective->members[i] = members[i];
+    members[i]->members++;
+  }
+  if (status == TIDE_OK) tide_list_push_back(&sched->collectives, &collective->in_sched);
+  tide_sched_leave(sched);
+  return status;
+}
+
 enum tide_status tide_collective_create(struct tide_queue *const *members, size_t count,
                                         const char *label,
                                         struct tide_collective **out_collective) {
@@ -333,27 +401,26 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
     status = tide_lease_take(context->lease, TIDE_DOMAIN_COLLECTIVE, &collective->position.axis);
   if (status == TIDE_OK)
     status = tide_tracker_register(context->tracker, collective->position.axis);
+  if (status == TIDE_OK) {
+    collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
+    status = join(collective, members);
+    if (status != TIDE_OK) (void)tide_tracker_close(context->tracker, collective->position.axis);
+  }
   if (status != TIDE_OK) {
     free_storage(collective, context->allocator);
     return status;
   }
-  collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
-  tide_sched_enter(sched);
-  for (size_t i = 0; i < count; i++) {
-    collective->members[i] = members[i];
-    members[i]->members++;
-  }
-  tide_sched_leave(sched);
   *out_collective = collective;
   return TIDE_OK;
 }
 
-/* Under the lock. A destroyed collective goes when its last instance has finished. */
-static void close_if_over(struct tide_collective *collective) {
+/* ---- the end -------------------------------------------------------------------------- */
+
+static void close_collective(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
-  if (!collective->closing || collective->finished < collective->last) return;
-  collective->closing = false;
+  if (!collective->released) tide_list_remove(&collective->in_sched);
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
+  collective->tracked = NULL;
   tide_timeline_fail_locked(collective->progress, 0, TIDE_CANCELLED, &sched->fired);
   collective->progress->source_self = NULL;
   collective->next_gone = sched->gone_collectives;
@@ -361,34 +428,100 @@ static void close_if_over(struct tide_collective *collective) {
   sched->calls = true;
 }
 
-/* Members that have not submitted their part of an instance never will: those parts count as
- * failed, arrived and finished. */
-static void give_up_missing(struct tide_collective *collective) {
-  for (uint64_t n = collective->finished + 1; n <= collective->last; n++) {
-    struct tide_instance *instance = instance_at(collective, n);
-    size_t missing = collective->count - instance->submitted;
-    if (!missing) continue;
-    instance->arrived += missing;
-    instance->finished += missing;
-    instance->submitted = collective->count;
-    fail_instance(instance, TIDE_CANCELLED);
+/* Nothing of it is under way any more. Destroyed, it goes; else it has lost a member, and lets the
+ * members go: the lost one's queue may be waiting for that. */
+static void end_if_over(struct tide_collective *collective) {
+  struct tide_sched *sched = collective->sched;
+  if (collective->finished < collective->last || !collective->tracked) return;
+  if (collective->closing) {
+    close_collective(collective);
+  } else if (collective->lost && !collective->released) {
+    tide_tracker_certify_collect(sched->context->tracker, collective->tracked, &sched->fired);
+    tide_list_remove(&collective->in_sched);
+    release_members(collective);
   }
-  struct tide_instance *next;
-  while (collective->finished < collective->last &&
-         (next = instance_at(collective, collective->finished + 1))->number ==
-             collective->finished + 1 &&
-         next->finished == collective->count)
-    publish_instance(collective, next);
+}
+
+/* The instance will not run: parts that never came count as failed, arrived and finished, and those
+ * that have not started are cancelled. */
+static void doom(struct tide_instance *instance, enum tide_status status) {
+  size_t count = instance->collective->count, missing = count - instance->submitted;
+  instance->arrived += missing;
+  instance->finished += missing;
+  instance->submitted = count;
+  fail_instance(instance, status);
+  for (size_t i = 0; i < count; i++) {
+    struct tide_op *part = instance->parts[i];
+    if (part && part->state == TIDE_OP_HELD) tide_op_leave(part, instance->status);
+    else if (part) tide_op_cancel(part, instance->status);
+  }
+}
+
+/* No member submits any more. */
+static void find_last(struct tide_collective *collective) {
+  for (size_t i = 0; i < collective->count; i++)
+    if (collective->next[i] - 1 > collective->last) collective->last = collective->next[i] - 1;
 }
 
 void tide_collective_destroy(struct tide_collective *collective) {
   if (!collective) return;
   struct tide_sched *sched = collective->sched;
   tide_sched_enter(sched);
+  find_last(collective);
+  for (uint64_t n = collective->finished + 1; n <= collective->last; n++) {
+    struct tide_instance *instance = instance_at(collective, n);
+    if (instance->submitted < collective->count) doom(instance, TIDE_CANCELLED);
+  }
+  publish_finished(collective);
   collective->closing = true;
-  for (size_t i = 0; i < collective->count; i++)
-    if (collective->next[i] - 1 > collective->last) collective->last = collective->next[i] - 1;
-  give_up_missing(collective);
-  close_if_over(collective);
+  end_if_over(collective);
   tide_sched_leave(sched);
+}
+
+/* ---- losing a member -------------------------------------------------------------------- */
+
+/* The lost member's own operations have been cancelled, or failed, by now. */
+static bool needs_member(const struct tide_instance *instance, size_t member) {
+  const struct tide_op *part = instance->parts[member];
+  return instance->submitted < instance->collective->count || instance->status ||
+         (part && part->status);
+}
+
+static void lose_member(struct tide_collective *collective, size_t member,
+                        enum tide_status status) {
+  struct tide_sched *sched = collective->sched;
+  if (!collective->lost) {
+    collective->lost = status;
+    collective->lost_member = member;
+    memcpy(collective->lost_label, collective->members[member]->label,
+           sizeof collective->lost_label);
+    find_last(collective);
+    collective->doomed = collective->last + 1;
+  }
+  uint64_t first = collective->last + 1;
+  for (uint64_t n = collective->last; n > collective->finished; n--)
+    if (needs_member(instance_at(collective, n), member)) first = n;
+  if (first < collective->doomed) collective->doomed = first;
+  tide_timeline_fail_locked(collective->progress, collective->doomed, collective->lost,
+                            &sched->fired);
+  for (uint64_t n = first; n <= collective->last; n++) {
+    struct tide_instance *instance = instance_at(collective, n);
+    if (needs_member(instance, member)) doom(instance, status);
+  }
+  publish_finished(collective);
+  fail_axis_if_due(collective);
+  end_if_over(collective);
+}
+
+void tide_collectives_lose(struct tide_queue *queue, enum tide_status status) {
+  struct tide_link *all = &queue->sched->collectives;
+  for (struct tide_link *at = all->next, *next; at != all; at = next) {
+    struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
+    next = at->next;
+    for (size_t i = 0; i < collective->count; i++) {
+      if (collective->members[i] != queue) continue;
+      lose_member(collective, i, status);
+      break;
+    }
+  }
 }

@@ -28,6 +28,7 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   if (params) sched->params = *params;
   sched->paused = sched->params.paused;
   tide_list_init(&sched->devices);
+  tide_list_init(&sched->collectives);
   sched->work_end = &sched->work;
   tide_fired_init(&sched->fired);
   tide_fired_init(&sched->host);
@@ -205,6 +206,7 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   }
   while ((link = queue->held.next) != &queue->held)
     tide_op_leave(TIDE_CONTAINER(link, struct tide_op, link), status);
+  if (queue->members) tide_collectives_lose(queue, status);
 }
 
 void tide_device_lose(struct tide_device *device, enum tide_status status) {

@@ -203,6 +203,7 @@ void tide_queue_destroy(struct tide_queue *queue) {
     struct tide_op *op = tide_queue_op(queue, e);
     if (op) tide_op_cancel(op, TIDE_CANCELLED);
   }
+  if (queue->members) tide_collectives_lose(queue, TIDE_CANCELLED);
   if (TIDE_PLANTED(TIDE_PLANT_DESTROY) && queue->tracked)
     tide_tracker_advance_collect(sched->context->tracker, queue->tracked, UINT64_MAX,
                                  &sched->fired);

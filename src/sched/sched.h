@@ -190,7 +190,8 @@ struct tide_sched {
   struct tide_fired fired;             /* nodes that fired under the lock */
   struct tide_fired host;              /* those that are not ours: run after unlocking */
   struct tide_device *kicks;
-  struct tide_queue *gone; /* to free after unlocking */
+  struct tide_queue *gone;      /* to free after unlocking */
+  struct tide_link collectives; /* those that have members */
   struct tide_collective *gone_collectives;
   bool calls; /* there is something to do after unlocking */
   struct tide_sched_stats stats;
@@ -376,6 +377,8 @@ bool tide_instance_circular(const struct tide_op *part);
 /* The part is at its place. True: it may go on. */
 bool tide_instance_arrive(struct tide_op *part);
 void tide_instance_finished(struct tide_op *part);
+/* The queue is destroyed, or its device is lost; its own operations know it already. */
+void tide_collectives_lose(struct tide_queue *queue, enum tide_status status);
 /* Frees one that was destroyed, after its last part. No lock is held. */
 void tide_collective_free(struct tide_collective *collective);
 struct tide_collective *tide_collective_next_gone(const struct tide_collective *collective);

@@ -263,12 +263,14 @@ void queue_destroy(struct queue *queue) {
   }
   queue->destroyed = true;
   queue->progress->excused = true;
+  members_go(program, queue, NULL);
   tide_queue_destroy(queue->handle);
+  members_gone(program);
 }
 
 static void destroy(struct program *program) {
   struct queue *queue = queue_any(program);
-  if (!queue || (queue->member && !chance(program, 100))) return;
+  if (!queue || (queue->member && !chance(program, 300))) return;
   queue_destroy(queue);
   if (chance(program, 600)) (void)queue_make(program);
 }
@@ -283,7 +285,9 @@ static void lose(struct program *program) {
   device->lost = true;
   for (uint32_t i = 0; i < program->op_count; i++)
     if (program->ops[i]->queue->device == device) program->ops[i]->lost = true;
+  members_go(program, NULL, device);
   tide_device_lose(device->handle, TIDE_LOST);
+  members_gone(program);
 }
 
 void device_certify(struct device *device) {
@@ -335,7 +339,7 @@ void program_step(struct program *program) {
   if (c->host_signal && chance(program, c->host_signal)) random_host_signal(program);
   if (c->host_signal && chance(program, 50)) host_import(program);
   if (c->buffers && chance(program, c->buffers)) buffer_random(program);
-  if (program->collective_count && chance(program, 80))
+  if (program->collective_count && chance(program, 80)) /* a lost one refuses */
     submit_instance(program, program->collectives[pick(program, program->collective_count)]);
   if (chance(program, 450)) random_submit(program);
   else random_exchange(program);

@@ -106,7 +106,7 @@ static void collective_destroy(struct program *program, struct collective *colle
   collective->progress->excused = collective->progress->dead = true;
   for (uint32_t n = 1; n < MAX_INSTANCES; n++) {
     struct instance *instance = &collective->instances[n];
-    if (instance->number && instance->submitted < collective->count) instance->mismatch = true;
+    if (instance->number && instance->submitted < collective->count) instance->lacking = true;
   }
   collective->handle = NULL;
   bool (*before)(struct world *) = world->meanwhile;
@@ -115,7 +115,8 @@ static void collective_destroy(struct program *program, struct collective *colle
   world->meanwhile = before;
 }
 
-/* Instances that lack a part that will never come. */
+/* Instances that lack a part that will never come. Where a member was lost they are over by
+ * themselves. */
 static bool complete_collectives(struct program *program) {
   for (uint32_t i = 0; i < program->collective_count; i++) {
     struct collective *collective = program->collectives[i];
@@ -124,7 +125,7 @@ static bool complete_collectives(struct program *program) {
       if (collective->next[m] < least) least = collective->next[m];
       if (collective->next[m] > most) most = collective->next[m];
     }
-    if (!collective->handle || least == most) continue;
+    if (!collective->handle || collective->lost || least == most) continue;
     collective_destroy(program, collective);
     return true;
   }

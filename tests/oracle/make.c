@@ -143,21 +143,21 @@ static void make_host(struct program *program) {
   host->position = (struct tide_position){.axis = id, .frontier = &host->frontier.frontier};
 }
 
-static void make_collective(struct program *program) {
+bool collective_make(struct program *program, struct queue *const *members, uint32_t count) {
   struct world *world = program->world;
+  struct tide_queue *handles[MAX_MEMBERS];
+  if (program->collective_count == MAX_COLLECTIVES || program->line_count == MAX_TIMELINES ||
+      world->axis_count == MAX_AXES)
+    return false;
   struct collective *collective = keep(sizeof *collective);
-  struct tide_queue *members[MAX_MEMBERS];
-  collective->count = 2 + (uint32_t)pick(program, MAX_MEMBERS - 1);
-  if (collective->count > program->queue_count) collective->count = program->queue_count;
-  uint32_t first = (uint32_t)pick(program, program->queue_count);
-  for (uint32_t i = 0; i < collective->count; i++) {
-    collective->members[i] = program->queues[(first + i) % program->queue_count];
+  collective->count = count;
+  for (uint32_t i = 0; i < count; i++) {
+    collective->members[i] = members[i];
     collective->members[i]->member = true;
-    members[i] = collective->members[i]->handle;
+    handles[i] = members[i]->handle;
     collective->next[i] = 1;
   }
-  if (tide_collective_create(members, collective->count, "c", &collective->handle) != TIDE_OK)
-    abort();
+  if (tide_collective_create(handles, count, "c", &collective->handle) != TIDE_OK) abort();
   collective->progress = new_line(program, LINE_COLLECTIVE);
   collective->progress->collective = collective;
   collective->progress->handle = tide_collective_progress(collective->handle);
@@ -168,6 +168,18 @@ static void make_collective(struct program *program) {
   collective->axis = axis_add(program, tide_axis_make(0, TIDE_DOMAIN_COLLECTIVE, ordinal));
   world->axes[collective->axis].collective = collective;
   program->collectives[program->collective_count++] = collective;
+  LOG(world, "%s of %u", collective->progress->label, count);
+  return true;
+}
+
+static void make_collective(struct program *program) {
+  struct queue *members[MAX_MEMBERS];
+  uint32_t count = 2 + (uint32_t)pick(program, MAX_MEMBERS - 1);
+  if (count > program->queue_count) count = program->queue_count;
+  uint32_t first = (uint32_t)pick(program, program->queue_count);
+  for (uint32_t i = 0; i < count; i++)
+    members[i] = program->queues[(first + i) % program->queue_count];
+  (void)collective_make(program, members, count);
 }
 
 void program_make(struct program *program, struct world *world, const struct config *config,

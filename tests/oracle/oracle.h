@@ -187,7 +187,7 @@ struct instance {
   uint32_t number, submitted;
   uint64_t kind;
   struct op *parts[MAX_MEMBERS];
-  bool mismatch;
+  bool lacking; /* a part that will never come */
 };
 
 struct collective {
@@ -200,6 +200,7 @@ struct collective {
   struct instance instances[MAX_INSTANCES];
   struct vec finishes[MAX_INSTANCES];
   uint32_t entered;
+  bool lost; /* a member is: what lacks a part never gets it */
 };
 
 struct host {
@@ -411,6 +412,8 @@ void program_make(struct program *program, struct world *world, const struct con
                   uint64_t seed);
 struct queue *queue_make(struct program *program);
 struct queue *queue_any(struct program *program);
+/* Queues that are not lost; false: too many collectives already. */
+bool collective_make(struct program *program, struct queue *const *members, uint32_t count);
 
 /* ---- settled.c: what must be so between two calls ---- */
 void check_settled(struct program *program);
@@ -436,6 +439,11 @@ void queue_destroy(struct queue *queue);
 bool host_signal(struct program *program, struct line *line, uint64_t value, struct host *host);
 /* What a host signal must stay below. */
 uint64_t line_host_limit(struct line *line);
+
+/* ---- lose.c: collectives whose members are lost ---- */
+/* Before the library is told, and after. `queue` NULL: all of the device. */
+void members_go(struct program *program, const struct queue *queue, const struct device *device);
+void members_gone(struct program *program);
 
 /* ---- ending.c ---- */
 void program_end(struct program *program);

@@ -62,7 +62,7 @@ void draw_config(uint64_t seed, struct config *c) {
   draw_trouble(c, r);
   if (tide_random_below(r, 6) == 0) {
     c->collectives = between(r, 1, 2);
-    c->hold = c->passable = c->lose = 0;
+    c->hold = c->passable = 0;
   } else if (tide_random_below(r, 5) == 0) {
     c->racefree = true;
     c->check = tide_random_below(r, 2);

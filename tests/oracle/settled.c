@@ -63,8 +63,9 @@ static void check_first(struct queue *queue) {
   }
   if (epoch > axis->given) return;
   struct op *op = axis->ops[epoch];
-  if (op->state != OP_ENTERED || op->instance) return;
-  if (failed_already(op))
+  bool lacking = op->instance && op->instance->lacking;
+  if (op->state != OP_ENTERED || (op->instance && !lacking)) return;
+  if (failed_already(op) || lacking)
     ENSURE(world, import_unfinished(op), "%s has failed, but is not over", op->label);
   else if (!op->has_body)
     ENSURE(world, wait_unmet(op) || import_unfinished(op), "%s has nothing to do, but is not over",

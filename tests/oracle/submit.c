@@ -167,6 +167,8 @@ static void check_refusal(struct op *op, enum tide_status status, const struct t
     case TIDE_VALUE: right = value_taken(op); break;
     case TIDE_UNORDERED: right = may_be_unordered(op); break;
     case TIDE_DEADLOCK: right = closes_cycle(op) || (no_room(op) && any_held(op->program)); break;
+    case TIDE_CANCELLED:
+    case TIDE_LOST: right = op->instance && op->instance->collective->lost; break;
     default: break;
   }
   ENSURE(world, right, "%s is refused with %s: %s", op->label, tide_status_name(status),
@@ -201,6 +203,8 @@ enum tide_status submit(struct op *op) {
   if (status == TIDE_OK) {
     ENSURE(world, told == sequence, "%s is number %lu, not %lu", op->label, (unsigned long)told,
            (unsigned long)sequence);
+    ENSURE(world, !op->instance || !op->instance->collective->lost, "%s comes after a loss",
+           op->label);
     ENSURE(world, !cycle || op->state != OP_HELD || !world->contracts,
            "%s is held in a cycle, which was not refused", op->label);
     accepted(op);
@@ -312,6 +316,10 @@ static bool part(struct program *program, struct collective *collective, uint32_
  * would be the program's own error. */
 void submit_instance(struct program *program, struct collective *collective) {
   struct world *world = program->world;
+  if (collective->lost) {
+    (void)part(program, collective, (uint32_t)pick(program, collective->count), false);
+    return;
+  }
   for (uint32_t i = 0; i < collective->count; i++) {
     if (part(program, collective, i, false)) continue;
     if (i == 0) return;

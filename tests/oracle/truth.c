@@ -44,9 +44,9 @@ static void collective_prefix(struct world *world, struct axis *axis) {
   struct collective *collective = axis->collective;
   while (axis->prefix + 1 < MAX_INSTANCES) {
     const struct instance *next = &collective->instances[axis->prefix + 1];
-    if (next->submitted < collective->count) return;
+    if (next->submitted < collective->count && !(collective->lost && next->submitted)) return;
     for (uint32_t i = 0; i < collective->count; i++)
-      if (!part_finished(world, next->parts[i])) return;
+      if (next->parts[i] && !part_finished(world, next->parts[i])) return;
     axis->prefix++;
   }
 }

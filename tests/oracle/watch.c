@@ -55,7 +55,7 @@ static void check_start(struct op *op) {
   ENSURE(world, !op->queue->device->lost, "%s starts on a lost device", op->label);
   if (op->instance) {
     const struct instance *instance = op->instance;
-    ENSURE(world, instance->submitted == instance->collective->count && !instance->mismatch,
+    ENSURE(world, instance->submitted == instance->collective->count && !instance->lacking,
            "%s starts without the other parts", op->label);
     for (uint32_t i = 0; i < instance->submitted; i++) {
       const struct op *part = instance->parts[i];
@@ -102,9 +102,11 @@ bool op_failing(struct op *op) {
 
 static bool instance_fails(const struct op *op) {
   if (!op->instance) return false;
-  if (op->instance->mismatch) return true;
-  for (uint32_t i = 0; i < op->instance->submitted; i++)
-    if (op->instance->parts[i] != op && op_failing(op->instance->parts[i])) return true;
+  if (op->instance->lacking) return true;
+  for (uint32_t i = 0; i < op->instance->collective->count; i++) {
+    struct op *part = op->instance->parts[i];
+    if (part && part != op && op_failing(part)) return true;
+  }
   return false;
 }
 
