@@ -44,9 +44,11 @@ struct world {
   uint64_t value;
   struct rival rival;
   const uint64_t *word; /* the rival's */
-  struct tide_wait_any_set set;
-  struct tide_wait_point *points;
-  size_t point_count;
+  /* Far-off any-waits, each for one of two timelines. */
+  struct tide_timeline *third;
+  struct tide_wait_any_set *sets;
+  struct tide_wait_point (*points)[2];
+  size_t set_count;
 };
 
 static void *find(void *library, const char *name) {
@@ -96,6 +98,7 @@ static void *make(void) {
   struct tide_timeline_params params = {.label = "bench", .history = HISTORY};
   BENCH_CHECK(world->api.create(&world->context, &params, &world->timeline) == TIDE_OK);
   BENCH_CHECK(world->api.create(&world->context, &params, &world->other) == TIDE_OK);
+  BENCH_CHECK(world->api.create(&world->context, &params, &world->third) == TIDE_OK);
   world->position.axis = tide_axis_make(0, TIDE_DOMAIN_HOST, 1);
   world->position.frontier = &world->known.frontier;
   world->api.frontier_init(&world->known.frontier, 16);
@@ -107,11 +110,13 @@ static void *make(void) {
 
 static void drop(void *state) {
   struct world *world = state;
-  if (world->points) world->api.any_fini(&world->set);
+  for (size_t i = 0; i < world->set_count; i++) world->api.any_fini(&world->sets[i]);
   world->api.destroy(world->timeline);
   world->api.destroy(world->other);
+  world->api.destroy(world->third);
   world->api.context_fini(&world->context);
   free(world->points);
+  free(world->sets);
   dlclose(world->library);
   dlclose(world->rivals);
   free(world);
@@ -180,13 +185,15 @@ static void wait_unsatisfied(void *state, uint64_t count) {
 static void *make_far(size_t count) {
   struct world *world = make();
   world->points = calloc(count, sizeof *world->points);
-  if (!world->points) bench_wrong("memory");
-  world->point_count = count;
+  world->sets = calloc(count, sizeof *world->sets);
+  if (!world->points || !world->sets) bench_wrong("memory");
   for (size_t i = 0; i < count; i++) {
-    world->points[i].timeline = world->timeline;
-    world->points[i].value = UINT64_MAX / 2 + i;
+    world->points[i][0].timeline = world->timeline;
+    world->points[i][1].timeline = world->third;
+    world->points[i][0].value = world->points[i][1].value = UINT64_MAX / 2 + i;
+    BENCH_CHECK(world->api.any_init(&world->sets[i], world->points[i], 2) == TIDE_OK);
+    world->set_count++;
   }
-  BENCH_CHECK(world->api.any_init(&world->set, world->points, count) == TIDE_OK);
   return world;
 }
 
@@ -230,19 +237,19 @@ const struct bench_figure bench_timeline[] = {{.name = "signal_external",
                                                .teardown = drop,
                                                .ours = wait_unsatisfied,
                                                .theirs = load_many},
-                                              {.name = "signal_10_far_waiters",
+                                              {.name = "signal_10_far_any_waits",
                                                .rival = "nobody waits",
                                                .setup = make_far_10,
                                                .teardown = drop,
                                                .ours = signal_external,
                                                .theirs = signal_other},
-                                              {.name = "signal_1000_far_waiters",
+                                              {.name = "signal_1000_far_any_waits",
                                                .rival = "nobody waits",
                                                .setup = make_far_1000,
                                                .teardown = drop,
                                                .ours = signal_external,
                                                .theirs = signal_other},
-                                              {.name = "signal_10000_far_waiters",
+                                              {.name = "signal_10000_far_any_waits",
                                                .rival = "nobody waits",
                                                .setup = make_far_10000,
                                                .teardown = drop,

@@ -57,7 +57,7 @@ enum tide_scope {
   TIDE_SCOPE_DEVICE = 2,  /* a hand-over between workers of one device */
   TIDE_SCOPE_GROUP = 3,   /* a wake across devices */
   TIDE_SCOPE_PROCESS = 4, /* a futex */
-  TIDE_SCOPE_SYSTEM = 5   /* shared memory and an exportable descriptor */
+  TIDE_SCOPE_SYSTEM = 5   /* shared memory and an exportable descriptor; not there yet */
 };
 
 /* "queue", "device" …; "unknown" for anything else. A constant. */
@@ -84,7 +84,8 @@ struct tide_timeline_params {
 };
 
 /* One reference, the caller's: release it, or destroy. NULL params are the defaults. TIDE_NOMEM;
- * TIDE_INVALID: no such scope, or a history above 2^24. Allocates all it will ever need. */
+ * TIDE_INVALID: no such scope, or a history above 2^24; TIDE_UNSUPPORTED: TIDE_SCOPE_SYSTEM, which
+ * needs a service that this version has not. Allocates all it will ever need. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_timeline_create(const struct tide_context *context, const struct tide_timeline_params *params,
                      struct tide_timeline **out_timeline);
@@ -162,19 +163,21 @@ struct tide_wait_point {
   struct tide_waiter waiter;
 };
 
-/* Blocks until one is reached (or has failed). *out_index (may be NULL) is the first that was
- * found. Returns TIDE_OK, the failure of the one that failed, TIDE_TIMEOUT, or TIDE_INVALID for
- * count 0. */
+/* Blocks until one is reached (or has failed). Of several points of one timeline only the one with
+ * the lowest value counts (of equal ones the first): a failure above it does not end the wait, and
+ * the others are never the answer. *out_index (may be NULL) is the first that was found. Returns
+ * TIDE_OK, the failure of the one that failed, TIDE_TIMEOUT, or TIDE_INVALID for count 0. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_wait_any(struct tide_wait_point *points, size_t count, uint64_t deadline, size_t *out_index);
-/* Blocks until all are reached; returns at once when one fails, with its failure. Count 0 is
- * TIDE_OK. TIDE_TIMEOUT. Both check scopes before anything else: TIDE_SCOPE. */
+/* Blocks until all are reached; returns at once when one fails, with its failure. Of several points
+ * of one timeline the highest counts. Count 0 is TIDE_OK. TIDE_TIMEOUT. Both check scopes before
+ * anything else: TIDE_SCOPE. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_all(struct tide_wait_point *points,
                                                         size_t count, uint64_t deadline);
 
-/* The latched form: immutable once made, set for good once one point was reached. Registration
- * stops at the first that is satisfied already. The points stay the caller's until fini, which
- * unregisters. */
+/* The latched form of wait any: immutable once made, set for good once one point was reached.
+ * Registration stops at the first that is satisfied already. The points stay the caller's until
+ * fini, which unregisters. */
 struct tide_wait_any_set {
   struct tide_wait_point *points;
   size_t count, registered;

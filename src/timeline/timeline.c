@@ -60,6 +60,8 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
   static const struct tide_timeline_params defaults = {0};
   if (!params) params = &defaults;
   if ((unsigned)params->scope > TIDE_SCOPE_SYSTEM) return TIDE_INVALID;
+  if (params->scope == TIDE_SCOPE_SYSTEM)
+    return TIDE_UNSUPPORTED; /* no service shares memory yet */
   struct tide_timeline *timeline = make(context, params->label);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;

@@ -117,13 +117,42 @@ static void latch(struct tide_wait_any_set *set, size_t winner, enum tide_status
   tide_store_release(&set->word, 1u);
 }
 
-/* `needed` points must be reached. Registers until it is known how it ends. */
-static void register_points(struct tide_wait_any_set *set, uint32_t needed) {
-  set->remaining = needed;
+/* Where in the set a timeline's points are looked up: any place < count will do. */
+static size_t place_of(const struct tide_wait_any_set *set, const struct tide_timeline *timeline) {
+  uint32_t mixed = (uint32_t)(((uint64_t)(uintptr_t)timeline * 0x9e3779b97f4a7c15u) >> 32);
+  return (size_t)((uint64_t)mixed * set->count >> 32);
+}
+
+/* Of the points of one timeline one counts: the lowest value where any will do, the highest where
+ * all must be reached; of equal ones the first. The waiters of the points are the hash table by
+ * which they are found, so this takes no memory and n steps: waiter p's `first` is 1 + the first
+ * point of place p, its `next` 1 + the point after point p. Answers how many points count. */
+static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
+  struct tide_wait_point *points = set->points;
+  uint32_t kept = 0;
+  for (size_t i = 0; i < set->count; i++)
+    *tide_waiter_of(&points[i]) = (struct tide_point_waiter){.node.fire = fire_point, .owner = set};
+  for (size_t i = 0; i < set->count; i++) {
+    struct tide_point_waiter *waiter = tide_waiter_of(&points[i]);
+    uint32_t *link = &tide_waiter_of(&points[place_of(set, points[i].timeline)])->first;
+    while (*link && points[*link - 1].timeline != points[i].timeline)
+      link = &tide_waiter_of(&points[*link - 1])->next;
+    struct tide_wait_point *other = *link ? &points[*link - 1] : NULL;
+    bool better = !other || (all ? points[i].value > other->value : points[i].value < other->value);
+    if (other) (better ? tide_waiter_of(other) : waiter)->owner = NULL;
+    else kept++;
+    if (!better) continue;
+    waiter->next = other ? tide_waiter_of(other)->next : 0;
+    *link = (uint32_t)i + 1;
+  }
+  return kept;
+}
+
+/* `remaining` points must be reached. Registers until it is known how it ends. */
+static void register_points(struct tide_wait_any_set *set) {
   for (size_t i = 0; i < set->count && !tide_load_acquire(&set->word); i++) {
     struct tide_wait_point *point = &set->points[i];
-    struct tide_point_waiter *waiter = tide_waiter_of(point);
-    *waiter = (struct tide_point_waiter){.node.fire = fire_point, .owner = set};
+    if (!tide_waiter_of(point)->owner) continue;
     enum tide_await state = glance(point->timeline, point->value);
     tide_timeline_retain(point->timeline); /* it may be destroyed before the set is */
     tide_fetch_add(&set->outstanding, 1u);
@@ -137,18 +166,20 @@ static void register_points(struct tide_wait_any_set *set, uint32_t needed) {
 }
 
 static enum tide_status init_set(struct tide_wait_any_set *set, struct tide_wait_point *points,
-                                 size_t count, uint32_t needed) {
+                                 size_t count, bool all) {
   *set = (struct tide_wait_any_set){.points = points, .count = count};
   if (count == 0 || count > UINT32_MAX / 2) return TIDE_INVALID;
   for (size_t i = 0; i < count; i++)
     if (points[i].timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-  register_points(set, needed);
+  uint32_t kept = keep_one_each(set, all);
+  set->remaining = all ? kept : 1;
+  register_points(set);
   return TIDE_OK;
 }
 
 enum tide_status tide_wait_any_init(struct tide_wait_any_set *set, struct tide_wait_point *points,
                                     size_t count) {
-  return init_set(set, points, count, 1);
+  return init_set(set, points, count, false);
 }
 
 enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t deadline,
@@ -175,25 +206,27 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
   uint32_t left;
   while ((left = tide_load_acquire(&set->outstanding)))
     platform->wait(platform->self, &set->outstanding, left, TIDE_FOREVER);
-  for (size_t i = 0; i < set->registered; i++) tide_timeline_release(set->points[i].timeline);
+  for (size_t i = 0; i < set->registered; i++)
+    if (tide_waiter_of(&set->points[i])->owner) tide_timeline_release(set->points[i].timeline);
   set->registered = 0;
 }
 
 /* What this thread has seen: one point, or all of them. */
-static void emit_reached(struct tide_wait_any_set *set, uint32_t needed, size_t index) {
-  if (needed == 1) emit_seen(set->points[index].timeline, set->points[index].value);
-  for (size_t i = 0; needed > 1 && i < set->count; i++)
-    emit_seen(set->points[i].timeline, set->points[i].value);
+static void emit_reached(struct tide_wait_any_set *set, bool all, size_t index) {
+  if (!all) emit_seen(set->points[index].timeline, set->points[index].value);
+  for (size_t i = 0; all && i < set->count; i++)
+    if (tide_waiter_of(&set->points[i])->owner)
+      emit_seen(set->points[i].timeline, set->points[i].value);
 }
 
-static enum tide_status wait_several(struct tide_wait_point *points, size_t count, uint32_t needed,
+static enum tide_status wait_several(struct tide_wait_point *points, size_t count, bool all,
                                      uint64_t deadline, size_t *out_index) {
   struct tide_wait_any_set set;
-  enum tide_status status = init_set(&set, points, count, needed);
+  enum tide_status status = init_set(&set, points, count, all);
   if (status != TIDE_OK) return status;
   size_t index = 0;
   status = tide_wait_any_wait(&set, deadline, &index);
-  if (status == TIDE_OK) emit_reached(&set, needed, index);
+  if (status == TIDE_OK) emit_reached(&set, all, index);
   tide_wait_any_fini(&set);
   if (status == TIDE_TIMEOUT && tide_load_acquire(&set.word) == 1) {
     status = (enum tide_status)set.status; /* it came while we gave up */
@@ -205,10 +238,10 @@ static enum tide_status wait_several(struct tide_wait_point *points, size_t coun
 
 enum tide_status tide_wait_any(struct tide_wait_point *points, size_t count, uint64_t deadline,
                                size_t *out_index) {
-  return wait_several(points, count, 1, deadline, out_index);
+  return wait_several(points, count, false, deadline, out_index);
 }
 
 enum tide_status tide_wait_all(struct tide_wait_point *points, size_t count, uint64_t deadline) {
   if (count == 0) return TIDE_OK;
-  return wait_several(points, count, (uint32_t)count, deadline, NULL);
+  return wait_several(points, count, true, deadline, NULL);
 }

@@ -6,7 +6,9 @@
 
 struct tide_point_waiter {
   struct tide_node node;
-  void *owner; /* whose point it is: a tide_wait_any_set or a tide_timepoint */
+  void *owner; /* whose point it is: a tide_wait_any_set or a tide_timepoint; NULL: the point
+                  counts for nothing, another one of its timeline does */
+  uint32_t first, next; /* of a set, while it looks for such: see wait.c */
 };
 _Static_assert(sizeof(struct tide_point_waiter) <= sizeof(struct tide_waiter),
                "a wait point must hold its waiter");

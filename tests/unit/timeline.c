@@ -1,6 +1,6 @@
 /* Timelines from the host: values, records, failures, sets and timepoints. */
 #include "harness.h"
-#include "tidemark/timeline.h"
+#include "timeline/timeline.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -95,6 +95,8 @@ TEST(scopes_and_parameters) {
   tide_timeline_destroy(t);
   params = (struct tide_timeline_params){.scope = (enum tide_scope)6};
   CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_INVALID);
+  params = (struct tide_timeline_params){.scope = TIDE_SCOPE_SYSTEM}; /* nothing serves it yet */
+  CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_UNSUPPORTED);
   params = (struct tide_timeline_params){.history = UINT32_MAX};
   CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_INVALID);
   CHECK(tide_scope_for(&(struct tide_scope_usage){.queues = 1, .devices = 1}) == TIDE_SCOPE_QUEUE);
@@ -302,6 +304,84 @@ TEST(any_is_latched) {
   close_context();
 }
 
+/* From inside: what an operation's failure does. */
+static void fail_from(struct tide_timeline *timeline, uint64_t value) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  tide_timeline_fail_locked(timeline, value, TIDE_IO, &fired);
+  tide_lock_give(guard);
+  tide_fired_run(&fired);
+}
+
+/* Of several points of one timeline any-waits keep the lowest, and know nothing of the others. */
+TEST(any_keeps_the_lowest) {
+  open_context(16);
+  struct tide_timeline *t = make(0, 0), *u = make(0, 0);
+  struct tide_wait_point points[4] = {{.timeline = t, .value = 7},
+                                      {.timeline = t, .value = 3},
+                                      {.timeline = u, .value = 2},
+                                      {.timeline = t, .value = 3}};
+  struct tide_wait_any_set set;
+  size_t index;
+  CHECK_OK(tide_wait_any_init(&set, points, 4));
+  fail_from(t, 5); /* of nobody's concern */
+  CHECK_STATUS(tide_wait_any_wait(&set, TIDE_NOW, &index), TIDE_TIMEOUT);
+  CHECK_OK(tide_timeline_signal_external(t, 3));
+  CHECK_OK(tide_wait_any_wait(&set, TIDE_NOW, &index));
+  CHECK_EQ_U64(index, 1);
+  tide_wait_any_fini(&set);
+  points[0].value = 2; /* reached, but not the lowest */
+  points[1].value = 1;
+  CHECK_OK(tide_wait_any(points, 2, TIDE_NOW, &index));
+  CHECK_EQ_U64(index, 1);
+  points[0].value = 8; /* failed, and the lowest is not */
+  points[1].value = 4;
+  CHECK_STATUS(tide_wait_any(points, 2, TIDE_NOW, &index), TIDE_TIMEOUT);
+  CHECK_STATUS(tide_wait_all(points, 2, TIDE_NOW), TIDE_IO); /* all keeps the highest */
+  points[0].value = 1;
+  points[1].value = 3;
+  CHECK_OK(tide_wait_all(points, 4 - 2, TIDE_NOW));
+  CHECK_STATUS(tide_wait_all(points, 4, TIDE_NOW), TIDE_TIMEOUT);
+  CHECK_OK(tide_timeline_signal_external(u, 2));
+  CHECK_OK(tide_wait_all(points, 4, TIDE_NOW));
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  close_context();
+}
+
+/* One point a timeline is registered, however many there are; each is found among 10 000. */
+TEST(any_registers_each_timeline_once) {
+  enum { MANY = 10000, TIMELINES = 100 };
+  open_context(16);
+  struct tide_timeline *t[TIMELINES];
+  struct tide_wait_point *points = calloc(MANY, sizeof *points);
+  struct tide_wait_any_set set;
+  size_t index, lowest;
+  CHECK(points != NULL);
+  for (size_t i = 0; i < TIMELINES; i++) t[i] = make(0, 1);
+  for (size_t i = 0; i < MANY; i++)
+    points[i] =
+        (struct tide_wait_point){.timeline = t[i % TIMELINES], .value = 1000 + i * 7919 % MANY};
+  lowest = 42;
+  for (size_t i = 42; i < MANY; i += TIMELINES)
+    if (points[i].value < points[lowest].value) lowest = i;
+  CHECK_OK(tide_wait_any_init(&set, points, MANY));
+  for (size_t i = 0; i < TIMELINES; i++) CHECK_EQ_U64(t[i]->references, 2);
+  CHECK_OK(tide_timeline_signal_external(t[42], points[lowest].value - 1));
+  CHECK_STATUS(tide_wait_any_wait(&set, TIDE_NOW, &index), TIDE_TIMEOUT);
+  CHECK_OK(tide_timeline_signal_external(t[42], points[lowest].value));
+  CHECK_OK(tide_wait_any_wait(&set, TIDE_NOW, &index));
+  CHECK_EQ_U64(index, lowest);
+  tide_wait_any_fini(&set);
+  for (size_t i = 0; i < TIMELINES; i++) CHECK_EQ_U64(t[i]->references, 1);
+  for (size_t i = 0; i < TIMELINES; i++) CHECK_OK(tide_timeline_signal_external(t[i], 999 + MANY));
+  CHECK_OK(tide_wait_all(points, MANY, TIDE_NOW));
+  for (size_t i = 0; i < TIMELINES; i++) tide_timeline_destroy(t[i]);
+  free(points);
+  close_context();
+}
+
 TEST(wait_set) {
   enum { MANY = 10000 };
   open_context(16);
@@ -498,6 +578,6 @@ TEST(notifier) {
 
 TEST_MAIN(CASE(signal_and_query), CASE(greatest_value), CASE(scopes_and_parameters), CASE(failing),
           CASE(records), CASE(coarse_records), CASE(kept_record), CASE(external_rows),
-          CASE(any_and_all), CASE(any_is_latched), CASE(wait_set),
-          CASE(wait_set_outlives_timelines), CASE(timepoints), CASE(callbacks_may_free),
-          CASE(chain_of_callbacks), CASE(notifier))
+          CASE(any_and_all), CASE(any_is_latched), CASE(any_keeps_the_lowest),
+          CASE(any_registers_each_timeline_once), CASE(wait_set), CASE(wait_set_outlives_timelines),
+          CASE(timepoints), CASE(callbacks_may_free), CASE(chain_of_callbacks), CASE(notifier))
