@@ -49,7 +49,7 @@ enum tide_status {
   TIDE_DEADLOCK = 5,     /* the call would wait for itself */
   TIDE_UNORDERED = 6,    /* signallers of one timeline are not ordered */
   TIDE_VALUE = 7,        /* a timeline value would not go up */
-  TIDE_SCOPE = 8,        /* a timeline is used beyond its scope */
+  TIDE_SCOPE = 8,        /* a timeline or a pool is used beyond its scope */
   TIDE_NOT_FOUND = 9,    /* unknown name, axis or record */
   TIDE_EXHAUSTED = 10,   /* a lease or counter ran out; it never wraps */
   TIDE_CANCELLED = 11,   /* cancelled, or its object was destroyed */

@@ -16,7 +16,8 @@
  * Splitting a block gives its death frontier to both parts; joining merges.
  *
  * The pool knows positions, not queues; tide_queue_alloc and tide_queue_free in
- * sched.h bring them. Pools don't mix: a buffer goes back where it came from.
+ * sched.h bring them. Pools don't mix: a buffer goes back where it came from, and
+ * where the memory is one device's, other devices' queues are refused it.
  *
  * Source: seed 000 "Buffer Reuse"; DESIGN 4.4, 9.5.
  */
@@ -31,6 +32,7 @@ extern "C" {
 
 struct tide_pool;
 struct tide_buffer;
+struct tide_device; /* backend.h */
 
 /* Where a pool's memory comes from. */
 struct tide_memory_source {
@@ -45,7 +47,9 @@ struct tide_pool_params {
   size_t budget; /* bytes that may be taken from the source; 0: no limit */
   size_t chunk;  /* bytes taken at a time; 0: 4 MiB, and larger blocks get a chunk of their own */
   size_t align;  /* of blocks, a power of two; 0: 64 */
-  uint32_t buffers;      /* live buffers at most; 0: 4096 */
+  const struct tide_device *device; /* whose memory it is: queues of others may not use it (but any
+                                       may free); it outlives its use. NULL: the host's, for all */
+  uint32_t buffers;                 /* live buffers at most; 0: 4096 */
   bool frees_cover_uses; /* a compiler's word that every free comes after all uses in the freeing
                             queue's knowledge: operations then don't raise `uses` (check mode
                             verifies) */

@@ -204,7 +204,8 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
                                   uint64_t *out_epoch);
 
 /* Takes an operation. *out_sequence (may be NULL) is its number within the queue, for cancel.
- * - TIDE_SCOPE: a wait or signal beyond its timeline's scope (checked before anything else)
+ * - TIDE_SCOPE: a wait or signal beyond its timeline's scope (checked before anything else), or a
+ *   buffer of another device's pool; names both
  * - TIDE_INVALID: a rule of arguments: too many of something, a wait >= a signal of its timeline …
  * - TIDE_UNSUPPORTED: the device cannot do this body
  * - TIDE_VALUE: a signal would not go up
@@ -237,7 +238,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_drain(struct tide_queue *qu
 TIDE_API void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority);
 
 /* As tide_pool_alloc and tide_pool_free, at a queue's position: what its next operation may take
- * for granted. */
+ * for granted. TIDE_SCOPE: the pool is another device's. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_alloc(struct tide_queue *queue,
                                                            struct tide_pool *pool, size_t size,
                                                            const char *label,

@@ -11,7 +11,7 @@ static const struct {
     [TIDE_DEADLOCK] = {"TIDE_DEADLOCK", "the operations wait for each other"},
     [TIDE_UNORDERED] = {"TIDE_UNORDERED", "signallers of one timeline are not ordered"},
     [TIDE_VALUE] = {"TIDE_VALUE", "a timeline value would not go up"},
-    [TIDE_SCOPE] = {"TIDE_SCOPE", "a timeline is used beyond its scope"},
+    [TIDE_SCOPE] = {"TIDE_SCOPE", "a timeline or a pool is used beyond its scope"},
     [TIDE_NOT_FOUND] = {"TIDE_NOT_FOUND", "not found"},
     [TIDE_EXHAUSTED] = {"TIDE_EXHAUSTED", "no numbers are left"},
     [TIDE_CANCELLED] = {"TIDE_CANCELLED", "cancelled"},

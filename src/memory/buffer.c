@@ -216,6 +216,8 @@ bool tide_buffer_freed(const struct tide_buffer *buffer) {
   return tide_load_acquire(&buffer->freed) != 0;
 }
 
+const struct tide_pool *tide_buffer_pool(const struct tide_buffer *buffer) { return buffer->pool; }
+
 void *tide_buffer_data(const struct tide_buffer *buffer) { return buffer->memory; }
 size_t tide_buffer_size(const struct tide_buffer *buffer) { return buffer->size; }
 const char *tide_buffer_label(const struct tide_buffer *buffer) { return buffer->label; }

@@ -39,6 +39,7 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
   pool->budget = params->budget;
   pool->buffers = params->buffers ? params->buffers : DEFAULT_BUFFERS;
   pool->covered = params->frees_cover_uses;
+  pool->home = params->device;
   set_label(pool->label, params->label);
   tide_lock_init(&pool->lock);
   tide_list_init(&pool->chunks);
@@ -146,6 +147,9 @@ void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) 
   tide_pool_unlock(pool);
   *out_stats = stats;
 }
+
+const void *tide_pool_home(const struct tide_pool *pool) { return pool->home; }
+const char *tide_pool_label(const struct tide_pool *pool) { return pool->label; }
 
 void tide_pool_set_grace(struct tide_pool *pool,
                          size_t (*snapshot)(void *self, tide_axis *axes, uint64_t *epochs,

@@ -25,6 +25,12 @@ const struct tide_frontier *tide_buffer_past(const struct tide_buffer *buffer);
 void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out_axis,
                                 uint64_t *out_epoch);
 
+/* Where it came from; the device that a pool's memory belongs to, NULL when it is everybody's; and
+ * the pool's name. All constant. */
+const struct tide_pool *tide_buffer_pool(const struct tide_buffer *buffer);
+const void *tide_pool_home(const struct tide_pool *pool);
+const char *tide_pool_label(const struct tide_pool *pool);
+
 /* The pool was told that every free comes after all uses (params.frees_cover_uses). */
 bool tide_buffer_covered(const struct tide_buffer *buffer);
 

@@ -79,7 +79,8 @@ struct tide_pool {
   struct tide_memory_source source;
   size_t budget, chunk, align;
   uint32_t buffers;
-  bool covered; /* params.frees_cover_uses */
+  bool covered;     /* params.frees_cover_uses */
+  const void *home; /* params.device, which only sched looks into */
   char label[TIDE_POOL_LABEL];
   struct tide_lock lock; /* guards all below */
   struct tide_link chunks;

@@ -310,6 +310,9 @@ void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority) {
 
 enum tide_status tide_queue_alloc(struct tide_queue *queue, struct tide_pool *pool, size_t size,
                                   const char *label, struct tide_buffer **out_buffer) {
+  const void *home = pool ? tide_pool_home(pool) : NULL;
+  if (out_buffer) *out_buffer = NULL;
+  if (home && home != queue->device) return TIDE_SCOPE;
   tide_sched_enter(queue->sched);
   enum tide_status status = tide_pool_alloc(pool, size, &queue->position, label, out_buffer);
   tide_sched_leave(queue->sched);

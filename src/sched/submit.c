@@ -83,7 +83,21 @@ static bool device_takes(const struct tide_queue *queue, const struct tide_body_
   return backend->takes ? backend->takes(backend->self, body) : body->host != NULL;
 }
 
-static enum tide_status check_use(const struct tide_operation *operation, size_t i,
+/* Two devices' pools don't mix. */
+static enum tide_status check_home(const struct tide_queue *queue, const struct tide_buffer *buffer,
+                                   struct tide_diag *diag) {
+  const struct tide_pool *pool = tide_buffer_pool(buffer);
+  const struct tide_device *home = tide_pool_home(pool);
+  if (!home || home == queue->device) return TIDE_OK;
+  return tide_diag_set(
+      diag, TIDE_SCOPE,
+      "buffer '%s' is of pool '%s' of device '%s'; queue '%s' of device '%s' cannot use it",
+      tide_buffer_label(buffer), tide_pool_label(pool), home->label, queue->label,
+      queue->device->label);
+}
+
+static enum tide_status check_use(const struct tide_queue *queue,
+                                  const struct tide_operation *operation, size_t i,
                                   struct tide_diag *diag) {
   const struct tide_use *use = &operation->buffers[i];
   if (!use->buffer || (unsigned)use->access < 1 || (unsigned)use->access > 3)
@@ -96,7 +110,7 @@ static enum tide_status check_use(const struct tide_operation *operation, size_t
   if (tide_buffer_freed(use->buffer))
     return tide_diag_set(diag, TIDE_INVALID, "operation '%s' names buffer '%s' after it was freed",
                          name_of(operation), tide_buffer_label(use->buffer));
-  return TIDE_OK;
+  return check_home(queue, use->buffer, diag);
 }
 
 static enum tide_status check_parts(const struct tide_queue *queue,
@@ -104,7 +118,7 @@ static enum tide_status check_parts(const struct tide_queue *queue,
                                     struct tide_diag *diag) {
   enum tide_status status = check_scope(queue, operation, diag);
   for (size_t i = 0; status == TIDE_OK && i < operation->buffer_count; i++)
-    status = check_use(operation, i, diag);
+    status = check_use(queue, operation, i, diag);
   if (status != TIDE_OK) return status;
   if (operation->wait_count > queue->wait_capacity ||
       operation->signal_count > queue->signal_capacity ||
