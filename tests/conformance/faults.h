@@ -1,0 +1,23 @@
+/* Faults on demand between the file device and the system. The programs of this folder are linked
+ * so that its calls (see meson.build) come through faults.c first, which hands them on, spoilt as
+ * planned. Whatever is spoilt, the kernel has done what the answer says. */
+#ifndef TESTS_CONFORMANCE_FAULTS_H
+#define TESTS_CONFORMANCE_FAULTS_H
+
+#include <stdint.h>
+
+enum fault {
+  FAULT_REFUSE,    /* of submits: nothing is done, and error `what` is the answer */
+  FAULT_INTERRUPT, /* of submits: all is submitted, nothing waited for, error `what` */
+  FAULT_RESULT,    /* of transfers: it ends with error `what` (it may have happened all the same) */
+  FAULT_SHORT,     /* of transfers: at most `what` bytes at a time */
+  FAULT_OVERFLOW,  /* of submits: what completes finds the completion queue full */
+  FAULT_COUNT
+};
+
+/* The next `times` times. Any thread. */
+void faults_plan(enum fault fault, uint32_t times, uint32_t what);
+/* How many of them are still to come. */
+uint32_t faults_left(enum fault fault);
+
+#endif
