@@ -54,6 +54,8 @@ uint64_t bench_now(void);
 bool bench_smoke(void);
 /* Lets the compiler drop nothing that leads to the value. */
 static inline void bench_keep(uint64_t value) { __asm__ volatile("" : : "r"(value) : "memory"); }
+/* For setup: answers NULL, and says why the figure cannot be had here. */
+void *bench_skip(const char *why);
 /* Ends the program: a benchmark must not go on with a wrong result. */
 _Noreturn void bench_wrong(const char *what);
 #define BENCH_CHECK(what) ((what) ? (void)0 : bench_wrong(#what))

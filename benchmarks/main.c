@@ -23,6 +23,12 @@ uint64_t bench_now(void) {
 
 bool bench_smoke(void) { return smoke; }
 
+static const char *skipped; /* why, when setup said so */
+void *bench_skip(const char *why) {
+  skipped = why;
+  return NULL;
+}
+
 void bench_wrong(const char *what) {
   fflush(stdout);
   fprintf(stderr, "tidemark-bench: not true: %s\n", what);
@@ -131,10 +137,11 @@ static void print_json(const char *group, const struct bench_figure *figure, str
 }
 
 static void run(const char *group, const struct bench_figure *figure) {
+  skipped = "not possible here";
   void *state = figure->setup ? figure->setup() : NULL;
   if (figure->setup && !state) {
-    fprintf(json ? stderr : stdout, "%s %s/%s: not possible here\n", smoke ? "SKIP" : "skipped",
-            group, figure->name);
+    fprintf(json ? stderr : stdout, "%s %s/%s: %s\n", smoke ? "SKIP" : "skipped", group,
+            figure->name, skipped);
     return;
   }
   static struct side ours, theirs;
