@@ -57,8 +57,8 @@ static bool make_room(struct declarer *d, const struct tide_declared *name, size
     return false;
   if (first + (size_t)count > TIDE_PLAN_ENTRIES_MAX) {
     return tide_error(d->errors, TIDE_FULL, name->name.line, name->name.column,
-                      "too many entries: with '%s' it would be %llu, at most %u are possible",
-                      symbol_of(d, name->symbol)->text, (unsigned long long)(first + (size_t)count),
+                      "too many entries: with '%s' it would be %zu, at most %u are possible",
+                      symbol_of(d, name->symbol)->text, first + (size_t)count,
                       TIDE_PLAN_ENTRIES_MAX);
   }
   *span = (struct tide_span){(uint32_t)first, (uint32_t)count};
