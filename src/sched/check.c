@@ -20,6 +20,7 @@ struct tide_checker {
     enum tide_event_kind kind;
   } host_events[4096];
   size_t host_event_count;
+  struct tide_shadow_clock record, before; /* used within one call, kept for their memory */
   struct tide_diag findings[FINDINGS_KEPT];
   size_t finding_count;
   bool said_full;
@@ -53,22 +54,14 @@ void tide_check_report(struct tide_sched *sched) {
 
 static void note_limits(struct tide_checker *checker) {
   struct tide_diag diag;
-  if (checker->said_full || (!checker->table.out_of_memory && !checker->table.too_many_queues))
-    return;
+  if (checker->said_full || !checker->table.out_of_memory) return;
   checker->said_full = true;
-  if (checker->table.out_of_memory)
-    tide_diag_set(&diag, TIDE_NOMEM, "check mode ran out of memory: from here on it finds nothing");
-  else
-    tide_diag_set(&diag, TIDE_FULL,
-                  "check mode knows %d queues at most: from here on it finds nothing",
-                  TIDE_SHADOW_QUEUES);
+  tide_diag_set(&diag, TIDE_NOMEM, "check mode ran out of memory: from here on it finds nothing");
   tide_check_note(checker->sched, &diag);
 }
 
 /* A clock that lacks an entry would call ordered what is not, and unordered what is. */
-static bool is_blind(const struct tide_checker *checker) {
-  return checker->table.out_of_memory || checker->table.too_many_queues;
-}
+static bool is_blind(const struct tide_checker *checker) { return checker->table.out_of_memory; }
 
 /* ---- hosts ------------------------------------------------------------------------ */
 
@@ -100,7 +93,7 @@ static void add_record(struct tide_checker *checker, const void *timeline, uint6
   struct tide_shadow *shadow =
       tide_shadow_get(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
   if (shadow && shadow->count && shadow->records[shadow->count - 1].value == value) {
-    tide_shadow_merge(&shadow->records[shadow->count - 1].clock, clock);
+    tide_shadow_merge(&checker->table, &shadow->records[shadow->count - 1].clock, clock);
     return;
   }
   if (!shadow || !tide_shadow_grow(&checker->table, (void **)&shadow->records, shadow->count,
@@ -111,7 +104,8 @@ static void add_record(struct tide_checker *checker, const void *timeline, uint6
     shadow->records[at] = shadow->records[at - 1];
     at--;
   }
-  shadow->records[at] = (struct tide_shadow_record){value, below, *clock};
+  shadow->records[at] = (struct tide_shadow_record){.value = value, .below = below};
+  tide_shadow_copy(&checker->table, &shadow->records[at].clock, clock);
 }
 
 static const struct tide_shadow_record *record_of(struct tide_checker *checker,
@@ -143,7 +137,7 @@ static void take_host_events(struct tide_checker *checker) {
       add_record(checker, timeline, value, true, &thread->clock);
     } else {
       const struct tide_shadow_record *record = record_of(checker, timeline, value);
-      if (record) tide_shadow_merge(&thread->clock, &record->clock);
+      if (record) tide_shadow_merge(&checker->table, &thread->clock, &record->clock);
     }
   }
   checker->host_event_count = 0;
@@ -156,13 +150,12 @@ static struct tide_shadow_queue *shadow_queue(struct tide_checker *checker,
                                               struct tide_queue *queue) {
   struct tide_shadow_table *table = &checker->table;
   if (queue->check_index) return &table->queues[queue->check_index - 1];
-  if (table->queue_count == TIDE_SHADOW_QUEUES) {
-    table->too_many_queues = true;
+  if (!tide_shadow_grow(table, (void **)&table->queues, table->queue_count, &table->queue_capacity,
+                        sizeof *table->queues))
     return NULL;
-  }
   struct tide_shadow_queue *shadow = &table->queues[table->queue_count++];
   queue->check_index = table->queue_count;
-  shadow->queue = queue;
+  *shadow = (struct tide_shadow_queue){.queue = queue};
   shadow->in_order = queue->device->backend->in_order;
   memcpy(shadow->label, queue->label, sizeof shadow->label);
   return shadow;
@@ -238,7 +231,7 @@ static void check_use(struct tide_checker *checker, const struct tide_shadow_clo
   size_t kept = 0;
   for (size_t i = 0; buffer && i < buffer->count; i++) {
     struct tide_shadow_access *earlier = &buffer->accesses[i];
-    bool ordered = clock->epochs[earlier->queue] >= earlier->epoch;
+    bool ordered = tide_shadow_epoch(clock, earlier->queue) >= earlier->epoch;
     bool conflict = overlaps(earlier, use->offset, size) && (write || earlier->write);
     if (conflict && !ordered && !reported) {
       report_race(checker, op, use, earlier);
@@ -274,7 +267,7 @@ static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *
   if (wait->class_ == TIDE_WAIT_FAILED || wait->value <= wait->timeline->initial) return;
   const struct tide_shadow_record *record = record_of(checker, wait->timeline, wait->value);
   if (record && (record->value == wait->value || record->below))
-    tide_shadow_merge(clock, &record->clock);
+    tide_shadow_merge(&checker->table, clock, &record->clock);
 }
 
 /* Signals that are ordered by other means teach nothing; nor does a value above one teach whoever
@@ -296,7 +289,7 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   size_t own = (size_t)(shadow - checker->table.queues);
   struct tide_shadow *thread = tide_shadow_get(&checker->table, TIDE_SHADOW_THREAD, op->thread);
   struct tide_shadow_clock *clock = &shadow->clock;
-  if (thread) tide_shadow_merge(clock, &thread->clock);
+  if (thread) tide_shadow_merge(&checker->table, clock, &thread->clock);
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     import_wait(checker, clock, wait);
   /* One that has failed touches nothing. */
@@ -304,15 +297,16 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
     check_use(checker, clock, op, use);
     add_access(checker, op, use);
   }
-  struct tide_shadow_clock record = *clock;
-  record.epochs[own] = op->work.epoch;
-  if (shadow->in_order) clock->epochs[own] = op->work.epoch;
+  struct tide_shadow_clock *record = &checker->record;
+  tide_shadow_copy(&checker->table, record, clock);
+  tide_shadow_set(&checker->table, record, own, op->work.epoch);
+  if (shadow->in_order) tide_shadow_set(&checker->table, clock, own, op->work.epoch);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
     if (op->refused) continue;
-    add_signal(checker, &signal->record, &record);
+    add_signal(checker, &signal->record, record);
     if (!signal->record.external) add_hint(checker, shadow, op->work.epoch, &signal->record);
   }
-  add_record(checker, queue->progress, op->work.epoch, true, &record);
+  add_record(checker, queue->progress, op->work.epoch, true, record);
   note_limits(checker);
 }
 
@@ -322,28 +316,32 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
 void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *progress,
                          uint64_t number, struct tide_op *const *parts, size_t count) {
   struct tide_checker *checker = sched->checker;
-  struct tide_shadow_queue *queues = checker->table.queues;
-  struct tide_shadow_clock before = {{0}}, all;
+  struct tide_shadow_table *table = &checker->table;
+  struct tide_shadow_queue *queues = table->queues;
+  struct tide_shadow_clock *clock = &checker->record, *all = clock, *before = &checker->before;
+  before->count = 0;
   for (size_t i = 0; i < count; i++) {
     if (!parts[i] || !parts[i]->queue->check_index) continue;
     uint64_t own = parts[i]->queue->check_index - 1;
-    struct tide_shadow_clock clock = queues[own].clock;
-    if (clock.epochs[own] >= parts[i]->work.epoch) clock.epochs[own] = parts[i]->work.epoch - 1;
-    tide_shadow_merge(&before, &clock);
+    tide_shadow_copy(table, clock, &queues[own].clock);
+    if (tide_shadow_epoch(clock, own) >= parts[i]->work.epoch)
+      tide_shadow_set(table, clock, own, parts[i]->work.epoch - 1);
+    tide_shadow_merge(table, before, clock);
   }
-  all = before;
+  tide_shadow_copy(table, all, before);
   for (size_t i = 0; i < count; i++)
     for (struct tide_op_use *use = parts[i] ? parts[i]->uses : NULL; use; use = use->next)
-      check_use(checker, &before, parts[i], use);
+      check_use(checker, before, parts[i], use);
   for (size_t i = 0; i < count; i++) {
     if (!parts[i] || !parts[i]->queue->check_index) continue;
     uint64_t own = parts[i]->queue->check_index - 1;
     for (struct tide_op_use *use = parts[i]->uses; use; use = use->next)
       add_access(checker, parts[i], use);
-    tide_shadow_merge(&queues[own].clock, &before);
-    if (all.epochs[own] < parts[i]->work.epoch) all.epochs[own] = parts[i]->work.epoch;
+    tide_shadow_merge(table, &queues[own].clock, before);
+    if (tide_shadow_epoch(all, own) < parts[i]->work.epoch)
+      tide_shadow_set(table, all, own, parts[i]->work.epoch);
   }
-  add_record(checker, progress, number, true, &all);
+  add_record(checker, progress, number, true, all);
   note_limits(checker);
 }
 
@@ -358,7 +356,7 @@ void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {
     const struct tide_shadow_access *access = &shadow->accesses[i];
     const struct tide_shadow_queue *from = &checker->table.queues[access->queue];
     bool own = from == at;
-    if (own || at->clock.epochs[access->queue] >= access->epoch) continue;
+    if (own || tide_shadow_epoch(&at->clock, access->queue) >= access->epoch) continue;
     const struct tide_shadow_hint *hint = hint_for(from, access->epoch);
     struct tide_diag diag;
     tide_diag_set(
@@ -390,8 +388,11 @@ enum tide_status tide_check_create(struct tide_sched *sched) {
 
 void tide_check_destroy(struct tide_sched *sched) {
   struct tide_context *context = (struct tide_context *)sched->context;
+  struct tide_shadow_table *table = &sched->checker->table;
   tide_check_stop(context);
-  tide_shadow_fini(&sched->checker->table);
+  tide_shadow_clock_fini(table, &sched->checker->record);
+  tide_shadow_clock_fini(table, &sched->checker->before);
+  tide_shadow_fini(table);
   tide_free(context->allocator, sched->checker, 1, sizeof *sched->checker);
   sched->checker = NULL;
 }

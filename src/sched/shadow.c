@@ -31,6 +31,9 @@ struct tide_shadow *tide_shadow_get(struct tide_shadow_table *table, enum tide_s
 }
 
 static void free_shadow(struct tide_shadow_table *table, struct tide_shadow *shadow) {
+  for (size_t i = 0; shadow->records && i < shadow->count; i++)
+    tide_shadow_clock_fini(table, &shadow->records[i].clock);
+  tide_shadow_clock_fini(table, &shadow->clock);
   tide_free(table->allocator, shadow->records, shadow->capacity, sizeof *shadow->records);
   tide_free(table->allocator, shadow->accesses, shadow->capacity, sizeof *shadow->accesses);
   tide_free(table->allocator, shadow, 1, sizeof *shadow);
@@ -53,14 +56,45 @@ void tide_shadow_fini(struct tide_shadow_table *table) {
       free_shadow(table, shadow);
     }
   }
-  for (size_t i = 0; i < table->queue_count; i++)
+  for (size_t i = 0; i < table->queue_count; i++) {
     tide_free(table->allocator, table->queues[i].hints, table->queues[i].hint_capacity,
               sizeof *table->queues[i].hints);
+    tide_shadow_clock_fini(table, &table->queues[i].clock);
+  }
+  tide_free(table->allocator, table->queues, table->queue_capacity, sizeof *table->queues);
 }
 
-void tide_shadow_merge(struct tide_shadow_clock *to, const struct tide_shadow_clock *from) {
-  for (size_t i = 0; i < TIDE_SHADOW_QUEUES; i++)
+static bool widen(struct tide_shadow_table *table, struct tide_shadow_clock *clock, size_t count) {
+  while (clock->capacity < count) {
+    if (!tide_shadow_grow(table, (void **)&clock->epochs, clock->capacity, &clock->capacity,
+                          sizeof *clock->epochs))
+      return false;
+  }
+  while (clock->count < count) clock->epochs[clock->count++] = 0;
+  return true;
+}
+
+void tide_shadow_merge(struct tide_shadow_table *table, struct tide_shadow_clock *to,
+                       const struct tide_shadow_clock *from) {
+  if (!widen(table, to, from->count)) return;
+  for (size_t i = 0; i < from->count; i++)
     if (from->epochs[i] > to->epochs[i]) to->epochs[i] = from->epochs[i];
+}
+
+void tide_shadow_copy(struct tide_shadow_table *table, struct tide_shadow_clock *to,
+                      const struct tide_shadow_clock *from) {
+  to->count = 0;
+  tide_shadow_merge(table, to, from);
+}
+
+void tide_shadow_set(struct tide_shadow_table *table, struct tide_shadow_clock *clock, size_t queue,
+                     uint64_t epoch) {
+  if (widen(table, clock, queue + 1)) clock->epochs[queue] = epoch;
+}
+
+void tide_shadow_clock_fini(struct tide_shadow_table *table, struct tide_shadow_clock *clock) {
+  tide_free(table->allocator, clock->epochs, clock->capacity, sizeof *clock->epochs);
+  *clock = (struct tide_shadow_clock){0};
 }
 
 bool tide_shadow_grow(struct tide_shadow_table *table, void **array, size_t count, size_t *capacity,

@@ -9,10 +9,10 @@
 #include "base/lock.h"
 #include "tidemark/sched.h"
 
-#define TIDE_SHADOW_QUEUES 64 /* more queues than this share no clock: check mode then says so */
-
+/* As long as the highest queue that is known needs it to be; what is beyond is 0. */
 struct tide_shadow_clock {
-  uint64_t epochs[TIDE_SHADOW_QUEUES];
+  uint64_t *epochs;
+  size_t count, capacity;
 };
 
 /* What a timeline value teaches. */
@@ -62,9 +62,9 @@ struct tide_shadow_queue {
 struct tide_shadow_table {
   const struct tide_allocator *allocator;
   struct tide_shadow *buckets[1024];
-  struct tide_shadow_queue queues[TIDE_SHADOW_QUEUES];
-  size_t queue_count;
-  bool out_of_memory, too_many_queues;
+  struct tide_shadow_queue *queues;
+  size_t queue_count, queue_capacity;
+  bool out_of_memory;
 };
 
 void tide_shadow_fini(struct tide_shadow_table *table);
@@ -75,7 +75,18 @@ struct tide_shadow *tide_shadow_get(struct tide_shadow_table *table, enum tide_s
 struct tide_shadow *tide_shadow_find(struct tide_shadow_table *table, enum tide_shadow_kind kind,
                                      uint64_t key);
 void tide_shadow_forget(struct tide_shadow_table *table, enum tide_shadow_kind kind, uint64_t key);
-void tide_shadow_merge(struct tide_shadow_clock *to, const struct tide_shadow_clock *from);
+
+static inline uint64_t tide_shadow_epoch(const struct tide_shadow_clock *clock, size_t queue) {
+  return queue < clock->count ? clock->epochs[queue] : 0;
+}
+/* These three leave out what there is no memory for; the table then says so. */
+void tide_shadow_merge(struct tide_shadow_table *table, struct tide_shadow_clock *to,
+                       const struct tide_shadow_clock *from);
+void tide_shadow_copy(struct tide_shadow_table *table, struct tide_shadow_clock *to,
+                      const struct tide_shadow_clock *from);
+void tide_shadow_set(struct tide_shadow_table *table, struct tide_shadow_clock *clock, size_t queue,
+                     uint64_t epoch);
+void tide_shadow_clock_fini(struct tide_shadow_table *table, struct tide_shadow_clock *clock);
 /* Room for one more of `size` bytes in an array; false when there is no memory. */
 bool tide_shadow_grow(struct tide_shadow_table *table, void **array, size_t count, size_t *capacity,
                       size_t size);
