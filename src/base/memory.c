@@ -4,7 +4,8 @@ void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t si
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
   if (bytes == 0) bytes = 1;
-  void *memory = allocator->alloc(allocator->self, bytes, 16);
+  size_t alignment = size % TIDE_CACHE_LINE ? 16 : TIDE_CACHE_LINE;
+  void *memory = allocator->alloc(allocator->self, bytes, alignment);
   if (memory) memset(memory, 0, bytes);
   return memory;
 }

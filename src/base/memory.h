@@ -12,8 +12,10 @@ int memcmp(const void *a, const void *b, size_t size);
 size_t strlen(const char *text);
 int strcmp(const char *a, const char *b);
 
+#define TIDE_CACHE_LINE 64
+
 /* Zeroed memory for one object or an array of them; NULL when there is none or
- * when the size overflows. */
+ * when the size overflows. Objects that are whole cache lines lie on cache lines. */
 void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);
 /* Give back what tide_alloc gave, with the same numbers. NULL is fine. */
 void tide_free(const struct tide_allocator *allocator, void *memory, size_t count, size_t size);

@@ -32,9 +32,11 @@ enum tide_plant {
 #ifdef TIDE_PLANTS
 extern enum tide_plant tide_planted;
 #define TIDE_PLANTED(which) __builtin_expect(tide_planted == (which), 0)
+#define TIDE_PLANTED_ANY __builtin_expect(tide_planted != TIDE_PLANT_NONE, 0)
 #define TIDE_HAS_PLANTS 1
 #else
 #define TIDE_PLANTED(which) 0
+#define TIDE_PLANTED_ANY 0
 #define TIDE_HAS_PLANTS 0 /* an invariant that a planted bug breaks is asserted only then */
 #endif
 

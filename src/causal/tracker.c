@@ -219,10 +219,6 @@ bool tide_tracker_axis_is(const struct tide_tracker_axis *at, tide_axis axis) {
   return tide_load_acquire(&at->axis) == axis;
 }
 
-void tide_tracker_give(struct tide_tracker_axis *at, uint64_t epoch) {
-  tide_store_release(&at->given, epoch);
-}
-
 size_t tide_tracker_snapshot(struct tide_tracker *tracker, tide_axis *axes, uint64_t *epochs,
                              size_t size) {
   tide_tracker_lock(tracker);
@@ -247,22 +243,16 @@ static void open_locked(struct tide_tracker_axis *at, struct tide_fired *out) {
   tide_tracker_axis_least_locked(at);
 }
 
-/* True when this call raised it. */
-static bool raise_epoch(struct tide_tracker_axis *at, uint64_t epoch) {
-  uint64_t old = tide_load_relaxed(&at->waits.value);
-  do {
-    if (old >= epoch) return false;
-  } while (!tide_compare_exchange(&at->waits.value, &old, epoch));
-  return true;
+void tide_tracker_open_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                               struct tide_fired *out) {
+  tide_tracker_lock(tracker);
+  open_locked(at, out);
+  tide_tracker_unlock(tracker);
 }
 
 void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                                   uint64_t epoch, struct tide_fired *out) {
-  if (!raise_epoch(at, epoch)) return;
-  if (tide_load_acquire(&at->least) > epoch) return;
-  tide_tracker_lock(tracker);
-  open_locked(at, out);
-  tide_tracker_unlock(tracker);
+  tide_tracker_axis_advance(tracker, at, epoch, out);
 }
 
 static void fail_locked(struct tide_tracker_axis *at, enum tide_status status,
@@ -275,7 +265,7 @@ static void fail_locked(struct tide_tracker_axis *at, enum tide_status status,
 }
 
 static void certify_locked(struct tide_tracker_axis *at, struct tide_fired *out) {
-  raise_epoch(at, UINT64_MAX);
+  tide_tracker_axis_raise(at, UINT64_MAX);
   open_locked(at, out);
 }
 
@@ -339,7 +329,7 @@ enum tide_status tide_tracker_advance(struct tide_tracker *tracker, tide_axis ax
   struct tide_fired fired;
   struct tide_tracker_axis *at;
   enum tide_status status = begin(tracker, axis, &fired, &at);
-  if (at && raise_epoch(at, epoch)) open_locked(at, &fired);
+  if (at && tide_tracker_axis_raise(at, epoch)) open_locked(at, &fired);
   return end(tracker, status, &fired);
 }
 

@@ -41,10 +41,6 @@ enum tide_finish tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axi
 bool tide_tracker_cancel_finish(struct tide_tracker *tracker, tide_axis axis,
                                 struct tide_node *node);
 
-/* An epoch was given: some operation stands there from now on. One store; only whoever gives the
- * axis' epochs calls it. */
-void tide_tracker_give(struct tide_tracker_axis *at, uint64_t epoch);
-
 /* Copies up to `size` pairs (axis, newest epoch given or finished) of the live axes, in no order;
  * returns how many axes are live. Once all of these have finished, so has everything that was under
  * way: a grace period. */

@@ -22,10 +22,9 @@
 
 #include "base/atomic.h"
 #include "base/lock.h"
+#include "base/memory.h"
 #include "causal/closed.h"
 #include "causal/tracker.h"
-
-#define TIDE_CACHE_LINE 64
 
 struct tide_tracker_axis {
   tide_axis axis;               /* atomic; 0 while no axis uses this state */
@@ -81,6 +80,33 @@ static inline struct tide_tracker_axis *tide_tracker_find_locked(struct tide_tra
 static inline void tide_tracker_axis_least_locked(struct tide_tracker_axis *at) {
   uint64_t a = tide_counter_least(&at->waits), b = tide_counter_least(&at->finishes);
   tide_store_release(&at->least, a < b ? a : b);
+}
+
+/* True when this call raised it. */
+static inline bool tide_tracker_axis_raise(struct tide_tracker_axis *at, uint64_t epoch) {
+  uint64_t old = tide_load_relaxed(&at->waits.value);
+  do {
+    if (old >= epoch) return false;
+  } while (!tide_compare_exchange(&at->waits.value, &old, epoch));
+  return true;
+}
+
+/* An epoch was given: some operation stands there from now on. One store; only whoever gives the
+ * axis' epochs calls it. */
+static inline void tide_tracker_give(struct tide_tracker_axis *at, uint64_t epoch) {
+  tide_store_release(&at->given, epoch);
+}
+
+/* Hands out what waits for the epochs that have finished. */
+void tide_tracker_open_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                               struct tide_fired *out);
+
+/* tide_tracker_advance_collect, without a call as long as nobody waits. */
+static inline void tide_tracker_axis_advance(struct tide_tracker *tracker,
+                                             struct tide_tracker_axis *at, uint64_t epoch,
+                                             struct tide_fired *out) {
+  if (tide_tracker_axis_raise(at, epoch) && tide_load_acquire(&at->least) <= epoch)
+    tide_tracker_open_collect(tracker, at, out);
 }
 
 /* Queues the node in one of the heaps; false when its epoch has finished. */

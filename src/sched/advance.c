@@ -1,6 +1,5 @@
 /* From entered to published: what may start, and what is over. */
 #include "base/plant.h"
-#include "causal/tracker.h"
 #include "sched/sched.h"
 
 static void first_cause(struct tide_op *op, enum tide_status status) {
@@ -161,22 +160,28 @@ void tide_queue_advance(struct tide_queue *queue) {
 
 /* ---- publishing ---------------------------------------------------------------------- */
 
+/* The epoch has finished: the tracker knows it before any value does. */
+static inline void pass(struct tide_queue *queue, uint64_t epoch) {
+  struct tide_sched *sched = queue->sched;
+  queue->places[epoch & queue->ring_mask].op = NULL;
+  if (queue->tracked)
+    tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
+  if (epoch > queue->published) queue->published = epoch;
+  tide_timeline_advance(queue->progress, epoch, &sched->fired);
+  sched->stats.finished++;
+}
+
 static void publish(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   uint64_t epoch = op->work.epoch;
-  queue->places[epoch & queue->ring_mask].op = NULL;
-  if (queue->tracked)
-    tide_tracker_advance_collect(sched->context->tracker, queue->tracked, epoch, &sched->fired);
-  if (epoch > queue->published) queue->published = epoch;
+  pass(queue, epoch);
   tide_sched_look(queue);
-  tide_timeline_advance(queue->progress, epoch, &sched->fired);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
     if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
     else if (!tide_timeline_reach(&signal->record, op->work.axis, epoch,
                                   tide_queue_record(queue, epoch), &sched->fired))
       first_cause(op, TIDE_VALUE);
   }
-  sched->stats.finished++;
   sched->stats.failed += op->status != TIDE_OK;
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
   if (op->instance) tide_instance_finished(op);
@@ -198,6 +203,93 @@ void tide_op_done(struct tide_op *op, enum tide_status status) {
   else tide_queue_publish(op->queue);
 }
 
+/* ---- the one call --------------------------------------------------------------------- */
+
+static void hand_back(struct tide_device *device, struct tide_work *work) {
+  struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
+  TIDE_ASSERT(op->queue->device == device && op->state == TIDE_OP_RUNNING);
+  tide_op_done(op, work->status);
+}
+
+static struct tide_work *start_next(struct tide_device *device) {
+  struct tide_queue *queue;
+  while ((queue = tide_arbiter_pick(device))) {
+    struct tide_op *op = queue->ready_op;
+    tide_op_started(queue, op);
+    if (!device->backend->in_order) tide_sched_look(queue);
+    if (op->status) { /* cancelled while it was ready */
+      tide_op_done(op, op->status);
+      continue;
+    }
+    tide_sched_emit(device->sched, TIDE_EVENT_START, op, NULL);
+    op->work.status = TIDE_OK;
+    return &op->work;
+  }
+  return NULL;
+}
+
+/* The short way: an operation without parts is over, and all that can start now is the next one of
+ * its queue, without parts too. Nobody has to be asked whose turn it is. */
+static inline bool goes_on(const struct tide_device *device, const struct tide_op *op) {
+  const struct tide_sched *sched = device->sched;
+  const struct tide_queue *queue = op->queue;
+  const struct tide_op *next = tide_queue_op(queue, op->work.epoch + 1);
+  return op->bare && next && next->bare && next->state == TIDE_OP_ENTERED && next->work.body &&
+         !((uint32_t)op->work.status | (uint32_t)op->status | (uint32_t)next->status |
+           device->ready_count | sched->paused | queue->retry_held) &&
+         !sched->context->sink && device->backend->in_order && !TIDE_PLANTED_ANY;
+}
+
+/* NULL: somebody waited for this, and comes first. */
+static inline struct tide_work *go_on(struct tide_device *device, struct tide_op *op) {
+  struct tide_sched *sched = device->sched;
+  struct tide_queue *queue = op->queue;
+  struct tide_op *next = tide_queue_op(queue, op->work.epoch + 1);
+  TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING &&
+              queue->next_start == next->work.epoch);
+  pass(queue, op->work.epoch);
+  tide_op_free(op);
+  if (__builtin_expect(sched->fired.first != NULL, 0)) {
+    tide_sched_look(queue);
+    return NULL;
+  }
+  tide_op_started(queue, next);
+  device->picks++;
+  sched->stats.picks++;
+  next->work.status = TIDE_OK;
+  return &next->work;
+}
+
+size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
+                            size_t done_count, struct tide_work **out_work, size_t most,
+                            bool *out_more) {
+  struct tide_sched *sched = device->sched;
+  size_t count = 0;
+  tide_sched_enter(sched);
+  device->exchanging = true;
+  struct tide_op *op = done_count == 1 ? TIDE_CONTAINER(done[0], struct tide_op, work) : NULL;
+  if (op && most > 0 && !device->lost && goes_on(device, op)) {
+    out_work[0] = go_on(device, op);
+    count = out_work[0] != NULL;
+  } else if (!device->lost) {
+    for (size_t i = 0; i < done_count; i++) hand_back(device, done[i]);
+  }
+  tide_sched_settle(sched);
+  while (count < most && !sched->paused && !device->lost) {
+    struct tide_work *work = start_next(device);
+    if (!work) break;
+    out_work[count++] = work;
+    if (!device->backend->in_order) tide_sched_settle(sched);
+  }
+  device->exchanging = false;
+  uint32_t hands = device->backend->hands ? device->backend->hands : 1;
+  if (count < most && device->dry < hands) device->dry++;
+  if (most == 0 && device->ready_count && !sched->paused) tide_device_kick(device);
+  if (out_more) *out_more = device->ready_count != 0 && !sched->paused;
+  tide_sched_leave(sched);
+  return count;
+}
+
 /* ---- the end ----------------------------------------------------------------------------- */
 
 void tide_queue_close_if_over(struct tide_queue *queue) {
@@ -212,6 +304,7 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, &sched->fired);
   queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
   tide_list_remove(&queue->in_device);
+  tide_queue_count_frontiers(queue);
   queue->look = true; /* never to be looked at again */
   queue->next = sched->gone;
   sched->gone = queue;

@@ -81,6 +81,11 @@ void tide_sched_resume(struct tide_sched *sched) {
 
 void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats) {
   tide_sched_enter(sched);
+  for (struct tide_link *at = sched->devices.next; at != &sched->devices; at = at->next) {
+    struct tide_link *queues = &TIDE_CONTAINER(at, struct tide_device, in_sched)->queues;
+    for (struct tide_link *link = queues->next; link != queues; link = link->next)
+      tide_queue_count_frontiers(TIDE_CONTAINER(link, struct tide_queue, in_device));
+  }
   *out_stats = sched->stats;
   tide_sched_leave(sched);
 }
@@ -136,56 +141,6 @@ enum tide_status tide_device_destroy(struct tide_device *device) {
   if (busy) return TIDE_BUSY;
   tide_free(sched->context->allocator, device, 1, sizeof *device);
   return TIDE_OK;
-}
-
-/* ---- the one call --------------------------------------------------------------------- */
-
-static void hand_back(struct tide_device *device, struct tide_work *work) {
-  struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
-  TIDE_ASSERT(op->queue->device == device && op->state == TIDE_OP_RUNNING);
-  tide_op_done(op, work->status);
-}
-
-static struct tide_work *start_next(struct tide_device *device) {
-  struct tide_queue *queue;
-  while ((queue = tide_arbiter_pick(device))) {
-    struct tide_op *op = queue->ready_op;
-    tide_op_started(queue, op);
-    if (!device->backend->in_order) tide_sched_look(queue);
-    if (op->status) { /* cancelled while it was ready */
-      tide_op_done(op, op->status);
-      continue;
-    }
-    tide_sched_emit(device->sched, TIDE_EVENT_START, op, NULL);
-    op->work.status = TIDE_OK;
-    return &op->work;
-  }
-  return NULL;
-}
-
-size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
-                            size_t done_count, struct tide_work **out_work, size_t most,
-                            bool *out_more) {
-  struct tide_sched *sched = device->sched;
-  size_t count = 0;
-  tide_sched_enter(sched);
-  device->exchanging = true;
-  if (!device->lost)
-    for (size_t i = 0; i < done_count; i++) hand_back(device, done[i]);
-  tide_sched_settle(sched);
-  while (count < most && !sched->paused && !device->lost) {
-    struct tide_work *work = start_next(device);
-    if (!work) break;
-    out_work[count++] = work;
-    if (!device->backend->in_order) tide_sched_settle(sched);
-  }
-  device->exchanging = false;
-  uint32_t hands = device->backend->hands ? device->backend->hands : 1;
-  if (count < most && device->dry < hands) device->dry++;
-  if (most == 0 && device->ready_count && !sched->paused) tide_device_kick(device);
-  if (out_more) *out_more = device->ready_count != 0 && !sched->paused;
-  tide_sched_leave(sched);
-  return count;
 }
 
 /* ---- losing a device --------------------------------------------------------------------- */

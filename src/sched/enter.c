@@ -6,7 +6,9 @@
 
 /* ---- storage ----------------------------------------------------------------- */
 
-static void free_parts(struct tide_queue *queue, struct tide_op *op) {
+void tide_op_free_parts(struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  op->instance = NULL;
   while (op->waits) {
     struct tide_op_wait *wait = op->waits;
     op->waits = wait->next;
@@ -31,15 +33,6 @@ static void free_parts(struct tide_queue *queue, struct tide_op *op) {
     queue->free_uses = use;
     queue->free_uses_count++;
   }
-}
-
-void tide_op_free(struct tide_op *op) {
-  struct tide_queue *queue = op->queue;
-  if (op->waits || op->signals || op->uses) free_parts(queue, op);
-  op->state = TIDE_OP_FREE;
-  op->work.next = (struct tide_work *)(void *)queue->free_ops;
-  queue->free_ops = op;
-  queue->free_ops_count++;
 }
 
 /* ---- knowledge ----------------------------------------------------------------- */
@@ -76,19 +69,31 @@ static uint32_t index_of(const struct tide_frontier *frontier, tide_axis axis) {
   return i;
 }
 
+/* The epochs of one version count alike, so it is enough to look when it changes. */
+void tide_queue_count_frontiers(struct tide_queue *queue) {
+  struct tide_sched_stats *stats = &queue->sched->stats;
+  uint64_t epochs = queue->position.epoch - queue->counted;
+  if (!epochs) return;
+  stats->frontier_entries += epochs * queue->newest->count;
+  stats->tainted += epochs * queue->newest->tainted;
+  queue->counted = queue->position.epoch;
+}
+
 /* Something was learned, or a taint has healed: the operations from here on share a new version. */
 static void renew_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   struct tide_frontier *frontier = queue->position.frontier;
   bool was_tainted = frontier->tainted;
+  tide_queue_count_frontiers(queue);
   frontier->tainted = 0;
   if (sched->known != frontier) tide_frontier_copy(frontier, sched->known, &eviction);
   if (queue->device->backend->in_order)
     tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
-  queue->version = (queue->version + 1) & queue->ring_mask;
+  queue->version.number = (queue->version.number + 1) & queue->ring_mask;
   struct tide_frontier *record =
-      (struct tide_frontier *)(void *)(queue->frontiers + queue->version * queue->frontier_stride);
+      (struct tide_frontier *)(void *)(queue->frontiers +
+                                       queue->version.number * queue->frontier_stride);
   tide_frontier_copy(record, frontier, &eviction);
   tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
   if (record->tainted || was_tainted) {
@@ -96,24 +101,9 @@ static void renew_version(struct tide_queue *queue, uint64_t epoch) {
     frontier->tainted = record->tainted = 1;
   }
   queue->newest = record;
-  queue->own = index_of(record, queue->position.axis);
+  queue->version.own = index_of(record, queue->position.axis);
   if (record->count > sched->stats.frontier_peak) sched->stats.frontier_peak = record->count;
   queue->renew = false;
-}
-
-/* What the operation knows at its start becomes the queue's frontier, and with the operation's own
- * entry its record. */
-static void move_position(struct tide_queue *queue, uint64_t epoch, struct tide_place *place) {
-  struct tide_sched *sched = queue->sched;
-  if (sched->known != queue->position.frontier || queue->renew) renew_version(queue, epoch);
-  else if (queue->device->backend->in_order)
-    tide_frontier_epochs_of(queue->position.frontier)[queue->own] = epoch;
-  place->version = queue->version;
-  place->own = queue->own;
-  queue->position.epoch = epoch;
-  tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
-  sched->stats.frontier_entries += queue->newest->count;
-  sched->stats.tainted += queue->newest->tainted;
 }
 
 /* ---- entering -------------------------------------------------------------------- */
@@ -193,34 +183,26 @@ static void emit_enter(struct tide_queue *queue, struct tide_op *op) {
   tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
 }
 
-/* Most operations have little of what they could have: what is missing costs a look. */
+/* What the operation knows at its start becomes the queue's frontier, and with the operation's own
+ * entry its record. Most operations have little of what they could have: what is missing costs a
+ * look. */
 void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   bool was_held = op->state == TIDE_OP_HELD;
-  uint64_t epoch = queue->position.epoch + 1;
-  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
-  op->work.epoch = epoch;
   if (op->uses) add_gap_waits(queue, op);
   bool heard = __builtin_expect(sched->context->sink != NULL, 0);
-  if (heard) keep_known(sched);
-  place->op = op;
-  move_position(queue, epoch, place);
+  bool renew = queue->renew || sched->known != queue->position.frontier;
+  if (heard) keep_known(sched); /* which teaches nothing */
+  if (renew) renew_version(queue, queue->position.epoch + 1);
+  uint64_t epoch = tide_op_take_place(queue, op);
   if (heard) emit_enter(queue, op);
-  op->state = TIDE_OP_ENTERED;
-  sched->stats.entered++;
   if (op->waits) start_waits(queue, op);
   if (op->uses) take_buffers(queue, op, was_held);
   if (__builtin_expect(sched->checker != NULL, 0)) tide_check_entered(queue, op);
   if (op->signals) promise_signals(queue, op);
-  /* The progress timeline's promise is the epoch itself. */
-  struct tide_counter *promised = &queue->progress->promised;
-  if (tide_counter_least(promised) <= epoch)
-    tide_counter_pop(promised, epoch, &sched->fired, TIDE_OK);
   if (op->instance) tide_instance_entered(op);
-  /* Behind others it has nothing to start with yet. */
-  bool behind =
-      queue->device->backend->in_order ? queue->published + 1 < epoch : queue->next_start < epoch;
-  if (!behind || was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
+  tide_op_entered(queue, epoch);
+  if (was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
 }
 
 /* ---- being held --------------------------------------------------------------------- */

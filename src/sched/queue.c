@@ -29,6 +29,7 @@ static void chain_storage(struct tide_queue *queue) {
   for (uint32_t i = queue->op_capacity; i-- > 0;) {
     struct tide_op *op = &queue->ops[i];
     op->queue = queue;
+    op->work.axis = queue->position.axis;
     op->work.arguments = queue->arguments + (size_t)i * TIDE_ARGUMENTS_MAX;
     op->work.next = (struct tide_work *)(void *)queue->free_ops;
     queue->free_ops = op;
@@ -76,7 +77,6 @@ static enum tide_status make_storage(struct tide_queue *queue) {
         (struct tide_frontier *)(void *)(queue->frontiers + i * queue->frontier_stride),
         context->frontier_capacity);
   queue->renew = true;
-  chain_storage(queue);
   return TIDE_OK;
 }
 
@@ -143,6 +143,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
                                           &queue->progress);
   }
   if (status == TIDE_OK) status = register_axis(queue);
+  if (status == TIDE_OK) chain_storage(queue);
   if (status != TIDE_OK) {
     tide_queue_free_storage(queue);
     return status;

@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/plant.h"
 #include "causal/frontier.h"
+#include "causal/tracker_axis.h"
 #include "memory/pool.h"
 #include "tidemark/backend.h"
 #include "timeline/timeline.h"
@@ -84,26 +85,34 @@ struct tide_op {
   tide_axis finish_axis;   /* `finish` waits for an epoch of it; 0: it is idle */
   uint32_t unmet;          /* issued waits that are not open */
   enum tide_status status; /* the first cause, TIDE_OK so far */
-  uint32_t flags;
+  uint16_t flags;
   uint8_t state;           /* enum tide_op_state */
   bool retry;              /* held: classify again when its turn comes */
   bool leaving;            /* a held operation that was cancelled, with a node still in flight */
   bool refused;            /* its signals were refused when it entered: they fail at its place */
   bool arrived;            /* a collective's part that has reached its place */
+  bool bare;               /* it has no waits, signals and buffers, and is no collective's part */
   struct tide_link link;   /* in the queue's held list */
   struct tide_node finish; /* waits for one (axis, epoch) after another */
   struct tide_op *mark;    /* deadlock search: who led here */
   uint64_t visited;        /* … and in which search */
   uint64_t thread;         /* check mode: who submitted it */
-  char label[24];          /* work.label, if it has one */
+  char label[32];          /* work.label, if it has one */
+};
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct tide_op) % TIDE_CACHE_LINE == 0 &&
+                                       offsetof(struct tide_op, link) == 2 * TIDE_CACHE_LINE),
+               "what every operation touches lies in two cache lines");
+
+/* Of what is known: which frontier, and where that one lists the queue's own axis. */
+struct tide_version {
+  uint32_t number, own;
 };
 
 /* What a queue keeps by epoch. The operation is there until it is published; the version for as
  * long as the place is not taken by a later epoch. */
 struct tide_place {
   struct tide_op *op;
-  uint32_t version; /* of what was known: which frontier */
-  uint32_t own;     /* where that one lists the queue's own axis */
+  struct tide_version version;
 };
 
 struct tide_queue {
@@ -128,8 +137,9 @@ struct tide_queue {
   unsigned char *frontiers;
   size_t frontier_stride;
   struct tide_frontier *newest; /* the current version */
-  uint32_t version, own;        /* … which one it is, and where it lists the own axis */
-  bool renew;                   /* the next operation needs a new one */
+  struct tide_version version;
+  uint64_t counted; /* up to this epoch the frontiers are in the statistics */
+  bool renew;       /* the next operation needs a new one */
   struct tide_link held;
   uint32_t held_firm; /* of them, those that may not be passed */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
@@ -286,19 +296,53 @@ void tide_queue_drain_changed(struct tide_queue *queue);
 /* ---- enter.c ---- */
 /* Gives the operation its epoch. Classified just now: `known` and the waits are fresh. */
 void tide_op_enter(struct tide_queue *queue, struct tide_op *op);
+/* The operation takes the next epoch; of the queue's frontier nothing but the own entry changes. */
+static inline uint64_t tide_op_take_place(struct tide_queue *queue, struct tide_op *op) {
+  uint64_t epoch = ++queue->position.epoch;
+  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
+  op->work.epoch = epoch;
+  op->state = TIDE_OP_ENTERED;
+  place->op = op;
+  place->version = queue->version;
+  if (queue->device->backend->in_order)
+    tide_frontier_epochs_of(queue->position.frontier)[queue->version.own] = epoch;
+  tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
+  queue->sched->stats.entered++;
+  return epoch;
+}
+/* It is at its place with all that it has. Behind others it has nothing to start with yet. */
+static inline void tide_op_entered(struct tide_queue *queue, uint64_t epoch) {
+  /* The progress timeline's promise is the epoch itself. */
+  struct tide_counter *promised = &queue->progress->promised;
+  if (tide_counter_least(promised) <= epoch)
+    tide_counter_pop(promised, epoch, &queue->sched->fired, TIDE_OK);
+  bool in_order = queue->device->backend->in_order;
+  if (in_order ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
+}
+/* Brings what is known of the queue's frontiers into the statistics. */
+void tide_queue_count_frontiers(struct tide_queue *queue);
 void tide_queue_retry_held(struct tide_queue *queue);
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op);
 /* Takes a held operation out for good; its signals fail with `status`. */
 void tide_op_leave(struct tide_op *op, enum tide_status status);
 /* Gives the operation's storage back. */
-void tide_op_free(struct tide_op *op);
+void tide_op_free_parts(struct tide_op *op);
+static inline void tide_op_free(struct tide_op *op) {
+  struct tide_queue *queue = op->queue;
+  if (!op->bare) tide_op_free_parts(op);
+  op->state = TIDE_OP_FREE;
+  op->work.next = (struct tide_work *)(void *)queue->free_ops;
+  queue->free_ops = op;
+  queue->free_ops_count++;
+}
 /* The record of one of the newest ring_mask + 1 epochs. Valid until the next such call. */
 static inline struct tide_frontier *tide_queue_record(const struct tide_queue *queue,
                                                       uint64_t epoch) {
   const struct tide_place *place = &queue->places[epoch & queue->ring_mask];
   struct tide_frontier *record =
-      (struct tide_frontier *)(void *)(queue->frontiers + place->version * queue->frontier_stride);
-  tide_frontier_epochs_of(record)[place->own] = epoch;
+      (struct tide_frontier *)(void *)(queue->frontiers +
+                                       place->version.number * queue->frontier_stride);
+  tide_frontier_epochs_of(record)[place->version.own] = epoch;
   return record;
 }
 static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint64_t epoch) {

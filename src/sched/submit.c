@@ -129,10 +129,14 @@ static enum tide_status check_parts(const struct tide_queue *queue,
   return operation->signal_count ? check_signals(operation, diag) : TIDE_OK;
 }
 
+static inline bool has_parts(const struct tide_operation *operation) {
+  return (operation->wait_count | operation->signal_count | operation->buffer_count) != 0;
+}
+
 static inline enum tide_status check_arguments(const struct tide_queue *queue,
                                                const struct tide_operation *operation,
                                                struct tide_diag *diag) {
-  if (operation->wait_count | operation->signal_count | operation->buffer_count) {
+  if (has_parts(operation)) {
     enum tide_status status = check_parts(queue, operation, diag);
     if (status != TIDE_OK) return status;
   }
@@ -211,31 +215,38 @@ static void copy_label(struct tide_op *op, const char *label) {
   op->work.label = op->label;
 }
 
-static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation) {
+/* All but what only some operations have. */
+static inline struct tide_op *copy_bare(struct tide_queue *queue,
+                                        const struct tide_operation *operation) {
   struct tide_op *op = queue->free_ops;
   queue->free_ops_count--;
   queue->free_ops = (struct tide_op *)(void *)op->work.next;
   op->work.body = operation->body;
-  op->work.axis = queue->position.axis;
-  op->work.epoch = 0;
   op->sequence = queue->sequence + 1;
   op->unmet = 0;
   op->status = TIDE_OK;
-  op->flags = operation->flags;
+  op->flags = (uint16_t)operation->flags;
   op->state = TIDE_OP_ENTERED;
   op->retry = op->leaving = op->refused = op->arrived = false;
-  op->instance = NULL;
+  op->bare = true;
   op->work.label = no_label;
   if (operation->label) copy_label(op, operation->label);
   if (operation->arguments_size)
     memcpy(op->work.arguments, operation->arguments, operation->arguments_size);
+  return op;
+}
+
+static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation,
+                            struct tide_instance *instance) {
+  struct tide_op *op = copy_bare(queue, operation);
+  op->work.epoch = 0;
+  op->instance = instance;
+  if (instance) op->flags &= (uint16_t)~TIDE_MAY_BE_PASSED;
+  op->bare = !instance && !has_parts(operation);
   if (__builtin_expect(queue->sched->checker != NULL, 0)) {
     const struct tide_platform *platform = tide_sched_platform(queue->sched);
     op->thread = platform->thread_id(platform->self);
   }
-  op->waits = NULL;
-  op->signals = NULL;
-  op->uses = NULL;
   if (operation->wait_count) copy_waits(queue, op, operation);
   if (operation->signal_count) copy_signals(queue, op, operation);
   if (operation->buffer_count) copy_uses(queue, op, operation);
@@ -347,18 +358,41 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
   if (status != TIDE_OK) return status;
   if (!has_room(queue, 1, operation->wait_count, operation->signal_count, operation->buffer_count))
     return refuse_full(queue, diag);
-  struct tide_op *op = copy(queue, operation);
-  op->instance = instance;
-  if (instance) op->flags &= ~(uint32_t)TIDE_MAY_BE_PASSED;
+  struct tide_op *op = copy(queue, operation, instance);
   status = take(queue, op, diag);
   if (status == TIDE_OK && out_sequence) *out_sequence = queue->sequence;
   return status;
 }
 
+/* The short way: a body and nothing else, for a queue where nobody would ask any of the questions
+ * of the long way. Both come to the same. */
+static inline bool is_short(const struct tide_queue *queue,
+                            const struct tide_operation *operation) {
+  const struct tide_sched *sched = queue->sched;
+  return !has_parts(operation) && operation->arguments_size <= TIDE_ARGUMENTS_MAX &&
+         queue->free_ops && device_takes(queue, operation->body) &&
+         !(queue->held_firm | queue->renew | queue->closing | queue->position.frontier->tainted |
+           (uint32_t)queue->device->lost) &&
+         !sched->checker && !sched->context->sink && !TIDE_PLANTED_ANY;
+}
+
+static inline void submit_short(struct tide_queue *queue, const struct tide_operation *operation) {
+  struct tide_op *op = copy_bare(queue, operation);
+  queue->sequence = op->sequence;
+  queue->sched->stats.submitted++;
+  tide_op_entered(queue, tide_op_take_place(queue, op));
+}
+
 enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_operation *operation,
                                    uint64_t *out_sequence, struct tide_diag *diag) {
+  enum tide_status status = TIDE_OK;
   tide_sched_enter(queue->sched);
-  enum tide_status status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);
+  if (is_short(queue, operation)) {
+    submit_short(queue, operation);
+    if (out_sequence) *out_sequence = queue->sequence;
+  } else {
+    status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);
+  }
   tide_sched_leave(queue->sched);
   return status;
 }

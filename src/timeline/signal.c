@@ -183,17 +183,6 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
   tide_timeline_fail_locked(timeline, record->node.key, status, fired);
 }
 
-void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
-                           struct tide_fired *fired) {
-  if (value <= timeline->reached.value || tide_timeline_has_failed(timeline, value)) return;
-  tide_store_release(&timeline->reached.value, value);
-  /* Promises are taken off by those who make them, so wake_at is not kept here. */
-  if (tide_counter_least(&timeline->reached) <= value)
-    tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
-  if (tide_counter_least(&timeline->promised) <= value)
-    tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
-}
-
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
                                   struct tide_record_view *out_view) {
   if (timeline->source)

@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "causal/tracker.h"
+#include "causal/tracker_axis.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,0 +1,257 @@
+/* Operations without parts take a short way through submit and exchange, unless somebody listens.
+ * So each random run is done twice, alone and with a listener: whatever can be seen from outside
+ * must come to the same, step by step. */
+#include "harness.h"
+
+#include "base/random.h"
+#include "tidemark/tidemark.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUEUES = 5, TIMELINES = 3, STEPS = 400, HANDS = 3, POINTS = 8, RECORD = 1 << 20 };
+
+struct device {
+  struct tide_backend backend;
+  struct tide_device *device;
+  struct tide_work *hands[HANDS];
+  size_t count;
+  uint32_t kicks;
+};
+
+struct world {
+  struct tide_random random;
+  struct tide_context context;
+  struct tide_sink sink;
+  uint64_t heard;
+  struct tide_sched *sched;
+  struct device devices[2];
+  struct tide_queue *queues[QUEUES];
+  struct tide_timeline *timelines[TIMELINES];
+  uint64_t values[TIMELINES];
+  struct tide_timepoint points[POINTS];
+  bool pending[POINTS], paused;
+  char *record; /* all that was seen */
+  size_t length;
+};
+
+static uint64_t below(struct world *world, uint64_t limit) {
+  return tide_random_below(&world->random, limit);
+}
+
+static void see(struct world *world, const char *what, uint64_t a, uint64_t b) {
+  CHECK(world->length + 80 < RECORD);
+  world->length += (size_t)sprintf(world->record + world->length, "%s %llx %llx\n", what,
+                                   (unsigned long long)a, (unsigned long long)b);
+}
+
+static void hear(void *self, const struct tide_event *event) {
+  struct world *world = self;
+  (void)event;
+  world->heard++;
+}
+
+static void kick(void *self) {
+  struct device *device = self;
+  device->kicks++;
+}
+
+static enum tide_status nothing(void *arguments) {
+  (void)arguments;
+  return TIDE_OK;
+}
+static const struct tide_body_class body = {.name = "nothing", .host = nothing};
+static const struct tide_body_class elsewhere = {.name = "elsewhere"};
+
+static void open_world(struct world *world, uint64_t seed, bool listen) {
+  *world = (struct world){.random = {seed}, .record = malloc(RECORD)};
+  CHECK(world->record);
+  world->sink = (struct tide_sink){.event = hear, .self = world};
+  struct tide_context_params params = {.sink = listen ? &world->sink : NULL,
+                                       .frontier_capacity = (uint8_t)(2 + below(world, 6))};
+  CHECK_OK(tide_context_init(&world->context, &params));
+  CHECK_OK(tide_sched_create(&world->context, NULL, &world->sched));
+  for (int i = 0; i < 2; i++) {
+    struct device *device = &world->devices[i];
+    device->backend = (struct tide_backend){
+        .name = "inline", .in_order = i == 0, .hands = 1, .kick = kick, .self = device};
+    CHECK_OK(tide_device_create(world->sched, &device->backend, "inline", &device->device));
+  }
+  for (int i = 0; i < QUEUES; i++) {
+    struct tide_queue_params queue = {.operations = 4 + (uint32_t)below(world, 30),
+                                      .priority = (uint8_t)(1 + below(world, 15))};
+    CHECK_OK(tide_queue_create(world->devices[i == QUEUES - 1].device, &queue, &world->queues[i]));
+  }
+  for (int i = 0; i < TIMELINES; i++)
+    CHECK_OK(tide_timeline_create(&world->context, NULL, &world->timelines[i]));
+}
+
+/* ---- steps ---- */
+
+static void submit(struct world *world) {
+  struct tide_queue *queue = world->queues[below(world, QUEUES)];
+  struct tide_wait wait = {world->timelines[below(world, TIMELINES)], 0};
+  struct tide_signal signal = {world->timelines[below(world, TIMELINES)], 0, false};
+  struct tide_operation operation = {.label = below(world, 4) ? NULL : "labelled",
+                                     .body = below(world, 16) ? &body : NULL,
+                                     .flags = below(world, 8) ? 0 : TIDE_MAY_BE_PASSED};
+  char arguments[8] = "seven";
+  if (below(world, 8) == 0) operation.arguments = arguments, operation.arguments_size = 8;
+  if (below(world, 60) == 0) operation.body = &elsewhere;
+  uint64_t kind = below(world, 14), sequence = 0;
+  for (int i = 0; i < TIMELINES; i++) {
+    if (wait.timeline == world->timelines[i]) wait.value = world->values[i] + (kind == 0);
+    if (signal.timeline == world->timelines[i]) signal.value = world->values[i] + 1 + (kind == 3);
+  }
+  if (kind == 13) {
+    wait.timeline = tide_queue_progress(world->queues[below(world, QUEUES)]);
+    wait.value = tide_timeline_query(wait.timeline) + below(world, 4);
+  }
+  operation.waits = &wait;
+  operation.signals = &signal;
+  operation.wait_count =
+      (kind < 3 || kind == 13) && wait.value > 0 && wait.timeline != signal.timeline;
+  operation.signal_count = kind < 5;
+  enum tide_status status = tide_queue_submit(queue, &operation, &sequence, NULL);
+  see(world, "submit", status, sequence);
+  for (int i = 0; status == TIDE_OK && operation.signal_count && i < TIMELINES; i++)
+    if (signal.timeline == world->timelines[i]) world->values[i] = signal.value;
+}
+
+static void exchange(struct world *world, size_t most) {
+  struct device *device = &world->devices[below(world, 4) == 0];
+  struct tide_work *done[HANDS], *taken[HANDS];
+  size_t count = device->count ? below(world, device->count + 1) : 0, room;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = below(world, device->count);
+    done[i] = device->hands[at];
+    device->hands[at] = device->hands[--device->count];
+    if (below(world, 40) == 0) done[i]->status = TIDE_IO;
+  }
+  room = HANDS - device->count;
+  if (most > room) most = room;
+  bool more;
+  size_t got = tide_device_exchange(device->device, done, count, taken, most, &more);
+  see(world, "exchange", got, more);
+  for (size_t i = 0; i < got; i++) {
+    see(world, taken[i]->label, taken[i]->axis, taken[i]->epoch);
+    see(world, taken[i]->body->name, taken[i]->status, *(char *)taken[i]->arguments == 's');
+    device->hands[device->count++] = taken[i];
+  }
+}
+
+static void reached(struct tide_timepoint *point, enum tide_status status) {
+  struct world *world = point->user;
+  world->pending[point - world->points] = false;
+  see(world, "reached", (uint64_t)(point - world->points), status);
+}
+
+static void await(struct world *world) {
+  size_t at = below(world, POINTS);
+  struct tide_timeline *progress = tide_queue_progress(world->queues[below(world, QUEUES)]);
+  uint64_t value = tide_timeline_query(progress) + 1 + below(world, 4);
+  if (world->pending[at]) {
+    see(world, "cancel", at, tide_timepoint_cancel(&world->points[at]));
+    world->pending[at] = false;
+    return;
+  }
+  world->pending[at] = true;
+  world->points[at] =
+      (struct tide_timepoint){.call = reached, .user = world, .point = {progress, value}};
+  CHECK_OK(tide_timepoint_add(&world->points[at]));
+}
+
+static void step(struct world *world) {
+  uint64_t kind = below(world, 100);
+  struct tide_queue *queue = world->queues[below(world, QUEUES)];
+  if (kind < 48) submit(world);
+  else if (kind < 90) exchange(world, below(world, 8) ? 1 : below(world, HANDS + 1));
+  else if (kind < 94) await(world);
+  else if (kind < 96) see(world, "cancel", tide_queue_cancel(queue, below(world, 60)), 0);
+  else if (kind < 98) tide_queue_set_priority(queue, (uint8_t)below(world, TIDE_PRIORITY_LEVELS));
+  else if (world->paused) tide_sched_resume(world->sched), world->paused = false;
+  else if (kind == 98) tide_sched_pause(world->sched), world->paused = true;
+  else if (below(world, 20) == 0)
+    tide_device_lose(world->devices[below(world, 2)].device, TIDE_LOST);
+}
+
+/* ---- what is seen ---- */
+
+static void look(struct world *world) {
+  TIDE_FRONTIER_STORAGE(frontier, TIDE_FRONTIER_CAPACITY_MAX);
+  struct tide_sched_stats stats;
+  char text[512];
+  tide_sched_stats(world->sched, &stats);
+  for (size_t i = 0; i < sizeof stats / sizeof(uint64_t); i++) {
+    uint64_t word;
+    memcpy(&word, (char *)&stats + i * sizeof word, sizeof word);
+    see(world, "stats", i, word);
+  }
+  for (int i = 0; i < QUEUES; i++) {
+    uint64_t epoch;
+    tide_frontier_init(&frontier.frontier, TIDE_FRONTIER_CAPACITY_MAX);
+    tide_queue_position(world->queues[i], &frontier.frontier, &epoch);
+    tide_frontier_print(&frontier.frontier, text, sizeof text);
+    see(world, text, epoch, tide_timeline_query(tide_queue_progress(world->queues[i])));
+    see(world, "tracked", tide_queue_axis(world->queues[i]),
+        tide_tracker_epoch(world->context.tracker, tide_queue_axis(world->queues[i])));
+  }
+  for (int i = 0; i < TIMELINES; i++) {
+    uint64_t value = tide_timeline_query(world->timelines[i]);
+    struct tide_record_info info = {0};
+    tide_frontier_init(&frontier.frontier, TIDE_FRONTIER_CAPACITY_MAX);
+    enum tide_status status =
+        tide_timeline_frontier_at(world->timelines[i], value, &frontier.frontier, &info);
+    tide_frontier_print(&frontier.frontier, text, sizeof text);
+    see(world, text, value, status);
+    see(world, "record", info.axis, info.epoch);
+  }
+  for (int i = 0; i < 2; i++) see(world, "kicks", world->devices[i].kicks, (uint64_t)i);
+}
+
+static void close_world(struct world *world) {
+  if (world->paused) tide_sched_resume(world->sched);
+  for (int i = 0; i < QUEUES; i++) tide_queue_destroy(world->queues[i]);
+  for (int i = 0; i < 2; i++) {
+    struct device *device = &world->devices[i];
+    while (device->count) {
+      size_t count = device->count;
+      device->count = tide_device_exchange(device->device, device->hands, count, NULL, 0, NULL);
+    }
+  }
+  for (int i = 0; i < 2; i++) tide_device_certify(world->devices[i].device);
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(tide_device_settle(world->devices[i].device, TIDE_FOREVER));
+    CHECK_OK(tide_device_destroy(world->devices[i].device));
+  }
+  for (int i = 0; i < TIMELINES; i++) tide_timeline_destroy(world->timelines[i]);
+  tide_sched_destroy(world->sched);
+  tide_context_fini(&world->context);
+  see(world, "end", 0, 0);
+}
+
+TEST(comes_to_the_same) {
+  for (uint64_t seed = 1; seed <= 400 / test_slowdown(); seed++) {
+    struct world worlds[2];
+    for (int i = 0; i < 2; i++) {
+      open_world(&worlds[i], seed, i);
+      for (int k = 0; k < STEPS; k++) {
+        step(&worlds[i]);
+        if (k % 16 == 0) look(&worlds[i]);
+      }
+      look(&worlds[i]);
+      close_world(&worlds[i]);
+    }
+    CHECK(!worlds[0].heard && worlds[1].heard);
+    size_t at = 0, line = 0;
+    while (worlds[0].record[at] && worlds[0].record[at] == worlds[1].record[at])
+      line = worlds[0].record[at++] == '\n' ? at : line;
+    if (worlds[0].record[at] != worlds[1].record[at])
+      FAIL("seed %d: alone '%.60s', with a listener '%.60s'", (int)seed, worlds[0].record + line,
+           worlds[1].record + line);
+    for (int i = 0; i < 2; i++) free(worlds[i].record);
+  }
+}
+
+TEST_MAIN(CASE(comes_to_the_same))
