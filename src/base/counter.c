@@ -44,24 +44,52 @@ static struct tide_node *meld_children(struct tide_node *first) {
   return root;
 }
 
+static void keep_least(struct tide_counter *counter) {
+  uint64_t least = counter->first ? counter->first->value : UINT64_MAX;
+  if (counter->root && counter->root->value < least) least = counter->root->value;
+  counter->not_least = ~least;
+}
+
 void tide_counter_add(struct tide_counter *counter, struct tide_node *node, uint64_t value) {
   TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
   node->value = value;
-  node->child = node->next = node->prev = NULL;
   node->state = TIDE_NODE_QUEUED;
-  counter->root = meld(counter->root, node);
+  node->next = NULL;
+  if (!counter->last || counter->last->value <= value) {
+    node->child = node;
+    node->prev = counter->last;
+    if (counter->last) counter->last->next = node;
+    else counter->first = node;
+    counter->last = node;
+  } else {
+    node->child = node->prev = NULL;
+    counter->root = meld(counter->root, node);
+  }
+  if (value < tide_counter_least(counter)) counter->not_least = ~value;
 }
 
-static void detach(struct tide_counter *counter, struct tide_node *node) {
+static void unlink(struct tide_counter *counter, struct tide_node *node) {
+  if (node->prev) node->prev->next = node->next;
+  else counter->first = node->next;
+  if (node->next) node->next->prev = node->prev;
+  else counter->last = node->prev;
+}
+
+static void cut(struct tide_counter *counter, struct tide_node *node) {
   struct tide_node *children = meld_children(node->child);
   if (counter->root == node) {
     counter->root = children;
-  } else {
-    if (node->prev->child == node) node->prev->child = node->next;
-    else node->prev->next = node->next;
-    if (node->next) node->next->prev = node->prev;
-    counter->root = meld(counter->root, children);
+    return;
   }
+  if (node->prev->child == node) node->prev->child = node->next;
+  else node->prev->next = node->next;
+  if (node->next) node->next->prev = node->prev;
+  counter->root = meld(counter->root, children);
+}
+
+static void detach(struct tide_counter *counter, struct tide_node *node) {
+  if (node->child == node) unlink(counter, node);
+  else cut(counter, node);
   node->child = node->next = node->prev = NULL;
 }
 
@@ -69,37 +97,55 @@ bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
   if (node->state != TIDE_NODE_QUEUED) return false;
   detach(counter, node);
   node->state = TIDE_NODE_IDLE;
+  if (node->value == tide_counter_least(counter)) keep_least(counter);
   return true;
+}
+
+/* The one that waits for the least; of equals, the one in the list. */
+static struct tide_node *next_of(const struct tide_counter *counter) {
+  struct tide_node *first = counter->first, *root = counter->root;
+  return !root || (first && first->value <= root->value) ? first : root;
 }
 
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status) {
-  while (counter->root && counter->root->value <= value) {
-    struct tide_node *node = counter->root;
+  struct tide_node *node;
+  while ((node = next_of(counter)) && node->value <= value) {
     detach(counter, node);
     tide_fired_push(fired, node, status);
   }
+  keep_least(counter);
+}
+
+static bool fails_with(const struct tide_node *node, uint64_t value) {
+  return node->value >= value || node->counts_on >= value;
 }
 
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status) {
-  struct tide_node *kept = NULL;
-  while (counter->root) {
-    struct tide_node *node = counter->root;
+  struct tide_node *kept = NULL, *node;
+  for (struct tide_node *next = counter->first; (node = next);) {
+    next = node->next;
+    if (!fails_with(node, value)) continue;
     detach(counter, node);
-    if (node->value >= value || node->counts_on >= value) {
+    tide_fired_push(fired, node, status);
+  }
+  while ((node = counter->root)) {
+    cut(counter, node);
+    node->child = node->next = node->prev = NULL;
+    if (fails_with(node, value)) {
       tide_fired_push(fired, node, status);
     } else {
       node->next = kept;
       kept = node;
     }
   }
-  while (kept) {
-    struct tide_node *node = kept;
+  while ((node = kept)) {
     kept = node->next;
     node->next = NULL;
     counter->root = meld(counter->root, node);
   }
+  keep_least(counter);
 }
 
 void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide_status status) {

@@ -1,9 +1,11 @@
 /* base/counter.h: a number that only goes up, and those who wait for it to reach
  * something, in order.
  *
- * The tracker's axes and the timelines are both this. The waiters are a pairing
- * heap by awaited value, so looking whether anybody is ready costs one comparison
- * however many wait for far-off values, and taking one out costs O(log n).
+ * The tracker's axes and the timelines are both this. Most waiters come in the
+ * order of what they wait for: these are a list, and cost O(1). Whoever comes out
+ * of order goes into a pairing heap, and costs O(log n). Looking whether anybody
+ * is ready is one comparison with a number that is kept, however many wait for
+ * far-off values.
  *
  * No lock of its own: each owner says which of its locks guards it. A waiter's
  * memory belongs to whoever waits. Its life: idle -> queued -> (taken off, by the
@@ -19,8 +21,8 @@ enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED
 struct tide_node {
   uint64_t value;          /* awaited; constant while queued */
   uint64_t counts_on;      /* a larger value whose failure is this one's too; or less: none */
-  struct tide_node *child; /* first child */
-  struct tide_node *next;  /* next sibling; next in a fired list */
+  struct tide_node *child; /* first child; the node itself: it is in the list, not in the heap */
+  struct tide_node *next;  /* next sibling; next in the list, or in a fired list */
   struct tide_node *prev;  /* previous sibling, or parent when first; NULL at the root */
   void (*fire)(struct tide_node *node, enum tide_status status);
   uint32_t state;  /* enum tide_node_state */
@@ -28,8 +30,10 @@ struct tide_node {
 };
 
 struct tide_counter {
-  uint64_t value; /* read with tide_load_acquire outside of the lock */
-  struct tide_node *root;
+  uint64_t value;     /* read with tide_load_acquire outside of the lock */
+  uint64_t not_least; /* ~ the smallest awaited value; 0: nobody waits, or for the highest of all */
+  struct tide_node *first, *last; /* the list, ascending */
+  struct tide_node *root;         /* the heap */
 };
 
 /* A first-in-first-out list of fired nodes, linked by `next`. */
@@ -61,7 +65,10 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
                            enum tide_status status);
 /* The smallest awaited value; UINT64_MAX when nobody waits. */
 static inline uint64_t tide_counter_least(const struct tide_counter *counter) {
-  return counter->root ? counter->root->value : UINT64_MAX;
+  return ~counter->not_least;
+}
+static inline bool tide_counter_empty(const struct tide_counter *counter) {
+  return !counter->first && !counter->root;
 }
 
 #endif

@@ -14,6 +14,11 @@ int strcmp(const char *a, const char *b);
 
 #define TIDE_CACHE_LINE 64
 
+/* Asks for whole lines that are about to be written. */
+static inline void tide_fetch_lines(const void *at, size_t count) {
+  for (size_t i = 0; i < count; i++) __builtin_prefetch((const char *)at + i * TIDE_CACHE_LINE, 1);
+}
+
 /* Zeroed memory for one object or an array of them; NULL when there is none or
  * when the size overflows. Objects that are whole cache lines lie on cache lines. */
 void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);

@@ -47,7 +47,7 @@ void tide_tracker_destroy(struct tide_tracker *tracker) {
   for (size_t i = 0; i < tracker->table->size; i++) {
     struct tide_tracker_axis *at = tracker->table->slots[i];
     if (!at) continue;
-    TIDE_ASSERT(!at->waits.root && !at->finishes.root);
+    TIDE_ASSERT(tide_counter_empty(&at->waits) && tide_counter_empty(&at->finishes));
     at->next_free = tracker->free;
     tracker->free = at;
   }

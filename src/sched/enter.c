@@ -88,19 +88,20 @@ static void renew_version(struct tide_queue *queue, uint64_t epoch) {
   tide_queue_count_frontiers(queue);
   frontier->tainted = 0;
   if (sched->known != frontier) tide_frontier_copy(frontier, sched->known, &eviction);
-  if (queue->device->backend->in_order)
-    tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
+  bool in_order = queue->device->backend->in_order;
+  if (in_order) tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
   queue->version.number = (queue->version.number + 1) & queue->ring_mask;
   struct tide_frontier *record =
       (struct tide_frontier *)(void *)(queue->frontiers +
                                        queue->version.number * queue->frontier_stride);
   tide_frontier_copy(record, frontier, &eviction);
-  tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
+  if (!in_order) tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
   if (record->tainted || was_tainted) {
     if (record->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
     frontier->tainted = record->tainted = 1;
   }
   queue->newest = record;
+  tide_fetch_lines((char *)record + queue->frontier_stride, 4); /* the next one's */
   queue->version.own = index_of(record, queue->position.axis);
   if (record->count > sched->stats.frontier_peak) sched->stats.frontier_peak = record->count;
   queue->renew = false;

@@ -354,10 +354,20 @@ static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint
 void tide_queue_advance(struct tide_queue *queue);
 void tide_queue_publish(struct tide_queue *queue);
 void tide_queue_skip_started(struct tide_queue *queue);
+/* A deep queue's operations have left the caches since they were submitted. Those behind this one
+ * are fetched while it runs, several ahead: empty ones are soon over, and waits open before their
+ * turn comes. */
+static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
+  const struct tide_op *far = tide_queue_op(queue, queue->next_start + 6);
+  const struct tide_op *near = tide_queue_op(queue, queue->next_start + 2);
+  if (far) tide_fetch_lines(far, 2);
+  if (near && near->waits) tide_fetch_lines(near->waits, 2);
+}
 /* Operations start in order. */
 static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {
   op->state = TIDE_OP_RUNNING;
   queue->next_start++;
+  tide_op_fetch_behind(queue);
   if (TIDE_HAS_PLANTS) {
     queue->next_start--;
     tide_queue_skip_started(queue);

@@ -164,6 +164,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     end = &wait->next;
   }
   queue->free_waits = wait;
+  tide_fetch_lines(wait, 2);
   *end = NULL;
   queue->free_waits_count -= (uint32_t)operation->wait_count;
 }
@@ -183,6 +184,7 @@ static void copy_signals(struct tide_queue *queue, struct tide_op *op,
     *end = signal;
     end = &signal->next;
   }
+  tide_fetch_lines(queue->free_signals, 1);
   *end = NULL;
   queue->free_signals_count -= (uint32_t)operation->signal_count;
 }
@@ -221,6 +223,7 @@ static inline struct tide_op *copy_bare(struct tide_queue *queue,
   struct tide_op *op = queue->free_ops;
   queue->free_ops_count--;
   queue->free_ops = (struct tide_op *)(void *)op->work.next;
+  tide_fetch_lines(queue->free_ops, 2); /* for the next one */
   op->work.body = operation->body;
   op->sequence = queue->sequence + 1;
   op->unmet = 0;

@@ -107,7 +107,8 @@ void tide_timeline_retain(struct tide_timeline *timeline) {
 
 void tide_timeline_release(struct tide_timeline *timeline) {
   if (!timeline || tide_fetch_sub(&timeline->references, 1u) != 1) return;
-  TIDE_ASSERT(!timeline->reached.root && !timeline->promised.root && !timeline->pending.root);
+  TIDE_ASSERT(tide_counter_empty(&timeline->reached) && tide_counter_empty(&timeline->promised) &&
+              !timeline->pending.root);
   if (timeline->slots) tide_history_fini(timeline);
   tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);
 }
