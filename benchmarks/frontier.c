@@ -4,7 +4,9 @@
  * in common, the rest taking turns. tight: the same, into just enough capacity. random: 256
  * rotating inputs of n of 2n axes each. subset: 256 of them, where the right side lists about half
  * of the left one's axes, and half of the answers are yes. The processor learns even 256 short
- * inputs by heart; in the wild both sides are slower. A merge changes its left side, so both sides
+ * inputs by heart, so there are 4096 more, each of 64 left sides with each of 64 right ones: wild,
+ * where both are n of 2n axes; superset and mixed, where the right side's axes are some of the left
+ * one's, and all or half of the answers are yes. A merge changes its left side, so both sides
  * first copy it anew (the same memcpy, in both figures). Up to 8 entries the textbook is faster in
  * place, above with a buffer: it gets its best. */
 #include "bench.h"
@@ -16,8 +18,19 @@
 #include <string.h>
 
 #define INPUTS 256
+#define WILD 64 /* of each side */
 
-enum shape { shape_same, shape_interleaved, shape_half, shape_tight, shape_random, shape_subset };
+enum shape {
+  shape_same,
+  shape_interleaved,
+  shape_half,
+  shape_tight,
+  shape_random,
+  shape_subset,
+  shape_wild,
+  shape_superset,
+  shape_mixed
+};
 
 struct pair {
   struct tide_frontier *f, *g;
@@ -25,12 +38,17 @@ struct pair {
 
 struct inputs {
   size_t count;
-  struct pair pairs[INPUTS];
+  struct pair pairs[WILD * WILD];
+  struct pair made[INPUTS]; /* what the pairs are made of */
+  size_t made_count;
   size_t bytes; /* of each f */
   TIDE_FRONTIER_STORAGE(scratch, 255);
 };
 
 /* ---- the textbook ---- */
+
+/* Where the code lies is to make no difference: ours does the same. */
+#define TEXTBOOK __attribute__((noinline, aligned(64)))
 
 struct writable {
   uint64_t *axes, *epochs;
@@ -42,8 +60,7 @@ static inline struct writable open_entries(struct tide_frontier *f) {
 }
 
 /* Two passes: count the union, then fill it in from the back, in place. */
-__attribute__((noinline)) static void textbook_merge(struct tide_frontier *to,
-                                                     const struct tide_frontier *from) {
+TEXTBOOK static void textbook_merge(struct tide_frontier *to, const struct tide_frontier *from) {
   struct writable a = open_entries(to);
   const uint64_t *b_axes = tide_frontier_axes(from), *b_epochs = tide_frontier_epochs(from);
   size_t i = 0, j = 0, n = to->count, m = from->count, count = 0;
@@ -76,8 +93,7 @@ __attribute__((noinline)) static void textbook_merge(struct tide_frontier *to,
 }
 
 /* One pass into a buffer, then copied back. */
-__attribute__((noinline)) static void buffered_merge(struct tide_frontier *to,
-                                                     const struct tide_frontier *from) {
+TEXTBOOK static void buffered_merge(struct tide_frontier *to, const struct tide_frontier *from) {
   struct writable a = open_entries(to);
   const uint64_t *b_axes = tide_frontier_axes(from), *b_epochs = tide_frontier_epochs(from);
   uint64_t axes[510], epochs[510];
@@ -104,8 +120,8 @@ __attribute__((noinline)) static void buffered_merge(struct tide_frontier *to,
   to->count = (uint8_t)count;
 }
 
-__attribute__((noinline)) static bool textbook_dominates(const struct tide_frontier *f,
-                                                         const struct tide_frontier *g) {
+TEXTBOOK static bool textbook_dominates(const struct tide_frontier *f,
+                                        const struct tide_frontier *g) {
   if (g->tainted) return false;
   const uint64_t *f_axes = tide_frontier_axes(f), *f_epochs = tide_frontier_epochs(f);
   const uint64_t *g_axes = tide_frontier_axes(g), *g_epochs = tide_frontier_epochs(g);
@@ -118,8 +134,8 @@ __attribute__((noinline)) static bool textbook_dominates(const struct tide_front
   return true;
 }
 
-__attribute__((noinline)) static enum tide_order textbook_compare(const struct tide_frontier *f,
-                                                                  const struct tide_frontier *g) {
+TEXTBOOK static enum tide_order textbook_compare(const struct tide_frontier *f,
+                                                 const struct tide_frontier *g) {
   const uint64_t *f_axes = tide_frontier_axes(f), *f_epochs = tide_frontier_epochs(f);
   const uint64_t *g_axes = tide_frontier_axes(g), *g_epochs = tide_frontier_epochs(g);
   size_t i = 0, j = 0, n = f->count, m = g->count;
@@ -144,13 +160,37 @@ __attribute__((noinline)) static enum tide_order textbook_compare(const struct t
   return less ? TIDE_BEFORE : TIDE_EQUAL;
 }
 
-__attribute__((noinline)) static uint64_t textbook_get(const struct tide_frontier *f,
-                                                       tide_axis axis) {
+TEXTBOOK static uint64_t textbook_get(const struct tide_frontier *f, tide_axis axis) {
   const uint64_t *axes = tide_frontier_axes(f);
   for (size_t i = 0; i < f->count; i++) {
     if (axes[i] == axis) return tide_frontier_epochs(f)[i];
   }
   return 0;
+}
+
+/* Insert or raise: linear search while that is faster, else binary. */
+TEXTBOOK static void textbook_raise(struct tide_frontier *f, tide_axis axis, uint64_t epoch) {
+  struct writable a = open_entries(f);
+  size_t i = 0, n = f->count;
+  if (n <= 16) {
+    while (i < n && a.axes[i] < axis) i++;
+  } else {
+    for (size_t end = n; i < end;) {
+      size_t middle = (i + end) / 2;
+      if (a.axes[middle] < axis) i = middle + 1;
+      else end = middle;
+    }
+  }
+  if (i < n && a.axes[i] == axis) {
+    if (a.epochs[i] < epoch) a.epochs[i] = epoch;
+    return;
+  }
+  if (n == f->capacity) bench_wrong("the textbook does not evict");
+  memmove(a.axes + i + 1, a.axes + i, (n - i) * sizeof a.axes[0]);
+  memmove(a.epochs + i + 1, a.epochs + i, (n - i) * sizeof a.epochs[0]);
+  a.axes[i] = axis;
+  a.epochs[i] = epoch;
+  f->count = (uint8_t)(n + 1);
 }
 
 /* ---- inputs ---- */
@@ -184,7 +224,32 @@ static void fill_subset(struct tide_random *random, struct pair *pair, size_t n)
   tide_frontier_raise(pair->g, axis, 5000, NULL);
 }
 
+/* f: the even axes of the first n, and others. g: at least one of the even ones, lower; half of
+ * the g of `mixed` have one that is too high. So all answers are the same, or half of them. */
+static void fill_wild(struct tide_random *random, struct pair *pair, enum shape shape, size_t n) {
+  if (shape == shape_wild) {
+    fill_random(random, pair->f, n);
+    fill_random(random, pair->g, n);
+    return;
+  }
+  size_t shared = (n + 1) / 2, sure = tide_random_below(random, shared);
+  for (size_t i = 0; i < shared; i++) {
+    tide_frontier_raise(pair->f, axis_at(4 * i), 1000 + tide_random_below(random, 1000), NULL);
+    if (i == sure || tide_random_below(random, 4))
+      tide_frontier_raise(pair->g, axis_at(4 * i), 1 + tide_random_below(random, 1000), NULL);
+  }
+  while (pair->f->count < n)
+    tide_frontier_raise(pair->f, axis_at(tide_random_below(random, 2 * n)), 1500, NULL);
+  if (shape == shape_superset || tide_random_below(random, 2)) return;
+  size_t high = tide_random_below(random, pair->g->count);
+  tide_frontier_raise(pair->g, tide_frontier_axes(pair->g)[high], 5000, NULL);
+}
+
 static void fill(struct tide_random *random, struct pair *pair, enum shape shape, size_t n) {
+  if (shape >= shape_wild) {
+    fill_wild(random, pair, shape, n);
+    return;
+  }
   if (shape == shape_random || shape == shape_subset) fill_random(random, pair->f, n);
   if (shape == shape_random) fill_random(random, pair->g, n);
   if (shape == shape_subset) fill_subset(random, pair, n);
@@ -218,28 +283,42 @@ static void check_pair(const struct inputs *in, const struct pair *pair) {
   BENCH_CHECK(tide_frontier_compare(pair->f, pair->g) == textbook_compare(pair->f, pair->g));
 }
 
+/* Each left side with each right one, in no order. */
+static void cross(struct tide_random *random, struct inputs *in) {
+  in->count = WILD * WILD;
+  for (size_t i = 0; i < in->count; i++)
+    in->pairs[i] = (struct pair){in->made[i / WILD].f, in->made[i % WILD].g};
+  for (size_t i = in->count - 1; i > 0; i--) {
+    size_t other = tide_random_below(random, i + 1);
+    struct pair pair = in->pairs[i];
+    in->pairs[i] = in->pairs[other];
+    in->pairs[other] = pair;
+  }
+}
+
 static void *make(enum shape shape, size_t n) {
   struct inputs *in = calloc(1, sizeof *in);
   if (!in) bench_wrong("memory");
   struct tide_random random = {n * 8 + shape};
   size_t capacity = capacity_for(shape, n);
   in->bytes = tide_frontier_size(capacity);
-  in->count = shape >= shape_random ? INPUTS : 1;
-  for (size_t i = 0; i < in->count; i++) {
-    struct pair *pair = &in->pairs[i];
-    pair->f = new_frontier(capacity);
-    pair->g = new_frontier(n);
-    fill(&random, pair, shape, n);
-    check_pair(in, pair);
+  in->made_count = shape >= shape_wild ? WILD : shape >= shape_random ? INPUTS : 1;
+  in->count = in->made_count;
+  for (size_t i = 0; i < in->made_count; i++) {
+    in->made[i] = (struct pair){new_frontier(capacity), new_frontier(n)};
+    fill(&random, &in->made[i], shape, n);
+    in->pairs[i] = in->made[i];
   }
+  if (shape >= shape_wild) cross(&random, in);
+  for (size_t i = 0; i < in->count; i++) check_pair(in, &in->pairs[i]);
   return in;
 }
 
 static void drop(void *state) {
   struct inputs *in = state;
-  for (size_t i = 0; i < in->count; i++) {
-    free(in->pairs[i].f);
-    free(in->pairs[i].g);
+  for (size_t i = 0; i < in->made_count; i++) {
+    free(in->made[i].f);
+    free(in->made[i].g);
   }
   free(in);
 }
@@ -274,6 +353,20 @@ ASK(compare_textbook, textbook_compare(pair->f, pair->g))
 ASK(get_ours, tide_frontier_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity))))
 ASK(get_textbook, textbook_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity))))
 
+/* A queue raises its own axis, which is one of those that it knows. */
+#define RAISE(name, call)                                                                          \
+  static void name(void *state, uint64_t count) {                                                  \
+    struct inputs *in = state;                                                                     \
+    for (uint64_t i = 0; i < count; i++) {                                                         \
+      struct pair *pair = &in->pairs[i & (in->count - 1)];                                         \
+      tide_axis own = tide_frontier_axes(pair->f)[pair->f->count * 2 / 3];                         \
+      call;                                                                                        \
+      bench_keep(0);                                                                               \
+    }                                                                                              \
+  }
+RAISE(raise_ours, tide_frontier_raise(pair->f, own, 10000 + i, NULL))
+RAISE(raise_textbook, textbook_raise(pair->f, own, 10000 + i))
+
 #define SMALL(X, shape) X(shape, 1) X(shape, 2) X(shape, 4) X(shape, 8)
 #define LARGE(X, shape) X(shape, 16) X(shape, 32) X(shape, 64) X(shape, 128)
 #define SIZES(X, shape) SMALL(X, shape) LARGE(X, shape)
@@ -285,6 +378,9 @@ SIZES(MAKE, half)
 SIZES(MAKE, tight)
 SIZES(MAKE, random)
 SIZES(MAKE, subset)
+SIZES(MAKE, wild)
+SIZES(MAKE, superset)
+SIZES(MAKE, mixed)
 
 #define FIGURE(what, shape, n, against, rival_function)                                            \
   {.name = #what "_" #shape "_" #n,                                                                \
@@ -301,10 +397,16 @@ SIZES(MAKE, subset)
 #define COMPARE(shape, n) FIGURE(compare, shape, n, "two-pointer", compare_textbook)
 #define GET(shape, n) FIGURE(get, shape, n, "linear search", get_textbook)
 
+#define RAISES(shape, n) FIGURE(raise, shape, n, "search and raise", raise_textbook)
+
 /* clang-format off */
 const struct bench_figure bench_frontier[] = {
     MERGES(same) MERGES(interleaved) MERGES(half) MERGES(tight) MERGES(random)
+    MERGES(wild) MERGES(superset)
     SIZES(DOMINATES, same) SIZES(DOMINATES, subset)
+    SIZES(DOMINATES, superset) SIZES(DOMINATES, mixed)
     SIZES(COMPARE, same) SIZES(COMPARE, random) SIZES(COMPARE, subset)
-    SIZES(GET, random)
+    SIZES(COMPARE, wild) SIZES(COMPARE, mixed)
+    SIZES(GET, random) SIZES(GET, wild)
+    SIZES(RAISES, same) SIZES(RAISES, wild)
     {0}};

@@ -96,7 +96,8 @@ struct tide_frontier {
   uint8_t capacity; /* 1..255 */
   uint8_t count;    /* 0..capacity */
   uint8_t tainted;  /* 0 or 1 */
-  uint8_t reserved[5];
+  uint8_t raised;   /* private: where the entry may be that was raised last */
+  uint8_t reserved[4];
 };
 
 static inline size_t tide_frontier_size(size_t capacity) {

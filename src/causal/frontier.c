@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "causal/frontier_wide.h"
 
 void tide_frontier_init(struct tide_frontier *frontier, uint8_t capacity) {
   *frontier = (struct tide_frontier){.capacity = capacity ? capacity : 1};
@@ -46,32 +47,45 @@ void tide_frontier_copy(struct tide_frontier *to, const struct tide_frontier *fr
         eviction);
 }
 
+#define APART __attribute__((noinline))
+
+/* Up to so many are looked at one by one. */
+#define FEW 8
+
 /* How many axes are below `axis`: the place where it is or belongs. */
 static size_t place_of(const tide_axis *axes, size_t count, tide_axis axis) {
-  size_t place = 0;
-  while (count > 8) {
+  const tide_axis *from = axes;
+  while (count > 4) {
     size_t half = count / 2;
-    place +=
-        half * (size_t)(axes[place + half - 1] < axis); /* not a branch: it would guess badly */
+    const tide_axis *upper = from + half;
+    from = from[half - 1] < axis ? upper : from; /* not a branch: it would guess badly */
     count -= half;
   }
-  const tide_axis *from = axes + place;
+  size_t place = (size_t)(from - axes);
   for (size_t i = 0; i < count; i++) place += from[i] < axis;
   return place;
 }
 
-uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_axis axis) {
+/* For many: where the axis is; else `count`. */
+APART static uint64_t get_many(const struct tide_frontier *frontier, tide_axis axis) {
   const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count;
-  if (count <= 8) {
-    for (size_t i = 0; i < count; i++) {
-      if (axes[i] == axis) return tide_frontier_epochs(frontier)[i];
-    }
-    return 0;
-  }
+#if TIDE_HAS_WIDE
+  if (tide_frontier_wide()) return tide_wide_get(frontier, axis);
+#endif
   size_t place = place_of(axes, count, axis);
   place -= place == count;
   return axes[place] == axis ? tide_frontier_epochs(frontier)[place] : 0;
+}
+
+TIDE_HOT uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_axis axis) {
+  size_t count = frontier->count;
+  if (count > FEW) return get_many(frontier, axis);
+  const tide_axis *at = tide_frontier_axes(frontier);
+  for (const tide_axis *end = at + count; at < end; at++) {
+    if (*at == axis) return at[frontier->capacity];
+  }
+  return 0;
 }
 
 /* The new entry is evicted by the same rule as the old ones. */
@@ -91,17 +105,14 @@ static void raise_full(struct tide_frontier *frontier, size_t place, tide_axis a
   tide_frontier_shed(frontier, (struct tide_entries){axes, epochs, count + 1}, eviction);
 }
 
-void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
-                         const struct tide_eviction *eviction) {
+/* It is not listed. */
+static void raise_new(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
+                      const struct tide_eviction *eviction) {
   if (epoch == 0) return;
   TIDE_ASSERT(axis != 0);
   tide_axis *axes = tide_frontier_axes_of(frontier);
   uint64_t *epochs = tide_frontier_epochs_of(frontier);
   size_t count = frontier->count, place = place_of(axes, count, axis);
-  if (place < count && axes[place] == axis) {
-    if (epochs[place] < epoch) epochs[place] = epoch;
-    return;
-  }
   if (count == frontier->capacity) {
     raise_full(frontier, place, axis, epoch, eviction);
     return;
@@ -110,6 +121,39 @@ void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis, uint64_
   axes[place] = axis;
   epochs[place] = epoch;
   frontier->count = (uint8_t)(count + 1);
+  frontier->raised = (uint8_t)place;
+}
+
+/* Looks for the axis. */
+APART static void raise_other(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
+                              const struct tide_eviction *eviction) {
+  const tide_axis *axes = tide_frontier_axes(frontier);
+  size_t count = frontier->count, place = 0;
+  if (count <= FEW) {
+    while (place < count && axes[place] != axis) place++;
+  } else {
+    place = place_of(axes, count, axis);
+  }
+  if (place == count || axes[place] != axis) {
+    raise_new(frontier, axis, epoch, eviction);
+    return;
+  }
+  uint64_t *old = tide_frontier_epochs_of(frontier) + place;
+  if (*old < epoch) *old = epoch;
+  frontier->raised = (uint8_t)place;
+}
+
+/* Mostly it is the queue's own axis again. */
+TIDE_HOT void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
+                                  const struct tide_eviction *eviction) {
+  size_t place = frontier->raised;
+  tide_axis *at = tide_frontier_axes_of(frontier) + place;
+  if (place >= frontier->count || *at != axis) {
+    raise_other(frontier, axis, epoch, eviction);
+    return;
+  }
+  uint64_t *old = at + frontier->capacity;
+  if (*old < epoch) *old = epoch;
 }
 
 void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis) {

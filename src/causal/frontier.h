@@ -5,6 +5,9 @@
 #include "base/memory.h"
 #include "tidemark/causal.h"
 
+/* Short ones take as long as it takes to fetch the code: let that not depend on where it lies. */
+#define TIDE_HOT __attribute__((aligned(64)))
+
 /* Two full frontiers that share no axis. */
 #define TIDE_UNION_MAX (2 * TIDE_FRONTIER_CAPACITY_MAX)
 

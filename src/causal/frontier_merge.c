@@ -7,6 +7,11 @@
  * fit is evicted. The loops branch on purpose: branch-free ones were slower
  * wherever the processor can guess, and hardly faster where it cannot. */
 #include "causal/frontier.h"
+#include "causal/frontier_wide.h"
+
+/* With so many entries in both, vectors are faster also when the processor has seen them before. */
+#define WIDE_LEAST 24
+#define WIDE_MOST 160
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
@@ -159,8 +164,8 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
   to->count = (uint8_t)(i + out.count);
 }
 
-void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
-                         const struct tide_eviction *eviction) {
+TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
+                                  const struct tide_eviction *eviction) {
   struct merge m = merge_at(to, from, 0, 0);
   to->tainted |= from->tainted;
   if (m.from_count == 0) return;
@@ -168,6 +173,12 @@ void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *f
     for (size_t i = 0; i < m.count; i++) m.epochs[i] = larger(m.epochs[i], m.from_epochs[i]);
     return;
   }
+#if TIDE_HAS_WIDE
+  size_t both = m.count + m.from_count;
+  if (both >= WIDE_LEAST && both <= WIDE_MOST && m.count >= TIDE_WIDE_LEAST / 2 &&
+      m.from_count >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide() && tide_wide_merge(to, from))
+    return;
+#endif
   m = walk(m, to->capacity);
   if (m.j == m.from_count) {
     to->count = (uint8_t)m.count;

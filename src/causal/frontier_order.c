@@ -2,45 +2,48 @@
  *
  * A frontier with fewer entries than the other cannot know all that it needs, and
  * of two with equally many either both list the same axes or neither dominates. So
- * each question is either one straight loop over equal sets, four entries at a
- * time, or one walk of the larger one. */
+ * each question is either one straight loop over equal sets, or one walk of the
+ * larger one. Short ones come first and in line: nothing pays there but being short. */
 #include "base/plant.h"
 #include "causal/frontier.h"
+#include "causal/frontier_wide.h"
+
+#define APART __attribute__((noinline))
+#define INLINE static inline __attribute__((always_inline))
+
+/* Shorter ones are walked as fast when the processor has seen them before. */
+#define WIDE_WALK 24
 
 /* Taint says that needs are missing from the list, so nobody can know them all. */
 static inline bool needs_unlisted(const struct tide_frontier *g) {
   return g->tainted && !TIDE_PLANTED(TIDE_PLANT_TAINTRIGHT);
 }
 
-/* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. The
- * loop by fours is not inlined, so that the function before it has no registers to save. */
+/* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. */
 
 static inline bool four_lower(const uint64_t *f, const uint64_t *g) {
   return (f[0] < g[0]) | (f[1] < g[1]) | (f[2] < g[2]) | (f[3] < g[3]);
 }
 
-/* How many of the first entries are looked at one by one, so that fours are left: the first ones
- * often tell already. count > 0. */
-static inline size_t singles_of(size_t count) { return 1 + (count - 1) % 4; }
-
-/* Equally many, at least one. */
-__attribute__((noinline)) static bool covers_same(const uint64_t *f, size_t f_epoch,
-                                                  const uint64_t *g, size_t g_epoch, size_t count) {
+/* Equally many, at least 4. */
+static inline bool covers_same(const uint64_t *f, size_t f_epoch, const uint64_t *g, size_t g_epoch,
+                               size_t count) {
   const uint64_t *end = f + count;
-  for (const uint64_t *singles = f + singles_of(count); f < singles; f++, g++) {
-    if (*f != *g || f[f_epoch] < g[g_epoch]) return false;
-  }
-  for (; f < end; f += 4, g += 4) {
+  for (; end - f >= 4; f += 4, g += 4) {
     if ((int)tide_four_differ(f, g) | (int)four_lower(f + f_epoch, g + g_epoch)) return false;
+  }
+  for (; f < end; f++, g++) {
+    if (*f != *g || f[f_epoch] < g[g_epoch]) return false;
   }
   return true;
 }
 
-/* Once g's last axis is not behind f's, f's end need not be looked for: each walk stops before. */
+/* g has at least one entry. Once its last axis is not behind f's, f's end need not be looked for:
+ * each walk stops before. */
 static inline bool covers_walk(const uint64_t *f, size_t f_epoch, size_t n, const uint64_t *g,
                                size_t g_epoch, size_t m) {
   const uint64_t *end = g + m;
-  if (m > 0 && f[n - 1] < end[-1]) return false;
+  if (f[n - 1] < end[-1]) return false;
   for (; g < end; f++, g++) {
     while (*f < *g) f++;
     if (*f != *g || f[f_epoch] < g[g_epoch]) return false;
@@ -48,56 +51,111 @@ static inline bool covers_walk(const uint64_t *f, size_t f_epoch, size_t n, cons
   return true;
 }
 
-__attribute__((noinline)) static bool dominates_many(const struct tide_frontier *f,
-                                                     const struct tide_frontier *g) {
+/* m <= n, m > 0: as many of f may be passed over as it has more. Epochs are not branched on, since
+ * whether they suffice is what cannot be guessed. */
+static inline bool covers_few(const struct tide_frontier *f, size_t n,
+                              const struct tide_frontier *g, size_t m) {
+  const uint64_t *a = tide_frontier_axes(f), *b = tide_frontier_axes(g), *end = b + m;
+  size_t f_epoch = f->capacity, g_epoch = g->capacity, more = n - m;
+  bool lower = false;
+  do {
+    while (*a != *b) {
+      if (more-- == 0) return false;
+      a++;
+    }
+    lower |= a[f_epoch] < b[g_epoch];
+    a++, b++;
+  } while (b != end);
+  return !lower;
+}
+
+/* n >= TIDE_WIDE_LEAST, m < n. */
+INLINE bool covers_more(const struct tide_frontier *f, size_t n, const struct tide_frontier *g,
+                        size_t m) {
+#if TIDE_HAS_WIDE
+  if (n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide()) {
+    unsigned found = tide_wide_covers(f, g);
+    if (found != TIDE_WALK) return (bool)found;
+  }
+#endif
+  if (m == 0) return true;
+  return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
+}
+
+/* f has more entries than g, and not too many. */
+APART static bool dominates_some(const struct tide_frontier *f, const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (m < n)
-    return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity,
-                       m);
+  if (m == 0) return true;
+  return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
+}
+
+/* f has TIDE_WIDE_LEAST entries or more. */
+APART static bool dominates_many(const struct tide_frontier *f, const struct tide_frontier *g) {
+  size_t n = f->count, m = g->count;
+  if (m != n) return m < n && covers_more(f, n, g, m);
+#if TIDE_HAS_WIDE
+  if (tide_frontier_wide()) return tide_wide_covers_same(f, g);
+#endif
   return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity, n);
 }
 
-bool tide_frontier_dominates(const struct tide_frontier *f, const struct tide_frontier *g) {
+TIDE_HOT bool tide_frontier_dominates(const struct tide_frontier *f,
+                                      const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
   if (needs_unlisted(g)) return false;
+  if (n >= TIDE_WIDE_LEAST)
+    return n < WIDE_WALK && m < n ? dominates_some(f, g) : dominates_many(f, g);
   if (m > n) return false;
-  if (m > 3) return dominates_many(f, g);
-  /* A few: nothing pays but being short. */
-  const tide_axis *have = tide_frontier_axes(f), *need = tide_frontier_axes(g);
-  const uint64_t *have_epochs = tide_frontier_epochs(f), *need_epochs = tide_frontier_epochs(g);
-  size_t i = 0;
-  for (size_t j = 0; j < m; j++, i++) {
-    while (i < n && have[i] < need[j]) i++;
-    if (i == n || have[i] != need[j] || have_epochs[i] < need_epochs[j]) return false;
-  }
-  return true;
+  return m == 0 || covers_few(f, n, g, m);
 }
 
-/* Equally many: both dominances at once. `f_has` (`g_has`): f (g) has or may have what the other
- * lacks, so the other does not dominate it. */
-static inline enum tide_order compare_same(const uint64_t *f, size_t f_epoch, const uint64_t *g,
-                                           size_t g_epoch, size_t count, bool f_has, bool g_has) {
-  const uint64_t *end = f + count;
-  for (const uint64_t *singles = count ? f + singles_of(count) : f; f < singles; f++, g++) {
-    if (*f != *g) return TIDE_CONCURRENT;
-    f_has |= f[f_epoch] > g[g_epoch];
-    g_has |= f[f_epoch] < g[g_epoch];
-  }
-  for (; f < end; f += 4, g += 4) {
-    if (tide_four_differ(f, g) | (f_has & g_has)) return TIDE_CONCURRENT;
-    f_has |= four_lower(g + g_epoch, f + f_epoch);
-    g_has |= four_lower(f + f_epoch, g + g_epoch);
-  }
-  if (f_has) return g_has ? TIDE_CONCURRENT : TIDE_AFTER;
-  return g_has ? TIDE_BEFORE : TIDE_EQUAL;
+/* `f_has` (`g_has`): f (g) has or may have what the other lacks, so the other does not dominate. */
+static inline enum tide_order order_of(bool f_has, bool g_has) {
+  _Static_assert(TIDE_EQUAL == 0 && TIDE_BEFORE == 1 && TIDE_AFTER == 2 && TIDE_CONCURRENT == 3,
+                 "two bits");
+  return (enum tide_order)((unsigned)f_has << 1 | (unsigned)g_has);
 }
 
-enum tide_order tide_frontier_compare(const struct tide_frontier *f,
-                                      const struct tide_frontier *g) {
-  if (f->count > g->count) return tide_frontier_dominates(f, g) ? TIDE_AFTER : TIDE_CONCURRENT;
-  if (f->count < g->count) return tide_frontier_dominates(g, f) ? TIDE_BEFORE : TIDE_CONCURRENT;
-  return compare_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity,
-                      f->count, needs_unlisted(f), needs_unlisted(g));
+/* Equally many: both dominances at once. */
+static inline enum tide_order compare_same(const struct tide_frontier *f,
+                                           const struct tide_frontier *g, size_t count) {
+  const uint64_t *a = tide_frontier_axes(f), *b = tide_frontier_axes(g), *end = a + count;
+  size_t f_epoch = f->capacity, g_epoch = g->capacity;
+  bool f_has = needs_unlisted(f), g_has = needs_unlisted(g);
+  for (; end - a >= 4; a += 4, b += 4) {
+    if (tide_four_differ(a, b) | (f_has & g_has)) return TIDE_CONCURRENT;
+    f_has |= four_lower(b + g_epoch, a + f_epoch);
+    g_has |= four_lower(a + f_epoch, b + g_epoch);
+  }
+  for (; a < end; a++, b++) {
+    if (*a != *b) return TIDE_CONCURRENT;
+    f_has |= a[f_epoch] > b[g_epoch];
+    g_has |= a[f_epoch] < b[g_epoch];
+  }
+  return order_of(f_has, g_has);
+}
+
+/* One of them has TIDE_WIDE_LEAST entries or more. */
+APART static enum tide_order compare_many(const struct tide_frontier *f,
+                                          const struct tide_frontier *g) {
+  size_t n = f->count, m = g->count;
+  if (n > m) return order_of(true, needs_unlisted(g) || !covers_more(f, n, g, m));
+  if (n < m) return order_of(needs_unlisted(f) || !covers_more(g, m, f, n), true);
+  if (tide_frontier_axes(f)[0] != tide_frontier_axes(g)[0]) return TIDE_CONCURRENT;
+#if TIDE_HAS_WIDE
+  if (tide_frontier_wide())
+    return tide_wide_compare_same(f, g, needs_unlisted(f), needs_unlisted(g));
+#endif
+  return compare_same(f, g, n);
+}
+
+TIDE_HOT enum tide_order tide_frontier_compare(const struct tide_frontier *f,
+                                               const struct tide_frontier *g) {
+  size_t n = f->count, m = g->count;
+  if ((n | m) >= TIDE_WIDE_LEAST) return compare_many(f, g);
+  if (n == m) return compare_same(f, g, n);
+  if (n > m) return order_of(true, needs_unlisted(g) || (m != 0 && !covers_few(f, n, g, m)));
+  return order_of(needs_unlisted(f) || (n != 0 && !covers_few(g, m, f, n)), true);
 }
 
 bool tide_frontier_satisfied(const struct tide_frontier *f, struct tide_tracker *tracker,
