@@ -6,12 +6,15 @@
  * of the left one's axes, and half of the answers are yes. The processor learns even 256 short
  * inputs by heart, so there are 4096 more, each of 64 left sides with each of 64 right ones: wild,
  * where both are n of 2n axes; superset and mixed, where the right side's axes are some of the left
- * one's, and all or half of the answers are yes. A merge changes its left side, so both sides
- * first copy it anew (the same memcpy, in both figures). Up to 8 entries the textbook is faster in
- * place, above with a buffer: it gets its best. */
+ * one's, and all or half of the answers are yes. scenes: what meets when the examples run.
+ * portable: without the processor's vectors. A merge changes its left side, so both sides first
+ * copy it anew (the same memcpy, in both figures). Up to 8 entries the textbook is faster in place,
+ * above with a buffer: it gets its best. */
 #include "bench.h"
 
 #include "base/random.h"
+#include "causal/frontier_wide.h"
+#include "frontier_scenes.h"
 #include "tidemark/causal.h"
 
 #include <stdlib.h>
@@ -29,7 +32,8 @@ enum shape {
   shape_subset,
   shape_wild,
   shape_superset,
-  shape_mixed
+  shape_mixed,
+  shape_scenes
 };
 
 struct pair {
@@ -245,6 +249,19 @@ static void fill_wild(struct tide_random *random, struct pair *pair, enum shape 
   tide_frontier_raise(pair->g, tide_frontier_axes(pair->g)[high], 5000, NULL);
 }
 
+/* Where the left side does not know all, it is one entry that it lacks or has lower. */
+static void fill_scene(struct tide_random *random, struct pair *pair, size_t scene) {
+  for (unsigned i = 0; i < 16; i++) {
+    uint64_t epoch = 1000 + tide_random_below(random, 1000);
+    if (scenes[scene].left >> i & 1) tide_frontier_raise(pair->f, axis_at(i), epoch, NULL);
+    if (scenes[scene].right >> i & 1)
+      tide_frontier_raise(pair->g, axis_at(i), epoch - tide_random_below(random, 3), NULL);
+  }
+  if (scenes[scene].known || !tide_frontier_dominates(pair->f, pair->g)) return;
+  size_t high = tide_random_below(random, pair->g->count);
+  tide_frontier_raise(pair->g, tide_frontier_axes(pair->g)[high], 5000, NULL);
+}
+
 static void fill(struct tide_random *random, struct pair *pair, enum shape shape, size_t n) {
   if (shape >= shape_wild) {
     fill_wild(random, pair, shape, n);
@@ -283,11 +300,7 @@ static void check_pair(const struct inputs *in, const struct pair *pair) {
   BENCH_CHECK(tide_frontier_compare(pair->f, pair->g) == textbook_compare(pair->f, pair->g));
 }
 
-/* Each left side with each right one, in no order. */
-static void cross(struct tide_random *random, struct inputs *in) {
-  in->count = WILD * WILD;
-  for (size_t i = 0; i < in->count; i++)
-    in->pairs[i] = (struct pair){in->made[i / WILD].f, in->made[i % WILD].g};
+static void shuffle(struct tide_random *random, struct inputs *in) {
   for (size_t i = in->count - 1; i > 0; i--) {
     size_t other = tide_random_below(random, i + 1);
     struct pair pair = in->pairs[i];
@@ -296,26 +309,66 @@ static void cross(struct tide_random *random, struct inputs *in) {
   }
 }
 
+/* Each left side with each right one, in no order. */
+static void cross(struct tide_random *random, struct inputs *in) {
+  in->count = WILD * WILD;
+  for (size_t i = 0; i < in->count; i++)
+    in->pairs[i] = (struct pair){in->made[i / WILD].f, in->made[i % WILD].g};
+  shuffle(random, in);
+}
+
+static void new_pair(struct inputs *in, size_t capacity, size_t n) {
+  if (in->made_count == INPUTS) bench_wrong("there is room for the inputs");
+  in->made[in->made_count++] = (struct pair){new_frontier(capacity), new_frontier(n)};
+}
+
+static void make_pairs(struct tide_random *random, struct inputs *in, enum shape shape,
+                       size_t capacity, size_t n) {
+  size_t count = shape >= shape_wild ? WILD : shape >= shape_random ? INPUTS : 1;
+  for (size_t i = 0; i < count; i++) {
+    new_pair(in, capacity, n);
+    fill(random, &in->made[i], shape, n);
+  }
+}
+
+static void make_scenes(struct tide_random *random, struct inputs *in, size_t n) {
+  for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
+    for (unsigned k = 0; k < scenes[i].times; k++) {
+      new_pair(in, n, n);
+      fill_scene(random, &in->made[in->made_count - 1], i);
+    }
+  }
+}
+
 static void *make(enum shape shape, size_t n) {
   struct inputs *in = calloc(1, sizeof *in);
   if (!in) bench_wrong("memory");
   struct tide_random random = {n * 8 + shape};
-  size_t capacity = capacity_for(shape, n);
+  size_t capacity = shape == shape_scenes ? n : capacity_for(shape, n);
   in->bytes = tide_frontier_size(capacity);
-  in->made_count = shape >= shape_wild ? WILD : shape >= shape_random ? INPUTS : 1;
+  if (shape == shape_scenes) make_scenes(&random, in, n);
+  else make_pairs(&random, in, shape, capacity, n);
   in->count = in->made_count;
-  for (size_t i = 0; i < in->made_count; i++) {
-    in->made[i] = (struct pair){new_frontier(capacity), new_frontier(n)};
-    fill(&random, &in->made[i], shape, n);
-    in->pairs[i] = in->made[i];
-  }
-  if (shape >= shape_wild) cross(&random, in);
+  memcpy(in->pairs, in->made, in->made_count * sizeof in->made[0]);
+  if (shape == shape_scenes) shuffle(&random, in);
+  else if (shape >= shape_wild) cross(&random, in);
   for (size_t i = 0; i < in->count; i++) check_pair(in, &in->pairs[i]);
   return in;
 }
 
+/* Without the processor's vectors, until it is dropped. */
+static void *make_portable(enum shape shape, size_t n) {
+#if TIDE_HAS_WIDE
+  tide_frontier_narrow = true;
+#endif
+  return make(shape, n);
+}
+
 static void drop(void *state) {
   struct inputs *in = state;
+#if TIDE_HAS_WIDE
+  tide_frontier_narrow = false;
+#endif
   for (size_t i = 0; i < in->made_count; i++) {
     free(in->made[i].f);
     free(in->made[i].g);
@@ -381,6 +434,13 @@ SIZES(MAKE, subset)
 SIZES(MAKE, wild)
 SIZES(MAKE, superset)
 SIZES(MAKE, mixed)
+MAKE(scenes, 16)
+#define MAKE_PORTABLE(shape, n)                                                                    \
+  static void *make_portable_##shape##_##n(void) { return make_portable(shape_##shape, n); }
+LARGE(MAKE_PORTABLE, same)
+LARGE(MAKE_PORTABLE, random)
+LARGE(MAKE_PORTABLE, wild)
+LARGE(MAKE_PORTABLE, superset)
 
 #define FIGURE(what, shape, n, against, rival_function)                                            \
   {.name = #what "_" #shape "_" #n,                                                                \
@@ -399,6 +459,13 @@ SIZES(MAKE, mixed)
 
 #define RAISES(shape, n) FIGURE(raise, shape, n, "search and raise", raise_textbook)
 
+#define PORTABLE(what, shape, n, against, rival) FIGURE(what, portable_##shape, n, against, rival)
+#define PORTABLE_MERGE(shape, n) PORTABLE(merge, shape, n, "two-pointer buffered", merge_buffered)
+#define PORTABLE_DOMINATES(shape, n)                                                               \
+  PORTABLE(dominates, shape, n, "two-pointer", dominates_textbook)
+#define PORTABLE_COMPARE(shape, n) PORTABLE(compare, shape, n, "two-pointer", compare_textbook)
+#define PORTABLE_GET(shape, n) PORTABLE(get, shape, n, "linear search", get_textbook)
+
 /* clang-format off */
 const struct bench_figure bench_frontier[] = {
     MERGES(same) MERGES(interleaved) MERGES(half) MERGES(tight) MERGES(random)
@@ -409,4 +476,9 @@ const struct bench_figure bench_frontier[] = {
     SIZES(COMPARE, wild) SIZES(COMPARE, mixed)
     SIZES(GET, random) SIZES(GET, wild)
     SIZES(RAISES, same) SIZES(RAISES, wild)
+    MERGE_SMALL(scenes, 16) DOMINATES(scenes, 16) COMPARE(scenes, 16)
+    LARGE(PORTABLE_MERGE, random) LARGE(PORTABLE_MERGE, wild)
+    LARGE(PORTABLE_DOMINATES, same) LARGE(PORTABLE_DOMINATES, superset)
+    LARGE(PORTABLE_COMPARE, same) LARGE(PORTABLE_COMPARE, wild)
+    LARGE(PORTABLE_GET, random) LARGE(PORTABLE_GET, wild)
     {0}};

@@ -153,6 +153,22 @@ WIDE_INLINE struct bits map(unsigned words, unsigned at_once, const tide_axis *a
   return bits;
 }
 
+/* The same for many words, one after the other: the axes are sorted, so each takes few of them. */
+WIDE_INLINE void map_apart(uint64_t *words, unsigned count_of_words, const tide_axis *axes,
+                           size_t count, tide_axis base) {
+  const tide_axis *last = axes + count - 4;
+  for (unsigned w = 0; w < count_of_words; w++) {
+    const __m256i start = _mm256_set1_epi64x((int64_t)(base + 64 * w));
+    __m256i bits = _mm256_setzero_si256();
+    for (;; axes += 4) {
+      if (axes > last) axes = last;
+      bits = _mm256_or_si256(bits, word_of(_mm256_sub_epi64(load(axes), start), 0));
+      if (axes == last || axes[3] - base >= 64 * (w + 1)) break;
+    }
+    words[w] = all_of(bits);
+  }
+}
+
 WIDE_INLINE __m256i lookup(__m256i word, __m256i at, int which) {
   return _mm256_srlv_epi64(word, _mm256_sub_epi64(at, _mm256_set1_epi64x(64 * which)));
 }
@@ -252,8 +268,10 @@ WIDE_INLINE const struct tide_wide_lanes *row(uint64_t offset) {
 }
 
 /* Up to four entries: the epochs of both go to the lanes of their axes, the larger ones are pushed
- * together, and the axes are known from the bits. */
-WIDE_INLINE void merge_four(struct merge *m, uint64_t in_a, uint64_t in_b, __m256i start) {
+ * together, and the axes are known from the bits. Four are written, too, where fewer come: where
+ * the room is not `roomy` its end is watched. */
+WIDE_INLINE void merge_four(struct merge *m, uint64_t in_a, uint64_t in_b, __m256i start,
+                            bool roomy) {
   uint64_t in_one = in_a | in_b;
   __m256i a = _mm256_and_si256(load(m->a), load(row(in_a)->packed));
   __m256i b = _mm256_maskload_epi64((const long long *)m->b, load(row(in_b)->packed));
@@ -264,7 +282,7 @@ WIDE_INLINE void merge_four(struct merge *m, uint64_t in_a, uint64_t in_b, __m25
   __m256i axes = _mm256_add_epi64(start, load(row(in_one)->place));
   m->a += __builtin_popcountll(in_a);
   m->b += __builtin_popcountll(in_b);
-  if (m->to + 4 <= m->end) {
+  if (roomy || m->to + 4 <= m->end) {
     store(m->to, axes);
     store(m->to + m->epoch, epochs);
   } else { /* at the end of the room */
@@ -275,32 +293,46 @@ WIDE_INLINE void merge_four(struct merge *m, uint64_t in_a, uint64_t in_b, __m25
   m->to += __builtin_popcountll(in_one);
 }
 
+/* A word of each, as far as its bit `most`. */
+WIDE_INLINE void merge_word(struct merge *m, uint64_t a, uint64_t b, size_t most, __m256i start,
+                            bool roomy) {
+  uint64_t left = turned(a), right = turned(b);
+  for (size_t k = 0; k <= most; k += 4) {
+    merge_four(m, left & ROWS, right & ROWS, start, roomy);
+    left = next_four(left), right = next_four(right);
+    start = _mm256_add_epi64(start, _mm256_set1_epi64x(4));
+  }
+}
+
 /* All axes are from `base` on, none behind base + span. */
 WIDE_INLINE bool merge_within(struct tide_frontier *to, const struct tide_frontier *from,
                               tide_axis base, size_t span, unsigned words) {
   uint64_t a[4], b[4], kept[TIDE_FRONTIER_CAPACITY_MAX + 4];
   copy(kept, tide_frontier_epochs(to), to->count);
   const __m256i first = _mm256_set1_epi64x((int64_t)base);
-  struct bits in_a = map(words, 3, tide_frontier_axes(to), to->count, first);
-  struct bits in_b = map(words, 3, tide_frontier_axes(from), from->count, first);
-  size_t total = 0;
-  for (unsigned w = 0; w < words; w++) {
-    a[w] = all_of(in_a.word[w]);
-    b[w] = all_of(in_b.word[w]);
-    total += (size_t)__builtin_popcountll(a[w] | b[w]);
+  if (words <= 2) {
+    struct bits in_a = map(words, 3, tide_frontier_axes(to), to->count, first);
+    struct bits in_b = map(words, 3, tide_frontier_axes(from), from->count, first);
+    a[0] = all_of(in_a.word[0]);
+    b[0] = all_of(in_b.word[0]);
+    if (words > 1) a[1] = all_of(in_a.word[1]);
+    if (words > 1) b[1] = all_of(in_b.word[1]);
+  } else {
+    map_apart(a, words, tide_frontier_axes(to), to->count, base);
+    map_apart(b, words, tide_frontier_axes(from), from->count, base);
   }
+  size_t total = 0;
+  for (unsigned w = 0; w < words; w++) total += (size_t)__builtin_popcountll(a[w] | b[w]);
   if (total > to->capacity) return false;
   uint64_t *axes = (uint64_t *)(void *)(to + 1);
   struct merge m = {axes, axes + to->capacity, to->capacity, kept, tide_frontier_epochs(from)};
-  __m256i start = first;
   for (unsigned w = 0; w < words && 64 * w <= span; w++) {
-    uint64_t left = turned(a[w]), right = turned(b[w]);
+    const __m256i start = _mm256_set1_epi64x((int64_t)(base + 64 * w));
     size_t most = span - 64 * w < 63 ? span - 64 * w : 63;
-    for (size_t k = 0; k <= most; k += 4) {
-      merge_four(&m, left & ROWS, right & ROWS, start);
-      left = next_four(left), right = next_four(right);
-      start = _mm256_add_epi64(start, _mm256_set1_epi64x(4));
-    }
+    size_t room = (size_t)(m.end - m.to), count = (size_t)__builtin_popcountll(a[w] | b[w]);
+    /* Also where the word has nothing more, four are written. */
+    if (room >= count + 4) merge_word(&m, a[w], b[w], most, start, true);
+    else merge_word(&m, a[w], b[w], most, start, false);
   }
   to->count = (uint8_t)total;
   return true;
