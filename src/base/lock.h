@@ -23,11 +23,25 @@ static inline bool tide_lock_try(struct tide_lock *lock) {
   return tide_compare_exchange(&lock->word, &free_word, 1u);
 }
 
+#ifdef TIDE_WEAVE
+/* The explorer of interleavings lets nobody try before the lock is free, and wants to know which
+ * store gives one back. */
+void weave_lock(uint32_t *word);
+void weave_unlock(uint32_t *word);
+#else
+#define weave_lock(word) ((void)0)
+#define weave_unlock(word) ((void)0)
+#endif
+
 static inline void tide_lock_take(struct tide_lock *lock, const struct tide_platform *platform) {
+  weave_lock(&lock->word);
   if (__builtin_expect(!tide_lock_try(lock), 0)) tide_lock_contended(lock, platform);
 }
 
-static inline void tide_lock_give(struct tide_lock *lock) { tide_store_release(&lock->word, 0u); }
+static inline void tide_lock_give(struct tide_lock *lock) {
+  weave_unlock(&lock->word);
+  tide_store_release(&lock->word, 0u);
+}
 
 static inline bool tide_lock_held(const struct tide_lock *lock) {
   return tide_load_relaxed(&lock->word) != 0;

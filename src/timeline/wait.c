@@ -3,7 +3,11 @@
 #include "base/memory.h"
 #include "timeline/waiter.h"
 
+#ifdef TIDE_WEAVE
+#define SPINS 0 /* nothing comes by waiting there, but by letting others go on */
+#else
 #define SPINS 64 /* a few hundred nanoseconds: a signal that is about to come costs no sleep */
+#endif
 
 static void emit_seen(struct tide_timeline *timeline, uint64_t value) {
   if (tide_timeline_heard(timeline))
