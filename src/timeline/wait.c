@@ -102,8 +102,9 @@ static void fire_point(struct tide_node *node, enum tide_status status) {
   const struct tide_platform *platform = point->timeline->context->platform;
   uint32_t *word = &set->word, *outstanding = &set->outstanding;
   uint32_t zero = 0;
-  bool last = tide_fetch_sub(&set->remaining, 1u) == 1;
-  if ((last || status != TIDE_OK) && tide_compare_exchange(word, &zero, 2u)) {
+  /* A failed point is never reached: then the others must not find that they were the last. */
+  bool decided = status != TIDE_OK || tide_fetch_sub(&set->remaining, 1u) == 1;
+  if (decided && tide_compare_exchange(word, &zero, 2u)) {
     set->status = (uint32_t)status;
     set->winner = (size_t)(point - set->points);
     tide_store_release(word, 1u);
