@@ -1,0 +1,117 @@
+/* Timepoints: cancel says for sure whether the call will run. */
+#include "weave.h"
+
+#include "harness.h"
+#include "tidemark/tidemark.h"
+
+struct state {
+  struct tide_context context;
+  struct tide_timeline *lines[2];
+  struct tide_timepoint *point, *other;
+  struct tide_notifier *notifier;
+  unsigned calls;
+  bool cancelled;
+};
+
+static void count(struct tide_timepoint *point, enum tide_status status) {
+  struct state *s = point->user;
+  EXPECT(status == TIDE_OK || status == TIDE_CANCELLED);
+  s->calls++;
+}
+/* The next is signalled by the callback of this one. */
+static void pass_on(struct tide_timepoint *point, enum tide_status status) {
+  struct state *s = point->user;
+  EXPECT_OK(status);
+  s->calls++;
+  (void)!tide_timeline_signal(s->lines[1], 1, NULL);
+}
+
+static struct tide_timepoint *make(struct state *s, int line,
+                                   void (*call)(struct tide_timepoint *, enum tide_status)) {
+  struct tide_timepoint *point =
+      s->context.allocator->alloc(s->context.allocator->self, sizeof *point, 16);
+  EXPECT(point);
+  *point = (struct tide_timepoint){.call = call,
+                                   .user = s,
+                                   .notifier = s->notifier,
+                                   .point = {.timeline = s->lines[line], .value = 1}};
+  return point;
+}
+static void setup_lines(struct state *s) {
+  EXPECT_OK(tide_context_init(&s->context, NULL));
+  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[i]));
+}
+static void setup(void *self) {
+  struct state *s = self;
+  setup_lines(s);
+  s->point = make(s, 0, count);
+  EXPECT_OK(tide_timepoint_add(s->point));
+}
+static void setup_chain(void *self) {
+  struct state *s = self;
+  setup_lines(s);
+  s->point = make(s, 0, pass_on);
+  s->other = make(s, 1, count);
+  EXPECT_OK(tide_timepoint_add(s->point));
+  EXPECT_OK(tide_timepoint_add(s->other));
+}
+static void setup_notified(void *self) {
+  struct state *s = self;
+  setup_lines(s);
+  EXPECT_OK(tide_notifier_create(&s->context, &s->notifier));
+  s->point = make(s, 0, count);
+  s->other = make(s, 1, count);
+  EXPECT_OK(tide_timepoint_add(s->point));
+  EXPECT_OK(tide_timepoint_add(s->other));
+}
+
+static void signal_first(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_timeline_signal(s->lines[0], 1, NULL));
+}
+static void try_to_signal_second(void *self) {
+  struct state *s = self;
+  (void)!tide_timeline_signal(s->lines[1], 1, NULL);
+}
+static void destroy_first(void *self) {
+  struct state *s = self;
+  tide_timeline_destroy(s->lines[0]);
+}
+/* When it will not run, its memory may go at once. */
+static void cancel(void *self) {
+  struct state *s = self;
+  s->cancelled = tide_timepoint_cancel(s->point);
+  if (!s->cancelled) return;
+  s->context.allocator->free(s->context.allocator->self, s->point, sizeof *s->point);
+}
+static void dispatch(void *self) {
+  struct state *s = self;
+  tide_notifier_dispatch(s->notifier, 2);
+}
+
+static void ran_unless_cancelled(void *self) {
+  struct state *s = self;
+  EXPECT(s->calls == (s->cancelled ? 0 : 1));
+}
+static void both_ran(void *self) {
+  struct state *s = self;
+  if (s->notifier) tide_notifier_dispatch(s->notifier, 2);
+  EXPECT(s->calls == 2);
+}
+
+#define POINT(name, stale_most, how, at_end, ...)                                                  \
+  TEST(name) {                                                                                     \
+    static const struct weave_case one = {.size = sizeof(struct state),                            \
+                                          .setup = how,                                            \
+                                          .threads = {__VA_ARGS__},                                \
+                                          .check = at_end,                                         \
+                                          .stale = stale_most};                                    \
+    weave_explore(&one);                                                                           \
+  }
+
+POINT(signal_cancel, 2, setup, ran_unless_cancelled, signal_first, cancel)
+POINT(destroy_cancel, 2, setup, ran_unless_cancelled, destroy_first, cancel)
+POINT(chain, 1, setup_chain, both_ran, signal_first, try_to_signal_second)
+POINT(notifier, 1, setup_notified, both_ran, signal_first, try_to_signal_second, dispatch)
+
+TEST_MAIN(CASE(signal_cancel), CASE(destroy_cancel), CASE(chain), CASE(notifier))
