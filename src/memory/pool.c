@@ -286,7 +286,12 @@ static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
 __attribute__((noinline)) static enum tide_status
 alloc_and_unlock(struct tide_pool *pool, size_t size, const struct tide_position *position,
                  const char *label, struct tide_buffer **out_buffer) {
-  enum tide_status status = alloc_locked(pool, size, position, label, out_buffer);
+  enum tide_status status;
+  uint64_t chunks;
+  do {
+    chunks = pool->chunks_added;
+    status = alloc_locked(pool, size, position, label, out_buffer);
+  } while (status == TIDE_NOMEM && tide_source_await_locked(pool, chunks));
   tide_pool_unlock(pool);
   return status;
 }

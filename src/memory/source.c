@@ -67,8 +67,7 @@ static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t ne
   return reserve(pool, loose) && map(pool, chunk, loose, needed);
 }
 
-struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size) {
-  if (size > budget_left(pool)) return NULL;
+static struct tide_block *take(struct tide_pool *pool, size_t size) {
   const struct tide_allocator *allocator = pool->context->allocator;
   tide_pool_unlock(pool);
   struct tide_chunk *chunk = tide_alloc(allocator, 1, sizeof *chunk);
@@ -85,9 +84,34 @@ struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size) 
   }
   struct tide_pool_stats *stats = &pool->stats;
   if (stats->source_bytes > stats->source_peak) stats->source_peak = stats->source_bytes;
+  pool->chunks_added++;
   size_t offset = offset_of(pool, chunk->memory);
   return tide_chunk_add(pool, chunk, (char *)chunk->memory + offset,
                         (chunk->size - offset) & ~(pool->align - 1));
+}
+
+struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size) {
+  const struct tide_platform *platform = pool->context->platform;
+  if (size > budget_left(pool)) return NULL;
+  pool->asking++;
+  struct tide_block *block = take(pool, size);
+  pool->asking--;
+  tide_store_release(&pool->answers, pool->answers + 1);
+  if (pool->awaiting) platform->wake(platform->self, &pool->answers, UINT32_MAX);
+  return block;
+}
+
+bool tide_source_await_locked(struct tide_pool *pool, uint64_t chunks) {
+  const struct tide_platform *platform = pool->context->platform;
+  if (pool->chunks_added != chunks) return true;
+  if (!pool->asking) return false;
+  uint32_t answers = pool->answers;
+  pool->awaiting++;
+  tide_pool_unlock(pool);
+  platform->wait(platform->self, &pool->answers, answers, TIDE_FOREVER);
+  tide_pool_lock(pool);
+  pool->awaiting--;
+  return true;
 }
 
 void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk) {

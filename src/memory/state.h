@@ -98,6 +98,10 @@ struct tide_pool {
   uint64_t serial;                       /* of the newest buffer */
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
+  uint32_t asking;              /* who asks the source just now, with the lock let go */
+  uint32_t awaiting;            /* who sleeps until one of them is done */
+  uint32_t answers;             /* atomic, slept on: how often one was */
+  uint64_t chunks_added;
 };
 
 static inline void tide_pool_lock(struct tide_pool *pool) {
@@ -172,6 +176,11 @@ void tide_source_init(struct tide_pool *pool, const struct tide_memory_source *s
 /* Takes a chunk with room for `size` bytes in one piece; the lock is let go meanwhile. NULL, or a
  * fresh block, with the pool stocked. */
 struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size);
+/* The budget counts a chunk from when it is asked for, with the lock let go, and so may seem used
+ * up while one comes that would do for more than who asked. When there was no memory: false, if it
+ * is not for that; else after a while true, and it is time to look again. `chunks` is what
+ * chunks_added was before the last look. */
+bool tide_source_await_locked(struct tide_pool *pool, uint64_t chunks);
 /* The chunk has been removed. No lock. */
 void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk);
 

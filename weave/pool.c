@@ -1,0 +1,117 @@
+/* The pool: free against alloc, use against free, and who may touch reused memory. */
+#include "weave.h"
+
+#include "harness.h"
+#include "memory/pool.h"
+#include "tidemark/tidemark.h"
+
+#define AXIS 0x0003000000000001ull
+
+struct state {
+  struct tide_context context;
+  struct tide_pool *pool;
+  struct tide_buffer *buffer;
+  unsigned char *memory;
+  struct tide_position position;
+  TIDE_FRONTIER_STORAGE(knows, 4);
+};
+
+static void setup(void *self) {
+  struct state *s = self;
+  struct tide_context_params context = {.frontier_capacity = 4};
+  struct tide_pool_params params = {.chunk = 4096, .buffers = 4, .budget = 4096};
+  EXPECT_OK(tide_context_init(&s->context, &context));
+  EXPECT_OK(tide_pool_create(&s->context, &params, &s->pool));
+}
+
+/* ---- blocks ---- */
+
+/* Nobody may have what another one has: a write to it would race. */
+static void take_and_give(void *self) {
+  struct state *s = self;
+  struct tide_buffer *buffer;
+  EXPECT_OK(tide_pool_alloc(s->pool, 2000, NULL, NULL, &buffer));
+  *(volatile unsigned char *)tide_buffer_data(buffer) = 1;
+  tide_pool_free(buffer, NULL);
+}
+static void all_free(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_pool_destroy(s->pool));
+}
+
+/* ---- memory of an operation that still runs ---- */
+
+static void setup_dead(void *self) {
+  struct state *s = self;
+  setup(self);
+  EXPECT_OK(tide_tracker_register(s->context.tracker, AXIS));
+  tide_frontier_init(&s->knows.frontier, 4);
+  tide_frontier_raise(&s->knows.frontier, AXIS, 1, NULL);
+  s->position = (struct tide_position){.axis = AXIS, .epoch = 1, .frontier = &s->knows.frontier};
+  EXPECT_OK(tide_pool_alloc(s->pool, 4000, NULL, NULL, &s->buffer));
+  s->memory = tide_buffer_data(s->buffer);
+}
+static void run_and_finish(void *self) {
+  struct state *s = self;
+  *(volatile unsigned char *)s->memory = 2;
+  EXPECT_OK(tide_tracker_advance(s->context.tracker, AXIS, 1));
+}
+static void free_early(void *self) {
+  struct state *s = self;
+  tide_pool_free(s->buffer, &s->position);
+}
+static void take_when_finished(void *self) {
+  struct state *s = self;
+  struct tide_buffer *buffer;
+  enum tide_status status = tide_pool_alloc(s->pool, 4000, NULL, NULL, &buffer);
+  EXPECT(status == TIDE_OK || status == TIDE_NOMEM);
+  if (status == TIDE_NOMEM || !tide_buffer_ready(buffer)) return;
+  *(volatile unsigned char *)tide_buffer_data(buffer) = 3;
+}
+
+/* ---- handles ---- */
+
+static void setup_retained(void *self) {
+  struct state *s = self;
+  setup(self);
+  EXPECT_OK(tide_pool_alloc(s->pool, 100, NULL, NULL, &s->buffer));
+  tide_buffer_retain(s->buffer);
+}
+static void free_it(void *self) {
+  struct state *s = self;
+  tide_pool_free(s->buffer, NULL);
+}
+static void release_it(void *self) {
+  struct state *s = self;
+  tide_buffer_release(s->buffer);
+}
+static void setup_pinned(void *self) {
+  struct state *s = self;
+  setup(self);
+  EXPECT_OK(tide_pool_alloc(s->pool, 100, NULL, NULL, &s->buffer));
+  tide_buffer_retain(s->buffer);
+  tide_buffer_pin(s->buffer);
+}
+static void unpin_and_release(void *self) {
+  struct state *s = self;
+  tide_buffer_unpin(s->buffer);
+  tide_buffer_release(s->buffer);
+}
+
+#define POOL(name, stale_most, how, at_end, ...)                                                   \
+  TEST(name) {                                                                                     \
+    static const struct weave_case one = {.size = sizeof(struct state),                            \
+                                          .setup = how,                                            \
+                                          .threads = {__VA_ARGS__},                                \
+                                          .check = at_end,                                         \
+                                          .stale = stale_most};                                    \
+    weave_explore(&one);                                                                           \
+  }
+
+POOL(take_and_give_twice, 1, setup, all_free, take_and_give, take_and_give)
+POOL(reuse_when_finished, 2, setup_dead, NULL, run_and_finish, free_early, take_when_finished)
+POOL(free_release, 2, setup_retained, all_free, free_it, release_it)
+POOL(free_unpin, 2, setup_pinned, all_free, free_it, unpin_and_release)
+
+TEST_MAIN(CASE(take_and_give_twice), CASE(reuse_when_finished), CASE(free_release),
+          CASE(free_unpin))
