@@ -1,0 +1,145 @@
+/* The tracker: advance against wait, cancel, failure, close and the next axis in its state. */
+#include "weave.h"
+
+#include "causal/tracker.h"
+#include "harness.h"
+#include "tidemark/tidemark.h"
+
+#define ONE 0x0003000000000001ull
+#define TWO 0x0003000000000002ull
+#define NEW 0x0003000000000003ull
+
+struct state {
+  struct tide_context context;
+  struct tide_tracker *tracker;
+  struct tide_tracker_axis *at;
+  struct tide_frontier_wait wait;
+  struct tide_waiter nodes[2];
+  struct tide_node node;
+  unsigned done, fired;
+  enum tide_status status;
+  bool cancelled;
+  TIDE_FRONTIER_STORAGE(both, 4);
+};
+
+static void done(struct tide_frontier_wait *wait, enum tide_status status) {
+  struct state *s = wait->user;
+  s->done++;
+  s->status = status;
+}
+static void fired(struct tide_node *node, enum tide_status status) {
+  struct state *s = (void *)((char *)node - offsetof(struct state, node));
+  EXPECT_OK(status);
+  s->fired++;
+}
+
+static void setup(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_context_init(&s->context, NULL));
+  s->tracker = s->context.tracker;
+  EXPECT_OK(tide_tracker_register(s->tracker, ONE));
+  EXPECT_OK(tide_tracker_register(s->tracker, TWO));
+  s->at = tide_tracker_find(s->tracker, ONE);
+  tide_frontier_init(&s->both.frontier, 4);
+  tide_frontier_raise(&s->both.frontier, ONE, 1, NULL);
+  tide_frontier_raise(&s->both.frontier, TWO, 1, NULL);
+  s->wait = (struct tide_frontier_wait){.nodes = s->nodes, .done = done, .user = s};
+  s->node.fire = fired;
+}
+
+/* As the scheduler does it: on the state itself, with the exchange and no lock. */
+static void advance_one(void *self) {
+  struct state *s = self;
+  struct tide_fired ready;
+  tide_fired_init(&ready);
+  tide_tracker_advance_collect(s->tracker, s->at, 1, &ready);
+  tide_fired_run(&ready);
+}
+static void advance_two(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_tracker_advance(s->tracker, TWO, 1));
+}
+static void wait_for_both(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_tracker_wait(s->tracker, &s->both.frontier, &s->wait, 2));
+}
+static void wait_and_cancel(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_tracker_wait(s->tracker, &s->both.frontier, &s->wait, 2));
+  s->cancelled = tide_tracker_cancel(&s->wait);
+}
+static void fail_two(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_tracker_fail(s->tracker, TWO, TIDE_LOST));
+}
+static void wait_finish(void *self) {
+  struct state *s = self;
+  if (tide_tracker_wait_finish(s->tracker, ONE, 1, &s->node) == TIDE_FINISH_ALREADY) s->fired++;
+}
+
+static void came_once(void *self) {
+  struct state *s = self;
+  EXPECT(s->done == 1 && s->status == TIDE_OK);
+}
+static void failed_once(void *self) {
+  struct state *s = self;
+  EXPECT(s->done == 1 && s->status == TIDE_LOST);
+}
+static void came_unless_cancelled(void *self) {
+  struct state *s = self;
+  EXPECT(s->done == (s->cancelled ? 0 : 1));
+}
+static void finished_once(void *self) {
+  struct state *s = self;
+  EXPECT(s->fired == 1);
+}
+
+/* An axis closes, and its state serves another one, while somebody looks without the lock. */
+static void replace_one(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_tracker_advance(s->tracker, ONE, 9));
+  EXPECT_OK(tide_tracker_close(s->tracker, ONE));
+  EXPECT_OK(tide_tracker_register(s->tracker, NEW));
+  EXPECT_OK(tide_tracker_advance(s->tracker, NEW, 3));
+}
+static void look_at_one(void *self) {
+  struct state *s = self;
+  uint64_t first = tide_tracker_epoch(s->tracker, ONE);
+  uint64_t second = tide_tracker_epoch(s->tracker, ONE);
+  EXPECT(first == 0 || first == 9 || first == UINT64_MAX);
+  EXPECT(second >= first);
+}
+static void look_at_new(void *self) {
+  struct state *s = self;
+  uint64_t epoch = tide_tracker_epoch(s->tracker, NEW);
+  EXPECT(epoch == 0 || epoch == 3);
+}
+static void grow(void *self) {
+  struct state *s = self;
+  for (uint64_t i = 0; i < 7; i++) EXPECT_OK(tide_tracker_register(s->tracker, NEW + i));
+}
+static void look_while_growing(void *self) {
+  struct state *s = self;
+  EXPECT(tide_tracker_find(s->tracker, ONE) == s->at);
+  EXPECT(tide_tracker_epoch(s->tracker, NEW + 6) == 0);
+}
+
+#define TRACK(name, stale_most, at_end, ...)                                                       \
+  TEST(name) {                                                                                     \
+    static const struct weave_case one = {.size = sizeof(struct state),                            \
+                                          .setup = setup,                                          \
+                                          .threads = {__VA_ARGS__},                                \
+                                          .check = at_end,                                         \
+                                          .stale = stale_most};                                    \
+    weave_explore(&one);                                                                           \
+  }
+
+TRACK(advance_wait, 2, came_once, advance_one, advance_two, wait_for_both)
+TRACK(advance_cancel, 2, came_unless_cancelled, advance_one, advance_two, wait_and_cancel)
+TRACK(advance_fail, 2, failed_once, advance_one, fail_two, wait_for_both)
+TRACK(advance_finish, 3, finished_once, advance_one, wait_finish)
+TRACK(state_used_again, 2, NULL, replace_one, look_at_one, look_at_new)
+TRACK(table_grows, 3, NULL, grow, look_while_growing)
+
+TEST_MAIN(CASE(advance_wait), CASE(advance_cancel), CASE(advance_fail), CASE(advance_finish),
+          CASE(state_used_again), CASE(table_grows))
