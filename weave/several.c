@@ -41,6 +41,10 @@ static void signal_second(void *self) {
   struct state *s = self;
   EXPECT_OK(tide_timeline_signal(s->lines[1], 1, NULL));
 }
+static void fail_first(void *self) {
+  struct state *s = self;
+  tide_timeline_fail(s->lines[0], TIDE_LOST);
+}
 static void fail_second(void *self) {
   struct state *s = self;
   tide_timeline_fail(s->lines[1], TIDE_LOST);
@@ -90,6 +94,7 @@ SEVERAL(any_of_two, 0, signal_first, signal_second, wait_any)
 SEVERAL(all_of_two, 0, signal_first, signal_second, wait_all)
 SEVERAL(all_deadline, 0, signal_first, signal_second, wait_all_a_while)
 SEVERAL(all_failure, 0, signal_first, fail_second, wait_all_or_fail)
+SEVERAL(all_failures, 0, fail_first, fail_second, wait_all_or_fail)
 SEVERAL(any_of_two_old_values, 2, signal_first, wait_any)
 
 /* The set is latched by one thread while another waits for it, and a third ends it. */
@@ -118,4 +123,4 @@ TEST(latched_set_ends) {
 }
 
 TEST_MAIN(CASE(any_of_two), CASE(all_of_two), CASE(all_deadline), CASE(all_failure),
-          CASE(any_of_two_old_values), CASE(latched_set_ends))
+          CASE(all_failures), CASE(any_of_two_old_values), CASE(latched_set_ends))

@@ -89,6 +89,24 @@ static void dispatch(void *self) {
   tide_notifier_dispatch(s->notifier, 2);
 }
 
+/* Its timeline may be kept by the timepoint alone when the call is made. */
+static void setup_notified_one(void *self) {
+  struct state *s = self;
+  setup_lines(s);
+  EXPECT_OK(tide_notifier_create(&s->context, &s->notifier));
+  s->point = make(s, 0, count);
+  EXPECT_OK(tide_timepoint_add(s->point));
+}
+static void signal_and_destroy(void *self) {
+  signal_first(self);
+  destroy_first(self);
+}
+static void dispatched_unless_cancelled(void *self) {
+  struct state *s = self;
+  tide_notifier_dispatch(s->notifier, 1);
+  EXPECT(s->calls == (s->cancelled ? 0 : 1));
+}
+
 static void ran_unless_cancelled(void *self) {
   struct state *s = self;
   EXPECT(s->calls == (s->cancelled ? 0 : 1));
@@ -113,5 +131,8 @@ POINT(signal_cancel, 2, setup, ran_unless_cancelled, signal_first, cancel)
 POINT(destroy_cancel, 2, setup, ran_unless_cancelled, destroy_first, cancel)
 POINT(chain, 1, setup_chain, both_ran, signal_first, try_to_signal_second)
 POINT(notifier, 1, setup_notified, both_ran, signal_first, try_to_signal_second, dispatch)
+POINT(dispatch_cancel, 1, setup_notified_one, dispatched_unless_cancelled, signal_and_destroy,
+      dispatch, cancel)
 
-TEST_MAIN(CASE(signal_cancel), CASE(destroy_cancel), CASE(chain), CASE(notifier))
+TEST_MAIN(CASE(signal_cancel), CASE(destroy_cancel), CASE(chain), CASE(notifier),
+          CASE(dispatch_cancel))

@@ -68,6 +68,9 @@ void *memory_alloc(size_t size, size_t align);
 void memory_free(void *memory, size_t size, uintptr_t pc);
 unsigned char *memory_stack(int thread); /* its lowest byte */
 void memory_plain(uintptr_t address, size_t size, bool write, uintptr_t pc);
+/* A function begins, its frame reaching down to `low`; and ends. */
+void memory_enter(uintptr_t low);
+void memory_leave(uintptr_t pc);
 /* How many values a load could answer with now. */
 unsigned memory_choices(const struct step *step);
 uint64_t memory_load(uintptr_t address, unsigned size, int order, uintptr_t pc);

@@ -286,6 +286,7 @@ static int decide(void) {
   }
   account(node->chosen, is_new);
   weave_choice = node->choice;
+  threads[node->chosen].changed |= node->choice > 0; /* there is something newer to see */
   last = node->chosen;
   depth++;
   if (depth > result->longest) result->longest = depth;
@@ -350,7 +351,6 @@ void weave_yield(uintptr_t pc) {
 }
 
 static void thread_main(int thread) {
-  weave_step((struct step){.kind = LOCAL});
   running->threads[thread - 1](state);
   threads[thread].state = ENDED;
   pass_on();

@@ -9,8 +9,11 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 void __tsan_init(void) {}
-void __tsan_func_entry(void *caller) { (void)caller; }
-void __tsan_func_exit(void) {}
+void __tsan_func_entry(void *caller) {
+  (void)caller;
+  memory_enter((uintptr_t)__builtin_frame_address(0));
+}
+void __tsan_func_exit(void) { memory_leave(CALLER); }
 
 /* ---- plain accesses ---- */
 

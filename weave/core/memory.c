@@ -67,6 +67,23 @@ static struct {
   struct location *location;
 } * cells; /* four bytes each */
 
+/* ---- frames ---- */
+
+/* What other threads did in a thread's stack. */
+#define LENT 64
+static struct lent {
+  uintptr_t address, pc;
+  uint32_t stamp;
+  int thread, owner;
+} lent[LENT];
+static unsigned lent_count;
+
+#define CALLS 100
+static struct {
+  uintptr_t low[CALLS]; /* where each function's frame ends */
+  unsigned count;
+} calls[THREADS];
+
 static void *map(size_t size) {
   void *memory =
       mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -86,7 +103,8 @@ void memory_begin(void) {
   }
   this_run++;
   used = 0;
-  block_count = location_count = store_count = mark_count = 0;
+  block_count = location_count = store_count = mark_count = lent_count = 0;
+  memset(calls, 0, sizeof calls);
 }
 
 static bool known(uint32_t when, int who) {
@@ -141,12 +159,49 @@ const char *memory_name(uintptr_t address) {
 
 /* ---- races, and memory that is gone ---- */
 
+static const char freed[] = "freed"; /* instead of "plain write" */
+
 _Noreturn static void race(uintptr_t address, const char *mine, const char *other, int who,
                            uintptr_t pc, uintptr_t other_pc) {
   char here[200];
   snprintf(here, sizeof here, "%s", report_place(pc));
-  weave_fail("race at %s: %s by thread %d in %s, and unordered %s by thread %d in %s",
-             memory_name(address), mine, weave_self, here, other, who, report_place(other_pc));
+  weave_fail("%s %s: %s by thread %d in %s, and unordered %s by thread %d in %s",
+             mine == freed ? "memory that is gone:" : "race at", memory_name(address), mine,
+             weave_self, here, other, who, report_place(other_pc));
+}
+
+/* ---- frames that go ---- */
+
+void memory_enter(uintptr_t low) {
+  if (!weave_exploring || calls[weave_self].count == CALLS) return;
+  calls[weave_self].low[calls[weave_self].count++] = low;
+}
+
+/* The frame goes: whoever else has touched it must be known, as where memory is freed. */
+void memory_leave(uintptr_t pc) {
+  if (!weave_exploring || !calls[weave_self].count) return;
+  unsigned left = --calls[weave_self].count;
+  uintptr_t low = calls[weave_self].low[left];
+  uintptr_t high = left ? calls[weave_self].low[left - 1] : UINTPTR_MAX;
+  for (unsigned i = 0; i < lent_count; i++) {
+    struct lent *at = &lent[i];
+    if (at->owner != weave_self || at->address < low || at->address >= high) continue;
+    if (!known(at->stamp, at->thread)) {
+      char here[200];
+      snprintf(here, sizeof here, "%s", report_place(pc));
+      weave_fail("memory that is gone: thread %d leaves a frame in %s, which thread %d may still "
+                 "touch in %s",
+                 weave_self, here, at->thread, report_place(at->pc));
+    }
+    *at = lent[--lent_count];
+    i--;
+  }
+}
+
+static void lend(uintptr_t address, int owner, uintptr_t pc) {
+  if (lent_count == LENT) weave_fail("too much of the stacks is lent");
+  lent[lent_count++] =
+      (struct lent){address, pc, clocks[weave_self][weave_self], weave_self, owner};
 }
 
 /* False: not ours. */
@@ -164,6 +219,7 @@ static bool reachable(uintptr_t address, size_t size, uintptr_t pc) {
   if (owner != weave_self && address < weave_stack_top(owner))
     weave_fail("memory that is gone: thread %d touches a frame that thread %d has left, in %s",
                weave_self, owner, report_place(pc));
+  if (owner != weave_self) lend(address, owner, pc);
   return true;
 }
 
@@ -189,10 +245,9 @@ static void check_location(struct location *location, bool write, const char *mi
   }
 }
 
-void memory_plain(uintptr_t address, size_t size, bool write, uintptr_t pc) {
+static void touch(uintptr_t address, size_t size, bool write, const char *mine, uintptr_t pc) {
   if (!weave_exploring || !size || !reachable(address, size, pc)) return;
   size_t at = address - (uintptr_t)region;
-  const char *mine = write ? "plain write" : "plain read";
   check_shadow(at, size, write, mine, pc);
   uint32_t now = clocks[weave_self][weave_self];
   for (size_t i = at; i < at + size; i++) {
@@ -208,6 +263,10 @@ void memory_plain(uintptr_t address, size_t size, bool write, uintptr_t pc) {
   }
 }
 
+void memory_plain(uintptr_t address, size_t size, bool write, uintptr_t pc) {
+  touch(address, size, write, write ? "plain write" : "plain read", pc);
+}
+
 /* To free is to write: whoever else has touched the block must be known. */
 void memory_free(void *memory, size_t size, uintptr_t pc) {
   if (!memory) return;
@@ -218,7 +277,7 @@ void memory_free(void *memory, size_t size, uintptr_t pc) {
   if (!found || alive[at / GRAIN] != this_run)
     weave_fail("freed what is not a block, or is gone: %s in %s", memory_name((uintptr_t)memory),
                report_place(pc));
-  memory_plain((uintptr_t)memory, size, true, pc);
+  touch((uintptr_t)memory, size, true, freed, pc);
   for (size_t i = at / GRAIN; i <= (at + size - 1) / GRAIN; i++) alive[i] = 0;
 }
 
