@@ -159,7 +159,7 @@ TEST(memory_that_is_gone_is_found) {
   must_find("memory that is gone: block 1+0: freed", take_memory, free_memory, use_memory_late);
   must_find("memory that is gone: thread 2 touches block 1+0", take_memory, free_and_tell,
             use_when_told);
-  must_find("a frame that thread 1 has left", NULL, lend_frame, use_frame_late);
+  must_find("memory that is gone: thread 1 leaves a frame", NULL, lend_frame, use_frame_late);
 }
 TEST(endless_runs_are_found) {
   must_find("yields for ever", NULL, spin, publish);
