@@ -98,6 +98,15 @@ static void unpin_and_release(void *self) {
   tide_buffer_release(s->buffer);
 }
 
+static void trim(void *self) {
+  struct state *s = self;
+  tide_pool_trim(s->pool);
+}
+static void take_twice(void *self) {
+  take_and_give(self);
+  take_and_give(self);
+}
+
 #define POOL(name, stale_most, how, at_end, ...)                                                   \
   TEST(name) {                                                                                     \
     static const struct weave_case one = {.size = sizeof(struct state),                            \
@@ -112,6 +121,8 @@ POOL(take_and_give_twice, 1, setup, all_free, take_and_give, take_and_give)
 POOL(reuse_when_finished, 2, setup_dead, NULL, run_and_finish, free_early, take_when_finished)
 POOL(free_release, 2, setup_retained, all_free, free_it, release_it)
 POOL(free_unpin, 2, setup_pinned, all_free, free_it, unpin_and_release)
+POOL(take_trim, 1, setup, all_free, take_twice, trim)
+POOL(take_three, 0, setup, all_free, take_and_give, take_and_give, trim)
 
-TEST_MAIN(CASE(take_and_give_twice), CASE(reuse_when_finished), CASE(free_release),
-          CASE(free_unpin))
+TEST_MAIN(CASE(take_trim), CASE(take_three), CASE(take_and_give_twice), CASE(reuse_when_finished),
+          CASE(free_release), CASE(free_unpin))

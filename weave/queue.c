@@ -1,96 +1,5 @@
-/* Queues: submit against completion, signal, cancel, drain and the end of everything. The backend
- * is a thread of the case: it sleeps until it is kicked. */
-#include "weave.h"
-
-#include "base/atomic.h"
-#include "harness.h"
-#include "tidemark/tidemark.h"
-
-struct state {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_device *device;
-  struct tide_backend backend;
-  struct tide_queue *queue, *other;
-  struct tide_timeline *host, *lines[2];
-  uint32_t kicks; /* atomic, slept on */
-  unsigned to_do;
-  unsigned bodies; /* plain: operations that follow each other write it without a lock */
-  uint64_t sequence;
-  bool cancelled;
-};
-
-static void kick(void *self) {
-  struct state *s = self;
-  const struct tide_platform *platform = s->context.platform;
-  tide_fetch_add(&s->kicks, 1u);
-  platform->wake(platform->self, &s->kicks, 1);
-}
-static enum tide_status body(void *arguments) {
-  struct state *s = *(struct state **)arguments;
-  s->bodies++;
-  return TIDE_OK;
-}
-static const struct tide_body_class count = {.name = "count", .host = body};
-
-static const struct tide_queue_params small = {
-    .operations = 2, .waits = 4, .signals = 4, .buffers = 2};
-
-static void setup_sched(struct state *s, bool check) {
-  struct tide_context_params params = {.frontier_capacity = 4};
-  EXPECT_OK(tide_context_init(&s->context, &params));
-  struct tide_sched_params sched = {.check = check};
-  EXPECT_OK(tide_sched_create(&s->context, &sched, &s->sched));
-}
-static void setup(void *self) {
-  struct state *s = self;
-  setup_sched(s, false);
-  s->backend = (struct tide_backend){.name = "case", .in_order = true, .kick = kick, .self = s};
-  EXPECT_OK(tide_device_create(s->sched, &s->backend, "device", &s->device));
-  EXPECT_OK(tide_queue_create(s->device, &small, &s->queue));
-  EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->host));
-  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[i]));
-  s->to_do = 1;
-}
-static void setup_two(void *self) {
-  struct state *s = self;
-  setup(self);
-  EXPECT_OK(tide_queue_create(s->device, &small, &s->other));
-  s->to_do = 2;
-}
-
-static void submit(struct state *s, struct tide_queue *queue, struct tide_timeline *wait,
-                   struct tide_timeline *signal) {
-  struct tide_wait awaited = {wait, 1};
-  struct tide_signal signalled = {signal, 1, false};
-  struct tide_operation operation = {.label = "op",
-                                     .waits = &awaited,
-                                     .wait_count = wait ? 1 : 0,
-                                     .signals = &signalled,
-                                     .signal_count = signal ? 1 : 0,
-                                     .body = &count,
-                                     .arguments = &s,
-                                     .arguments_size = sizeof s};
-  EXPECT_OK(tide_queue_submit(queue, &operation, &s->sequence, NULL));
-}
-
-/* The backend: until `to_do` bodies have run. */
-static void work(void *self) {
-  struct state *s = self;
-  const struct tide_platform *platform = s->context.platform;
-  struct tide_work *work = NULL;
-  for (unsigned left = s->to_do; left > 0 || work;) {
-    uint32_t kicks = tide_load_acquire(&s->kicks);
-    size_t got = tide_device_exchange(s->device, &work, work ? 1 : 0, &work, left ? 1 : 0, NULL);
-    if (!got) work = NULL;
-    if (work) {
-      work->status = work->body->host(work->arguments);
-      left--;
-    } else if (left) {
-      platform->wait(platform->self, &s->kicks, kicks, TIDE_FOREVER);
-    }
-  }
-}
+/* Queues: submit against completion, signal, cancel, drain and the end of everything. */
+#include "queue_setup.h"
 
 /* ---- submit and completion ---- */
 
@@ -102,6 +11,12 @@ static void wait_for_it(void *self) {
   struct state *s = self;
   EXPECT_OK(tide_timeline_wait(s->lines[0], 1, TIDE_FOREVER));
   EXPECT(s->bodies == 1);
+}
+/* Once the value is there, the tracker knows. */
+static void look_for_it(void *self) {
+  struct state *s = self;
+  if (!tide_timeline_query(s->lines[0])) return;
+  EXPECT(tide_tracker_finished(s->context.tracker, tide_queue_axis(s->queue), 1));
 }
 static void submit_after_host(void *self) {
   struct state *s = self;
@@ -124,17 +39,8 @@ static void two_ran(void *self) {
   EXPECT(s->bodies == 2 && tide_timeline_query(s->lines[1]) == 1);
 }
 
-#define QUEUE(name, stale_most, how, at_end, ...)                                                  \
-  TEST(name) {                                                                                     \
-    static const struct weave_case one = {.size = sizeof(struct state),                            \
-                                          .setup = how,                                            \
-                                          .threads = {__VA_ARGS__},                                \
-                                          .check = at_end,                                         \
-                                          .stale = stale_most};                                    \
-    weave_explore(&one);                                                                           \
-  }
-
 QUEUE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)
+QUEUE(submit_publish, 2, setup, one_ran, submit_one, work, look_for_it)
 QUEUE(submit_signal, 1, setup, one_ran, submit_after_host, work, signal_host)
 QUEUE(submit_submit, 1, setup_two, two_ran, submit_one, submit_second, work)
 
@@ -251,6 +157,6 @@ QUEUE(end_check, 2, setup_checked, NULL, end_sched, signal_host)
 QUEUE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal_host)
 QUEUE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
 
-TEST_MAIN(CASE(submit_complete), CASE(submit_signal), CASE(submit_submit), CASE(cancel_start),
-          CASE(drain_complete), CASE(drain_held), CASE(end_hand_back), CASE(end_kick),
-          CASE(end_check), CASE(check_again), CASE(end_check_three))
+TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
+          CASE(cancel_start), CASE(drain_complete), CASE(drain_held), CASE(end_hand_back),
+          CASE(end_kick), CASE(end_check), CASE(check_again), CASE(end_check_three))

@@ -41,8 +41,11 @@ static void wait_two(void *self) {
 }
 
 TEST(signal_wait) {
-  static const struct weave_case one = {
-      .size = sizeof(struct state), .setup = setup, .threads = {signal_one, wait_one}, .stale = 3};
+  static const struct weave_case one = {.size = sizeof(struct state),
+                                        .setup = setup,
+                                        .threads = {signal_one, wait_one},
+                                        .stale = 3,
+                                        .spurious = 2};
   weave_explore(&one);
 }
 
@@ -50,7 +53,7 @@ TEST(two_signals_two_waits) {
   static const struct weave_case one = {.size = sizeof(struct state),
                                         .setup = setup,
                                         .threads = {signal_one_two, wait_one, wait_two},
-                                        .stale = 1};
+                                        .spurious = 1};
   weave_explore(&one);
 }
 
@@ -197,6 +200,29 @@ TEST(publish_wait) {
   weave_explore(&one);
 }
 
+/* ---- two who signal ---- */
+
+static void signal_two(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_timeline_signal(s->line, 2, NULL));
+}
+static void signal_one_if_first(void *self) {
+  struct state *s = self;
+  s->status = tide_timeline_signal(s->line, 1, NULL);
+  EXPECT(s->status == TIDE_OK || s->status == TIDE_VALUE);
+}
+static void wait_twice(void *self) {
+  wait_one(self);
+  wait_two(self);
+}
+
+TEST(two_signallers) {
+  static const struct weave_case one = {.size = sizeof(struct state),
+                                        .setup = setup,
+                                        .threads = {signal_one_if_first, signal_two, wait_twice}};
+  weave_explore(&one);
+}
+
 TEST_MAIN(CASE(signal_wait), CASE(two_signals_two_waits), CASE(signal_wait_deadline),
           CASE(signal_fail_wait), CASE(destroy_wait), CASE(destroy_wait_signal), CASE(publish_read),
-          CASE(publish_wait))
+          CASE(publish_wait), CASE(two_signallers))

@@ -124,6 +124,38 @@ static void look_while_growing(void *self) {
   EXPECT(tide_tracker_epoch(s->tracker, NEW + 6) == 0);
 }
 
+/* Closing an axis while somebody begins to wait for it. */
+static void close_one(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_tracker_advance(s->tracker, TWO, 1));
+  EXPECT_OK(tide_tracker_close(s->tracker, ONE));
+}
+static void fail_and_certify(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_tracker_fail(s->tracker, ONE, TIDE_LOST));
+  EXPECT_OK(tide_tracker_certify(s->tracker, ONE));
+}
+static void wait_and_cancel_finish(void *self) {
+  struct state *s = self;
+  enum tide_finish finish = tide_tracker_wait_finish(s->tracker, ONE, 1, &s->node);
+  if (finish == TIDE_FINISH_ALREADY) s->fired++;
+  else s->cancelled = tide_tracker_cancel_finish(s->tracker, ONE, &s->node);
+}
+static void finished_unless_cancelled(void *self) {
+  struct state *s = self;
+  EXPECT(s->fired == (s->cancelled ? 0 : 1));
+}
+static void register_new(void *self) {
+  struct state *s = self;
+  enum tide_status status = tide_tracker_register(s->tracker, NEW);
+  EXPECT(status == TIDE_OK || status == TIDE_BUSY);
+  if (status == TIDE_OK) __atomic_fetch_add(&s->done, 1u, __ATOMIC_ACQ_REL);
+}
+static void registered_once(void *self) {
+  struct state *s = self;
+  EXPECT(s->done == 1 && tide_tracker_live(s->tracker) == 3);
+}
+
 #define TRACK(name, stale_most, at_end, ...)                                                       \
   TEST(name) {                                                                                     \
     static const struct weave_case one = {.size = sizeof(struct state),                            \
@@ -140,6 +172,11 @@ TRACK(advance_fail, 2, failed_once, advance_one, fail_two, wait_for_both)
 TRACK(advance_finish, 3, finished_once, advance_one, wait_finish)
 TRACK(state_used_again, 2, NULL, replace_one, look_at_one, look_at_new)
 TRACK(table_grows, 3, NULL, grow, look_while_growing)
+TRACK(close_wait, 2, came_once, close_one, wait_for_both)
+TRACK(certify_finish, 2, finished_once, fail_and_certify, wait_finish)
+TRACK(close_cancel, 2, finished_unless_cancelled, close_one, wait_and_cancel_finish)
+TRACK(register_twice, 2, registered_once, register_new, register_new)
 
-TEST_MAIN(CASE(advance_wait), CASE(advance_cancel), CASE(advance_fail), CASE(advance_finish),
+TEST_MAIN(CASE(close_wait), CASE(certify_finish), CASE(close_cancel), CASE(register_twice),
+          CASE(advance_wait), CASE(advance_cancel), CASE(advance_fail), CASE(advance_finish),
           CASE(state_used_again), CASE(table_grows))

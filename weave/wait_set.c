@@ -65,6 +65,22 @@ static void wait_for_one(void *self) {
   EXPECT(count == 1 && ready.cookie == 10 && ready.value == 1);
   EXPECT(ready.status == TIDE_OK || ready.status == TIDE_CANCELLED);
 }
+static void wait_a_while(void *self) {
+  struct state *s = self;
+  struct tide_wait_ready ready[2];
+  size_t count;
+  enum tide_status status = tide_wait_set_wait(s->set, ready, 2, 1000, &count);
+  EXPECT(status == (count ? TIDE_OK : TIDE_TIMEOUT));
+  s->reported = (unsigned)count;
+}
+static void the_rest_comes(void *self) {
+  struct state *s = self;
+  struct tide_wait_ready ready[2];
+  size_t count;
+  (void)!tide_wait_set_wait(s->set, ready, 2, TIDE_NOW, &count);
+  EXPECT(count + s->reported == 2);
+  tide_wait_set_destroy(s->set);
+}
 static void remove_first(void *self) {
   struct state *s = self;
   s->removed = tide_wait_set_remove(s->set, s->member);
@@ -97,6 +113,7 @@ SET(add_signal_wait, 2, setup_empty, destroy_set, add, signal_first, wait_for_on
 SET(remove_or_report, 2, setup, reported_unless_removed, signal_first, remove_first)
 SET(destroy_set_signal, 2, setup, NULL, signal_first, signal_second, destroy_set)
 SET(destroy_line_wait, 2, setup, NULL, destroy_first, wait_for_one)
+SET(arrive_deadline, 1, setup, the_rest_comes, signal_first, signal_second, wait_a_while)
 
-TEST_MAIN(CASE(two_arrive), CASE(add_signal_wait), CASE(remove_or_report), CASE(destroy_set_signal),
-          CASE(destroy_line_wait))
+TEST_MAIN(CASE(arrive_deadline), CASE(two_arrive), CASE(add_signal_wait), CASE(remove_or_report),
+          CASE(destroy_set_signal), CASE(destroy_line_wait))

@@ -44,6 +44,7 @@ struct weave_case {
   void (*threads[WEAVE_THREADS])(void *state);
   void (*check)(void *state); /* NULL: nothing; all threads have ended */
   unsigned stale;             /* loads that may answer with an old value, a run */
+  unsigned spurious;          /* sleeps of each thread that may end for no reason */
   unsigned preemptions;       /* 0: all orders; n: every order with less than n preemptions, without
                                  any reduction */
 };

@@ -18,6 +18,7 @@ enum kind {
   TIMEOUT, /* one who sleeps gives up */
   RESUME,  /* one who was woken goes on; could have timed out instead */
   LOCAL,   /* touches nothing: woken for good, or back from a yield */
+  JOIN,    /* waits until thread number `size` has ended */
 };
 
 struct step {
@@ -48,6 +49,10 @@ bool weave_timed_out(void);
 /* Not to be scheduled before something that it has looked at has changed. */
 void weave_yield(uintptr_t pc);
 
+/* For setups: one more thread; its number, or 0 where there is no room. And to wait for it. */
+int weave_spawn(void (*entry)(void *argument), void *argument);
+void weave_join(int thread, uintptr_t pc);
+
 /* The stack pointer of a thread that does not run. */
 uintptr_t weave_stack_top(int thread);
 
@@ -61,9 +66,10 @@ void fiber_switch(int to);                               /* from one thread, or 
 /* ---- memory.c: memory, vector clocks, races, old values ---- */
 #define MEMORY_SIZE (4u << 20)
 #define STACK_SIZE (128u << 10)
-void memory_begin(void);   /* all that was there is gone */
-void memory_threads(void); /* from here on the threads run */
-void memory_join(void);    /* they have ended */
+void memory_begin(void);       /* all that was there is gone */
+void memory_threads(void);     /* from here on the threads run */
+void memory_join(void);        /* they have ended */
+void memory_learn(int thread); /* this one has, and what it did is known */
 void *memory_alloc(size_t size, size_t align);
 void memory_free(void *memory, size_t size, uintptr_t pc);
 unsigned char *memory_stack(int thread); /* its lowest byte */

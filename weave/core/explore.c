@@ -25,12 +25,19 @@ struct thread {
   enum { READY, SLEEPS, YIELDED, ENDED } state;
   struct step step; /* the next */
   bool timed, timed_out;
+  unsigned spurious; /* sleeps that could end for no reason */
   uint64_t slept_at;
   uintptr_t seen[SEEN]; /* words touched since the last yield */
   unsigned seen_count;
   bool changed; /* one of them, since then */
   uint32_t clock[THREADS];
 };
+
+static struct {
+  void (*entry)(void *argument);
+  void *argument;
+} spawned[THREADS];
+static int declared_count; /* threads of the case; those that were spawned come behind */
 
 /* A place where it was decided who goes on. */
 struct node {
@@ -123,7 +130,7 @@ static bool on_sleepers(enum kind kind) {
   return kind == WAIT || kind == WAKE || kind == TIMEOUT || kind == RESUME;
 }
 static bool depend(const struct step *a, const struct step *b) {
-  if (a->address != b->address || a->kind == LOCAL || b->kind == LOCAL) return false;
+  if (a->address != b->address) return false;
   int one = on_word(a->kind), other = on_word(b->kind);
   return (one && other && one + other > 2) || (on_sleepers(a->kind) && on_sleepers(b->kind));
 }
@@ -186,6 +193,7 @@ static void account(int who, bool is_new) {
   previous[depth] = *newest;
   for (int i = *newest; i >= 0; i = previous[i])
     if (depend(&taken[i].step, step)) join(full, clocks[i]);
+  if (step->kind == JOIN) join(full, threads[step->size].clock);
   for (int i = *newest; i >= 0 && is_new && !running->preemptions; i = previous[i]) {
     int other = taken[i].thread;
     if (!depend(&taken[i].step, step) || clocks[i][other] <= before[other]) continue;
@@ -204,7 +212,9 @@ static void account(int who, bool is_new) {
 
 static bool enabled(const struct thread *thread) {
   switch (thread->state) {
-    case READY: return thread->step.kind != LOCK || memory_word(thread->step.address, 4) == 0;
+    case READY:
+      if (thread->step.kind == JOIN) return threads[thread->step.size].state == ENDED;
+      return thread->step.kind != LOCK || memory_word(thread->step.address, 4) == 0;
     case SLEEPS: return thread->timed;
     default: return false;
   }
@@ -312,11 +322,12 @@ void weave_step(struct step step) {
 void weave_sleep(uintptr_t word, bool timed, uintptr_t pc) {
   struct thread *me = &threads[weave_self];
   me->state = SLEEPS;
-  me->timed = timed;
+  me->timed = timed || me->spurious < running->spurious;
+  me->spurious += !timed && me->timed;
   me->slept_at = ++sleeps;
   me->step = (struct step){TIMEOUT, 0, word, 4, pc};
   pass_on();
-  me->timed_out = me->state == SLEEPS;
+  me->timed_out = me->state == SLEEPS && timed;
   me->state = READY;
 }
 
@@ -350,8 +361,23 @@ void weave_yield(uintptr_t pc) {
   me->changed = false;
 }
 
+int weave_spawn(void (*entry)(void *argument), void *argument) {
+  if (weave_exploring || thread_count == WEAVE_THREADS) return 0;
+  thread_count++;
+  spawned[thread_count].entry = entry;
+  spawned[thread_count].argument = argument;
+  return thread_count;
+}
+
+void weave_join(int thread, uintptr_t pc) {
+  if (!weave_exploring) return;
+  weave_step((struct step){.kind = JOIN, .size = (unsigned)thread, .pc = pc});
+  memory_learn(thread);
+}
+
 static void thread_main(int thread) {
-  running->threads[thread - 1](state);
+  if (thread <= declared_count) running->threads[thread - 1](state);
+  else spawned[thread].entry(spawned[thread].argument);
   threads[thread].state = ENDED;
   pass_on();
 }
@@ -364,6 +390,7 @@ static void run_once(void) {
   run_number++;
   depth = 0;
   last = 0;
+  thread_count = declared_count;
   sleeps = 0;
   memset(threads, 0, sizeof threads);
   state = memory_alloc(running->size ? running->size : 1, 64);
@@ -419,8 +446,8 @@ void weave_run(const struct weave_case *which, struct weave_result *out_result) 
   result = out_result;
   running = which;
   known_depth = 0;
-  for (thread_count = 0; thread_count < WEAVE_THREADS && which->threads[thread_count];)
-    thread_count++;
+  for (declared_count = 0; declared_count < WEAVE_THREADS && which->threads[declared_count];)
+    declared_count++;
   if (_setjmp(root) != 0) return;
   do run_once();
   while (!forced && step_back());

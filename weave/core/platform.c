@@ -62,11 +62,16 @@ static uint32_t woven_cores(void *self) {
 
 static enum tide_status woven_spawn(void *self, const char *name, void (*entry)(void *),
                                     void *argument, struct tide_thread **out_thread) {
-  (void)self, (void)name, (void)entry, (void)argument, (void)out_thread;
-  return TIDE_UNSUPPORTED;
+  (void)self, (void)name;
+  int thread = weave_spawn(entry, argument);
+  *out_thread = (struct tide_thread *)(uintptr_t)thread;
+  return thread ? TIDE_OK : TIDE_NOMEM;
 }
 
-static void woven_join(void *self, struct tide_thread *thread) { (void)self, (void)thread; }
+static void woven_join(void *self, struct tide_thread *thread) {
+  (void)self;
+  weave_join((int)(uintptr_t)thread, CALLER);
+}
 
 static enum tide_status woven_open(void *self, int *out_descriptor) {
   (void)self;

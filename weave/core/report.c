@@ -81,8 +81,8 @@ const char *report_place(uintptr_t pc) {
 }
 
 static void print_step(unsigned number, const struct taken *taken, const char *place) {
-  static const char *const kinds[] = {"load", "write",     "lock",  "unlock", "wait",
-                                      "wake", "times out", "woken", "goes on"};
+  static const char *const kinds[] = {"load", "write",     "lock",  "unlock",  "wait",
+                                      "wake", "times out", "woken", "goes on", "join"};
   char note[80] = "";
   if (taken->note) snprintf(note, sizeof note, taken->note, (unsigned long long)taken->value);
   printf("     %4u  thread %d  %-9s %-18s %-28s %s\n", number, taken->thread,
