@@ -7,6 +7,7 @@ struct more {
   struct tide_collective *collective;
   struct tide_timeline *progress;
   struct tide_work *work;
+  bool refused;
 };
 
 static void setup_collective(void *self) {
@@ -70,6 +71,7 @@ static void submit_or_lost(void *self) {
   struct tide_operation operation = {.label = "late", .signals = &signal, .signal_count = 1};
   enum tide_status status = tide_queue_submit(m->s.queue, &operation, NULL, NULL);
   EXPECT(status == TIDE_OK || status == TIDE_LOST);
+  m->refused = status != TIDE_OK;
 }
 static void tear_down(void *self) {
   struct more *m = self;
@@ -77,6 +79,13 @@ static void tear_down(void *self) {
   EXPECT_OK(tide_device_settle(m->s.device, TIDE_NOW + 1));
   EXPECT_OK(tide_device_destroy(m->s.device));
   tide_sched_destroy(m->s.sched);
+}
+
+/* What was taken fails: it does not stay for ever. */
+static void lost_or_refused(void *self) {
+  struct more *m = self;
+  EXPECT(m->refused || tide_timeline_status(m->s.lines[1]) == TIDE_LOST);
+  tear_down(self);
 }
 
 /* ---- a destroyed timeline, and a queue that others wait for ---- */
@@ -117,7 +126,7 @@ static void wait_or_cancelled(void *self) {
 END(collective, 0, setup_collective, both_ran, submit_first_part, submit_second_part, work)
 END(collective_loses_member, 0, setup_collective, NULL, submit_and_await, destroy_second)
 END(lose_hand_back, 1, setup_out, tear_down, lose, hand_back, wait_or_lost)
-END(lose_submit, 1, setup_out, tear_down, lose, submit_or_lost)
+END(lose_submit, 1, setup_out, lost_or_refused, lose, submit_or_lost)
 END(destroy_line_complete, 1, setup_out, tear_down, destroy_line, hand_back)
 END(destroy_awaited_queue, 0, setup_progress, NULL, submit_behind_progress, destroy_second,
     wait_or_cancelled)

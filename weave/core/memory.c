@@ -78,6 +78,13 @@ static struct lent {
 } lent[LENT];
 static unsigned lent_count;
 
+/* Atomic locations in stacks. */
+static struct {
+  uintptr_t address;
+  int owner;
+} framed[LENT];
+static unsigned framed_count;
+
 #define CALLS 100
 static struct {
   uintptr_t low[CALLS]; /* where each function's frame ends */
@@ -103,7 +110,7 @@ void memory_begin(void) {
   }
   this_run++;
   used = 0;
-  block_count = location_count = store_count = mark_count = lent_count = 0;
+  block_count = location_count = store_count = mark_count = lent_count = framed_count = 0;
   memset(calls, 0, sizeof calls);
 }
 
@@ -186,6 +193,7 @@ void memory_enter(uintptr_t low) {
 /* The frame goes: whoever else has touched it must be known, as where memory is freed. */
 void memory_leave(uintptr_t pc) {
   if (!weave_exploring || !calls[weave_self].count) return;
+  if (calls[weave_self].count == CALLS) weave_fail("calls are nested too deeply");
   unsigned left = --calls[weave_self].count;
   uintptr_t low = calls[weave_self].low[left];
   uintptr_t high = left ? calls[weave_self].low[left - 1] : UINTPTR_MAX;
@@ -201,6 +209,12 @@ void memory_leave(uintptr_t pc) {
     }
     *at = lent[--lent_count];
     i--;
+  }
+  for (unsigned i = 0; i < framed_count; i++) {
+    uintptr_t address = framed[i].address;
+    if (framed[i].owner != weave_self || address < low || address >= high) continue;
+    cells[(address - (uintptr_t)region) / 4].run = 0; /* what comes there is another one */
+    framed[i--] = framed[--framed_count];
   }
 }
 
@@ -334,9 +348,16 @@ static struct location *find(uintptr_t address, unsigned size) {
     return make_location(address, size);
   }
   struct location *location = cells[at / 4].location;
-  if (cells[at / 4].run == this_run && location->address == address && location->size == size)
+  /* Its owner may write a variable that nobody else has heard of without a word to us. */
+  if (cells[at / 4].run == this_run && location->address == address && location->size == size &&
+      location->newest->value == memory_word(address, size))
     return location;
   location = make_location(address, size);
+  if (at >= MEMORY_SIZE) {
+    if (framed_count == LENT) weave_fail("too many atomic locations in stacks");
+    framed[framed_count].address = address;
+    framed[framed_count++].owner = (int)((at - MEMORY_SIZE) / STACK_SIZE);
+  }
   for (size_t i = at / 4; i <= (at + size - 1) / 4; i++) {
     cells[i].run = this_run;
     cells[i].location = location;
@@ -377,6 +398,7 @@ unsigned memory_choices(const struct step *step) {
   if (at >= REGION || cells[at / 4].run != this_run) return 1;
   const struct location *location = cells[at / 4].location;
   if (location->address != step->address || location->size != step->size) return 1;
+  if (location->newest->value != memory_word(step->address, step->size)) return 1;
   uint32_t oldest = oldest_number(location);
   return oldest == 0 ? location->newest->number : location->newest->number - oldest + 1;
 }

@@ -100,5 +100,5 @@ void report_run(const struct taken *steps, unsigned count) {
 
 void report_failure(const struct weave_result *found) {
   printf("     WEAVE_SCHEDULE=%s\n", found->schedule);
-  test_fail("weave.c", 0, "run %llu: %s", (unsigned long long)found->runs + 1, found->why);
+  FAIL("run %llu: %s", (unsigned long long)found->runs + 1, found->why);
 }
