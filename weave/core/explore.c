@@ -108,9 +108,11 @@ static _Noreturn void fail_stuck(void) {
                                        "has ended"};
   char text[250];
   size_t length = 0;
-  for (int i = 1; i <= thread_count; i++)
+  for (int i = 1; i <= thread_count; i++) {
+    bool joins = threads[i].state == READY && threads[i].step.kind == JOIN;
     length += (size_t)snprintf(text + length, sizeof text - length, "; thread %d %s", i,
-                               states[threads[i].state]);
+                               joins ? "joins another" : states[threads[i].state]);
+  }
   weave_fail("nobody can go on%s", text);
 }
 
