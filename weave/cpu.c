@@ -110,4 +110,5 @@ CPU(close_early, 0, setup_one, submit_close)
 CPU(one_worker_chain, 0, setup_one, submit_chain_close)
 CPU(two_workers, 2, setup_two, submit_two_close)
 
-TEST_MAIN(CASE(one_worker), CASE(close_early), CASE(one_worker_chain), CASE(two_workers))
+TEST_MAIN(CASE(one_worker), CASE(close_early), CASE_SECONDS(one_worker_chain, 300),
+          CASE_SECONDS(two_workers, 300))

@@ -20,6 +20,13 @@ for mutant; do
   done
 done
 [ $all = yes ] || exit 0
+# What is printed runs the same order again, and fails in its only run.
+schedule=$("$BUILD/mutant-wait-no-wake" signal_wait 2>&1 | sed -n 's/.*WEAVE_SCHEDULE=//p')
+again=$(WEAVE_SCHEDULE=$schedule "$BUILD/mutant-wait-no-wake" signal_wait 2>&1 | tail -n 1)
+case $again in
+  *'run 1: nobody can go on'*) echo "PASS schedule_runs_again" ;;
+  *) echo "FAIL schedule_runs_again: $schedule: $again" ;;
+esac
 missing=
 for program in "$BUILD"/weave-*; do
   name=${program##*/weave-}

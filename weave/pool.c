@@ -124,5 +124,5 @@ POOL(free_unpin, 2, setup_pinned, all_free, free_it, unpin_and_release)
 POOL(take_trim, 1, setup, all_free, take_twice, trim)
 POOL(take_three, 0, setup, all_free, take_and_give, take_and_give, trim)
 
-TEST_MAIN(CASE(take_trim), CASE(take_three), CASE(take_and_give_twice), CASE(reuse_when_finished),
-          CASE(free_release), CASE(free_unpin))
+TEST_MAIN(CASE(take_trim), CASE_SECONDS(take_three, 300), CASE(take_and_give_twice),
+          CASE(reuse_when_finished), CASE(free_release), CASE(free_unpin))

@@ -122,5 +122,5 @@ TEST(latched_set_ends) {
   weave_explore(&one);
 }
 
-TEST_MAIN(CASE(any_of_two), CASE(all_of_two), CASE(all_deadline), CASE(all_failure),
-          CASE(all_failures), CASE(any_of_two_old_values), CASE(latched_set_ends))
+TEST_MAIN(CASE(any_of_two), CASE(all_of_two), CASE_SECONDS(all_deadline, 300), CASE(all_failure),
+          CASE_SECONDS(all_failures, 300), CASE(any_of_two_old_values), CASE(latched_set_ends))

@@ -179,4 +179,4 @@ TRACK(register_twice, 2, registered_once, register_new, register_new)
 
 TEST_MAIN(CASE(close_wait), CASE(certify_finish), CASE(close_cancel), CASE(register_twice),
           CASE(advance_wait), CASE(advance_cancel), CASE(advance_fail), CASE(advance_finish),
-          CASE(state_used_again), CASE(table_grows))
+          CASE_SECONDS(state_used_again, 300), CASE(table_grows))

@@ -61,7 +61,9 @@ struct weave_result {
 
 /* Explores; a failure is answered, not printed. */
 void weave_run(const struct weave_case *which, struct weave_result *out_result);
-/* Explores, prints one line of numbers, and fails the test if the case fails. */
+/* Explores, prints one line of numbers, and fails the test if the case fails. In the environment
+ * WEAVE_OLD, WEAVE_SPURIOUS and WEAVE_PREEMPTIONS say another `stale`, `spurious` and
+ * `preemptions`, for a longer look; WEAVE_SCHEDULE runs one order alone. */
 void weave_explore(const struct weave_case *which);
 
 /* From a thread of a case, its setup or its check. */

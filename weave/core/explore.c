@@ -455,15 +455,24 @@ void weave_run(const struct weave_case *which, struct weave_result *out_result) 
   while (!forced && step_back());
 }
 
-void weave_explore(const struct weave_case *which) {
+static void set_from(const char *variable, unsigned *number) {
+  const char *text = getenv(variable);
+  if (text) *number = (unsigned)atoi(text);
+}
+
+void weave_explore(const struct weave_case *given) {
   static struct weave_result found;
+  struct weave_case which = *given;
   const char *schedule = getenv("WEAVE_SCHEDULE");
   forced = schedule;
-  weave_run(which, &found);
+  set_from("WEAVE_OLD", &which.stale);
+  set_from("WEAVE_SPURIOUS", &which.spurious);
+  set_from("WEAVE_PREEMPTIONS", &which.preemptions);
+  weave_run(&which, &found);
   printf("     runs %llu, broken off %llu, places %llu, steps <= %u, old values <= %u, %s\n",
          (unsigned long long)found.runs, (unsigned long long)found.pruned,
-         (unsigned long long)found.states, found.longest, which->stale,
-         which->preemptions ? "preemptions bounded" : "all orders");
+         (unsigned long long)found.states, found.longest, which.stale,
+         which.preemptions ? "preemptions bounded" : "all orders");
   if (found.failed || schedule) report_run(taken, depth);
   if (found.failed) report_failure(&found);
 }
