@@ -21,11 +21,31 @@
 #ifndef BENCHMARKS_BENCH_H
 #define BENCHMARKS_BENCH_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum bench_better { BENCH_LESS, BENCH_MORE };
+
+/* Several rivals, or several values a round: one table. */
+#define BENCH_SIDES 10
+#define BENCH_VALUES 4
+
+struct bench_value {
+  const char *name; /* "submitting" … */
+  const char *unit;
+  enum bench_better better;
+};
+
+struct bench_contest {
+  const char *sides[BENCH_SIDES]; /* ours first; NULL after the last */
+  struct bench_value values[BENCH_VALUES];
+  /* One round of one side; fills out_values, NAN where a value means nothing. Answers NULL, or
+   * constant text: why this side cannot be had here. Then it is not asked again. */
+  const char *(*measure)(const void *what, unsigned side, double *out_values);
+  const void *what;
+};
 
 struct bench_figure {
   const char *name;
@@ -45,6 +65,14 @@ struct bench_figure {
   double (*measure_theirs)(void *state);
   enum bench_better better;
 
+  /* Or: several sides or values. Nothing of the above but the name, then. */
+  const struct bench_contest *contest;
+
+  /* Figures of a group with the same curve are points of it: where, and of what. */
+  const char *curve;
+  double at;
+  const char *along; /* what `at` counts: "entries"; NULL with no curve */
+
   uint32_t rounds; /* of each side; 0 = 15 */
 };
 
@@ -58,6 +86,12 @@ static inline void bench_keep(uint64_t value) { __asm__ volatile("" : : "r"(valu
 void *bench_skip(const char *why);
 /* Ends the program: a benchmark must not go on with a wrong result. */
 _Noreturn void bench_wrong(const char *what);
+/* Runs `work` in a process of its own, which leaves no threads, memory or locks behind: it fills
+ * out_values and answers as a contest's measure does. One that hangs is ended after a while. */
+const char *bench_apart(const char *(*work)(const void *what, double *out_values), const void *what,
+                        double *out_values);
+/* The folder that the program lies in, without a slash at its end. */
+const char *bench_folder(void);
 #define BENCH_CHECK(what) ((what) ? (void)0 : bench_wrong(#what))
 
 struct bench_group {

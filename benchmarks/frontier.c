@@ -444,6 +444,9 @@ LARGE(MAKE_PORTABLE, superset)
 
 #define FIGURE(what, shape, n, against, rival_function)                                            \
   {.name = #what "_" #shape "_" #n,                                                                \
+   .curve = #what "_" #shape,                                                                      \
+   .at = n,                                                                                        \
+   .along = "entries",                                                                             \
    .rival = against,                                                                               \
    .setup = make_##shape##_##n,                                                                    \
    .teardown = drop,                                                                               \

@@ -1,19 +1,28 @@
-/* tidemark-bench [NAME…] [--json] [--smoke] [--list]: see bench.h. */
+/* tidemark-bench [NAME…] [--json] [--smoke] [--list] [--plot DIR]: see bench.h. */
 #include "bench.h"
 #include "bench-table.h"
+#include "plot.h"
+#include "result.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { ROUNDS = 15, ROUNDS_MAX = 101 };
+enum { ROUNDS = 15, APART_MS = 60000, RESULTS = 1024 };
 static const uint64_t round_time = 10000000; /* ns a round should take */
 
-static bool smoke, json;
-static unsigned printed;
+static bool smoke, json, first_json = true;
+static struct result *results[RESULTS];
+static size_t result_count;
 
 uint64_t bench_now(void) {
   struct timespec t;
@@ -35,39 +44,71 @@ void bench_wrong(const char *what) {
   exit(1);
 }
 
-/* ---- statistics ---- */
-
-static int compare(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+const char *bench_folder(void) {
+  static char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length < 0) bench_wrong("/proc/self/exe");
+  path[length] = 0;
+  *strrchr(path, '/') = 0;
+  return path;
 }
 
-/* The value below which `part` of the sorted values lie. */
-static double quantile(const double *sorted, uint32_t count, double part) {
-  double at = part * (count - 1);
-  uint32_t low = (uint32_t)at;
-  uint32_t high = low + 1 < count ? low + 1 : low;
-  return sorted[low] + (sorted[high] - sorted[low]) * (at - low);
-}
+/* ---- a process of its own ---- */
 
-struct spread {
-  double low, median, high; /* quartiles */
+struct answer {
+  double values[BENCH_VALUES];
+  bool done;
+  char why[160];
 };
 
-static struct spread summarize(double *values, uint32_t count) {
-  qsort(values, count, sizeof *values, compare);
-  return (struct spread){quantile(values, count, 0.25), quantile(values, count, 0.5),
-                         quantile(values, count, 0.75)};
+static _Noreturn void work_apart(const char *(*work)(const void *what, double *out_values),
+                                 const void *what, int to) {
+  struct answer answer = {.done = true};
+  const char *why = work(what, answer.values);
+  if (why) snprintf(answer.why, sizeof answer.why, "%s", why);
+  _exit(write(to, &answer, sizeof answer) == sizeof answer ? 0 : 1);
+}
+
+/* A benchmark that found something wrong has said so, and ended with 1: so do we. */
+static const char *bury(pid_t child, bool late) {
+  int status = 0;
+  if (late) kill(child, SIGKILL);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (late) return "it did not end within a minute";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 1) exit(1);
+  return WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : NULL;
+}
+
+const char *bench_apart(const char *(*work)(const void *what, double *out_values), const void *what,
+                        double *out_values) {
+  int ends[2];
+  fflush(NULL);
+  if (pipe(ends) != 0) return "no pipe";
+  pid_t child = fork();
+  if (child < 0) return "no process";
+  if (child == 0) work_apart(work, what, ends[1]);
+  close(ends[1]);
+  struct answer answer = {0};
+  struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+  bool late = poll(&wait, 1, APART_MS) == 0;
+  bool whole = !late && read(ends[0], &answer, sizeof answer) == sizeof answer;
+  close(ends[0]);
+  const char *why = bury(child, late);
+  memcpy(out_values, answer.values, sizeof answer.values);
+  if (whole && answer.why[0]) return strdup(answer.why); /* few, and kept until the end */
+  return whole ? NULL : why ? why : "it ended without an answer";
 }
 
 /* ---- measuring ---- */
 
+/* Of a figure that is not a contest. */
 struct side {
   void (*work)(void *state, uint64_t count);
   double (*measure)(void *state);
   uint64_t count; /* repetitions a round */
-  double values[ROUNDS_MAX];
 };
+
+static double rounds_of[BENCH_SIDES][BENCH_VALUES][ROUNDS_MAX];
 
 static uint64_t time_of(const struct side *side, void *state, uint64_t count) {
   uint64_t start = bench_now();
@@ -92,48 +133,92 @@ static double measure(const struct side *side, void *state) {
   return (double)time_of(side, state, side->count) / (double)side->count;
 }
 
-/* ---- printing ---- */
-
-static void print_number(double value) {
-  int digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 1 ? 2 : 4;
-  printf("%.*f", digits, value);
+static void ask(struct result *result, unsigned side, uint32_t round) {
+  const struct bench_contest *contest = result->figure->contest;
+  double values[BENCH_VALUES];
+  for (unsigned v = 0; v < BENCH_VALUES; v++) values[v] = NAN;
+  if (!result->sides[side].why)
+    result->sides[side].why = contest->measure(contest->what, side, values);
+  for (unsigned v = 0; v < result->value_count; v++) rounds_of[side][v][round] = values[v];
 }
 
-static void print_text(const char *group, const struct bench_figure *figure, struct spread ours,
-                       struct spread theirs, struct spread ratio) {
-  const char *unit = figure->unit ? figure->unit : "ns";
-  char name[64];
-  snprintf(name, sizeof name, "%s/%s", group, figure->name);
-  printf("%-32s %s", name, figure->rival ? "ours " : "");
-  print_number(ours.median);
-  printf(" %s", unit);
-  if (figure->rival) {
-    printf("   %s ", figure->rival);
-    print_number(theirs.median);
-    printf(" %s   %.2fx (%.2f-%.2f)", unit, ratio.median, ratio.low, ratio.high);
+/* Who goes first changes each round. */
+static void compete(struct result *result, uint32_t rounds) {
+  for (uint32_t i = 0; i < rounds; i++) {
+    for (unsigned side = 0; side < result->side_count; side++)
+      ask(result, i % 2 ? result->side_count - 1 - side : side, i);
+  }
+}
+
+static void compare_two(struct result *result, void *state, uint32_t rounds) {
+  const struct bench_figure *figure = result->figure;
+  struct side sides[2] = {{.work = figure->ours, .measure = figure->measure_ours},
+                          {.work = figure->theirs, .measure = figure->measure_theirs}};
+  for (unsigned side = 0; side < result->side_count; side++) calibrate(&sides[side], state);
+  for (uint32_t i = 0; i < rounds; i++) {
+    for (unsigned n = 0; n < result->side_count; n++) {
+      unsigned side = i % 2 ? result->side_count - 1 - n : n;
+      rounds_of[side][0][i] = measure(&sides[side], state);
+    }
+  }
+}
+
+static void conclude_side(struct result *result, unsigned side, unsigned v, uint32_t rounds) {
+  double ratios[ROUNDS_MAX];
+  for (uint32_t i = 0; i < rounds; i++) {
+    double ours = rounds_of[0][v][i], theirs = rounds_of[side][v][i];
+    ratios[i] = result->values[v].better == BENCH_MORE ? ours / theirs : theirs / ours;
+  }
+  struct side_result *to = &result->sides[side];
+  to->ratio[v] = summarize(ratios, rounds);
+  to->bound[v] = lower_bound(ratios, rounds);
+}
+
+static void conclude(struct result *result, uint32_t rounds) {
+  /* Ratios first: they need the rounds in order, which a summary sorts. */
+  for (unsigned side = 1; side < result->side_count; side++)
+    for (unsigned v = 0; v < result->value_count; v++) conclude_side(result, side, v, rounds);
+  for (unsigned side = 0; side < result->side_count; side++)
+    for (unsigned v = 0; v < result->value_count; v++)
+      result->sides[side].value[v] = summarize(rounds_of[side][v], rounds);
+}
+
+static struct result *start(const char *group, const struct bench_figure *figure) {
+  struct result *result = calloc(1, sizeof *result);
+  if (!result || result_count == RESULTS) bench_wrong("room for results");
+  result->group = group;
+  result->figure = figure;
+  if (figure->contest) {
+    const struct bench_contest *contest = figure->contest;
+    memcpy(result->values, contest->values, sizeof result->values);
+    while (result->value_count < BENCH_VALUES && contest->values[result->value_count].unit)
+      result->value_count++;
+    while (result->side_count < BENCH_SIDES && contest->sides[result->side_count]) {
+      result->sides[result->side_count].name = contest->sides[result->side_count];
+      result->side_count++;
+    }
   } else {
-    printf(" (");
-    print_number(ours.low);
-    printf("-");
-    print_number(ours.high);
-    printf(")");
+    result->values[0] =
+        (struct bench_value){NULL, figure->unit ? figure->unit : "ns", figure->better};
+    result->value_count = 1;
+    result->sides[0].name = "ours";
+    result->sides[1].name = figure->rival;
+    result->side_count = figure->theirs || figure->measure_theirs ? 2 : 1;
   }
-  printf("\n");
+  return results[result_count++] = result;
 }
 
-static void print_json(const char *group, const struct bench_figure *figure, struct spread ours,
-                       struct spread theirs, struct spread ratio) {
-  printf("%s\n    {\"name\": \"%s/%s\", \"unit\": \"%s\", \"better\": \"%s\", \"ours\": %.6g, "
-         "\"ours_quartiles\": [%.6g, %.6g]",
-         printed ? "," : "", group, figure->name, figure->unit ? figure->unit : "ns",
-         figure->better == BENCH_MORE ? "more" : "less", ours.median, ours.low, ours.high);
-  if (figure->rival) {
-    printf(", \"rival\": \"%s\", \"theirs\": %.6g, \"theirs_quartiles\": [%.6g, %.6g], "
-           "\"ratio\": %.4g, \"ratio_quartiles\": [%.4g, %.4g]",
-           figure->rival, theirs.median, theirs.low, theirs.high, ratio.median, ratio.low,
-           ratio.high);
+static void print_smoke(const struct result *result) {
+  const char *group = result->group, *name = result->figure->name;
+  if (!result->figure->contest) {
+    printf("PASS %s/%s\n", group, name);
+    return;
   }
-  printf("}");
+  for (unsigned i = 0; i < result->side_count; i++) {
+    const struct side_result *side = &result->sides[i];
+    if (side->why) printf("SKIP %s/%s, %s: %s\n", group, name, side->name, side->why);
+    else printf("PASS %s/%s, %s\n", group, name, side->name);
+  }
 }
 
 static void run(const char *group, const struct bench_figure *figure) {
@@ -144,31 +229,18 @@ static void run(const char *group, const struct bench_figure *figure) {
             figure->name, skipped);
     return;
   }
-  static struct side ours, theirs;
-  static double ratios[ROUNDS_MAX];
-  ours = (struct side){.work = figure->ours, .measure = figure->measure_ours};
-  theirs = (struct side){.work = figure->theirs, .measure = figure->measure_theirs};
-  bool rival = theirs.work || theirs.measure;
+  struct result *result = start(group, figure);
   uint32_t rounds = smoke ? 1 : figure->rounds ? figure->rounds : ROUNDS;
   if (rounds > ROUNDS_MAX) rounds = ROUNDS_MAX;
-  calibrate(&ours, state);
-  if (rival) calibrate(&theirs, state);
-  for (uint32_t i = 0; i < rounds; i++) {
-    /* Who goes first changes each round. */
-    if (i % 2 == 0) ours.values[i] = measure(&ours, state);
-    if (rival) theirs.values[i] = measure(&theirs, state);
-    if (i % 2 == 1) ours.values[i] = measure(&ours, state);
-    ratios[i] = figure->better == BENCH_MORE ? ours.values[i] / theirs.values[i]
-                                             : theirs.values[i] / ours.values[i];
-  }
+  if (figure->contest) compete(result, rounds);
+  else compare_two(result, state, rounds);
   if (figure->teardown) figure->teardown(state);
-  struct spread a = summarize(ours.values, rounds), b = summarize(theirs.values, rounds);
-  struct spread ratio = summarize(ratios, rounds);
-  if (smoke) printf("PASS %s/%s\n", group, figure->name);
-  else if (json) print_json(group, figure, a, b, ratio);
-  else print_text(group, figure, a, b, ratio);
+  conclude(result, rounds);
+  if (smoke) print_smoke(result);
+  else if (json) print_json(result, &first_json);
+  else if (figure->contest) print_table(result);
+  else print_plain(result);
   fflush(stdout);
-  printed++;
 }
 
 /* ---- the machine ---- */
@@ -226,22 +298,36 @@ static unsigned run_group(const struct bench_group *group, char **names, int cou
 }
 
 static int usage(FILE *to) {
-  fputs("usage: bench [NAME...] [--json] [--smoke] [--list]\n"
-        "  NAME     only figures whose group/name contains one of these\n"
-        "  --json   for programs\n"
-        "  --smoke  one short round of each, only to see that they work\n"
-        "  --list   names only\n",
+  fputs("usage: bench [NAME...] [--json] [--smoke] [--list] [--plot DIR]\n"
+        "  NAME        only figures whose group/name contains one of these\n"
+        "  --json      for programs\n"
+        "  --smoke     one short round of each, only to see that they work\n"
+        "  --list      names only\n"
+        "  --plot DIR  also draws DIR/GROUP.svg\n",
         to);
   return to == stdout ? 0 : 2;
 }
 
+/* A file a group, of what was measured. */
+static void plot(const char *folder) {
+  if (mkdir(folder, 0777) != 0 && errno != EEXIST) bench_wrong("the folder for plots can be made");
+  for (size_t from = 0, to; from < result_count; from = to) {
+    for (to = from; to < result_count && results[to]->group == results[from]->group;) to++;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s.svg", folder, results[from]->group);
+    if (!plot_group(path, results + from, to - from)) bench_wrong("a plot can be written");
+  }
+}
+
 int main(int argc, char **argv) {
   bool list = false;
+  const char *folder = NULL;
   int names = 0;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--json") == 0) json = true;
     else if (strcmp(argv[i], "--smoke") == 0) smoke = true;
     else if (strcmp(argv[i], "--list") == 0) list = true;
+    else if (strcmp(argv[i], "--plot") == 0 && i + 1 < argc) folder = argv[++i];
     else if (strcmp(argv[i], "--help") == 0) return usage(stdout);
     else if (strncmp(argv[i], "--", 2) == 0) return usage(stderr);
     else argv[1 + names++] = argv[i];
@@ -258,6 +344,8 @@ int main(int argc, char **argv) {
       found += run_group(&bench_groups[i], argv + 1, names, list);
   }
   if (json && !list) puts("\n  ]\n}");
+  if (folder && !list) plot(folder);
+  for (size_t i = 0; i < result_count; i++) free(results[i]);
   if (found == 0) fprintf(stderr, "tidemark-bench: no figure has such a name; see --list\n");
   return found == 0 ? 2 : 0;
 }

@@ -23,7 +23,7 @@ lists_one_line() { # name, packages that must be in it, what to run…
 build='gcc libc6-dev meson ninja-build pkg-config liburing-dev libxxhash-dev libpng-dev'
 lists_one_line run "$build" ./run
 lists_one_line test "$build clang lld clang-format clang-tidy g++ libclang-rt-dev spin" ./test
-lists_one_line bench "$build" ./bench
+lists_one_line bench "$build g++ clang libtbb-dev libomp-dev libstarpu-dev" ./bench
 
 # With sudo it installs, and the lists are read first; what fails is shown.
 tell sudo "[ \"\$1\" = -n ] || exit 1; shift; exec \"\$@\""

@@ -1,0 +1,94 @@
+/* Ours, through the shared library and the public headers: a queue each, and waits for what other
+ * queues' progress timelines will say. */
+#include "peer.h"
+#include "tidemark/tidemark.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct tide_context context;
+static struct tide_sched *sched;
+static struct tide_cpu *cpu;
+static struct tide_device *device;
+static struct tide_queue **queues;
+static struct tide_timeline **progress;
+
+struct argument {
+  const struct peer_run *run;
+  uint32_t operation;
+};
+
+static enum tide_status body(void *arguments) {
+  const struct argument *argument = arguments;
+  argument->run->body(argument->run->argument, argument->operation);
+  return TIDE_OK;
+}
+static const struct tide_body_class empty = {.name = "empty", .host = body};
+
+const char *peer_open(uint32_t workers, const char *folder) {
+  (void)folder;
+  struct tide_cpu_params params = {.workers = workers};
+  if (tide_context_init(&context, NULL) != TIDE_OK) return "no context";
+  if (tide_sched_create(&context, NULL, &sched) != TIDE_OK) return "no scheduler";
+  if (tide_cpu_open(&context, sched, &params, "cpu", &cpu, &device) != TIDE_OK) return "no device";
+  return NULL;
+}
+
+static uint32_t *count_by_queue(const struct peer_graph *graph, bool waits) {
+  uint32_t *counts = calloc(graph->queues, sizeof *counts);
+  for (uint32_t i = 0; counts && i < graph->count; i++)
+    counts[graph->queue[i]] += waits ? graph->wait_first[i + 1] - graph->wait_first[i] : 1;
+  return counts;
+}
+
+const char *peer_prepare(const struct peer_run *run) {
+  const struct peer_graph *graph = run->graph;
+  uint32_t *operations = count_by_queue(graph, false), *waits = count_by_queue(graph, true);
+  queues = calloc(graph->queues, sizeof *queues);
+  progress = calloc(graph->queues, sizeof(struct tide_timeline *));
+  if (!operations || !waits || !queues || !progress) return "no memory";
+  const char *why = NULL;
+  for (uint32_t i = 0; i < graph->queues && !why; i++) {
+    struct tide_queue_params params = {
+        .operations = operations[i], .waits = waits[i] + 1, .signals = 1, .buffers = 1};
+    if (tide_queue_create(device, &params, &queues[i]) != TIDE_OK) why = "no queue";
+    else progress[i] = tide_queue_progress(queues[i]);
+  }
+  free(operations);
+  free(waits);
+  return why;
+}
+
+static enum tide_status submit(const struct peer_run *run, uint32_t i) {
+  const struct peer_graph *graph = run->graph;
+  struct tide_wait waits[16];
+  uint32_t first = graph->wait_first[i], count = graph->wait_first[i + 1] - first;
+  for (uint32_t w = 0; w < count; w++) {
+    const struct peer_wait *wait = &graph->waits[first + w];
+    waits[w] = (struct tide_wait){progress[wait->queue], wait->place};
+  }
+  struct argument argument = {run, i};
+  struct tide_operation operation = {.waits = waits,
+                                     .wait_count = count,
+                                     .body = &empty,
+                                     .arguments = &argument,
+                                     .arguments_size = sizeof argument};
+  return tide_queue_submit(queues[graph->queue[i]], &operation, NULL, NULL);
+}
+
+const char *peer_do(const struct peer_run *run) {
+  for (uint32_t i = 0; i < run->graph->count; i++) {
+    enum tide_status status = submit(run, i);
+    if (status != TIDE_OK) return tide_status_text(status);
+  }
+  run->submitted(run->argument);
+  for (uint32_t i = 0; i < run->graph->queues; i++)
+    if (tide_queue_drain(queues[i], TIDE_FOREVER) != TIDE_OK) return "not drained";
+  return NULL;
+}
+
+void peer_finish(const struct peer_run *run) {
+  for (uint32_t i = 0; i < run->graph->queues; i++) tide_queue_destroy(queues[i]);
+  free(queues);
+  free(progress);
+}
