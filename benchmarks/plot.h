@@ -67,7 +67,7 @@ static void plot_number(char *text, size_t size, double value) {
 static void plot_ticks(const struct plot *plot, const struct plot_axis *axis, bool across,
                        double other_from, double other_to) {
   static const double steps[] = {1, 2, 5};
-  bool few = axis->high - axis->low < 1.6;
+  bool few = axis->high - axis->low < 2.2;
   for (int ten = (int)floor(axis->low); ten <= (int)ceil(axis->high); ten++) {
     for (int s = 0; s < (few ? 3 : 1); s++) {
       double value = steps[s] * pow(10, ten);
@@ -119,6 +119,17 @@ static void plot_side_name(const struct plot *plot, const struct result *of, uns
   }
 }
 
+static bool plot_has_side(const struct plot *plot, const struct result *of, unsigned side,
+                          unsigned v) {
+  for (size_t i = 0; i < plot->count; i++) {
+    const struct result *point = plot->results[i];
+    if (plot_same_curve(of, point) && side < point->side_count && !point->sides[side].why &&
+        isfinite(point->sides[side].value[v].median))
+      return true;
+  }
+  return false;
+}
+
 static void plot_line(const struct plot *plot, const struct result *of, unsigned side, unsigned v,
                       const struct plot_axis *x, const struct plot_axis *y) {
   fprintf(plot->to, "<polyline fill='none' stroke='%s' stroke-width='%s' points='",
@@ -157,11 +168,13 @@ static void plot_curve(const struct plot *plot, const struct result *of, unsigne
   plot_ticks(plot, &x, true, y.to, y.from);
   plot_ticks(plot, &y, false, x.from, x.to);
   plot_text(plot, "s", x.to - 60, y.from + 27, of->figure->along ? of->figure->along : "");
-  for (unsigned side = of->side_count; side-- > 0;) {
-    plot_line(plot, of, side, v, &x, &y);
+  unsigned line = 0;
+  for (unsigned side = of->side_count; side-- > 0;) plot_line(plot, of, side, v, &x, &y);
+  for (unsigned side = 0; side < of->side_count; side++) {
+    if (!plot_has_side(plot, of, side, v)) continue;
     char name[160];
     plot_side_name(plot, of, side, name, sizeof name);
-    double at = top + PLOT_HEIGHT + side * PLOT_LEGEND;
+    double at = top + PLOT_HEIGHT + line++ * PLOT_LEGEND;
     fprintf(plot->to, "<circle cx='%.1f' cy='%.1f' r='4' fill='%s'/>", left + PLOT_LEFT, at - 4,
             plot_colours[side]);
     plot_text(plot, "s", left + PLOT_LEFT + 9, at, name);

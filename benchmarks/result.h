@@ -94,7 +94,9 @@ static void print_plain(const struct result *result) {
   printf("\n");
 }
 
-/* Number, then how many times better ours is, of each value. */
+/* Number, then how many times better ours is, of each value; many values are numbers only. */
+enum { WIDE = 30, NARROW = 16, FEW_VALUES = 3 };
+
 static void print_row(const struct result *result, unsigned side) {
   const struct side_result *row = &result->sides[side];
   printf("  %-22s", row->name);
@@ -107,6 +109,8 @@ static void print_row(const struct result *result, unsigned side) {
     double median = row->value[v].median;
     int digits = median >= 100 ? 0 : median >= 1 ? 1 : 3;
     if (isnan(median)) {
+    } else if (result->value_count > FEW_VALUES) {
+      snprintf(cell, sizeof cell, "%.*f", digits, median);
     } else if (side == 0) {
       snprintf(cell, sizeof cell, "%.*f (%.*f-%.*f)  ", digits, median, digits, row->value[v].low,
                digits, row->value[v].high);
@@ -116,7 +120,7 @@ static void print_row(const struct result *result, unsigned side) {
       snprintf(cell, sizeof cell, "%.*f  %.2fx (%.2f-%.2f)", digits, median, row->ratio[v].median,
                row->ratio[v].low, row->ratio[v].high);
     }
-    printf(" %30s", cell);
+    printf(" %*s", result->value_count > FEW_VALUES ? NARROW : WIDE, cell);
   }
   printf("\n");
 }
@@ -128,7 +132,7 @@ static void print_table(const struct result *result) {
   for (unsigned v = 0; v < result->value_count; v++) {
     char cell[64];
     snprintf(cell, sizeof cell, "%s, %s", result->values[v].name, result->values[v].unit);
-    printf(" %30s", cell);
+    printf(" %*s", result->value_count > FEW_VALUES ? NARROW : WIDE, cell);
   }
   printf("\n");
   for (unsigned side = 0; side < result->side_count; side++) print_row(result, side);

@@ -1,0 +1,444 @@
+/* One trace of buffers through our pool and through those of others (rival_pool.h), on a machine
+ * whose times are computed: queues with operations of 5 to 25 µs, and a host that runs ahead of
+ * them and looks every 16 lifecycles what has finished.
+ *
+ * A lifecycle: a queue makes a buffer and writes it, one to three others read it, one of those
+ * waits for all of them and frees it. The program's own waits are the same under every policy. Each
+ * policy's reuse is checked: nothing may start with a block before everything of its former life
+ * has ended.
+ *
+ * Counted a lifecycle: ns in the pool's calls, which are made again against the clock, with the
+ * same answers; events recorded; events queried; waits inserted for memory. And the memory that was
+ * ever needed, and when the last operation ended. */
+#include "bench.h"
+#include "rival_pool.h"
+
+#include "base/random.h"
+#include "memory/pool.h"
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUEUES RIVAL_QUEUES
+#define ROOM 16u
+#define SMALLEST 4096u
+#define LAG 16u /* lifecycles between alloc, uses and free */
+#define LIFECYCLES RIVAL_BLOCKS
+#define WARM 1024u
+#define EPOCHS (LIFECYCLES * 16u)
+#define AHEAD 192u /* lifecycles that the host runs ahead */
+#define PAGES 16384u
+
+enum policy { OURS, COVERED, USE, RECORD, FREE, PLAIN, POLICIES };
+
+/* The n-th lifecycle: what it is, is the same whoever runs it. */
+struct cycle {
+  unsigned kind, maker, freer, users;
+  unsigned user[4];
+  unsigned cost;
+};
+
+struct wait {
+  unsigned queue;
+  uint64_t epoch;
+};
+
+/* A call of the pool, as it was made while the trace ran; made again to be timed. */
+enum call { CALL_MAKE, CALL_USE, CALL_FREE, CALL_LOOK };
+struct logged {
+  enum call call;
+  unsigned n, queue;
+  uint64_t epoch;
+  union {
+    TIDE_FRONTIER_STORAGE(known, QUEUES);
+    uint64_t epochs[QUEUES]; /* done, or given */
+  };
+};
+#define CALLS (8u * LIFECYCLES)
+
+/* When everything that used a page has ended. */
+struct page {
+  uintptr_t number;
+  double free_at;
+};
+
+struct question {
+  enum policy policy; /* filled in by the side */
+  unsigned queues, classes;
+};
+
+struct machine {
+  struct question q;
+  struct cycle cycles[LIFECYCLES];
+  double finish[QUEUES][EPOCHS];
+  double cycle_finish[LIFECYCLES];
+  double free_at[LIFECYCLES]; /* its memory's former life */
+  double last_use[LIFECYCLES];
+  struct page pages[PAGES];
+  uint64_t epoch[QUEUES], done[QUEUES];
+  double now; /* the host's */
+  struct wait waits[64];
+  unsigned wait_count;
+  uint64_t inserted; /* waits for memory */
+  struct wait pending[QUEUES][QUEUES];
+  unsigned pending_count[QUEUES];
+  /* ours */
+  struct tide_context context;
+  struct tide_pool *pool;
+  struct tide_position positions[QUEUES];
+  TIDE_FRONTIER_STORAGE(frontiers[QUEUES], ROOM);
+  struct tide_buffer *buffers[LIFECYCLES];
+  /* theirs */
+  struct rival_pool *rival;
+  struct rival_block *blocks[LIFECYCLES];
+  uint64_t maker_epoch[LIFECYCLES];
+  struct logged calls[CALLS];
+  unsigned call_count;
+};
+
+static bool ours(const struct machine *m) { return m->q.policy <= COVERED; }
+
+static void plan(struct machine *m) {
+  struct tide_random random = {42};
+  for (unsigned n = 0; n < LIFECYCLES; n++) {
+    struct cycle *c = &m->cycles[n];
+    c->kind = (unsigned)tide_random_below(&random, m->q.classes);
+    c->maker = (unsigned)tide_random_below(&random, m->q.queues);
+    c->users = 1 + (unsigned)tide_random_below(&random, m->q.queues > 1 ? 3 : 1);
+    for (unsigned i = 0; i < c->users; i++) {
+      c->user[i] = (unsigned)tide_random_below(&random, m->q.queues);
+    }
+    c->freer = c->user[tide_random_below(&random, c->users)];
+    c->cost = 5000 + (unsigned)tide_random_below(&random, 20000);
+  }
+}
+
+static void machine_init(struct machine *m, const struct question *q) {
+  struct question asked = *q; /* it may be the machine's own */
+  memset(m, 0, offsetof(struct machine, calls));
+  m->q = asked;
+  plan(m);
+  m->rival = rival_make(SMALLEST);
+  BENCH_CHECK(tide_context_init(&m->context, NULL) == TIDE_OK);
+  struct tide_pool_params params = {.chunk = (size_t)SMALLEST << (asked.classes > 1 ? 6 : 0),
+                                    .frees_cover_uses = asked.policy == COVERED};
+  BENCH_CHECK(tide_pool_create(&m->context, &params, &m->pool) == TIDE_OK);
+  for (unsigned i = 0; i < asked.queues; i++) {
+    tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
+    BENCH_CHECK(tide_tracker_register(m->context.tracker, axis) == TIDE_OK);
+    tide_frontier_init(&m->frontiers[i].frontier, ROOM);
+    m->positions[i] = (struct tide_position){.axis = axis, .frontier = &m->frontiers[i].frontier};
+  }
+}
+
+static void machine_fini(struct machine *m) {
+  for (unsigned i = 0; i < m->q.queues; i++) {
+    BENCH_CHECK(tide_tracker_close(m->context.tracker, m->positions[i].axis) == TIDE_OK);
+  }
+  BENCH_CHECK(tide_pool_destroy(m->pool) == TIDE_OK);
+  tide_context_fini(&m->context);
+  free(m->rival);
+}
+
+static struct logged *record(struct machine *m, enum call call, unsigned n, unsigned queue) {
+  BENCH_CHECK(m->call_count < CALLS);
+  struct logged *logged = &m->calls[m->call_count++];
+  *logged = (struct logged){.call = call, .n = n, .queue = queue, .epoch = m->epoch[queue]};
+  if (ours(m)) {
+    tide_frontier_init(&logged->known.frontier, QUEUES);
+    tide_frontier_copy(&logged->known.frontier, m->positions[queue].frontier, NULL);
+  } else {
+    memcpy(logged->epochs, m->epoch, sizeof m->epoch);
+  }
+  return logged;
+}
+
+/* ---- is it safe? ----------------------------------------------------------------- */
+
+static struct page *page_of(struct machine *m, uintptr_t number) {
+  uintptr_t at = number * 0x9e3779b97f4a7c15u >> 32;
+  while (m->pages[at % PAGES].number && m->pages[at % PAGES].number != number) at++;
+  m->pages[at % PAGES].number = number;
+  return &m->pages[at % PAGES];
+}
+
+/* The memory of the n-th: its pages, made up for blocks that have none. */
+static uintptr_t first_page(const struct machine *m, unsigned n) {
+  if (ours(m)) return (uintptr_t)tide_buffer_data(m->buffers[n]) / SMALLEST;
+  return (uintptr_t)(m->blocks[n] - m->rival->blocks + 1) << RIVAL_CLASSES;
+}
+
+static void begin_life(struct machine *m, unsigned n) {
+  uintptr_t first = first_page(m, n);
+  for (uintptr_t i = 0; i < (uintptr_t)1 << m->cycles[n].kind; i++) {
+    double free_at = page_of(m, first + i)->free_at;
+    if (free_at > m->free_at[n]) m->free_at[n] = free_at;
+  }
+}
+
+static void end_life(struct machine *m, unsigned n) {
+  uintptr_t first = first_page(m, n);
+  for (uintptr_t i = 0; i < (uintptr_t)1 << m->cycles[n].kind; i++)
+    page_of(m, first + i)->free_at = m->last_use[n];
+}
+
+/* ---- the machine ------------------------------------------------------------------ */
+
+static void need(struct machine *m, unsigned queue, uint64_t epoch) {
+  BENCH_CHECK(m->wait_count < 64);
+  m->waits[m->wait_count++] = (struct wait){queue, epoch};
+}
+
+/* What the buffer's past asks of a queue that names it. */
+static void close_gap(struct machine *m, unsigned queue, struct tide_buffer *buffer) {
+  const struct tide_frontier *past = tide_buffer_past(buffer);
+  struct tide_frontier *known = m->positions[queue].frontier;
+  tide_axis axis;
+  uint64_t epoch;
+  tide_buffer_past_signaller(buffer, &axis, &epoch);
+  if (axis && (tide_frontier_get(known, axis) >= epoch ||
+               tide_tracker_finished(m->context.tracker, axis, epoch))) {
+    return;
+  }
+  if (tide_frontier_satisfied(known, m->context.tracker, past)) return;
+  for (unsigned i = 0; i < past->count; i++) {
+    tide_axis at = axis ? axis : tide_frontier_axes(past)[i];
+    uint64_t until = axis ? epoch : tide_frontier_epochs(past)[i];
+    if (tide_frontier_get(known, at) < until) {
+      need(m, (unsigned)tide_axis_ordinal(at) - 1, until);
+      m->inserted++;
+    }
+    if (axis) break;
+  }
+  tide_frontier_merge(known, past, NULL);
+}
+
+/* An operation enters `queue`; m->waits are its waits, which end here. Answers its start. */
+static double operate(struct machine *m, unsigned queue, double cost) {
+  uint64_t epoch = ++m->epoch[queue];
+  double start = m->now, before = epoch > 1 ? m->finish[queue][epoch - 2] : 0;
+  if (before > start) start = before;
+  for (unsigned i = 0; i < m->wait_count; i++) {
+    double end = m->finish[m->waits[i].queue][m->waits[i].epoch - 1];
+    if (end > start) start = end;
+  }
+  m->wait_count = 0;
+  BENCH_CHECK(epoch < EPOCHS);
+  m->finish[queue][epoch - 1] = start + cost;
+  m->positions[queue].epoch = epoch;
+  tide_frontier_raise(m->positions[queue].frontier, m->positions[queue].axis, epoch, NULL);
+  m->now += 100;
+  return start;
+}
+
+/* The program's own wait: the same under every policy. */
+static void depend(struct machine *m, unsigned queue, unsigned on, uint64_t epoch) {
+  if (queue == on) return;
+  need(m, on, epoch);
+  /* Everything that was known when the other gave that epoch is still known; a little more may be
+   * by now, which an eager merge would claim too early: so only the entry itself. */
+  tide_frontier_raise(m->positions[queue].frontier, m->positions[on].axis, epoch, NULL);
+}
+
+/* An operation that uses the n-th's buffer. Answers its epoch. */
+static uint64_t use(struct machine *m, unsigned n, unsigned queue, double cost) {
+  if (ours(m)) close_gap(m, queue, m->buffers[n]);
+  for (unsigned i = 0; i < m->pending_count[queue]; i++) {
+    need(m, m->pending[queue][i].queue, m->pending[queue][i].epoch);
+  }
+  m->pending_count[queue] = 0;
+  double start = operate(m, queue, cost);
+  BENCH_CHECK(start >= m->free_at[n]);
+  if (start + cost > m->last_use[n]) m->last_use[n] = start + cost;
+  uint64_t epoch = m->epoch[queue];
+  if (m->q.policy == FREE || m->q.policy == PLAIN) return epoch;
+  record(m, CALL_USE, n, queue);
+  if (ours(m)) tide_buffer_use(m->buffers[n], m->positions[queue].axis, epoch);
+  else if (m->q.policy == USE) use_use(m->rival, m->blocks[n], queue, epoch);
+  else record_use(m->rival, m->blocks[n], queue);
+  return epoch;
+}
+
+static struct rival_block *rival_alloc(struct machine *m, const struct cycle *c, unsigned *out_from,
+                                       uint64_t *out_epoch) {
+  *out_from = QUEUES;
+  if (m->q.policy == FREE) return free_alloc(m->rival, c->maker, c->kind, out_from, out_epoch);
+  if (m->q.policy == USE) return use_alloc(m->rival, c->kind);
+  if (m->q.policy == RECORD) return record_alloc(m->rival, c->maker, c->kind);
+  return plain_alloc(m->rival, c->kind);
+}
+
+static void rival_free(struct machine *m, struct rival_block *block, unsigned queue, uint64_t epoch,
+                       const uint64_t *epochs) {
+  if (m->q.policy == FREE) free_free(m->rival, block, queue, epoch);
+  else if (m->q.policy == USE) use_free(m->rival, block);
+  else if (m->q.policy == RECORD) record_free(m->rival, block, epochs);
+  else plain_free(m->rival, block);
+}
+
+static void make(struct machine *m, unsigned n) {
+  const struct cycle *c = &m->cycles[n];
+  unsigned stolen_from = QUEUES;
+  uint64_t epoch = 0;
+  record(m, CALL_MAKE, n, c->maker);
+  if (!ours(m)) {
+    m->blocks[n] = rival_alloc(m, c, &stolen_from, &epoch);
+  } else if (tide_pool_alloc(m->pool, (size_t)SMALLEST << c->kind, &m->positions[c->maker], NULL,
+                             &m->buffers[n]) != TIDE_OK) {
+    bench_wrong("alloc");
+  }
+  if (stolen_from != QUEUES) {
+    m->inserted++;
+    m->pending[c->maker][m->pending_count[c->maker]++] = (struct wait){stolen_from, epoch};
+  }
+  begin_life(m, n);
+  m->maker_epoch[n] = use(m, n, c->maker, c->cost);
+}
+
+static void finish_cycle(struct machine *m, unsigned n) {
+  const struct cycle *c = &m->cycles[n];
+  struct wait last[4];
+  for (unsigned i = 0; i < c->users; i++) {
+    depend(m, c->user[i], c->maker, m->maker_epoch[n]);
+    last[i] = (struct wait){c->user[i], use(m, n, c->user[i], c->cost / 2)};
+  }
+  depend(m, c->freer, c->maker, m->maker_epoch[n]);
+  for (unsigned i = 0; i < c->users; i++) depend(m, c->freer, last[i].queue, last[i].epoch);
+  m->cycle_finish[n] = operate(m, c->freer, 500) + 500;
+  uint64_t epoch = m->epoch[c->freer];
+  record(m, CALL_FREE, n, c->freer);
+  end_life(m, n);
+  if (ours(m)) tide_pool_free(m->buffers[n], &m->positions[c->freer]);
+  else rival_free(m, m->blocks[n], c->freer, epoch, m->epoch);
+}
+
+static void see(struct machine *m, const uint64_t *done) {
+  for (unsigned q = 0; q < m->q.queues; q++) {
+    if (ours(m)) (void)tide_tracker_advance(m->context.tracker, m->positions[q].axis, done[q]);
+    else m->rival->done[q] = done[q];
+  }
+}
+
+/* The host sees what has finished by now. */
+static void look(struct machine *m) {
+  for (unsigned q = 0; q < m->q.queues; q++) {
+    while (m->done[q] < m->epoch[q] && m->finish[q][m->done[q]] <= m->now) m->done[q]++;
+  }
+  see(m, m->done);
+  memcpy(record(m, CALL_LOOK, 0, 0)->epochs, m->done, sizeof m->done);
+}
+
+static struct machine *run(const struct question *q) {
+  static struct machine *m;
+  if (!m) m = malloc(sizeof *m);
+  BENCH_CHECK(m != NULL);
+  machine_init(m, q);
+  m->call_count = 0;
+  for (unsigned n = 0; n < LIFECYCLES; n++) {
+    if (n >= AHEAD && m->cycle_finish[n - AHEAD] > m->now) m->now = m->cycle_finish[n - AHEAD];
+    if (n % 16 == 0) look(m);
+    make(m, n);
+    if (n >= LAG) finish_cycle(m, n - LAG);
+  }
+  for (unsigned n = LIFECYCLES - LAG; n < LIFECYCLES; n++) finish_cycle(m, n);
+  return m;
+}
+
+/* ---- the same calls again, against the clock -------------------------------------- */
+
+static void again_ours(struct machine *m, struct logged *c) {
+  struct tide_position position = {
+      .axis = m->positions[c->queue].axis, .epoch = c->epoch, .frontier = &c->known.frontier};
+  switch (c->call) {
+    case CALL_MAKE:
+      if (tide_pool_alloc(m->pool, (size_t)SMALLEST << m->cycles[c->n].kind, &position, NULL,
+                          &m->buffers[c->n]) != TIDE_OK) {
+        bench_wrong("alloc");
+      }
+      break;
+    case CALL_USE: tide_buffer_use(m->buffers[c->n], position.axis, position.epoch); break;
+    case CALL_FREE: tide_pool_free(m->buffers[c->n], &position); break;
+    case CALL_LOOK: see(m, c->epochs); break;
+  }
+}
+
+static void again_theirs(struct machine *m, const struct logged *c) {
+  unsigned from;
+  uint64_t epoch;
+  switch (c->call) {
+    case CALL_MAKE: m->blocks[c->n] = rival_alloc(m, &m->cycles[c->n], &from, &epoch); break;
+    case CALL_USE:
+      if (m->q.policy == USE) use_use(m->rival, m->blocks[c->n], c->queue, c->epoch);
+      else record_use(m->rival, m->blocks[c->n], c->queue);
+      break;
+    case CALL_FREE: rival_free(m, m->blocks[c->n], c->queue, c->epoch, c->epochs); break;
+    case CALL_LOOK: see(m, c->epochs); break;
+  }
+}
+
+/* ns in the pool's calls a lifecycle, of a pool like the first one, which gives the same answers.
+ */
+static double time_calls(struct machine *m) {
+  unsigned first = 0;
+  uint64_t from = 0;
+  uint64_t waits = m->inserted;
+  machine_fini(m);
+  machine_init(m, &m->q);
+  m->inserted = waits;
+  while (m->calls[first].n < WARM) first++;
+  for (unsigned i = 0; i < m->call_count; i++) {
+    if (i == first) from = bench_now();
+    if (ours(m)) again_ours(m, &m->calls[i]);
+    else again_theirs(m, &m->calls[i]);
+  }
+  return (double)(bench_now() - from) / (LIFECYCLES - WARM);
+}
+
+/* ---- figures ------------------------------------------------------------------------ */
+
+enum value { NS, EVENTS, QUERIES, WAITS, MEMORY, SPAN };
+
+static double span_of(const struct machine *m) {
+  double last = 0;
+  for (unsigned q = 0; q < m->q.queues; q++) {
+    double end = m->finish[q][m->epoch[q] - 1];
+    if (end > last) last = end;
+  }
+  return last / 1e6;
+}
+
+static const char *measure(const void *what, unsigned side, double *out) {
+  struct question q = *(const struct question *)what;
+  struct tide_pool_stats stats;
+  q.policy = (enum policy)side;
+  struct machine *m = run(&q);
+  tide_pool_stats(m->pool, &stats);
+  out[EVENTS] = (double)m->rival->recorded / LIFECYCLES;
+  out[QUERIES] = (double)m->rival->queried / LIFECYCLES;
+  out[WAITS] = (double)m->inserted / LIFECYCLES;
+  out[MEMORY] = (double)(ours(m) ? stats.source_peak : m->rival->bytes) / SMALLEST;
+  out[SPAN] = span_of(m);
+  out[NS] = time_calls(m);
+  machine_fini(m);
+  return NULL;
+}
+
+/* A pool that tracks nothing is right for one queue only. */
+#define CONTEST(in, sizes, untracked)                                                              \
+  (&(const struct bench_contest){.sides = {"ours", "ours, frees cover uses", "event a use",        \
+                                           "record_stream", "event a free", "nothing tracked"},    \
+                                 .values = {{"calls", "ns", BENCH_LESS},                           \
+                                            {"events", "a life", BENCH_LESS},                      \
+                                            {"queries", "a life", BENCH_LESS},                     \
+                                            {"waits", "a life", BENCH_LESS},                       \
+                                            {"peak", "x 4 KiB", BENCH_LESS},                       \
+                                            {"makespan", "ms", BENCH_LESS}},                       \
+                                 .measure = measure,                                               \
+                                 .what =                                                           \
+                                     &(const struct question){.queues = in, .classes = sizes}})
+
+const struct bench_figure bench_pool_trace[] = {
+    {.name = "1_queue", .contest = CONTEST(1, RIVAL_CLASSES, "nothing tracked"), .rounds = 7},
+    {.name = "8_queues", .contest = CONTEST(QUEUES, RIVAL_CLASSES, NULL), .rounds = 7},
+    {.name = "8_queues_one_size", .contest = CONTEST(QUEUES, 1, NULL), .rounds = 7},
+    {0}};
