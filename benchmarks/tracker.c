@@ -7,12 +7,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { AXES = 64, WAITERS = 1024, NEEDS = 8 };
+enum { AXES = 64, WAITERS = 1024, NEEDS = 8, WIDEST = 64 };
 
 /* The rival: a mutex around an array of axes, each with a list of those who wait for it. */
 struct plain_waiter {
   struct plain_waiter *next;
   uint64_t epoch;
+  struct plain_join *join; /* NULL: one that is never due */
+};
+struct plain_join { /* one who waits for several axes */
+  uint32_t remaining;
+  struct plain_waiter needs[WIDEST];
 };
 struct plain_axis {
   tide_axis axis;
@@ -22,7 +27,8 @@ struct plain_axis {
 
 struct state {
   struct tide_tracker *tracker;
-  struct tide_tracker_axis *at;
+  struct tide_tracker_axis *at; /* the axis that advances */
+  size_t plain_at;
   uint64_t epoch;
   struct tide_node nodes[WAITERS];
   struct tide_frontier_wait wait;
@@ -32,6 +38,14 @@ struct state {
   pthread_mutex_t mutex;
   struct plain_axis plain[AXES];
   struct plain_waiter plain_waiters[WAITERS];
+  /* fans */
+  size_t width;
+  uint64_t fired;
+  struct tide_tracker_axis *all[AXES];
+  struct tide_frontier_wait joins[WAITERS];
+  struct tide_waiter join_nodes[WAITERS][WIDEST];
+  struct plain_join plain_joins[WAITERS];
+  TIDE_FRONTIER_STORAGE(wanted, WIDEST);
 };
 
 static tide_axis axis_at(uint64_t i) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + i); }
@@ -56,24 +70,29 @@ static void *make(void) {
   }
   for (uint64_t i = 0; i < WAITERS; i++) s->nodes[i].fire = on_node;
   s->at = tide_tracker_find(s->tracker, axis_at(7));
+  s->plain_at = 7;
   s->epoch = 10;
   s->wait = (struct tide_frontier_wait){.nodes = s->waiters, .done = on_wait};
   pthread_mutex_init(&s->mutex, NULL);
   return s;
 }
 
-/* All wait for far-off epochs of the axis that advances. */
-static void *make_waiting(void) {
+/* All wait for far-off epochs of one axis: the one that advances, or another. */
+static void *make_far(size_t axis) {
   struct state *s = make();
+  s->at = tide_tracker_find(s->tracker, axis_at(axis));
+  s->plain_at = axis;
   for (uint64_t i = 0; i < WAITERS; i++) {
     uint64_t epoch = UINT64_MAX - 1 - i * 7 % WAITERS;
     BENCH_CHECK(tide_tracker_wait_finish(s->tracker, axis_at(7), epoch, &s->nodes[i]) ==
                 TIDE_FINISH_QUEUED);
-    s->plain_waiters[i] = (struct plain_waiter){s->plain[7].waiting, epoch};
+    s->plain_waiters[i] = (struct plain_waiter){s->plain[7].waiting, epoch, NULL};
     s->plain[7].waiting = &s->plain_waiters[i];
   }
   return s;
 }
+static void *make_waiting(void) { return make_far(7); }
+static void *make_elsewhere(void) { return make_far(8); }
 
 static void drop(void *state) {
   struct state *s = state;
@@ -122,7 +141,7 @@ static void advance_plain(void *state, uint64_t count) {
   struct state *s = state;
   for (uint64_t i = 0; i < count; i++) {
     pthread_mutex_lock(&s->mutex);
-    struct plain_axis *at = &s->plain[7];
+    struct plain_axis *at = &s->plain[s->plain_at];
     at->epoch++;
     for (struct plain_waiter **link = &at->waiting; *link;) {
       if ((*link)->epoch <= at->epoch) *link = (*link)->next;
@@ -162,6 +181,133 @@ static void frontier_wait_and_cancel(void *state, uint64_t count) {
   }
 }
 
+/* ---- fans ---- */
+
+static void on_join(struct tide_frontier_wait *wait, enum tide_status status) {
+  struct state *s = wait->user;
+  s->fired += status == TIDE_OK;
+}
+
+static void *make_fan(size_t width) {
+  struct state *s = make();
+  s->width = width;
+  tide_frontier_init(&s->wanted.frontier, WIDEST);
+  for (size_t i = 0; i < AXES; i++) s->all[i] = tide_tracker_find(s->tracker, axis_at(i));
+  for (size_t i = 0; i < WAITERS; i++)
+    s->joins[i] =
+        (struct tide_frontier_wait){.nodes = s->join_nodes[i], .done = on_join, .user = s};
+  return s;
+}
+
+static void advance_axis(struct state *s, size_t axis, uint64_t epoch) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_tracker_advance_collect(s->tracker, s->all[axis], epoch, &fired);
+  tide_fired_run(&fired);
+}
+
+static void advance_plain_axis(struct state *s, size_t axis, uint64_t epoch) {
+  struct plain_axis *at = &s->plain[axis];
+  pthread_mutex_lock(&s->mutex);
+  at->epoch = epoch;
+  for (struct plain_waiter **link = &at->waiting; *link;) {
+    struct plain_waiter *waiter = *link;
+    if (waiter->epoch > epoch) {
+      link = &waiter->next;
+      continue;
+    }
+    *link = waiter->next;
+    if (--waiter->join->remaining == 0) s->fired++;
+  }
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* One who waits for `axes` of them at `epoch`. */
+static void join(struct state *s, size_t who, size_t axes, uint64_t epoch) {
+  tide_frontier_clear(&s->wanted.frontier);
+  for (size_t i = 0; i < axes; i++)
+    tide_frontier_raise(&s->wanted.frontier, axis_at(i), epoch, NULL);
+  BENCH_CHECK(tide_tracker_wait(s->tracker, &s->wanted.frontier, &s->joins[who], axes) == TIDE_OK);
+}
+
+static void join_plain(struct state *s, size_t who, size_t axes, uint64_t epoch) {
+  struct plain_join *join = &s->plain_joins[who];
+  pthread_mutex_lock(&s->mutex);
+  join->remaining = (uint32_t)axes;
+  for (size_t i = 0; i < axes; i++) {
+    join->needs[i] = (struct plain_waiter){s->plain[i].waiting, epoch, join};
+    s->plain[i].waiting = &join->needs[i];
+  }
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* One waits for `width` axes; they advance, and it fires at the last. */
+static void fan_in(void *state, uint64_t count) {
+  struct state *s = state;
+  uint64_t before = s->fired;
+  for (uint64_t n = 0; n < count; n++) {
+    join(s, 0, s->width, ++s->epoch);
+    for (size_t i = 0; i < s->width; i++) advance_axis(s, i, s->epoch);
+  }
+  BENCH_CHECK(s->fired == before + count);
+}
+
+static void fan_in_plain(void *state, uint64_t count) {
+  struct state *s = state;
+  uint64_t before = s->fired;
+  for (uint64_t n = 0; n < count; n++) {
+    join_plain(s, 0, s->width, ++s->epoch);
+    for (size_t i = 0; i < s->width; i++) advance_plain_axis(s, i, s->epoch);
+  }
+  BENCH_CHECK(s->fired == before + count);
+}
+
+/* `width` wait for one axis, which frees them all at once. */
+static void fan_out(void *state, uint64_t count) {
+  struct state *s = state;
+  uint64_t before = s->fired;
+  for (uint64_t n = 0; n < count; n++) {
+    s->epoch++;
+    for (size_t i = 0; i < s->width; i++) join(s, i, 1, s->epoch);
+    advance_axis(s, 0, s->epoch);
+  }
+  BENCH_CHECK(s->fired == before + count * s->width);
+}
+
+static void fan_out_plain(void *state, uint64_t count) {
+  struct state *s = state;
+  uint64_t before = s->fired;
+  for (uint64_t n = 0; n < count; n++) {
+    s->epoch++;
+    for (size_t i = 0; i < s->width; i++) join_plain(s, i, 1, s->epoch);
+    advance_plain_axis(s, 0, s->epoch);
+  }
+  BENCH_CHECK(s->fired == before + count * s->width);
+}
+
+#define FANS_IN(X) X(1) X(2) X(4) X(8) X(16) X(32) X(64)
+#define FANS_OUT(X) X(1) X(16) X(64) X(256) X(1024)
+#define MAKE_IN(n)                                                                                 \
+  static void *make_in_##n(void) { return make_fan(n); }
+#define MAKE_OUT(n)                                                                                \
+  static void *make_out_##n(void) { return make_fan(n); }
+FANS_IN(MAKE_IN)
+FANS_OUT(MAKE_OUT)
+
+#define FAN(kind, label, n, along_what)                                                            \
+  {.name = label "_" #n,                                                                           \
+   .rival = "mutex and lists",                                                                     \
+   .setup = make_##kind##_##n,                                                                     \
+   .teardown = drop,                                                                               \
+   .ours = fan_##kind,                                                                             \
+   .theirs = fan_##kind##_plain,                                                                   \
+   .curve = label,                                                                                 \
+   .at = n,                                                                                        \
+   .along = along_what,                                                                            \
+   .rounds = 9},
+#define FAN_IN(n) FAN(in, "fan_in", n, "axes")
+#define FAN_OUT(n) FAN(out, "fan_out", n, "waiters")
+
 #define FIGURE(figure, make_state, function)                                                       \
   { .name = figure, .setup = make_state, .teardown = drop, .ours = function, .rounds = 9 }
 #define AGAINST(figure, make_state, function, against)                                             \
@@ -170,12 +316,15 @@ static void frontier_wait_and_cancel(void *state, uint64_t count) {
     .ours = function, .theirs = against, .rounds = 9                                               \
   }
 
+/* clang-format off */
 const struct bench_figure bench_tracker[] = {
     AGAINST("finished_64_axes", make, finished, finished_plain),
     FIGURE("satisfied_8_by_tracker", make, satisfied),
     AGAINST("advance_nobody_waits", make, advance, advance_plain),
     AGAINST("advance_1024_wait_far_off", make_waiting, advance, advance_plain),
+    AGAINST("advance_1024_wait_elsewhere", make_elsewhere, advance, advance_plain),
     FIGURE("wait_and_fire", make, wait_and_fire),
     FIGURE("wait_and_cancel", make, wait_and_cancel),
     FIGURE("frontier_wait_8_and_cancel", make, frontier_wait_and_cancel),
+    FANS_IN(FAN_IN) FANS_OUT(FAN_OUT)
     {0}};
