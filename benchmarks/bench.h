@@ -45,6 +45,7 @@ struct bench_contest {
    * constant text: why this side cannot be had here. Then it is not asked again. */
   const char *(*measure)(const void *what, unsigned side, double *out_values);
   const void *what;
+  bool bound; /* also says how much better ours is at least, with 95 % confidence */
 };
 
 struct bench_figure {

@@ -122,6 +122,8 @@ static void print_row(const struct result *result, unsigned side) {
     }
     printf(" %*s", result->value_count > FEW_VALUES ? NARROW : WIDE, cell);
   }
+  if (side > 0 && result->figure->contest->bound)
+    printf("   %s: at least %.3fx (95 %%)", result->values[0].name, row->bound[0]);
   printf("\n");
 }
 
