@@ -253,20 +253,23 @@ static double plot_sides_legend(const struct plot *plot, const struct result *of
 static double plot_dots(const struct plot *plot, const struct result *of, unsigned v, double top) {
   struct plot_axis x = {1e9, -1e9, PLOT_LABELS, PLOT_COLUMNS * PLOT_WIDTH - 220};
   unsigned rows = 0;
+  bool zero = false;
   for (size_t i = 0; i < plot->count; i++) {
     const struct result *row = plot->results[i];
     if (!plot_same_scale(of, row, v)) continue;
     rows++;
     for (unsigned side = 0; side < row->side_count; side++) {
+      zero |= !row->sides[side].why && row->sides[side].value[v].median == 0;
       plot_include(&x, row->sides[side].value[v].low);
       plot_include(&x, row->sides[side].value[v].high);
     }
   }
   plot_widen(&x, 0.05);
   char title[120];
-  snprintf(title, sizeof title, "%s%s%s (%s is better)",
+  snprintf(title, sizeof title, "%s%s%s (%s is better%s)",
            of->values[v].name ? of->values[v].name : "", of->values[v].name ? ", " : "",
-           of->values[v].unit, of->values[v].better == BENCH_MORE ? "more" : "less");
+           of->values[v].unit, of->values[v].better == BENCH_MORE ? "more" : "less",
+           zero ? "; 0 is not drawn" : "");
   plot_text(plot, "t", 8, top + 16, title);
   top += 16 + plot_sides_legend(plot, of, top + 16);
   plot_ticks(plot, &x, true, top + 8, top + 8 + rows * PLOT_ROW);

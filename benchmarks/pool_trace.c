@@ -426,7 +426,7 @@ static const char *measure(const void *what, unsigned side, double *out) {
 /* A pool that tracks nothing is right for one queue only. */
 #define CONTEST(in, sizes, untracked)                                                              \
   (&(const struct bench_contest){.sides = {"ours", "ours, frees cover uses", "event a use",        \
-                                           "record_stream", "event a free", "nothing tracked"},    \
+                                           "record_stream", "event a free", untracked},            \
                                  .values = {{"calls", "ns", BENCH_LESS},                           \
                                             {"events", "a life", BENCH_LESS},                      \
                                             {"queries", "a life", BENCH_LESS},                     \

@@ -85,13 +85,14 @@ static const char *measure(const void *what, unsigned side, double *out) {
   return NULL;
 }
 
-#define PROGRAMS(X)                                                                                \
-  X(satellite, "--set width=1024 --set height=1024")                                               \
-  X(sequential, "")                                                                                \
-  X(cross_queue, "")                                                                               \
-  X(fork_join, "") X(independent, "") X(producer_consumer, "") X(late_waiter, "") X(diamond, "")   \
-      X(wide_pipeline, "") X(voice_chat, "") X(retrieval, "") X(speculative, "")                   \
-          X(translation, "") X(paging, "") X(collectives, "")
+/* clang-format off */
+#define PROGRAMS(X)                                                                  \
+  X(satellite, "--set width=1024 --set height=1024")                                 \
+  X(sequential, "") X(cross_queue, "") X(fork_join, "") X(independent, "")           \
+  X(producer_consumer, "") X(late_waiter, "") X(diamond, "") X(wide_pipeline, "")    \
+  X(voice_chat, "") X(retrieval, "") X(speculative, "") X(translation, "")           \
+  X(paging, "") X(collectives, "")
+/* clang-format on */
 
 #define PROGRAM(file, short)                                                                       \
   static struct program file = {.name = #file, .smaller = short};                                  \

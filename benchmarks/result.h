@@ -133,7 +133,9 @@ static void print_table(const struct result *result) {
   printf("%-24s", name);
   for (unsigned v = 0; v < result->value_count; v++) {
     char cell[64];
-    snprintf(cell, sizeof cell, "%s, %s", result->values[v].name, result->values[v].unit);
+    const char *what = result->values[v].name;
+    snprintf(cell, sizeof cell, "%s%s%s", what ? what : "", what ? ", " : "",
+             result->values[v].unit);
     printf(" %*s", result->value_count > FEW_VALUES ? NARROW : WIDE, cell);
   }
   printf("\n");

@@ -551,7 +551,7 @@ static const char *size_of(const void *what, unsigned side, double *out) {
                                  .what = &(const type){n}})
 #define CONTEST(function, type, n, in)                                                             \
   (&(const struct bench_contest){.sides = {"ours", "mutex and condvar"},                           \
-                                 .values = {{"it", in, BENCH_LESS}},                               \
+                                 .values = {{NULL, in, BENCH_LESS}},                               \
                                  .measure = function,                                              \
                                  .what = &(const type){n}})
 #define CURVE(of, n, what) .curve = of, .at = n, .along = what
