@@ -200,6 +200,7 @@ static void *make_far(size_t count) {
 static void *make_far_10(void) { return make_far(10); }
 static void *make_far_1000(void) { return make_far(1000); }
 static void *make_far_10000(void) { return make_far(10000); }
+static void *make_far_100000(void) { return make_far(bench_smoke() ? 1000 : 100000); }
 
 static void signal_other(void *state, uint64_t count) {
   struct world *world = state;
@@ -207,52 +208,48 @@ static void signal_other(void *state, uint64_t count) {
     BENCH_CHECK(world->api.signal(world->other, ++world->rival.cell, NULL) == TIDE_OK);
 }
 
-const struct bench_figure bench_timeline[] = {{.name = "signal_external",
-                                               .rival = "one CAS",
-                                               .setup = make,
-                                               .teardown = drop,
-                                               .ours = signal_external,
-                                               .theirs = swap_only},
-                                              {.name = "signal_tracked_8",
-                                               .rival = "one CAS + copy of 8 entries",
-                                               .setup = make,
-                                               .teardown = drop,
-                                               .ours = signal_tracked,
-                                               .theirs = swap_and_copy},
-                                              {.name = "query",
-                                               .rival = "out-of-line load",
-                                               .setup = make_reached,
-                                               .teardown = drop,
-                                               .ours = query,
-                                               .theirs = load_many},
-                                              {.name = "wait_satisfied",
-                                               .rival = "out-of-line load",
-                                               .setup = make_reached,
-                                               .teardown = drop,
-                                               .ours = wait_satisfied,
-                                               .theirs = load_many},
-                                              {.name = "wait_unsatisfied_now",
-                                               .rival = "out-of-line load",
-                                               .setup = make_reached,
-                                               .teardown = drop,
-                                               .ours = wait_unsatisfied,
-                                               .theirs = load_many},
-                                              {.name = "signal_10_far_any_waits",
-                                               .rival = "nobody waits",
-                                               .setup = make_far_10,
-                                               .teardown = drop,
-                                               .ours = signal_external,
-                                               .theirs = signal_other},
-                                              {.name = "signal_1000_far_any_waits",
-                                               .rival = "nobody waits",
-                                               .setup = make_far_1000,
-                                               .teardown = drop,
-                                               .ours = signal_external,
-                                               .theirs = signal_other},
-                                              {.name = "signal_10000_far_any_waits",
-                                               .rival = "nobody waits",
-                                               .setup = make_far_10000,
-                                               .teardown = drop,
-                                               .ours = signal_external,
-                                               .theirs = signal_other},
-                                              {0}};
+#define FAR(n)                                                                                     \
+  {.name = "signal_" #n "_far_any_waits",                                                          \
+   .rival = "nobody waits",                                                                        \
+   .setup = make_far_##n,                                                                          \
+   .teardown = drop,                                                                               \
+   .ours = signal_external,                                                                        \
+   .theirs = signal_other,                                                                         \
+   .curve = "signal, far any-waits",                                                               \
+   .at = n,                                                                                        \
+   .along = "waits"},
+
+/* clang-format off */
+const struct bench_figure bench_timeline[] = {
+    {.name = "signal_external",
+     .rival = "one CAS",
+     .setup = make,
+     .teardown = drop,
+     .ours = signal_external,
+     .theirs = swap_only},
+    {.name = "signal_tracked_8",
+     .rival = "one CAS + copy of 8 entries",
+     .setup = make,
+     .teardown = drop,
+     .ours = signal_tracked,
+     .theirs = swap_and_copy},
+    {.name = "query",
+     .rival = "out-of-line load",
+     .setup = make_reached,
+     .teardown = drop,
+     .ours = query,
+     .theirs = load_many},
+    {.name = "wait_satisfied",
+     .rival = "out-of-line load",
+     .setup = make_reached,
+     .teardown = drop,
+     .ours = wait_satisfied,
+     .theirs = load_many},
+    {.name = "wait_unsatisfied_now",
+     .rival = "out-of-line load",
+     .setup = make_reached,
+     .teardown = drop,
+     .ours = wait_unsatisfied,
+     .theirs = load_many},
+    FAR(10) FAR(1000) FAR(10000) FAR(100000)
+    {0}};
