@@ -1,5 +1,6 @@
 /* Ours, through the shared library and the public headers: a queue each, and waits for what other
- * queues' progress timelines will say. */
+ * queues' progress timelines will say. With HELD, the gate also waits for a value that the host
+ * signals when all is submitted: until then nobody has promised it, and all operations are held. */
 #include "peer.h"
 #include "tidemark/tidemark.h"
 
@@ -12,6 +13,10 @@ static struct tide_cpu *cpu;
 static struct tide_device *device;
 static struct tide_queue **queues;
 static struct tide_timeline **progress;
+#ifdef HELD
+static struct tide_timeline *host;
+static uint64_t host_value;
+#endif
 
 struct argument {
   const struct peer_run *run;
@@ -31,6 +36,9 @@ const char *peer_open(uint32_t workers, const char *folder) {
   if (tide_context_init(&context, NULL) != TIDE_OK) return "no context";
   if (tide_sched_create(&context, NULL, &sched) != TIDE_OK) return "no scheduler";
   if (tide_cpu_open(&context, sched, &params, "cpu", &cpu, &device) != TIDE_OK) return "no device";
+#ifdef HELD
+  if (tide_timeline_create(&context, NULL, &host) != TIDE_OK) return "no timeline";
+#endif
   return NULL;
 }
 
@@ -43,6 +51,9 @@ static uint32_t *count_by_queue(const struct peer_graph *graph, bool waits) {
 
 const char *peer_prepare(const struct peer_run *run) {
   const struct peer_graph *graph = run->graph;
+#ifdef HELD
+  if (!run->gated) return "it is the same as ours";
+#endif
   uint32_t *operations = count_by_queue(graph, false), *waits = count_by_queue(graph, true);
   queues = calloc(graph->queues, sizeof *queues);
   progress = calloc(graph->queues, sizeof(struct tide_timeline *));
@@ -67,6 +78,9 @@ static enum tide_status submit(const struct peer_run *run, uint32_t i) {
     const struct peer_wait *wait = &graph->waits[first + w];
     waits[w] = (struct tide_wait){progress[wait->queue], wait->place};
   }
+#ifdef HELD
+  if (i == 0) waits[count++] = (struct tide_wait){host, host_value + 1};
+#endif
   struct argument argument = {run, i};
   struct tide_operation operation = {.waits = waits,
                                      .wait_count = count,
@@ -82,6 +96,9 @@ const char *peer_do(const struct peer_run *run) {
     if (status != TIDE_OK) return tide_status_text(status);
   }
   run->submitted(run->argument);
+#ifdef HELD
+  if (tide_timeline_signal(host, ++host_value, NULL) != TIDE_OK) return "the host's signal";
+#endif
   for (uint32_t i = 0; i < run->graph->queues; i++)
     if (tide_queue_drain(queues[i], TIDE_FOREVER) != TIDE_OK) return "not drained";
   return NULL;
