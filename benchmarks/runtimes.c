@@ -276,17 +276,15 @@ static const char *measure_peer(const char *name, const struct question *q, doub
 /* ---- figures ---- */
 
 /* Online, being held by the host makes no difference. Gated, libgomp is out: it stops taking tasks
- * when 64 a thread are waiting. The first FOREIGN of each are written here, and have to work.
- * clang-format off */
+ * when 64 a thread are waiting. The first FOREIGN of each are written here, and have to work. */
+/* clang-format off */
 #define MADE_HERE(X) X(prototype, "bare prototype") X(pthread_pool, "pthread pool")
-#define PEERS_online(X)                                                                            \
-  X(tidemark, "ours")                                                                              \
-  MADE_HERE(X) X(onetbb, "oneTBB flow graph") X(libgomp, "libgomp tasks")                          \
-      X(libomp, "libomp tasks") X(starpu, "StarPU")
-#define PEERS_gated(X)                                                                             \
-  X(tidemark, "ours")                                                                              \
-  X(tidemark_held, "ours, held by the host") MADE_HERE(X) X(onetbb, "oneTBB flow graph")           \
-      X(libomp, "libomp tasks") X(starpu, "StarPU")
+#define PEERS_online(X)                                                              \
+  X(tidemark, "ours") MADE_HERE(X) X(onetbb, "oneTBB flow graph")                    \
+  X(libgomp, "libgomp tasks") X(libomp, "libomp tasks") X(starpu, "StarPU")
+#define PEERS_gated(X)                                                               \
+  X(tidemark, "ours") X(tidemark_held, "ours, held by the host") MADE_HERE(X)        \
+  X(onetbb, "oneTBB flow graph") X(libomp, "libomp tasks") X(starpu, "StarPU")
 /* clang-format on */
 
 enum { FOREIGN = 3 };
