@@ -208,9 +208,26 @@ static double plot_curves(const struct plot *plot, double top) {
 
 /* ---- rows of dots ---- */
 
+/* With many sides a colour stands for the same one in all rows of a panel. */
+static bool plot_same_sides(const struct result *a, const struct result *b) {
+  if (a->side_count <= 2 && b->side_count <= 2) return true;
+  if (a->side_count != b->side_count) return false;
+  for (unsigned side = 0; side < a->side_count; side++)
+    if (strcmp(a->sides[side].name, b->sides[side].name) != 0) return false;
+  return true;
+}
+
+/* Has it anything to show? */
+static bool plot_has_value(const struct result *result, unsigned v) {
+  for (unsigned side = 0; side < result->side_count; side++)
+    if (!result->sides[side].why && isfinite(result->sides[side].value[v].median)) return true;
+  return false;
+}
+
 static bool plot_same_scale(const struct result *a, const struct result *b, unsigned v) {
   if (a->figure->curve || b->figure->curve || v >= a->value_count || v >= b->value_count)
     return false;
+  if (!plot_same_sides(a, b) || !plot_has_value(a, v) || !plot_has_value(b, v)) return false;
   const char *x = a->values[v].name, *y = b->values[v].name;
   return strcmp(a->values[v].unit, b->values[v].unit) == 0 &&
          (x == y || (x && y && strcmp(x, y) == 0));
@@ -283,7 +300,8 @@ static double plot_dots(const struct plot *plot, const struct result *of, unsign
 }
 
 static bool plot_first_of_scale(const struct plot *plot, size_t index, unsigned v) {
-  if (plot->results[index]->figure->curve) return false;
+  const struct result *result = plot->results[index];
+  if (result->figure->curve || !plot_has_value(result, v)) return false;
   for (size_t i = 0; i < index; i++)
     if (plot_same_scale(plot->results[i], plot->results[index], v)) return false;
   return true;
@@ -301,7 +319,7 @@ static bool plot_group(const char *path, struct result *const *results, size_t c
           PLOT_COLUMNS * PLOT_WIDTH);
   long size_at = ftell(plot.to);
   fprintf(plot.to, "         '>\n<style>.t{font-size:13px;font-weight:bold}.s,.r{font-size:10.5px}"
-                   ".t,.s{fill:#555}.g{stroke:#888;stroke-opacity:.25}"
+                   ".t,.s{fill:#767676}.g{stroke:#888;stroke-opacity:.25}"
                    "@media(prefers-color-scheme:dark){.t,.s{fill:#bbb}}</style>\n");
   plot_text(&plot, "t", 8, 18, results[0]->group);
   double top = 30 + plot_curves(&plot, 30);
