@@ -1,10 +1,11 @@
 /* Merging: the component-wise maximum of two frontiers.
  *
- * What is common in practice is done first and in place: equal sets, then a walk
+ * What is common in practice is done first and in place: equal sets; then, where
+ * there are many, axes that lie close together (frontier_wide.c); then a walk
  * that raises what both list and inserts what is new while that moves little. The
  * rest is merged from the back, in place, into the room behind the entries; only
  * when that might not be enough room a buffer is used, and only what then does not
- * fit is evicted. The loops branch on purpose: branch-free ones were slower
+ * fit is evicted. The loops here branch on purpose: branch-free ones were slower
  * wherever the processor can guess, and hardly faster where it cannot. */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
