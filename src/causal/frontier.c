@@ -17,24 +17,39 @@ void tide_frontier_clear(struct tide_frontier *frontier) {
   frontier->tainted = 0;
 }
 
-/* Replaces to's entries. `entries` may not be in `to`. */
-/* A few words are copied faster than memcpy is called. */
-static inline void copy_words(uint64_t *to, const uint64_t *from, size_t count) {
-  if (count > 16) {
-    memcpy(to, from, count * sizeof *to);
-    return;
+/* Few: the two arrays word by word, in steps of four. */
+static inline void copy_few(struct tide_frontier *to, struct tide_entries from) {
+  tide_axis *axes = tide_frontier_axes_of(to);
+  uint64_t *epochs = tide_frontier_epochs_of(to);
+  size_t i = 0;
+  for (; i + 4 <= from.count; i += 4) {
+    uint64_t a = from.axes[i], b = from.axes[i + 1], c = from.axes[i + 2], d = from.axes[i + 3];
+    axes[i] = a, axes[i + 1] = b, axes[i + 2] = c, axes[i + 3] = d;
+    __asm__("");
+    a = from.epochs[i], b = from.epochs[i + 1], c = from.epochs[i + 2], d = from.epochs[i + 3];
+    epochs[i] = a, epochs[i + 1] = b, epochs[i + 2] = c, epochs[i + 3] = d;
+    __asm__("");
   }
-  for (size_t i = 0; i < count; i++) to[i] = from[i];
+  for (; i < from.count; i++) {
+    axes[i] = from.axes[i];
+    epochs[i] = from.epochs[i];
+    __asm__("");
+  }
 }
 
+/* Replaces to's entries. `entries` may not be in `to`. */
 static void store(struct tide_frontier *to, struct tide_entries entries,
                   const struct tide_eviction *eviction) {
   if (entries.count > to->capacity) {
     tide_frontier_shed(to, entries, eviction);
     return;
   }
-  copy_words(tide_frontier_axes_of(to), entries.axes, entries.count);
-  copy_words(tide_frontier_epochs_of(to), entries.epochs, entries.count);
+  if (entries.count > TIDE_FEW_WORDS) {
+    memcpy(tide_frontier_axes_of(to), entries.axes, entries.count * sizeof *entries.axes);
+    memcpy(tide_frontier_epochs_of(to), entries.epochs, entries.count * sizeof *entries.epochs);
+  } else {
+    copy_few(to, entries);
+  }
   to->count = (uint8_t)entries.count;
 }
 

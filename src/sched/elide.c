@@ -148,10 +148,12 @@ static void elide_known(struct learning *l, struct tide_op *op) {
 
 /* What an issued wait imports, and for which value it really waits. A record above the value asked
  * for is waited for only where nobody but an operation could signal in between. */
+static bool imports(const struct tide_op_wait *wait, const struct pending *record) {
+  return record->frontier && (record->value == wait->value || wait->timeline->operations_only ||
+                              TIDE_PLANTED(TIDE_PLANT_RAISEWAIT));
+}
 static bool import_of(const struct tide_op_wait *wait, struct pending *out) {
-  if (!find_pending(wait, out) || !out->frontier) return false;
-  return out->value == wait->value || wait->timeline->operations_only ||
-         TIDE_PLANTED(TIDE_PLANT_RAISEWAIT);
+  return find_pending(wait, out) && imports(wait, out);
 }
 
 /* An order among waits for the same signaller that does not depend on how they were listed. */
@@ -249,8 +251,9 @@ static void issue(struct learning *l, struct tide_op_wait *wait) {
   struct pending record;
   wait->reason = TIDE_REASON_UNKNOWN;
   wait->wait_value = wait->value;
-  if (find_pending(wait, &record)) wait->record_value = record.value;
-  if (!import_of(wait, &record)) return;
+  if (!find_pending(wait, &record)) return;
+  wait->record_value = record.value;
+  if (!imports(wait, &record)) return;
   wait->axis = record.axis;
   wait->epoch = record.epoch;
   if (wait->timeline->operations_only) wait->wait_value = record.value;
