@@ -134,7 +134,7 @@ TEST(advance_against_wait_and_cancel) {
   unsigned waits = 0, cancelled = 0;
   do { /* until they have met often enough, however few cores there are */
     struct shared shared = {
-        .tracker = make(AXES), .last = 4000 / test_slowdown(), .threads = AXES + WAITERS};
+        .tracker = make(AXES), .last = 1000 / test_slowdown(), .threads = AXES + WAITERS};
     meet(&shared);
     waits += atomic_load(&shared.waits);
     cancelled += atomic_load(&shared.cancelled);
