@@ -3,6 +3,7 @@
 #define TIDEMARK_H
 
 #include "tidemark/base.h"
+#include "tidemark/clock.h"
 #include "tidemark/causal.h"
 #include "tidemark/timeline.h"
 #include "tidemark/memory.h"

@@ -1,0 +1,205 @@
+/* A platform whose time is made up: see tidemark/clock.h. What is to happen stands in a pairing
+ * heap through the happenings themselves, so that nothing is allocated for it. */
+#include "tidemark/clock.h"
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/random.h"
+
+struct tide_clock {
+  struct tide_clock_params params;
+  const struct tide_allocator *allocator;
+  struct tide_platform platform;
+  struct tide_random random, ties;
+  uint64_t now, asked;
+  struct tide_happening *first;
+};
+
+/* ---- the heap -------------------------------------------------------------------- */
+
+static bool earlier(const struct tide_happening *a, const struct tide_happening *b) {
+  return a->time != b->time ? a->time < b->time : a->order < b->order;
+}
+
+/* `before` is the left neighbour, or the parent of the leftmost child. */
+static struct tide_happening *meld(struct tide_happening *a, struct tide_happening *b) {
+  if (!a) return b;
+  if (!b) return a;
+  if (earlier(b, a)) {
+    struct tide_happening *swap = a;
+    a = b;
+    b = swap;
+  }
+  b->sibling = a->child;
+  if (b->sibling) b->sibling->before = b;
+  b->before = a;
+  a->child = b;
+  return a;
+}
+
+/* A row of siblings becomes one heap: in pairs from the left, then all from the right. */
+static struct tide_happening *gather(struct tide_happening *row) {
+  struct tide_happening *pairs = NULL, *all = NULL;
+  while (row) {
+    struct tide_happening *a = row, *b = a->sibling;
+    row = b ? b->sibling : NULL;
+    a->sibling = a->before = NULL;
+    if (b) b->sibling = b->before = NULL;
+    a = meld(a, b);
+    a->sibling = pairs;
+    pairs = a;
+  }
+  while (pairs) {
+    struct tide_happening *next = pairs->sibling;
+    pairs->sibling = NULL;
+    all = meld(all, pairs);
+    pairs = next;
+  }
+  if (all) all->before = NULL;
+  return all;
+}
+
+static void take_out(struct tide_clock *clock, struct tide_happening *happening) {
+  struct tide_happening *rest = gather(happening->child);
+  if (happening == clock->first) {
+    clock->first = rest;
+  } else {
+    struct tide_happening *before = happening->before;
+    if (before->child == happening) before->child = happening->sibling;
+    else before->sibling = happening->sibling;
+    if (happening->sibling) happening->sibling->before = before;
+    clock->first = meld(clock->first, rest);
+  }
+  happening->child = happening->sibling = happening->before = NULL;
+  happening->expected = false;
+}
+
+void tide_clock_at(struct tide_clock *clock, struct tide_happening *happening, uint64_t time) {
+  TIDE_ASSERT(!happening->expected);
+  happening->time = time > clock->now ? time : clock->now;
+  happening->order = clock->params.shuffle ? tide_random_next(&clock->ties) : ++clock->asked;
+  happening->child = happening->sibling = happening->before = NULL;
+  happening->expected = true;
+  clock->first = meld(clock->first, happening);
+}
+
+void tide_clock_forget(struct tide_clock *clock, struct tide_happening *happening) {
+  if (happening->expected) take_out(clock, happening);
+}
+
+bool tide_clock_step(struct tide_clock *clock) {
+  struct tide_happening *happening = clock->first;
+  if (!happening) return false;
+  take_out(clock, happening);
+  clock->now = happening->time;
+  happening->happen(happening);
+  return true;
+}
+
+void tide_clock_pass(struct tide_clock *clock, uint64_t ns) {
+  uint64_t until = ns > UINT64_MAX - clock->now ? UINT64_MAX : clock->now + ns;
+  while (clock->first && clock->first->time <= until) (void)tide_clock_step(clock);
+  if (clock->now < until) clock->now = until;
+}
+
+uint64_t tide_clock_now(const struct tide_clock *clock) { return clock->now; }
+
+uint64_t tide_clock_random(struct tide_clock *clock, uint64_t limit) {
+  return tide_random_below(&clock->random, limit);
+}
+
+/* ---- the platform -------------------------------------------------------------------- */
+
+static uint64_t clock_now(void *self) { return ((struct tide_clock *)self)->now; }
+
+static void clock_wait(void *self, const uint32_t *word, uint32_t expected, uint64_t deadline) {
+  struct tide_clock *clock = self;
+  while (tide_load_acquire(word) == expected && clock->now < deadline) {
+    if (clock->first && clock->first->time <= deadline) {
+      (void)tide_clock_step(clock);
+      continue;
+    }
+    if (deadline != TIDE_FOREVER) {
+      clock->now = deadline;
+      return;
+    }
+    if (clock->params.stuck) clock->params.stuck(clock->params.user);
+    TIDE_ASSERT(!"a wait that nothing can end");
+  }
+}
+
+/* Whoever waits looks after each happening. */
+static void clock_wake(void *self, const uint32_t *word, uint32_t count) {
+  (void)self, (void)word, (void)count;
+}
+
+static void clock_yield(void *self) { (void)tide_clock_step(self); }
+
+static uint64_t clock_random(void *self) {
+  return tide_random_next(&((struct tide_clock *)self)->random);
+}
+
+static uint64_t clock_thread_id(void *self) {
+  (void)self;
+  return 1;
+}
+
+static uint32_t clock_cores(void *self) {
+  (void)self;
+  return 1;
+}
+
+static enum tide_status clock_spawn(void *self, const char *name, void (*entry)(void *),
+                                    void *argument, struct tide_thread **out_thread) {
+  (void)self, (void)name, (void)entry, (void)argument, (void)out_thread;
+  return TIDE_UNSUPPORTED;
+}
+
+static void clock_join(void *self, struct tide_thread *thread) { (void)self, (void)thread; }
+
+static enum tide_status clock_notify_open(void *self, int *out_descriptor) {
+  (void)self, (void)out_descriptor;
+  return TIDE_UNSUPPORTED;
+}
+
+static void clock_notify(void *self, int descriptor) { (void)self, (void)descriptor; }
+
+const struct tide_platform *tide_clock_platform(struct tide_clock *clock) {
+  return &clock->platform;
+}
+
+enum tide_status tide_clock_create(const struct tide_allocator *allocator,
+                                   const struct tide_clock_params *params,
+                                   struct tide_clock **out_clock) {
+  struct tide_clock *clock = tide_alloc(allocator, 1, sizeof *clock);
+  if (!clock) return TIDE_NOMEM;
+  if (params) clock->params = *params;
+  clock->allocator = allocator;
+  clock->now = clock->params.start;
+  clock->random.state = clock->params.seed;
+  clock->ties.state = ~clock->params.seed;
+  clock->platform = (struct tide_platform){
+      .now = clock_now,
+      .wait = clock_wait,
+      .wake = clock_wake,
+      .yield = clock_yield,
+      .random = clock_random,
+      .thread_id = clock_thread_id,
+      .cores = clock_cores,
+      .spawn = clock_spawn,
+      .join = clock_join,
+      .notify_open = clock_notify_open,
+      .notify_raise = clock_notify,
+      .notify_clear = clock_notify,
+      .notify_close = clock_notify,
+      .self = clock,
+  };
+  *out_clock = clock;
+  return TIDE_OK;
+}
+
+void tide_clock_destroy(struct tide_clock *clock) {
+  if (!clock) return;
+  while (clock->first) take_out(clock, clock->first);
+  tide_free(clock->allocator, clock, 1, sizeof *clock);
+}
