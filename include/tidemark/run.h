@@ -84,6 +84,18 @@ struct tide_file_source {
 
 enum tide_run_mode { TIDE_RUN_TRACKED, TIDE_RUN_EVENTS, TIDE_RUN_BARRIER, TIDE_RUN_SEQUENTIAL };
 
+/* Who stands in for bodies and memory that are not there: a simulator. */
+struct tide_run_stand_in {
+  /* An operation is about to be submitted: another body and other arguments may take the place of
+   * its own. They are copied with the rest. */
+  void (*operation)(void *self, const struct tide_step *step, struct tide_operation *operation);
+  /* A step is done. Under no lock: time may pass. */
+  void (*stepped)(void *self);
+  /* Buffers get addresses from here, and nobody touches what is there. */
+  const struct tide_memory_source *memory;
+  void *self;
+};
+
 struct tide_run_params {
   const struct tide_platform *platform;   /* NULL: Linux */
   const struct tide_allocator *allocator; /* NULL: malloc */
@@ -93,13 +105,16 @@ struct tide_run_params {
   const struct tide_file_source *files; /* NULL: programs with files are refused */
   enum tide_run_mode mode;
   bool paused; /* nothing starts until all is submitted: what is counted does not depend on luck */
-  bool submit_only; /* with paused: nothing starts at all; the result tells what submission decided
-                     */
-  bool check;       /* check mode of the scheduler: `finding` is called for each ordering error */
-  bool stop_early;  /* the first failure ends it; else all that does not depend on it goes on */
-  size_t memory;    /* bytes that buffers may take; 0: no limit */
-  size_t align;     /* of buffers; 0: 64 */
-  const struct tide_sink *sink; /* sees all events; may be NULL */
+  bool submit_only;  /* with paused: nothing starts at all; the result tells what submission decided
+                      */
+  bool check;        /* check mode of the scheduler: `finding` is called for each ordering error */
+  bool stop_early;   /* the first failure ends it; else all that does not depend on it goes on */
+  size_t memory;     /* bytes that buffers may take; 0: no limit */
+  size_t align;      /* of buffers; 0: 64 */
+  uint8_t frontier;  /* entries of a frontier; 0: one for each queue and collective, at most 255 */
+  uint32_t capacity; /* operations of a queue that does not say; 0: all, at most 1024 */
+  const struct tide_run_stand_in *stand_in; /* not for sequential runs; NULL: nobody */
+  const struct tide_sink *sink;             /* sees all events; may be NULL */
   /* Called now and then by the executing thread. */
   void (*progress)(void *user, uint64_t submitted, uint64_t finished);
   void *progress_user;
@@ -143,6 +158,8 @@ TIDE_API bool tide_run_axis_queue(const struct tide_run *run, tide_axis axis, ui
 /* Likewise, a collective of the plan. */
 TIDE_API bool tide_run_axis_collective(const struct tide_run *run, tide_axis axis,
                                        uint32_t *out_collective);
+/* The other way round: of a queue of the plan. 0 for a sequential run. */
+TIDE_API tide_axis tide_run_queue_axis(const struct tide_run *run, uint32_t queue);
 /* Is it the axis of the thread that executes the plan's host steps? */
 TIDE_API bool tide_run_axis_host(const struct tide_run *run, tide_axis axis);
 /* The index of a plan's timeline by the object that events name; TIDE_PLAN_NONE: not one of them.

@@ -118,6 +118,7 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
   if (!b) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   b->by_events = run->params.mode == TIDE_RUN_EVENTS;
   b->pool.allocator = a;
+  b->pool.source = run->params.stand_in ? run->params.stand_in->memory : NULL;
   b->pool.align = run->params.align ? run->params.align : 64;
   b->pool.queues = run->tables->queue_count;
   enum tide_status status = tide_graph_create(run->params.plan, run->params.kinds,

@@ -57,6 +57,7 @@ struct tide_baseline_block {
 
 struct tide_baseline_pool {
   const struct tide_allocator *allocator;
+  const struct tide_memory_source *source; /* of the memory itself; NULL: the allocator */
   struct tide_baseline_block *free, *all;
   size_t align, queues;
   uint64_t reused, fresh;

@@ -21,18 +21,31 @@ static bool fits(const struct tide_baseline_block *block, uint64_t size) {
   return block->size >= size && block->size / 2 <= size;
 }
 
+static void *take_memory(const struct tide_baseline_pool *pool, uint64_t size) {
+  const struct tide_allocator *a = pool->allocator;
+  if (size > SIZE_MAX - pool->align) return NULL;
+  if (pool->source) return pool->source->map(pool->source->self, (size_t)size);
+  return a->alloc(a->self, (size_t)size, pool->align);
+}
+
+static void drop_memory(const struct tide_baseline_pool *pool, void *memory, uint64_t size) {
+  const struct tide_allocator *a = pool->allocator;
+  if (pool->source) pool->source->unmap(pool->source->self, memory, (size_t)size);
+  else a->free(a->self, memory, (size_t)size);
+}
+
 static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, uint64_t size) {
   const struct tide_allocator *a = pool->allocator;
   struct tide_baseline_block *block = tide_alloc(a, 1, sizeof *block);
   if (!block) return NULL;
-  if (size <= SIZE_MAX - pool->align) block->memory = a->alloc(a->self, (size_t)size, pool->align);
+  block->memory = take_memory(pool, size);
   if (!block->memory) {
     tide_free(a, block, 1, sizeof *block);
     return NULL;
   }
   block->behind = tide_alloc(a, pool->queues, sizeof *block->behind);
   if (!block->behind) {
-    a->free(a->self, block->memory, (size_t)size);
+    drop_memory(pool, block->memory, size);
     tide_free(a, block, 1, sizeof *block);
     return NULL;
   }
@@ -105,7 +118,7 @@ void tide_baseline_pool_fini(struct tide_baseline_pool *pool) {
   while (pool->all) {
     struct tide_baseline_block *block = pool->all;
     pool->all = block->all;
-    a->free(a->self, block->memory, (size_t)block->size);
+    drop_memory(pool, block->memory, block->size);
     tide_free(a, block->uses, block->use_room, sizeof *block->uses);
     tide_free(a, block->behind, pool->queues, sizeof *block->behind);
     tide_free(a, block, 1, sizeof *block);

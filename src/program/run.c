@@ -57,6 +57,7 @@ enum tide_status tide_run_create(const struct tide_run_params *params, struct ti
 #define REPORT_EVERY 4096 /* steps */
 
 static enum tide_status submit_all(struct tide_run *run, struct tide_diag *diag) {
+  const struct tide_run_stand_in *stand_in = run->params.stand_in;
   struct tide_step step;
   tide_plan_rewind(run->params.plan);
   for (;;) {
@@ -64,6 +65,7 @@ static enum tide_status submit_all(struct tide_run *run, struct tide_diag *diag)
     if (status == TIDE_OK && step.kind == TIDE_STEP_END) return TIDE_OK;
     if (status == TIDE_OK) status = tide_run_step(run, &step, diag);
     if (status != TIDE_OK) return status;
+    if (stand_in && stand_in->stepped) stand_in->stepped(stand_in->self);
     if (run->params.stop_early && tide_load_acquire(&run->failure.any)) return TIDE_OK;
     if (step.number % REPORT_EVERY == 0) tide_run_report_progress(run);
   }

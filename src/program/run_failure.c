@@ -17,6 +17,10 @@ bool tide_run_axis_queue(const struct tide_run *run, tide_axis axis, uint32_t *o
   return run->queues && find_queue(run, axis, out_queue);
 }
 
+tide_axis tide_run_queue_axis(const struct tide_run *run, uint32_t queue) {
+  return run->queues && queue < run->tables->queue_count ? run->queues[queue].axis : 0;
+}
+
 /* Operations finish under the scheduler's lock, so there is one writer at a time. What was
  * cancelled because the run is over is not a failure. */
 static void note(struct tide_run *run, const struct tide_event *event) {

@@ -58,11 +58,11 @@ static void queue_capacity(const struct tide_run *run, size_t index,
                            struct tide_queue_params *params) {
   const struct tide_plan_queue *queue = &run->tables->queues[index];
   uint64_t operations = queue->operations ? queue->operations : 1;
+  uint32_t most = run->params.capacity ? run->params.capacity : CAPACITY_MOST;
   uint32_t waits = queue->most_waits, signals = queue->most_signals;
   if (!run->params.paused && queue->capacity && queue->capacity < operations)
     operations = queue->capacity;
-  else if (!run->params.paused && !queue->capacity && operations > CAPACITY_MOST)
-    operations = CAPACITY_MOST;
+  else if (!run->params.paused && !queue->capacity && operations > most) operations = most;
   if (run->baseline) tide_baseline_needs(run, (uint32_t)index, &waits, &signals);
   uint64_t all_waits = operations * waits, all_signals = operations * signals;
   if (!run->baseline && all_waits > run->tables->waits) all_waits = run->tables->waits;
@@ -140,6 +140,7 @@ static enum tide_status make_pool(struct tide_run *run, struct tide_diag *diag) 
       .budget = run->params.memory,
       .align = run->params.align,
       .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
+      .source = run->params.stand_in ? run->params.stand_in->memory : NULL,
   };
   enum tide_status status = tide_pool_create(&run->context, &params, &run->pool);
   return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "the pool cannot be made");
@@ -157,7 +158,8 @@ static enum tide_status make_buffer(struct tide_run *run, size_t index, struct t
     return tide_diag_at(diag, status, buffer->line, buffer->column, "buffer '%s' of %lu bytes: %s",
                         buffer->label, (unsigned long)buffer->size, tide_status_text(status));
   made->data = tide_buffer_data(made->buffer);
-  if (!run->params.submit_only) memset(made->data, 0, (size_t)buffer->size);
+  if (!run->params.submit_only && !run->params.stand_in)
+    memset(made->data, 0, (size_t)buffer->size);
   return TIDE_OK;
 }
 
@@ -197,6 +199,7 @@ enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *dia
 static enum tide_status make_context(struct tide_run *run, struct tide_diag *diag) {
   const struct tide_plan_tables *tables = run->tables;
   size_t axes = tables->queue_count + tables->collective_count + 2;
+  if (run->params.frontier) axes = run->params.frontier;
   struct tide_context_params params = {
       .platform = run->params.platform,
       .allocator = run->params.allocator,

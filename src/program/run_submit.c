@@ -183,6 +183,8 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
   tide_run_arguments(run, step, data_of, arguments);
   queue->places[(queue->submitted + 1) & queue->place_mask] =
       (struct tide_place){step->number, step->line, step->column};
+  if (run->params.stand_in)
+    run->params.stand_in->operation(run->params.stand_in->self, step, &operation);
   if (status == TIDE_OK) status = submit(run, step, &operation, &own);
   if (status != TIDE_OK) return at_step(diag, step, status, &own);
   queue->submitted++;
