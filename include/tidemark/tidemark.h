@@ -13,6 +13,7 @@
 #include "tidemark/program.h"
 #include "tidemark/run.h"
 #include "tidemark/device.h"
+#include "tidemark/sim.h"
 #include "tidemark/kernel.h"
 
 #endif

@@ -1,0 +1,228 @@
+/* A device that takes time: hands on a clock. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "tidemark/sim.h"
+
+#define HANDS_MOST 65536u
+
+struct hand {
+  struct tide_happening end;
+  struct tide_sim *sim;
+  struct tide_work *work; /* NULL: free */
+  struct hand *next;      /* in the list of free ones */
+  uint32_t number;
+  bool due; /* it would have ended while halted */
+};
+
+/* Work that was taken, but may not start yet. */
+struct parked {
+  struct tide_happening arrive;
+  struct tide_sim *sim;
+  struct tide_work *work;
+  struct parked *next; /* in the list of unused ones, or of all */
+};
+
+struct tide_sim {
+  struct tide_sim_params params;
+  struct tide_backend backend;
+  const struct tide_allocator *allocator;
+  struct tide_clock *clock;
+  struct tide_device *device;
+  struct tide_happening look;
+  struct hand *hands, *rest;
+  struct parked *spare;
+  size_t parked_count; /* under way */
+  struct tide_work *ready, **ready_end;
+  bool halted;
+};
+
+/* ---- work --------------------------------------------------------------------------- */
+
+static void start(struct tide_sim *sim, struct tide_work *work) {
+  const struct tide_sim_script *script = sim->params.script;
+  struct hand *hand = sim->rest;
+  uint64_t now = tide_clock_now(sim->clock), cost = sim->params.cost;
+  sim->rest = hand->next;
+  hand->work = work;
+  if (script && script->start) cost = script->start(script->self, work, hand->number, now);
+  tide_clock_at(sim->clock, &hand->end, cost > UINT64_MAX - now ? UINT64_MAX : now + cost);
+}
+
+static void append_ready(struct tide_sim *sim, struct tide_work *work) {
+  work->next = NULL;
+  *sim->ready_end = work;
+  sim->ready_end = &work->next;
+}
+
+static struct tide_work *pop_ready(struct tide_sim *sim) {
+  struct tide_work *work = sim->ready;
+  sim->ready = work->next;
+  if (!sim->ready) sim->ready_end = &sim->ready;
+  return work;
+}
+
+static void look(struct tide_sim *sim);
+
+static void arrived(struct tide_happening *happening) {
+  struct parked *parked = TIDE_CONTAINER(happening, struct parked, arrive);
+  struct tide_sim *sim = parked->sim;
+  append_ready(sim, parked->work);
+  parked->next = sim->spare;
+  sim->spare = parked;
+  sim->parked_count--;
+  look(sim);
+}
+
+/* False: no memory to remember it. */
+static bool park(struct tide_sim *sim, struct tide_work *work, uint64_t time) {
+  struct parked *parked = sim->spare;
+  if (parked) sim->spare = parked->next;
+  else parked = tide_alloc(sim->allocator, 1, sizeof *parked);
+  if (!parked) return false;
+  parked->sim = sim;
+  parked->work = work;
+  parked->arrive.happen = arrived;
+  sim->parked_count++;
+  tide_clock_at(sim->clock, &parked->arrive, time);
+  return true;
+}
+
+static void hand_back(struct tide_sim *sim, struct tide_work *work) {
+  (void)tide_device_exchange(sim->device, &work, 1, NULL, 0, NULL);
+}
+
+static void take(struct tide_sim *sim, struct tide_work *work) {
+  const struct tide_sim_script *script = sim->params.script;
+  uint64_t now = tide_clock_now(sim->clock), ready = now;
+  if (script && script->ready) ready = script->ready(script->self, work, now);
+  if (ready <= now) {
+    start(sim, work);
+  } else if (!park(sim, work, ready)) {
+    work->status = TIDE_NOMEM;
+    hand_back(sim, work);
+  }
+}
+
+/* Whatever has a hand free gets work, until there is none: then the exchange came back dry, and a
+ * kick will come. */
+static void look(struct tide_sim *sim) {
+  while (sim->rest && !sim->halted && sim->device) {
+    struct tide_work *work;
+    if (sim->ready) start(sim, pop_ready(sim));
+    else if (tide_device_exchange(sim->device, NULL, 0, &work, 1, NULL)) take(sim, work);
+    else return;
+  }
+}
+
+/* Frees the hand and says what it did. */
+static struct tide_work *end(struct hand *hand) {
+  struct tide_sim *sim = hand->sim;
+  const struct tide_sim_script *script = sim->params.script;
+  struct tide_work *work = hand->work;
+  if (work->body && work->body->host && !sim->params.skip_bodies)
+    work->status = work->body->host(work->arguments);
+  if (script && script->end)
+    script->end(script->self, work, hand->number, tide_clock_now(sim->clock));
+  hand->work = NULL;
+  hand->due = false;
+  hand->next = sim->rest;
+  sim->rest = hand;
+  return work;
+}
+
+static void ended(struct tide_happening *happening) {
+  struct hand *hand = TIDE_CONTAINER(happening, struct hand, end);
+  struct tide_sim *sim = hand->sim;
+  if (sim->halted) {
+    hand->due = true;
+    return;
+  }
+  struct tide_work *work = end(hand), *next;
+  if (sim->ready) hand_back(sim, work);
+  else if (tide_device_exchange(sim->device, &work, 1, &next, 1, NULL)) take(sim, next);
+  else return; /* dry: a kick will come */
+  look(sim);
+}
+
+static void looked(struct tide_happening *happening) {
+  look(TIDE_CONTAINER(happening, struct tide_sim, look));
+}
+
+static void kick(void *self) {
+  struct tide_sim *sim = self;
+  if (sim->device && !sim->look.expected)
+    tide_clock_at(sim->clock, &sim->look, tide_clock_now(sim->clock) + sim->params.wake);
+}
+
+/* ---- making --------------------------------------------------------------------------- */
+
+enum tide_status tide_sim_create(const struct tide_context *context, struct tide_clock *clock,
+                                 const struct tide_sim_params *params, struct tide_sim **out_sim) {
+  struct tide_sim_params asked = params ? *params : (struct tide_sim_params){0};
+  const struct tide_allocator *a = context->allocator;
+  if (asked.hands > HANDS_MOST) return TIDE_INVALID;
+  if (!asked.hands) asked.hands = 1;
+  struct tide_sim *sim = tide_alloc(a, 1, sizeof *sim);
+  if (!sim) return TIDE_NOMEM;
+  sim->hands = tide_alloc(a, asked.hands, sizeof *sim->hands);
+  if (!sim->hands) {
+    tide_free(a, sim, 1, sizeof *sim);
+    return TIDE_NOMEM;
+  }
+  sim->params = asked;
+  sim->allocator = a;
+  sim->clock = clock;
+  sim->ready_end = &sim->ready;
+  sim->look.happen = looked;
+  for (uint32_t i = asked.hands; i-- > 0;) {
+    sim->hands[i] = (struct hand){.sim = sim, .number = i, .next = sim->rest};
+    sim->hands[i].end.happen = ended;
+    sim->rest = &sim->hands[i];
+  }
+  sim->backend = (struct tide_backend){
+      .name = "sim",
+      .in_order = !asked.out_of_order,
+      .hands = 1, /* one look finds work for all of them */
+      .domain = asked.domain ? asked.domain : TIDE_DOMAIN_QUEUE,
+      .kick = kick,
+      .self = sim,
+  };
+  *out_sim = sim;
+  return TIDE_OK;
+}
+
+const struct tide_backend *tide_sim_backend(const struct tide_sim *sim) { return &sim->backend; }
+
+enum tide_status tide_sim_attach(struct tide_sim *sim, struct tide_device *device) {
+  if (!device || sim->device) return TIDE_INVALID;
+  sim->device = device;
+  kick(sim);
+  return TIDE_OK;
+}
+
+void tide_sim_halt(struct tide_sim *sim) { sim->halted = true; }
+
+void tide_sim_resume(struct tide_sim *sim) {
+  sim->halted = false;
+  for (uint32_t i = 0; i < sim->params.hands; i++)
+    if (sim->hands[i].due) hand_back(sim, end(&sim->hands[i]));
+  look(sim);
+}
+
+void tide_sim_detach(struct tide_sim *sim) {
+  TIDE_ASSERT(!sim->ready && !sim->parked_count);
+  tide_clock_forget(sim->clock, &sim->look);
+  sim->device = NULL;
+}
+
+void tide_sim_destroy(struct tide_sim *sim) {
+  if (!sim) return;
+  tide_sim_detach(sim);
+  while (sim->spare) {
+    struct parked *parked = sim->spare;
+    sim->spare = parked->next;
+    tide_free(sim->allocator, parked, 1, sizeof *parked);
+  }
+  tide_free(sim->allocator, sim->hands, sim->params.hands, sizeof *sim->hands);
+  tide_free(sim->allocator, sim, 1, sizeof *sim);
+}
