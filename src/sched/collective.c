@@ -27,6 +27,11 @@ struct tide_instance {
   enum tide_status status;
 };
 
+struct tide_member {
+  tide_axis axis;
+  size_t member;
+};
+
 struct tide_collective {
   struct tide_collective *next_gone; /* in sched->gone_collectives, once it is over */
   struct tide_sched *sched;
@@ -43,8 +48,9 @@ struct tide_collective {
   struct tide_timeline *progress;
   size_t count;
   struct tide_queue **members;
-  uint64_t *next;             /* by member: the instance that it submits next */
-  uint64_t entered, finished; /* instances, in order */
+  struct tide_member *by_axis; /* the members, sorted */
+  uint64_t *next;              /* by member: the instance that it submits next */
+  uint64_t entered, finished;  /* instances, in order */
   uint32_t mask;
   struct tide_instance *ring; /* by number & mask */
   struct tide_op **parts;
@@ -79,7 +85,44 @@ struct tide_timeline *tide_collective_progress(struct tide_collective *collectiv
   return collective->progress;
 }
 
+/* ---- members ------------------------------------------------------------------------------ */
+
+/* They are mostly made one after the other, so this is one pass. */
+static void sort_members(struct tide_collective *collective) {
+  struct tide_member *sorted = collective->by_axis;
+  for (size_t i = 0; i < collective->count; i++) {
+    struct tide_member member = {collective->members[i]->position.axis, i};
+    size_t at = i;
+    for (; at && sorted[at - 1].axis > member.axis; at--) sorted[at] = sorted[at - 1];
+    sorted[at] = member;
+  }
+}
+
+/* NULL: this axis is no member's. */
+static const struct tide_member *find_member(const struct tide_collective *collective,
+                                             tide_axis axis) {
+  size_t low = 0, high = collective->count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (collective->by_axis[middle].axis < axis) low = middle + 1;
+    else high = middle;
+  }
+  const struct tide_member *found = &collective->by_axis[low];
+  return low < collective->count && found->axis == axis ? found : NULL;
+}
+
 /* ---- what sched tells ------------------------------------------------------------------ */
+
+/* Each member's own entry is implied by the collective's: all parts have finished when it is
+ * reached. They are left out from the beginning, so that they take no room from what stays. */
+static void merge_others(const struct tide_collective *collective, struct tide_frontier *all,
+                         const struct tide_frontier *record, const struct tide_eviction *eviction) {
+  for (size_t i = 0; i < record->count; i++)
+    if (!find_member(collective, tide_frontier_axes(record)[i]))
+      tide_frontier_raise(all, tide_frontier_axes(record)[i], tide_frontier_epochs(record)[i],
+                          eviction);
+  if (record->tainted) all->tainted = 1;
+}
 
 static void make_record(struct tide_instance *instance) {
   struct tide_collective *collective = instance->collective;
@@ -89,12 +132,9 @@ static void make_record(struct tide_instance *instance) {
   tide_frontier_clear(all);
   for (size_t i = 0; i < collective->count; i++) {
     const struct tide_op *part = instance->parts[i];
-    if (part) tide_frontier_merge(all, tide_queue_record(part->queue, part->work.epoch), &eviction);
+    if (part)
+      merge_others(collective, all, tide_queue_record(part->queue, part->work.epoch), &eviction);
   }
-  /* Each member's own entry is implied by the collective's: all parts have finished when it is
-   * reached. */
-  for (size_t i = 0; i < collective->count; i++)
-    tide_frontier_drop(all, collective->members[i]->position.axis);
   tide_frontier_raise(all, collective->position.axis, instance->number, &eviction);
   tide_frontier_copy(instance->record, all, &eviction);
   instance->recorded = true;
@@ -184,8 +224,8 @@ static void publish_finished(struct tide_collective *collective) {
 void tide_instance_finished(struct tide_op *part) {
   struct tide_instance *instance = part->instance;
   struct tide_collective *collective = instance->collective;
-  for (size_t i = 0; i < collective->count; i++)
-    if (instance->parts[i] == part) instance->parts[i] = NULL;
+  const struct tide_member *member = find_member(collective, part->queue->position.axis);
+  if (instance->parts[member->member] == part) instance->parts[member->member] = NULL;
   if (part->status) fail_instance(instance, part->status);
   /* A part that left before it entered will not arrive: the others need not wait for it. */
   if (!part->arrived) {
@@ -203,10 +243,12 @@ void tide_instance_finished(struct tide_op *part) {
 bool tide_instance_circular(const struct tide_op *part) {
   const struct tide_instance *instance = part->instance;
   const struct tide_frontier *known = part->queue->sched->known;
-  for (size_t i = 0; i < instance->collective->count; i++) {
-    const struct tide_op *sibling = instance->parts[i];
+  for (size_t i = 0; i < known->count; i++) {
+    const struct tide_member *member =
+        find_member(instance->collective, tide_frontier_axes(known)[i]);
+    const struct tide_op *sibling = member ? instance->parts[member->member] : NULL;
     if (!sibling || sibling == part || !sibling->work.epoch) continue;
-    if (tide_frontier_get(known, sibling->work.axis) >= sibling->work.epoch) return true;
+    if (tide_frontier_epochs(known)[i] >= sibling->work.epoch) return true;
   }
   return false;
 }
@@ -289,6 +331,7 @@ static void free_storage(struct tide_collective *collective, const struct tide_a
   size_t ring = (size_t)collective->mask + 1;
   tide_timeline_release(collective->progress);
   tide_free(a, collective->members, collective->count, sizeof *collective->members);
+  tide_free(a, collective->by_axis, collective->count, sizeof *collective->by_axis);
   tide_free(a, collective->next, collective->count, sizeof *collective->next);
   tide_free(a, collective->ring, ring, sizeof *collective->ring);
   tide_free(a, collective->parts, ring * collective->count, sizeof *collective->parts);
@@ -327,12 +370,13 @@ static enum tide_status make_ring(struct tide_collective *collective) {
   size_t ring = (size_t)collective->mask + 1, count = collective->count;
   collective->record_size = tide_frontier_size(context->frontier_capacity);
   collective->members = tide_alloc(a, count, sizeof *collective->members);
+  collective->by_axis = tide_alloc(a, count, sizeof *collective->by_axis);
   collective->next = tide_alloc(a, count, sizeof *collective->next);
   collective->ring = tide_alloc(a, ring, sizeof *collective->ring);
   collective->parts = tide_alloc(a, ring * count, sizeof *collective->parts);
   collective->records = tide_alloc(a, ring, collective->record_size);
-  if (!collective->members || !collective->next || !collective->ring || !collective->parts ||
-      !collective->records)
+  if (!collective->members || !collective->by_axis || !collective->next || !collective->ring ||
+      !collective->parts || !collective->records)
     return TIDE_NOMEM;
   for (size_t i = 0; i < ring; i++) {
     struct tide_instance *instance = &collective->ring[i];
@@ -376,6 +420,7 @@ static enum tide_status join(struct tide_collective *collective,
     collective->members[i] = members[i];
     members[i]->members++;
   }
+  if (status == TIDE_OK) sort_members(collective);
   if (status == TIDE_OK) tide_list_push_back(&sched->collectives, &collective->in_sched);
   tide_sched_leave(sched);
   return status;
