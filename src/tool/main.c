@@ -11,6 +11,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
     {"run", "runs a program on real queues, checks it, compares it", tide_tool_run},
+    {"sim", "runs a program on simulated devices, up to thousands of them", tide_tool_sim},
     {"explain", "says of each wait of a program what becomes of it, and why", tide_tool_explain},
     {"fmt", "lays a program out in its one way", tide_tool_fmt},
     {"generate", "makes an image to run programs on", tide_tool_generate},

@@ -11,6 +11,7 @@
 enum { TIDE_EXIT_OK = 0, TIDE_EXIT_FAILED = 1, TIDE_EXIT_USAGE = 2 };
 
 int tide_tool_run(int argc, char **argv);
+int tide_tool_sim(int argc, char **argv);
 int tide_tool_explain(int argc, char **argv);
 int tide_tool_fmt(int argc, char **argv);
 int tide_tool_generate(int argc, char **argv);
