@@ -135,6 +135,7 @@ void tide_sim_note(struct tide_simulation *s, const struct tide_step *step,
                              .before_it = TIDE_SIM_NONE,
                              .waits = (uint32_t)s->wait_count,
                              .last_part = number,
+                             .collective = step->collective,
                              .part_of = step->kind == TIDE_STEP_PART ? number - step->member
                                                                      : TIDE_SIM_NONE};
   queue->operations[queue->count++] = number;
@@ -208,15 +209,25 @@ static uint32_t device_of(const struct tide_simulation *s, const struct tide_sim
   return s->tables->queues[op->queue].device;
 }
 
-static void after(struct tide_simulation *s, struct tide_sim_op *op, uint32_t cause) {
+static void after_for(struct tide_simulation *s, struct tide_sim_op *op, uint32_t cause,
+                      uint64_t latency) {
   const struct tide_sim_op *other = &s->ops[cause];
   if (!other->over || other == op) return;
-  uint64_t latency = tide_sim_latency(s, device_of(s, other), device_of(s, op));
   if (other->end + latency > op->could) {
     op->could = other->end + latency;
     op->by = cause;
   }
   if (other->chain + latency > op->chain_start) op->chain_start = other->chain + latency;
+}
+
+static void after(struct tide_simulation *s, struct tide_sim_op *op, uint32_t cause) {
+  after_for(s, op, cause, tide_sim_latency(s, device_of(s, &s->ops[cause]), device_of(s, op)));
+}
+
+/* A collective's progress: when its last part has ended, and its farthest member is heard. */
+static void after_all(struct tide_simulation *s, struct tide_sim_op *op, uint32_t first) {
+  after_for(s, op, s->ops[first].last_part,
+            tide_sim_farthest(s, s->ops[first].collective, device_of(s, op)));
 }
 
 static void after_wait(struct tide_simulation *s, struct tide_sim_op *op,
@@ -233,8 +244,8 @@ static void after_wait(struct tide_simulation *s, struct tide_sim_op *op,
   size_t at = first_signal(line, wait->value);
   if (at == line->count) return;
   uint32_t cause = line->signals[at].operation;
-  /* Of a collective's progress: when its last part has ended. */
-  after(s, op, wait->key <= s->tables->timeline_count ? s->ops[cause].last_part : cause);
+  if (wait->key <= s->tables->timeline_count) after_all(s, op, cause);
+  else after(s, op, cause);
 }
 
 /* Behind the one before it in its queue: when that has ended, or, out of order, has started. */
@@ -270,8 +281,8 @@ static void settle_parts(struct tide_simulation *s, uint32_t first, uint32_t cou
       by = op->by;
     }
     if (op->chain_start > chain) chain = op->chain_start;
-    uint64_t far = tide_sim_latency(s, device_of(s, &s->ops[first]), device_of(s, op));
-    if (i != first && far > latency) latency = far;
+    uint64_t far = tide_sim_farthest(s, op->collective, device_of(s, op));
+    if (far > latency) latency = far;
   }
   for (uint32_t i = first; i < first + count; i++) {
     struct tide_sim_op *op = &s->ops[i];

@@ -184,19 +184,21 @@ static enum tide_status never_run(void *arguments) {
 }
 static const struct tide_body_class body = {.name = "sim", .host = never_run};
 
+/* Without memory to remember an operation by, it takes no time, and the simulation fails. */
 static void stand_in(void *self, const struct tide_step *step, struct tide_operation *operation) {
-  static const struct tide_sim_arguments none = {.cost = 0};
   struct tide_simulation *s = self;
   bool assumed;
-  operation->body = &body;
-  operation->arguments = &none;
-  operation->arguments_size = sizeof none;
+  operation->body = NULL;
+  operation->arguments_size = 0;
   if (s->no_memory) return;
   s->arguments = (struct tide_sim_arguments){
       tide_sim_cost(s, step, &assumed), (uint32_t)s->op_count, tide_sim_fails(s, step->number)};
   s->result.assumed += assumed;
   tide_sim_note(s, step, operation);
+  if (s->no_memory) return;
+  operation->body = &body;
   operation->arguments = &s->arguments;
+  operation->arguments_size = sizeof s->arguments;
 }
 
 static void stepped(void *self) {
@@ -342,6 +344,7 @@ void tide_simulation_destroy(struct tide_simulation *s) {
   tide_free(a, s->links, s->params.link_count, sizeof *s->links);
   tide_free(a, s->stops, s->stop_room, sizeof *s->stops);
   tide_sim_past_free(s);
+  tide_sim_time_free(s);
   tide_clock_destroy(s->clock);
   tide_free(a, s, 1, sizeof *s);
 }

@@ -26,9 +26,10 @@ struct tide_sim_op {
   uint32_t before_it; /* on its hand */
   uint32_t waits, wait_count;
   uint32_t issued;
-  uint32_t part_of;   /* number of the first part of its instance; none: it is no part */
-  uint32_t last_part; /* of the first part: who of the instance ended last so far */
-  bool settled;       /* `could`, `by` and `chain_start` are known */
+  uint32_t part_of;    /* number of the first part of its instance; none: it is no part */
+  uint32_t collective; /* of a part */
+  uint32_t last_part;  /* of the first part: who of the instance ended last so far */
+  bool settled;        /* `could`, `by` and `chain_start` are known */
   bool over;
 };
 
@@ -109,6 +110,7 @@ struct tide_simulation {
     uint32_t from, to;
     uint64_t latency;
   } * links;
+  uint64_t **farthest; /* by collective, by device: plus 1; 0: not known yet */
   struct tide_sim_stop *stops;
   size_t stop_count, stop_room;
   uint32_t *axis_queues[TIDE_DOMAIN_COUNT]; /* by ordinal */
@@ -137,6 +139,10 @@ uint64_t tide_sim_cost(const struct tide_simulation *s, const struct tide_step *
 bool tide_sim_fails(const struct tide_simulation *s, uint64_t step);
 uint64_t tide_sim_latency(const struct tide_simulation *s, uint32_t from_device,
                           uint32_t to_device);
+
+/* The longest way from a collective's members to a device. */
+uint64_t tide_sim_farthest(struct tide_simulation *s, uint32_t collective, uint32_t device);
+void tide_sim_time_free(struct tide_simulation *s);
 
 /* ---- sim_path.c ---- */
 /* From the operation that ended last backwards. False: no memory. */

@@ -1,6 +1,7 @@
 /* How long things take in a simulated plan. What is drawn depends on the seed and the operation's
  * number only, so that every way to run the plan gets the same draws. */
 #include "device/sim_state.h"
+#include "base/memory.h"
 
 static uint64_t draw(const struct tide_simulation *s, uint64_t step, uint64_t what) {
   struct tide_random random = {s->params.seed * 0x2545f4914f6cdd1du + step * 4 + what};
@@ -67,4 +68,40 @@ uint64_t tide_sim_latency(const struct tide_simulation *s, uint32_t from, uint32
   }
   bool apart = s->devices[from].result.machine != s->devices[to].result.machine;
   return s->params.latencies[apart ? TIDE_WAY_MACHINE : TIDE_WAY_DEVICE];
+}
+
+static bool all_near(const struct tide_simulation *s) {
+  for (size_t i = 0; i < TIDE_WAY_COUNT; i++)
+    if (s->params.latencies[i]) return false;
+  return !s->params.link_count;
+}
+
+/* Looked up once for each pair: there may be thousands of members, and of devices. */
+uint64_t tide_sim_farthest(struct tide_simulation *s, uint32_t collective, uint32_t device) {
+  const struct tide_plan_collective *plan = &s->tables->collectives[collective];
+  size_t devices = s->tables->device_count;
+  uint64_t most = 0, **row;
+  if (all_near(s)) return 0;
+  if (!s->farthest)
+    s->farthest = tide_alloc(s->allocator, s->tables->collective_count, sizeof *s->farthest);
+  row = s->farthest ? &s->farthest[collective] : NULL;
+  if (row && !*row) *row = tide_alloc(s->allocator, devices, sizeof **row);
+  if (!row || !*row) {
+    s->no_memory = true;
+    return 0;
+  }
+  if ((*row)[device]) return (*row)[device] - 1;
+  for (size_t i = 0; i < plan->queue_count; i++) {
+    uint64_t latency = tide_sim_latency(s, s->tables->queues[plan->queues[i]].device, device);
+    if (latency > most) most = latency;
+  }
+  (*row)[device] = most + 1;
+  return most;
+}
+
+void tide_sim_time_free(struct tide_simulation *s) {
+  size_t collectives = s->tables->collective_count;
+  for (size_t i = 0; s->farthest && i < collectives; i++)
+    tide_free(s->allocator, s->farthest[i], s->tables->device_count, sizeof **s->farthest);
+  tide_free(s->allocator, s->farthest, collectives, sizeof *s->farthest);
 }

@@ -49,17 +49,31 @@ static void fake_attach_(struct rig *rig) { fake_attach(rig->executor, rig->devi
 static void fake_detach_(struct rig *rig) { fake_detach(rig->executor); }
 static void fake_destroy_(struct rig *rig) { fake_destroy(rig->executor); }
 
-#define CPU cpu_create, cpu_attach, cpu_detach, cpu_destroy
-#define RING ring_create, file_attach, file_detach, file_destroy
-#define THREADS threads_create, file_attach, file_detach, file_destroy
-#define FAKE fake_make, fake_attach_, fake_detach_, fake_destroy_
+static void sim_make(struct rig *rig) {
+  struct tide_sim_params params = {
+      .hands = rig->kind->number, .out_of_order = !rig->kind->in_order, .wake = 700, .cost = 1000};
+  struct tide_sim *sim;
+  CHECK_OK(tide_sim_create(&rig->context, rig->clock, &params, &sim));
+  rig->executor = sim;
+  rig->backend = tide_sim_backend(sim);
+}
+static void sim_attach(struct rig *rig) { CHECK_OK(tide_sim_attach(rig->executor, rig->device)); }
+static void sim_detach(struct rig *rig) { tide_sim_detach(rig->executor); }
+static void sim_destroy(struct rig *rig) { tide_sim_destroy(rig->executor); }
+
+#define CPU cpu_create, cpu_attach, cpu_detach, cpu_destroy, false
+#define RING ring_create, file_attach, file_detach, file_destroy, false
+#define THREADS threads_create, file_attach, file_detach, file_destroy, false
+#define SIM sim_make, sim_attach, sim_detach, sim_destroy, true
+#define FAKE fake_make, fake_attach_, fake_detach_, fake_destroy_, false
 
 const struct rig_kind rig_kinds[] = {
     {"cpu1", true, true, 1, CPU},           {"cpu2", true, true, 2, CPU},
     {"cpu4", true, true, 4, CPU},           {"ring", false, false, 64, RING},
     {"ring1", false, false, 1, RING},       {"threads", false, false, 64, THREADS},
     {"threads1", false, false, 1, THREADS}, {"inorder", true, true, 1, FAKE},
-    {"shuffled", false, true, 32, FAKE},
+    {"shuffled", false, true, 32, FAKE},    {"sim1", true, true, 1, SIM},
+    {"sim4", true, true, 4, SIM},           {"simmed", false, true, 32, SIM},
 };
 const size_t rig_kind_count = sizeof rig_kinds / sizeof rig_kinds[0];
 
@@ -77,7 +91,13 @@ static int open_words(void) {
 
 void rig_open(struct rig *rig, const struct rig_kind *kind) {
   *rig = (struct rig){.kind = kind, .words = open_words()};
-  CHECK_OK(tide_context_init(&rig->context, NULL));
+  struct tide_context_params context = {.platform = tide_platform_linux()};
+  struct tide_clock_params clock = {.seed = 5, .shuffle = true};
+  if (kind->alone) {
+    CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &rig->clock));
+    context.platform = tide_clock_platform(rig->clock);
+  }
+  CHECK_OK(tide_context_init(&rig->context, &context));
   CHECK_OK(tide_sched_create(&rig->context, NULL, &rig->sched));
   kind->create(rig);
   CHECK(rig->backend->in_order == kind->in_order);
@@ -92,6 +112,7 @@ void rig_close(struct rig *rig) {
   rig->kind->destroy(rig);
   tide_sched_destroy(rig->sched);
   tide_context_fini(&rig->context);
+  tide_clock_destroy(rig->clock);
   close(rig->words);
 }
 

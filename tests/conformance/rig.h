@@ -11,6 +11,7 @@
 
 #include "base/atomic.h"
 #include "tidemark/device.h"
+#include "tidemark/sim.h"
 
 struct rig;
 
@@ -24,10 +25,12 @@ struct rig_kind {
   void (*attach)(struct rig *rig);
   void (*detach)(struct rig *rig);
   void (*destroy)(struct rig *rig);
+  bool alone; /* on a clock whose time is made up: there is one thread */
 };
 
 struct rig {
   const struct rig_kind *kind;
+  struct tide_clock *clock; /* alone */
   struct tide_context context;
   struct tide_sched *sched;
   const struct tide_backend *backend;
