@@ -1,6 +1,6 @@
 /* Which waits remain. Two passes: every wait is looked at before anything is
  * imported, so that an operation that must be held has learned nothing. */
-#include "base/plant.h"
+#include "base/plant_live.h"
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
@@ -138,7 +138,9 @@ static void elide_known(struct learning *l, struct tide_op *op) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
       if (!find_tracked(wait, &record)) continue;
-      if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch, &reason))
+      if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch,
+                                    &reason) &&
+          !TIDE_PLANTED_LIVE(TIDE_PLANT_ELIDE))
         continue;
       elide(l, wait, &record, reason);
       again |= reason != TIDE_REASON_KNOWN;

@@ -19,6 +19,15 @@ expect() { # name, exit status, lines of FAIL in the log, what is shown
   fi
 }
 
+# Arguments that cannot be meant.
+for arguments in '--sim' '--sim x' '--sim 0' '--sim 1 --seed x' '--nonsense'; do
+  # shellcheck disable=SC2086
+  ./test $arguments >/dev/null 2>&1
+  status=$?
+  if [ $status = 2 ]; then echo "PASS arguments$(echo "$arguments" | tr -c 'a-z0-9\n' _)"
+  else echo "FAIL arguments: ./test $arguments ends with $status"; fi
+done
+
 fake good 'echo PASS a; echo PASS b'
 expect good 0 0 '2 passed  '
 fake skips 'echo PASS a; echo SKIP "b: no device"'

@@ -68,7 +68,7 @@ void device_exchange(struct device *device, uint32_t gives, uint32_t takes) {
 static void random_exchange(struct program *program) {
   const struct config *config = &program->config;
   struct device *device = &program->devices[pick(program, program->device_count)];
-  if (device->lost) return;
+  if (device->lost || device->stopped_until > program->step) return;
   uint32_t gives = chance(program, config->give) ? 1 + (uint32_t)pick(program, 3) : 0;
   uint32_t takes = chance(program, config->take) ? 1 + (uint32_t)pick(program, 4) : 0;
   if (config->kicked && !device->awake && !(gives && device->out_count)) takes = 0;
@@ -82,6 +82,13 @@ static void check_dry(struct device *device) {
   if (world->paused) return;
   size_t taken = tide_device_exchange(device->handle, NULL, 0, &work, 1, NULL);
   ENSURE(world, taken == 0, "%s could start %s, but was not woken", device->label, work->label);
+}
+
+/* Its workers stop in the middle of things, with what they have in their hands. */
+static void stop_workers(struct program *program) {
+  struct device *device = &program->devices[pick(program, program->device_count)];
+  device->stopped_until = program->step + 5 + (uint32_t)pick(program, 60);
+  LOG(program->world, "%s stands still", device->label);
 }
 
 void program_run_out(struct program *program) {
@@ -326,9 +333,23 @@ static void random_submit(struct program *program) {
   if (op) (void)submit(op);
 }
 
+/* Each step has random numbers of its own, so that one can be left out without changing the others.
+ */
+static void begin_step(struct program *program) {
+  program->step++;
+  program->random.state = program->seed + program->step * 0xd1342543de82ef95u;
+}
+
 void program_step(struct program *program) {
   const struct config *c = &program->config;
-  program->step++;
+  begin_step(program);
+  if (c->skip && program->step < MAX_STEPS && c->skip[program->step]) return;
+  bool scarce = c->scarce && chance(program, c->scarce);
+  if (scarce && chance(program, 500)) scarce_random(program);
+  if (scarce) LOG(program->world, "no memory");
+  if (scarce) memory_allow(0);
+  if (c->stop && chance(program, c->stop)) stop_workers(program);
+  if (c->wakes && chance(program, c->wakes)) wake_random(program);
   if (c->host_fail && chance(program, c->host_fail)) host_fail(program);
   if (c->destroy_line && chance(program, c->destroy_line)) destroy_line(program);
   if (c->destroy && chance(program, c->destroy)) destroy(program);
@@ -343,5 +364,7 @@ void program_step(struct program *program) {
     submit_instance(program, program->collectives[pick(program, program->collective_count)]);
   if (chance(program, 450)) random_submit(program);
   else random_exchange(program);
+  memory_allow(UINT32_MAX);
   check_settled(program);
+  check_wakes(program);
 }

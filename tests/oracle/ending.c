@@ -209,6 +209,7 @@ static void destroy_queues(struct program *program) {
 
 void program_end(struct program *program) {
   struct world *world = program->world;
+  program->random.state = ~program->seed;
   if (world->paused) tide_sched_resume(world->sched);
   world->paused = false;
   for (uint32_t i = 0; i < program->device_count; i++)
@@ -216,6 +217,8 @@ void program_end(struct program *program) {
       device_certify(&program->devices[i]);
   run_to_end(program);
   check_values(program);
+  check_wakes(program);
+  wakes_cancel(program);
   if (program->index + 1u == world->program_count) check_stats(world);
   if (program->pool) free_buffers(program);
   destroy_queues(program);
@@ -224,6 +227,7 @@ void program_end(struct program *program) {
     line->excused = true;
     if (line->kind == LINE_NORMAL && !line->dead) tide_timeline_destroy(line->handle);
   }
+  wakes_end(program);
   for (uint32_t i = 0; i < program->host_count; i++)
     (void)tide_tracker_close(world->context.tracker, program->hosts[i].position.axis);
 }

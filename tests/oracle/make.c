@@ -67,13 +67,23 @@ struct queue *queue_make(struct program *program) {
   queue->waits = 4 * queue->operations;
   queue->signals = 2 * queue->operations;
   queue->buffers = 4 * queue->operations;
+  if (config->tiny) {
+    queue->waits = MAX_WAITS + (uint32_t)pick(program, config->tiny);
+    queue->signals = MAX_SIGNALS + (uint32_t)pick(program, config->tiny);
+    queue->buffers = MAX_USES + (uint32_t)pick(program, config->tiny);
+  }
   for (queue->mask = 1; queue->mask < queue->operations + 1;) queue->mask *= 2;
   queue->mask--;
   snprintf(queue->label, sizeof queue->label, "q%d", queue->index);
   struct tide_queue_params params = {.label = queue->label,
                                      .operations = queue->operations,
+                                     .waits = queue->waits,
+                                     .signals = queue->signals,
+                                     .buffers = queue->buffers,
                                      .priority = (uint8_t)(1 + pick(program, 15))};
-  if (tide_queue_create(device->handle, &params, &queue->handle) != TIDE_OK) abort();
+  enum tide_status status = tide_queue_create(device->handle, &params, &queue->handle);
+  if (status == TIDE_NOMEM && config->scarce) return NULL;
+  if (status != TIDE_OK) abort();
   queue->axis = axis_add(program, tide_queue_axis(queue->handle));
   world->axes[queue->axis].queue = queue;
   world->axes[queue->axis].ops = keep(MAX_EPOCHS * sizeof(struct op *));
@@ -157,7 +167,9 @@ bool collective_make(struct program *program, struct queue *const *members, uint
     handles[i] = members[i]->handle;
     collective->next[i] = 1;
   }
-  if (tide_collective_create(handles, count, "c", &collective->handle) != TIDE_OK) abort();
+  enum tide_status status = tide_collective_create(handles, count, "c", &collective->handle);
+  if (status == TIDE_NOMEM && program->config.scarce) return false;
+  if (status != TIDE_OK) abort();
   collective->progress = new_line(program, LINE_COLLECTIVE);
   collective->progress->collective = collective;
   collective->progress->handle = tide_collective_progress(collective->handle);
@@ -186,6 +198,7 @@ void program_make(struct program *program, struct world *world, const struct con
                   uint64_t seed) {
   program->world = world;
   program->config = *config;
+  program->seed = seed;
   program->random.state = seed;
   for (uint32_t i = 0; i < config->devices; i++) make_device(program);
   for (uint32_t i = 0; i < config->queues; i++) (void)queue_make(program);
@@ -196,6 +209,6 @@ void program_make(struct program *program, struct world *world, const struct con
   for (uint32_t i = 0; i < config->collectives; i++) make_collective(program);
   if (!config->buffers) return;
   struct tide_pool_params params = {
-      .label = "p", .budget = config->budget, .chunk = 2048, .align = 16};
+      .label = "p", .budget = config->budget, .chunk = 2048, .align = 16, .buffers = config->tiny};
   if (tide_pool_create(&world->context, &params, &program->pool) != TIDE_OK) abort();
 }

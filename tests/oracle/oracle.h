@@ -39,6 +39,8 @@
 #define MAX_MEMBERS 4
 #define MAX_HOSTS 2
 #define MAX_PROGRAMS 2
+#define MAX_WAKERS 64
+#define MAX_STEPS 256
 
 struct vec {
   uint32_t at[MAX_AXES];
@@ -48,6 +50,7 @@ struct op;
 struct queue;
 struct program;
 struct world;
+struct waker;
 
 /* ---- timelines ---------------------------------------------------------------- */
 
@@ -177,6 +180,7 @@ struct device {
   struct tide_backend backend;
   char label[12];
   bool in_order, awake, lost, certified;
+  uint32_t stopped_until; /* its workers stand still before this step */
   struct op *out[MAX_OPS];
   uint32_t out_count;
   uint32_t kicks;
@@ -243,13 +247,18 @@ struct config {
   uint32_t collectives, pause, batch, bad, bodyless, query;
   uint32_t take, give; /* how eager the backend is */
   uint32_t signal_chance;
+  uint32_t stop;   /* all workers of a device stop for a while */
+  uint32_t scarce; /* there is no memory for a step */
+  uint32_t wakes;  /* the host wants to be called */
+  uint32_t tiny;   /* queues have room for few waits, signals and buffers; pools for few buffers */
   uint8_t frontier;
   uint32_t history;
   bool kicked; /* take only when kicked */
   bool racefree;
-  bool check;     /* check mode */
-  uint32_t racy;  /* race-free programs: needed waits that are left out, or ask for too little */
-  bool contracts; /* check what calls answer, too */
+  bool check;       /* check mode */
+  uint32_t racy;    /* race-free programs: needed waits that are left out, or ask for too little */
+  bool contracts;   /* check what calls answer, too */
+  const bool *skip; /* steps that are left out, by number from 1; NULL: none */
 };
 
 struct program {
@@ -268,6 +277,9 @@ struct program {
   uint32_t device_count, queue_count, line_count, collective_count, host_count, op_count,
       buffer_count;
   struct tide_pool *pool;
+  struct waker *wakers[MAX_WAKERS];
+  uint32_t waker_count;
+  uint64_t seed;
   uint32_t step;
   struct op *submitting;
   uint64_t *notes; /* what it did and knew, one hash an event, to compare runs; NULL: not kept */
@@ -284,6 +296,7 @@ struct world {
   struct axis axes[MAX_AXES];
   uint32_t axis_count;
   bool paused, ending, contracts;
+  bool trying; /* what is said is about things that belong to no program */
   /* What other threads do while the library blocks; false: nothing. NULL: it may not block. */
   bool (*meanwhile)(struct world *world);
   uint64_t events;
@@ -342,6 +355,8 @@ void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity, b
 void world_close(struct world *world);
 void memory_reset(void);
 size_t memory_live(void);
+/* So many more allocations of the library succeed; UINT32_MAX: all. */
+void memory_allow(uint32_t count);
 void print_history(const struct world *world, uint32_t most);
 
 /* ---- truth.c ---- */
@@ -440,6 +455,15 @@ bool host_signal(struct program *program, struct line *line, uint64_t value, str
 /* What a host signal must stay below. */
 uint64_t line_host_limit(struct line *line);
 
+/* ---- wakes.c ---- */
+void wake_random(struct program *program);
+void check_wakes(struct program *program);
+void wakes_cancel(struct program *program);
+void wakes_end(struct program *program);
+
+/* ---- scarce.c ---- */
+void scarce_random(struct program *program);
+
 /* ---- lose.c: collectives whose members are lost ---- */
 /* Before the library is told, and after. `queue` NULL: all of the device. */
 void members_go(struct program *program, const struct queue *queue, const struct device *device);
@@ -455,6 +479,18 @@ void program_close(struct program *program);
 void run_seed(uint64_t seed, const struct config *config, bool verbose, bool contracts,
               struct outcome *out);
 void draw_config(uint64_t seed, struct config *out);
+/* ---- shrink.c ---- */
+/* Takes away what a violation does not need: features of the configuration, then steps. `config` is
+ * left as the smallest that still violates. Returns how many steps are left. */
+uint32_t shrink(uint64_t seed, struct config *config, bool contracts, struct outcome *outcome);
+/* "--set a=1 … --skip 1-4,7": how to do it again. */
+void print_config(const struct config *drawn, const struct config *config);
+/* The settings as an array, for taking them away one by one. */
+size_t config_fields(struct config *config, uint32_t **out_fields, const char **out_names,
+                     size_t most);
+/* "1-4,7": false when it is no such list. The steps are remembered until the next call. */
+bool skip_set(struct config *config, const char *text);
+
 /* "name=value"; false: no such name. */
 bool config_set(struct config *config, const char *text);
 #endif

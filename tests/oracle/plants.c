@@ -1,11 +1,13 @@
 /* Each bug of base/plant.h, planted on purpose, must be found: an oracle that finds nothing proves
  * nothing.
  *
- *   oracle-plants [--plant NAME [--seed N | --count N]]
+ *   oracle-plants [--plant NAME [--seed N [--small] | --count N]]
  *
- * Prints a table: the plant, the seed that found it, what was found. Checks of what calls answer
- * are off, so that it is the guarantee itself that breaks, not a return value. */
+ * Prints a table: the plant, the seed that found it, how many steps of that program are enough,
+ * what was found. Checks of what calls answer are off, so that it is the guarantee itself that
+ * breaks, not a return value. */
 #include "harness.h"
+#include "base/plant_live.h"
 #include "oracle.h"
 
 #include <stdio.h>
@@ -19,6 +21,10 @@ struct plant {
 };
 
 #define NO_TROUBLE "fail=0", "cancel=0", "host_fail=0", "destroy=0", "lose=0", "destroy_line=0"
+#define LIVE(name, ...)                                                                            \
+  {                                                                                                \
+    (enum tide_plant) TIDE_PLANT_##name, #name, { __VA_ARGS__ }                                    \
+  }
 #define PLANT(name, ...)                                                                           \
   {                                                                                                \
     TIDE_PLANT_##name, #name, { __VA_ARGS__ }                                                      \
@@ -44,17 +50,31 @@ static const struct plant plants[] = {
     PLANT(TAINTRIGHT, "buffers=300", "free_elsewhere=900", "frontier=2", "queues=6"),
     PLANT(EVICT, "buffers=300", "free_elsewhere=900", "frontier=2", "queues=6"),
     PLANT(SPLIT, "buffers=300", "free_elsewhere=900"),
+    LIVE(ELIDE, NO_TROUBLE),
+    LIVE(RECORD, NO_TROUBLE, "query=300", "wakes=300"),
+    LIVE(TRACKER, NO_TROUBLE, "wakes=300"),
+    LIVE(WAKE, NO_TROUBLE),
+    LIVE(HELD, NO_TROUBLE, "hold=200", "collectives=0", "racefree=0"),
+    LIVE(KICK, NO_TROUBLE, "kicked=1"),
+    LIVE(CALL, NO_TROUBLE, "wakes=300"),
+    LIVE(TOGETHER, NO_TROUBLE, "collectives=2", "hold=0", "passable=0", "racefree=0"),
+    LIVE(LEAK, "scarce=200", "check=0"),
 };
 #define PLANTS (sizeof plants / sizeof *plants)
-_Static_assert(PLANTS + 1 == TIDE_PLANT_COUNT, "each plant has a profile");
+_Static_assert(PLANTS + 1 == TIDE_PLANT_COUNT + (TIDE_PLANT_LEAK - TIDE_PLANT_ELIDE + 1),
+               "each plant has a profile");
+
+static void draw_planted(const struct plant *plant, uint64_t seed, struct config *config) {
+  draw_config(seed, config);
+  for (size_t i = 0; i < sizeof plant->settings / sizeof *plant->settings && plant->settings[i];
+       i++)
+    if (!config_set(config, plant->settings[i])) abort();
+}
 
 static void run_planted(const struct plant *plant, uint64_t seed, bool verbose,
                         struct outcome *outcome) {
   struct config config;
-  draw_config(seed, &config);
-  for (size_t i = 0; i < sizeof plant->settings / sizeof *plant->settings && plant->settings[i];
-       i++)
-    if (!config_set(&config, plant->settings[i])) abort();
+  draw_planted(plant, seed, &config);
   tide_planted = plant->which;
   run_seed(seed, &config, verbose, false, outcome);
   tide_planted = TIDE_PLANT_NONE;
@@ -76,12 +96,27 @@ static uint64_t find(const struct plant *plant, uint64_t most, struct outcome *f
   return crash;
 }
 
+/* The small program that is left of it; `verbose`: its history, too. */
+static uint32_t make_small(const struct plant *plant, uint64_t seed, bool verbose,
+                           struct outcome *outcome) {
+  struct config config;
+  draw_planted(plant, seed, &config);
+  tide_planted = plant->which;
+  uint32_t left = shrink(seed, &config, false, outcome);
+  run_seed(seed, &config, verbose, false, outcome);
+  tide_planted = TIDE_PLANT_NONE;
+  return left;
+}
+
 static void check_plant(const struct plant *plant) {
-  struct outcome found = {0}, clean;
+  struct outcome found = {0}, clean, small = {0};
   uint64_t seed = find(plant, 20000 / test_slowdown(), &found);
   if (!seed) FAIL("planted %s: no violation", plant->name);
-  printf("     %-10s seed %5lu step %3u: %s\n", plant->name, (unsigned long)seed, found.steps,
-         found.why);
+  small = found;
+  uint32_t left = make_small(plant, seed, false, &small);
+  printf("     %-10s seed %3lu step %3u, %2u are enough: %s\n", plant->name, (unsigned long)seed,
+         found.steps, left, small.why);
+  if (!small.violated || left > found.steps) FAIL("it is not smaller: %u steps", left);
   struct plant none = *plant;
   none.which = TIDE_PLANT_NONE;
   run_planted(&none, seed, false, &clean);
@@ -91,12 +126,14 @@ static void check_plant(const struct plant *plant) {
 
 static void run_case(void) { check_plant(test_given()); }
 
-static int explore(const char *name, uint64_t first, uint64_t count) {
+static int explore(const char *name, uint64_t first, uint64_t count, bool small) {
   for (size_t i = 0; i < PLANTS; i++) {
     struct outcome outcome;
     if (strcmp(plants[i].name, name) != 0) continue;
     if (!count) {
-      run_planted(&plants[i], first, true, &outcome);
+      run_planted(&plants[i], first, !small, &outcome);
+      if (small && outcome.violated)
+        printf("%u steps\n", make_small(&plants[i], first, true, &outcome));
       printf("seed %lu: %s\n", (unsigned long)first,
              outcome.violated ? outcome.why : "no violation");
       return 0;
@@ -116,12 +153,14 @@ int main(int argc, char **argv) {
   static struct test_case cases[PLANTS];
   const char *name = NULL;
   uint64_t first = 1, count = 0;
+  bool small = false;
+  for (int i = 1; i < argc; i++) small |= strcmp(argv[i], "--small") == 0;
   for (int i = 1; i + 1 < argc; i++) {
     if (strcmp(argv[i], "--plant") == 0) name = argv[i + 1];
     else if (strcmp(argv[i], "--seed") == 0) first = strtoull(argv[i + 1], NULL, 0);
     else if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 0);
   }
-  if (name) return explore(name, first, count);
+  if (name) return explore(name, first, count, small);
   for (size_t i = 0; i < PLANTS; i++)
     cases[i] = (struct test_case){plants[i].name, run_case, &plants[i], 120};
   return test_main(argc, argv, cases, PLANTS);

@@ -1,16 +1,20 @@
 /* Random programs against the library: nothing may break. See oracle.h.
  *
- *   oracle-random [--seed N] [--count N] [--shortest] [--set NAME=VALUE]…
+ *   oracle-random [--seed N] [--count N | --minutes N] [--shortest] [--set NAME=VALUE]… [--skip
+ * LIST]
  *
  * Without arguments: as many seeds as fit into a fixed number of programs. With --seed, one program
  * and its history. --shortest goes on after a violation and shows the one that took the fewest
- * steps. */
+ * steps. --minutes takes one seed after the other, from --seed on, until the time is over; a
+ * program that fails is made small, and shown with the arguments that bring it back. */
 #include "harness.h"
 #include "oracle.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 struct totals {
   uint64_t programs, checks;
@@ -42,17 +46,25 @@ static void print_totals(const struct totals *t) {
          (unsigned long)t->stats.waits_issued, (unsigned long)t->stats.gap_waits);
 }
 
-static const char *settings[16];
+static const char *settings[64];
 static uint32_t setting_count;
+static const char *skip;
 
-static void run_one(uint64_t seed, struct outcome *outcome, bool verbose) {
-  struct config config;
-  draw_config(seed, &config);
+static void draw_set(uint64_t seed, struct config *config) {
+  draw_config(seed, config);
   for (uint32_t i = 0; i < setting_count; i++)
-    if (!config_set(&config, settings[i])) {
+    if (!config_set(config, settings[i])) {
       fprintf(stderr, "there is no '%s' to set\n", settings[i]);
       exit(2);
     }
+  if (!skip || skip_set(config, skip)) return;
+  fprintf(stderr, "--skip %s: expected steps, such as 1-4,7\n", skip);
+  exit(2);
+}
+
+static void run_one(uint64_t seed, struct outcome *outcome, bool verbose) {
+  struct config config;
+  draw_set(seed, &config);
   run_seed(seed, &config, verbose, true, outcome);
 }
 
@@ -85,6 +97,53 @@ static int search(uint64_t first, uint64_t count, bool shortest) {
   return 0;
 }
 
+/* ---- for as long as there is time -------------------------------------------------------- */
+
+static time_t seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
+
+static void show_small(uint64_t seed, struct outcome *outcome) {
+  struct config drawn, config;
+  draw_set(seed, &drawn);
+  printf("VIOLATION seed %lu, step %u: %s\n", (unsigned long)seed, outcome->steps, outcome->why);
+  fflush(stdout);
+  config = drawn;
+  uint32_t left = shrink(seed, &config, true, outcome);
+  struct outcome last;
+  run_seed(seed, &config, true, true, &last);
+  printf("%u steps are enough: %s\n  oracle-random --seed %lu --set steps=%u", left, last.why,
+         (unsigned long)seed, config.steps);
+  print_config(&drawn, &config);
+}
+
+static int search_for(uint64_t first, uint64_t minutes) {
+  struct totals totals = {0};
+  time_t start = seconds(), shown = start;
+  bool terminal = isatty(STDERR_FILENO);
+  for (uint64_t seed = first;; seed++) {
+    struct outcome outcome;
+    run_one(seed, &outcome, false);
+    add(&totals, &outcome);
+    time_t now = seconds();
+    if (terminal && now != shown)
+      fprintf(stderr, "\r%lu programs, %lu s of %lu ", (unsigned long)totals.programs,
+              (unsigned long)(now - start), (unsigned long)minutes * 60);
+    shown = now;
+    if (outcome.violated) {
+      show_small(seed, &outcome);
+      return 1;
+    }
+    if (now - start >= (time_t)minutes * 60) break;
+  }
+  if (terminal) fputs("\r", stderr);
+  printf("seeds %lu to %lu: ", (unsigned long)first, (unsigned long)(first + totals.programs - 1));
+  print_totals(&totals);
+  return 0;
+}
+
 TEST(random_programs) {
   uint64_t count = 30000 / test_slowdown();
   for (uint64_t seed = 1; seed <= count; seed++) {
@@ -99,18 +158,22 @@ TEST(random_programs) {
 
 int main(int argc, char **argv) {
   static const struct test_case cases[] = {CASE_SECONDS(random_programs, 120)};
-  uint64_t first = 0, count = 0;
+  uint64_t first = 0, count = 0, minutes = 0;
   bool shortest = false, ours = false;
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc)
       first = strtoull(argv[++i], NULL, 0), ours = true;
     else if (strcmp(argv[i], "--count") == 0 && i + 1 < argc)
       count = strtoull(argv[++i], NULL, 0), ours = true;
+    else if (strcmp(argv[i], "--minutes") == 0 && i + 1 < argc)
+      minutes = strtoull(argv[++i], NULL, 0), ours = true;
+    else if (strcmp(argv[i], "--skip") == 0 && i + 1 < argc) skip = argv[++i], ours = true;
     else if (strcmp(argv[i], "--shortest") == 0) shortest = ours = true;
-    else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 16)
+    else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 64)
       settings[setting_count++] = argv[++i], ours = true;
   }
   if (!ours) return test_main(argc, argv, cases, 1);
+  if (minutes) return search_for(first ? first : 1, minutes);
   if (count) return search(first ? first : 1, count, shortest);
   struct outcome outcome;
   run_one(first, &outcome, true);

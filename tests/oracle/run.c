@@ -59,6 +59,10 @@ void draw_config(uint64_t seed, struct config *c) {
   c->frontier = (uint8_t)(tide_random_below(r, 2) ? 40 : between(r, 1, 6));
   c->history = tide_random_below(r, 2) ? between(r, 1, 3) : 0;
   c->kicked = tide_random_below(r, 2);
+  c->stop = often(r, 250, 20);
+  c->scarce = often(r, 300, 120);
+  c->wakes = often(r, 600, 300);
+  c->tiny = often(r, 250, 8);
   draw_trouble(c, r);
   if (tide_random_below(r, 6) == 0) {
     c->collectives = between(r, 1, 2);
@@ -66,6 +70,7 @@ void draw_config(uint64_t seed, struct config *c) {
   } else if (tide_random_below(r, 5) == 0) {
     c->racefree = true;
     c->check = tide_random_below(r, 2);
+    if (c->check) c->scarce = 0; /* check mode allocates */
     c->racy = c->check ? often(r, 500, 200) : 0;
     c->buffers = between(r, 100, 300);
     c->fail = c->cancel = c->destroy = c->lose = c->host_fail = c->destroy_line = c->hold = c->bad =
@@ -91,7 +96,8 @@ static const struct {
     FIELD(pause),           FIELD(batch),        FIELD(bad),           FIELD(bodyless),
     FIELD(query),           FIELD(take),         FIELD(give),          FIELD(signal_chance),
     FIELD(frontier),        FIELD(history),      FIELD(kicked),        FIELD(racefree),
-    FIELD(check),           FIELD(racy),
+    FIELD(check),           FIELD(racy),         FIELD(stop),          FIELD(scarce),
+    FIELD(wakes),           FIELD(tiny),
 };
 
 bool config_set(struct config *config, const char *text) {
@@ -106,6 +112,18 @@ bool config_set(struct config *config, const char *text) {
     return true;
   }
   return false;
+}
+
+size_t config_fields(struct config *config, uint32_t **out_fields, const char **out_names,
+                     size_t most) {
+  size_t count = 0;
+  for (size_t i = 0; i < sizeof fields / sizeof *fields && count < most; i++) {
+    if (fields[i].size != sizeof(uint32_t)) continue;
+    if (strcmp(fields[i].name, "steps") == 0) continue;
+    out_fields[count] = (uint32_t *)(void *)((unsigned char *)config + fields[i].offset);
+    out_names[count++] = fields[i].name;
+  }
+  return count;
 }
 
 /* ---- running ------------------------------------------------------------------------------ */

@@ -319,6 +319,7 @@ static void watch_fail(struct world *world, const struct tide_event *event) {
 
 void watch(void *self, const struct tide_event *event) {
   struct world *world = self;
+  if (world->trying) return;
   world->events++;
   switch (event->kind) {
     case TIDE_EVENT_SIGNAL: watch_signal(world, event); return;

@@ -48,7 +48,13 @@ static void *arena_take(struct arena *arena, size_t size, size_t align) {
   return arena->base + at;
 }
 
+static uint32_t allowed = UINT32_MAX;
+
+void memory_allow(uint32_t count) { allowed = count; }
+
 static void *allocate(void *self, size_t size, size_t align) {
+  if (!allowed) return NULL;
+  if (allowed != UINT32_MAX) allowed--;
   void *memory = arena_take(self, size, align < 16 ? 16 : align);
   if (memory) memset(memory, 0xa5, size);
   return memory;
@@ -74,6 +80,7 @@ void *keep(size_t size) {
 }
 
 void memory_reset(void) {
+  allowed = UINT32_MAX;
   arena_reset(&library_memory, (size_t)256 << 20);
   arena_reset(&truth_memory, (size_t)256 << 20);
 }
