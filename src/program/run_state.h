@@ -68,7 +68,9 @@ struct tide_run {
   struct tide_wait *waits;
   struct tide_signal *signals;
   size_t wait_room, signal_room;
-  struct tide_wait_point *points; /* one a queue, and one more */
+  struct tide_wait_point *points; /* one a queue, and one more … */
+  size_t point_count;             /* … so many of which are noted … */
+  uint32_t noted;                 /* … of this queue; TIDE_PLAN_NONE: of all */
   char label[24];
 };
 
@@ -93,11 +95,12 @@ void tide_run_arguments(const struct tide_run *run, const struct tide_step *step
 /* ---- run_wait.c ---- */
 /* Blocks until all that was submitted has finished, or has nothing left to wait for. */
 enum tide_status tide_run_drain(struct tide_run *run, struct tide_diag *diag);
-/* Notes how far every queue has come … */
-void tide_run_note_progress(struct tide_run *run);
-/* … and blocks until this one (TIDE_PLAN_NONE: any) has come further. TIDE_DEADLOCK: nothing is
- * under way any more, so none will; the failure, when the run is to stop at it. */
-enum tide_status tide_run_wait_progress(struct tide_run *run, uint32_t queue);
+/* Notes how far a queue (TIDE_PLAN_NONE: every one), and a collective (TIDE_PLAN_NONE: none), have
+ * come … */
+void tide_run_note_progress(struct tide_run *run, uint32_t queue, uint32_t collective);
+/* … and blocks until one of them has come further. TIDE_DEADLOCK: nothing is under way any more, so
+ * none will; the failure, when the run is to stop at it. */
+enum tide_status tide_run_wait_progress(struct tide_run *run);
 enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step *step,
                                     struct tide_diag *diag);
 void tide_run_report_progress(struct tide_run *run);

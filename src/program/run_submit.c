@@ -142,11 +142,12 @@ static enum tide_status submit(struct tide_run *run, const struct tide_step *ste
           "not everything can be submitted before it starts: queue '%s' takes at most 64 million "
           "operations",
           run->tables->queues[step->queue].label);
-    tide_run_note_progress(run);
+    /* A collective may be full, too. */
+    tide_run_note_progress(run, step->queue,
+                           step->kind == TIDE_STEP_PART ? step->collective : TIDE_PLAN_NONE);
     status = try_submit(run, step, operation, own); /* room may have come before the note */
     if (status != TIDE_FULL) break;
-    uint32_t queue = step->kind == TIDE_STEP_PART ? TIDE_PLAN_NONE : step->queue;
-    status = tide_run_wait_progress(run, queue);
+    status = tide_run_wait_progress(run);
     if (status == TIDE_DEADLOCK) return refuse_full(run, step, own);
     if (status != TIDE_OK) return status;
     own->status = TIDE_OK;
@@ -207,10 +208,10 @@ static enum tide_status do_alloc(struct tide_run *run, const struct tide_step *s
   const struct tide_plan_buffer *buffer = &run->tables->buffers[step->buffer];
   enum tide_status status = try_alloc(run, step);
   while (status == TIDE_NOMEM && !run->params.paused) {
-    tide_run_note_progress(run);
+    tide_run_note_progress(run, TIDE_PLAN_NONE, TIDE_PLAN_NONE);
     status = try_alloc(run, step);
     if (status != TIDE_NOMEM) break;
-    enum tide_status waited = tide_run_wait_progress(run, TIDE_PLAN_NONE);
+    enum tide_status waited = tide_run_wait_progress(run);
     if (waited != TIDE_OK && waited != TIDE_DEADLOCK) return waited;
     status = try_alloc(run, step);
     if (waited == TIDE_DEADLOCK) break;

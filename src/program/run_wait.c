@@ -24,13 +24,16 @@ void tide_run_report_progress(struct tide_run *run) {
   run->params.progress(run->params.progress_user, run->submitted, finished);
 }
 
+static bool queue_is_still(const struct tide_run *run, size_t queue) {
+  uint64_t epoch;
+  tide_queue_position(run->queues[queue].queue, NULL, &epoch);
+  return tide_timeline_query(progress_of(run, queue)) >= epoch;
+}
+
 /* Everything that has entered has finished: whatever is left is held. */
 static bool quiescent(const struct tide_run *run) {
-  for (size_t i = 0; i < run->tables->queue_count; i++) {
-    uint64_t epoch;
-    tide_queue_position(run->queues[i].queue, NULL, &epoch);
-    if (tide_timeline_query(progress_of(run, i)) < epoch) return false;
-  }
+  for (size_t i = 0; i < run->tables->queue_count; i++)
+    if (!queue_is_still(run, i)) return false;
   return true;
 }
 
@@ -40,34 +43,46 @@ static bool to_stop(const struct tide_run *run) {
 
 /* ---- progress ------------------------------------------------------------------- */
 
-void tide_run_note_progress(struct tide_run *run) {
-  for (size_t i = 0; i < run->tables->queue_count; i++)
-    run->points[i] = (struct tide_wait_point){
-        .timeline = progress_of(run, i), .value = tide_timeline_query(progress_of(run, i)) + 1};
+static void note(struct tide_run *run, struct tide_timeline *progress) {
+  run->points[run->point_count++] =
+      (struct tide_wait_point){.timeline = progress, .value = tide_timeline_query(progress) + 1};
+}
+
+void tide_run_note_progress(struct tide_run *run, uint32_t queue, uint32_t collective) {
+  run->point_count = 0;
+  run->noted = queue;
+  if (queue != TIDE_PLAN_NONE) note(run, progress_of(run, queue));
+  for (size_t i = 0; queue == TIDE_PLAN_NONE && i < run->tables->queue_count; i++)
+    note(run, progress_of(run, i));
+  if (collective != TIDE_PLAN_NONE)
+    note(run, tide_collective_progress(run->collectives[collective]));
 }
 
 /* Not for the first that finishes but for half of what is there: a thread that is woken for each
  * operation costs more than the operation. */
-static void ask_for_half(struct tide_run *run, uint32_t queue) {
-  uint64_t epoch, seen = run->points[queue].value - 1;
-  tide_queue_position(run->queues[queue].queue, NULL, &epoch);
-  if (epoch > seen + 1) run->points[queue].value = seen + (epoch - seen) / 2;
+static void ask_for_half(struct tide_run *run) {
+  uint64_t epoch, seen = run->points[0].value - 1;
+  tide_queue_position(run->queues[run->noted].queue, NULL, &epoch);
+  if (epoch > seen + 1) run->points[0].value = seen + (epoch - seen) / 2;
 }
 
-enum tide_status tide_run_wait_progress(struct tide_run *run, uint32_t queue) {
-  size_t first = queue == TIDE_PLAN_NONE ? 0 : queue;
-  size_t count = queue == TIDE_PLAN_NONE ? run->tables->queue_count : 1;
-  if (count == 1) ask_for_half(run, (uint32_t)first);
+/* Mostly the very queue that is waited for has something under way, and there may be many others.
+ */
+static bool still_here(const struct tide_run *run) {
+  return (run->noted == TIDE_PLAN_NONE || queue_is_still(run, run->noted)) && quiescent(run);
+}
+
+enum tide_status tide_run_wait_progress(struct tide_run *run) {
+  if (run->noted != TIDE_PLAN_NONE) ask_for_half(run);
   for (;;) {
-    bool still = quiescent(run);
-    for (size_t i = first; i < first + count; i++)
-      run->points[i].waiter = (struct tide_waiter){{0}};
+    bool still = still_here(run);
+    for (size_t i = 0; i < run->point_count; i++) run->points[i].waiter = (struct tide_waiter){{0}};
     enum tide_status status =
-        tide_wait_any(&run->points[first], count, still ? TIDE_NOW : in_a_slice(run), NULL);
-    tide_run_report_progress(run);
+        tide_wait_any(run->points, run->point_count, still ? TIDE_NOW : in_a_slice(run), NULL);
     if (to_stop(run)) return run->failure.status;
     if (status != TIDE_TIMEOUT) return status;
     if (still) return TIDE_DEADLOCK;
+    tide_run_report_progress(run); /* it means to ask all queues: not each time */
   }
 }
 
