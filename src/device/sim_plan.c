@@ -260,6 +260,26 @@ static enum tide_status read_links(struct tide_simulation *s, struct tide_diag *
   return TIDE_OK;
 }
 
+/* Where the plan says how many there will be; the rest grows. */
+static bool reserve(struct tide_simulation *s) {
+  const struct tide_plan_tables *tables = s->tables;
+  bool plain = s->params.mode == TIDE_RUN_TRACKED;
+  bool good = tide_array_reserve(s->allocator, &s->ops, &s->op_room, (size_t)tables->operations,
+                                 sizeof *s->ops);
+  if (good && plain)
+    good = tide_array_reserve(s->allocator, &s->waits, &s->wait_room, (size_t)tables->waits,
+                              sizeof *s->waits);
+  for (size_t i = 0; i < tables->queue_count && good; i++) {
+    struct tide_sim_queue *queue = &s->queues[i];
+    size_t count = (size_t)tables->queues[i].operations;
+    good = tide_array_reserve(s->allocator, &queue->operations, &queue->room, count,
+                              sizeof *queue->operations) &&
+           tide_array_reserve(s->allocator, &queue->entered, &queue->entered_room, count,
+                              sizeof *queue->entered);
+  }
+  return good;
+}
+
 static enum tide_status set_up(struct tide_simulation *s, struct tide_diag *diag) {
   const struct tide_allocator *a = s->allocator;
   struct tide_clock_params clock = {.seed = s->params.seed, .shuffle = s->params.seed != 0};
@@ -267,6 +287,7 @@ static enum tide_status set_up(struct tide_simulation *s, struct tide_diag *diag
   s->queues = tide_alloc(a, s->tables->queue_count, sizeof *s->queues);
   s->links = tide_alloc(a, s->params.link_count, sizeof *s->links);
   enum tide_status status = s->devices && s->queues && s->links ? TIDE_OK : TIDE_NOMEM;
+  if (status == TIDE_OK && !reserve(s)) status = TIDE_NOMEM;
   if (status == TIDE_OK) status = tide_clock_create(a, &clock, &s->clock);
   if (status != TIDE_OK) return tide_diag_set(diag, status, "out of memory");
   for (size_t i = 0; i < s->tables->queue_count; i++) s->queues[i].last = TIDE_SIM_NONE;
