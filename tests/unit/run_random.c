@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "tidemark/device.h"
 #include "tidemark/kernel.h"
-#include "tidemark/run.h"
+#include "tidemark/sim.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -360,6 +360,61 @@ TEST(every_allocation_fails_once) {
   free(g);
 }
 
-TEST_MAIN(CASE(fewest_is_the_transitive_reduction), CASE(paused_issues_the_fewest),
-          CASE(every_way_gives_the_same), CASE(waits_for_what_comes_later),
-          CASE(every_allocation_fails_once))
+/* ---- simulated --------------------------------------------------------------------------- */
+
+static uint64_t simulated(const struct loaded *loaded, struct tide_simulation_params *params) {
+  struct tide_diag diag = {.status = TIDE_OK};
+  struct tide_simulation *simulation;
+  params->plan = loaded->plan;
+  if (tide_simulate(params, &diag, &simulation) != TIDE_OK)
+    FAIL("%s:\n%s", diag.text, loaded->generated->text);
+  const struct tide_simulation_result *r = tide_simulation_result(simulation);
+  const struct tide_sim_path *path = &r->path;
+  uint64_t makespan = r->makespan, busy = tide_simulation_device(simulation, 0).busy;
+  CHECK_EQ_U64(r->operations, tide_plan_tables(loaded->plan)->operations);
+  CHECK_EQ_U64(path->bodies + path->waits + path->latency + path->hands + path->others, makespan);
+  CHECK(r->longest_chain <= makespan);
+  CHECK_EQ_U64(busy, r->busy);
+  CHECK(busy <= makespan * params->workers);
+  /* Never idle while something could run: Graham's bound. */
+  if (!params->latencies[TIDE_WAY_QUEUE] && !params->wake && !params->memory)
+    CHECK(makespan <= busy / params->workers + r->longest_chain + 1);
+  tide_simulation_destroy(simulation);
+  return makespan;
+}
+
+/* A program of barriers cannot wait for what comes later. */
+static void simulate_ways(const struct loaded *loaded, struct tide_random *random, bool later) {
+  enum tide_run_mode last = later ? TIDE_RUN_EVENTS : TIDE_RUN_BARRIER;
+  struct tide_simulation_params params = {
+      .seed = tide_random_below(random, 100),
+      .cost = 1 + tide_random_below(random, 5000),
+      .cost_per_kib = tide_random_below(random, 5000),
+      .spread = (enum tide_sim_spread)tide_random_below(random, 3),
+      .workers = 1 + (uint32_t)tide_random_below(random, QUEUES),
+      .wait_cost = tide_random_below(random, 2) * 300,
+      .wake = tide_random_below(random, 2) * 700,
+  };
+  params.latencies[TIDE_WAY_QUEUE] = tide_random_below(random, 2) * 1000;
+  for (int mode = TIDE_RUN_TRACKED; mode <= (int)last; mode++) {
+    params.mode = (enum tide_run_mode)mode;
+    uint64_t first = simulated(loaded, &params);
+    CHECK_EQ_U64(simulated(loaded, &params), first);
+  }
+}
+
+TEST(simulations_add_up) {
+  static struct generated g;
+  struct tide_random random = {77};
+  for (uint64_t seed = 1; seed <= 200 / (test_slowdown() > 3 ? 4 : 1); seed++) {
+    struct loaded loaded;
+    generate(&g, seed, seed % 2);
+    if (!load(&loaded, &g)) continue;
+    simulate_ways(&loaded, &random, seed % 2);
+    unload(&loaded);
+  }
+}
+
+TEST_MAIN(CASE(simulations_add_up), CASE(fewest_is_the_transitive_reduction),
+          CASE(paused_issues_the_fewest), CASE(every_way_gives_the_same),
+          CASE(waits_for_what_comes_later), CASE(every_allocation_fails_once))
