@@ -168,7 +168,7 @@ struct tide_simulation_result {
 
 /* Runs all of the plan. An error of the run (a failure, a deadlock) comes back as its status, with
  * its place, and the simulation is there all the same, as far as it got; on TIDE_NOMEM and
- * TIDE_INVALID it may be NULL. */
+ * TIDE_INVALID it may be NULL. TIDE_VALUE: times that add up to more than 146 years. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_simulate(const struct tide_simulation_params *params,
                                                         struct tide_diag *diag,
                                                         struct tide_simulation **out_simulation);

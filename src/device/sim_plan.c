@@ -184,15 +184,32 @@ static enum tide_status never_run(void *arguments) {
 }
 static const struct tide_body_class body = {.name = "sim", .host = never_run};
 
-/* Without memory to remember an operation by, it takes no time, and the simulation fails. */
+#define TIME_MOST ((uint64_t)INT64_MAX / 2) /* ns: 146 years; beyond it sums might not fit */
+
+/* Could all that was submitted take longer than a clock goes? One after the other, each signal on
+ * the longest way. */
+static bool fits(struct tide_simulation *s, uint64_t cost, size_t waits) {
+  const struct tide_simulation_params *p = &s->params;
+  unsigned __int128 most = (unsigned __int128)s->most_time + cost + p->wake + p->step_cost +
+                           (unsigned __int128)p->wait_cost * waits;
+  for (size_t i = 0; i < TIDE_WAY_COUNT; i++) most += p->latencies[i];
+  for (size_t i = 0; i < p->link_count; i++) most += s->links[i].latency;
+  s->too_long |= most > TIME_MOST;
+  if (!s->too_long) s->most_time = (uint64_t)most;
+  return !s->too_long;
+}
+
+/* What cannot be remembered, or takes too long, takes no time, and the simulation fails. */
 static void stand_in(void *self, const struct tide_step *step, struct tide_operation *operation) {
   struct tide_simulation *s = self;
   bool assumed;
   operation->body = NULL;
   operation->arguments_size = 0;
-  if (s->no_memory) return;
-  s->arguments = (struct tide_sim_arguments){
-      tide_sim_cost(s, step, &assumed), (uint32_t)s->op_count, tide_sim_fails(s, step->number)};
+  if (s->no_memory || s->too_long) return;
+  uint64_t cost = tide_sim_cost(s, step, &assumed);
+  if (!fits(s, cost, operation->wait_count)) return;
+  s->arguments =
+      (struct tide_sim_arguments){cost, (uint32_t)s->op_count, tide_sim_fails(s, step->number)};
   s->result.assumed += assumed;
   tide_sim_note(s, step, operation);
   if (s->no_memory) return;
@@ -348,6 +365,9 @@ enum tide_status tide_simulate(const struct tide_simulation_params *params, stru
   enum tide_status status = set_up(s, diag);
   if (status == TIDE_OK) status = make_run(s, diag);
   if (status == TIDE_OK) status = tide_run_execute(s->run, &s->result.run, diag);
+  if (s->too_long && status == TIDE_OK)
+    status = tide_diag_set(diag, TIDE_VALUE,
+                           "it might take longer than 146 years: no clock goes so far");
   if (s->no_memory || !tide_sim_trace_path(s)) {
     if (status == TIDE_OK) status = tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   }

@@ -117,7 +117,8 @@ struct tide_simulation {
   size_t axis_room[TIDE_DOMAIN_COUNT];
   uintptr_t next_address;
   size_t mapped;
-  bool no_memory;
+  uint64_t most_time; /* what has been submitted cannot take longer */
+  bool too_long, no_memory;
   struct tide_sim_arguments arguments; /* of the operation that is being submitted */
   struct tide_simulation_result result;
 };

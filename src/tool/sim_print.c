@@ -123,7 +123,7 @@ static const char *short_name(enum tide_run_mode mode) {
 static void print_two_times(const char *name, uint64_t a, const uint64_t *b, const char *more) {
   char x[32], y[32];
   printf("  %-15s %12s", name, tide_sim_time(a, x, sizeof x));
-  if (b) printf("%14s", tide_sim_time(*b, y, sizeof y));
+  if (b) printf("  %12s", tide_sim_time(*b, y, sizeof y));
   printf("%s\n", more);
 }
 

@@ -89,6 +89,12 @@ refused too_many_workers 1 "option 'workers' is too large; expected 1 to 65536" 
 printf 'device d cpu\nqueue q on d capacity 1\ntimeline t\nq: nop wait t >= 1 passable\nq: nop\nq: nop signal t = 1\n' >full.tide
 refused deadlock 1 "full.tide:[0-9]*:[0-9]*: queue 'q' is full" full.tide
 
+printf 'device d sim\nqueue q on d\nq: nop cost 9000000000s\nq: nop cost 9000000000s\nq: nop cost 9000000000s\n' >long.tide
+refused too_long 1 'longer than 146 years' long.tide
+printf 'device d, e sim\nqueue q on d\nqueue r on e\ntimeline t\nq: nop signal t = 1 cost 1s\nr: nop wait t >= 1 cost 1s\n' >far.tide
+refused too_far 1 'longer than 146 years' --latency device=4000000000s --link d:e=4000000000s far.tide
+refused waits_too_long 1 'longer than 146 years' --wait-cost 4600000000s --wake 4600000000s far.tide
+
 # Neither files nor memory are needed, and a program for simulations only is one.
 printf 'param n = 3\ndevice d[n] sim machine 1\nqueue q[n] on d\nbuffer b[n] 1G\nfor i in 0..n {\n  q[i]: fill b[i]  cost 1s\n}\n' >large.tide
 if "$TIDEMARK" sim large.tide >said 2>err && grep -q 'makespan *1.0000 s *1.0000 s' said
