@@ -1,7 +1,9 @@
 /* Program texts: any bytes are refused with an error, or give a plan whose steps come out
- * the same twice, and a layout that parses to the same steps and does not change any more. */
+ * the same twice, and a layout that parses to the same steps and does not change any more. And what
+ * a plan promises, a simulation keeps: it comes to its end, and no operation is lost. */
 #include "tidemark/kernel.h"
 #include "tidemark/program.h"
+#include "tidemark/sim.h"
 
 #include <stdlib.h>
 
@@ -83,6 +85,33 @@ static void check_format(const struct tide_program *program, struct tide_plan *p
   free(text);
 }
 
+/* Queues that a program makes too small, and memory that it has too little of, are its own affair;
+ * so are kinds and options of devices that nobody knows. */
+static void simulate(struct tide_plan *plan, enum tide_run_mode mode) {
+  const struct tide_plan_tables *tables = tide_plan_tables(plan);
+  struct tide_diag diag = {.status = TIDE_OK};
+  struct tide_simulation *simulation;
+  struct tide_simulation_params params = {.plan = plan,
+                                          .mode = mode,
+                                          .cost = 100,
+                                          .wait_cost = 7,
+                                          .latencies = {1, 20, 300},
+                                          .frontier = 8};
+  if (tables->queue_count + tables->device_count + tables->timeline_count > 300 ||
+      tables->buffer_count > 2000 || tables->operations > 1000)
+    return;
+  enum tide_status status = tide_simulate(&params, &diag, &simulation);
+  expect(status == TIDE_OK || diag.text[0]);
+  if (status == TIDE_OK) {
+    const struct tide_simulation_result *r = tide_simulation_result(simulation);
+    expect(r->operations == tables->operations);
+    expect(r->path.bodies + r->path.waits + r->path.latency + r->path.hands + r->path.others ==
+           r->makespan);
+    expect(r->longest_chain <= r->makespan);
+  }
+  tide_simulation_destroy(simulation);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -94,6 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (result) {
     expect(walk(result) == walk(result));
     check_format(program, result);
+    simulate(result, TIDE_RUN_TRACKED);
+    simulate(result, TIDE_RUN_EVENTS);
   }
   tide_plan_destroy(result);
   tide_program_destroy(program);
