@@ -13,6 +13,7 @@ for program in "$source"/examples/*.tide; do
   name=$(basename "$program" .tide)
   set --
   if [ "$name" = satellite ]; then set -- --set width=1000 --set height=700; fi
+  if [ "$name" = fleet ]; then set -- --set together=0; fi # else it waits for a collective only
   if "$TIDEMARK" run "$program" "$@" --paused --trace trace.json --json >said 2>err &&
     python3 "$source/tests/cases/trace_valid.py" trace.json said 2>err; then pass "$name"; else fail "$name" "$(tail -n 3 err)"; fi
   if "$TIDEMARK" run "$program" "$@" --check --stats --baseline barrier --repeat 1 --trace online.json --json >said 2>err &&
