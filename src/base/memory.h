@@ -16,7 +16,8 @@ int strcmp(const char *a, const char *b);
 
 /* Asks for whole lines that are about to be written. */
 static inline void tide_fetch_lines(const void *at, size_t count) {
-  for (size_t i = 0; i < count; i++) __builtin_prefetch((const char *)at + i * TIDE_CACHE_LINE, 1);
+  for (size_t i = 0; i < count; i++)
+    __builtin_prefetch((const void *)((uintptr_t)at + i * TIDE_CACHE_LINE), 1);
 }
 
 /* Zeroed memory for one object or an array of them; NULL when there is none or
