@@ -358,6 +358,7 @@ void tide_queue_skip_started(struct tide_queue *queue);
  * are fetched while it runs, several ahead: empty ones are soon over, and waits open before their
  * turn comes. */
 static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
+  if (queue->position.epoch < queue->next_start + 16) return; /* not so deep */
   const struct tide_op *far = tide_queue_op(queue, queue->next_start + 6);
   const struct tide_op *near = tide_queue_op(queue, queue->next_start + 2);
   if (far) tide_fetch_lines(far, 2);
