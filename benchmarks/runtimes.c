@@ -306,7 +306,11 @@ static const char *run_errand(const void *what, double *out_values) {
 static const char *measure(const void *what, unsigned side, double *out_values) {
   struct errand errand = {what, side};
   const char *why = bench_apart(run_errand, &errand, out_values);
-  if (why && side < FOREIGN) bench_wrong(why); /* what is written here has to work */
+  if (why && side < FOREIGN) { /* what is written here has to work */
+    char text[256];
+    snprintf(text, sizeof text, "%s: %s", files[errand.question->gated][side], why);
+    bench_wrong(text);
+  }
   return why;
 }
 

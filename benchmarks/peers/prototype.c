@@ -55,8 +55,9 @@ static bool ready(const struct slot *slot) {
 
 /* Runs what it can of one queue. */
 static bool run_queue(struct queue *queue) {
+  /* In this order: who sees the next run's first slot must not see the last run's count. */
+  uint32_t first = atomic_load(&queue->next), next = first;
   uint32_t submitted = atomic_load(&queue->submitted);
-  uint32_t first = atomic_load_explicit(&queue->next, memory_order_relaxed), next = first;
   uint32_t finished = atomic_load_explicit(&queue->finished, memory_order_relaxed);
   for (; next < submitted && ready(&queue->slots[next]); next++) {
     const struct slot *slot = &queue->slots[next];

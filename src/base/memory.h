@@ -23,9 +23,7 @@ static inline void tide_fetch_lines(const void *at, size_t count) {
 /* Zeroed memory for one object or an array of them; NULL when there is none or
  * when the size overflows. Objects that are whole cache lines lie on cache lines. */
 void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);
-/* The same, but not zeroed: pages that nobody writes to take no memory. */
-void *tide_alloc_bare(const struct tide_allocator *allocator, size_t count, size_t size);
-/* Give back what one of them gave, with the same numbers. NULL is fine. */
+/* Give back what tide_alloc gave, with the same numbers. NULL is fine. */
 void tide_free(const struct tide_allocator *allocator, void *memory, size_t count, size_t size);
 
 #endif

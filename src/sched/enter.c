@@ -94,7 +94,6 @@ static void renew_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_frontier *record =
       (struct tide_frontier *)(void *)(queue->frontiers +
                                        queue->version.number * queue->frontier_stride);
-  tide_frontier_init(record, frontier->capacity); /* it may be its first time */
   tide_frontier_copy(record, frontier, &eviction);
   if (!in_order) tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
   if (record->tainted || was_tainted) {

@@ -61,9 +61,9 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->ring_mask = ring - 1;
   queue->frontier_stride = tide_frontier_size(context->frontier_capacity);
   queue->places = tide_alloc(a, ring, sizeof *queue->places);
-  queue->frontiers = tide_alloc_bare(a, ring, queue->frontier_stride);
+  queue->frontiers = tide_alloc(a, ring, queue->frontier_stride);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
-  queue->arguments = tide_alloc_bare(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
+  queue->arguments = tide_alloc(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
@@ -72,6 +72,10 @@ static enum tide_status make_storage(struct tide_queue *queue) {
       !queue->signals || !queue->uses || !queue->position.frontier)
     return TIDE_NOMEM;
   tide_frontier_init(queue->position.frontier, context->frontier_capacity);
+  for (uint32_t i = 0; i < ring; i++)
+    tide_frontier_init(
+        (struct tide_frontier *)(void *)(queue->frontiers + i * queue->frontier_stride),
+        context->frontier_capacity);
   queue->renew = true;
   return TIDE_OK;
 }
