@@ -34,7 +34,8 @@ struct tide_pool;
 struct tide_buffer;
 struct tide_device; /* backend.h */
 
-/* Where a pool's memory comes from. */
+/* Where a pool's memory comes from. Called on whichever thread asks the pool, perhaps with the
+ * scheduler's lock held, so neither may call the library. */
 struct tide_memory_source {
   void *(*map)(void *self, size_t size); /* NULL when there is none; page-aligned is best */
   void (*unmap)(void *self, void *memory, size_t size);
