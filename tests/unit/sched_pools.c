@@ -1,0 +1,48 @@
+/* The scheduler: a pool may be one device's, and queues of others are refused its memory. */
+#include "fake_device.h"
+
+static struct tide_pool *pool_of(struct fake *f, struct tide_device *device) {
+  struct tide_pool *pool;
+  struct tide_pool_params params = {.label = "tiles", .chunk = 4096, .device = device};
+  CHECK_OK(tide_pool_create(&f->context, &params, &pool));
+  return pool;
+}
+
+/* A pool of one device is for its queues; a pool of none is for all. */
+TEST(pools_of_devices) {
+  struct fake f;
+  struct tide_diag diag;
+  fake_open(&f, true, 16);
+  struct tide_queue *near = fake_queue(&f, "near"), *far = fake_queue_on(f.other, "far", 0);
+  struct tide_pool *pool = pool_of(&f, f.device), *common = pool_of(&f, NULL);
+  struct tide_buffer *tile, *shared, *mapped, *none = (void *)&f;
+  char memory[64];
+  CHECK_OK(tide_queue_alloc(near, pool, 100, "tile", &tile));
+  CHECK_OK(tide_queue_alloc(far, common, 100, "shared", &shared));
+  CHECK_OK(tide_pool_import(pool, memory, sizeof memory, "mapped", &mapped));
+  CHECK_STATUS(tide_queue_alloc(far, pool, 100, "none", &none), TIDE_SCOPE);
+  CHECK(none == NULL);
+  struct tide_use uses[2] = {{.buffer = shared, .access = TIDE_READ},
+                             {.buffer = tile, .access = TIDE_WRITE}};
+  struct tide_operation both = OPERATION(.label = "both", .buffers = uses, .buffer_count = 2);
+  CHECK_STATUS(tide_queue_submit(far, &both, NULL, &diag), TIDE_SCOPE);
+  CHECK(strstr(diag.text, "buffer 'tile' is of pool 'tiles' of device 'fake'; queue 'far' of "
+                          "device 'other' cannot use it"));
+  CHECK_STATUS(tide_queue_submit_all(far, &both, 1, NULL, &diag), TIDE_SCOPE);
+  CHECK_OK(tide_queue_submit(near, &both, NULL, &diag));
+  uses[1].buffer = mapped;
+  CHECK_STATUS(tide_queue_submit(far, &both, NULL, &diag), TIDE_SCOPE);
+  both.buffer_count = 1;
+  CHECK_OK(tide_queue_submit(far, &both, NULL, &diag));
+  tide_queue_free(near, tile);
+  tide_queue_free(near, mapped);
+  tide_queue_free(far, shared);
+  fake_run_out(&f);
+  tide_queue_destroy(near);
+  tide_queue_destroy(far);
+  CHECK_OK(tide_pool_destroy(pool));
+  CHECK_OK(tide_pool_destroy(common));
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(pools_of_devices))
