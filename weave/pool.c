@@ -107,22 +107,12 @@ static void take_twice(void *self) {
   take_and_give(self);
 }
 
-#define POOL(name, stale_most, how, at_end, ...)                                                   \
-  TEST(name) {                                                                                     \
-    static const struct weave_case one = {.size = sizeof(struct state),                            \
-                                          .setup = how,                                            \
-                                          .threads = {__VA_ARGS__},                                \
-                                          .check = at_end,                                         \
-                                          .stale = stale_most};                                    \
-    weave_explore(&one);                                                                           \
-  }
-
-POOL(take_and_give_twice, 1, setup, all_free, take_and_give, take_and_give)
-POOL(reuse_when_finished, 2, setup_dead, NULL, run_and_finish, free_early, take_when_finished)
-POOL(free_release, 2, setup_retained, all_free, free_it, release_it)
-POOL(free_unpin, 2, setup_pinned, all_free, free_it, unpin_and_release)
-POOL(take_trim, 1, setup, all_free, take_twice, trim)
-POOL(take_three, 0, setup, all_free, take_and_give, take_and_give, trim)
+WEAVE_CASE(take_and_give_twice, 1, setup, all_free, take_and_give, take_and_give)
+WEAVE_CASE(reuse_when_finished, 2, setup_dead, NULL, run_and_finish, free_early, take_when_finished)
+WEAVE_CASE(free_release, 2, setup_retained, all_free, free_it, release_it)
+WEAVE_CASE(free_unpin, 2, setup_pinned, all_free, free_it, unpin_and_release)
+WEAVE_CASE(take_trim, 1, setup, all_free, take_twice, trim)
+WEAVE_CASE(take_three, 0, setup, all_free, take_and_give, take_and_give, trim)
 
 TEST_MAIN(CASE(take_trim), CASE_SECONDS(take_three, 300), CASE(take_and_give_twice),
           CASE(reuse_when_finished), CASE(free_release), CASE(free_unpin))

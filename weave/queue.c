@@ -39,10 +39,10 @@ static void two_ran(void *self) {
   EXPECT(s->bodies == 2 && tide_timeline_query(s->lines[1]) == 1);
 }
 
-QUEUE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)
-QUEUE(submit_publish, 2, setup, one_ran, submit_one, work, look_for_it)
-QUEUE(submit_signal, 1, setup, one_ran, submit_after_host, work, signal_host)
-QUEUE(submit_submit, 1, setup_two, two_ran, submit_one, submit_second, work)
+WEAVE_CASE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)
+WEAVE_CASE(submit_publish, 2, setup, one_ran, submit_one, work, look_for_it)
+WEAVE_CASE(submit_signal, 1, setup, one_ran, submit_after_host, work, signal_host)
+WEAVE_CASE(submit_submit, 1, setup_two, two_ran, submit_one, submit_second, work)
 
 /* ---- cancel, drain ---- */
 
@@ -83,9 +83,9 @@ static void setup_held(void *self) {
   s->to_do = 1;
 }
 
-QUEUE(cancel_start, 1, setup_submitted, ran_unless_cancelled, cancel_it, work_once)
-QUEUE(drain_complete, 1, setup_submitted, one_ran, drain, work)
-QUEUE(drain_held, 1, setup_held, one_ran, drain, signal_host, work)
+WEAVE_CASE(cancel_start, 1, setup_submitted, ran_unless_cancelled, cancel_it, work_once)
+WEAVE_CASE(drain_complete, 1, setup_submitted, one_ran, drain, work)
+WEAVE_CASE(drain_held, 1, setup_held, one_ran, drain, signal_host, work)
 
 /* ---- the end ---- */
 
@@ -127,8 +127,8 @@ static void cancel_and_end(void *self) {
   end_all(self);
 }
 
-QUEUE(end_hand_back, 1, setup_running, NULL, end_all, hand_back, wait_for_line)
-QUEUE(end_kick, 1, setup_held, NULL, cancel_and_end, signal_and_end)
+WEAVE_CASE(end_hand_back, 1, setup_running, NULL, end_all, hand_back, wait_for_line)
+WEAVE_CASE(end_kick, 1, setup_held, NULL, cancel_and_end, signal_and_end)
 
 /* ---- check mode ends while the host signals ---- */
 
@@ -153,9 +153,9 @@ static void wait_for_host(void *self) {
   EXPECT_OK(tide_timeline_wait(s->host, 1, TIDE_FOREVER));
 }
 
-QUEUE(end_check, 2, setup_checked, NULL, end_sched, signal_host)
-QUEUE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal_host)
-QUEUE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
+WEAVE_CASE(end_check, 2, setup_checked, NULL, end_sched, signal_host)
+WEAVE_CASE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal_host)
+WEAVE_CASE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
 
 TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
           CASE(cancel_start), CASE(drain_complete), CASE(drain_held), CASE(end_hand_back),

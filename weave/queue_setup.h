@@ -94,14 +94,4 @@ static inline void work(void *self) {
   }
 }
 
-#define QUEUE(name, stale_most, how, at_end, ...)                                                  \
-  TEST(name) {                                                                                     \
-    static const struct weave_case one = {.size = sizeof(struct state),                            \
-                                          .setup = how,                                            \
-                                          .threads = {__VA_ARGS__},                                \
-                                          .check = at_end,                                         \
-                                          .stale = stale_most};                                    \
-    weave_explore(&one);                                                                           \
-  }
-
 #endif

@@ -117,22 +117,12 @@ static void both_ran(void *self) {
   EXPECT(s->calls == 2);
 }
 
-#define POINT(name, stale_most, how, at_end, ...)                                                  \
-  TEST(name) {                                                                                     \
-    static const struct weave_case one = {.size = sizeof(struct state),                            \
-                                          .setup = how,                                            \
-                                          .threads = {__VA_ARGS__},                                \
-                                          .check = at_end,                                         \
-                                          .stale = stale_most};                                    \
-    weave_explore(&one);                                                                           \
-  }
-
-POINT(signal_cancel, 2, setup, ran_unless_cancelled, signal_first, cancel)
-POINT(destroy_cancel, 2, setup, ran_unless_cancelled, destroy_first, cancel)
-POINT(chain, 1, setup_chain, both_ran, signal_first, try_to_signal_second)
-POINT(notifier, 1, setup_notified, both_ran, signal_first, try_to_signal_second, dispatch)
-POINT(dispatch_cancel, 1, setup_notified_one, dispatched_unless_cancelled, signal_and_destroy,
-      dispatch, cancel)
+WEAVE_CASE(signal_cancel, 2, setup, ran_unless_cancelled, signal_first, cancel)
+WEAVE_CASE(destroy_cancel, 2, setup, ran_unless_cancelled, destroy_first, cancel)
+WEAVE_CASE(chain, 1, setup_chain, both_ran, signal_first, try_to_signal_second)
+WEAVE_CASE(notifier, 1, setup_notified, both_ran, signal_first, try_to_signal_second, dispatch)
+WEAVE_CASE(dispatch_cancel, 1, setup_notified_one, dispatched_unless_cancelled, signal_and_destroy,
+           dispatch, cancel)
 
 TEST_MAIN(CASE(signal_cancel), CASE(destroy_cancel), CASE(chain), CASE(notifier),
           CASE(dispatch_cancel))

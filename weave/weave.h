@@ -72,4 +72,15 @@ _Noreturn void weave_fail(const char *format, ...) __attribute__((format(printf,
   ((what) ? (void)0 : weave_fail("not true: %s (%s:%d)", #what, __FILE__, __LINE__))
 #define EXPECT_OK(what) EXPECT((what) == 0)
 
+/* A case of the harness on a `struct state`: threads' functions last. `at_end` may be NULL. */
+#define WEAVE_CASE(name, stale_most, how, at_end, ...)                                             \
+  TEST(name) {                                                                                     \
+    static const struct weave_case one = {.size = sizeof(struct state),                            \
+                                          .setup = how,                                            \
+                                          .threads = {__VA_ARGS__},                                \
+                                          .check = at_end,                                         \
+                                          .stale = stale_most};                                    \
+    weave_explore(&one);                                                                           \
+  }
+
 #endif

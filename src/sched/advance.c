@@ -1,5 +1,5 @@
 /* From entered to published: what may start, and what is over. */
-#include "base/plant_live.h"
+#include "base/plant.h"
 #include "sched/sched.h"
 
 static void first_cause(struct tide_op *op, enum tide_status status) {
@@ -31,10 +31,10 @@ void tide_wait_fired(struct tide_op_wait *wait) {
   struct tide_queue *queue = op->queue;
   wait->heap = TIDE_HEAP_NONE;
   wait->node.state = TIDE_NODE_IDLE;
-  if (!TIDE_PLANTED_LIVE(TIDE_PLANT_WAKE)) tide_sched_look(queue);
+  if (!TIDE_PLANTED(TIDE_PLANT_WAKE)) tide_sched_look(queue);
   if (op->state == TIDE_OP_HELD) {
     op->retry = true;
-    queue->retry_held = !TIDE_PLANTED_LIVE(TIDE_PLANT_HELD);
+    queue->retry_held = !TIDE_PLANTED(TIDE_PLANT_HELD);
     if (op->leaving) leaving_node_fired(op);
     return;
   }
@@ -164,7 +164,7 @@ void tide_queue_advance(struct tide_queue *queue) {
 static inline void pass(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   queue->places[epoch & queue->ring_mask].op = NULL;
-  if (queue->tracked && !(TIDE_PLANTED_LIVE(TIDE_PLANT_TRACKER) && epoch % 4 == 0))
+  if (queue->tracked && !(TIDE_PLANTED(TIDE_PLANT_TRACKER) && epoch % 4 == 0))
     tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
   if (epoch > queue->published) queue->published = epoch;
   tide_timeline_advance(queue->progress, epoch, &sched->fired);

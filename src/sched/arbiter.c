@@ -4,7 +4,7 @@
  * TIDE_AGING_PICKS + R further picks of its device, where R is the number of
  * queues that were ready before it. For whoever has waited that long goes first,
  * oldest first. */
-#include "base/plant_live.h"
+#include "base/plant.h"
 #include "sched/sched.h"
 
 #define TIDE_AGING_PICKS 128
@@ -26,7 +26,7 @@ void tide_arbiter_enlist(struct tide_queue *queue) {
 void tide_device_kick(struct tide_device *device) {
   struct tide_sched *sched = device->sched;
   if (!device->dry || device->kick_due || !device->backend->kick) return;
-  if (TIDE_PLANTED_LIVE(TIDE_PLANT_KICK) && device->picks % 4 == 3) return;
+  if (TIDE_PLANTED(TIDE_PLANT_KICK) && device->picks % 4 == 3) return;
   device->dry--;
   device->kick_due = true;
   device->next_kick = sched->kicks;

@@ -1,6 +1,6 @@
 /* Which waits remain. Two passes: every wait is looked at before anything is
  * imported, so that an operation that must be held has learned nothing. */
-#include "base/plant_live.h"
+#include "base/plant.h"
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
@@ -10,7 +10,7 @@ struct pending {
   uint64_t value;
   tide_axis axis;
   uint64_t epoch;
-  const struct tide_frontier *frontier; /* NULL: external; its own entry is the epoch for now */
+  const struct tide_frontier *frontier; /* NULL: external. Valid until the next look-up */
 };
 
 static inline bool view_of(const struct tide_record *record, struct pending *out) {
@@ -140,7 +140,7 @@ static void elide_known(struct learning *l, struct tide_op *op) {
       if (!find_tracked(wait, &record)) continue;
       if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch,
                                     &reason) &&
-          !TIDE_PLANTED_LIVE(TIDE_PLANT_ELIDE))
+          !TIDE_PLANTED(TIDE_PLANT_ELIDE))
         continue;
       elide(l, wait, &record, reason);
       again |= reason != TIDE_REASON_KNOWN;

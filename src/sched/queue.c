@@ -1,6 +1,6 @@
 /* A queue: its storage, made once, and its place in the house. */
 #include "base/memory.h"
-#include "base/plant_live.h"
+#include "base/plant.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
@@ -145,7 +145,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   if (status == TIDE_OK) status = register_axis(queue);
   if (status == TIDE_OK) chain_storage(queue);
   if (status != TIDE_OK) {
-    if (!TIDE_PLANTED_LIVE(TIDE_PLANT_LEAK)) tide_queue_free_storage(queue);
+    if (!TIDE_PLANTED(TIDE_PLANT_LEAK)) tide_queue_free_storage(queue);
     return status;
   }
   tide_sched_enter(sched);

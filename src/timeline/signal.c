@@ -1,6 +1,6 @@
 /* Raising a timeline, and failing it: by the host here, by operations below. */
 #include "base/check.h"
-#include "base/plant_live.h"
+#include "base/plant.h"
 #include "causal/tracker.h"
 #include "timeline/history.h"
 #include "timeline/timeline.h"
@@ -166,7 +166,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, fired);
   } else {
     if (record->external) tide_history_push_external(timeline, value);
-    else if (!TIDE_PLANTED_LIVE(TIDE_PLANT_RECORD) || value % 4)
+    else if (!TIDE_PLANTED(TIDE_PLANT_RECORD) || value % 4)
       tide_history_push(timeline, value, axis, epoch, frontier);
     if (tide_timeline_heard(timeline))
       tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch,

@@ -3,7 +3,7 @@
 #include "base/check.h"
 #include "base/deferred.h"
 #include "base/memory.h"
-#include "base/plant_live.h"
+#include "base/plant.h"
 #include "timeline/waiter.h"
 
 struct tide_notifier {
@@ -67,7 +67,7 @@ static void make_due(struct tide_timepoint *timepoint) {
 
 static void fire_timepoint(struct tide_node *node, enum tide_status status) {
   (void)status;
-  if (TIDE_PLANTED_LIVE(TIDE_PLANT_CALL) && node->value % 4 == 3) return;
+  if (TIDE_PLANTED(TIDE_PLANT_CALL) && node->value % 4 == 3) return;
   make_due(TIDE_CONTAINER(node, struct tide_point_waiter, node)->owner);
 }
 

@@ -7,7 +7,7 @@
  * what was found. Checks of what calls answer are off, so that it is the guarantee itself that
  * breaks, not a return value. */
 #include "harness.h"
-#include "base/plant_live.h"
+#include "base/plant.h"
 #include "oracle.h"
 
 #include <stdio.h>
