@@ -49,7 +49,7 @@ void tide_wait_fired(struct tide_op_wait *wait) {
 }
 
 void tide_finish_fire(struct tide_node *node, enum tide_status status) {
-  struct tide_op *op = TIDE_CONTAINER(node, struct tide_op, finish);
+  struct tide_op *op = TIDE_CONTAINER(node, struct tide_op_rare, finish)->op;
   struct tide_sched *sched = op->queue->sched;
   (void)status;
   tide_sched_enter(sched);
@@ -58,8 +58,8 @@ void tide_finish_fire(struct tide_node *node, enum tide_status status) {
 }
 
 void tide_finish_fired(struct tide_op *op) {
-  op->finish.state = TIDE_NODE_IDLE;
-  op->finish_axis = 0;
+  tide_op_rare(op)->finish.state = TIDE_NODE_IDLE;
+  op->finishing = false;
   tide_sched_look(op->queue);
 }
 
@@ -68,10 +68,11 @@ void tide_finish_fired(struct tide_op *op) {
 static bool finished(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   struct tide_tracker *tracker = op->queue->sched->context->tracker;
   if (tide_tracker_finished(tracker, axis, epoch)) return true;
-  op->finish.fire = tide_finish_fire;
-  op->finish_axis = axis;
-  enum tide_finish answer = tide_tracker_wait_finish(tracker, axis, epoch, &op->finish);
-  if (answer == TIDE_FINISH_ALREADY) op->finish_axis = 0;
+  struct tide_op_rare *rare = tide_op_rare(op);
+  rare->op = op;
+  rare->finish.fire = tide_finish_fire;
+  enum tide_finish answer = tide_tracker_wait_finish(tracker, axis, epoch, &rare->finish);
+  op->finishing = answer != TIDE_FINISH_ALREADY;
   return answer == TIDE_FINISH_ALREADY;
 }
 
@@ -88,7 +89,7 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
 
 /* The execution-only waits: for buffers' pasts, and for whoever signalled what failed early. */
 static bool all_finished(struct tide_op *op) {
-  if (op->finish_axis) return false;
+  if (op->finishing) return false;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->finish && !finished(op, wait->axis, wait->epoch)) return false;
     if (wait->finish) wait->finish = false;
@@ -153,7 +154,7 @@ void tide_queue_advance(struct tide_queue *queue) {
       op = behind(queue);
     if (op->unmet || ((op->waits || op->uses) && !all_finished(op))) return;
     if (queue->device->lost && !queue->device->certified) return;
-    if (op->instance && !tide_instance_arrive(op)) return;
+    if (op->part && !tide_instance_arrive(op)) return;
     go(queue, op);
   }
 }
@@ -184,7 +185,7 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
   }
   sched->stats.failed += op->status != TIDE_OK;
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
-  if (op->instance) tide_instance_finished(op);
+  if (op->part) tide_instance_finished(op);
   tide_op_free(op);
 }
 

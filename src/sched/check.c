@@ -287,13 +287,14 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   note_limits(checker);
   if (!shadow) return;
   size_t own = (size_t)(shadow - checker->table.queues);
-  struct tide_shadow *thread = tide_shadow_get(&checker->table, TIDE_SHADOW_THREAD, op->thread);
+  struct tide_shadow *thread =
+      tide_shadow_get(&checker->table, TIDE_SHADOW_THREAD, tide_op_rare(op)->thread);
   struct tide_shadow_clock *clock = &shadow->clock;
   if (thread) tide_shadow_merge(&checker->table, clock, &thread->clock);
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     import_wait(checker, clock, wait);
   /* One that has failed touches nothing. */
-  for (struct tide_op_use *use = op->uses; use && !op->instance && !op->status; use = use->next) {
+  for (struct tide_op_use *use = op->uses; use && !op->part && !op->status; use = use->next) {
     check_use(checker, clock, op, use);
     add_access(checker, op, use);
   }

@@ -151,7 +151,7 @@ static void make_coarse_record(struct tide_instance *instance) {
 }
 
 void tide_instance_entered(struct tide_op *part) {
-  struct tide_instance *instance = part->instance;
+  struct tide_instance *instance = tide_op_rare(part)->instance;
   struct tide_collective *collective = instance->collective;
   struct tide_sched *sched = collective->sched;
   if (++instance->entered < collective->count) return;
@@ -174,7 +174,7 @@ static void fail_instance(struct tide_instance *instance, enum tide_status statu
 }
 
 bool tide_instance_arrive(struct tide_op *part) {
-  struct tide_instance *instance = part->instance;
+  struct tide_instance *instance = tide_op_rare(part)->instance;
   struct tide_collective *collective = instance->collective;
   if (!part->arrived) {
     part->arrived = true;
@@ -223,7 +223,7 @@ static void publish_finished(struct tide_collective *collective) {
 }
 
 void tide_instance_finished(struct tide_op *part) {
-  struct tide_instance *instance = part->instance;
+  struct tide_instance *instance = tide_op_rare(part)->instance;
   struct tide_collective *collective = instance->collective;
   const struct tide_member *member = find_member(collective, part->queue->position.axis);
   if (instance->parts[member->member] == part) instance->parts[member->member] = NULL;
@@ -242,7 +242,7 @@ void tide_instance_finished(struct tide_op *part) {
 }
 
 bool tide_instance_circular(const struct tide_op *part) {
-  const struct tide_instance *instance = part->instance;
+  const struct tide_instance *instance = tide_op_rare(part)->instance;
   const struct tide_frontier *known = part->queue->sched->known;
   for (size_t i = 0; i < known->count; i++) {
     const struct tide_member *member =

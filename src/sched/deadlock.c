@@ -37,7 +37,7 @@ static struct tide_op *must_provide(const struct tide_op_wait *wait) {
 
 static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *at) {
   for (; at != &queue->held; at = at->prev) {
-    struct tide_op *op = TIDE_CONTAINER(at, struct tide_op, link);
+    struct tide_op *op = tide_op_of_link(at);
     if (!(op->flags & TIDE_MAY_BE_PASSED)) return op;
   }
   return NULL;
@@ -67,9 +67,10 @@ struct search {
 static bool push(struct search *search, struct tide_op *op) {
   if (!op) return false;
   if (op == search->target) return true;
-  if (op->visited == search->number) return false;
-  op->visited = search->number;
-  op->mark = search->stack;
+  struct tide_op_rare *rare = tide_op_rare(op);
+  if (rare->visited == search->number) return false;
+  rare->visited = search->number;
+  rare->mark = search->stack;
   search->stack = op;
   return false;
 }
@@ -79,7 +80,7 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
   struct search search = {op, NULL, ++queue->sched->search};
   struct tide_op *at = op;
   while (at) {
-    struct tide_link *before = at == op ? queue->held.prev : at->link.prev;
+    struct tide_link *before = at == op ? queue->held.prev : tide_op_rare(at)->link.prev;
     bool closed = push(&search, blocker_from(at->queue, before));
     for (struct tide_op_wait *wait = at->waits; wait && !closed; wait = wait->next)
       closed = push(&search, must_provide(wait));
@@ -92,7 +93,7 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
       return true;
     }
     at = search.stack;
-    if (at) search.stack = at->mark;
+    if (at) search.stack = tide_op_rare(at)->mark;
   }
   return false;
 }
@@ -129,11 +130,11 @@ static bool stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag
   struct tide_op *at = op;
   while (at) {
     const struct tide_op_wait *wait = about_to_fail(at) ? NULL : at->waits;
-    if (push(&search, blocker_from(at->queue, at->link.prev))) {
+    if (push(&search, blocker_from(at->queue, tide_op_rare(at)->link.prev))) {
       tide_diag_set(diag, TIDE_DEADLOCK,
                     "queue '%s' is full and nothing in it can finish: operation '%s' waits for "
                     "what '%s' would signal, which is held behind it",
-                    queue->label, op->label, at->label);
+                    queue->label, op->work.label, at->work.label);
       return true;
     }
     while (wait && !leads_nowhere(&search, wait)) wait = wait->next;
@@ -142,11 +143,11 @@ static bool stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag
           diag, TIDE_DEADLOCK,
           "queue '%s' is full and nothing in it can finish: operation '%s' waits for timeline "
           "'%s' >= %lu, which nobody has promised",
-          queue->label, at->label, wait->timeline->label, (unsigned long)wait->value);
+          queue->label, at->work.label, wait->timeline->label, (unsigned long)wait->value);
       return true;
     }
     at = search.stack;
-    if (at) search.stack = at->mark;
+    if (at) search.stack = tide_op_rare(at)->mark;
   }
   return false;
 }
@@ -156,7 +157,7 @@ static bool stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag
 bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag) {
   if (queue->published < queue->position.epoch || tide_list_empty(&queue->held)) return false;
   for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next) {
-    struct tide_op *op = TIDE_CONTAINER(at, struct tide_op, link);
+    struct tide_op *op = tide_op_of_link(at);
     if (!stuck(queue, op, diag)) return false;
     if (!(op->flags & TIDE_MAY_BE_PASSED)) break;
   }
@@ -208,7 +209,7 @@ size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size) 
         if (op && op->state == TIDE_OP_ENTERED) describe(&text, op);
       }
       for (struct tide_link *h = queue->held.next; h != &queue->held; h = h->next)
-        describe(&text, TIDE_CONTAINER(h, struct tide_op, link));
+        describe(&text, tide_op_of_link(h));
     }
   }
   tide_sched_leave(sched);

@@ -159,8 +159,7 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
       tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, op->status,
                                 &sched->fired);
   }
-  while ((link = queue->held.next) != &queue->held)
-    tide_op_leave(TIDE_CONTAINER(link, struct tide_op, link), status);
+  while ((link = queue->held.next) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
   if (queue->members) tide_collectives_lose(queue, status);
 }
 

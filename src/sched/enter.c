@@ -8,7 +8,6 @@
 
 void tide_op_free_parts(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
-  op->instance = NULL;
   while (op->waits) {
     struct tide_op_wait *wait = op->waits;
     op->waits = wait->next;
@@ -201,7 +200,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (op->uses) take_buffers(queue, op, was_held);
   if (__builtin_expect(sched->checker != NULL, 0)) tide_check_entered(queue, op);
   if (op->signals) promise_signals(queue, op);
-  if (op->instance) tide_instance_entered(op);
+  if (op->part) tide_instance_entered(op);
   tide_op_entered(queue, epoch);
   if (was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
 }
@@ -261,7 +260,9 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   sched->stats.held++;
   count_held(op, true);
   for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_pin(use->buffer);
-  tide_list_push_back(&queue->held, &op->link);
+  struct tide_op_rare *rare = tide_op_rare(op);
+  rare->op = op;
+  tide_list_push_back(&queue->held, &rare->link);
   tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
   queue->retry_held = true;
   tide_sched_look(queue);
@@ -287,9 +288,9 @@ static bool try_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_diag diag;
   enum tide_status status = tide_signals_check(queue, op, &diag);
   if (status != TIDE_OK && sched->checker) tide_check_note(sched, &diag);
-  if (op->instance && tide_instance_circular(op) && !op->status) op->status = TIDE_DEADLOCK;
+  if (op->part && tide_instance_circular(op) && !op->status) op->status = TIDE_DEADLOCK;
   if (status != TIDE_OK && !op->status) op->status = status;
-  tide_list_remove(&op->link);
+  tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);
   op->refused = status != TIDE_OK;
   tide_queue_drain_changed(queue);
@@ -301,7 +302,7 @@ void tide_queue_retry_held(struct tide_queue *queue) {
   queue->retry_held = false;
   struct tide_link *link = queue->held.next;
   while (link != &queue->held) {
-    struct tide_op *op = TIDE_CONTAINER(link, struct tide_op, link);
+    struct tide_op *op = tide_op_of_link(link);
     link = link->next;
     if (op->leaving) continue;
     bool entered = op->retry && try_enter(queue, op);
@@ -316,7 +317,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   op->leaving = true;
   op->status = status;
   bool in_flight = take_nodes_off(op);
-  tide_list_remove(&op->link);
+  tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);
   unreserve(op);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
@@ -325,7 +326,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_unpin(use->buffer);
   sched->stats.failed++;
   tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
-  if (op->instance) tide_instance_finished(op);
+  if (op->part) tide_instance_finished(op);
   queue->retry_held = true;
   tide_sched_look(queue);
   if (in_flight) queue->in_flight++;

@@ -30,7 +30,6 @@ static void chain_storage(struct tide_queue *queue) {
     struct tide_op *op = &queue->ops[i];
     op->queue = queue;
     op->work.axis = queue->position.axis;
-    op->work.arguments = queue->arguments + (size_t)i * TIDE_ARGUMENTS_MAX;
     op->work.next = (struct tide_work *)(void *)queue->free_ops;
     queue->free_ops = op;
   }
@@ -63,13 +62,14 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->places = tide_alloc(a, ring, sizeof *queue->places);
   queue->frontiers = tide_alloc(a, ring, queue->frontier_stride);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
+  queue->rare = tide_alloc(a, queue->op_capacity, sizeof *queue->rare);
   queue->arguments = tide_alloc(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
   queue->position.frontier = tide_alloc(a, 1, queue->frontier_stride);
-  if (!queue->places || !queue->frontiers || !queue->ops || !queue->arguments || !queue->waits ||
-      !queue->signals || !queue->uses || !queue->position.frontier)
+  if (!queue->places || !queue->frontiers || !queue->ops || !queue->rare || !queue->arguments ||
+      !queue->waits || !queue->signals || !queue->uses || !queue->position.frontier)
     return TIDE_NOMEM;
   tide_frontier_init(queue->position.frontier, context->frontier_capacity);
   for (uint32_t i = 0; i < ring; i++)
@@ -86,6 +86,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   tide_free(a, queue->places, (size_t)queue->ring_mask + 1, sizeof *queue->places);
   tide_free(a, queue->frontiers, (size_t)queue->ring_mask + 1, queue->frontier_stride);
   tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
+  tide_free(a, queue->rare, queue->op_capacity, sizeof *queue->rare);
   tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   tide_free(a, queue->waits, queue->wait_capacity, sizeof *queue->waits);
   tide_free(a, queue->signals, queue->signal_capacity, sizeof *queue->signals);
@@ -168,8 +169,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
 
 static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
   struct tide_link *link;
-  while ((link = queue->held.next) != &queue->held)
-    tide_op_leave(TIDE_CONTAINER(link, struct tide_op, link), status);
+  while ((link = queue->held.next) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
 }
 
 /* Waits that imported nothing don't delay an operation that will not run. */
@@ -217,7 +217,7 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
   enum tide_status status = TIDE_NOT_FOUND;
   tide_sched_enter(sched);
   for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next) {
-    struct tide_op *op = TIDE_CONTAINER(at, struct tide_op, link);
+    struct tide_op *op = tide_op_of_link(at);
     if (op->sequence != sequence) continue;
     tide_op_leave(op, TIDE_CANCELLED);
     status = TIDE_OK;
@@ -247,7 +247,7 @@ void tide_queue_drain_changed(struct tide_queue *queue) {
 /* The epoch to wait for, once nothing that was submitted before is held; 0: it still is. */
 static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *out_epoch) {
   if (!tide_list_empty(&queue->held)) {
-    struct tide_op *first = TIDE_CONTAINER(queue->held.next, struct tide_op, link);
+    struct tide_op *first = tide_op_of_link(queue->held.next);
     if (first->sequence <= sequence) return false;
   }
   uint64_t epoch = queue->position.epoch;

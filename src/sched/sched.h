@@ -72,36 +72,45 @@ enum tide_op_state {
   TIDE_OP_DONE
 };
 
-/* The first two cache lines are all that an operation without failures touches. Storage is made
- * with nodes idle, and goes back so. */
+/* So many bytes of arguments lie in the operation: two words say where the rest is. */
+#define TIDE_ARGUMENTS_FEW 16
+
+/* All that an operation without failures touches, in two cache lines. */
 struct tide_op {
   struct tide_work work; /* what a backend sees; work.epoch is 0 until it enters */
   struct tide_queue *queue;
   struct tide_op_wait *waits;
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
-  struct tide_instance *instance; /* of a collective; else NULL */
   uint64_t sequence;
-  tide_axis finish_axis;   /* `finish` waits for an epoch of it; 0: it is idle */
   uint32_t unmet;          /* issued waits that are not open */
   enum tide_status status; /* the first cause, TIDE_OK so far */
   uint16_t flags;
-  uint8_t state;           /* enum tide_op_state */
-  bool retry;              /* held: classify again when its turn comes */
-  bool leaving;            /* a held operation that was cancelled, with a node still in flight */
-  bool refused;            /* its signals were refused when it entered: they fail at its place */
-  bool arrived;            /* a collective's part that has reached its place */
-  bool bare;               /* it has no waits, signals and buffers, and is no collective's part */
-  struct tide_link link;   /* in the queue's held list */
-  struct tide_node finish; /* waits for one (axis, epoch) after another */
-  struct tide_op *mark;    /* deadlock search: who led here */
-  uint64_t visited;        /* … and in which search */
-  uint64_t thread;         /* check mode: who submitted it */
-  char label[32];          /* work.label, if it has one */
+  uint8_t state;      /* enum tide_op_state */
+  bool bare : 1;      /* it has no waits, signals and buffers, and is no collective's part */
+  bool part : 1;      /* it is a collective's part */
+  bool retry : 1;     /* held: classify again when its turn comes */
+  bool leaving : 1;   /* a held operation that was cancelled, with a node still in flight */
+  bool refused : 1;   /* its signals were refused when it entered: they fail at its place */
+  bool arrived : 1;   /* a collective's part that has reached its place */
+  bool finishing : 1; /* it waits for something to finish: see tide_op_rare */
+  _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_FEW]; /* work.arguments, when they are few */
 };
-_Static_assert(sizeof(void *) != 8 || (sizeof(struct tide_op) % TIDE_CACHE_LINE == 0 &&
-                                       offsetof(struct tide_op, link) == 2 * TIDE_CACHE_LINE),
+_Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == 2 * TIDE_CACHE_LINE,
                "what every operation touches lies in two cache lines");
+
+/* What only some operations need, of ops[i] at i. Storage is made with nodes idle, and goes back
+ * so. */
+struct tide_op_rare {
+  struct tide_op *op;             /* set by whoever uses `link` or `finish` */
+  struct tide_instance *instance; /* of a collective's part */
+  struct tide_link link;          /* in the queue's held list */
+  struct tide_node finish;        /* waits for one (axis, epoch) after another */
+  struct tide_op *mark;           /* deadlock search: who led here */
+  uint64_t visited;               /* … and in which search */
+  uint64_t thread;                /* check mode: who submitted it */
+  char label[32];                 /* work.label, if it has one */
+};
 
 /* Of what is known: which frontier, and where that one lists the queue's own axis. */
 struct tide_version {
@@ -148,8 +157,8 @@ struct tide_queue {
   struct tide_op_signal *free_signals;
   struct tide_op_use *free_uses;
   struct tide_op *ops; /* the storage itself */
-  unsigned char
-      *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX: apart, for most need little of it */
+  struct tide_op_rare *rare;
+  unsigned char *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX, when they are many */
   struct tide_op_wait *waits;
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
@@ -212,6 +221,13 @@ struct tide_sched {
   struct tide_frontier *scratch;     /* capacity 255: classification works in it … */
   const struct tide_frontier *known; /* … when it learns something; else this is the queue's own */
 };
+
+static inline struct tide_op_rare *tide_op_rare(const struct tide_op *op) {
+  return &op->queue->rare[op - op->queue->ops];
+}
+static inline struct tide_op *tide_op_of_link(struct tide_link *link) {
+  return TIDE_CONTAINER(link, struct tide_op_rare, link)->op;
+}
 
 static inline const struct tide_platform *tide_sched_platform(const struct tide_sched *sched) {
   return sched->context->platform;

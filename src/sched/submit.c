@@ -207,14 +207,28 @@ static void copy_uses(struct tide_queue *queue, struct tide_op *op,
   queue->free_uses_count -= (uint32_t)operation->buffer_count;
 }
 
-static const char no_label[sizeof((struct tide_op *)0)->label];
+static const char no_label[sizeof((struct tide_op_rare *)0)->label];
 
 static void copy_label(struct tide_op *op, const char *label) {
+  struct tide_op_rare *rare = tide_op_rare(op);
   size_t length = strlen(label);
-  if (length >= sizeof op->label) length = sizeof op->label - 1;
-  memcpy(op->label, label, length);
-  op->label[length] = 0;
-  op->work.label = op->label;
+  if (length >= sizeof rare->label) length = sizeof rare->label - 1;
+  memcpy(rare->label, label, length);
+  rare->label[length] = 0;
+  op->work.label = rare->label;
+}
+
+/* Most have few, which lie beside what the worker reads anyway. */
+static inline void copy_arguments(struct tide_op *op, const void *arguments, size_t size) {
+  if (size == TIDE_ARGUMENTS_FEW) {
+    memcpy(op->arguments, arguments, TIDE_ARGUMENTS_FEW);
+    return;
+  }
+  if (size > TIDE_ARGUMENTS_FEW) {
+    size_t i = (size_t)(op - op->queue->ops);
+    op->work.arguments = op->queue->arguments + i * TIDE_ARGUMENTS_MAX;
+  }
+  memcpy(op->work.arguments, arguments, size);
 }
 
 /* All but what only some operations have. */
@@ -230,12 +244,13 @@ static inline struct tide_op *copy_bare(struct tide_queue *queue,
   op->status = TIDE_OK;
   op->flags = (uint16_t)operation->flags;
   op->state = TIDE_OP_ENTERED;
-  op->retry = op->leaving = op->refused = op->arrived = false;
+  op->part = op->retry = op->leaving = op->refused = op->arrived = false;
   op->bare = true;
+  op->work.arguments = op->arguments;
   op->work.label = no_label;
   if (operation->label) copy_label(op, operation->label);
   if (operation->arguments_size)
-    memcpy(op->work.arguments, operation->arguments, operation->arguments_size);
+    copy_arguments(op, operation->arguments, operation->arguments_size);
   return op;
 }
 
@@ -243,12 +258,15 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
                             struct tide_instance *instance) {
   struct tide_op *op = copy_bare(queue, operation);
   op->work.epoch = 0;
-  op->instance = instance;
-  if (instance) op->flags &= (uint16_t)~TIDE_MAY_BE_PASSED;
+  if (instance) {
+    op->part = true;
+    tide_op_rare(op)->instance = instance;
+    op->flags &= (uint16_t)~TIDE_MAY_BE_PASSED;
+  }
   op->bare = !instance && !has_parts(operation);
   if (__builtin_expect(queue->sched->checker != NULL, 0)) {
     const struct tide_platform *platform = tide_sched_platform(queue->sched);
-    op->thread = platform->thread_id(platform->self);
+    tide_op_rare(op)->thread = platform->thread_id(platform->self);
   }
   if (operation->wait_count) copy_waits(queue, op, operation);
   if (operation->signal_count) copy_signals(queue, op, operation);
@@ -324,7 +342,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struc
     status = hold(queue, op, diag);
   } else {
     status = op->signals ? tide_signals_check(queue, op, diag) : TIDE_OK;
-    if (status == TIDE_OK && op->instance && tide_instance_circular(op))
+    if (status == TIDE_OK && op->part && tide_instance_circular(op))
       status = tide_diag_set(
           diag, TIDE_DEADLOCK,
           "part '%s' of queue '%s' would wait for another part of its own instance: they "
