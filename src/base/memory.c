@@ -1,12 +1,15 @@
 #include "base/memory.h"
 
-void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size) {
+void *tide_alloc_unset(const struct tide_allocator *allocator, size_t count, size_t size) {
   size_t bytes;
   if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
-  if (bytes == 0) bytes = 1;
   size_t alignment = size % TIDE_CACHE_LINE ? 16 : TIDE_CACHE_LINE;
-  void *memory = allocator->alloc(allocator->self, bytes, alignment);
-  if (memory) memset(memory, 0, bytes);
+  return allocator->alloc(allocator->self, bytes ? bytes : 1, alignment);
+}
+
+void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size) {
+  void *memory = tide_alloc_unset(allocator, count, size);
+  if (memory) memset(memory, 0, count * size);
   return memory;
 }
 

@@ -23,7 +23,9 @@ static inline void tide_fetch_lines(const void *at, size_t count) {
 /* Zeroed memory for one object or an array of them; NULL when there is none or
  * when the size overflows. Objects that are whole cache lines lie on cache lines. */
 void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);
-/* Give back what tide_alloc gave, with the same numbers. NULL is fine. */
+/* The same, but nothing is set, so that what is never used is never touched. */
+void *tide_alloc_unset(const struct tide_allocator *allocator, size_t count, size_t size);
+/* Give back what they gave, with the same numbers. NULL is fine. */
 void tide_free(const struct tide_allocator *allocator, void *memory, size_t count, size_t size);
 
 #endif

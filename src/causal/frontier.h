@@ -147,6 +147,12 @@ struct tide_entries {
   size_t count;
 };
 
+/* to = the component-wise maximum of two others, in storage for `capacity` entries that need not be
+ * initialised. False: they might not fit, and what is in `to` means nothing. Says nothing of taint.
+ */
+bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
+                        const struct tide_frontier *b);
+
 /* Writes those of `entries` that stay into `to`, whose entries are overwritten; taints it when one
  * is lost. entries.count > to->capacity; the arrays may not be to's own. */
 void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,

@@ -5,43 +5,51 @@
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
-/* Reads a timeline's record for a value that is not reached, whoever keeps it. */
-struct pending {
-  uint64_t value;
-  tide_axis axis;
-  uint64_t epoch;
-  const struct tide_frontier *frontier; /* NULL: external. Valid until the next look-up */
-};
-
-static inline bool view_of(const struct tide_record *record, struct pending *out) {
+static inline bool view_of(const struct tide_record *record, struct tide_pending *out) {
   if (!record) return false;
   const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
-  *out = (struct pending){record->node.key, op->work.axis, op->work.epoch, NULL};
+  *out = (struct tide_pending){record->node.key, op->work.axis, op->work.epoch, NULL, op->queue};
   if (!record->external) out->frontier = tide_queue_record(op->queue, op->work.epoch);
   return true;
 }
 
 static bool pending_from_source(const struct tide_timeline *timeline, uint64_t value,
-                                struct pending *out) {
+                                struct tide_pending *out) {
   struct tide_record_view view;
   if (!timeline->source->find(timeline->source_self, value, &view)) return false;
-  *out = (struct pending){view.value, view.axis, view.epoch, view.frontier};
+  *out = (struct tide_pending){view.value, view.axis, view.epoch, view.frontier, NULL};
   return true;
 }
 
 /* The smallest pending record >= what is waited for. */
-static inline bool find_pending(const struct tide_op_wait *wait, struct pending *out) {
-  if (wait->timeline->source) return pending_from_source(wait->timeline, wait->value, out);
-  return view_of(tide_timeline_pending(wait->timeline, wait->value), out);
+static inline bool find_pending(const struct tide_op_wait *wait, struct tide_pending *out) {
+  const struct tide_timeline *timeline = wait->timeline;
+  struct tide_queue *queue = timeline->source_self;
+  uint64_t epoch;
+  if (!timeline->source) return view_of(tide_timeline_pending(timeline, wait->value), out);
+  if (timeline->source != &tide_queue_source || !queue)
+    return pending_from_source(timeline, wait->value, out);
+  if (!tide_queue_find(queue, wait->value, &epoch)) return false;
+  *out = (struct tide_pending){epoch, queue->position.axis, epoch, tide_queue_record(queue, epoch),
+                               queue};
+  return true;
 }
 
-/* The smallest *tracked* one: reaching it implies that the value was passed. */
-static bool find_tracked(const struct tide_op_wait *wait, struct pending *out) {
-  if (wait->timeline->source) return pending_from_source(wait->timeline, wait->value, out);
+/* The smallest *tracked* one: reaching it implies that the value was passed. Mostly it is the one
+ * that was found. */
+static bool find_tracked(const struct tide_op_wait *wait, struct tide_pending *out) {
+  *out = wait->found;
+  if (out->frontier) return true;
+  if (wait->timeline->source) return false;
   struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
   while (record && record->external)
     record = tide_timeline_pending(wait->timeline, record->node.key + 1);
   return view_of(record, out);
+}
+
+/* With its own entry as it was then. */
+static inline const struct tide_frontier *frontier_of(const struct tide_pending *pending) {
+  return pending->queue ? tide_queue_record(pending->queue, pending->epoch) : pending->frontier;
 }
 
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
@@ -61,9 +69,9 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
 
 /* An issued wait whose record the queue knows already says so (KNOWN); it is elided once it is
  * clear that the operation enters. */
-static void look_at(struct tide_sched *sched, struct tide_op_wait *wait) {
+static inline void look_at(struct tide_sched *sched, struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
-  struct pending pending;
+  struct tide_pending pending;
   wait->axis = 0;
   wait->record_value = 0;
   wait->reason = TIDE_REASON_NONE;
@@ -76,6 +84,7 @@ static void look_at(struct tide_sched *sched, struct tide_op_wait *wait) {
     wait->class_ = TIDE_WAIT_HELD;
   } else {
     wait->class_ = TIDE_WAIT_ISSUED;
+    wait->found = pending;
     if (!pending.frontier || tide_frontier_get(sched->known, pending.axis) < pending.epoch) return;
     wait->reason = TIDE_REASON_KNOWN;
     wait->axis = pending.axis;
@@ -86,63 +95,89 @@ static void look_at(struct tide_sched *sched, struct tide_op_wait *wait) {
 
 /* ---- pass two: learn ----------------------------------------------------------- */
 
-/* `known` is the queue's own frontier until something is learned; then it is a copy. Taint that
- * arises in the copy is told apart from taint that was there before. */
-struct learning {
-  struct tide_sched *sched;
-  struct tide_eviction eviction;
-};
-
-void tide_sched_learn(struct tide_sched *sched, const struct tide_frontier *frontier,
-                      const struct tide_eviction *eviction) {
+static void learn_in_scratch(struct tide_sched *sched, const struct tide_frontier *frontier,
+                             const struct tide_eviction *eviction) {
   if (sched->known != sched->scratch) {
     tide_frontier_copy(sched->scratch, sched->known, NULL);
-    sched->scratch->tainted = 0;
     sched->known = sched->scratch;
   }
   tide_frontier_merge(sched->scratch, frontier, eviction);
 }
 
-static void import(struct learning *l, const struct tide_frontier *frontier) {
-  tide_sched_learn(l->sched, frontier, &l->eviction);
+/* Until now it knows what the queue does. */
+static void learn_first(struct tide_queue *queue, struct tide_frontier *next,
+                        const struct tide_frontier *frontier,
+                        const struct tide_eviction *eviction) {
+  struct tide_sched *sched = queue->sched;
+  tide_queue_own_entry(queue);
+  if (tide_frontier_join(next, queue->apart->capacity, sched->known, frontier)) {
+    next->tainted = frontier->tainted;
+    sched->known = next;
+    return;
+  }
+  tide_frontier_copy(sched->scratch, sched->known, NULL);
+  sched->scratch->tainted = 0;
+  sched->known = sched->scratch;
+  tide_frontier_merge(sched->scratch, frontier, eviction);
 }
 
-static void import_resolved(struct learning *l, struct tide_op_wait *wait) {
+/* Taint that arises is told apart from taint that was there before: `known` has only the former
+ * once it is no longer the queue's own. What might overflow is put together in the scratch, for
+ * what is evicted is chosen from all of it. */
+void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_frontier *next = tide_queue_next_frontier(queue);
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
+  if (sched->known == queue->position.frontier) learn_first(queue, next, frontier, &eviction);
+  else if (sched->known == next && next->count + frontier->count <= next->capacity)
+    tide_frontier_merge(next, frontier, &eviction);
+  else learn_in_scratch(sched, frontier, &eviction);
+}
+
+/* Whose signaller has finished. A queue's own state says it without a look-up. */
+static bool signaller_finished(const struct tide_sched *sched, const struct tide_pending *pending) {
+  const struct tide_queue *queue = pending->queue;
+  if (queue && queue->tracked) return tide_tracker_axis_epoch(queue->tracked) >= pending->epoch;
+  return tide_tracker_finished(sched->context->tracker, pending->axis, pending->epoch);
+}
+
+static void import_resolved(struct tide_queue *queue, struct tide_op_wait *wait) {
   struct tide_record_view view;
   if (!tide_timeline_reached_locked(wait->timeline, wait->value, &view) || !view.frontier) return;
   /* Whoever is known was imported with all that it knew. */
-  if (tide_frontier_get(l->sched->known, view.axis) < view.epoch) import(l, view.frontier);
+  if (tide_frontier_get(queue->sched->known, view.axis) < view.epoch)
+    tide_sched_learn(queue, view.frontier);
   wait->axis = view.axis;
   wait->epoch = view.epoch;
   wait->record_value = view.value;
 }
 
-static void elide(struct learning *l, struct tide_op_wait *wait, const struct pending *record,
-                  uint8_t reason) {
+static void elide(struct tide_queue *queue, struct tide_op_wait *wait,
+                  const struct tide_pending *record, uint8_t reason) {
   wait->class_ = TIDE_WAIT_ELIDED;
   wait->reason = reason;
   wait->axis = record->axis;
   wait->epoch = record->epoch;
   wait->record_value = record->value;
   /* Whoever is known was imported with all that it knew. */
-  if (reason != TIDE_REASON_KNOWN) import(l, record->frontier);
+  if (reason != TIDE_REASON_KNOWN) tide_sched_learn(queue, frontier_of(record));
 }
 
 /* Elides what is known or finished; what that teaches may elide more. */
-static void elide_known(struct learning *l, struct tide_op *op) {
-  struct pending record;
+static void elide_known(struct tide_queue *queue, struct tide_op *op) {
+  const struct tide_sched *sched = queue->sched;
+  struct tide_pending record;
   bool again = true;
   while (again) {
     again = false;
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-      uint8_t reason;
-      if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-      if (!find_tracked(wait, &record)) continue;
-      if (!tide_signaller_satisfied(l->sched, l->sched->known, record.axis, record.epoch,
-                                    &reason) &&
-          !TIDE_PLANTED(TIDE_PLANT_ELIDE))
-        continue;
-      elide(l, wait, &record, reason);
+      uint8_t reason = TIDE_REASON_KNOWN;
+      if (wait->class_ != TIDE_WAIT_ISSUED || !find_tracked(wait, &record)) continue;
+      if (tide_frontier_get(sched->known, record.axis) < record.epoch) {
+        reason = TIDE_REASON_FINISHED;
+        if (!signaller_finished(sched, &record) && !TIDE_PLANTED(TIDE_PLANT_ELIDE)) continue;
+      }
+      elide(queue, wait, &record, reason);
       again |= reason != TIDE_REASON_KNOWN;
     }
   }
@@ -150,12 +185,13 @@ static void elide_known(struct learning *l, struct tide_op *op) {
 
 /* What an issued wait imports, and for which value it really waits. A record above the value asked
  * for is waited for only where nobody but an operation could signal in between. */
-static bool imports(const struct tide_op_wait *wait, const struct pending *record) {
+static bool imports(const struct tide_op_wait *wait, const struct tide_pending *record) {
   return record->frontier && (record->value == wait->value || wait->timeline->operations_only ||
                               TIDE_PLANTED(TIDE_PLANT_RAISEWAIT));
 }
-static bool import_of(const struct tide_op_wait *wait, struct pending *out) {
-  return find_pending(wait, out) && imports(wait, out);
+static bool import_of(const struct tide_op_wait *wait, struct tide_pending *out) {
+  *out = wait->found;
+  return imports(wait, out);
 }
 
 /* An order among waits for the same signaller that does not depend on how they were listed. */
@@ -167,8 +203,8 @@ static bool goes_first(const struct tide_op_wait *a, const struct tide_op_wait *
 /* Does `other`, issued, bring what `wait` needs? Causality has no cycles, so two waits cover each
  * other only when one operation signals both: then the one that goes first stays. */
 static bool covers(const struct tide_op_wait *other, const struct tide_op_wait *wait,
-                   const struct pending *needed) {
-  struct pending brought, own;
+                   const struct tide_pending *needed) {
+  struct tide_pending brought, own;
   if (!import_of(other, &brought)) return false;
   if (brought.axis == needed->axis) {
     if (brought.epoch != needed->epoch) return brought.epoch > needed->epoch;
@@ -178,7 +214,7 @@ static bool covers(const struct tide_op_wait *other, const struct tide_op_wait *
 }
 
 static bool pair_covers(const struct tide_op *op, const struct tide_op_wait *wait,
-                        const struct pending *needed) {
+                        const struct tide_pending *needed) {
   for (const struct tide_op_wait *other = op->waits; other; other = other->next) {
     bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
     if (other != wait && was_issued && covers(other, wait, needed)) return true;
@@ -199,7 +235,7 @@ struct brought {
 #define FEW (TIDE_HAS_PLANTS ? 2u : 8u)
 
 static void add_brought(struct brought *all, const struct tide_op_wait *wait) {
-  struct pending own;
+  struct tide_pending own;
   if (wait->class_ != TIDE_WAIT_ISSUED || !import_of(wait, &own)) return;
   const tide_axis *axes = tide_frontier_axes(own.frontier);
   const uint64_t *epochs = tide_frontier_epochs(own.frontier);
@@ -212,8 +248,8 @@ static void add_brought(struct brought *all, const struct tide_op_wait *wait) {
 enum covered { NOT_COVERED, COVERED, PERHAPS_COVERED };
 
 static enum covered covered_by(const struct brought *all, const struct tide_op_wait *wait,
-                               const struct pending *needed) {
-  struct pending own;
+                               const struct tide_pending *needed) {
+  struct tide_pending own;
   uint64_t signaller = tide_frontier_get(&all->signallers.frontier, needed->axis);
   if (signaller > needed->epoch ||
       tide_frontier_get(&all->others.frontier, needed->axis) >= needed->epoch)
@@ -223,7 +259,7 @@ static enum covered covered_by(const struct brought *all, const struct tide_op_w
   return all->same_signaller || !import_of(wait, &own) ? PERHAPS_COVERED : NOT_COVERED;
 }
 
-static void elide_by_siblings(struct learning *l, struct tide_op *op, size_t issued) {
+static void elide_by_siblings(struct tide_queue *queue, struct tide_op *op, size_t issued) {
   struct brought all;
   if (issued > FEW) {
     tide_frontier_init(&all.signallers.frontier, TIDE_FRONTIER_CAPACITY_MAX);
@@ -232,7 +268,7 @@ static void elide_by_siblings(struct learning *l, struct tide_op *op, size_t iss
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) add_brought(&all, wait);
   }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    struct pending needed;
+    struct tide_pending needed;
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
     if (!find_tracked(wait, &needed)) continue;
     enum covered covered = issued > FEW ? covered_by(&all, wait, &needed) : PERHAPS_COVERED;
@@ -242,37 +278,52 @@ static void elide_by_siblings(struct learning *l, struct tide_op *op, size_t iss
     wait->reason = TIDE_REASON_SIBLING;
   }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    struct pending record;
+    struct tide_pending record;
     if (wait->class_ == TIDE_WAIT_ELIDED && wait->reason == TIDE_REASON_SIBLING &&
         find_tracked(wait, &record))
-      elide(l, wait, &record, TIDE_REASON_SIBLING);
+      elide(queue, wait, &record, TIDE_REASON_SIBLING);
   }
 }
 
-static void issue(struct learning *l, struct tide_op_wait *wait) {
-  struct pending record;
+static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
+  const struct tide_pending *record = &wait->found;
   wait->reason = TIDE_REASON_UNKNOWN;
-  wait->wait_value = wait->value;
-  if (!find_pending(wait, &record)) return;
-  wait->record_value = record.value;
-  if (!imports(wait, &record)) return;
-  wait->axis = record.axis;
-  wait->epoch = record.epoch;
-  if (wait->timeline->operations_only) wait->wait_value = record.value;
-  import(l, record.frontier);
+  wait->record_value = record->value;
+  if (!imports(wait, record)) return;
+  wait->axis = record->axis;
+  wait->epoch = record->epoch;
+  tide_sched_learn(queue, frontier_of(record));
 }
 
 /* The waits that the queue's own knowledge did not settle. */
-static void learn(struct learning *l, struct tide_op *op) {
+static void learn(struct tide_queue *queue, struct tide_op *op) {
   size_t remaining = 0;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(l, wait);
-  elide_known(l, op);
+    if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
+  elide_known(queue, op);
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     remaining += wait->class_ == TIDE_WAIT_ISSUED;
-  if (remaining > 1) elide_by_siblings(l, op, remaining);
+  if (remaining > 1) elide_by_siblings(queue, op, remaining);
   for (struct tide_op_wait *wait = op->waits; remaining && wait; wait = wait->next)
-    if (wait->class_ == TIDE_WAIT_ISSUED) issue(l, wait);
+    if (wait->class_ == TIDE_WAIT_ISSUED) issue(queue, wait);
+}
+
+/* Two planted bugs. */
+static void know_own(struct tide_queue *queue) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
+  tide_frontier_copy(sched->scratch, queue->position.frontier, NULL);
+  sched->scratch->tainted = 0;
+  sched->known = sched->scratch;
+  tide_frontier_raise(sched->scratch, queue->position.axis, queue->position.epoch, &eviction);
+}
+static void keep_learned(struct tide_queue *queue) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
+  if (sched->known == queue->position.frontier) return;
+  tide_frontier_copy(queue->apart, sched->known, &eviction);
+  queue->position.frontier = queue->apart;
+  queue->version.own = (uint32_t)tide_frontier_index(queue->apart, queue->position.axis);
 }
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
@@ -284,20 +335,16 @@ enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op)
     held |= wait->class_ == TIDE_WAIT_HELD;
     more |= wait->reason != TIDE_REASON_KNOWN;
   }
+  tide_queue_own_entry(queue); /* it may have looked at its own records */
   bool keeps_nothing = held && !failed;
   if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
   if (!more && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
-  struct learning l = {sched, {sched->context->tracker, queue->position.axis}};
-  if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) {
-    import(&l, queue->position.frontier);
-    tide_frontier_raise(sched->scratch, queue->position.axis, queue->position.epoch, &l.eviction);
-  }
-  learn(&l, op);
+  if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) know_own(queue);
+  learn(queue, op);
   if (keeps_nothing) { /* only with the planted bug */
-    if (sched->known == sched->scratch)
-      tide_frontier_copy(queue->position.frontier, sched->known, &l.eviction);
+    keep_learned(queue);
     return TIDE_ENTER_HELD;
   }
   return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
@@ -306,7 +353,10 @@ enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op)
 /* All of a taint's past has finished once the tracker passes the epoch where it arose. */
 void tide_sched_heal(struct tide_queue *queue) {
   if (!queue->taint_epoch || tide_tracker_axis_epoch(queue->tracked) < queue->taint_epoch) return;
-  queue->position.frontier->tainted = 0;
+  /* The records of what entered before stay as they are. */
+  tide_frontier_copy(queue->apart, queue->position.frontier, NULL);
+  queue->position.frontier = queue->apart;
+  queue->apart->tainted = 0;
   queue->taint_epoch = 0;
   queue->renew = true;
 }

@@ -51,21 +51,14 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
  * From then on the queue knows them, for whoever enters next is ordered behind this operation. */
 static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   for (struct tide_op_use *use = op->uses; use; use = use->next) {
     use->gap = false;
     if (TIDE_PLANTED(TIDE_PLANT_PAST) || past_known(sched, use->buffer)) continue;
     if (TIDE_PLANTED(TIDE_PLANT_GAPNEXT) && op->state == TIDE_OP_HELD) continue;
     use->gap = true;
     sched->stats.gap_waits++;
-    tide_sched_learn(sched, tide_buffer_past(use->buffer), &eviction);
+    tide_sched_learn(queue, tide_buffer_past(use->buffer));
   }
-}
-
-static uint32_t index_of(const struct tide_frontier *frontier, tide_axis axis) {
-  uint32_t i = 0;
-  while (tide_frontier_axes(frontier)[i] != axis) i++;
-  return i;
 }
 
 /* The epochs of one version count alike, so it is enough to look when it changes. */
@@ -78,31 +71,59 @@ void tide_queue_count_frontiers(struct tide_queue *queue) {
   queue->counted = queue->position.epoch;
 }
 
+/* What is known becomes the queue's next version; on a device in order, with the own entry. */
+static struct tide_frontier *make_version(struct tide_queue *queue, uint64_t epoch) {
+  const struct tide_sched *sched = queue->sched;
+  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
+  struct tide_frontier *next = tide_queue_next_frontier(queue);
+  if (sched->known != next) {
+    tide_frontier_init(next, queue->apart->capacity);
+    tide_frontier_copy(next, sched->known, &eviction);
+    if (sched->known == queue->position.frontier) next->tainted = 0;
+  }
+  if (!queue->device->backend->in_order) {
+    tide_frontier_copy(queue->apart, next, NULL);
+    queue->position.frontier = queue->apart;
+  }
+  tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
+  return next;
+}
+
+static uint32_t own_index(const struct tide_frontier *version, tide_axis axis) {
+  uint8_t guess = version->raised;
+  if (guess < version->count && tide_frontier_axes(version)[guess] == axis) return guess;
+  return (uint32_t)tide_frontier_index(version, axis);
+}
+
+/* It takes no more room than it has entries. */
+static void pack(struct tide_queue *queue, struct tide_frontier *version) {
+  uint64_t *axes = tide_frontier_axes_of(version), *epochs = tide_frontier_epochs_of(version);
+  size_t count = version->count;
+  for (size_t i = 0; count < version->capacity && i < count; i++) axes[count + i] = epochs[i];
+  version->capacity = (uint8_t)count;
+  size_t most = 1 + 2 * (size_t)queue->apart->capacity;
+  queue->next_frontier += 1 + 2 * count;
+  if (queue->next_frontier + most > queue->frontier_words) queue->next_frontier = 0;
+  tide_fetch_lines(queue->frontiers + queue->next_frontier, 3);
+}
+
 /* Something was learned, or a taint has healed: the operations from here on share a new version. */
 static void renew_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
-  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
-  struct tide_frontier *frontier = queue->position.frontier;
-  bool was_tainted = frontier->tainted;
+  bool was_tainted = queue->position.frontier->tainted;
   tide_queue_count_frontiers(queue);
-  frontier->tainted = 0;
-  if (sched->known != frontier) tide_frontier_copy(frontier, sched->known, &eviction);
-  bool in_order = queue->device->backend->in_order;
-  if (in_order) tide_frontier_raise(frontier, queue->position.axis, epoch, &eviction);
-  queue->version.number = (queue->version.number + 1) & queue->ring_mask;
-  struct tide_frontier *record =
-      (struct tide_frontier *)(void *)(queue->frontiers +
-                                       queue->version.number * queue->frontier_stride);
-  tide_frontier_copy(record, frontier, &eviction);
-  if (!in_order) tide_frontier_raise(record, queue->position.axis, epoch, &eviction);
-  if (record->tainted || was_tainted) {
-    if (record->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
-    frontier->tainted = record->tainted = 1;
+  struct tide_frontier *version = make_version(queue, epoch);
+  if (version->tainted || was_tainted) {
+    if (version->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
+    version->tainted = 1;
   }
-  queue->newest = record;
-  tide_fetch_lines((char *)record + queue->frontier_stride, 4); /* the next one's */
-  queue->version.own = index_of(record, queue->position.axis);
-  if (record->count > sched->stats.frontier_peak) sched->stats.frontier_peak = record->count;
+  queue->version.at = (uint32_t)queue->next_frontier;
+  queue->version.own = own_index(version, queue->position.axis);
+  pack(queue, version);
+  queue->newest = version;
+  if (queue->device->backend->in_order) queue->position.frontier = version;
+  else queue->apart->tainted = version->tainted;
+  if (version->count > sched->stats.frontier_peak) sched->stats.frontier_peak = version->count;
   queue->renew = false;
 }
 
@@ -137,10 +158,13 @@ static void start_waits(struct tide_queue *queue, struct tide_op *op) {
       op->status = tide_timeline_status(wait->timeline);
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
     wait->node.fire = tide_wait_fire;
+    /* What was imported is waited for; it is above what was asked for only where nobody but an
+     * operation could signal in between. */
+    uint64_t value =
+        wait->axis && wait->timeline->operations_only ? wait->record_value : wait->value;
     /* If the record that it was classified by fails, nobody has promised the value any more. */
     wait->node.counts_on = wait->record_value;
-    enum tide_await state =
-        tide_timeline_await_locked(wait->timeline, wait->wait_value, &wait->node);
+    enum tide_await state = tide_timeline_await_locked(wait->timeline, value, &wait->node);
     TIDE_ASSERT(state == TIDE_AWAIT_QUEUED || TIDE_HAS_PLANTS);
     wait->open = state != TIDE_AWAIT_QUEUED;
     if (wait->open) continue;
@@ -169,10 +193,13 @@ static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_
 
 /* What is known at the start, for whoever listens: the position, which it may be, is about to move.
  */
-static void keep_known(struct tide_sched *sched) {
+static void keep_known(struct tide_queue *queue) {
+  struct tide_sched *sched = queue->sched;
   if (sched->known == sched->scratch) return;
+  bool own = sched->known != tide_queue_next_frontier(queue);
+  tide_queue_own_entry(queue);
   tide_frontier_copy(sched->scratch, sched->known, NULL);
-  sched->scratch->tainted = 0;
+  if (own) sched->scratch->tainted = 0;
   sched->known = sched->scratch;
 }
 
@@ -192,7 +219,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (op->uses) add_gap_waits(queue, op);
   bool heard = __builtin_expect(sched->context->sink != NULL, 0);
   bool renew = queue->renew || sched->known != queue->position.frontier;
-  if (heard) keep_known(sched); /* which teaches nothing */
+  if (heard) keep_known(queue); /* which teaches nothing */
   if (renew) renew_version(queue, queue->position.epoch + 1);
   uint64_t epoch = tide_op_take_place(queue, op);
   if (heard) emit_enter(queue, op);

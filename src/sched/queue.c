@@ -8,10 +8,9 @@
 
 static bool find_record(void *self, uint64_t value, struct tide_record_view *out_view) {
   struct tide_queue *queue = self;
+  uint64_t epoch;
   if (!queue) return false; /* it is gone: everything has finished, and nothing is known */
-  uint64_t epoch = value, newest = queue->position.epoch;
-  if (value == 0 || value > newest) return false;
-  if (newest - epoch > queue->ring_mask) epoch = newest - queue->ring_mask;
+  if (!tide_queue_find(queue, value, &epoch)) return false;
   *out_view = (struct tide_record_view){.value = epoch,
                                         .axis = queue->position.axis,
                                         .epoch = epoch,
@@ -21,7 +20,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
   return true;
 }
 
-static const struct tide_record_source progress_source = {find_record};
+const struct tide_record_source tide_queue_source = {find_record};
 
 /* ---- making --------------------------------------------------------------------- */
 
@@ -58,24 +57,23 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   /* One more than can be unfinished: the newest finished record is always there. */
   while (ring < queue->op_capacity + 1) ring *= 2;
   queue->ring_mask = ring - 1;
-  queue->frontier_stride = tide_frontier_size(context->frontier_capacity);
+  size_t most = tide_frontier_size(context->frontier_capacity);
+  /* A full one for each, one before it turns over, one that is being made. */
+  queue->frontier_words = (ring + 3) * (most / sizeof *queue->frontiers);
   queue->places = tide_alloc(a, ring, sizeof *queue->places);
-  queue->frontiers = tide_alloc(a, ring, queue->frontier_stride);
+  queue->frontiers = tide_alloc_unset(a, queue->frontier_words, sizeof *queue->frontiers);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
   queue->rare = tide_alloc(a, queue->op_capacity, sizeof *queue->rare);
   queue->arguments = tide_alloc(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
-  queue->position.frontier = tide_alloc(a, 1, queue->frontier_stride);
+  queue->apart = tide_alloc(a, 1, most);
   if (!queue->places || !queue->frontiers || !queue->ops || !queue->rare || !queue->arguments ||
-      !queue->waits || !queue->signals || !queue->uses || !queue->position.frontier)
+      !queue->waits || !queue->signals || !queue->uses || !queue->apart)
     return TIDE_NOMEM;
-  tide_frontier_init(queue->position.frontier, context->frontier_capacity);
-  for (uint32_t i = 0; i < ring; i++)
-    tide_frontier_init(
-        (struct tide_frontier *)(void *)(queue->frontiers + i * queue->frontier_stride),
-        context->frontier_capacity);
+  tide_frontier_init(queue->apart, context->frontier_capacity);
+  queue->position.frontier = queue->newest = queue->apart;
   queue->renew = true;
   return TIDE_OK;
 }
@@ -84,14 +82,14 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   const struct tide_allocator *a = queue->sched->context->allocator;
   tide_timeline_release(queue->progress);
   tide_free(a, queue->places, (size_t)queue->ring_mask + 1, sizeof *queue->places);
-  tide_free(a, queue->frontiers, (size_t)queue->ring_mask + 1, queue->frontier_stride);
+  tide_free(a, queue->frontiers, queue->frontier_words, sizeof *queue->frontiers);
   tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
   tide_free(a, queue->rare, queue->op_capacity, sizeof *queue->rare);
   tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   tide_free(a, queue->waits, queue->wait_capacity, sizeof *queue->waits);
   tide_free(a, queue->signals, queue->signal_capacity, sizeof *queue->signals);
   tide_free(a, queue->uses, queue->use_capacity, sizeof *queue->uses);
-  tide_free(a, queue->position.frontier, 1, queue->frontier_stride);
+  tide_free(a, queue->apart, 1, tide_frontier_size(queue->sched->context->frontier_capacity));
   tide_free(a, queue, 1, sizeof *queue);
 }
 
@@ -140,7 +138,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
       take_params(queue, params ? params : &defaults) ? TIDE_OK : TIDE_INVALID;
   if (status == TIDE_OK) status = make_storage(queue);
   if (status == TIDE_OK) {
-    status = tide_timeline_create_sourced(context, queue->label, &progress_source, queue,
+    status = tide_timeline_create_sourced(context, queue->label, &tide_queue_source, queue,
                                           &queue->progress);
   }
   if (status == TIDE_OK) status = register_axis(queue);
@@ -294,6 +292,7 @@ void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_fro
                          uint64_t *out_epoch) {
   struct tide_eviction eviction = {queue->sched->context->tracker, queue->position.axis};
   tide_sched_enter(queue->sched);
+  tide_queue_own_entry(queue);
   if (out_frontier) tide_frontier_copy(out_frontier, queue->position.frontier, &eviction);
   if (out_epoch) *out_epoch = queue->position.epoch;
   tide_sched_leave(queue->sched);
@@ -315,6 +314,7 @@ enum tide_status tide_queue_alloc(struct tide_queue *queue, struct tide_pool *po
   if (out_buffer) *out_buffer = NULL;
   if (home && home != queue->device) return TIDE_SCOPE;
   tide_sched_enter(queue->sched);
+  tide_queue_own_entry(queue);
   enum tide_status status = tide_pool_alloc(pool, size, &queue->position, label, out_buffer);
   tide_sched_leave(queue->sched);
   return status;
@@ -324,6 +324,7 @@ void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buffer) {
   if (!buffer) return;
   tide_sched_enter(queue->sched);
   if (queue->sched->checker) tide_check_freed(queue, buffer);
+  tide_queue_own_entry(queue);
   tide_pool_free(buffer, &queue->position);
   tide_sched_leave(queue->sched);
 }

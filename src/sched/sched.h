@@ -29,6 +29,15 @@ struct tide_checker;
 struct tide_instance;
 struct tide_collective;
 
+/* A timeline's record for a value that is not reached, as it was found. */
+struct tide_pending {
+  uint64_t value;
+  tide_axis axis;
+  uint64_t epoch;
+  const struct tide_frontier *frontier; /* NULL: external. The own entry may be of a later epoch */
+  struct tide_queue *queue;             /* whose record it is; NULL: no queue's */
+};
+
 /* One wait of one operation. What an elided wait needs lies in its first cache line. */
 struct tide_op_wait {
   struct tide_op_wait *next;
@@ -43,9 +52,13 @@ struct tide_op_wait {
   uint8_t heap;          /* where the node is: enum wait_heap */
   bool open;             /* an issued wait that is over */
   bool finish;           /* it failed after importing: the signaller must have finished */
-  struct tide_node node; /* in the timeline's `reached` or `promised` heap */
-  uint64_t wait_value;   /* as waited for: raised when only operations signal */
+  union {
+    struct tide_node node;     /* in the timeline's `reached` or `promised` heap */
+    struct tide_pending found; /* while the wait is classified: then the node is in none */
+  };
 };
+_Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, fire),
+               "what was found overwrites only what queuing the node sets");
 
 enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED };
 
@@ -112,9 +125,9 @@ struct tide_op_rare {
   char label[32];                 /* work.label, if it has one */
 };
 
-/* Of what is known: which frontier, and where that one lists the queue's own axis. */
+/* Of what is known: where that frontier lies, in words, and where it lists the queue's own axis. */
 struct tide_version {
-  uint32_t number, own;
+  uint32_t at, own;
 };
 
 /* What a queue keeps by epoch. The operation is there until it is published; the version for as
@@ -142,13 +155,16 @@ struct tide_queue {
   uint32_t ring_mask;
   struct tide_place *places; /* of epoch e at e & ring_mask */
   /* Records of several epochs share a frontier as long as nothing was learned in between: they
-   * differ in the queue's own entry alone, which tide_queue_record sets. */
-  unsigned char *frontiers;
-  size_t frontier_stride;
-  struct tide_frontier *newest; /* the current version */
+   * differ in the queue's own entry alone, which tide_queue_record sets. They lie one behind the
+   * other, each as long as it has entries; behind the newest there is room for a full one. On an
+   * in-order device the newest is the position's frontier, too. */
+  uint64_t *frontiers;
+  size_t frontier_words, next_frontier; /* of the whole; where the next one goes */
+  struct tide_frontier *newest;         /* the current version */
   struct tide_version version;
-  uint64_t counted; /* up to this epoch the frontiers are in the statistics */
-  bool renew;       /* the next operation needs a new one */
+  struct tide_frontier *apart; /* the position's frontier where it is not the newest version */
+  uint64_t counted;            /* up to this epoch the frontiers are in the statistics */
+  bool renew;                  /* the next operation needs a new one */
   struct tide_link held;
   uint32_t held_firm; /* of them, those that may not be passed */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
@@ -218,8 +234,10 @@ struct tide_sched {
   uint64_t batch;               /* submit_all's number */
   struct tide_checker *checker; /* check mode; else NULL */
   struct tide_sched_params params;
-  struct tide_frontier *scratch;     /* capacity 255: classification works in it … */
-  const struct tide_frontier *known; /* … when it learns something; else this is the queue's own */
+  /* What the operation at hand would know: the queue's own frontier until something is learned,
+   * then the queue's next version, or, where that might overflow, the scratch. */
+  const struct tide_frontier *known;
+  struct tide_frontier *scratch; /* capacity 255 */
 };
 
 static inline struct tide_op_rare *tide_op_rare(const struct tide_op *op) {
@@ -275,6 +293,25 @@ static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kin
     tide_sched_emit_heard(sched, kind, op, more);
 }
 
+/* ---- a queue's frontiers ---- */
+/* The records of the newest version are looked at through it, so its own entry may lag behind. */
+static inline void tide_queue_own_entry(struct tide_queue *queue) {
+  if (queue->device->backend->in_order)
+    tide_frontier_epochs_of(queue->position.frontier)[queue->version.own] = queue->position.epoch;
+}
+/* Where the next version would lie. */
+static inline struct tide_frontier *tide_queue_next_frontier(const struct tide_queue *queue) {
+  return (struct tide_frontier *)(void *)(queue->frontiers + queue->next_frontier);
+}
+/* The record of one of the newest ring_mask + 1 epochs. Valid until the next such call. */
+static inline struct tide_frontier *tide_queue_record(const struct tide_queue *queue,
+                                                      uint64_t epoch) {
+  const struct tide_version version = queue->places[epoch & queue->ring_mask].version;
+  struct tide_frontier *record = (struct tide_frontier *)(void *)(queue->frontiers + version.at);
+  tide_frontier_epochs_of(record)[version.own] = epoch;
+  return record;
+}
+
 /* ---- elide.c ---- */
 enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 /* Classifies every wait. sched->known becomes what the operation would know at its start. Changes
@@ -282,14 +319,14 @@ enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op);
 void tide_sched_heal(struct tide_queue *queue);
 static inline enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
+  tide_queue_own_entry(queue);
   if (queue->position.frontier->tainted) tide_sched_heal(queue);
   queue->sched->known = queue->position.frontier;
   if (!op->waits && !TIDE_PLANTED(TIDE_PLANT_OWNKNOWN)) return TIDE_ENTER_OK;
   return tide_elide_waits(queue, op);
 }
-/* Merges into `known`. */
-void tide_sched_learn(struct tide_sched *sched, const struct tide_frontier *frontier,
-                      const struct tide_eviction *eviction);
+/* Merges into `known`, of an operation of this queue. */
+void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier);
 /* Is the operation ordered behind the newest signaller of each timeline that it signals? Uses
  * sched->known. */
 enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op,
@@ -301,6 +338,14 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
 void tide_sched_unref(struct tide_sched *sched);
 
 /* ---- queue.c ---- */
+extern const struct tide_record_source tide_queue_source;
+/* The record of the progress timeline for `value`; false when there is none. */
+static inline bool tide_queue_find(struct tide_queue *queue, uint64_t value, uint64_t *out_epoch) {
+  uint64_t newest = queue->position.epoch;
+  if (value == 0 || value > newest) return false;
+  *out_epoch = newest - value > queue->ring_mask ? newest - queue->ring_mask : value;
+  return true;
+}
 void tide_queue_free_storage(struct tide_queue *queue);
 /* An entered operation that has not started will not run. */
 void tide_op_cancel(struct tide_op *op, enum tide_status status);
@@ -350,16 +395,6 @@ static inline void tide_op_free(struct tide_op *op) {
   op->work.next = (struct tide_work *)(void *)queue->free_ops;
   queue->free_ops = op;
   queue->free_ops_count++;
-}
-/* The record of one of the newest ring_mask + 1 epochs. Valid until the next such call. */
-static inline struct tide_frontier *tide_queue_record(const struct tide_queue *queue,
-                                                      uint64_t epoch) {
-  const struct tide_place *place = &queue->places[epoch & queue->ring_mask];
-  struct tide_frontier *record =
-      (struct tide_frontier *)(void *)(queue->frontiers +
-                                       place->version.number * queue->frontier_stride);
-  tide_frontier_epochs_of(record)[place->version.own] = epoch;
-  return record;
 }
 static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint64_t epoch) {
   return queue->places[epoch & queue->ring_mask].op;
