@@ -147,11 +147,20 @@ struct tide_entries {
   size_t count;
 };
 
+/* Two of the same count. Looks at the last first: mostly it is there that they differ. */
+static inline bool tide_same_axes(const struct tide_frontier *a, const struct tide_frontier *b) {
+  const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
+  for (size_t i = a->count; i-- > 0;)
+    if (a_axes[i] != b_axes[i]) return false;
+  return true;
+}
+
 /* to = the component-wise maximum of two others, in storage for `capacity` entries that need not be
- * initialised. False: they might not fit, and what is in `to` means nothing. Says nothing of taint.
- */
-bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
-                        const struct tide_frontier *b);
+ * initialised. Where both list the same axes its capacity becomes no more than they need, and
+ * `room` for what is to be added. False: they might not fit, and what is in `to` means nothing.
+ * Says nothing of taint. */
+bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, uint8_t room,
+                        const struct tide_frontier *a, const struct tide_frontier *b);
 
 /* Writes those of `entries` that stay into `to`, whose entries are overwritten; taints it when one
  * is lost. entries.count > to->capacity; the arrays may not be to's own. */

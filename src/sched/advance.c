@@ -69,7 +69,6 @@ static bool finished(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   struct tide_tracker *tracker = op->queue->sched->context->tracker;
   if (tide_tracker_finished(tracker, axis, epoch)) return true;
   struct tide_op_rare *rare = tide_op_rare(op);
-  rare->op = op;
   rare->finish.fire = tide_finish_fire;
   enum tide_finish answer = tide_tracker_wait_finish(tracker, axis, epoch, &rare->finish);
   op->finishing = answer != TIDE_FINISH_ALREADY;

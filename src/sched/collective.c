@@ -241,7 +241,7 @@ void tide_instance_finished(struct tide_op *part) {
   end_if_over(collective);
 }
 
-bool tide_instance_circular(const struct tide_op *part) {
+bool tide_instance_circular(struct tide_op *part) {
   const struct tide_instance *instance = tide_op_rare(part)->instance;
   const struct tide_frontier *known = part->queue->sched->known;
   for (size_t i = 0; i < known->count; i++) {

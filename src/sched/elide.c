@@ -35,16 +35,20 @@ static inline bool find_pending(const struct tide_op_wait *wait, struct tide_pen
   return true;
 }
 
-/* The smallest *tracked* one: reaching it implies that the value was passed. Mostly it is the one
- * that was found. */
-static bool find_tracked(const struct tide_op_wait *wait, struct tide_pending *out) {
-  *out = wait->found;
-  if (out->frontier) return true;
-  if (wait->timeline->source) return false;
+static const struct tide_pending *find_above(const struct tide_op_wait *wait,
+                                             struct tide_pending *out) {
+  if (wait->timeline->source) return NULL;
   struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
   while (record && record->external)
     record = tide_timeline_pending(wait->timeline, record->node.key + 1);
-  return view_of(record, out);
+  return view_of(record, out) ? out : NULL;
+}
+
+/* The smallest *tracked* one: reaching it implies that the value was passed. Mostly it is the one
+ * that was found; else it is looked up in `storage`. NULL: there is none. */
+static inline const struct tide_pending *find_tracked(const struct tide_op_wait *wait,
+                                                      struct tide_pending *storage) {
+  return wait->found.frontier ? &wait->found : find_above(wait, storage);
 }
 
 /* With its own entry as it was then. */
@@ -104,13 +108,20 @@ static void learn_in_scratch(struct tide_sched *sched, const struct tide_frontie
   tide_frontier_merge(sched->scratch, frontier, eviction);
 }
 
+static bool fits(const struct tide_frontier *next, const struct tide_frontier *more) {
+  return next->count + more->count <= next->capacity ||
+         (next->count == more->count && tide_same_axes(next, more));
+}
+
 /* Until now it knows what the queue does. */
 static void learn_first(struct tide_queue *queue, struct tide_frontier *next,
                         const struct tide_frontier *frontier,
                         const struct tide_eviction *eviction) {
   struct tide_sched *sched = queue->sched;
+  /* On a device in order the own axis is listed from the first version on. */
+  uint8_t room = !queue->device->backend->in_order || sched->known->count == 0;
   tide_queue_own_entry(queue);
-  if (tide_frontier_join(next, queue->apart->capacity, sched->known, frontier)) {
+  if (tide_frontier_join(next, queue->apart->capacity, room, sched->known, frontier)) {
     next->tainted = frontier->tainted;
     sched->known = next;
     return;
@@ -129,7 +140,7 @@ void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *fron
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
   if (sched->known == queue->position.frontier) learn_first(queue, next, frontier, &eviction);
-  else if (sched->known == next && next->count + frontier->count <= next->capacity)
+  else if (sched->known == next && fits(next, frontier))
     tide_frontier_merge(next, frontier, &eviction);
   else learn_in_scratch(sched, frontier, &eviction);
 }
@@ -163,24 +174,39 @@ static void elide(struct tide_queue *queue, struct tide_op_wait *wait,
   if (reason != TIDE_REASON_KNOWN) tide_sched_learn(queue, frontier_of(record));
 }
 
-/* Elides what is known or finished; what that teaches may elide more. */
-static void elide_known(struct tide_queue *queue, struct tide_op *op) {
+/* Is the record known, or has its signaller finished? */
+static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *wait,
+                           const struct tide_pending *record, uint8_t *out_reason) {
   const struct tide_sched *sched = queue->sched;
-  struct tide_pending record;
+  /* As long as nothing was learned, the first look has said that what it found is not known. */
+  bool news = sched->known != queue->position.frontier || record != &wait->found;
+  *out_reason = TIDE_REASON_KNOWN;
+  if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
+  *out_reason = TIDE_REASON_FINISHED;
+  return signaller_finished(sched, record) || TIDE_PLANTED(TIDE_PLANT_ELIDE);
+}
+
+/* Elides what is known or finished; what that teaches may elide more. Returns how many remain. */
+static size_t elide_known(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_pending storage;
   bool again = true;
+  size_t remaining = 0;
   while (again) {
     again = false;
+    remaining = 0;
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-      uint8_t reason = TIDE_REASON_KNOWN;
-      if (wait->class_ != TIDE_WAIT_ISSUED || !find_tracked(wait, &record)) continue;
-      if (tide_frontier_get(sched->known, record.axis) < record.epoch) {
-        reason = TIDE_REASON_FINISHED;
-        if (!signaller_finished(sched, &record) && !TIDE_PLANTED(TIDE_PLANT_ELIDE)) continue;
+      uint8_t reason;
+      if (wait->class_ != TIDE_WAIT_ISSUED) continue;
+      const struct tide_pending *record = find_tracked(wait, &storage);
+      if (!record || !settled(queue, wait, record, &reason)) {
+        remaining++;
+        continue;
       }
-      elide(queue, wait, &record, reason);
+      elide(queue, wait, record, reason);
       again |= reason != TIDE_REASON_KNOWN;
     }
   }
+  return remaining;
 }
 
 /* What an issued wait imports, and for which value it really waits. A record above the value asked
@@ -268,20 +294,21 @@ static void elide_by_siblings(struct tide_queue *queue, struct tide_op *op, size
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) add_brought(&all, wait);
   }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    struct tide_pending needed;
+    struct tide_pending storage;
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-    if (!find_tracked(wait, &needed)) continue;
-    enum covered covered = issued > FEW ? covered_by(&all, wait, &needed) : PERHAPS_COVERED;
+    const struct tide_pending *needed = find_tracked(wait, &storage);
+    if (!needed) continue;
+    enum covered covered = issued > FEW ? covered_by(&all, wait, needed) : PERHAPS_COVERED;
     if (covered == NOT_COVERED) continue;
-    if (covered == PERHAPS_COVERED && !pair_covers(op, wait, &needed)) continue;
+    if (covered == PERHAPS_COVERED && !pair_covers(op, wait, needed)) continue;
     wait->class_ = TIDE_WAIT_ELIDED;
     wait->reason = TIDE_REASON_SIBLING;
   }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    struct tide_pending record;
-    if (wait->class_ == TIDE_WAIT_ELIDED && wait->reason == TIDE_REASON_SIBLING &&
-        find_tracked(wait, &record))
-      elide(queue, wait, &record, TIDE_REASON_SIBLING);
+    struct tide_pending storage;
+    if (wait->class_ != TIDE_WAIT_ELIDED || wait->reason != TIDE_REASON_SIBLING) continue;
+    const struct tide_pending *record = find_tracked(wait, &storage);
+    if (record) elide(queue, wait, record, TIDE_REASON_SIBLING);
   }
 }
 
@@ -297,12 +324,9 @@ static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
 
 /* The waits that the queue's own knowledge did not settle. */
 static void learn(struct tide_queue *queue, struct tide_op *op) {
-  size_t remaining = 0;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
-  elide_known(queue, op);
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    remaining += wait->class_ == TIDE_WAIT_ISSUED;
+  size_t remaining = elide_known(queue, op);
   if (remaining > 1) elide_by_siblings(queue, op, remaining);
   for (struct tide_op_wait *wait = op->waits; remaining && wait; wait = wait->next)
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(queue, wait);

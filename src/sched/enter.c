@@ -85,22 +85,23 @@ static struct tide_frontier *make_version(struct tide_queue *queue, uint64_t epo
     tide_frontier_copy(queue->apart, next, NULL);
     queue->position.frontier = queue->apart;
   }
-  tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
+  uint8_t guess = next->raised;
+  if (guess >= next->count || tide_frontier_axes(next)[guess] != queue->position.axis) {
+    tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
+    next->raised = (uint8_t)tide_frontier_index(next, queue->position.axis);
+  }
+  tide_frontier_epochs_of(next)[next->raised] = epoch;
   return next;
-}
-
-static uint32_t own_index(const struct tide_frontier *version, tide_axis axis) {
-  uint8_t guess = version->raised;
-  if (guess < version->count && tide_frontier_axes(version)[guess] == axis) return guess;
-  return (uint32_t)tide_frontier_index(version, axis);
 }
 
 /* It takes no more room than it has entries. */
 static void pack(struct tide_queue *queue, struct tide_frontier *version) {
   uint64_t *axes = tide_frontier_axes_of(version), *epochs = tide_frontier_epochs_of(version);
   size_t count = version->count;
-  for (size_t i = 0; count < version->capacity && i < count; i++) axes[count + i] = epochs[i];
-  version->capacity = (uint8_t)count;
+  if (count < version->capacity) {
+    for (size_t i = 0; i < count; i++) axes[count + i] = epochs[i];
+    version->capacity = (uint8_t)count;
+  }
   size_t most = 1 + 2 * (size_t)queue->apart->capacity;
   queue->next_frontier += 1 + 2 * count;
   if (queue->next_frontier + most > queue->frontier_words) queue->next_frontier = 0;
@@ -118,7 +119,7 @@ static void renew_version(struct tide_queue *queue, uint64_t epoch) {
     version->tainted = 1;
   }
   queue->version.at = (uint32_t)queue->next_frontier;
-  queue->version.own = own_index(version, queue->position.axis);
+  queue->version.own = version->raised;
   pack(queue, version);
   queue->newest = version;
   if (queue->device->backend->in_order) queue->position.frontier = version;
@@ -288,7 +289,6 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   count_held(op, true);
   for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_pin(use->buffer);
   struct tide_op_rare *rare = tide_op_rare(op);
-  rare->op = op;
   tide_list_push_back(&queue->held, &rare->link);
   tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
   queue->retry_held = true;

@@ -63,8 +63,8 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->places = tide_alloc(a, ring, sizeof *queue->places);
   queue->frontiers = tide_alloc_unset(a, queue->frontier_words, sizeof *queue->frontiers);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
-  queue->rare = tide_alloc(a, queue->op_capacity, sizeof *queue->rare);
-  queue->arguments = tide_alloc(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
+  queue->rare = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->rare);
+  queue->arguments = tide_alloc_unset(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);

@@ -107,15 +107,16 @@ struct tide_op {
   bool refused : 1;   /* its signals were refused when it entered: they fail at its place */
   bool arrived : 1;   /* a collective's part that has reached its place */
   bool finishing : 1; /* it waits for something to finish: see tide_op_rare */
+  bool rare : 1;      /* the storage has been used with its tide_op_rare before */
   _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_FEW]; /* work.arguments, when they are few */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == 2 * TIDE_CACHE_LINE,
                "what every operation touches lies in two cache lines");
 
-/* What only some operations need, of ops[i] at i. Storage is made with nodes idle, and goes back
- * so. */
+/* What only some operations need, of ops[i] at i. Not touched before the first that does; its nodes
+ * are idle then, and whenever the storage is free. */
 struct tide_op_rare {
-  struct tide_op *op;             /* set by whoever uses `link` or `finish` */
+  struct tide_op *op;
   struct tide_instance *instance; /* of a collective's part */
   struct tide_link link;          /* in the queue's held list */
   struct tide_node finish;        /* waits for one (axis, epoch) after another */
@@ -240,8 +241,11 @@ struct tide_sched {
   struct tide_frontier *scratch; /* capacity 255 */
 };
 
-static inline struct tide_op_rare *tide_op_rare(const struct tide_op *op) {
-  return &op->queue->rare[op - op->queue->ops];
+static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
+  struct tide_op_rare *rare = &op->queue->rare[op - op->queue->ops];
+  if (!op->rare) *rare = (struct tide_op_rare){.op = op};
+  op->rare = true;
+  return rare;
 }
 static inline struct tide_op *tide_op_of_link(struct tide_link *link) {
   return TIDE_CONTAINER(link, struct tide_op_rare, link)->op;
@@ -479,7 +483,7 @@ bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag);
 /* ---- collective.c ---- */
 void tide_instance_entered(struct tide_op *part);
 /* Would this part start only after another part of its instance has finished? Uses sched->known. */
-bool tide_instance_circular(const struct tide_op *part);
+bool tide_instance_circular(struct tide_op *part);
 /* The part is at its place. True: it may go on. */
 bool tide_instance_arrive(struct tide_op *part);
 void tide_instance_finished(struct tide_op *part);

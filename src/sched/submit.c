@@ -30,17 +30,29 @@ static void bind_homes(const struct tide_op *op) {
     bind_home(signal->record.timeline, op->queue);
 }
 
-static enum tide_status check_scope(const struct tide_queue *queue,
-                                    const struct tide_operation *operation,
+static enum tide_status refuse_wait(const struct tide_queue *queue,
+                                    const struct tide_timeline *timeline, size_t i,
                                     struct tide_diag *diag) {
+  if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
+  return tide_diag_set(diag, TIDE_SCOPE,
+                       "timeline '%s' has scope %s; it cannot be waited on from queue '%s'",
+                       timeline->label, tide_scope_name(timeline->scope), queue->label);
+}
+
+static inline enum tide_status check_waits(const struct tide_queue *queue,
+                                           const struct tide_operation *operation,
+                                           struct tide_diag *diag) {
   for (size_t i = 0; i < operation->wait_count; i++) {
     const struct tide_timeline *timeline = operation->waits[i].timeline;
-    if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
-    if (!in_scope(timeline, queue))
-      return tide_diag_set(diag, TIDE_SCOPE,
-                           "timeline '%s' has scope %s; it cannot be waited on from queue '%s'",
-                           timeline->label, tide_scope_name(timeline->scope), queue->label);
+    if (__builtin_expect(!timeline || !in_scope(timeline, queue), 0))
+      return refuse_wait(queue, timeline, i, diag);
   }
+  return TIDE_OK;
+}
+
+static enum tide_status check_signal_scope(const struct tide_queue *queue,
+                                           const struct tide_operation *operation,
+                                           struct tide_diag *diag) {
   for (size_t i = 0; i < operation->signal_count; i++) {
     const struct tide_timeline *timeline = operation->signals[i].timeline;
     if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "signal %zu has no timeline", i);
@@ -113,20 +125,14 @@ static enum tide_status check_use(const struct tide_queue *queue,
   return check_home(queue, use->buffer, diag);
 }
 
-static enum tide_status check_parts(const struct tide_queue *queue,
-                                    const struct tide_operation *operation,
-                                    struct tide_diag *diag) {
-  enum tide_status status = check_scope(queue, operation, diag);
+/* What it signals and uses. */
+static enum tide_status check_effects(const struct tide_queue *queue,
+                                      const struct tide_operation *operation,
+                                      struct tide_diag *diag) {
+  enum tide_status status = check_signal_scope(queue, operation, diag);
   for (size_t i = 0; status == TIDE_OK && i < operation->buffer_count; i++)
     status = check_use(queue, operation, i, diag);
-  if (status != TIDE_OK) return status;
-  if (operation->wait_count > queue->wait_capacity ||
-      operation->signal_count > queue->signal_capacity ||
-      operation->buffer_count > queue->use_capacity)
-    return tide_diag_set(diag, TIDE_INVALID,
-                         "operation '%s' needs more than the whole capacity of queue '%s'",
-                         name_of(operation), queue->label);
-  return operation->signal_count ? check_signals(operation, diag) : TIDE_OK;
+  return status == TIDE_OK ? check_signals(operation, diag) : status;
 }
 
 static inline bool has_parts(const struct tide_operation *operation) {
@@ -136,10 +142,10 @@ static inline bool has_parts(const struct tide_operation *operation) {
 static inline enum tide_status check_arguments(const struct tide_queue *queue,
                                                const struct tide_operation *operation,
                                                struct tide_diag *diag) {
-  if (has_parts(operation)) {
-    enum tide_status status = check_parts(queue, operation, diag);
-    if (status != TIDE_OK) return status;
-  }
+  enum tide_status status = check_waits(queue, operation, diag);
+  if (status == TIDE_OK && operation->signal_count + operation->buffer_count)
+    status = check_effects(queue, operation, diag);
+  if (status != TIDE_OK) return status;
   if (operation->arguments_size > TIDE_ARGUMENTS_MAX)
     return tide_diag_set(diag, TIDE_INVALID, "%zu bytes of arguments, at most %d are copied",
                          operation->arguments_size, TIDE_ARGUMENTS_MAX);
@@ -276,8 +282,8 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-static bool has_room(const struct tide_queue *queue, size_t ops, size_t waits, size_t signals,
-                     size_t uses) {
+static inline bool has_room(const struct tide_queue *queue, size_t ops, size_t waits,
+                            size_t signals, size_t uses) {
   return ops <= queue->free_ops_count && waits <= queue->free_waits_count &&
          signals <= queue->free_signals_count && uses <= queue->free_uses_count;
 }
@@ -286,6 +292,17 @@ static enum tide_status refuse_full(struct tide_queue *queue, struct tide_diag *
   if (tide_deadlock_full(queue, diag)) return TIDE_DEADLOCK;
   return tide_diag_set(diag, TIDE_FULL, "queue '%s' is full: %u of %u operations", queue->label,
                        queue->op_capacity - queue->free_ops_count, queue->op_capacity);
+}
+
+static enum tide_status refuse_one(struct tide_queue *queue, const struct tide_operation *operation,
+                                   struct tide_diag *diag) {
+  if (operation->wait_count > queue->wait_capacity ||
+      operation->signal_count > queue->signal_capacity ||
+      operation->buffer_count > queue->use_capacity)
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "operation '%s' needs more than the whole capacity of queue '%s'",
+                         name_of(operation), queue->label);
+  return refuse_full(queue, diag);
 }
 
 /* What a value runs into: one that is reserved already, or what an operation that goes first in the
@@ -375,10 +392,10 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
                                        struct tide_instance *instance, uint64_t *out_sequence,
                                        struct tide_diag *diag) {
   enum tide_status status = check_arguments(queue, operation, diag);
-  if (status == TIDE_OK) status = refuse_gone(queue, diag);
+  if (status == TIDE_OK && queue->closing + queue->device->lost) status = refuse_gone(queue, diag);
   if (status != TIDE_OK) return status;
   if (!has_room(queue, 1, operation->wait_count, operation->signal_count, operation->buffer_count))
-    return refuse_full(queue, diag);
+    return refuse_one(queue, operation, diag);
   struct tide_op *op = copy(queue, operation, instance);
   status = take(queue, op, diag);
   if (status == TIDE_OK && out_sequence) *out_sequence = queue->sequence;
