@@ -26,7 +26,7 @@ static void *pass_on(void *argument) {
 static enum tide_status show(void *arguments) {
   return printf("frame %d arrived\n", *(int *)arguments) < 0 ? TIDE_IO : TIDE_OK;
 }
-static const struct tide_body_class show_class = {"show", show, TIDE_IO_NONE, NULL};
+static const struct tide_body_class show_class = {.name = "show", .host = show};
 
 int main(void) {
   struct tide_context context;

@@ -27,7 +27,7 @@ static int pump(struct tide_device *device) {
 static enum tide_status say(void *arguments) {
   return printf("  %s\n", *(const char **)arguments) < 0 ? TIDE_IO : TIDE_OK;
 }
-static const struct tide_body_class say_class = {"say", say, TIDE_IO_NONE, NULL};
+static const struct tide_body_class say_class = {.name = "say", .host = say};
 
 int main(void) {
   struct tide_context context;

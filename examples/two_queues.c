@@ -22,8 +22,8 @@ static enum tide_status sum(void *arguments) {
   *step->total += *step->number;
   return TIDE_OK;
 }
-static const struct tide_body_class bodies[] = {{"square", square, TIDE_IO_NONE, NULL},
-                                                {"sum", sum, TIDE_IO_NONE, NULL}};
+static const struct tide_body_class bodies[] = {{.name = "square", .host = square},
+                                                {.name = "sum", .host = sum}};
 
 int main(void) {
   struct tide_context context;

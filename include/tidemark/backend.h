@@ -19,8 +19,9 @@
  *
  * Order. A queue hands out its operations one after the other. On an *in-order*
  * device the next operation of a queue may start only when the one before is
- * done (the scheduler sees to it). On others several operations of one queue run at once and may be
- * done in any order; the scheduler publishes them in order all the same.
+ * done (the scheduler sees to it, or a *sequential* backend). On others several operations of one
+ * queue run at once and may be done in any order; the scheduler publishes them in order all the
+ * same.
  *
  * A backend never sees an operation that failed before it started: the scheduler skips its body.
  *
@@ -52,7 +53,11 @@ struct tide_work {
 
 struct tide_backend {
   const char *name;
-  bool in_order;           /* operations of one queue complete in order */
+  bool in_order; /* operations of one queue complete in order */
+  /* What one exchange gave is done by one hand, one after the other in the order given, and handed
+   * back in that order. Then several *brief* operations may come at once, on an in-order device
+   * also of one queue. Such a backend asks for as many as it would do before it looks again. */
+  bool sequential;
   uint32_t hands;          /* threads that may sleep for a kick at the same time; 0: 1 */
   enum tide_domain domain; /* of its queues' axes: TIDE_DOMAIN_QUEUE or TIDE_DOMAIN_STORAGE … */
   /* Can it do this class? Asked at submit: TIDE_UNSUPPORTED otherwise. NULL: whatever has a host

@@ -67,6 +67,10 @@ struct tide_body_class {
   /* Storage: what to read or write. TIDE_IO_NONE: not for a ring. */
   enum tide_io_verb verb;
   enum tide_status (*io)(const void *arguments, struct tide_io *out_io);
+  /* It waits for nothing and nobody, and is over in about a microsecond. A thread may then take
+   * several such operations at once, which saves most of what handing out one costs; each counts as
+   * finished, for everybody else, once all of them are. */
+  bool brief;
 };
 
 #define TIDE_ARGUMENTS_MAX 192 /* bytes of arguments that an operation copies */

@@ -29,14 +29,15 @@ enum tide_status tide_cpu_create(const struct tide_context *context,
   if (asked.spin_ns == TIDE_CPU_NO_SPIN) asked.spin_ns = 0;
   struct tide_cpu *cpu = tide_alloc(context->allocator, 1, sizeof *cpu);
   if (!cpu) return TIDE_NOMEM;
-  enum tide_status status =
-      tide_workers_init(&cpu->workers, context, asked.workers, asked.spin_ns, run_body);
+  enum tide_status status = tide_workers_init(&cpu->workers, context, asked.workers,
+                                              TIDE_AT_ONCE_MAX, asked.spin_ns, run_body);
   if (status != TIDE_OK) {
     tide_free(context->allocator, cpu, 1, sizeof *cpu);
     return status;
   }
   cpu->backend = (struct tide_backend){.name = "cpu",
                                        .in_order = true,
+                                       .sequential = true,
                                        .hands = asked.workers,
                                        .domain = TIDE_DOMAIN_QUEUE,
                                        .kick = kick,

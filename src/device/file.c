@@ -45,7 +45,7 @@ static enum tide_status use_threads(struct tide_file *file, uint32_t depth, cons
   tide_text_init(&text, file->kind, sizeof file->kind);
   tide_text_format(&text, "threads (%s)", why);
   uint32_t count = depth < THREADS_MOST ? depth : THREADS_MOST;
-  return tide_workers_init(&file->workers, file->context, count, 0, run_transfer);
+  return tide_workers_init(&file->workers, file->context, count, 1, 0, run_transfer);
 }
 
 static enum tide_status use_best(struct tide_file *file, uint32_t depth, bool force_threads) {

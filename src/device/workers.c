@@ -7,11 +7,14 @@ enum rest_state { SPINNING, SLEEPING, CALLED };
 #define SPIN_LEAST 500 /* ns; a shorter spin is none */
 
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
-                                   uint32_t count, uint64_t spin_most,
+                                   uint32_t count, size_t at_once, uint64_t spin_most,
                                    enum tide_status (*run)(struct tide_work *work)) {
   size_t size = count * sizeof *pool->workers;
-  *pool = (struct tide_workers){
-      .context = context, .run = run, .spin_most = spin_most, .capacity = count};
+  *pool = (struct tide_workers){.context = context,
+                                .run = run,
+                                .spin_most = spin_most,
+                                .at_once = at_once,
+                                .capacity = count};
   const struct tide_allocator *allocator = context->allocator;
   pool->workers = allocator->alloc(allocator->self, size, _Alignof(struct tide_worker));
   if (!pool->workers) return TIDE_NOMEM;
@@ -97,15 +100,15 @@ static bool take_a_rest(struct tide_worker *worker) {
 static void worker_main(void *argument) {
   struct tide_worker *worker = argument;
   struct tide_workers *pool = worker->pool;
-  struct tide_work *done, *work = NULL;
+  struct tide_work *done[TIDE_AT_ONCE_MAX], *work[TIDE_AT_ONCE_MAX];
+  size_t count = 0;
   do {
     bool more = false;
-    done = work;
-    size_t count = tide_device_exchange(pool->device, &done, done != NULL, &work, 1, &more);
-    if (count == 0) work = NULL;
+    for (size_t i = 0; i < count; i++) done[i] = work[i];
+    count = tide_device_exchange(pool->device, done, count, work, pool->at_once, &more);
     if (more) tide_workers_call(pool);
-    if (work) work->status = pool->run(work);
-  } while (work || take_a_rest(worker));
+    for (size_t i = 0; i < count; i++) work[i]->status = pool->run(work[i]);
+  } while (count || take_a_rest(worker));
 }
 
 /* ---- starting and stopping ---------------------------------------------------------- */

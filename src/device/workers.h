@@ -1,10 +1,10 @@
 /* device/workers.h: threads that serve one device.
  *
- * Each asks for one operation at a time, so that none holds back what another
- * could run. A worker that finds nothing *rests*: it joins the list of those at
- * rest, spins for a while, then sleeps. `workers_call` wakes one of them. When
- * nobody rests, the call is remembered, and whoever is about to rest next looks
- * once more instead; so no call is lost, and none wakes more than one thread. */
+ * The backend is `sequential`: each gets one operation at a time, so that none
+ * holds back what another could run, or several brief ones. A worker that finds nothing *rests*: it
+ * joins the list of those at rest, spins for a while, then sleeps. `workers_call` wakes one of
+ * them. When nobody rests, the call is remembered, and whoever is about to rest next looks once
+ * more instead; so no call is lost, and none wakes more than one thread. */
 #ifndef TIDE_DEVICE_WORKERS_H
 #define TIDE_DEVICE_WORKERS_H
 
@@ -24,6 +24,7 @@ struct tide_workers {
   struct tide_device *device;
   enum tide_status (*run)(struct tide_work *work);
   uint64_t spin_most; /* ns */
+  size_t at_once;     /* operations that a thread takes, at most */
   uint32_t count;     /* threads that were started */
   struct tide_lock lock;
   struct tide_worker *resting; /* the last to come is the first to go */
@@ -33,9 +34,11 @@ struct tide_workers {
   uint32_t capacity;
 };
 
+#define TIDE_AT_ONCE_MAX 16 /* brief operations take less than waking another thread */
+
 /* `count` threads, which start with tide_workers_start. TIDE_NOMEM. */
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
-                                   uint32_t count, uint64_t spin_most,
+                                   uint32_t count, size_t at_once, uint64_t spin_most,
                                    enum tide_status (*run)(struct tide_work *work));
 enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_device *device,
                                     const char *name);

@@ -50,9 +50,11 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
 #define WITH(params) params, sizeof params / sizeof params[0]
 #define NONE NULL, 0
 #define HOST(name)                                                                                 \
-  { #name, tide_body_##name, TIDE_IO_NONE, NULL }
+  { #name, tide_body_##name, TIDE_IO_NONE, NULL, false }
+#define BRIEF(name)                                                                                \
+  { #name, tide_body_##name, TIDE_IO_NONE, NULL, true }
 #define STORAGE(name, verb)                                                                        \
-  { #name, tide_body_##name, verb, tide_body_##name##_io }
+  { #name, tide_body_##name, verb, tide_body_##name##_io, false }
 
 /* Sorted by name; tide_kernel_find relies on it. */
 static const struct tide_body bodies[] = {
@@ -71,7 +73,7 @@ static const struct tide_body bodies[] = {
     {HOST(gemm), WITH(gemm), "c += a * b, n x n floats, by rows"},
     {HOST(hash), WITH(hash), "out = the 8-byte XXH3 digest of from"},
     {HOST(iota), WITH(iota), "64-bit words start, start + 1, ..."},
-    {HOST(nop), NONE, "nothing"},
+    {BRIEF(nop), NONE, "nothing"},
     {HOST(png_read), WITH(png_read), "decodes a PNG file to 8-bit rows; 0 = any width or height"},
     {HOST(png_write), WITH(png_write), "8-bit rows, 1 to 4 channels, to a PNG file"},
     {STORAGE(read, TIDE_IO_READ), WITH(read_), "reads the whole buffer from a file"},

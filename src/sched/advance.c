@@ -211,53 +211,121 @@ static void hand_back(struct tide_device *device, struct tide_work *work) {
   tide_op_done(op, work->status);
 }
 
-static struct tide_work *start_next(struct tide_device *device) {
+static inline bool is_brief(const struct tide_op *op) {
+  return op->work.body && op->work.body->brief;
+}
+
+/* It is the operation's turn, and it is handed out. */
+static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *op) {
+  tide_op_started(queue, op);
+  tide_sched_emit(queue->sched, TIDE_EVENT_START, op, NULL);
+  op->work.status = TIDE_OK;
+  return &op->work;
+}
+
+/* What goes out with others must be brief like them. */
+static struct tide_work *start_next(struct tide_device *device, bool with_others) {
   struct tide_queue *queue;
-  while ((queue = tide_arbiter_pick(device))) {
+  while ((queue = tide_arbiter_next(device))) {
     struct tide_op *op = queue->ready_op;
-    tide_op_started(queue, op);
+    if (with_others && device->backend->sequential && !is_brief(op)) return NULL;
+    tide_arbiter_take(queue);
     if (!device->backend->in_order) tide_sched_look(queue);
-    if (op->status) { /* cancelled while it was ready */
-      tide_op_done(op, op->status);
-      continue;
-    }
-    tide_sched_emit(device->sched, TIDE_EVENT_START, op, NULL);
-    op->work.status = TIDE_OK;
-    return &op->work;
+    if (!op->status) return start(queue, op);
+    tide_op_started(queue, op); /* cancelled while it was ready */
+    tide_op_done(op, op->status);
   }
   return NULL;
 }
 
-/* The short way: an operation without parts is over, and all that can start now is the next one of
- * its queue, without parts too. Nobody has to be asked whose turn it is. */
-static inline bool goes_on(const struct tide_device *device, const struct tide_op *op) {
-  const struct tide_sched *sched = device->sched;
-  const struct tide_queue *queue = op->queue;
-  const struct tide_op *next = tide_queue_op(queue, op->work.epoch + 1);
-  return op->bare && next && next->bare && next->state == TIDE_OP_ENTERED && next->work.body &&
-         !((uint32_t)op->work.status | (uint32_t)op->status | (uint32_t)next->status |
-           device->ready_count | sched->paused | queue->retry_held) &&
-         !sched->context->sink && device->backend->in_order && !TIDE_PLANTED_ANY;
+/* The operations right behind a brief one, as long as nothing but it stands before them and nobody
+ * else is ready. Returns how many. */
+static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work, size_t most) {
+  struct tide_device *device = queue->device;
+  size_t count = 0;
+  while (count < most && !device->ready_count && queue->next_start <= queue->position.epoch) {
+    struct tide_op *op = tide_queue_op(queue, queue->next_start);
+    if (op->state != TIDE_OP_ENTERED || op->waits || op->uses || op->part || op->status ||
+        !is_brief(op))
+      break;
+    tide_arbiter_count_pick(device);
+    out_work[count++] = start(queue, op);
+  }
+  return count;
 }
 
-/* NULL: somebody waited for this, and comes first. */
-static inline struct tide_work *go_on(struct tide_device *device, struct tide_op *op) {
+/* The short way: operations of one queue, without parts, are over, and all that can start now are
+ * the next ones of it, without parts too. Nobody has to be asked whose turn it is. */
+static inline bool goes_on(const struct tide_device *device, struct tide_work *const *done,
+                           size_t count) {
+  const struct tide_sched *sched = device->sched;
+  const struct tide_op *last = TIDE_CONTAINER(done[count - 1], struct tide_op, work);
+  const struct tide_queue *queue = last->queue;
+  const struct tide_op *next = tide_queue_op(queue, last->work.epoch + 1);
+  if (!next || !next->bare || next->state != TIDE_OP_ENTERED || !next->work.body ||
+      (uint32_t)next->status | device->ready_count | sched->paused | queue->retry_held |
+          (uint32_t)device->lost ||
+      sched->context->sink || !device->backend->in_order || TIDE_PLANTED_ANY)
+    return false;
+  for (size_t i = 0; i < count; i++) {
+    const struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
+    if (!op->bare || op->queue != queue || op->work.epoch != queue->published + 1 + i ||
+        (uint32_t)op->work.status | (uint32_t)op->status)
+      return false;
+  }
+  return true;
+}
+
+/* False: somebody waited for this, and comes first. */
+static inline bool go_on(struct tide_device *device, struct tide_work *const *done, size_t count,
+                         struct tide_work **out_work) {
   struct tide_sched *sched = device->sched;
-  struct tide_queue *queue = op->queue;
-  struct tide_op *next = tide_queue_op(queue, op->work.epoch + 1);
-  TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING &&
-              queue->next_start == next->work.epoch);
-  pass(queue, op->work.epoch);
-  tide_op_free(op);
+  struct tide_queue *queue = TIDE_CONTAINER(done[0], struct tide_op, work)->queue;
+  for (size_t i = 0; i < count; i++) {
+    struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
+    TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING &&
+                op->work.epoch == queue->published + 1);
+    pass(queue, op->work.epoch);
+    tide_op_free(op);
+  }
   if (__builtin_expect(sched->fired.first != NULL, 0)) {
     tide_sched_look(queue);
-    return NULL;
+    return false;
   }
+  struct tide_op *next = tide_queue_op(queue, queue->published + 1);
+  TIDE_ASSERT(queue->next_start == next->work.epoch);
   tide_op_started(queue, next);
-  device->picks++;
-  sched->stats.picks++;
+  tide_arbiter_count_pick(device);
   next->work.status = TIDE_OK;
-  return &next->work;
+  *out_work = &next->work;
+  return true;
+}
+
+/* May more go out with what one hand was given last? */
+static inline bool takes_more(const struct tide_device *device, const struct tide_work *last) {
+  const struct tide_sink *sink = device->sched->context->sink;
+  if (!device->backend->sequential) return true;
+  return last->body && last->body->brief && !(sink && sink->wants_time); /* whose times are exact */
+}
+
+/* Takes what may start, into out_work[count] and on. Returns the new count. */
+static size_t take(struct tide_device *device, struct tide_work **out_work, size_t count,
+                   size_t most) {
+  const struct tide_sched *sched = device->sched;
+  const struct tide_backend *backend = device->backend;
+  while (count < most && !sched->paused && !device->lost) {
+    if (count && !takes_more(device, out_work[count - 1])) break;
+    if (count && backend->sequential && backend->in_order) {
+      struct tide_queue *queue = TIDE_CONTAINER(out_work[count - 1], struct tide_op, work)->queue;
+      count += start_behind(queue, out_work + count, most - count);
+      if (count == most) break;
+    }
+    struct tide_work *work = start_next(device, count > 0);
+    if (!work) break;
+    out_work[count++] = work;
+    if (!backend->in_order) tide_sched_settle(device->sched);
+  }
+  return count;
 }
 
 size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
@@ -267,23 +335,17 @@ size_t tide_device_exchange(struct tide_device *device, struct tide_work *const 
   size_t count = 0;
   tide_sched_enter(sched);
   device->exchanging = true;
-  struct tide_op *op = done_count == 1 ? TIDE_CONTAINER(done[0], struct tide_op, work) : NULL;
-  if (op && most > 0 && !device->lost && goes_on(device, op)) {
-    out_work[0] = go_on(device, op);
-    count = out_work[0] != NULL;
+  if (done_count > 0 && most > 0 && goes_on(device, done, done_count)) {
+    count = go_on(device, done, done_count, out_work);
   } else if (!device->lost) {
     for (size_t i = 0; i < done_count; i++) hand_back(device, done[i]);
   }
   tide_sched_settle(sched);
-  while (count < most && !sched->paused && !device->lost) {
-    struct tide_work *work = start_next(device);
-    if (!work) break;
-    out_work[count++] = work;
-    if (!device->backend->in_order) tide_sched_settle(sched);
-  }
+  count = take(device, out_work, count, most);
   device->exchanging = false;
   uint32_t hands = device->backend->hands ? device->backend->hands : 1;
-  if (count < most && device->dry < hands) device->dry++;
+  bool dry = device->backend->sequential ? most > 0 && count == 0 : count < most;
+  if (dry && device->dry < hands) device->dry++;
   if (most == 0 && device->ready_count && !sched->paused) tide_device_kick(device);
   if (out_more) *out_more = device->ready_count != 0 && !sched->paused;
   tide_sched_leave(sched);

@@ -49,15 +49,11 @@ void tide_arbiter_remove(struct tide_queue *queue) {
   if (tide_list_empty(&device->ready[queue->level])) device->ready_levels &= ~(1u << queue->level);
 }
 
-struct tide_queue *tide_arbiter_choose(struct tide_device *device) {
+struct tide_queue *tide_arbiter_choose(const struct tide_device *device) {
   struct tide_queue *oldest = TIDE_CONTAINER(device->ready_by_age.next, struct tide_queue, in_age);
-  struct tide_queue *queue = oldest;
-  if (device->picks - oldest->ready_since < TIDE_AGING_PICKS) {
-    unsigned level = 31u - (unsigned)__builtin_clz(device->ready_levels);
-    queue = TIDE_CONTAINER(device->ready[level].next, struct tide_queue, in_ready);
-  }
-  tide_arbiter_remove(queue);
-  return queue;
+  if (device->picks - oldest->ready_since >= TIDE_AGING_PICKS) return oldest;
+  unsigned level = 31u - (unsigned)__builtin_clz(device->ready_levels);
+  return TIDE_CONTAINER(device->ready[level].next, struct tide_queue, in_ready);
 }
 
 void tide_arbiter_requeue(struct tide_queue *queue) {

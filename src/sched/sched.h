@@ -452,20 +452,26 @@ static inline void tide_arbiter_add(struct tide_queue *queue) {
 }
 void tide_arbiter_remove(struct tide_queue *queue);
 void tide_arbiter_requeue(struct tide_queue *queue);
-struct tide_queue *tide_arbiter_choose(struct tide_device *device);
-static inline struct tide_queue *tide_arbiter_pick(struct tide_device *device) {
-  struct tide_queue *queue = device->only;
-  if (queue) {
+struct tide_queue *tide_arbiter_choose(const struct tide_device *device);
+/* Who goes next; NULL: nobody is ready. */
+static inline struct tide_queue *tide_arbiter_next(const struct tide_device *device) {
+  if (device->only || !device->ready_count) return device->only;
+  return tide_arbiter_choose(device);
+}
+static inline void tide_arbiter_count_pick(struct tide_device *device) {
+  device->picks++;
+  device->sched->stats.picks++;
+}
+static inline void tide_arbiter_take(struct tide_queue *queue) {
+  struct tide_device *device = queue->device;
+  if (device->only == queue) {
     device->only = NULL;
     device->ready_count = 0;
     queue->ready = false;
   } else {
-    if (!device->ready_count) return NULL;
-    queue = tide_arbiter_choose(device);
+    tide_arbiter_remove(queue);
   }
-  device->picks++;
-  queue->sched->stats.picks++;
-  return queue;
+  tide_arbiter_count_pick(device);
 }
 
 /* ---- submit.c ---- */

@@ -52,8 +52,8 @@ static enum tide_status steady(void *arguments) {
 static const struct tide_param params[] = {{"out", TIDE_PARAM_OUT, false, 0},
                                            {"at", TIDE_PARAM_INTEGER, false, 0}};
 static const struct tide_body bodies[] = {
-    {{"steady", steady, TIDE_IO_NONE, NULL}, params, 1, "always 9"},
-    {{"unsteady", unsteady, TIDE_IO_NONE, NULL}, params, 2, "never the same"},
+    {{.name = "steady", .host = steady}, params, 1, "always 9"},
+    {{.name = "unsteady", .host = unsteady}, params, 2, "never the same"},
 };
 const struct tide_plugin *tide_plugin_bodies(void);
 const struct tide_plugin *tide_plugin_bodies(void) {

@@ -440,7 +440,7 @@ static enum tide_status meet(void *arguments) {
 }
 
 static void free_hands_take_work(void) {
-  static const struct tide_body_class class_ = {"meet", meet, TIDE_IO_NONE, NULL};
+  static const struct tide_body_class class_ = {.name = "meet", .host = meet};
   struct rig rig;
   open_given(&rig);
   if (rig.kind->host && rig.kind->in_order && !rig.kind->alone && rig.kind->number >= 2) {
@@ -468,9 +468,9 @@ static void free_hands_take_work(void) {
 }
 
 static void what_it_cannot_do_is_refused(void) {
-  static const struct tide_body_class none = {"none", NULL, TIDE_IO_NONE, NULL};
-  static const struct tide_body_class half = {"half", NULL, TIDE_IO_READ, NULL};
-  static const struct tide_body_class host_only = {"host", meet, TIDE_IO_NONE, NULL};
+  static const struct tide_body_class none = {.name = "none", .host = NULL};
+  static const struct tide_body_class half = {.name = "half", .verb = TIDE_IO_READ};
+  static const struct tide_body_class host_only = {.name = "host", .host = meet};
   struct rig rig;
   open_given(&rig);
   struct tide_queue *queue = rig_queue(&rig, "queue", 4);

@@ -190,11 +190,12 @@ static void fill(struct program *program, struct op *op) {
   static const uint8_t counts[] = {0, 0, 0, 1, 1, 1, 1, 2, 2, 3, 4};
   const struct config *config = &program->config;
   op->has_body = !chance(program, config->bodyless);
+  op->brief = op->id % 3 != 0;
   if (chance(program, config->passable)) op->flags = TIDE_MAY_BE_PASSED;
   if (chance(program, config->signal_chance)) add_random_signal(program, op);
   if (chance(program, config->signal_chance / 3)) add_random_signal(program, op);
   for (uint32_t i = 0; i < op->signal_count; i++)
-    if (op->signals[i].external) op->has_body = true;
+    if (op->signals[i].external) op->has_body = true, op->brief = false;
   uint32_t waits = counts[pick(program, sizeof counts)];
   for (uint32_t i = 0; i < waits; i++) add_random_wait(program, op);
   if (!config->buffers || !op->has_body) return;

@@ -17,10 +17,16 @@ static bool may_give(const struct op *op) {
   return true;
 }
 
+/* In the hand that has it, is it the first that is not over? */
+static bool is_first(const struct op *op) {
+  return !op->device_before || op->device_before->state >= OP_ENDED;
+}
+
 static struct tide_work *give(struct device *device, uint32_t index) {
   struct program *program = device->program;
   struct op *op = device->out[index];
   device->out[index] = device->out[--device->out_count];
+  if (device->sequential) body_begin(op);
   enum tide_status status = TIDE_OK;
   if (chance(program, program->config.fail)) status = chance(program, 500) ? TIDE_FAILED : TIDE_IO;
   if (status == TIDE_OK) body_end(op);
@@ -31,7 +37,7 @@ static struct tide_work *give(struct device *device, uint32_t index) {
   return op->work;
 }
 
-static void take(struct device *device, struct tide_work *work) {
+static struct op *take(struct device *device, struct tide_work *work, struct op *before) {
   struct world *world = device->program->world;
   int axis = axis_find(world, work->axis);
   ENSURE(world, axis >= 0 && world->axes[axis].queue && work->epoch <= world->axes[axis].given,
@@ -42,8 +48,10 @@ static void take(struct device *device, struct tide_work *work) {
   ENSURE(world, *(const uint32_t *)work->arguments == op->id && work->status == TIDE_OK,
          "%s has got other arguments", op->label);
   op->work = work;
-  body_begin(op);
+  op->device_before = device->sequential ? before : NULL;
+  if (!device->sequential) body_begin(op);
   device->out[device->out_count++] = op;
+  return op;
 }
 
 void device_exchange(struct device *device, uint32_t gives, uint32_t takes) {
@@ -53,7 +61,10 @@ void device_exchange(struct device *device, uint32_t gives, uint32_t takes) {
   bool more = false;
   while (count < gives && device->out_count) {
     uint32_t start = (uint32_t)pick(program, device->out_count), i = 0;
-    while (i < device->out_count && !may_give(device->out[(start + i) % device->out_count])) i++;
+    for (; i < device->out_count; i++) {
+      const struct op *op = device->out[(start + i) % device->out_count];
+      if (may_give(op) && is_first(op)) break;
+    }
     if (i == device->out_count) break;
     done[count++] = give(device, (start + i) % device->out_count);
   }
@@ -61,8 +72,9 @@ void device_exchange(struct device *device, uint32_t gives, uint32_t takes) {
   if (takes) device->awake = false;
   size_t taken = tide_device_exchange(device->handle, done, count, work, takes, &more);
   ENSURE(program->world, taken <= takes, "%zu works, where %u were asked for", taken, takes);
-  if (takes && taken == takes) device->awake = true;
-  for (size_t i = 0; i < taken; i++) take(device, work[i]);
+  if (takes && (device->sequential ? taken > 0 : taken == takes)) device->awake = true;
+  struct op *before = NULL;
+  for (size_t i = 0; i < taken; i++) before = take(device, work[i], before);
 }
 
 static void random_exchange(struct program *program) {

@@ -22,11 +22,13 @@ static void make_device(struct program *program) {
   struct device *device = &program->devices[program->device_count++];
   device->program = program;
   device->in_order = chance(program, program->config.in_order_chance);
+  device->sequential = chance(program, 333);
   snprintf(device->label, sizeof device->label, "d%u", program->device_count - 1);
   enum tide_domain domain =
       device->in_order || chance(program, 500) ? TIDE_DOMAIN_QUEUE : TIDE_DOMAIN_STORAGE;
   device->backend = (struct tide_backend){.name = device->label,
                                           .in_order = device->in_order,
+                                          .sequential = device->sequential,
                                           .domain = domain,
                                           .kick = kick,
                                           .self = device};

@@ -131,12 +131,13 @@ struct op {
   struct emission signals[MAX_SIGNALS];
   struct buffer *uses[MAX_USES];
   enum tide_access access[MAX_USES];
-  bool has_body, refused, cancelled, tainted, ran, lost;
+  bool has_body, brief, refused, cancelled, tainted, ran, lost;
   enum tide_status status;
   struct instance *instance;
   struct vec known, start, finish;
   struct vec declared; /* race-free programs: what was declared to be before it */
   struct tide_work *work;
+  struct op *device_before;    /* what a sequential device's hand does before it */
   uint64_t queue_value;        /* race-free programs: what it signals of its queue's own timeline */
   uint64_t inputs, fold, twin; /* what its body computed, and what it does in the sequential run */
 };
@@ -179,7 +180,7 @@ struct device {
   struct tide_device *handle;
   struct tide_backend backend;
   char label[12];
-  bool in_order, awake, lost, certified;
+  bool in_order, sequential, awake, lost, certified;
   uint32_t stopped_until; /* its workers stand still before this step */
   struct op *out[MAX_OPS];
   uint32_t out_count;

@@ -14,7 +14,8 @@ static enum tide_status never_called(void *arguments) {
   (void)arguments;
   return TIDE_FAILED;
 }
-static const struct tide_body_class body = {.name = "oracle", .host = never_called};
+static const struct tide_body_class body = {.name = "oracle", .host = never_called},
+                                    brief = {.name = "brief", .host = never_called, .brief = true};
 
 static void describe(const struct op *op, struct described *out) {
   for (uint32_t i = 0; i < op->wait_count; i++)
@@ -32,7 +33,9 @@ static void describe(const struct op *op, struct described *out) {
                                            .signal_count = op->signal_count,
                                            .buffers = out->uses,
                                            .buffer_count = op->use_count,
-                                           .body = op->has_body ? &body : NULL,
+                                           .body = !op->has_body ? NULL
+                                                   : op->brief   ? &brief
+                                                                 : &body,
                                            .arguments = &op->id,
                                            .arguments_size = sizeof op->id};
 }

@@ -22,15 +22,21 @@ static struct op *op_of(struct world *world, const struct tide_event *event) {
 /* The guarantee: all that was believed has finished. */
 static void check_past(struct op *op, const char *what) {
   struct world *world = op->program->world;
+  const struct device *device = op->queue->device;
   ENSURE(world, op->state == OP_ENTERED, "%s %s in state %u", op->label, what, op->state);
   for (uint32_t i = 0; i < world->axis_count; i++)
-    ENSURE(world, op->known.at[i] == 0 || finished(world, (int)i, op->known.at[i]),
+    ENSURE(world,
+           op->known.at[i] == 0 || finished(world, (int)i, op->known.at[i]) ||
+               (device->sequential && device->in_order && (int)i == op->queue->axis),
            "%s %s, but believes in %s@%u, which has not finished", op->label, what,
            axis_text(world, (int)i), op->known.at[i]);
   const struct axis *axis = &world->axes[op->queue->axis];
   for (uint64_t e = axis->published + 1; e < op->epoch; e++) {
     const struct op *before = axis->ops[e];
-    if (op->queue->device->in_order)
+    if (device->in_order && device->sequential && before->state == OP_STARTED)
+      ENSURE(world, op->brief && before->brief && !op->wait_count && !op->use_count,
+             "%s %s with %s", op->label, what, before->label);
+    else if (device->in_order)
       ENSURE(world, before->state >= OP_ENDED, "%s %s before %s has ended", op->label, what,
              before->label);
     else

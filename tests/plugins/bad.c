@@ -13,8 +13,8 @@ TIDE_API const struct tide_plugin *tide_plugin_bodies(void);
 const struct tide_plugin *tide_plugin_bodies(void) {
   static struct tide_param params[] = {{"a", TIDE_PARAM_INTEGER, true, 0},
                                        {"b", TIDE_PARAM_INTEGER, true, 0}};
-  static struct tide_body bodies[] = {{{"one", nothing, TIDE_IO_NONE, NULL}, params, 2, "one"},
-                                      {{"two", nothing, TIDE_IO_NONE, NULL}, NULL, 0, "two"}};
+  static struct tide_body bodies[] = {{{.name = "one", .host = nothing}, params, 2, "one"},
+                                      {{.name = "two", .host = nothing}, NULL, 0, "two"}};
   static struct tide_plugin plugin = {TIDE_PLUGIN_ABI, 2, bodies};
   const char *which = getenv("TIDE_BAD_PLUGIN");
   switch (which ? which[0] : '-') {

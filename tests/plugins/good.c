@@ -14,7 +14,7 @@ const struct tide_plugin *tide_plugin_bodies(void) {
   static const struct tide_param params[] = {{"data", TIDE_PARAM_INOUT, false, 0},
                                              {"times", TIDE_PARAM_INTEGER, true, 2}};
   static const struct tide_body bodies[] = {
-      {{"twice", twice, TIDE_IO_NONE, NULL}, params, 2, "every byte times `times`"}};
+      {{.name = "twice", .host = twice}, params, 2, "every byte times `times`"}};
   static const struct tide_plugin plugin = {TIDE_PLUGIN_ABI, 1, bodies};
   return &plugin;
 }

@@ -29,7 +29,7 @@ static const struct tide_param every_params[] = {
     {"also", TIDE_PARAM_INOUT, true, 0},
 };
 static const struct tide_body own_bodies[] = {
-    {{"every", do_nothing, TIDE_IO_NONE, NULL}, every_params, 5, "one of each"},
+    {{.name = "every", .host = do_nothing}, every_params, 5, "one of each"},
 };
 
 struct loaded {
