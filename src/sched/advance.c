@@ -10,7 +10,7 @@ static void first_cause(struct tide_op *op, enum tide_status status) {
 
 /* Fired by a thread that does not hold the lock (a host signal, a tracker). */
 void tide_wait_fire(struct tide_node *node, enum tide_status status) {
-  struct tide_op_wait *wait = TIDE_CONTAINER(node, struct tide_op_wait, node);
+  struct tide_op_wait *wait = tide_wait_of(node);
   struct tide_sched *sched = wait->op->queue->sched;
   (void)status;
   tide_sched_enter(sched);
@@ -29,8 +29,9 @@ static void leaving_node_fired(struct tide_op *op) {
 void tide_wait_fired(struct tide_op_wait *wait) {
   struct tide_op *op = wait->op;
   struct tide_queue *queue = op->queue;
+  struct tide_node *node = &tide_wait_node(wait)->node;
   wait->heap = TIDE_HEAP_NONE;
-  wait->node.state = TIDE_NODE_IDLE;
+  node->state = TIDE_NODE_IDLE;
   if (!TIDE_PLANTED(TIDE_PLANT_WAKE)) tide_sched_look(queue);
   if (op->state == TIDE_OP_HELD) {
     op->retry = true;
@@ -41,8 +42,8 @@ void tide_wait_fired(struct tide_op_wait *wait) {
   TIDE_ASSERT(!wait->open && op->unmet > 0);
   wait->open = true;
   op->unmet--;
-  if (wait->node.status != TIDE_OK) {
-    first_cause(op, (enum tide_status)wait->node.status);
+  if (node->status != TIDE_OK) {
+    first_cause(op, (enum tide_status)node->status);
     wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
     tide_op_give_up_waits(op);
   }
@@ -155,6 +156,7 @@ void tide_queue_advance(struct tide_queue *queue) {
     if (queue->device->lost && !queue->device->certified) return;
     if (op->part && !tide_instance_arrive(op)) return;
     go(queue, op);
+    if (op->state == TIDE_OP_READY) return;
   }
 }
 

@@ -48,7 +48,8 @@ static const struct tide_pending *find_above(const struct tide_op_wait *wait,
  * that was found; else it is looked up in `storage`. NULL: there is none. */
 static inline const struct tide_pending *find_tracked(const struct tide_op_wait *wait,
                                                       struct tide_pending *storage) {
-  return wait->found.frontier ? &wait->found : find_above(wait, storage);
+  const struct tide_pending *found = &tide_wait_node(wait)->found;
+  return found->frontier ? found : find_above(wait, storage);
 }
 
 /* With its own entry as it was then. */
@@ -88,8 +89,10 @@ static inline void look_at(struct tide_sched *sched, struct tide_op_wait *wait) 
     wait->class_ = TIDE_WAIT_HELD;
   } else {
     wait->class_ = TIDE_WAIT_ISSUED;
-    wait->found = pending;
-    if (!pending.frontier || tide_frontier_get(sched->known, pending.axis) < pending.epoch) return;
+    if (!pending.frontier || tide_frontier_get(sched->known, pending.axis) < pending.epoch) {
+      tide_wait_node(wait)->found = pending;
+      return;
+    }
     wait->reason = TIDE_REASON_KNOWN;
     wait->axis = pending.axis;
     wait->epoch = pending.epoch;
@@ -179,7 +182,7 @@ static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *
                            const struct tide_pending *record, uint8_t *out_reason) {
   const struct tide_sched *sched = queue->sched;
   /* As long as nothing was learned, the first look has said that what it found is not known. */
-  bool news = sched->known != queue->position.frontier || record != &wait->found;
+  bool news = sched->known != queue->position.frontier || record != &tide_wait_node(wait)->found;
   *out_reason = TIDE_REASON_KNOWN;
   if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
   *out_reason = TIDE_REASON_FINISHED;
@@ -216,7 +219,7 @@ static bool imports(const struct tide_op_wait *wait, const struct tide_pending *
                               TIDE_PLANTED(TIDE_PLANT_RAISEWAIT));
 }
 static bool import_of(const struct tide_op_wait *wait, struct tide_pending *out) {
-  *out = wait->found;
+  *out = tide_wait_node(wait)->found;
   return imports(wait, out);
 }
 
@@ -313,7 +316,7 @@ static void elide_by_siblings(struct tide_queue *queue, struct tide_op *op, size
 }
 
 static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
-  const struct tide_pending *record = &wait->found;
+  const struct tide_pending *record = &tide_wait_node(wait)->found;
   wait->reason = TIDE_REASON_UNKNOWN;
   wait->record_value = record->value;
   if (!imports(wait, record)) return;

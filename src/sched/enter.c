@@ -151,6 +151,15 @@ static void count_wait(struct tide_sched *sched, const struct tide_op *op,
   tide_sched_emit(sched, TIDE_EVENT_WAIT_CLASS, op, &event);
 }
 
+/* Ready to be queued. */
+static struct tide_node *node_of(struct tide_op_wait *wait, uint64_t counts_on) {
+  struct tide_wait_node *at = tide_wait_node(wait);
+  at->wait = wait;
+  at->node.fire = tide_wait_fire;
+  at->node.counts_on = counts_on;
+  return &at->node;
+}
+
 static void start_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
@@ -158,14 +167,13 @@ static void start_waits(struct tide_queue *queue, struct tide_op *op) {
     if (wait->class_ == TIDE_WAIT_FAILED && !op->status)
       op->status = tide_timeline_status(wait->timeline);
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-    wait->node.fire = tide_wait_fire;
     /* What was imported is waited for; it is above what was asked for only where nobody but an
      * operation could signal in between. */
     uint64_t value =
         wait->axis && wait->timeline->operations_only ? wait->record_value : wait->value;
     /* If the record that it was classified by fails, nobody has promised the value any more. */
-    wait->node.counts_on = wait->record_value;
-    enum tide_await state = tide_timeline_await_locked(wait->timeline, value, &wait->node);
+    struct tide_node *node = node_of(wait, wait->record_value);
+    enum tide_await state = tide_timeline_await_locked(wait->timeline, value, node);
     TIDE_ASSERT(state == TIDE_AWAIT_QUEUED || TIDE_HAS_PLANTS);
     wait->open = state != TIDE_AWAIT_QUEUED;
     if (wait->open) continue;
@@ -241,9 +249,9 @@ static bool take_nodes_off(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     bool off = true;
     if (wait->heap == TIDE_HEAP_PROMISED)
-      off = tide_timeline_forget_promise_locked(wait->timeline, &wait->node);
+      off = tide_timeline_forget_promise_locked(wait->timeline, &tide_wait_node(wait)->node);
     else if (wait->heap == TIDE_HEAP_REACHED)
-      off = tide_timeline_forget_locked(wait->timeline, &wait->node);
+      off = tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node);
     if (off) wait->heap = TIDE_HEAP_NONE;
     else in_flight = true;
   }
@@ -254,13 +262,12 @@ static bool take_nodes_off(struct tide_op *op) {
 static void listen(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->heap != TIDE_HEAP_NONE) continue;
-    wait->node.fire = tide_wait_fire;
-    wait->node.counts_on = 0;
+    struct tide_node *node = node_of(wait, 0);
     if (wait->class_ == TIDE_WAIT_HELD) {
-      tide_timeline_await_promise_locked(wait->timeline, wait->value, &wait->node);
+      tide_timeline_await_promise_locked(wait->timeline, wait->value, node);
       wait->heap = TIDE_HEAP_PROMISED;
     } else if (wait->class_ == TIDE_WAIT_ISSUED) {
-      enum tide_await state = tide_timeline_await_locked(wait->timeline, wait->value, &wait->node);
+      enum tide_await state = tide_timeline_await_locked(wait->timeline, wait->value, node);
       TIDE_ASSERT(state == TIDE_AWAIT_QUEUED);
       wait->heap = TIDE_HEAP_REACHED;
     }

@@ -66,11 +66,12 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->rare = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->rare);
   queue->arguments = tide_alloc_unset(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
+  queue->nodes = tide_alloc(a, queue->wait_capacity, sizeof *queue->nodes);
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
   queue->apart = tide_alloc(a, 1, most);
   if (!queue->places || !queue->frontiers || !queue->ops || !queue->rare || !queue->arguments ||
-      !queue->waits || !queue->signals || !queue->uses || !queue->apart)
+      !queue->waits || !queue->nodes || !queue->signals || !queue->uses || !queue->apart)
     return TIDE_NOMEM;
   tide_frontier_init(queue->apart, context->frontier_capacity);
   queue->position.frontier = queue->newest = queue->apart;
@@ -87,6 +88,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   tide_free(a, queue->rare, queue->op_capacity, sizeof *queue->rare);
   tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   tide_free(a, queue->waits, queue->wait_capacity, sizeof *queue->waits);
+  tide_free(a, queue->nodes, queue->wait_capacity, sizeof *queue->nodes);
   tide_free(a, queue->signals, queue->signal_capacity, sizeof *queue->signals);
   tide_free(a, queue->uses, queue->use_capacity, sizeof *queue->uses);
   tide_free(a, queue->apart, 1, tide_frontier_size(queue->sched->context->frontier_capacity));
@@ -174,7 +176,7 @@ static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
 void tide_op_give_up_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
-    if (!tide_timeline_forget_locked(wait->timeline, &wait->node)) continue;
+    if (!tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node)) continue;
     wait->heap = TIDE_HEAP_NONE;
     wait->open = true;
     op->unmet--;

@@ -38,7 +38,7 @@ struct tide_pending {
   struct tide_queue *queue;             /* whose record it is; NULL: no queue's */
 };
 
-/* One wait of one operation. What an elided wait needs lies in its first cache line. */
+/* One wait of one operation: a cache line. What only some need is apart. */
 struct tide_op_wait {
   struct tide_op_wait *next;
   struct tide_op *op;
@@ -52,10 +52,17 @@ struct tide_op_wait {
   uint8_t heap;          /* where the node is: enum wait_heap */
   bool open;             /* an issued wait that is over */
   bool finish;           /* it failed after importing: the signaller must have finished */
+};
+_Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op_wait) == TIDE_CACHE_LINE,
+               "an elided wait is one cache line");
+
+/* Of waits[i] at i, where the queue's own knowledge did not settle it. */
+struct tide_wait_node {
   union {
     struct tide_node node;     /* in the timeline's `reached` or `promised` heap */
     struct tide_pending found; /* while the wait is classified: then the node is in none */
   };
+  struct tide_op_wait *wait;
 };
 _Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, fire),
                "what was found overwrites only what queuing the node sets");
@@ -177,6 +184,7 @@ struct tide_queue {
   struct tide_op_rare *rare;
   unsigned char *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX, when they are many */
   struct tide_op_wait *waits;
+  struct tide_wait_node *nodes;
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
   uint32_t op_capacity, wait_capacity, signal_capacity, use_capacity;
@@ -246,6 +254,13 @@ static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
   if (!op->rare) *rare = (struct tide_op_rare){.op = op};
   op->rare = true;
   return rare;
+}
+static inline struct tide_wait_node *tide_wait_node(const struct tide_op_wait *wait) {
+  const struct tide_queue *queue = wait->op->queue;
+  return &queue->nodes[wait - queue->waits];
+}
+static inline struct tide_op_wait *tide_wait_of(struct tide_node *node) {
+  return TIDE_CONTAINER(node, struct tide_wait_node, node)->wait;
 }
 static inline struct tide_op *tide_op_of_link(struct tide_link *link) {
   return TIDE_CONTAINER(link, struct tide_op_rare, link)->op;
@@ -417,7 +432,7 @@ static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
   const struct tide_op *far = tide_queue_op(queue, queue->next_start + 6);
   const struct tide_op *near = tide_queue_op(queue, queue->next_start + 2);
   if (far) tide_fetch_lines(far, 2);
-  if (near && near->waits) tide_fetch_lines(near->waits, 2);
+  if (near && near->waits) tide_fetch_lines(near->waits, 1);
 }
 /* Operations start in order. */
 static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {

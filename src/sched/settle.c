@@ -3,7 +3,7 @@
 
 static void fire(struct tide_sched *sched, struct tide_node *node) {
   if (node->fire == tide_wait_fire) {
-    tide_wait_fired(TIDE_CONTAINER(node, struct tide_op_wait, node));
+    tide_wait_fired(tide_wait_of(node));
   } else if (node->fire == tide_finish_fire) {
     tide_finish_fired(TIDE_CONTAINER(node, struct tide_op_rare, finish)->op);
   } else {

@@ -170,7 +170,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     end = &wait->next;
   }
   queue->free_waits = wait;
-  tide_fetch_lines(wait, 2);
+  tide_fetch_lines(wait, 1);
   *end = NULL;
   queue->free_waits_count -= (uint32_t)operation->wait_count;
 }
