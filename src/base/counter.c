@@ -1,5 +1,6 @@
 #include "base/counter.h"
 #include "base/check.h"
+#include "base/sleeper.h"
 
 /* Pairing heap: meld makes the larger root the first child of the smaller.
  * Removing a root melds its children in pairs, left to right, then all of the
@@ -50,11 +51,25 @@ static void keep_least(struct tide_counter *counter) {
   counter->not_least = ~least;
 }
 
+static bool follow(struct tide_node *other, struct tide_sleeper *sleeper, uint64_t value) {
+  if (!other || other->value != value || !tide_sleeper_of(other)) return false;
+  tide_sleeper_join(tide_sleeper_of(other), sleeper);
+  return true;
+}
+
+/* Behind another that sleeps for the same, if it is where one looks first: then a crowd is one node
+ * to take off. */
+static bool join(struct tide_counter *counter, struct tide_sleeper *sleeper, uint64_t value) {
+  return follow(counter->last, sleeper, value) || follow(counter->root, sleeper, value);
+}
+
 void tide_counter_add(struct tide_counter *counter, struct tide_node *node, uint64_t value) {
   TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
   node->value = value;
   node->state = TIDE_NODE_QUEUED;
   node->next = NULL;
+  struct tide_sleeper *sleeper = tide_sleeper_of(node);
+  if (sleeper && join(counter, sleeper, value)) return;
   if (!counter->last || counter->last->value <= value) {
     node->child = node;
     node->prev = counter->last;
@@ -93,9 +108,34 @@ static void detach(struct tide_counter *counter, struct tide_node *node) {
   node->child = node->next = node->prev = NULL;
 }
 
+/* The next one of a ring takes the place of its head. */
+static void replace(struct tide_counter *counter, struct tide_node *old, struct tide_node *node) {
+  bool listed = old->child == old;
+  struct tide_node **from = listed ? &counter->first : &counter->root;
+  if (old->prev) from = !listed && old->prev->child == old ? &old->prev->child : &old->prev->next;
+  *from = node;
+  if (old->next) old->next->prev = node;
+  else if (listed) counter->last = node;
+  if (!listed && old->child) old->child->prev = node;
+  node->child = listed ? node : old->child;
+  node->next = old->next;
+  node->prev = old->prev;
+  old->child = old->next = old->prev = NULL;
+}
+
+/* False: it was alone, so the counter knows it, and nobody comes in its place. */
+static bool leave_ring(struct tide_counter *counter, struct tide_sleeper *sleeper) {
+  struct tide_sleeper *next = tide_sleeper_leave(sleeper);
+  if (next && !sleeper->follows) replace(counter, &sleeper->node, &next->node);
+  return next;
+}
+
 bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
   if (node->state != TIDE_NODE_QUEUED) return false;
-  detach(counter, node);
+  struct tide_sleeper *sleeper = tide_sleeper_of(node);
+  /* Nobody looked at those who follow when their head was taken off. */
+  if (sleeper && node->value <= counter->value) return false;
+  if (!sleeper || !leave_ring(counter, sleeper)) detach(counter, node);
   node->state = TIDE_NODE_IDLE;
   if (node->value == tide_counter_least(counter)) keep_least(counter);
   return true;
@@ -121,6 +161,15 @@ static bool fails_with(const struct tide_node *node, uint64_t value) {
   return node->value >= value || node->counts_on >= value;
 }
 
+static void push_ring(struct tide_fired *fired, struct tide_node *node, enum tide_status status) {
+  struct tide_sleeper *head = tide_sleeper_of(node);
+  for (struct tide_sleeper *at = head; at && (at = at->after) != head;) {
+    at->node.state = TIDE_NODE_FIRED;
+    at->node.status = status;
+  }
+  tide_fired_push(fired, node, status);
+}
+
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status) {
   struct tide_node *kept = NULL, *node;
@@ -128,13 +177,13 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
     next = node->next;
     if (!fails_with(node, value)) continue;
     detach(counter, node);
-    tide_fired_push(fired, node, status);
+    push_ring(fired, node, status);
   }
   while ((node = counter->root)) {
     cut(counter, node);
     node->child = node->next = node->prev = NULL;
     if (fails_with(node, value)) {
-      tide_fired_push(fired, node, status);
+      push_ring(fired, node, status);
     } else {
       node->next = kept;
       kept = node;
@@ -149,9 +198,15 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
 }
 
 void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide_status status) {
+  struct tide_sleeper *sleeper = tide_sleeper_of(node);
   node->state = TIDE_NODE_FIRED;
   node->status = status;
   node->next = NULL;
+  if (sleeper && fired->sleeper) {
+    tide_sleeper_join(fired->sleeper, sleeper);
+    return;
+  }
+  if (sleeper) fired->sleeper = sleeper;
   *fired->last = node;
   fired->last = &node->next;
 }
@@ -167,6 +222,7 @@ struct tide_node *tide_fired_pop(struct tide_fired *fired) {
   if (!node) return NULL;
   fired->first = node->next;
   if (!fired->first) fired->last = &fired->first;
+  if (fired->sleeper && node == &fired->sleeper->node) fired->sleeper = NULL;
   return node;
 }
 

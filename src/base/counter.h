@@ -36,17 +36,20 @@ struct tide_counter {
   struct tide_node *root;         /* the heap */
 };
 
-/* A first-in-first-out list of fired nodes, linked by `next`. */
+/* A first-in-first-out list of fired nodes, linked by `next`. Threads that sleep are one node of
+ * it, where the first of them came: see base/sleeper.h. */
 struct tide_fired {
   struct tide_node *first, **last;
+  struct tide_sleeper *sleeper;
 };
 
 static inline void tide_fired_init(struct tide_fired *fired) {
   fired->first = NULL;
   fired->last = &fired->first;
+  fired->sleeper = NULL;
 }
 void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide_status status);
-/* Appends one that was taken off by another list: what it was fired with stays. */
+/* Appends one that was taken off another list: what it was fired with stays. */
 void tide_fired_move(struct tide_fired *fired, struct tide_node *node);
 /* Takes the first node off; NULL when empty. */
 struct tide_node *tide_fired_pop(struct tide_fired *fired);

@@ -1,6 +1,7 @@
 /* Host waits: for one value, for any or all of several. */
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/sleeper.h"
 #include "timeline/waiter.h"
 
 #ifdef TIDE_WEAVE
@@ -31,36 +32,17 @@ bool tide_point_forget(struct tide_wait_point *point) {
 
 /* ---- one -------------------------------------------------------------------- */
 
-struct sleeper {
-  struct tide_node node;
-  const struct tide_platform *platform;
-  uint32_t word;
-};
-
-/* Once the word is set the sleeper may be gone: its address is all that the wake
- * still uses. */
-static void wake_sleeper(struct tide_node *node, enum tide_status status) {
-  struct sleeper *sleeper = TIDE_CONTAINER(node, struct sleeper, node);
-  const struct tide_platform *platform = sleeper->platform;
-  uint32_t *word = &sleeper->word;
-  (void)status;
-  tide_store_release(word, 1u);
-  platform->wake(platform->self, word, 1);
-}
-
 static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value,
                                   uint64_t deadline) {
-  const struct tide_platform *platform = timeline->context->platform;
-  struct sleeper sleeper = {.node.fire = wake_sleeper, .platform = platform};
+  struct tide_sleeper sleeper;
+  tide_sleeper_init(&sleeper, timeline->context->platform);
   enum tide_await state = tide_timeline_await(timeline, value, &sleeper.node);
   if (state == TIDE_AWAIT_REACHED) return TIDE_OK;
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
-  while (!tide_load_acquire(&sleeper.word)) {
-    platform->wait(platform->self, &sleeper.word, 0, deadline);
-    if (tide_load_acquire(&sleeper.word)) break;
-    if (deadline == TIDE_FOREVER || platform->now(platform->self) < deadline) continue;
+  if (!tide_sleeper_sleep(&sleeper, deadline)) {
     if (tide_timeline_forget(timeline, &sleeper.node)) return TIDE_TIMEOUT;
-    deadline = TIDE_FOREVER; /* it has been taken off: the wake is on its way */
+    /* It has been taken off: it will be told, and must hand on. */
+    tide_sleeper_sleep(&sleeper, TIDE_FOREVER);
   }
   return (enum tide_status)sleeper.node.status;
 }
