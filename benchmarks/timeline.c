@@ -2,14 +2,11 @@
  * such a call could do. */
 #include "bench.h"
 #include "rival/rival.h"
+#include "shared_library.h"
 
 #include "tidemark/tidemark.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* The shared libraries' own functions, so that what is measured includes the call into one. */
 struct api {
@@ -51,42 +48,25 @@ struct world {
   size_t set_count;
 };
 
-static void *find(void *library, const char *name) {
-  void *symbol = dlsym(library, name);
-  if (!symbol) bench_wrong(name);
-  return symbol;
-}
-
-static void *open_library(const char *name) {
-  char path[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 32);
-  if (length < 0) bench_wrong("/proc/self/exe");
-  path[length] = 0;
-  strcpy(strrchr(path, '/') + 1, name);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!library) bench_wrong(dlerror());
-  return library;
-}
-
 static void load(struct world *world) {
-  void *ours = world->library = open_library("libtidemark.so");
-  void *theirs = world->rivals = open_library("libbench-rival.so");
+  void *ours = world->library = library_open("libtidemark.so");
+  void *theirs = world->rivals = library_open("libbench-rival.so");
   struct api *api = &world->api;
-  *(void **)&api->context_init = find(ours, "tide_context_init");
-  *(void **)&api->context_fini = find(ours, "tide_context_fini");
-  *(void **)&api->create = find(ours, "tide_timeline_create");
-  *(void **)&api->destroy = find(ours, "tide_timeline_destroy");
-  *(void **)&api->signal = find(ours, "tide_timeline_signal");
-  *(void **)&api->query = find(ours, "tide_timeline_query");
-  *(void **)&api->wait = find(ours, "tide_timeline_wait");
-  *(void **)&api->any_init = find(ours, "tide_wait_any_init");
-  *(void **)&api->any_fini = find(ours, "tide_wait_any_fini");
-  *(void **)&api->axis_register = find(ours, "tide_tracker_register");
-  *(void **)&api->raise = find(ours, "tide_frontier_raise");
-  *(void **)&api->frontier_init = find(ours, "tide_frontier_init");
-  *(void **)&api->rival_load = find(theirs, "rival_load");
-  *(void **)&api->rival_swap = find(theirs, "rival_swap");
-  *(void **)&api->rival_swap_and_copy = find(theirs, "rival_swap_and_copy");
+  *(void **)&api->context_init = library_find(ours, "tide_context_init");
+  *(void **)&api->context_fini = library_find(ours, "tide_context_fini");
+  *(void **)&api->create = library_find(ours, "tide_timeline_create");
+  *(void **)&api->destroy = library_find(ours, "tide_timeline_destroy");
+  *(void **)&api->signal = library_find(ours, "tide_timeline_signal");
+  *(void **)&api->query = library_find(ours, "tide_timeline_query");
+  *(void **)&api->wait = library_find(ours, "tide_timeline_wait");
+  *(void **)&api->any_init = library_find(ours, "tide_wait_any_init");
+  *(void **)&api->any_fini = library_find(ours, "tide_wait_any_fini");
+  *(void **)&api->axis_register = library_find(ours, "tide_tracker_register");
+  *(void **)&api->raise = library_find(ours, "tide_frontier_raise");
+  *(void **)&api->frontier_init = library_find(ours, "tide_frontier_init");
+  *(void **)&api->rival_load = library_find(theirs, "rival_load");
+  *(void **)&api->rival_swap = library_find(theirs, "rival_swap");
+  *(void **)&api->rival_swap_and_copy = library_find(theirs, "rival_swap_and_copy");
   world->word = &world->rival.cell;
 }
 
