@@ -38,6 +38,13 @@ static inline void tide_lock_take(struct tide_lock *lock, const struct tide_plat
   if (__builtin_expect(!tide_lock_try(lock), 0)) tide_lock_contended(lock, platform);
 }
 
+/* False: it is not free, so the caller goes another way, where it waits. (The explorer waits here.)
+ */
+static inline bool tide_lock_take_free(struct tide_lock *lock) {
+  weave_lock(&lock->word);
+  return __builtin_expect(tide_lock_try(lock), 1);
+}
+
 static inline void tide_lock_give(struct tide_lock *lock) {
   weave_unlock(&lock->word);
   tide_store_release(&lock->word, 0u);

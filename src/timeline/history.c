@@ -62,6 +62,7 @@ void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) 
   if (timeline->newest == timeline->oldest || slot->axis) slot = next_slot(timeline);
   slot->value = value;
   slot->axis = 0;
+  timeline->newest_external = &slot->value;
 }
 
 static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
@@ -71,6 +72,8 @@ static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, 
   slot->axis = axis;
   slot->epoch = epoch;
   timeline->tracked = timeline->newest;
+  timeline->newest_external = NULL;
+  timeline->quiet_below = 0;
   timeline->kept = false;
   return slot;
 }

@@ -5,14 +5,12 @@
 #include "timeline/history.h"
 #include "timeline/timeline.h"
 
-/* Everything that waits for `value` in either heap. Under the guard. */
-static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired) {
-  tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
-  tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
-  tide_timeline_refresh(timeline);
-}
-
 static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+static inline void limit_quiet(struct tide_timeline *timeline) {
+  uint64_t limit = smaller(timeline->host_limit, timeline->wake_at);
+  timeline->quiet_below = timeline->newest_external ? limit : 0;
+}
 
 /* After a change of what is pending, reserved or failed. */
 static inline void limit_host(struct tide_timeline *timeline) {
@@ -21,12 +19,26 @@ static inline void limit_host(struct tide_timeline *timeline) {
   if (timeline->pending.first) limit = smaller(limit, timeline->pending.first->key);
   if (timeline->reserved.first) limit = smaller(limit, timeline->reserved.first->key);
   timeline->host_limit = limit;
+  limit_quiet(timeline);
+}
+
+/* After a change of who waits. */
+static inline void limit_wakes(struct tide_timeline *timeline) {
+  timeline->wake_at =
+      smaller(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
+  limit_quiet(timeline);
 }
 
 void tide_timeline_refresh(struct tide_timeline *timeline) {
+  limit_wakes(timeline);
   limit_host(timeline);
-  timeline->wake_at =
-      smaller(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
+}
+
+/* Everything that waits for `value` in either heap. Under the guard. */
+static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired) {
+  tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
+  tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+  limit_wakes(timeline);
 }
 
 /* Why a host may not signal this value; TIDE_OK if it may after all. */
@@ -41,8 +53,8 @@ static enum tide_status refuse_host_signal(const struct tide_timeline *timeline,
 }
 
 /* The host's own epoch counts as finished, and the tracker knows before the value does. */
-static enum tide_status signal_slowly(struct tide_timeline *timeline, struct tide_lock *guard,
-                                      uint64_t value, struct tide_position *position) {
+static enum tide_status publish(struct tide_timeline *timeline, struct tide_lock *guard,
+                                uint64_t value, struct tide_position *position) {
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (position) {
@@ -51,6 +63,7 @@ static enum tide_status signal_slowly(struct tide_timeline *timeline, struct tid
                                  &fired);
   } else {
     tide_history_push_external(timeline, value);
+    limit_quiet(timeline);
   }
   if (__builtin_expect(tide_timeline_heard(timeline), 0))
     tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, position ? position->axis : 0,
@@ -63,14 +76,11 @@ static enum tide_status signal_slowly(struct tide_timeline *timeline, struct tid
   return TIDE_OK;
 }
 
-enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
-                                      struct tide_position *position) {
-  if (position &&
-      (!position->tracked || !tide_tracker_axis_is(position->tracked, position->axis))) {
-    position->tracked = tide_tracker_find(timeline->context->tracker, position->axis);
-    if (!position->tracked) return TIDE_NOT_FOUND;
-  }
-  struct tide_lock *guard = tide_timeline_lock(timeline);
+/* Gives the guard back. */
+static __attribute__((noinline)) enum tide_status signal_locked(struct tide_timeline *timeline,
+                                                                struct tide_lock *guard,
+                                                                uint64_t value,
+                                                                struct tide_position *position) {
   bool allowed = value > timeline->reached.value && value < timeline->host_limit;
   if (__builtin_expect(!allowed, 0)) {
     enum tide_status status = refuse_host_signal(timeline, value);
@@ -79,14 +89,36 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
       return status;
     }
   }
-  /* The common case: external, nobody waits, nobody listens. */
-  if (!position && value < timeline->wake_at && !tide_timeline_heard(timeline)) {
-    tide_history_push_external(timeline, value);
-    tide_store_release(&timeline->reached.value, value);
-    tide_lock_give(guard);
-    return TIDE_OK;
+  return publish(timeline, guard, value, position);
+}
+
+static __attribute__((noinline)) enum tide_status
+signal_slowly(struct tide_timeline *timeline, uint64_t value, struct tide_position *position) {
+  if (position &&
+      (!position->tracked || !tide_tracker_axis_is(position->tracked, position->axis))) {
+    position->tracked = tide_tracker_find(timeline->context->tracker, position->axis);
+    if (!position->tracked) return TIDE_NOT_FOUND;
   }
-  return signal_slowly(timeline, guard, value, position);
+  return signal_locked(timeline, tide_timeline_lock(timeline), value, position);
+}
+
+/* The common case in few steps: external after external, the guard is free, nobody waits or
+ * listens. The rest has functions of its own, so that this one saves no registers. */
+enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
+                                      struct tide_position *position) {
+  if (position) return signal_slowly(timeline, value, position);
+  struct tide_lock *guard = tide_load_acquire(&timeline->guard);
+  if (!tide_lock_take_free(guard)) return signal_slowly(timeline, value, NULL);
+  if (__builtin_expect(guard != tide_load_relaxed(&timeline->guard), 0)) {
+    tide_lock_give(guard);
+    return signal_slowly(timeline, value, NULL);
+  }
+  bool quiet = value > timeline->reached.value && value < timeline->quiet_below;
+  if (!quiet || tide_timeline_heard(timeline)) return signal_locked(timeline, guard, value, NULL);
+  *timeline->newest_external = value;
+  tide_store_release(&timeline->reached.value, value);
+  tide_lock_give(guard);
+  return TIDE_OK;
 }
 
 /* Under the guard. A lower failure widens the failed part; the first status stays. */
@@ -196,7 +228,8 @@ enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline, uint6
   if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   tide_counter_add(&timeline->reached, node, value);
-  tide_timeline_refresh(timeline);
+  if (value < timeline->wake_at) timeline->wake_at = value;
+  if (value < timeline->quiet_below) timeline->quiet_below = value;
   return TIDE_AWAIT_QUEUED;
 }
 
@@ -216,7 +249,7 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
 
 bool tide_timeline_forget_locked(struct tide_timeline *timeline, struct tide_node *node) {
   bool gone = tide_counter_remove(&timeline->reached, node);
-  tide_timeline_refresh(timeline);
+  if (gone && node->value == timeline->wake_at) limit_wakes(timeline);
   return gone;
 }
 

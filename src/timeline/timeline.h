@@ -44,13 +44,23 @@ struct tide_record_source {
   bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
 };
 
+/* What the calls of hosts touch comes first. */
 struct tide_timeline {
   struct tide_counter reached; /* the value, and who waits for it */
-  uint64_t host_limit;     /* a host may signal below it: what has failed, is pending or reserved is
-                              not below; 0 where hosts may not signal at all */
+  uint64_t quiet_below;    /* a host may signal less, nobody waits for it, and the newest record is
+                              external: the least of host_limit and wake_at, or 0 */
   uint64_t wake_at;        /* nobody waits, for this or for a promise, for less */
   struct tide_lock *guard; /* changes once: see above */
   uint64_t fail_from;      /* values >= it have failed; UINT64_MAX: none */
+  uint64_t *newest_external; /* where the newest record keeps its value; NULL: it is tracked */
+  const struct tide_context *context;
+  uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
+                          not below; 0 where hosts may not signal at all */
+  struct tide_lock own_lock;
+  uint32_t references;
+  uint32_t status;
+  enum tide_scope scope;
+  uint32_t vain_spins;          /* atomic: since one was worth its while; see wait.c */
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */
@@ -59,12 +69,7 @@ struct tide_timeline {
   uint64_t held_most;
   const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
   uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
-  struct tide_lock own_lock;
-  uint32_t status;
-  uint32_t references;
-  enum tide_scope scope;
   bool operations_only;
-  const struct tide_context *context;
   const struct tide_record_source *source; /* NULL: the ring below */
   void *source_self;
   uint64_t initial;
@@ -174,7 +179,8 @@ bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct 
 
 /* Events, when somebody listens. */
 static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
-  return timeline->context->sink || tide_load_relaxed(&timeline->context->check);
+  const struct tide_context *context = timeline->context;
+  return ((uintptr_t)context->sink | (uintptr_t)tide_load_relaxed(&context->check)) != 0;
 }
 /* Check mode comes and goes with its scheduler, while others signal. Once this has returned nobody
  * is in `check` any more, and nobody will be. */

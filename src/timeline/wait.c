@@ -7,8 +7,12 @@
 #ifdef TIDE_WEAVE
 #define SPINS 0 /* nothing comes by waiting there, but by letting others go on */
 #else
-#define SPINS 64 /* a few hundred nanoseconds: a signal that is about to come costs no sleep */
+#define SPINS 64 /* a microsecond or so: a signal that is about to come costs no sleep */
 #endif
+/* Where so many spins in a row were for nothing, as on one processor, only one wait in so many
+ * spins again. */
+#define VAIN_SPINS 256
+#define TRY_AGAIN 16
 
 static void emit_seen(struct tide_timeline *timeline, uint64_t value) {
   if (tide_timeline_heard(timeline))
@@ -57,21 +61,43 @@ static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t va
   return status;
 }
 
-enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
-                                    uint64_t deadline) {
-  enum tide_await state = glance(timeline, value);
-  if (__builtin_expect(state == TIDE_AWAIT_QUEUED, 0)) {
-    if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-    if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
-    for (int i = 0; i < SPINS && state == TIDE_AWAIT_QUEUED; i++) {
-      tide_pause();
-      state = glance(timeline, value);
-    }
+static enum tide_await spin(struct tide_timeline *timeline, uint64_t value) {
+  enum tide_await state = TIDE_AWAIT_QUEUED;
+  if (!SPINS) return state;
+  uint32_t vain = tide_load_relaxed(&timeline->vain_spins);
+  for (int i = 0; i < SPINS && (vain < VAIN_SPINS || vain % TRY_AGAIN == 0); i++) {
+    tide_pause();
+    state = glance(timeline, value);
+    if (state != TIDE_AWAIT_QUEUED) break;
   }
-  if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
-  if (state == TIDE_AWAIT_QUEUED) return sleep_safely(timeline, value, deadline);
+  tide_store_relaxed(&timeline->vain_spins, state == TIDE_AWAIT_QUEUED ? vain + 1 : 0);
+  return state;
+}
+
+static __attribute__((noinline)) enum tide_status seen(struct tide_timeline *timeline,
+                                                       uint64_t value) {
   emit_seen(timeline, value);
   return TIDE_OK;
+}
+
+static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline *timeline,
+                                                            uint64_t value, uint64_t deadline) {
+  enum tide_await state = spin(timeline, value);
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
+  if (state == TIDE_AWAIT_QUEUED) return sleep_safely(timeline, value, deadline);
+  return seen(timeline, value);
+}
+
+/* What needs no sleep saves no registers. */
+enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
+                                    uint64_t deadline) {
+  if (tide_load_acquire(&timeline->reached.value) >= value)
+    return __builtin_expect(tide_timeline_heard(timeline), 0) ? seen(timeline, value) : TIDE_OK;
+  if (tide_timeline_has_failed(timeline, value))
+    return (enum tide_status)tide_load_acquire(&timeline->status);
+  if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+  if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+  return wait_long(timeline, value, deadline);
 }
 
 /* ---- several ------------------------------------------------------------------ */
@@ -86,14 +112,15 @@ static void fire_point(struct tide_node *node, enum tide_status status) {
   uint32_t zero = 0;
   /* A failed point is never reached: then the others must not find that they were the last. */
   bool decided = status != TIDE_OK || tide_fetch_sub(&set->remaining, 1u) == 1;
-  if (decided && tide_compare_exchange(word, &zero, 2u)) {
+  decided = decided && tide_compare_exchange(word, &zero, 2u);
+  if (decided) {
     set->status = (uint32_t)status;
     set->winner = (size_t)(point - set->points);
     tide_store_release(word, 1u);
   }
-  tide_fetch_sub(outstanding, 1u);
-  platform->wake(platform->self, word, UINT32_MAX);
-  platform->wake(platform->self, outstanding, UINT32_MAX);
+  bool last = tide_fetch_sub(outstanding, 1u) == 1;
+  if (decided) platform->wake(platform->self, word, UINT32_MAX);
+  if (last) platform->wake(platform->self, outstanding, UINT32_MAX);
 }
 
 static void latch(struct tide_wait_any_set *set, size_t winner, enum tide_status status) {
@@ -104,10 +131,16 @@ static void latch(struct tide_wait_any_set *set, size_t winner, enum tide_status
   tide_store_release(&set->word, 1u);
 }
 
+#define AHEAD 8 /* so many points ahead memory is fetched: 10 000 timelines are not near */
+
 /* Where in the set a timeline's points are looked up: any place < count will do. */
 static size_t place_of(const struct tide_wait_any_set *set, const struct tide_timeline *timeline) {
   uint32_t mixed = (uint32_t)(((uint64_t)(uintptr_t)timeline * 0x9e3779b97f4a7c15u) >> 32);
   return (size_t)((uint64_t)mixed * set->count >> 32);
+}
+
+static inline void prepare(struct tide_wait_any_set *set, struct tide_wait_point *point) {
+  *tide_waiter_of(point) = (struct tide_point_waiter){.node.fire = fire_point, .owner = set};
 }
 
 /* Of the points of one timeline one counts: the lowest value where any will do, the highest where
@@ -117,9 +150,10 @@ static size_t place_of(const struct tide_wait_any_set *set, const struct tide_ti
 static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
   struct tide_wait_point *points = set->points;
   uint32_t kept = 0;
-  for (size_t i = 0; i < set->count; i++)
-    *tide_waiter_of(&points[i]) = (struct tide_point_waiter){.node.fire = fire_point, .owner = set};
   for (size_t i = 0; i < set->count; i++) {
+    if (i + AHEAD < set->count)
+      __builtin_prefetch(
+          &tide_waiter_of(&points[place_of(set, points[i + AHEAD].timeline)])->first);
     struct tide_point_waiter *waiter = tide_waiter_of(&points[i]);
     uint32_t *link = &tide_waiter_of(&points[place_of(set, points[i].timeline)])->first;
     while (*link && points[*link - 1].timeline != points[i].timeline)
@@ -135,32 +169,62 @@ static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
   return kept;
 }
 
-/* `remaining` points must be reached. Registers until it is known how it ends. */
-static void register_points(struct tide_wait_any_set *set) {
-  for (size_t i = 0; i < set->count && !tide_load_acquire(&set->word); i++) {
-    struct tide_wait_point *point = &set->points[i];
-    if (!tide_waiter_of(point)->owner) continue;
-    enum tide_await state = glance(point->timeline, point->value);
-    tide_timeline_retain(point->timeline); /* it may be destroyed before the set is */
-    tide_fetch_add(&set->outstanding, 1u);
-    if (state == TIDE_AWAIT_QUEUED) state = tide_point_register(point);
+/* One point, its timeline retained: it may be destroyed before the set is. */
+static void register_point(struct tide_wait_any_set *set, size_t i) {
+  struct tide_wait_point *point = &set->points[i];
+  enum tide_await state = glance(point->timeline, point->value);
+  tide_timeline_retain(point->timeline);
+  if (state == TIDE_AWAIT_QUEUED) state = tide_point_register(point);
+  if (state == TIDE_AWAIT_QUEUED) return;
+  tide_fetch_sub(&set->outstanding, 1u);
+  if (state == TIDE_AWAIT_FAILED) latch(set, i, tide_timeline_status(point->timeline));
+  else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
+}
+
+/* Registers until it is known how it ends. All are outstanding beforehand, so that no point's
+ * firing is the last. */
+static void register_points(struct tide_wait_any_set *set, uint32_t kept) {
+  uint32_t left = kept;
+  set->outstanding = kept;
+  for (size_t i = 0; left && !tide_load_acquire(&set->word); i++) {
+    if (i + AHEAD < set->count) __builtin_prefetch(set->points[i + AHEAD].timeline, 1);
+    if (!tide_waiter_of(&set->points[i])->owner) continue;
+    register_point(set, i);
     set->registered = i + 1;
-    if (state == TIDE_AWAIT_QUEUED) continue;
-    tide_fetch_sub(&set->outstanding, 1u);
-    if (state == TIDE_AWAIT_FAILED) latch(set, i, tide_timeline_status(point->timeline));
-    else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
+    left--;
   }
+  if (left) tide_fetch_sub(&set->outstanding, left);
+}
+
+/* Looks at each scope, makes each waiter, and sees whether the timelines' addresses only rise or
+ * only fall, as they do where all were made in one go: then none comes twice. */
+static enum tide_status look_through(struct tide_wait_any_set *set, bool *out_distinct) {
+  struct tide_wait_point *points = set->points;
+  size_t rises = 0, falls = 0;
+  uintptr_t before = (uintptr_t)points[0].timeline;
+  for (size_t i = 0; i < set->count; i++) {
+    uintptr_t timeline = (uintptr_t)points[i].timeline;
+    if (i + AHEAD < set->count) __builtin_prefetch(&points[i + AHEAD].timeline->scope);
+    if (points[i].timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+    prepare(set, &points[i]);
+    rises += timeline > before;
+    falls += timeline < before;
+    before = timeline;
+  }
+  *out_distinct = rises == set->count - 1 || falls == set->count - 1;
+  return TIDE_OK;
 }
 
 static enum tide_status init_set(struct tide_wait_any_set *set, struct tide_wait_point *points,
                                  size_t count, bool all) {
+  bool distinct = false;
   *set = (struct tide_wait_any_set){.points = points, .count = count};
   if (count == 0 || count > UINT32_MAX / 2) return TIDE_INVALID;
-  for (size_t i = 0; i < count; i++)
-    if (points[i].timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-  uint32_t kept = keep_one_each(set, all);
+  enum tide_status status = look_through(set, &distinct);
+  if (status != TIDE_OK) return status;
+  uint32_t kept = distinct ? (uint32_t)count : keep_one_each(set, all);
   set->remaining = all ? kept : 1;
-  register_points(set);
+  register_points(set, kept);
   return TIDE_OK;
 }
 
@@ -187,8 +251,16 @@ enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t dead
 void tide_wait_any_fini(struct tide_wait_any_set *set) {
   if (!set->registered) return;
   const struct tide_platform *platform = set->points[0].timeline->context->platform;
-  for (size_t i = 0; i < set->registered; i++)
-    if (tide_point_forget(&set->points[i])) tide_fetch_sub(&set->outstanding, 1u);
+  uint32_t forgotten = 0;
+  for (size_t i = 0; i < set->registered; i++) {
+    if (i + AHEAD < set->registered) __builtin_prefetch(set->points[i + AHEAD].timeline, 1);
+    struct tide_point_waiter *waiter = tide_waiter_of(&set->points[i]);
+    if (!waiter->owner || !tide_point_forget(&set->points[i])) continue;
+    forgotten++;
+    waiter->owner = NULL;
+    tide_timeline_release(set->points[i].timeline);
+  }
+  if (forgotten) tide_fetch_sub(&set->outstanding, forgotten);
   /* Points that were taken off already are about to fire: their last touch is near. */
   uint32_t left;
   while ((left = tide_load_acquire(&set->outstanding)))
