@@ -240,6 +240,13 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
   return NULL;
 }
 
+/* Whatever it waited for is over, and has not failed. */
+static bool waits_over(const struct tide_op *op) {
+  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    if (tide_load_acquire(&wait->timeline->reached.value) < wait->value) return false;
+  return true;
+}
+
 /* The operations right behind a brief one, as long as nothing but it stands before them and nobody
  * else is ready. Returns how many. */
 static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work, size_t most) {
@@ -247,8 +254,8 @@ static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work
   size_t count = 0;
   while (count < most && !device->ready_count && queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (op->state != TIDE_OP_ENTERED || op->waits || op->uses || op->part || op->status ||
-        !is_brief(op))
+    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->status || op->unmet ||
+        !is_brief(op) || !waits_over(op))
       break;
     tide_arbiter_count_pick(device);
     out_work[count++] = start(queue, op);

@@ -34,8 +34,8 @@ static void check_past(struct op *op, const char *what) {
   for (uint64_t e = axis->published + 1; e < op->epoch; e++) {
     const struct op *before = axis->ops[e];
     if (device->in_order && device->sequential && before->state == OP_STARTED)
-      ENSURE(world, op->brief && before->brief && !op->wait_count && !op->use_count,
-             "%s %s with %s", op->label, what, before->label);
+      ENSURE(world, op->brief && before->brief && !op->use_count, "%s %s with %s", op->label, what,
+             before->label);
     else if (device->in_order)
       ENSURE(world, before->state >= OP_ENDED, "%s %s before %s has ended", op->label, what,
              before->label);
