@@ -91,7 +91,8 @@ struct machine {
   /* theirs */
   struct rival_pool *rival;
   struct rival_block *blocks[LIFECYCLES];
-  uint64_t maker_epoch[LIFECYCLES];
+  struct wait made[LIFECYCLES];                       /* by whom */
+  TIDE_FRONTIER_STORAGE(records[LIFECYCLES], QUEUES); /* what that operation knew */
   struct logged calls[CALLS];
   unsigned call_count;
 };
@@ -231,13 +232,19 @@ static double operate(struct machine *m, unsigned queue, double cost) {
   return start;
 }
 
-/* The program's own wait: the same under every policy. */
-static void depend(struct machine *m, unsigned queue, unsigned on, uint64_t epoch) {
-  if (queue == on) return;
-  need(m, on, epoch);
-  /* Everything that was known when the other gave that epoch is still known; a little more may be
-   * by now, which an eager merge would claim too early: so only the entry itself. */
-  tide_frontier_raise(m->positions[queue].frontier, m->positions[on].axis, epoch, NULL);
+/* What the queue's newest operation knew: it goes with what that one signals. */
+static void keep(const struct machine *m, unsigned queue, struct tide_frontier *out_record) {
+  tide_frontier_init(out_record, QUEUES);
+  tide_frontier_copy(out_record, m->positions[queue].frontier, NULL);
+}
+
+/* The program's own wait: the same under every policy. Whoever waits knows from then on what the
+ * other's operation knew. */
+static void depend(struct machine *m, unsigned queue, struct wait on,
+                   const struct tide_frontier *record) {
+  if (queue == on.queue) return;
+  need(m, on.queue, on.epoch);
+  tide_frontier_merge(m->positions[queue].frontier, record, NULL);
 }
 
 /* An operation that uses the n-th's buffer. Answers its epoch. */
@@ -292,18 +299,21 @@ static void make(struct machine *m, unsigned n) {
     m->pending[c->maker][m->pending_count[c->maker]++] = (struct wait){stolen_from, epoch};
   }
   begin_life(m, n);
-  m->maker_epoch[n] = use(m, n, c->maker, c->cost);
+  m->made[n] = (struct wait){c->maker, use(m, n, c->maker, c->cost)};
+  keep(m, c->maker, &m->records[n].frontier);
 }
 
 static void finish_cycle(struct machine *m, unsigned n) {
   const struct cycle *c = &m->cycles[n];
   struct wait last[4];
+  TIDE_FRONTIER_STORAGE(records[4], QUEUES);
   for (unsigned i = 0; i < c->users; i++) {
-    depend(m, c->user[i], c->maker, m->maker_epoch[n]);
+    depend(m, c->user[i], m->made[n], &m->records[n].frontier);
     last[i] = (struct wait){c->user[i], use(m, n, c->user[i], c->cost / 2)};
+    keep(m, c->user[i], &records[i].frontier);
   }
-  depend(m, c->freer, c->maker, m->maker_epoch[n]);
-  for (unsigned i = 0; i < c->users; i++) depend(m, c->freer, last[i].queue, last[i].epoch);
+  depend(m, c->freer, m->made[n], &m->records[n].frontier);
+  for (unsigned i = 0; i < c->users; i++) depend(m, c->freer, last[i], &records[i].frontier);
   m->cycle_finish[n] = operate(m, c->freer, 500) + 500;
   uint64_t epoch = m->epoch[c->freer];
   record(m, CALL_FREE, n, c->freer);
