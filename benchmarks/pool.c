@@ -4,6 +4,7 @@
 #include "rival_pool.h"
 
 #include "base/atomic.h"
+#include "causal/tracker.h"
 #include "memory/pool.h"
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ static void *single_make(void) {
   for (unsigned i = 0; i < QUEUES; i++) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
     BENCH_CHECK(tide_tracker_register(s->context.tracker, axis) == TIDE_OK);
+    tide_tracker_set_names(tide_tracker_find(s->context.tracker, axis));
     tide_frontier_init(&s->frontiers[i].frontier, ROOM);
     s->positions[i] =
         (struct tide_position){.axis = axis, .epoch = 1, .frontier = &s->frontiers[i].frontier};
@@ -58,7 +60,8 @@ static void life_ours(struct single *s, struct tide_pool *pool, unsigned uses) {
   struct tide_buffer *b;
   if (tide_pool_alloc(pool, SMALLEST, &s->positions[0], NULL, &b) != TIDE_OK) bench_wrong("alloc");
   for (unsigned i = 0; i < uses; i++) {
-    tide_buffer_use(b, s->positions[i % QUEUES].axis, s->positions[i % QUEUES].epoch);
+    tide_buffer_use(b, s->positions[i % QUEUES].axis, s->positions[i % QUEUES].epoch,
+                    &s->frontiers[i % QUEUES].frontier);
   }
   tide_pool_free(b, &s->positions[0]);
 }

@@ -14,6 +14,7 @@
 #include "rival_pool.h"
 
 #include "base/random.h"
+#include "causal/tracker.h"
 #include "memory/pool.h"
 #include <stddef.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ static void machine_init(struct machine *m, const struct question *q) {
   for (unsigned i = 0; i < asked.queues; i++) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
     BENCH_CHECK(tide_tracker_register(m->context.tracker, axis) == TIDE_OK);
+    tide_tracker_set_names(tide_tracker_find(m->context.tracker, axis));
     tide_frontier_init(&m->frontiers[i].frontier, ROOM);
     m->positions[i] = (struct tide_position){.axis = axis, .frontier = &m->frontiers[i].frontier};
   }
@@ -260,7 +262,8 @@ static uint64_t use(struct machine *m, unsigned n, unsigned queue, double cost) 
   uint64_t epoch = m->epoch[queue];
   if (m->q.policy == FREE || m->q.policy == PLAIN) return epoch;
   record(m, CALL_USE, n, queue);
-  if (ours(m)) tide_buffer_use(m->buffers[n], m->positions[queue].axis, epoch);
+  if (ours(m))
+    tide_buffer_use(m->buffers[n], m->positions[queue].axis, epoch, m->positions[queue].frontier);
   else if (m->q.policy == USE) use_use(m->rival, m->blocks[n], queue, epoch);
   else record_use(m->rival, m->blocks[n], queue);
   return epoch;
@@ -366,7 +369,9 @@ static void again_ours(struct machine *m, struct logged *c) {
         bench_wrong("alloc");
       }
       break;
-    case CALL_USE: tide_buffer_use(m->buffers[c->n], position.axis, position.epoch); break;
+    case CALL_USE:
+      tide_buffer_use(m->buffers[c->n], position.axis, position.epoch, position.frontier);
+      break;
     case CALL_FREE: tide_pool_free(m->buffers[c->n], &position); break;
     case CALL_LOOK: see(m, c->epochs); break;
   }

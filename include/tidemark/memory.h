@@ -2,9 +2,12 @@
  *
  * The model. A buffer carries two frontiers, whatever it goes through. `past` is
  * what must have finished before the memory may be touched at all: the death
- * frontier of whoever had it before. `uses` gets one entry for each queue that
- * names the buffer in an operation: the newest epoch. When the buffer is freed,
- * both and what the freeing queue knows become the block's *death frontier*.
+ * frontier of whoever had it before. `uses` has the last operations that named
+ * the buffer: at most one a queue, and none that a later one knew. When the buffer
+ * is freed, they become the block's *death frontier*. Of what the freeing position
+ * knows only that is added which stands for no operation (a host's epoch, one from
+ * elsewhere), since it may have touched the memory without naming it; all of it
+ * and the past where nobody named the buffer, or not all uses are remembered.
  *
  * Whoever asks for memory brings a position. If that position knows all of a
  * block's death frontier (or the tracker saw it finish), the block is reused at

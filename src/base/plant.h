@@ -36,6 +36,7 @@ enum tide_plant {
   TIDE_PLANT_KICK,         /* a device is not woken */
   TIDE_PLANT_CALL,         /* a timepoint is not called */
   TIDE_PLANT_TOGETHER,     /* a collective is over before its last part */
+  TIDE_PLANT_FORGET,       /* a use of a buffer stands for all before it */
   TIDE_PLANT_LEAK          /* what was half made when memory ran out is not given back */
 };
 

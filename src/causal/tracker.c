@@ -140,6 +140,7 @@ static void install_locked(struct tide_tracker *tracker, struct spare *spare, ti
   if (at == tracker->free) tracker->free = at->next_free;
   else spare->state = NULL;
   at->failure = TIDE_OK;
+  tide_store_release(&at->names, 0u);
   tide_store_release(&at->given, 0);
   tide_store_release(&at->least, UINT64_MAX);
   tide_store_release(&at->waits.value, 0);
@@ -181,6 +182,15 @@ struct tide_tracker_axis *tide_tracker_find(struct tide_tracker *tracker, tide_a
   at = tide_tracker_find_locked(tracker, axis);
   tide_tracker_unlock(tracker);
   return at;
+}
+
+void tide_tracker_set_names(struct tide_tracker_axis *at) { tide_store_release(&at->names, 1u); }
+
+bool tide_tracker_names(struct tide_tracker *tracker, tide_axis axis) {
+  if (axis == 0) return false;
+  struct tide_tracker_axis *at = tide_axis_table_find(tide_load_acquire(&tracker->table), axis);
+  /* If it was closed meanwhile and serves another axis, that one's answer is not ours. */
+  return at && tide_load_acquire(&at->names) && tide_load_acquire(&at->axis) == axis;
 }
 
 uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at) {

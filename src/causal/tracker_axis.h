@@ -33,6 +33,7 @@ struct tide_tracker_axis {
   struct tide_counter waits;    /* nodes of frontier waits; .value (atomic): the finished epoch */
   struct tide_counter finishes; /* raw waiters; .value is not used */
   uint32_t failure;             /* enum tide_status; guarded by the lock, like the heaps */
+  uint32_t names;               /* atomic; tide_tracker_set_names */
   struct tide_tracker_axis *next_free;
 };
 

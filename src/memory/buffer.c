@@ -54,25 +54,43 @@ void tide_buffer_release(struct tide_buffer *buffer) {
 
 /* Called last of all, so that the quick way needs no stack. */
 __attribute__((noinline)) static void use_and_unlock(struct tide_buffer *buffer, tide_axis axis,
-                                                     uint64_t epoch) {
-  struct tide_eviction eviction = {.tracker = buffer->pool->context->tracker};
-  tide_frontier_raise(buffer->uses, axis, epoch, &eviction);
+                                                     uint64_t epoch,
+                                                     const struct tide_frontier *known) {
+  tide_uses_add(buffer->uses, axis, epoch, known, buffer->pool->context->tracker);
   tide_pool_unlock(buffer->pool);
 }
 
 __attribute__((noinline)) static void use_contended(struct tide_buffer *buffer, tide_axis axis,
-                                                    uint64_t epoch) {
+                                                    uint64_t epoch,
+                                                    const struct tide_frontier *known) {
   tide_pool_lock(buffer->pool);
-  use_and_unlock(buffer, axis, epoch);
+  use_and_unlock(buffer, axis, epoch, known);
 }
 
-void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch) {
+/* The first use, or one more of the queue that has the only one. False, and nothing has changed: it
+ * takes more than that. */
+static inline bool use_quickly(struct tide_frontier *uses, tide_axis axis, uint64_t epoch) {
+  tide_axis *at = tide_frontier_axes_of(uses);
+  uint64_t *newest = tide_frontier_epochs_of(uses);
+  if (uses->count == 0) {
+    uses->count = 1;
+    *at = axis;
+    *newest = epoch;
+    return true;
+  }
+  if (uses->count != 1 || *at != axis) return false;
+  if (*newest < epoch) *newest = epoch;
+  return true;
+}
+
+void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch,
+                     const struct tide_frontier *known) {
   struct tide_pool *pool = buffer->pool;
   if (pool->covered) return;
   if (!tide_lock_try(&pool->lock)) {
-    use_contended(buffer, axis, epoch);
-  } else if (!tide_short_raise(buffer->uses, axis, epoch)) {
-    use_and_unlock(buffer, axis, epoch);
+    use_contended(buffer, axis, epoch, known);
+  } else if (!use_quickly(buffer->uses, axis, epoch)) {
+    use_and_unlock(buffer, axis, epoch, known);
   } else {
     tide_pool_unlock(pool);
   }
@@ -92,8 +110,12 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
     pool->imports_live--;
     return;
   }
-  struct tide_ending ending = {buffer->past, buffer->uses, position, pool->context->tracker,
-                               pool->covered};
+  struct tide_ending ending = {.past = buffer->past,
+                               .uses = buffer->uses,
+                               .position = position,
+                               .tracker = pool->context->tracker,
+                               .namers = &pool->namers,
+                               .covered = pool->covered};
   tide_death_make(buffer->block->death, &ending);
   count_out_locked(pool, buffer);
   tide_block_leave(pool, buffer->block);
@@ -151,6 +173,16 @@ __attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
   free_and_unlock(buffer, position);
 }
 
+/* What was used by name dies with its last uses, if the position's axis names what it touches. */
+static inline bool follow_quickly(struct tide_pool *pool, const struct tide_buffer *buffer,
+                                  struct tide_death *death, const struct tide_position *position) {
+  if (buffer->uses->count && !pool->covered) {
+    if (tide_death_follow_use(death, buffer->uses, position, &pool->namers)) return true;
+    if (tide_namers_have(&pool->namers, position->axis)) return false;
+  }
+  return tide_death_follow(death, buffer->past, buffer->uses, position);
+}
+
 /* A free with nobody to tell or to wait for, whose death frontier is what the position knows.
  * False, and nothing has changed: it takes more than that. */
 static inline bool free_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
@@ -158,7 +190,7 @@ static inline bool free_quickly(struct tide_pool *pool, struct tide_buffer *buff
   struct tide_block *block = buffer->block;
   if (tide_load_relaxed(&buffer->freed) | buffer->pins || !block || !position) return false;
   if (tide_grace_busy(&pool->grace) || pool->context->sink) return false;
-  if (!tide_death_follow(block->death, buffer->past, buffer->uses, position)) return false;
+  if (!follow_quickly(pool, buffer, block->death, position)) return false;
   tide_store_release(&buffer->freed, 1u);
   count_out_locked(pool, buffer);
   tide_block_shelve(pool, block); /* it has a signaller */

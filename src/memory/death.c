@@ -16,6 +16,12 @@ bool tide_death_known(const struct tide_death *death, const struct tide_frontier
   return tide_frontier_dominates(frontier, &death->frontier);
 }
 
+/* The one entry is the signaller. */
+static void stand_alone(struct tide_death *death) {
+  death->axis = tide_frontier_axes(&death->frontier)[0];
+  death->epoch = tide_frontier_epochs(&death->frontier)[0];
+}
+
 bool tide_death_settle(struct tide_death *death, struct tide_tracker *tracker) {
   if (tide_death_empty(death)) return true;
   if (death->axis && tide_tracker_finished(tracker, death->axis, death->epoch)) {
@@ -80,6 +86,31 @@ static bool knows_past(const struct tide_position *position, const struct tide_d
     return true;
   }
   return knows_all(position, &past->frontier, tracker);
+}
+
+/* ---- uses ---- */
+
+bool tide_namers_ask(struct tide_namers *namers, tide_axis axis) {
+  if (!tide_tracker_names(namers->tracker, axis)) return false;
+  namers->axes[axis % TIDE_NAMERS] = axis;
+  return true;
+}
+
+void tide_uses_add(struct tide_frontier *uses, tide_axis axis, uint64_t epoch,
+                   const struct tide_frontier *known, struct tide_tracker *tracker) {
+  struct tide_eviction eviction = {.tracker = tracker};
+  tide_axis *axes = tide_frontier_axes_of(uses);
+  uint64_t *epochs = tide_frontier_epochs_of(uses);
+  size_t left = 0;
+  for (size_t i = 0; known && i < uses->count; i++) {
+    bool over = axes[i] != axis &&
+                (tide_frontier_get(known, axes[i]) >= epochs[i] || TIDE_PLANTED(TIDE_PLANT_FORGET));
+    axes[left] = axes[i];
+    epochs[left] = epochs[i];
+    left += !over;
+  }
+  if (known) uses->count = (uint8_t)left;
+  tide_frontier_raise(uses, axis, epoch, &eviction);
 }
 
 /* Freed by the host: nothing but what is left of the past and the uses. */
@@ -163,6 +194,75 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
   return true;
 }
 
+/* ---- freed where everybody names what they touch ---- */
+
+static bool foreign(const struct tide_ending *ending, tide_axis axis, uint64_t epoch) {
+  return !tide_namers_have(ending->namers, axis) &&
+         !tide_tracker_finished(ending->tracker, axis, epoch);
+}
+
+/* How many entries of what the position knows may stand for somebody who touches memory without
+ * naming it; SIZE_MAX when one of these could not be waited for. */
+static size_t count_foreign(const struct tide_ending *ending) {
+  const struct tide_frontier *known = ending->position->frontier;
+  size_t count = 0;
+  for (size_t i = 0; i < known->count; i++) {
+    tide_axis axis = tide_frontier_axes(known)[i];
+    if (!foreign(ending, axis, tide_frontier_epochs(known)[i])) continue;
+    if (!tide_tracker_find(ending->tracker, axis)) return SIZE_MAX;
+    count++;
+  }
+  return count;
+}
+
+static void keep_foreign(struct tide_frontier *to, const struct tide_ending *ending) {
+  const struct tide_frontier *known = ending->position->frontier;
+  size_t left = 0;
+  for (size_t i = 0; i < known->count; i++) {
+    tide_axis axis = tide_frontier_axes(known)[i];
+    uint64_t epoch = tide_frontier_epochs(known)[i];
+    if (!foreign(ending, axis, epoch)) continue;
+    tide_frontier_axes_of(to)[left] = axis;
+    tide_frontier_epochs_of(to)[left++] = epoch;
+  }
+  to->count = (uint8_t)left;
+  to->tainted = 0;
+}
+
+/* The last uses, and no more. What the freeing queue has been given besides has nothing to do with
+ * this memory, and whoever gets it need not wait for that.
+ *
+ * Why that is enough. Memory is touched by operations that name the buffer. Each raised `uses` when
+ * it entered, and of these only such are gone as a later one knew: that one starts after they have
+ * finished. The past is implied by any use: an operation names a buffer only where its queue
+ * satisfies the past, or it waits for it, so it has finished after it; also where it is skipped,
+ * for it keeps its place. Others than operations (the host, a kernel, another machine) may have
+ * touched the memory up to the free: of them what the position knows is kept.
+ *
+ * False, and nothing has changed: some of that is not so, or cannot be seen. */
+static bool make_of_uses(struct tide_death *death, const struct tide_ending *ending) {
+  const struct tide_position *position = ending->position;
+  const struct tide_frontier *known = position->frontier, *uses = ending->uses;
+  if (ending->covered || uses->count == 0 || uses->tainted || known->tainted) return false;
+  if (TIDE_PLANTED(TIDE_PLANT_OWNER) || TIDE_PLANTED(TIDE_PLANT_USEOBS)) return false;
+  if (!tide_namers_have(ending->namers, position->axis)) return false;
+  size_t others = count_foreign(ending);
+  if (others > death->frontier.capacity || others + uses->count > death->frontier.capacity) {
+    return false;
+  }
+  /* Where completion is in order, the newest operation is behind all that the queue knows. */
+  bool stands = position->epoch > 0 &&
+                tide_frontier_get(known, position->axis) >= position->epoch &&
+                knows_all(position, uses, NULL);
+  keep_foreign(&death->frontier, ending);
+  if (others) tide_frontier_merge(&death->frontier, uses, NULL);
+  else tide_frontier_copy(&death->frontier, uses, NULL);
+  death->axis = stands ? position->axis : 0;
+  death->epoch = stands ? position->epoch : 0;
+  if (death->frontier.count == 1) stand_alone(death);
+  return true;
+}
+
 /* What the position knows is implied by its last operation, so of past and uses only that needs an
  * entry of its own which it does not know. And only when it knows them all does that
  * operation stand for everything: it is the signaller. */
@@ -172,7 +272,7 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
     make_by_host(death, ending);
     return;
   }
-  if (make_of_entries(death, ending)) return;
+  if (make_of_uses(death, ending) || make_of_entries(death, ending)) return;
   struct tide_eviction eviction = {.tracker = ending->tracker, .keep = position->axis};
   bool past_known = knows_past(position, ending->past, ending->tracker);
   bool uses_known = knows_all(position, ending->uses, NULL);

@@ -7,6 +7,7 @@
 #define TIDE_MEMORY_DEATH_H
 
 #include "causal/frontier.h"
+#include "causal/tracker.h"
 
 struct tide_death {
   tide_axis axis; /* the signaller; 0 = none */
@@ -54,20 +55,62 @@ bool tide_death_settle(struct tide_death *death, struct tide_tracker *tracker);
 size_t tide_death_missing(const struct tide_death *death, const struct tide_frontier *frontier,
                           struct tide_tracker *tracker, bool *out_closable);
 
+/* Axes whose operations name what they touch, as the tracker said: a fixed few, so that it need not
+ * be asked again. What is in here stays true: no axis comes twice. */
+#define TIDE_NAMERS 64u
+struct tide_namers {
+  struct tide_tracker *tracker;
+  tide_axis axes[TIDE_NAMERS];
+};
+bool tide_namers_ask(struct tide_namers *namers, tide_axis axis);
+static inline bool tide_namers_have(struct tide_namers *namers, tide_axis axis) {
+  return namers->axes[axis % TIDE_NAMERS] == axis || tide_namers_ask(namers, axis);
+}
+
+/* An operation (axis, epoch) uses the buffer, and `known` will have finished when it starts (NULL:
+ * nothing is said of that). Of the uses before it only those that it does not know remain: once it
+ * has finished, so have the others. `uses` is most often one entry. */
+void tide_uses_add(struct tide_frontier *uses, tide_axis axis, uint64_t epoch,
+                   const struct tide_frontier *known, struct tide_tracker *tracker);
+
 /* What a buffer leaves behind when it is freed. */
 struct tide_ending {
   const struct tide_death *past;
   const struct tide_frontier *uses;
   const struct tide_position *position; /* NULL: the host, which waited for all uses */
   struct tide_tracker *tracker;
+  struct tide_namers *namers;
   bool covered; /* uses tell nothing: the position's newest operation is behind all of them */
 };
 /* position->frontier may be the frontier of `death` itself. */
 void tide_death_make(struct tide_death *death, const struct tide_ending *ending);
 
-/* tide_death_make where, as most often, the position's newest operation is behind all of past and
- * uses, as the position's own frontier says, and the frontier is short. False: it may be otherwise,
- * and `death` holds nothing yet. */
+/* tide_death_make where, as most often, the buffer has one last use, and whatever else the position
+ * knows names what it touches. False: it may be otherwise, and `death` holds nothing yet. */
+static inline bool tide_death_follow_use(struct tide_death *death, const struct tide_frontier *uses,
+                                         const struct tide_position *position,
+                                         const struct tide_namers *namers) {
+  const struct tide_frontier *known = position->frontier;
+  if (uses->count != 1 || uses->tainted || known->tainted || known->count > TIDE_SHORT) {
+    return false;
+  }
+  const tide_axis *axes = tide_frontier_axes(known);
+  bool all = namers->axes[position->axis % TIDE_NAMERS] == position->axis;
+  for (size_t i = 0, count = known->count; i < count; i++) {
+    all &= namers->axes[axes[i] % TIDE_NAMERS] == axes[i];
+  }
+  if (!all) return false;
+  struct tide_frontier *f = &death->frontier;
+  f->count = 1;
+  f->tainted = 0;
+  death->axis = tide_frontier_axes_of(f)[0] = tide_frontier_axes(uses)[0];
+  death->epoch = tide_frontier_epochs_of(f)[0] = tide_frontier_epochs(uses)[0];
+  return true;
+}
+
+/* tide_death_make where, as often, nobody is known to have used the buffer, or not by name, and the
+ * position's newest operation is behind all of past and uses, as the position's own frontier says,
+ * and the frontier is short. False: it may be otherwise, and `death` holds nothing yet. */
 static inline bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
                                      const struct tide_frontier *uses,
                                      const struct tide_position *position) {

@@ -44,6 +44,7 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
   tide_lock_init(&pool->lock);
   tide_list_init(&pool->chunks);
   tide_list_init(&pool->spare_blocks);
+  pool->namers.tracker = context->tracker;
   tide_grace_init(&pool->grace);
   pool->grace.snapshot = snapshot_tracker;
   pool->grace.self = pool->context->tracker;

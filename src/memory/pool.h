@@ -15,8 +15,12 @@ void tide_buffer_release(struct tide_buffer *buffer);
 void tide_buffer_pin(struct tide_buffer *buffer);
 void tide_buffer_unpin(struct tide_buffer *buffer);
 
-/* An operation that names the buffer entered as (axis, epoch): raises `uses`. */
-void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch);
+/* An operation that names the buffer entered as (axis, epoch): raises `uses`. It satisfies the
+ * buffer's past when it starts, and `known`, which may list (axis, epoch) itself, will have
+ * finished by then: uses that are known there need not be remembered. NULL: nothing is said of
+ * that. */
+void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch,
+                     const struct tide_frontier *known);
 
 /* What must have finished before the memory may be touched; constant until the last release. Empty
  * and untainted for fresh memory. */

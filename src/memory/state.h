@@ -96,6 +96,7 @@ struct tide_pool {
   uint64_t lingering;                    /* handles that are over, but operations refer to them */
   uint64_t reused[TIDE_REUSE_FRESH + 1]; /* allocs, by how they were satisfied */
   uint64_t serial;                       /* of the newest buffer */
+  struct tide_namers namers;
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
   uint32_t asking;              /* who asks the source just now, with the lock let go */

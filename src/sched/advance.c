@@ -80,8 +80,8 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
   tide_axis axis;
   uint64_t epoch;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
-  if (axis) return finished(op, axis, epoch);
   const struct tide_frontier *past = tide_buffer_past(buffer);
+  if (axis && past->tainted) return finished(op, axis, epoch);
   for (uint8_t i = 0; i < past->count; i++)
     if (!finished(op, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i])) return false;
   return true;

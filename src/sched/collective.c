@@ -449,6 +449,7 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
     status = tide_tracker_register(context->tracker, collective->position.axis);
   if (status == TIDE_OK) {
     collective->tracked = tide_tracker_find(context->tracker, collective->position.axis);
+    tide_tracker_set_names(collective->tracked);
     status = join(collective, members);
     if (status != TIDE_OK) (void)tide_tracker_close(context->tracker, collective->position.axis);
   }

@@ -195,7 +195,7 @@ static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
 
 static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
   for (struct tide_op_use *use = op->uses; use; use = use->next) {
-    tide_buffer_use(use->buffer, queue->position.axis, op->work.epoch);
+    tide_buffer_use(use->buffer, queue->position.axis, op->work.epoch, queue->newest);
     if (was_held) tide_buffer_unpin(use->buffer);
   }
 }

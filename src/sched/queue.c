@@ -103,6 +103,7 @@ static enum tide_status register_axis(struct tide_queue *queue) {
   if (status == TIDE_OK) status = tide_tracker_register(context->tracker, queue->position.axis);
   if (status != TIDE_OK) return status;
   queue->tracked = tide_tracker_find(context->tracker, queue->position.axis);
+  tide_tracker_set_names(queue->tracked);
   return TIDE_OK;
 }
 

@@ -58,6 +58,7 @@ static const struct plant plants[] = {
     LIVE(KICK, NO_TROUBLE, "kicked=1"),
     LIVE(CALL, NO_TROUBLE, "wakes=300"),
     LIVE(TOGETHER, NO_TROUBLE, "collectives=2", "hold=0", "passable=0", "racefree=0"),
+    LIVE(FORGET, "buffers=300", "free_elsewhere=900"),
     LIVE(LEAK, "scarce=200", "check=0"),
 };
 #define PLANTS (sizeof plants / sizeof *plants)

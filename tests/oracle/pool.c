@@ -18,6 +18,8 @@ static const struct setting settings[] = {
     {.steps = 600, .queues = 4, .capacity = 2, .covers = true, .grace = true, .close = true},
     {.steps = 600, .queues = 4, .capacity = 8, .out_of_order = 60, .covers = true, .hold = 10},
     {.steps = 600, .queues = 4, .capacity = 3, .out_of_order = 60, .hold = 20},
+    {.steps = 600, .queues = 4, .capacity = 8, .hold = 10, .strangers = 40, .close = true},
+    {.steps = 600, .queues = 5, .capacity = 3, .out_of_order = 30, .strangers = 40, .grace = true},
 };
 #define SETTINGS (sizeof settings / sizeof *settings)
 
@@ -76,8 +78,10 @@ static void find(enum tide_plant plant, const struct setting *setting) {
 TEST(signaller_always) { find(TIDE_PLANT_OWNER, &plain); }
 TEST(uses_forgotten) { find(TIDE_PLANT_USEOBS, &plain); }
 TEST(held_not_pinned) { find(TIDE_PLANT_HELDPIN, &settings[0]); }
+TEST(use_stands_for_others) { find(TIDE_PLANT_FORGET, &plain); }
 TEST(split_forgets) { find(TIDE_PLANT_SPLIT, &plain); }
 TEST(eviction_without_taint) { find(TIDE_PLANT_EVICT, &settings[2]); }
 
 TEST_MAIN(CASE_SECONDS(rules_hold, 300), CASE(signaller_always), CASE(uses_forgotten),
-          CASE(held_not_pinned), CASE(split_forgets), CASE(eviction_without_taint))
+          CASE(held_not_pinned), CASE(use_stands_for_others), CASE(split_forgets),
+          CASE(eviction_without_taint))

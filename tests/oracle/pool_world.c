@@ -1,5 +1,6 @@
 #include "pool_world.h"
 
+#include "causal/tracker.h"
 #include "harness.h"
 #include <stdlib.h>
 #include <string.h>
@@ -190,12 +191,27 @@ static bool covers(struct world *w, const struct line *line, const struct life *
   return true;
 }
 
+/* Of those who touch it without naming it only the position tells: it must know them all. */
+static bool covers_strangers(struct world *w, const struct line *line, const struct life *life) {
+  for (unsigned i = 0; i < w->op_count; i++) {
+    const struct op *op = &w->ops[i];
+    const struct tide_position *by = &w->lines[op->queue].position;
+    if (!life->users[i] || !w->lines[op->queue].stranger) continue;
+    if (op->state == OP_HELD) return false;
+    if (!line && op->state != OP_DONE) return false;
+    if (!line || (by->axis == line->position.axis && line->in_order)) continue;
+    if (tide_frontier_get(line->position.frontier, by->axis) < op->epoch) return false;
+  }
+  return true;
+}
+
 static void do_free(struct world *w) {
   if (!w->life_count) return;
   struct life *life = &w->lives[below(w, w->life_count)];
   struct line *line = chance(w, 10) ? NULL : &w->lines[below(w, w->line_count)];
   if (life->freed || (line && line->closed)) return;
   if (w->setting.covers && (!line || !covers(w, line, life))) return;
+  if (!covers_strangers(w, line, life)) return;
   life->freed = true;
   w->tally->deferred += life->pins != 0;
   end_if_unpinned(life);
@@ -265,7 +281,8 @@ static void enter(struct world *w, struct op *op) {
   f->tainted = op->record.frontier.tainted = op->record.frontier.tainted || was;
   w->tally->tainted += f->tainted;
   if (!op->life) return;
-  tide_buffer_use(op->life->buffer, line->position.axis, epoch);
+  if (!line->stranger)
+    tide_buffer_use(op->life->buffer, line->position.axis, epoch, &op->record.frontier);
   if (was_held) {
     op->life->pins--;
     end_if_unpinned(op->life);
@@ -370,6 +387,8 @@ static void add_line(struct world *w, bool host) {
   tide_axis axis;
   CHECK_OK(tide_lease_take(w->context.lease, host ? TIDE_DOMAIN_HOST : TIDE_DOMAIN_QUEUE, &axis));
   CHECK_OK(tide_tracker_register(w->context.tracker, axis));
+  line->stranger = !host && chance(w, w->setting.strangers);
+  if (!host && !line->stranger) tide_tracker_set_names(tide_tracker_find(w->context.tracker, axis));
   line->host = host;
   line->in_order = host || !chance(w, w->setting.out_of_order);
   tide_frontier_init(&line->frontier.frontier, w->setting.capacity);
@@ -391,6 +410,8 @@ static void check_asked(struct world *w) {
   struct life *life = &w->lives[below(w, w->life_count)];
   if (life->freed) return;
   if (tide_buffer_ready(life->buffer) && !all_done(w, life->before)) violate(w, "not ready");
+  /* It says nothing of those who touch the buffer without naming it. */
+  if (w->setting.strangers) return;
   if (tide_buffer_idle(life->buffer) && !all_done(w, life->users)) violate(w, "not idle");
 }
 

@@ -28,8 +28,9 @@ struct setting {
   unsigned hold;         /* in 100 operations */
   bool covers;           /* frees_cover_uses */
   bool grace;
-  bool close;       /* queues come and go */
-  bool bodies_only; /* nothing counts but operations that start too early */
+  bool close;         /* queues come and go */
+  unsigned strangers; /* in 100 lines: their operations touch buffers without naming them */
+  bool bodies_only;   /* nothing counts but operations that start too early */
 };
 
 enum op_state { OP_HELD, OP_ENTERED, OP_RUNNING, OP_DONE };
@@ -57,7 +58,7 @@ struct line {
   TIDE_FRONTIER_STORAGE(frontier, ROOM);
   uint64_t taint_epoch;
   uint64_t published;
-  bool in_order, closed, host;
+  bool in_order, closed, host, stranger;
   unsigned ops[OPS]; /* entered, by epoch - 1 */
   unsigned held[OPS], held_count;
 };

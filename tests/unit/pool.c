@@ -1,40 +1,6 @@
 /* What a buffer's past is, when memory is handed on, and to whom. */
 #include "pool_rig.h"
 
-/* One small chunk and no more: whoever wants memory must take what others had. */
-static const struct tide_pool_params one_chunk = {.budget = 64 * KIB, .chunk = 64 * KIB};
-
-static void check_past(struct rig *rig, const struct tide_buffer *buffer, const char *text) {
-  char said[256], want[256];
-  TIDE_FRONTIER_STORAGE(wanted, RIG_ROOM);
-  tide_frontier_init(&wanted.frontier, RIG_ROOM);
-  /* "0@3 2@1": queue and epoch. */
-  for (const char *c = text; *c;) {
-    char *end;
-    unsigned queue = (unsigned)strtoul(c, &end, 10);
-    uint64_t epoch = strtoull(end + 1, &end, 10);
-    tide_frontier_raise(&wanted.frontier, axis_of(rig, queue), epoch, NULL);
-    c = *end ? end + 1 : end;
-  }
-  tide_frontier_print(&wanted.frontier, want, sizeof want);
-  tide_frontier_print(tide_buffer_past(buffer), said, sizeof said);
-  CHECK_EQ_STR(said, want);
-}
-
-static void check_signaller(struct rig *rig, const struct tide_buffer *buffer, int queue,
-                            uint64_t epoch) {
-  tide_axis axis;
-  uint64_t said;
-  tide_buffer_past_signaller(buffer, &axis, &said);
-  CHECK_EQ_U64(axis, queue < 0 ? 0 : axis_of(rig, (unsigned)queue));
-  CHECK_EQ_U64(said, epoch);
-}
-
-/* Hands out all of the chunk, so that its one block has a death frontier when it is dropped. */
-static struct tide_buffer *take_all(struct rig *rig, unsigned queue) {
-  return take(rig, queue, 64 * KIB);
-}
-
 TEST(first_is_fresh) {
   struct rig rig;
   rig_open(&rig, 8, &one_chunk);
@@ -105,7 +71,7 @@ TEST(gap_needs_known_axes) {
   rig_open(&rig, 8, &one_chunk);
   tide_axis stranger = tide_axis_make(9, TIDE_DOMAIN_NETWORK, 9);
   struct tide_buffer *b = take_all(&rig, 0);
-  tide_buffer_use(b, stranger, 5);
+  tide_buffer_use(b, stranger, 5, NULL);
   drop(&rig, 0, b);
   CHECK_STATUS(tide_pool_alloc(rig.pool, 64, at(&rig, 1), NULL, &b), TIDE_NOMEM);
   tide_frontier_raise(at(&rig, 1)->frontier, stranger, 5, NULL);
@@ -204,13 +170,13 @@ TEST(out_of_order_queue) {
   rig_open(&rig, 8, &one_chunk);
   struct tide_buffer *b = take_all(&rig, 0);
   at(&rig, 0)->epoch = 5;
-  tide_buffer_use(b, axis_of(&rig, 0), 2);
+  tide_buffer_use(b, axis_of(&rig, 0), 2, NULL);
   drop(&rig, 0, b);
   b = take_all(&rig, 0);
   CHECK_REUSE(b, TIDE_REUSE_GAP); /* even of itself it must wait */
   check_past(&rig, b, "0@2");
   check_signaller(&rig, b, -1, 0);
-  tide_buffer_use(b, axis_of(&rig, 0), 4);
+  tide_buffer_use(b, axis_of(&rig, 0), 4, NULL);
   drop(&rig, 0, b);
   tide_frontier_raise(at(&rig, 1)->frontier, axis_of(&rig, 0), 4, NULL);
   b = take_all(&rig, 1);
@@ -231,7 +197,7 @@ TEST(out_of_order_queue_knows) {
   b = take_all(&rig, 0);
   check_past(&rig, b, "1@1 2@7");
   at(&rig, 0)->epoch = 2; /* an operation that waits for the gap, so this queue learns of it */
-  tide_buffer_use(b, axis_of(&rig, 0), 2);
+  tide_buffer_use(b, axis_of(&rig, 0), 2, NULL);
   drop(&rig, 0, b);
   b = take_all(&rig, 0);
   check_past(&rig, b, "0@2 1@1 2@7");
@@ -255,7 +221,7 @@ TEST(out_of_order_queue_with_taint) {
   struct tide_buffer *b = take_all(&rig, 0);
   at(&rig, 0)->epoch = 5;
   at(&rig, 0)->frontier->tainted = 1;
-  tide_buffer_use(b, axis_of(&rig, 0), 2);
+  tide_buffer_use(b, axis_of(&rig, 0), 2, NULL);
   drop(&rig, 0, b);
   finish_to(&rig, 0, 4);
   struct tide_buffer *none;
@@ -267,7 +233,7 @@ TEST(out_of_order_queue_with_taint) {
   for (unsigned i = 2; i < 4; i++) {
     tide_frontier_raise(at(&rig, 1)->frontier, axis_of(&rig, i), 1, NULL);
   }
-  tide_buffer_use(b, axis_of(&rig, 1), 2);
+  tide_buffer_use(b, axis_of(&rig, 1), 2, NULL);
   drop(&rig, 1, b);
   finish_to(&rig, 1, 4), finish_to(&rig, 2, 1), finish_to(&rig, 3, 1);
   CHECK_STATUS(tide_pool_alloc(rig.pool, 64 * KIB, at(&rig, 0), NULL, &none), TIDE_NOMEM);

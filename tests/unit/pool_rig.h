@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_POOL_RIG_H
 #define TESTS_UNIT_POOL_RIG_H
 
+#include "causal/tracker.h"
 #include "harness.h"
 #include "memory/pool.h"
 #include <stdlib.h>
@@ -74,13 +75,20 @@ static inline tide_axis axis_of(struct rig *rig, unsigned queue) {
   return rig->queues[queue].position.axis;
 }
 
+/* Queues 0 to `count` - 1 are a scheduler's: what has an epoch there names its buffers. */
+static inline void rig_name(struct rig *rig, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    tide_tracker_set_names(tide_tracker_find(rig->context.tracker, axis_of(rig, i)));
+  }
+}
+
 /* The queue gives its next epoch to an operation that names the buffer (NULL: none). */
 static inline uint64_t submit(struct rig *rig, unsigned queue, struct tide_buffer *buffer) {
   struct tide_position *position = at(rig, queue);
   struct tide_eviction eviction = {.keep = position->axis};
   position->epoch++;
   tide_frontier_raise(position->frontier, position->axis, position->epoch, &eviction);
-  if (buffer) tide_buffer_use(buffer, position->axis, position->epoch);
+  if (buffer) tide_buffer_use(buffer, position->axis, position->epoch, position->frontier);
   return position->epoch;
 }
 
@@ -122,6 +130,40 @@ static inline void rig_close(struct rig *rig) {
   CHECK_OK(tide_pool_destroy(rig->pool));
   tide_context_fini(&rig->context);
   CHECK_EQ_U64((uint64_t)rig->live_bytes, 0);
+}
+
+/* One small chunk and no more: whoever wants memory must take what others had. */
+static const struct tide_pool_params one_chunk = {.budget = 64 * KIB, .chunk = 64 * KIB};
+
+static inline void check_past(struct rig *rig, const struct tide_buffer *buffer, const char *text) {
+  char said[256], want[256];
+  TIDE_FRONTIER_STORAGE(wanted, RIG_ROOM);
+  tide_frontier_init(&wanted.frontier, RIG_ROOM);
+  /* "0@3 2@1": queue and epoch. */
+  for (const char *c = text; *c;) {
+    char *end;
+    unsigned queue = (unsigned)strtoul(c, &end, 10);
+    uint64_t epoch = strtoull(end + 1, &end, 10);
+    tide_frontier_raise(&wanted.frontier, axis_of(rig, queue), epoch, NULL);
+    c = *end ? end + 1 : end;
+  }
+  tide_frontier_print(&wanted.frontier, want, sizeof want);
+  tide_frontier_print(tide_buffer_past(buffer), said, sizeof said);
+  CHECK_EQ_STR(said, want);
+}
+
+static inline void check_signaller(struct rig *rig, const struct tide_buffer *buffer, int queue,
+                                   uint64_t epoch) {
+  tide_axis axis;
+  uint64_t said;
+  tide_buffer_past_signaller(buffer, &axis, &said);
+  CHECK_EQ_U64(axis, queue < 0 ? 0 : axis_of(rig, (unsigned)queue));
+  CHECK_EQ_U64(said, epoch);
+}
+
+/* Hands out all of the chunk, so that its one block has a death frontier when it is dropped. */
+static inline struct tide_buffer *take_all(struct rig *rig, unsigned queue) {
+  return take(rig, queue, 64 * KIB);
 }
 
 #define CHECK_REUSE(buffer, reuse) CHECK_EQ_U64(tide_buffer_reuse(buffer), reuse)
