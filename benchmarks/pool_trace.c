@@ -192,28 +192,39 @@ static void need(struct machine *m, unsigned queue, uint64_t epoch) {
   m->waits[m->wait_count++] = (struct wait){queue, epoch};
 }
 
-/* What the buffer's past asks of a queue that names it. */
+static void insert(struct machine *m, tide_axis axis, uint64_t epoch) {
+  need(m, (unsigned)tide_axis_ordinal(axis) - 1, epoch);
+  m->inserted++;
+}
+
+/* What the buffer's past asks of a queue that names it, and how the scheduler does it: one wait for
+ * the one entry that is missing, or for the signaller where there are more. */
 static void close_gap(struct machine *m, unsigned queue, struct tide_buffer *buffer) {
   const struct tide_frontier *past = tide_buffer_past(buffer);
   struct tide_frontier *known = m->positions[queue].frontier;
+  struct tide_tracker *tracker = m->context.tracker;
+  unsigned missing[QUEUES], count = 0;
   tide_axis axis;
   uint64_t epoch;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
-  if (axis && (tide_frontier_get(known, axis) >= epoch ||
-               tide_tracker_finished(m->context.tracker, axis, epoch))) {
+  if (axis &&
+      (tide_frontier_get(known, axis) >= epoch || tide_tracker_finished(tracker, axis, epoch))) {
     return;
   }
-  if (tide_frontier_satisfied(known, m->context.tracker, past)) return;
   for (unsigned i = 0; i < past->count; i++) {
-    tide_axis at = axis ? axis : tide_frontier_axes(past)[i];
-    uint64_t until = axis ? epoch : tide_frontier_epochs(past)[i];
-    if (tide_frontier_get(known, at) < until) {
-      need(m, (unsigned)tide_axis_ordinal(at) - 1, until);
-      m->inserted++;
-    }
-    if (axis) break;
+    tide_axis at = tide_frontier_axes(past)[i];
+    uint64_t until = tide_frontier_epochs(past)[i];
+    if (tide_frontier_get(known, at) >= until || tide_tracker_finished(tracker, at, until))
+      continue;
+    missing[count++] = i;
   }
-  tide_frontier_merge(known, past, NULL);
+  if (count > 1 && axis) {
+    insert(m, axis, epoch);
+  } else {
+    for (unsigned i = 0; i < count; i++)
+      insert(m, tide_frontier_axes(past)[missing[i]], tide_frontier_epochs(past)[missing[i]]);
+  }
+  if (count) tide_frontier_merge(known, past, NULL);
 }
 
 /* An operation enters `queue`; m->waits are its waits, which end here. Answers its start. */

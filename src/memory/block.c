@@ -180,3 +180,62 @@ size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining) {
   }
   return joins;
 }
+
+/* Neighbours, the first of which is `first`. */
+struct run {
+  struct tide_block *first;
+  size_t count, size, missing;
+};
+
+/* Takes one more. False: it is in use, or waits, or whoever joins it has more than `most` to wait
+ * for. */
+static bool run_take(struct tide_pool *pool, struct run *run, const struct tide_block *next,
+                     const struct tide_frontier *frontier, size_t most) {
+  struct tide_tracker *tracker = pool->context->tracker;
+  bool closable = true;
+  if (!binned(next) || next->size > SIZE_MAX - run->size) return false;
+  if (next->state == TIDE_BLOCK_FRESH && run->count == 0) return false;
+  if (!tide_death_settle(next->death, tracker) && !tide_death_known(next->death, frontier)) {
+    run->missing += tide_death_missing(next->death, frontier, tracker, &closable);
+  }
+  if (!closable || next->death->frontier.tainted || run->missing > most) return false;
+  run->count++;
+  run->size += next->size;
+  return true;
+}
+
+static bool join(struct tide_pool *pool, const struct run *run) {
+  struct tide_tracker *tracker = pool->context->tracker;
+  for (size_t i = 1; i < run->count; i++) {
+    struct tide_block *next = run->first->after;
+    if (!tide_death_join(run->first->death, next->death, pool->scratch, tracker)) {
+      pool->stats.refused_joins++;
+      return false;
+    }
+    tide_list_remove(&next->link);
+    tide_list_remove(&run->first->link);
+    absorb(pool, run->first, next);
+    bin_insert(pool, run->first);
+  }
+  return true;
+}
+
+/* Each block is looked at once: runs are looked for one behind the other. */
+bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
+                         size_t most) {
+  struct run best = {.count = 0};
+  for (struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
+    struct tide_block *block = TIDE_CONTAINER(at, struct tide_chunk, link)->first;
+    for (struct run run = {.first = block}; block; block = block->after) {
+      if (!run_take(pool, &run, block, frontier, most)) {
+        run = (struct run){.first = block->after};
+      } else if (run.size >= size) {
+        if (run.missing == 0) return join(pool, &run);
+        most = run.missing - 1;
+        best = run;
+        run = (struct run){.first = block->after};
+      }
+    }
+  }
+  return best.count != 0 && join(pool, &best);
+}

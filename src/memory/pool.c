@@ -199,6 +199,10 @@ static bool choose(struct tide_pool *pool, const struct request *request,
   if (tide_block_join_free(pool, TIDE_JOIN_ALIKE) && choose_quickly(pool, request, choice)) {
     return true;
   }
+  if (tide_block_join_run(pool, request->size, request->known, request->host ? 0 : SIZE_MAX) &&
+      choose_quickly(pool, request, choice)) {
+    return true;
+  }
   *choice = (struct tide_choice){tide_source_take_locked(pool, request->size), TIDE_REUSE_FRESH, 0};
   if (choice->block) return true;
   /* The lock was let go meanwhile, so the spares may have gone. */

@@ -145,6 +145,11 @@ enum tide_joining {
 /* Joins free neighbours; returns how many joins there were. */
 size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining);
 
+/* Joins the free neighbours that together have `size` bytes and leave the fewest entries to wait
+ * for to someone who knows `frontier`, at most `most`. False: there are none. */
+bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
+                         size_t most);
+
 /* ---- choose.c --------------------------------------------------------------- */
 
 struct tide_choice {

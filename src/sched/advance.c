@@ -76,14 +76,32 @@ static bool finished(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   return answer == TIDE_FINISH_ALREADY;
 }
 
+/* How many entries have not finished; *out_last is one of them. */
+static size_t unfinished(struct tide_tracker *tracker, const struct tide_frontier *past,
+                         size_t *out_last) {
+  size_t count = 0;
+  for (size_t i = 0; i < past->count; i++) {
+    if (tide_tracker_finished(tracker, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i]))
+      continue;
+    count++;
+    *out_last = i;
+  }
+  return count;
+}
+
+/* One wait, where one is enough: for the entry that is left, or for the signaller of several. */
 static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) {
+  struct tide_tracker *tracker = op->queue->sched->context->tracker;
+  const struct tide_frontier *past = tide_buffer_past(buffer);
   tide_axis axis;
   uint64_t epoch;
+  size_t left, i = 0;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
-  const struct tide_frontier *past = tide_buffer_past(buffer);
   if (axis && past->tainted) return finished(op, axis, epoch);
-  for (uint8_t i = 0; i < past->count; i++)
+  while ((left = unfinished(tracker, past, &i))) {
+    if (axis && left > 1) return finished(op, axis, epoch);
     if (!finished(op, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i])) return false;
+  }
   return true;
 }
 

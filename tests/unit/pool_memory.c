@@ -193,6 +193,38 @@ TEST(fragments_join) {
   rig_close(&rig);
 }
 
+/* Neighbours that several queues freed are joined before more is taken from the source: those that
+ * leave the fewest waits. A host does not wait for devices, and gets new memory. */
+TEST(neighbours_before_the_source) {
+  struct rig rig;
+  struct tide_pool_params params = {.chunk = 64 * KIB};
+  rig_open(&rig, 8, &params);
+  struct tide_buffer *b[8], *two, *host;
+  for (unsigned i = 0; i < 8; i++) b[i] = take(&rig, i % 5, 8 * KIB);
+  for (unsigned i = 0; i < 8; i++) {
+    submit(&rig, i % 5, b[i]);
+    if (i != 2) drop(&rig, i % 5, b[i]);
+  }
+  learn(&rig, 5, 4);
+  learn(&rig, 5, 1);
+  two = take(&rig, 5, 16 * KIB); /* 0 1 | 3 4 | 5 6 | 7: it knows 1, 4 and 6 */
+  CHECK_REUSE(two, TIDE_REUSE_GAP);
+  CHECK(tide_buffer_data(two) == tide_buffer_data(b[0]) ||
+        tide_buffer_data(two) == tide_buffer_data(b[3]) ||
+        tide_buffer_data(two) == tide_buffer_data(b[5]));
+  CHECK_EQ_U64(tide_buffer_past(two)->count, 2);
+  CHECK_EQ_U64(stats_of(&rig).gap_waits, 1);
+  CHECK_EQ_U64(stats_of(&rig).source_bytes, 64 * KIB);
+  CHECK_OK(tide_pool_alloc(rig.pool, 16 * KIB, NULL, NULL, &host));
+  CHECK_REUSE(host, TIDE_REUSE_FRESH);
+  CHECK_EQ_U64(stats_of(&rig).source_bytes, 128 * KIB);
+  finish_all(&rig);
+  tide_pool_free(host, NULL);
+  drop(&rig, 5, two);
+  drop(&rig, 2, b[2]);
+  rig_close(&rig);
+}
+
 /* How full a pool of fixed size gets with buffers that live for random times. */
 TEST(fragmentation_is_bounded) {
   enum { COUNT = 512 };
@@ -339,5 +371,6 @@ TEST(threads) {
 }
 
 TEST_MAIN(CASE(arguments), CASE(absurd_sizes), CASE(alignment), CASE(budget), CASE(poor_source),
-          CASE(trim_takes_only_what_is_over), CASE(fragments_join), CASE(fragmentation_is_bounded),
+          CASE(trim_takes_only_what_is_over), CASE(fragments_join),
+          CASE(neighbours_before_the_source), CASE(fragmentation_is_bounded),
           CASE(each_allocation_fails_once), CASE(no_allocation_when_warm), CASE(threads))
