@@ -16,8 +16,10 @@ struct single {
   struct tide_context context;
   uint64_t cell;
   struct tide_pool *pool, *covered;
-  struct tide_position positions[QUEUES];
+  struct tide_position positions[QUEUES]; /* which know nothing of one another */
   TIDE_FRONTIER_STORAGE(frontiers[QUEUES], ROOM);
+  struct tide_position last; /* of the first queue, which has waited for the others */
+  TIDE_FRONTIER_STORAGE(all, ROOM);
   struct rival_pool *rival;
 };
 
@@ -27,6 +29,7 @@ static void *single_make(void) {
   BENCH_CHECK(s && tide_context_init(&s->context, NULL) == TIDE_OK);
   BENCH_CHECK(tide_pool_create(&s->context, NULL, &s->pool) == TIDE_OK);
   BENCH_CHECK(tide_pool_create(&s->context, &covered, &s->covered) == TIDE_OK);
+  tide_frontier_init(&s->all.frontier, ROOM);
   for (unsigned i = 0; i < QUEUES; i++) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
     BENCH_CHECK(tide_tracker_register(s->context.tracker, axis) == TIDE_OK);
@@ -34,9 +37,11 @@ static void *single_make(void) {
     tide_frontier_init(&s->frontiers[i].frontier, ROOM);
     s->positions[i] =
         (struct tide_position){.axis = axis, .epoch = 1, .frontier = &s->frontiers[i].frontier};
-    /* The freeing queue has waited for the others, so it knows all uses. */
-    tide_frontier_raise(&s->frontiers[0].frontier, axis, 1, NULL);
+    tide_frontier_raise(&s->frontiers[i].frontier, axis, 1, NULL);
+    tide_frontier_raise(&s->all.frontier, axis, 1, NULL);
   }
+  s->last = s->positions[0];
+  s->last.frontier = &s->all.frontier;
   s->rival = rival_make(SMALLEST);
   for (unsigned i = 0; i < QUEUES; i++) s->rival->done[i] = s->positions[i].epoch;
   return s;
@@ -56,19 +61,20 @@ static void single_drop(void *state) {
 
 /* ---- an alloc and a free ------------------------------------------------------------ */
 
-static void life_ours(struct single *s, struct tide_pool *pool, unsigned uses) {
+static void life_ours(struct single *s, struct tide_pool *pool, unsigned uses, unsigned queues) {
   struct tide_buffer *b;
-  if (tide_pool_alloc(pool, SMALLEST, &s->positions[0], NULL, &b) != TIDE_OK) bench_wrong("alloc");
+  if (tide_pool_alloc(pool, SMALLEST, &s->last, NULL, &b) != TIDE_OK) bench_wrong("alloc");
   for (unsigned i = 0; i < uses; i++) {
-    tide_buffer_use(b, s->positions[i % QUEUES].axis, s->positions[i % QUEUES].epoch,
-                    &s->frontiers[i % QUEUES].frontier);
+    const struct tide_position *at = &s->positions[i % queues];
+    struct tide_naming use = {at->axis, at->epoch, at->frontier, at->epoch};
+    tide_buffer_use(b, &use);
   }
-  tide_pool_free(b, &s->positions[0]);
+  tide_pool_free(b, &s->last);
 }
 
 static void ours_0(void *state, uint64_t count) {
   struct single *s = state;
-  for (uint64_t i = 0; i < count; i++) life_ours(s, s->pool, 0);
+  for (uint64_t i = 0; i < count; i++) life_ours(s, s->pool, 0, 1);
 }
 
 static void swaps_10(void *state, uint64_t count) {
@@ -80,13 +86,15 @@ static void swaps_10(void *state, uint64_t count) {
 }
 
 /* The same pool for someone who knows nothing and tells nothing: what tracking adds. */
+static void life_untracked(struct single *s) {
+  struct tide_buffer *b;
+  if (tide_pool_alloc(s->pool, SMALLEST, NULL, NULL, &b) != TIDE_OK) bench_wrong("alloc");
+  tide_pool_free(b, NULL);
+}
+
 static void untracked_0(void *state, uint64_t count) {
   struct single *s = state;
-  for (uint64_t i = 0; i < count; i++) {
-    struct tide_buffer *b;
-    if (tide_pool_alloc(s->pool, SMALLEST, NULL, NULL, &b) != TIDE_OK) bench_wrong("alloc");
-    tide_pool_free(b, NULL);
-  }
+  for (uint64_t i = 0; i < count; i++) life_untracked(s);
 }
 
 static void malloc_0(void *state, uint64_t count) {
@@ -100,9 +108,9 @@ static void malloc_0(void *state, uint64_t count) {
 
 /* ---- as uses grow --------------------------------------------------------------------- */
 
-enum policy { OURS, COVERED, USE, RECORD, FREE, PLAIN };
+enum policy { OURS, COVERED, USE, RECORD, FREE, PLAIN, UNKNOWN };
 
-static void life_theirs(struct single *s, enum policy policy, unsigned uses) {
+static void life_theirs(struct single *s, enum policy policy, unsigned uses, unsigned queues) {
   struct rival_pool *pool = s->rival;
   static const uint64_t epochs[RIVAL_QUEUES] = {1, 1, 1, 1};
   unsigned from;
@@ -112,27 +120,44 @@ static void life_theirs(struct single *s, enum policy policy, unsigned uses) {
                               : policy == FREE   ? free_alloc(pool, 0, 0, &from, &epoch)
                                                  : plain_alloc(pool, 0);
   for (unsigned i = 0; policy == USE && i < uses; i++)
-    use_use(pool, block, i % QUEUES, s->positions[i % QUEUES].epoch);
-  for (unsigned i = 0; policy == RECORD && i < uses; i++) record_use(pool, block, i % QUEUES);
+    use_use(pool, block, i % queues, s->positions[i % queues].epoch);
+  for (unsigned i = 0; policy == RECORD && i < uses; i++) record_use(pool, block, i % queues);
   if (policy == USE) use_free(pool, block);
   else if (policy == RECORD) record_free(pool, block, epochs);
   else if (policy == FREE) free_free(pool, block, 0, 1);
   else plain_free(pool, block);
 }
 
-static const char *measure(const void *what, unsigned side, double *out) {
-  unsigned uses = *(const unsigned *)what;
+struct question {
+  unsigned uses, queues;
+};
+
+static double life_ns(struct single *s, enum policy policy, unsigned uses, unsigned queues) {
   uint64_t count = bench_smoke() ? 10 : 2000000 / (uses + 20);
-  struct single *s = single_make();
-  enum policy policy = (enum policy)side;
   uint64_t start = bench_now();
   for (uint64_t i = 0; i < count; i++) {
-    if (policy == OURS) life_ours(s, s->pool, uses);
-    else if (policy == COVERED) life_ours(s, s->covered, uses);
-    else life_theirs(s, policy, uses);
+    if (policy == OURS) life_ours(s, s->pool, uses, queues);
+    else if (policy == COVERED) life_ours(s, s->covered, uses, queues);
+    else if (policy == UNKNOWN) life_untracked(s);
+    else life_theirs(s, policy, uses, queues);
   }
-  out[0] = (double)(bench_now() - start) / (double)count;
-  BENCH_CHECK(policy <= COVERED || s->rival->used == 1); /* nobody had to wait: it was one block */
+  return (double)(bench_now() - start) / (double)count;
+}
+
+/* What tracking costs is what a pool takes more than one of the same make that tracks nothing: ours
+ * than ours, where nothing is known and no use is told; a list than a list. */
+static const char *measure(const void *what, unsigned side, double *out) {
+  const struct question *q = what;
+  struct single *s = single_make(), *bare = single_make();
+  enum policy policy = (enum policy)side;
+  out[0] = life_ns(s, policy, q->uses, q->queues);
+  out[1] = out[0] - life_ns(bare, policy <= COVERED ? UNKNOWN : PLAIN, q->uses, q->queues);
+  if (policy >= PLAIN) out[1] = NAN;
+  s->rival->recorded = 0;
+  if (policy > COVERED && policy < PLAIN) life_theirs(s, policy, q->uses, q->queues);
+  out[2] = (double)s->rival->recorded;
+  BENCH_CHECK(s->rival->used <= 1); /* nobody had to wait: it was one block */
+  single_drop(bare);
   single_drop(s);
   return NULL;
 }
@@ -142,17 +167,21 @@ static const char *measure(const void *what, unsigned side, double *out) {
     .name = what, .rival = who, .setup = single_make, .teardown = single_drop, .ours = a,          \
     .theirs = b                                                                                    \
   }
-#define USES(n)                                                                                    \
-  {.name = "lifecycle_" #n "_uses",                                                                \
-   .contest = &(const struct bench_contest){.sides = {"ours", "ours, frees cover uses",            \
-                                                      "event a use", "record_stream",              \
-                                                      "event a free", "nothing tracked"},          \
-                                            .values = {{"a lifecycle", "ns", BENCH_LESS}},         \
-                                            .measure = measure,                                    \
-                                            .what = &(const unsigned){n}},                         \
-   .curve = "lifecycle",                                                                           \
+#define LIFE(shape, n, in)                                                                         \
+  {.name = #shape "_" #n "_uses",                                                                  \
+   .contest =                                                                                      \
+       &(const struct bench_contest){.sides = {"ours", "ours, frees cover uses", "event a use",    \
+                                               "record_stream", "event a free", "nothing tracked", \
+                                               "ours, nothing tracked"},                           \
+                                     .values = {{"a lifecycle", "ns", BENCH_LESS},                 \
+                                                {"for tracking", "ns", BENCH_LESS},                \
+                                                {"events", "a life", BENCH_LESS}},                 \
+                                     .measure = measure,                                           \
+                                     .what = &(const struct question){n, in}},                     \
+   .curve = #shape,                                                                                \
    .at = n,                                                                                        \
    .along = "uses"},
+#define USES(n) LIFE(lifecycle, n, QUEUES) LIFE(one_queue, n, 1)
 
 /* clang-format off */
 const struct bench_figure bench_pool[] = {

@@ -186,11 +186,12 @@ struct tide_tracker_axis *tide_tracker_find(struct tide_tracker *tracker, tide_a
 
 void tide_tracker_set_names(struct tide_tracker_axis *at) { tide_store_release(&at->names, 1u); }
 
-bool tide_tracker_names(struct tide_tracker *tracker, tide_axis axis) {
-  if (axis == 0) return false;
+struct tide_tracker_axis *tide_tracker_namer(struct tide_tracker *tracker, tide_axis axis) {
+  if (axis == 0) return NULL;
   struct tide_tracker_axis *at = tide_axis_table_find(tide_load_acquire(&tracker->table), axis);
   /* If it was closed meanwhile and serves another axis, that one's answer is not ours. */
-  return at && tide_load_acquire(&at->names) && tide_load_acquire(&at->axis) == axis;
+  bool names = at && tide_load_acquire(&at->names);
+  return names && tide_load_acquire(&at->axis) == axis ? at : NULL;
 }
 
 uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at) {

@@ -19,10 +19,10 @@ bool tide_tracker_axis_is(const struct tide_tracker_axis *at, tide_axis axis);
 
 /* What has an epoch of this axis is an operation, which names each buffer that it touches: the pool
  * hears of it by tide_buffer_use. Said once, when the axis is registered. Of any other axis (a
- * host's, one from elsewhere) it is not known what it touches. False, too, when it is unknown or
- * closed. */
+ * host's, one from elsewhere) it is not known what it touches. */
 void tide_tracker_set_names(struct tide_tracker_axis *at);
-bool tide_tracker_names(struct tide_tracker *tracker, tide_axis axis);
+/* NULL when that was not said of it, or it is closed. */
+struct tide_tracker_axis *tide_tracker_namer(struct tide_tracker *tracker, tide_axis axis);
 
 /* One exchange when nobody waits for anything up to `epoch`; else the lock, once. */
 void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,

@@ -51,7 +51,8 @@ bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk) {
   struct tide_tracker *tracker = pool->context->tracker;
   for (struct tide_block *block = chunk->first; block; block = block->after) {
     if (block->state == TIDE_BLOCK_LIVE) return false;
-    if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(block->death, tracker)) continue;
+    if (block->state == TIDE_BLOCK_FRESH || tide_death_settle(block->death, &pool->namers))
+      continue;
     /* When no axis lives any more, then all that ever had an epoch has finished. */
     if (block->state == TIDE_BLOCK_WAITING && tide_tracker_live(tracker) == 0) continue;
     return false;
@@ -154,8 +155,8 @@ static size_t join_run(struct tide_pool *pool, struct tide_block *block,
   size_t joins = 0;
   struct tide_block *next;
   while (neighbours(pool, block, next = block->after)) {
-    tide_death_settle(block->death, tracker);
-    tide_death_settle(next->death, tracker);
+    tide_death_settle(block->death, &pool->namers);
+    tide_death_settle(next->death, &pool->namers);
     if (joining == TIDE_JOIN_ALIKE && !alike(block, next)) break;
     if (!tide_death_join(block->death, next->death, pool->scratch, tracker)) {
       pool->stats.refused_joins++;
@@ -195,7 +196,7 @@ static bool run_take(struct tide_pool *pool, struct run *run, const struct tide_
   bool closable = true;
   if (!binned(next) || next->size > SIZE_MAX - run->size) return false;
   if (next->state == TIDE_BLOCK_FRESH && run->count == 0) return false;
-  if (!tide_death_settle(next->death, tracker) && !tide_death_known(next->death, frontier)) {
+  if (!tide_death_settle(next->death, &pool->namers) && !tide_death_known(next->death, frontier)) {
     run->missing += tide_death_missing(next->death, frontier, tracker, &closable);
   }
   if (!closable || next->death->frontier.tainted || run->missing > most) return false;

@@ -14,6 +14,7 @@ size_t tide_buffer_bytes(const struct tide_pool *pool) {
 void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer) {
   uint8_t capacity = pool->context->frontier_capacity;
   buffer->pool = pool;
+  buffer->head.covered = pool->covered;
   buffer->past = (void *)(buffer + 1);
   tide_death_init(buffer->past, capacity);
   buffer->uses = (void *)((char *)(buffer + 1) + tide_death_size(capacity));
@@ -53,44 +54,47 @@ void tide_buffer_release(struct tide_buffer *buffer) {
 }
 
 /* Called last of all, so that the quick way needs no stack. */
-__attribute__((noinline)) static void use_and_unlock(struct tide_buffer *buffer, tide_axis axis,
-                                                     uint64_t epoch,
-                                                     const struct tide_frontier *known) {
-  tide_uses_add(buffer->uses, axis, epoch, known, buffer->pool->context->tracker);
+__attribute__((noinline)) static void use_and_unlock(struct tide_buffer *buffer,
+                                                     const struct tide_naming *use) {
+  tide_uses_add(buffer->uses, use, buffer->pool->context->tracker);
   tide_pool_unlock(buffer->pool);
 }
 
-__attribute__((noinline)) static void use_contended(struct tide_buffer *buffer, tide_axis axis,
-                                                    uint64_t epoch,
-                                                    const struct tide_frontier *known) {
+__attribute__((noinline)) static void use_contended(struct tide_buffer *buffer,
+                                                    const struct tide_naming *use) {
   tide_pool_lock(buffer->pool);
-  use_and_unlock(buffer, axis, epoch, known);
+  use_and_unlock(buffer, use);
 }
 
-/* The first use, or one more of the queue that has the only one. False, and nothing has changed: it
- * takes more than that. */
-static inline bool use_quickly(struct tide_frontier *uses, tide_axis axis, uint64_t epoch) {
-  tide_axis *at = tide_frontier_axes_of(uses);
-  uint64_t *newest = tide_frontier_epochs_of(uses);
-  if (uses->count == 0) {
-    uses->count = 1;
-    *at = axis;
-    *newest = epoch;
+/* The first use; one behind the only one; or one more of a queue, which has learned nothing since.
+ * False, and nothing has changed: it takes more than that. */
+static inline bool use_quickly(struct tide_frontier *uses, const struct tide_naming *use) {
+  tide_axis *axes = tide_frontier_axes_of(uses);
+  uint64_t *epochs = tide_frontier_epochs_of(uses);
+  size_t count = uses->count;
+  for (size_t i = 0; i < count && i < TIDE_SHORT; i++) {
+    if (axes[i] != use->axis) continue;
+    if (epochs[i] < use->since && count > 1) return false;
+    if (epochs[i] < use->epoch) epochs[i] = use->epoch;
     return true;
   }
-  if (uses->count != 1 || *at != axis) return false;
-  if (*newest < epoch) *newest = epoch;
+  if (count == 1 &&
+      (use->known->count > TIDE_SHORT || tide_short_get(use->known, axes[0]) < epochs[0])) {
+    return false;
+  }
+  if (count > 1) return false;
+  uses->count = 1;
+  axes[0] = use->axis;
+  epochs[0] = use->epoch;
   return true;
 }
 
-void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch,
-                     const struct tide_frontier *known) {
+void tide_buffer_tell(struct tide_buffer *buffer, const struct tide_naming *use) {
   struct tide_pool *pool = buffer->pool;
-  if (pool->covered) return;
   if (!tide_lock_try(&pool->lock)) {
-    use_contended(buffer, axis, epoch, known);
-  } else if (!use_quickly(buffer->uses, axis, epoch)) {
-    use_and_unlock(buffer, axis, epoch, known);
+    use_contended(buffer, use);
+  } else if (!use_quickly(buffer->uses, use)) {
+    use_and_unlock(buffer, use);
   } else {
     tide_pool_unlock(pool);
   }
@@ -176,9 +180,14 @@ __attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
 /* What was used by name dies with its last uses, if the position's axis names what it touches. */
 static inline bool follow_quickly(struct tide_pool *pool, const struct tide_buffer *buffer,
                                   struct tide_death *death, const struct tide_position *position) {
-  if (buffer->uses->count && !pool->covered) {
-    if (tide_death_follow_use(death, buffer->uses, position, &pool->namers)) return true;
-    if (tide_namers_have(&pool->namers, position->axis)) return false;
+  if (!position) { /* the host: what nobody touched, and nobody need wait for */
+    if (!tide_death_empty(buffer->past) || buffer->uses->count || buffer->uses->tainted)
+      return false;
+    tide_death_clear(death);
+    return true;
+  }
+  if (tide_namers_have(&pool->namers, position->axis) && buffer->uses->count && !pool->covered) {
+    return tide_death_follow_uses(death, buffer->uses, position, &pool->namers);
   }
   return tide_death_follow(death, buffer->past, buffer->uses, position);
 }
@@ -188,7 +197,7 @@ static inline bool follow_quickly(struct tide_pool *pool, const struct tide_buff
 static inline bool free_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
                                 const struct tide_position *position) {
   struct tide_block *block = buffer->block;
-  if (tide_load_relaxed(&buffer->freed) | buffer->pins || !block || !position) return false;
+  if (tide_load_relaxed(&buffer->freed) | buffer->pins || !block) return false;
   if (tide_grace_busy(&pool->grace) || pool->context->sink) return false;
   if (!follow_quickly(pool, buffer, block->death, position)) return false;
   tide_store_release(&buffer->freed, 1u);

@@ -56,12 +56,36 @@ static void choose(struct tide_choice *out_choice, struct tide_block *block, enu
   *out_choice = (struct tide_choice){block, reuse, missing};
 }
 
+/* One that is not known to the requester: has it finished, or what would have to be waited for? */
+static bool settle(struct tide_pool *pool, struct tide_block *block,
+                   const struct tide_frontier *frontier, struct tide_choice *out_choice) {
+  struct tide_tracker *tracker = pool->context->tracker;
+  struct tide_death *death = block->death;
+  bool closable = true;
+  size_t missing = 1;
+  if (tide_death_settle(death, &pool->namers)) {
+    choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
+    return true;
+  }
+  if (!tide_death_alone(death) || !tide_namers_listed(&pool->namers, death->axis)) {
+    if (tide_death_known(death, frontier)) {
+      choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
+      return true;
+    }
+    missing = tide_death_missing(death, frontier, tracker, &closable);
+  }
+  if (closable && (!out_choice->block || missing < out_choice->missing)) {
+    choose(out_choice, block, TIDE_REUSE_GAP, missing);
+  }
+  return false;
+}
+
 /* First what the requester knows by itself; only then is the tracker asked, and only then is
  * counted what would have to be waited for. */
 void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                       uint32_t looks, struct tide_choice *out_choice) {
-  struct tide_tracker *tracker = pool->context->tracker;
-  struct tide_block *block;
+  struct tide_block *block, *seen[TIDE_CHOOSE_FEW];
+  uint32_t count = 0;
   choose(out_choice, NULL, TIDE_REUSE_FRESH, 0);
   struct walk walk = begin(&pool->free, size, looks);
   while ((block = next(&walk))) {
@@ -69,21 +93,15 @@ void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_fro
     if (tide_death_known(block->death, frontier)) {
       return choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
     }
+    if (count < TIDE_CHOOSE_FEW) seen[count] = block;
+    count++;
   }
-  walk = begin(&pool->free, size, looks);
-  while ((block = next(&walk))) {
-    if (tide_death_settle(block->death, tracker)) {
-      return choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
-    }
-    if (tide_death_known(block->death, frontier)) {
-      return choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
-    }
-    bool closable;
-    size_t missing = tide_death_missing(block->death, frontier, tracker, &closable);
-    if (closable && (!out_choice->block || missing < out_choice->missing)) {
-      choose(out_choice, block, TIDE_REUSE_GAP, missing);
-    }
+  if (count > TIDE_CHOOSE_FEW) {
+    walk = begin(&pool->free, size, looks);
+    while ((block = next(&walk)) && !settle(pool, block, frontier, out_choice)) continue;
+    return;
   }
+  for (uint32_t i = 0; i < count && !settle(pool, seen[i], frontier, out_choice); i++) continue;
 }
 
 void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,

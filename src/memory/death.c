@@ -13,6 +13,7 @@ void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
 bool tide_death_known(const struct tide_death *death, const struct tide_frontier *frontier) {
   if (tide_death_empty(death)) return true;
   if (death->axis && tide_frontier_get(frontier, death->axis) >= death->epoch) return true;
+  if (tide_death_alone(death)) return false;
   return tide_frontier_dominates(frontier, &death->frontier);
 }
 
@@ -22,16 +23,17 @@ static void stand_alone(struct tide_death *death) {
   death->epoch = tide_frontier_epochs(&death->frontier)[0];
 }
 
-bool tide_death_settle(struct tide_death *death, struct tide_tracker *tracker) {
+bool tide_death_settle(struct tide_death *death, const struct tide_namers *namers) {
   if (tide_death_empty(death)) return true;
-  if (death->axis && tide_tracker_finished(tracker, death->axis, death->epoch)) {
+  if (death->axis && tide_namers_finished(namers, death->axis, death->epoch)) {
     tide_death_clear(death);
     return true;
   }
+  if (tide_death_alone(death)) return false;
   struct tide_frontier *f = &death->frontier;
   for (size_t i = f->count; i-- > 0;) {
     tide_axis axis = tide_frontier_axes(f)[i];
-    if (tide_tracker_finished(tracker, axis, tide_frontier_epochs(f)[i])) {
+    if (tide_namers_finished(namers, axis, tide_frontier_epochs(f)[i])) {
       tide_frontier_drop(f, axis);
     }
   }
@@ -91,26 +93,40 @@ static bool knows_past(const struct tide_position *position, const struct tide_d
 /* ---- uses ---- */
 
 bool tide_namers_ask(struct tide_namers *namers, tide_axis axis) {
-  if (!tide_tracker_names(namers->tracker, axis)) return false;
+  struct tide_tracker_axis *state = tide_tracker_namer(namers->tracker, axis);
+  if (!state) return false;
   namers->axes[axis % TIDE_NAMERS] = axis;
+  namers->states[axis % TIDE_NAMERS] = state;
   return true;
 }
 
-void tide_uses_add(struct tide_frontier *uses, tide_axis axis, uint64_t epoch,
-                   const struct tide_frontier *known, struct tide_tracker *tracker) {
+static bool use_known(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
+  uint64_t until =
+      known->count > TIDE_SHORT ? tide_frontier_get(known, axis) : tide_short_get(known, axis);
+  return until >= epoch || TIDE_PLANTED(TIDE_PLANT_FORGET);
+}
+
+void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
+                   struct tide_tracker *tracker) {
   struct tide_eviction eviction = {.tracker = tracker};
   tide_axis *axes = tide_frontier_axes_of(uses);
   uint64_t *epochs = tide_frontier_epochs_of(uses);
   size_t left = 0;
-  for (size_t i = 0; known && i < uses->count; i++) {
-    bool over = axes[i] != axis &&
-                (tide_frontier_get(known, axes[i]) >= epochs[i] || TIDE_PLANTED(TIDE_PLANT_FORGET));
-    axes[left] = axes[i];
-    epochs[left] = epochs[i];
-    left += !over;
+  bool listed = false;
+  for (size_t i = 0, count = uses->count; i < count; i++) {
+    tide_axis axis = axes[i];
+    uint64_t epoch = epochs[i];
+    if (axis == use->axis) {
+      listed = true;
+      if (epoch < use->epoch) epoch = use->epoch;
+    } else if (use_known(use->known, axis, epoch)) {
+      continue;
+    }
+    axes[left] = axis;
+    epochs[left++] = epoch;
   }
-  if (known) uses->count = (uint8_t)left;
-  tide_frontier_raise(uses, axis, epoch, &eviction);
+  uses->count = (uint8_t)left;
+  if (!listed) tide_frontier_raise(uses, use->axis, use->epoch, &eviction);
 }
 
 /* Freed by the host: nothing but what is left of the past and the uses. */

@@ -8,6 +8,7 @@
 
 #include "causal/frontier.h"
 #include "causal/tracker.h"
+#include "memory/pool.h"
 
 struct tide_death {
   tide_axis axis; /* the signaller; 0 = none */
@@ -39,14 +40,46 @@ static inline bool tide_death_opaque(const struct tide_death *death) {
   return death->frontier.tainted && !death->axis;
 }
 
+/* It is its signaller and nothing else: nothing more to look at. */
+static inline bool tide_death_alone(const struct tide_death *death) {
+  return death->axis && death->frontier.count == 1 && !death->frontier.tainted &&
+         tide_frontier_axes(&death->frontier)[0] == death->axis &&
+         tide_frontier_epochs(&death->frontier)[0] == death->epoch;
+}
+
 /* Both of the same capacity. */
 void tide_death_copy(struct tide_death *to, const struct tide_death *from);
+
+/* Axes whose operations name what they touch, as the tracker said: a fixed few, so that it need not
+ * be asked again. What is in here stays true: no axis comes twice. The pool's lock guards it. */
+#define TIDE_NAMERS 64u
+struct tide_namers {
+  struct tide_tracker *tracker;
+  tide_axis axes[TIDE_NAMERS];
+  struct tide_tracker_axis *states[TIDE_NAMERS]; /* once its axis is closed it may be another's */
+};
+bool tide_namers_ask(struct tide_namers *namers, tide_axis axis);
+static inline bool tide_namers_listed(const struct tide_namers *namers, tide_axis axis) {
+  return namers->axes[axis % TIDE_NAMERS] == axis;
+}
+static inline bool tide_namers_have(struct tide_namers *namers, tide_axis axis) {
+  return tide_namers_listed(namers, axis) || tide_namers_ask(namers, axis);
+}
+/* tide_tracker_finished. */
+static inline bool tide_namers_finished(const struct tide_namers *namers, tide_axis axis,
+                                        uint64_t epoch) {
+  const struct tide_tracker_axis *state = namers->states[axis % TIDE_NAMERS];
+  if (!tide_namers_listed(namers, axis)) return tide_tracker_finished(namers->tracker, axis, epoch);
+  bool finished = tide_tracker_axis_epoch(state) >= epoch;
+  return tide_tracker_axis_is(state, axis) ? finished
+                                           : tide_tracker_finished(namers->tracker, axis, epoch);
+}
 
 /* Does `frontier` know all of it? The signaller first, else dominance. */
 bool tide_death_known(const struct tide_death *death, const struct tide_frontier *frontier);
 
 /* Drops what the tracker saw finish. True: nothing is left. */
-bool tide_death_settle(struct tide_death *death, struct tide_tracker *tracker);
+bool tide_death_settle(struct tide_death *death, const struct tide_namers *namers);
 
 /* How many entries must be waited for by someone who knows `frontier`, but not all of this one,
  * which is settled: one when there is a signaller. *out_closable: such waits can be made (of
@@ -55,23 +88,10 @@ bool tide_death_settle(struct tide_death *death, struct tide_tracker *tracker);
 size_t tide_death_missing(const struct tide_death *death, const struct tide_frontier *frontier,
                           struct tide_tracker *tracker, bool *out_closable);
 
-/* Axes whose operations name what they touch, as the tracker said: a fixed few, so that it need not
- * be asked again. What is in here stays true: no axis comes twice. */
-#define TIDE_NAMERS 64u
-struct tide_namers {
-  struct tide_tracker *tracker;
-  tide_axis axes[TIDE_NAMERS];
-};
-bool tide_namers_ask(struct tide_namers *namers, tide_axis axis);
-static inline bool tide_namers_have(struct tide_namers *namers, tide_axis axis) {
-  return namers->axes[axis % TIDE_NAMERS] == axis || tide_namers_ask(namers, axis);
-}
-
-/* An operation (axis, epoch) uses the buffer, and `known` will have finished when it starts (NULL:
- * nothing is said of that). Of the uses before it only those that it does not know remain: once it
- * has finished, so have the others. `uses` is most often one entry. */
-void tide_uses_add(struct tide_frontier *uses, tide_axis axis, uint64_t epoch,
-                   const struct tide_frontier *known, struct tide_tracker *tracker);
+/* Of the uses before it only those that this one does not know remain: once it has finished, so
+ * have the others. So `uses` is most often one entry. */
+void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
+                   struct tide_tracker *tracker);
 
 /* What a buffer leaves behind when it is freed. */
 struct tide_ending {
@@ -85,26 +105,31 @@ struct tide_ending {
 /* position->frontier may be the frontier of `death` itself. */
 void tide_death_make(struct tide_death *death, const struct tide_ending *ending);
 
-/* tide_death_make where, as most often, the buffer has one last use, and whatever else the position
- * knows names what it touches. False: it may be otherwise, and `death` holds nothing yet. */
-static inline bool tide_death_follow_use(struct tide_death *death, const struct tide_frontier *uses,
-                                         const struct tide_position *position,
-                                         const struct tide_namers *namers) {
+/* tide_death_make where, as most often, the buffer has a few last uses, and whatever else the
+ * position knows names what it touches. False: it may be otherwise, and `death` holds nothing yet.
+ */
+static inline bool tide_death_follow_uses(struct tide_death *death,
+                                          const struct tide_frontier *uses,
+                                          const struct tide_position *position,
+                                          const struct tide_namers *namers) {
   const struct tide_frontier *known = position->frontier;
-  if (uses->count != 1 || uses->tainted || known->tainted || known->count > TIDE_SHORT) {
-    return false;
-  }
+  if (uses->count > 4 || uses->tainted || known->tainted || known->count > TIDE_SHORT) return false;
   const tide_axis *axes = tide_frontier_axes(known);
-  bool all = namers->axes[position->axis % TIDE_NAMERS] == position->axis;
+  bool all = tide_namers_listed(namers, position->axis);
   for (size_t i = 0, count = known->count; i < count; i++) {
-    all &= namers->axes[axes[i] % TIDE_NAMERS] == axes[i];
+    all &= tide_namers_listed(namers, axes[i]);
   }
   if (!all) return false;
-  struct tide_frontier *f = &death->frontier;
-  f->count = 1;
-  f->tainted = 0;
-  death->axis = tide_frontier_axes_of(f)[0] = tide_frontier_axes(uses)[0];
-  death->epoch = tide_frontier_epochs_of(f)[0] = tide_frontier_epochs(uses)[0];
+  death->axis = tide_frontier_axes(uses)[0];
+  death->epoch = tide_short_copy(&death->frontier, uses, death->axis);
+  if (uses->count == 1) return true;
+  /* Where completion is in order, the newest operation is behind all that the queue knows. */
+  bool stands = position->epoch > 0 && tide_short_get(known, position->axis) >= position->epoch;
+  for (size_t i = 0; stands && i < uses->count; i++) {
+    stands = tide_short_get(known, tide_frontier_axes(uses)[i]) >= tide_frontier_epochs(uses)[i];
+  }
+  death->axis = stands ? position->axis : 0;
+  death->epoch = stands ? position->epoch : 0;
   return true;
 }
 

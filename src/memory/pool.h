@@ -15,12 +15,30 @@ void tide_buffer_release(struct tide_buffer *buffer);
 void tide_buffer_pin(struct tide_buffer *buffer);
 void tide_buffer_unpin(struct tide_buffer *buffer);
 
-/* An operation that names the buffer entered as (axis, epoch): raises `uses`. It satisfies the
- * buffer's past when it starts, and `known`, which may list (axis, epoch) itself, will have
- * finished by then: uses that are known there need not be remembered. NULL: nothing is said of
- * that. */
-void tide_buffer_use(struct tide_buffer *buffer, tide_axis axis, uint64_t epoch,
-                     const struct tide_frontier *known);
+/* An operation that names a buffer has entered: what it is, and what will have finished when it
+ * starts. */
+struct tide_naming {
+  tide_axis axis;
+  uint64_t epoch;
+  const struct tide_frontier *known; /* may list (axis, epoch) itself */
+  uint64_t since; /* what is known had all been known at this epoch, and not before; else `epoch` */
+};
+
+/* Raises `uses`. The operation satisfies the buffer's past when it starts. Uses that it knows need
+ * not be remembered any more. */
+void tide_buffer_tell(struct tide_buffer *buffer, const struct tide_naming *use);
+
+/* What a buffer begins with. */
+struct tide_buffer_head {
+  bool
+      covered; /* the pool was told that every free comes after all uses: params.frees_cover_uses */
+};
+
+static inline void tide_buffer_use(struct tide_buffer *buffer, const struct tide_naming *use) {
+  if (!((const struct tide_buffer_head *)(const void *)buffer)->covered) {
+    tide_buffer_tell(buffer, use);
+  }
+}
 
 /* What must have finished before the memory may be touched; constant until the last release. Empty
  * and untainted for fresh memory. */

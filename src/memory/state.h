@@ -50,6 +50,7 @@ struct tide_block {
 
 /* The handle. Constant after creation, but where it says otherwise. */
 struct tide_buffer {
+  struct tide_buffer_head head;
   struct tide_buffer *next_spare;
   uint64_t serial; /* tells its lives apart */
   struct tide_pool *pool;

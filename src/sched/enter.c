@@ -125,6 +125,7 @@ static void renew_version(struct tide_queue *queue, uint64_t epoch) {
   if (queue->device->backend->in_order) queue->position.frontier = version;
   else queue->apart->tainted = version->tainted;
   if (version->count > sched->stats.frontier_peak) sched->stats.frontier_peak = version->count;
+  queue->learned = epoch;
   queue->renew = false;
 }
 
@@ -194,8 +195,9 @@ static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
 }
 
 static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
+  struct tide_naming told = {queue->position.axis, op->work.epoch, queue->newest, queue->learned};
   for (struct tide_op_use *use = op->uses; use; use = use->next) {
-    tide_buffer_use(use->buffer, queue->position.axis, op->work.epoch, queue->newest);
+    tide_buffer_use(use->buffer, &told);
     if (was_held) tide_buffer_unpin(use->buffer);
   }
 }

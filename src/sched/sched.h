@@ -169,6 +169,7 @@ struct tide_queue {
   uint64_t *frontiers;
   size_t frontier_words, next_frontier; /* of the whole; where the next one goes */
   struct tide_frontier *newest;         /* the current version */
+  uint64_t learned;                     /* the epoch since which it is that */
   struct tide_version version;
   struct tide_frontier *apart; /* the position's frontier where it is not the newest version */
   uint64_t counted;            /* up to this epoch the frontiers are in the statistics */

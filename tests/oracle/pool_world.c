@@ -281,8 +281,8 @@ static void enter(struct world *w, struct op *op) {
   f->tainted = op->record.frontier.tainted = op->record.frontier.tainted || was;
   w->tally->tainted += f->tainted;
   if (!op->life) return;
-  if (!line->stranger)
-    tide_buffer_use(op->life->buffer, line->position.axis, epoch, &op->record.frontier);
+  struct tide_naming use = {line->position.axis, epoch, &op->record.frontier, epoch};
+  if (!line->stranger) tide_buffer_use(op->life->buffer, &use);
   if (was_held) {
     op->life->pins--;
     end_if_unpinned(op->life);

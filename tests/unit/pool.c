@@ -71,7 +71,7 @@ TEST(gap_needs_known_axes) {
   rig_open(&rig, 8, &one_chunk);
   tide_axis stranger = tide_axis_make(9, TIDE_DOMAIN_NETWORK, 9);
   struct tide_buffer *b = take_all(&rig, 0);
-  tide_buffer_use(b, stranger, 5, NULL);
+  use_at(b, stranger, 5);
   drop(&rig, 0, b);
   CHECK_STATUS(tide_pool_alloc(rig.pool, 64, at(&rig, 1), NULL, &b), TIDE_NOMEM);
   tide_frontier_raise(at(&rig, 1)->frontier, stranger, 5, NULL);
@@ -170,13 +170,13 @@ TEST(out_of_order_queue) {
   rig_open(&rig, 8, &one_chunk);
   struct tide_buffer *b = take_all(&rig, 0);
   at(&rig, 0)->epoch = 5;
-  tide_buffer_use(b, axis_of(&rig, 0), 2, NULL);
+  use_at(b, axis_of(&rig, 0), 2);
   drop(&rig, 0, b);
   b = take_all(&rig, 0);
   CHECK_REUSE(b, TIDE_REUSE_GAP); /* even of itself it must wait */
   check_past(&rig, b, "0@2");
   check_signaller(&rig, b, -1, 0);
-  tide_buffer_use(b, axis_of(&rig, 0), 4, NULL);
+  use_at(b, axis_of(&rig, 0), 4);
   drop(&rig, 0, b);
   tide_frontier_raise(at(&rig, 1)->frontier, axis_of(&rig, 0), 4, NULL);
   b = take_all(&rig, 1);
@@ -197,7 +197,7 @@ TEST(out_of_order_queue_knows) {
   b = take_all(&rig, 0);
   check_past(&rig, b, "1@1 2@7");
   at(&rig, 0)->epoch = 2; /* an operation that waits for the gap, so this queue learns of it */
-  tide_buffer_use(b, axis_of(&rig, 0), 2, NULL);
+  use_at(b, axis_of(&rig, 0), 2);
   drop(&rig, 0, b);
   b = take_all(&rig, 0);
   check_past(&rig, b, "0@2 1@1 2@7");
@@ -221,7 +221,7 @@ TEST(out_of_order_queue_with_taint) {
   struct tide_buffer *b = take_all(&rig, 0);
   at(&rig, 0)->epoch = 5;
   at(&rig, 0)->frontier->tainted = 1;
-  tide_buffer_use(b, axis_of(&rig, 0), 2, NULL);
+  use_at(b, axis_of(&rig, 0), 2);
   drop(&rig, 0, b);
   finish_to(&rig, 0, 4);
   struct tide_buffer *none;
@@ -233,7 +233,7 @@ TEST(out_of_order_queue_with_taint) {
   for (unsigned i = 2; i < 4; i++) {
     tide_frontier_raise(at(&rig, 1)->frontier, axis_of(&rig, i), 1, NULL);
   }
-  tide_buffer_use(b, axis_of(&rig, 1), 2, NULL);
+  use_at(b, axis_of(&rig, 1), 2);
   drop(&rig, 1, b);
   finish_to(&rig, 1, 4), finish_to(&rig, 2, 1), finish_to(&rig, 3, 1);
   CHECK_STATUS(tide_pool_alloc(rig.pool, 64 * KIB, at(&rig, 0), NULL, &none), TIDE_NOMEM);
