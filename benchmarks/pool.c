@@ -18,7 +18,8 @@ struct single {
   struct tide_pool *pool, *covered;
   struct tide_position positions[QUEUES]; /* which know nothing of one another */
   TIDE_FRONTIER_STORAGE(frontiers[QUEUES], ROOM);
-  struct tide_position last; /* of the first queue, which has waited for the others */
+  struct tide_naming uses[QUEUES]; /* an operation of each */
+  struct tide_position last;       /* of the first queue, which has waited for the others */
   TIDE_FRONTIER_STORAGE(all, ROOM);
   struct rival_pool *rival;
 };
@@ -38,6 +39,7 @@ static void *single_make(void) {
     s->positions[i] =
         (struct tide_position){.axis = axis, .epoch = 1, .frontier = &s->frontiers[i].frontier};
     tide_frontier_raise(&s->frontiers[i].frontier, axis, 1, NULL);
+    s->uses[i] = (struct tide_naming){axis, 1, s->positions[i].frontier, 1};
     tide_frontier_raise(&s->all.frontier, axis, 1, NULL);
   }
   s->last = s->positions[0];
@@ -61,13 +63,16 @@ static void single_drop(void *state) {
 
 /* ---- an alloc and a free ------------------------------------------------------------ */
 
+/* The next queue; a division would take longer than the use. */
+static inline unsigned turn(unsigned queue, unsigned queues) {
+  return queue + 1 == queues ? 0 : queue + 1;
+}
+
 static void life_ours(struct single *s, struct tide_pool *pool, unsigned uses, unsigned queues) {
   struct tide_buffer *b;
   if (tide_pool_alloc(pool, SMALLEST, &s->last, NULL, &b) != TIDE_OK) bench_wrong("alloc");
-  for (unsigned i = 0; i < uses; i++) {
-    const struct tide_position *at = &s->positions[i % queues];
-    struct tide_naming use = {at->axis, at->epoch, at->frontier, at->epoch};
-    tide_buffer_use(b, &use);
+  for (unsigned i = 0, queue = 0; i < uses; i++, queue = turn(queue, queues)) {
+    tide_buffer_use(b, &s->uses[queue]);
   }
   tide_pool_free(b, &s->last);
 }
@@ -119,9 +124,10 @@ static void life_theirs(struct single *s, enum policy policy, unsigned uses, uns
                               : policy == RECORD ? record_alloc(pool, 0, 0)
                               : policy == FREE   ? free_alloc(pool, 0, 0, &from, &epoch)
                                                  : plain_alloc(pool, 0);
-  for (unsigned i = 0; policy == USE && i < uses; i++)
-    use_use(pool, block, i % queues, s->positions[i % queues].epoch);
-  for (unsigned i = 0; policy == RECORD && i < uses; i++) record_use(pool, block, i % queues);
+  for (unsigned i = 0, q = 0; policy == USE && i < uses; i++, q = turn(q, queues))
+    use_use(pool, block, q, s->positions[q].epoch);
+  for (unsigned i = 0, q = 0; policy == RECORD && i < uses; i++, q = turn(q, queues))
+    record_use(pool, block, q);
   if (policy == USE) use_free(pool, block);
   else if (policy == RECORD) record_free(pool, block, epochs);
   else if (policy == FREE) free_free(pool, block, 0, 1);
