@@ -30,7 +30,7 @@
 #define AHEAD 192u /* lifecycles that the host runs ahead */
 #define PAGES 16384u
 
-enum policy { OURS, COVERED, USE, RECORD, FREE, PLAIN, POLICIES };
+enum policy { OURS, NAMED, COVERED, USE, RECORD, FREE, PLAIN, POLICIES };
 
 /* The n-th lifecycle: what it is, is the same whoever runs it. */
 struct cycle {
@@ -123,7 +123,8 @@ static void machine_init(struct machine *m, const struct question *q) {
   m->rival = rival_make(SMALLEST);
   BENCH_CHECK(tide_context_init(&m->context, NULL) == TIDE_OK);
   struct tide_pool_params params = {.chunk = (size_t)SMALLEST << (asked.classes > 1 ? 6 : 0),
-                                    .frees_cover_uses = asked.policy == COVERED};
+                                    .frees_cover_uses = asked.policy == COVERED,
+                                    .uses_are_named = asked.policy == NAMED};
   BENCH_CHECK(tide_pool_create(&m->context, &params, &m->pool) == TIDE_OK);
   for (unsigned i = 0; i < asked.queues; i++) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
@@ -462,17 +463,17 @@ static const char *measure(const void *what, unsigned side, double *out) {
 
 /* A pool that tracks nothing is right for one queue only. */
 #define CONTEST(in, sizes, untracked)                                                              \
-  (&(const struct bench_contest){.sides = {"ours", "ours, frees cover uses", "event a use",        \
-                                           "record_stream", "event a free", untracked},            \
-                                 .values = {{"calls", "ns", BENCH_LESS},                           \
-                                            {"events", "a life", BENCH_LESS},                      \
-                                            {"queries", "a life", BENCH_LESS},                     \
-                                            {"waits", "a life", BENCH_LESS},                       \
-                                            {"peak", "x 4 KiB", BENCH_LESS},                       \
-                                            {"makespan", "ms", BENCH_LESS}},                       \
-                                 .measure = measure,                                               \
-                                 .what =                                                           \
-                                     &(const struct question){.queues = in, .classes = sizes}})
+  (&(const struct bench_contest){                                                                  \
+      .sides = {"ours", "ours, uses named", "ours, frees cover uses", "event a use",               \
+                "record_stream", "event a free", untracked},                                       \
+      .values = {{"calls", "ns", BENCH_LESS},                                                      \
+                 {"events", "a life", BENCH_LESS},                                                 \
+                 {"queries", "a life", BENCH_LESS},                                                \
+                 {"waits", "a life", BENCH_LESS},                                                  \
+                 {"peak", "x 4 KiB", BENCH_LESS},                                                  \
+                 {"makespan", "ms", BENCH_LESS}},                                                  \
+      .measure = measure,                                                                          \
+      .what = &(const struct question){.queues = in, .classes = sizes}})
 
 const struct bench_figure bench_pool_trace[] = {
     {.name = "1_queue", .contest = CONTEST(1, RIVAL_CLASSES, "nothing tracked"), .rounds = 7},

@@ -4,10 +4,15 @@
  * what must have finished before the memory may be touched at all: the death
  * frontier of whoever had it before. `uses` has the last operations that named
  * the buffer: at most one a queue, and none that a later one knew. When the buffer
- * is freed, they become the block's *death frontier*. Of what the freeing position
- * knows only that is added which stands for no operation (a host's epoch, one from
- * elsewhere), since it may have touched the memory without naming it; all of it
- * and the past where nobody named the buffer, or not all uses are remembered.
+ * is freed, both and what the freeing queue knows become the block's *death
+ * frontier*: a free comes after all that its queue was given before.
+ *
+ * That is more than is needed where whatever touches a buffer names it, and the
+ * freeing queue has been given other work since. A pool that is told so
+ * (uses_are_named) makes the death frontier of the last uses, and adds of what the
+ * freeing position knows only that which stands for no operation (a host's epoch,
+ * one from elsewhere); all of it where nobody named the buffer, or not all uses are
+ * remembered.
  *
  * Whoever asks for memory brings a position. If that position knows all of a
  * block's death frontier (or the tracker saw it finish), the block is reused at
@@ -57,6 +62,8 @@ struct tide_pool_params {
   bool frees_cover_uses; /* a compiler's word that every free comes after all uses in the freeing
                             queue's knowledge: operations then don't raise `uses` (check mode
                             verifies) */
+  bool uses_are_named;   /* every operation that touches a buffer names it: whoever gets the memory
+                            next waits for these alone */
 };
 
 /* How an allocation was satisfied; counted in the stats. */

@@ -119,7 +119,8 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
                                .position = position,
                                .tracker = pool->context->tracker,
                                .namers = &pool->namers,
-                               .covered = pool->covered};
+                               .covered = pool->covered,
+                               .named = pool->named};
   tide_death_make(buffer->block->death, &ending);
   count_out_locked(pool, buffer);
   tide_block_leave(pool, buffer->block);
@@ -186,7 +187,7 @@ static inline bool follow_quickly(struct tide_pool *pool, const struct tide_buff
     tide_death_clear(death);
     return true;
   }
-  if (tide_namers_have(&pool->namers, position->axis) && buffer->uses->count && !pool->covered) {
+  if (pool->named && buffer->uses->count && tide_namers_have(&pool->namers, position->axis)) {
     return tide_death_follow_uses(death, buffer->uses, position, &pool->namers);
   }
   return tide_death_follow(death, buffer->past, buffer->uses, position);

@@ -259,7 +259,7 @@ static void keep_foreign(struct tide_frontier *to, const struct tide_ending *end
 static bool make_of_uses(struct tide_death *death, const struct tide_ending *ending) {
   const struct tide_position *position = ending->position;
   const struct tide_frontier *known = position->frontier, *uses = ending->uses;
-  if (ending->covered || uses->count == 0 || uses->tainted || known->tainted) return false;
+  if (!ending->named || uses->count == 0 || uses->tainted || known->tainted) return false;
   if (TIDE_PLANTED(TIDE_PLANT_OWNER) || TIDE_PLANTED(TIDE_PLANT_USEOBS)) return false;
   if (!tide_namers_have(ending->namers, position->axis)) return false;
   size_t others = count_foreign(ending);

@@ -101,6 +101,7 @@ struct tide_ending {
   struct tide_tracker *tracker;
   struct tide_namers *namers;
   bool covered; /* uses tell nothing: the position's newest operation is behind all of them */
+  bool named;   /* uses tell of all operations that touched it */
 };
 /* position->frontier may be the frontier of `death` itself. */
 void tide_death_make(struct tide_death *death, const struct tide_ending *ending);

@@ -39,6 +39,7 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
   pool->budget = params->budget;
   pool->buffers = params->buffers ? params->buffers : DEFAULT_BUFFERS;
   pool->covered = params->frees_cover_uses;
+  pool->named = params->uses_are_named && !params->frees_cover_uses;
   pool->home = params->device;
   set_label(pool->label, params->label);
   tide_lock_init(&pool->lock);

@@ -81,6 +81,7 @@ struct tide_pool {
   size_t budget, chunk, align;
   uint32_t buffers;
   bool covered;     /* params.frees_cover_uses */
+  bool named;       /* params.uses_are_named */
   const void *home; /* params.device, which only sched looks into */
   char label[TIDE_POOL_LABEL];
   struct tide_lock lock; /* guards all below */

@@ -140,6 +140,7 @@ static enum tide_status make_pool(struct tide_run *run, struct tide_diag *diag) 
       .budget = run->params.memory,
       .align = run->params.align,
       .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
+      .uses_are_named = true, /* the language knows no other uses */
       .source = run->params.stand_in ? run->params.stand_in->memory : NULL,
   };
   enum tide_status status = tide_pool_create(&run->context, &params, &run->pool);

@@ -210,7 +210,11 @@ void program_make(struct program *program, struct world *world, const struct con
   for (uint32_t i = 0; i < config->hosts; i++) make_host(program);
   for (uint32_t i = 0; i < config->collectives; i++) make_collective(program);
   if (!config->buffers) return;
-  struct tide_pool_params params = {
-      .label = "p", .budget = config->budget, .chunk = 2048, .align = 16, .buffers = config->tiny};
+  struct tide_pool_params params = {.label = "p",
+                                    .budget = config->budget,
+                                    .chunk = 2048,
+                                    .align = 16,
+                                    .buffers = config->tiny,
+                                    .uses_are_named = chance(program, 500)};
   if (tide_pool_create(&world->context, &params, &program->pool) != TIDE_OK) abort();
 }

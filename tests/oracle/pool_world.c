@@ -481,7 +481,8 @@ const char *pool_world_run(const struct setting *setting, uint64_t seed, struct 
   struct tide_pool_params pool = {.source = &source,
                                   .budget = ARENA,
                                   .chunk = chance(w, 50) ? ARENA : ARENA / 4,
-                                  .frees_cover_uses = setting->covers};
+                                  .frees_cover_uses = setting->covers,
+                                  .uses_are_named = setting->strangers || chance(w, 50)};
   CHECK_OK(tide_pool_create(&w->context, &pool, &w->pool));
   /* The lines give their epochs themselves, so the tracker cannot be asked. */
   tide_pool_set_grace(w->pool, setting->grace ? live_axes : NULL, w);

@@ -1,9 +1,12 @@
 /* What a buffer's past is where all that touches memory names it: the last uses, and no more. */
 #include "pool_rig.h"
 
+static const struct tide_pool_params named_chunk = {
+    .budget = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+
 TEST(last_use_counts) {
   struct rig rig;
-  rig_open(&rig, 8, &one_chunk);
+  rig_open(&rig, 8, &named_chunk);
   rig_name(&rig, 4);
   for (int again = 0; again < 2; again++) { /* the second time the axes have been seen */
     struct tide_buffer *b = take_all(&rig, 0);
@@ -25,7 +28,7 @@ TEST(last_use_counts) {
 
 TEST(later_use_stands_for_what_it_knew) {
   struct rig rig;
-  rig_open(&rig, 8, &one_chunk);
+  rig_open(&rig, 8, &named_chunk);
   rig_name(&rig, 4);
   struct tide_buffer *b = take_all(&rig, 0);
   submit(&rig, 0, b);
@@ -59,7 +62,7 @@ TEST(later_use_stands_for_what_it_knew) {
 /* What others than operations may have done with it is known by the position alone. */
 TEST(others_are_kept) {
   struct rig rig;
-  rig_open(&rig, 8, &one_chunk);
+  rig_open(&rig, 8, &named_chunk);
   rig_name(&rig, 2);
   submit(&rig, 4, NULL); /* a host */
   learn(&rig, 0, 4);
@@ -90,10 +93,25 @@ TEST(others_are_kept) {
   rig_close(&rig);
 }
 
+/* Where nobody says that all uses are named a free comes after all that its queue was given. */
+TEST(not_told) {
+  struct rig rig;
+  rig_open(&rig, 8, &one_chunk);
+  rig_name(&rig, 4);
+  struct tide_buffer *b = take_all(&rig, 0);
+  submit(&rig, 0, b);
+  submit(&rig, 0, NULL);
+  drop(&rig, 0, b);
+  b = take_all(&rig, 1);
+  check_past(&rig, b, "0@2");
+  drop(&rig, 1, b);
+  rig_close(&rig);
+}
+
 /* Nobody named it: then it is not known who touched it, if anybody did. */
 TEST(unnamed_dies_with_the_position) {
   struct rig rig;
-  rig_open(&rig, 8, &one_chunk);
+  rig_open(&rig, 8, &named_chunk);
   rig_name(&rig, 4);
   struct tide_buffer *b = take_all(&rig, 0);
   submit(&rig, 0, NULL);
@@ -105,4 +123,4 @@ TEST(unnamed_dies_with_the_position) {
 }
 
 TEST_MAIN(CASE(last_use_counts), CASE(later_use_stands_for_what_it_knew), CASE(others_are_kept),
-          CASE(unnamed_dies_with_the_position))
+          CASE(not_told), CASE(unnamed_dies_with_the_position))
