@@ -2,12 +2,14 @@
 #include "bench.h"
 
 #include "base/counter.h"
+#include "base/random.h"
+#include "causal/frontier.h"
 #include "causal/tracker.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { AXES = 64, WAITERS = 1024, NEEDS = 8, WIDEST = 64 };
+enum { AXES = 64, WAITERS = 1024, NEEDS = 8, WIDEST = 64, ORDERS = 64 };
 
 /* The rival: a mutex around an array of axes, each with a list of those who wait for it. */
 struct plain_waiter {
@@ -17,7 +19,7 @@ struct plain_waiter {
 };
 struct plain_join { /* one who waits for several axes */
   uint32_t remaining;
-  struct plain_waiter needs[WIDEST];
+  struct plain_waiter *needs;
 };
 struct plain_axis {
   tide_axis axis;
@@ -43,8 +45,10 @@ struct state {
   uint64_t fired;
   struct tide_tracker_axis *all[AXES];
   struct tide_frontier_wait joins[WAITERS];
-  struct tide_waiter join_nodes[WAITERS][WIDEST];
+  struct tide_waiter *join_nodes; /* one a need */
   struct plain_join plain_joins[WAITERS];
+  struct plain_waiter *plain_needs;
+  uint8_t orders[ORDERS][WIDEST]; /* in which axes advance */
   TIDE_FRONTIER_STORAGE(wanted, WIDEST);
 };
 
@@ -100,6 +104,8 @@ static void drop(void *state) {
     tide_tracker_cancel_finish(s->tracker, axis_at(7), &s->nodes[i]);
   tide_tracker_destroy(s->tracker);
   pthread_mutex_destroy(&s->mutex);
+  free(s->join_nodes);
+  free(s->plain_needs);
   free(s);
 }
 
@@ -188,14 +194,49 @@ static void on_join(struct tide_frontier_wait *wait, enum tide_status status) {
   s->fired += status == TIDE_OK;
 }
 
-static void *make_fan(size_t width) {
+enum order { ascending, shuffled, backwards };
+
+static void order_axes(struct state *s, enum order order) {
+  struct tide_random random = {s->width};
+  for (size_t k = 0; k < ORDERS; k++) {
+    for (size_t i = 0; i < s->width; i++)
+      s->orders[k][i] = (uint8_t)(order == backwards ? s->width - 1 - i : i);
+    for (size_t i = s->width; order == shuffled && i-- > 1;) {
+      size_t other = tide_random_below(&random, i + 1);
+      uint8_t axis = s->orders[k][i];
+      s->orders[k][i] = s->orders[k][other];
+      s->orders[k][other] = axis;
+    }
+  }
+}
+
+/* `joins` who wait for `needs` axes each. */
+static struct state *make_joins(size_t joins, size_t needs) {
   struct state *s = make();
-  s->width = width;
-  tide_frontier_init(&s->wanted.frontier, WIDEST);
+  s->join_nodes = calloc(joins * needs, sizeof *s->join_nodes);
+  s->plain_needs = calloc(joins * needs, sizeof *s->plain_needs);
+  if (!s->join_nodes || !s->plain_needs) bench_wrong("memory");
   for (size_t i = 0; i < AXES; i++) s->all[i] = tide_tracker_find(s->tracker, axis_at(i));
-  for (size_t i = 0; i < WAITERS; i++)
+  for (size_t i = 0; i < joins; i++) {
     s->joins[i] =
-        (struct tide_frontier_wait){.nodes = s->join_nodes[i], .done = on_join, .user = s};
+        (struct tide_frontier_wait){.nodes = s->join_nodes + i * needs, .done = on_join, .user = s};
+    s->plain_joins[i].needs = s->plain_needs + i * needs;
+  }
+  tide_frontier_init(&s->wanted.frontier, WIDEST);
+  for (size_t i = 0; i < needs; i++) tide_frontier_raise(&s->wanted.frontier, axis_at(i), 1, NULL);
+  return s;
+}
+
+static void *make_fan_in(size_t width, enum order order) {
+  struct state *s = make_joins(1, width);
+  s->width = width;
+  order_axes(s, order);
+  return s;
+}
+
+static void *make_fan_out(size_t width) {
+  struct state *s = make_joins(width, 1);
+  s->width = width;
   return s;
 }
 
@@ -222,11 +263,10 @@ static void advance_plain_axis(struct state *s, size_t axis, uint64_t epoch) {
   pthread_mutex_unlock(&s->mutex);
 }
 
-/* One who waits for `axes` of them at `epoch`. */
+/* One who waits for `axes` of them at `epoch`: both only write the epochs down. */
 static void join(struct state *s, size_t who, size_t axes, uint64_t epoch) {
-  tide_frontier_clear(&s->wanted.frontier);
-  for (size_t i = 0; i < axes; i++)
-    tide_frontier_raise(&s->wanted.frontier, axis_at(i), epoch, NULL);
+  uint64_t *epochs = tide_frontier_epochs_of(&s->wanted.frontier);
+  for (size_t i = 0; i < axes; i++) epochs[i] = epoch;
   BENCH_CHECK(tide_tracker_wait(s->tracker, &s->wanted.frontier, &s->joins[who], axes) == TIDE_OK);
 }
 
@@ -247,7 +287,8 @@ static void fan_in(void *state, uint64_t count) {
   uint64_t before = s->fired;
   for (uint64_t n = 0; n < count; n++) {
     join(s, 0, s->width, ++s->epoch);
-    for (size_t i = 0; i < s->width; i++) advance_axis(s, i, s->epoch);
+    const uint8_t *order = s->orders[n % ORDERS];
+    for (size_t i = 0; i < s->width; i++) advance_axis(s, order[i], s->epoch);
   }
   BENCH_CHECK(s->fired == before + count);
 }
@@ -257,7 +298,8 @@ static void fan_in_plain(void *state, uint64_t count) {
   uint64_t before = s->fired;
   for (uint64_t n = 0; n < count; n++) {
     join_plain(s, 0, s->width, ++s->epoch);
-    for (size_t i = 0; i < s->width; i++) advance_plain_axis(s, i, s->epoch);
+    const uint8_t *order = s->orders[n % ORDERS];
+    for (size_t i = 0; i < s->width; i++) advance_plain_axis(s, order[i], s->epoch);
   }
   BENCH_CHECK(s->fired == before + count);
 }
@@ -285,19 +327,22 @@ static void fan_out_plain(void *state, uint64_t count) {
   BENCH_CHECK(s->fired == before + count * s->width);
 }
 
-#define FANS_IN(X) X(1) X(2) X(4) X(8) X(16) X(32) X(64)
+#define FANS_IN(X, order)                                                                          \
+  X(order, 1) X(order, 2) X(order, 4) X(order, 8) X(order, 16) X(order, 32) X(order, 64)
 #define FANS_OUT(X) X(1) X(16) X(64) X(256) X(1024)
-#define MAKE_IN(n)                                                                                 \
-  static void *make_in_##n(void) { return make_fan(n); }
+#define MAKE_IN(order, n)                                                                          \
+  static void *make_in_##order##_##n(void) { return make_fan_in(n, order); }
 #define MAKE_OUT(n)                                                                                \
-  static void *make_out_##n(void) { return make_fan(n); }
-FANS_IN(MAKE_IN)
+  static void *make_out_##n(void) { return make_fan_out(n); }
+FANS_IN(MAKE_IN, ascending)
+FANS_IN(MAKE_IN, shuffled)
+MAKE_IN(backwards, 16)
 FANS_OUT(MAKE_OUT)
 
-#define FAN(kind, label, n, along_what)                                                            \
+#define FAN(kind, make_state, label, n, along_what)                                                \
   {.name = label "_" #n,                                                                           \
    .rival = "mutex and lists",                                                                     \
-   .setup = make_##kind##_##n,                                                                     \
+   .setup = make_state,                                                                            \
    .teardown = drop,                                                                               \
    .ours = fan_##kind,                                                                             \
    .theirs = fan_##kind##_plain,                                                                   \
@@ -305,8 +350,8 @@ FANS_OUT(MAKE_OUT)
    .at = n,                                                                                        \
    .along = along_what,                                                                            \
    .rounds = 9},
-#define FAN_IN(n) FAN(in, "fan_in", n, "axes")
-#define FAN_OUT(n) FAN(out, "fan_out", n, "waiters")
+#define FAN_IN(order, n) FAN(in, make_in_##order##_##n, "fan_in_" #order, n, "axes")
+#define FAN_OUT(n) FAN(out, make_out_##n, "fan_out", n, "waiters")
 
 #define FIGURE(figure, make_state, function)                                                       \
   { .name = figure, .setup = make_state, .teardown = drop, .ours = function, .rounds = 9 }
@@ -326,5 +371,6 @@ const struct bench_figure bench_tracker[] = {
     FIGURE("wait_and_fire", make, wait_and_fire),
     FIGURE("wait_and_cancel", make, wait_and_cancel),
     FIGURE("frontier_wait_8_and_cancel", make, frontier_wait_and_cancel),
-    FANS_IN(FAN_IN) FANS_OUT(FAN_OUT)
+    FANS_IN(FAN_IN, ascending) FANS_IN(FAN_IN, shuffled) FAN_IN(backwards, 16)
+    FANS_OUT(FAN_OUT)
     {0}};

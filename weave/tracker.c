@@ -15,10 +15,10 @@ struct state {
   struct tide_tracker_axis *at;
   struct tide_frontier_wait wait;
   struct tide_waiter nodes[2];
-  struct tide_node node;
+  struct tide_node node, later;
   unsigned done, fired;
   enum tide_status status;
-  bool cancelled;
+  bool cancelled, both_finished;
   TIDE_FRONTIER_STORAGE(both, 4);
 };
 
@@ -26,11 +26,18 @@ static void done(struct tide_frontier_wait *wait, enum tide_status status) {
   struct state *s = wait->user;
   s->done++;
   s->status = status;
+  s->both_finished =
+      tide_tracker_finished(s->tracker, ONE, 1) && tide_tracker_finished(s->tracker, TWO, 1);
 }
 static void fired(struct tide_node *node, enum tide_status status) {
   struct state *s = (void *)((char *)node - offsetof(struct state, node));
   EXPECT_OK(status);
-  s->fired++;
+  __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
+}
+static void fired_later(struct tide_node *node, enum tide_status status) {
+  struct state *s = (void *)((char *)node - offsetof(struct state, later));
+  EXPECT_OK(status);
+  __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
 }
 
 static void setup(void *self) {
@@ -45,6 +52,7 @@ static void setup(void *self) {
   tide_frontier_raise(&s->both.frontier, TWO, 1, NULL);
   s->wait = (struct tide_frontier_wait){.nodes = s->nodes, .done = done, .user = s};
   s->node.fire = fired;
+  s->later.fire = fired_later;
 }
 
 /* As the scheduler does it: on the state itself, with the exchange and no lock. */
@@ -74,12 +82,28 @@ static void fail_two(void *self) {
 }
 static void wait_finish(void *self) {
   struct state *s = self;
-  if (tide_tracker_wait_finish(s->tracker, ONE, 1, &s->node) == TIDE_FINISH_ALREADY) s->fired++;
+  if (tide_tracker_wait_finish(s->tracker, ONE, 1, &s->node) == TIDE_FINISH_ALREADY)
+    __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
+}
+
+/* Two waiters of one axis: who comes second need not announce itself. */
+static void wait_finish_later(void *self) {
+  struct state *s = self;
+  if (tide_tracker_wait_finish(s->tracker, ONE, 2, &s->later) == TIDE_FINISH_ALREADY)
+    __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
+}
+static void advance_one_further(void *self) {
+  struct state *s = self;
+  struct tide_fired ready;
+  tide_fired_init(&ready);
+  tide_tracker_advance_collect(s->tracker, s->at, 2, &ready);
+  tide_fired_run(&ready);
 }
 
 static void came_once(void *self) {
   struct state *s = self;
   EXPECT(s->done == 1 && s->status == TIDE_OK);
+  EXPECT(s->both_finished);
 }
 static void failed_once(void *self) {
   struct state *s = self;
@@ -92,6 +116,15 @@ static void came_unless_cancelled(void *self) {
 static void finished_once(void *self) {
   struct state *s = self;
   EXPECT(s->fired == 1);
+}
+static void finished_one_of_two(void *self) {
+  struct state *s = self;
+  EXPECT(s->fired == 1);
+  EXPECT(tide_tracker_cancel_finish(s->tracker, ONE, &s->later));
+}
+static void finished_twice_unless_cancelled(void *self) {
+  struct state *s = self;
+  EXPECT(s->fired == (s->cancelled ? 1 : 2));
 }
 
 /* An axis closes, and its state serves another one, while somebody looks without the lock. */
@@ -138,7 +171,7 @@ static void fail_and_certify(void *self) {
 static void wait_and_cancel_finish(void *self) {
   struct state *s = self;
   enum tide_finish finish = tide_tracker_wait_finish(s->tracker, ONE, 1, &s->node);
-  if (finish == TIDE_FINISH_ALREADY) s->fired++;
+  if (finish == TIDE_FINISH_ALREADY) __atomic_fetch_add(&s->fired, 1u, __ATOMIC_ACQ_REL);
   else s->cancelled = tide_tracker_cancel_finish(s->tracker, ONE, &s->node);
 }
 static void finished_unless_cancelled(void *self) {
@@ -170,6 +203,9 @@ TRACK(advance_wait, 2, came_once, advance_one, advance_two, wait_for_both)
 TRACK(advance_cancel, 2, came_unless_cancelled, advance_one, advance_two, wait_and_cancel)
 TRACK(advance_fail, 2, failed_once, advance_one, fail_two, wait_for_both)
 TRACK(advance_finish, 3, finished_once, advance_one, wait_finish)
+TRACK(advance_several, 2, finished_one_of_two, advance_one, wait_finish, wait_finish_later)
+TRACK(advance_several_cancel, 2, finished_twice_unless_cancelled, advance_one_further,
+      wait_and_cancel_finish, wait_finish_later)
 TRACK(state_used_again, 2, NULL, replace_one, look_at_one, look_at_new)
 TRACK(table_grows, 3, NULL, grow, look_while_growing)
 TRACK(close_wait, 2, came_once, close_one, wait_for_both)
@@ -179,4 +215,5 @@ TRACK(register_twice, 2, registered_once, register_new, register_new)
 
 TEST_MAIN(CASE(close_wait), CASE(certify_finish), CASE(close_cancel), CASE(register_twice),
           CASE(advance_wait), CASE(advance_cancel), CASE(advance_fail), CASE(advance_finish),
-          CASE_SECONDS(state_used_again, 300), CASE(table_grows))
+          CASE(advance_several), CASE(advance_several_cancel), CASE_SECONDS(state_used_again, 300),
+          CASE(table_grows))

@@ -247,7 +247,7 @@ TIDE_API uint64_t tide_tracker_epoch(struct tide_tracker *tracker, tide_axis axi
 TIDE_API size_t tide_tracker_live(struct tide_tracker *tracker);
 
 /* Waits until all entries of a frontier have finished. Storage is the caller's: one node an entry.
- */
+ * What follows `user` is private. */
 struct tide_waiter {
   uint64_t private_words[10];
 };
@@ -257,9 +257,10 @@ struct tide_frontier_wait {
                enum tide_status status); /* no lock held; called once */
   void *user;
   struct tide_tracker *tracker;
-  uint32_t remaining;
-  uint32_t count;
+  struct tide_frontier_wait *next, **link; /* in the tracker's list of all that are pending */
+  struct tide_tracker_axis *at;
   uint32_t status;
+  uint8_t first, others, front, state;
 };
 /* `done` may do anything but advance, by whatever way, what the next wait's `done` waits for, for
  * ever: such calls nest. Chains of timepoints (timeline.h) don't. Registers. `done` runs on the

@@ -141,19 +141,34 @@ bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
   return true;
 }
 
-/* The one that waits for the least; of equals, the one in the list. */
-static struct tide_node *next_of(const struct tide_counter *counter) {
-  struct tide_node *first = counter->first, *root = counter->root;
-  return !root || (first && first->value <= root->value) ? first : root;
+/* Takes the list's nodes of values <= value off in one piece: their links stay. */
+static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
+                       enum tide_status status) {
+  struct tide_node *last = NULL, *node = counter->first;
+  for (; node && node->value <= value; node = node->next) {
+    node->state = TIDE_NODE_FIRED;
+    node->status = status;
+    last = node;
+  }
+  if (!last) return;
+  *fired->last = counter->first;
+  fired->last = &last->next;
+  last->next = NULL;
+  counter->first = node;
+  if (node) node->prev = NULL;
+  else counter->last = NULL;
 }
 
+/* Of equals, those in the list come first. */
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status) {
-  struct tide_node *node;
-  while ((node = next_of(counter)) && node->value <= value) {
-    detach(counter, node);
-    tide_fired_push(fired, node, status);
+  struct tide_node *root;
+  while ((root = counter->root) && root->value <= value) {
+    pop_listed(counter, root->value, fired, status);
+    cut(counter, root);
+    tide_fired_push(fired, root, status);
   }
+  pop_listed(counter, value, fired, status);
   keep_least(counter);
 }
 

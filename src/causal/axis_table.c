@@ -9,13 +9,9 @@ void tide_axis_table_init(struct tide_axis_table *table, size_t size) {
   for (size_t i = 0; i < size; i++) table->slots[i] = NULL;
 }
 
-/* Neighbouring ordinals spread over the whole table. size >= 2. */
-static size_t home_of(const struct tide_axis_table *table, tide_axis axis) {
-  return (size_t)((axis * 0x9e3779b97f4a7c15u) >> table->shift);
-}
-
-struct tide_tracker_axis *tide_axis_table_find(struct tide_axis_table *table, tide_axis axis) {
-  size_t mask = table->size - 1, slot = home_of(table, axis);
+struct tide_tracker_axis *tide_axis_table_find_from(struct tide_axis_table *table, size_t slot,
+                                                    tide_axis axis) {
+  size_t mask = table->size - 1;
   for (size_t looked = 0; looked <= mask; looked++, slot = (slot + 1) & mask) {
     struct tide_tracker_axis *at = tide_load_acquire(&table->slots[slot]);
     if (!at) return NULL;
@@ -25,7 +21,7 @@ struct tide_tracker_axis *tide_axis_table_find(struct tide_axis_table *table, ti
 }
 
 void tide_axis_table_insert(struct tide_axis_table *table, struct tide_tracker_axis *at) {
-  size_t mask = table->size - 1, slot = home_of(table, at->axis);
+  size_t mask = table->size - 1, slot = tide_axis_table_home(table, at->axis);
   while (tide_load_relaxed(&table->slots[slot])) slot = (slot + 1) & mask;
   tide_store_release(&table->slots[slot], at);
 }
@@ -33,12 +29,12 @@ void tide_axis_table_insert(struct tide_axis_table *table, struct tide_tracker_a
 /* Closes the hole by moving back what its home allows, so that no marks of removed entries pile up.
  * An entry is stored in its new slot before the old one changes. */
 void tide_axis_table_remove(struct tide_axis_table *table, struct tide_tracker_axis *at) {
-  size_t mask = table->size - 1, hole = home_of(table, at->axis);
+  size_t mask = table->size - 1, hole = tide_axis_table_home(table, at->axis);
   while (tide_load_relaxed(&table->slots[hole]) != at) hole = (hole + 1) & mask;
   for (size_t slot = (hole + 1) & mask;; slot = (slot + 1) & mask) {
     struct tide_tracker_axis *other = tide_load_relaxed(&table->slots[slot]);
     if (!other) break;
-    size_t home = home_of(table, other->axis);
+    size_t home = tide_axis_table_home(table, other->axis);
     if (((slot - home) & mask) < ((slot - hole) & mask)) continue;
     tide_store_release(&table->slots[hole], other);
     hole = slot;

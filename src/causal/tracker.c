@@ -32,6 +32,7 @@ enum tide_status tide_tracker_create(const struct tide_tracker_params *params,
   tracker->platform = params->platform;
   tracker->allocator = params->allocator;
   tide_lock_init(&tracker->lock);
+  tracker->last_wait = &tracker->waits;
   tracker->table = make_table(params->allocator, FIRST_TABLE_SIZE);
   if (!tracker->table) {
     free_lines(params->allocator, tracker, sizeof *tracker);
@@ -247,17 +248,18 @@ size_t tide_tracker_snapshot(struct tide_tracker *tracker, tide_axis *axes, uint
 
 /* ---- progress ---- */
 
-static void open_locked(struct tide_tracker_axis *at, struct tide_fired *out) {
+static void open_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                        struct tide_fired *out) {
   uint64_t epoch = tide_tracker_axis_epoch(at);
   tide_counter_pop(&at->finishes, epoch, out, TIDE_OK);
-  tide_tracker_open_waits_locked(at, epoch, out);
+  tide_tracker_open_waits_locked(tracker, at, epoch, out);
   tide_tracker_axis_least_locked(at);
 }
 
 void tide_tracker_open_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                                struct tide_fired *out) {
   tide_tracker_lock(tracker);
-  open_locked(at, out);
+  open_locked(tracker, at, out);
   tide_tracker_unlock(tracker);
 }
 
@@ -266,24 +268,25 @@ void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_trac
   tide_tracker_axis_advance(tracker, at, epoch, out);
 }
 
-static void fail_locked(struct tide_tracker_axis *at, enum tide_status status,
-                        struct tide_fired *out) {
+static void fail_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                        enum tide_status status, struct tide_fired *out) {
   if (at->failure != TIDE_OK) return;
-  open_locked(at, out); /* what has finished has not failed */
+  open_locked(tracker, at, out); /* what has finished has not failed */
   at->failure = status;
-  tide_tracker_fail_waits_locked(at, status, out);
+  tide_tracker_fail_waits_locked(tracker, at, status, out);
   tide_tracker_axis_least_locked(at);
 }
 
-static void certify_locked(struct tide_tracker_axis *at, struct tide_fired *out) {
+static void certify_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                           struct tide_fired *out) {
   tide_tracker_axis_raise(at, UINT64_MAX);
-  open_locked(at, out);
+  open_locked(tracker, at, out);
 }
 
 /* The number goes before the epoch is reset by whoever uses the state next: see tracker_axis.h. */
 static void close_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                          struct tide_fired *out) {
-  certify_locked(at, out);
+  certify_locked(tracker, at, out);
   tide_closed_add(&tracker->closed, at->axis);
   tide_axis_table_remove(tracker->table, at);
   tide_store_release(&at->axis, 0);
@@ -296,7 +299,7 @@ void tide_tracker_fail_collect(struct tide_tracker *tracker, struct tide_tracker
                                enum tide_status status, struct tide_fired *out) {
   TIDE_ASSERT(status != TIDE_OK);
   tide_tracker_lock(tracker);
-  fail_locked(at, status, out);
+  fail_locked(tracker, at, status, out);
   tide_tracker_unlock(tracker);
 }
 
@@ -304,7 +307,7 @@ void tide_tracker_certify_collect(struct tide_tracker *tracker, struct tide_trac
                                   struct tide_fired *out) {
   tide_tracker_lock(tracker);
   TIDE_ASSERT(at->failure != TIDE_OK);
-  certify_locked(at, out);
+  certify_locked(tracker, at, out);
   tide_tracker_unlock(tracker);
 }
 
@@ -340,7 +343,7 @@ enum tide_status tide_tracker_advance(struct tide_tracker *tracker, tide_axis ax
   struct tide_fired fired;
   struct tide_tracker_axis *at;
   enum tide_status status = begin(tracker, axis, &fired, &at);
-  if (at && tide_tracker_axis_raise(at, epoch)) open_locked(at, &fired);
+  if (at && tide_tracker_axis_raise(at, epoch)) open_locked(tracker, at, &fired);
   return end(tracker, status, &fired);
 }
 
@@ -350,7 +353,7 @@ enum tide_status tide_tracker_fail(struct tide_tracker *tracker, tide_axis axis,
   struct tide_fired fired;
   struct tide_tracker_axis *at;
   enum tide_status status = begin(tracker, axis, &fired, &at);
-  if (at) fail_locked(at, failure, &fired);
+  if (at) fail_locked(tracker, at, failure, &fired);
   return end(tracker, status, &fired);
 }
 
@@ -359,7 +362,7 @@ enum tide_status tide_tracker_certify(struct tide_tracker *tracker, tide_axis ax
   struct tide_tracker_axis *at;
   enum tide_status status = begin(tracker, axis, &fired, &at);
   if (at && at->failure == TIDE_OK) status = TIDE_INVALID;
-  else if (at) certify_locked(at, &fired);
+  else if (at) certify_locked(tracker, at, &fired);
   return end(tracker, status, &fired);
 }
 

@@ -16,7 +16,11 @@
  * exchange, then loads `least`; a waiter stores `least`, then reads the epoch by
  * an exchange that changes nothing. Exchanges of one word have one order. Is the
  * waiter's the later one, it sees that its epoch has finished. Is advance's the
- * later one, it reads from the waiter's or what follows, and acquires `least`. */
+ * later one, it reads from the waiter's or what follows, and acquires `least`.
+ * A waiter that finds `least` no larger than its own epoch needs neither: whoever
+ * waits for that least has exchanged when less had finished, so that an advance
+ * that reaches either sees this `least`, or a later one; and as long as the new
+ * waiter is queued, none is larger than its epoch. */
 #ifndef TIDE_CAUSAL_TRACKER_AXIS_H
 #define TIDE_CAUSAL_TRACKER_AXIS_H
 
@@ -30,7 +34,7 @@ struct tide_tracker_axis {
   tide_axis axis;               /* atomic; 0 while no axis uses this state */
   uint64_t given;               /* atomic; the newest epoch that was given, finished or not */
   uint64_t least;               /* atomic; the smallest awaited epoch, UINT64_MAX = nobody waits */
-  struct tide_counter waits;    /* nodes of frontier waits; .value (atomic): the finished epoch */
+  struct tide_counter waits;    /* of frontier waits; .value (atomic): the finished epoch */
   struct tide_counter finishes; /* raw waiters; .value is not used */
   uint32_t failure;             /* enum tide_status; guarded by the lock, like the heaps */
   uint32_t names;               /* atomic; tide_tracker_set_names */
@@ -54,14 +58,27 @@ struct tide_tracker {
   _Alignas(TIDE_CACHE_LINE) struct tide_lock lock;
   struct tide_tracker_axis *free;
   struct tide_closed closed;
+  struct tide_frontier_wait *waits, **last_wait; /* all that are pending, in order of arrival */
 };
 
 static inline size_t tide_axis_table_bytes(size_t size) {
   return sizeof(struct tide_axis_table) + size * sizeof(struct tide_tracker_axis *);
 }
 void tide_axis_table_init(struct tide_axis_table *table, size_t size);
+/* Neighbouring ordinals spread over the whole table. size >= 2. */
+static inline size_t tide_axis_table_home(const struct tide_axis_table *table, tide_axis axis) {
+  return (size_t)((axis * 0x9e3779b97f4a7c15u) >> table->shift);
+}
+struct tide_tracker_axis *tide_axis_table_find_from(struct tide_axis_table *table, size_t slot,
+                                                    tide_axis axis);
 /* Without the lock NULL means nothing. */
-struct tide_tracker_axis *tide_axis_table_find(struct tide_axis_table *table, tide_axis axis);
+static inline struct tide_tracker_axis *tide_axis_table_find(struct tide_axis_table *table,
+                                                             tide_axis axis) {
+  size_t home = tide_axis_table_home(table, axis);
+  struct tide_tracker_axis *at = tide_load_acquire(&table->slots[home]);
+  if (at && tide_load_acquire(&at->axis) == axis) return at;
+  return tide_axis_table_find_from(table, home, axis);
+}
 void tide_axis_table_insert(struct tide_axis_table *table, struct tide_tracker_axis *at);
 void tide_axis_table_remove(struct tide_axis_table *table, struct tide_tracker_axis *at);
 
@@ -75,6 +92,11 @@ static inline void tide_tracker_unlock(struct tide_tracker *tracker) {
 static inline struct tide_tracker_axis *tide_tracker_find_locked(struct tide_tracker *tracker,
                                                                  tide_axis axis) {
   return tide_axis_table_find(tide_load_relaxed(&tracker->table), axis);
+}
+
+/* tide_tracker_axis_epoch, without a call. */
+static inline uint64_t tide_tracker_axis_finished(const struct tide_tracker_axis *at) {
+  return tide_load_acquire(&at->waits.value);
 }
 
 /* Call whenever a heap has changed. */
@@ -113,13 +135,13 @@ static inline void tide_tracker_axis_advance(struct tide_tracker *tracker,
 /* Queues the node in one of the heaps; false when its epoch has finished. */
 bool tide_tracker_join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
                               struct tide_node *node, uint64_t epoch);
-/* Takes off the nodes of all frontier waits for epochs <= epoch, and hands out those that were the
- * last of theirs. */
-void tide_tracker_open_waits_locked(struct tide_tracker_axis *at, uint64_t epoch,
-                                    struct tide_fired *out);
-/* Takes off the nodes of all frontier waits, and those waits' nodes from all other axes; hands out
- * one a wait. */
-void tide_tracker_fail_waits_locked(struct tide_tracker_axis *at, enum tide_status status,
-                                    struct tide_fired *out);
+/* Takes off the frontier waits that are queued here for epochs <= epoch, and hands out those that
+ * need nothing else. */
+void tide_tracker_open_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                    uint64_t epoch, struct tide_fired *out);
+/* Takes off all frontier waits that need more of the axis than has finished, wherever they are
+ * queued, and hands them out. */
+void tide_tracker_fail_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                    enum tide_status status, struct tide_fired *out);
 
 #endif

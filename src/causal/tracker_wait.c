@@ -1,143 +1,217 @@
 /* Waiting for the tracker: for a whole frontier, or for one epoch.
  *
- * All book-keeping of a frontier wait is done under the lock, when its nodes are
- * taken off; only the node that decides the wait is handed out to be fired. So
- * once cancel has found a wait undecided, no other thread holds anything of it. */
+ * A frontier wait is queued at one axis at a time: at one that has not finished.
+ * When that has, the next that has not takes its place. So most advances pass a
+ * wait by without the lock, and of axes that finish in no order about log(n) are
+ * waited at. It begins with the one that has most before it, and then takes turns
+ * between both ends: axes that finish in order, either way, cost two turns. A
+ * failure, which is rare, looks at all waits for those that need its axis.
+ *
+ * All book-keeping is done under the lock; only waits that are decided are handed
+ * out to be fired. So once cancel has found a wait undecided, no other thread
+ * holds anything of it. */
 #include "base/check.h"
 #include "causal/tracker_axis.h"
 
-/* What lies in a struct tide_waiter. */
-struct wait_node {
+struct need {
+  struct tide_tracker_axis *at; /* another axis may have it by now */
+  tide_axis axis;
+  uint64_t epoch;
+};
+
+/* What lies in a wait's array of struct tide_waiter, one for each need: the node, which is queued
+ * at wait->at, and the needs that may not have finished either, wait->others of them from
+ * wait->first on. */
+struct pending {
   struct tide_node node;
   struct tide_frontier_wait *wait;
-  struct tide_tracker_axis *at;
+  struct need others[];
 };
-_Static_assert(sizeof(struct wait_node) <= sizeof(struct tide_waiter), "a waiter holds a node");
-_Static_assert(_Alignof(struct wait_node) <= _Alignof(struct tide_waiter), "and is aligned for it");
+_Static_assert(sizeof(struct pending) <= sizeof(struct tide_waiter) &&
+                   sizeof(struct need) <= sizeof(struct tide_waiter),
+               "a waiter holds the node, each further one a need");
+_Static_assert(_Alignof(struct pending) <= _Alignof(struct tide_waiter), "and is aligned for it");
+_Static_assert(TIDE_FRONTIER_CAPACITY_MAX <= UINT8_MAX, "others are counted in a byte");
 
-/* wait->remaining while pending: epochs that have not finished; then one of these. */
-enum { DECIDED = 0 };
-#define NEVER UINT32_MAX /* refused or cancelled: `done` will not run */
+/* wait->state. NEVER: refused or cancelled, `done` will not run. */
+enum { NEVER, PENDING, DECIDED };
 
-static struct wait_node *node_of(struct tide_waiter *waiter) {
-  return (struct wait_node *)(void *)waiter;
+static struct pending *pending_of(const struct tide_frontier_wait *wait) {
+  return (struct pending *)(void *)wait->nodes;
 }
 
 static void fire(struct tide_node *node, enum tide_status status) {
-  struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct wait_node, node)->wait;
+  struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct pending, node)->wait;
   wait->done(wait, status);
 }
 
 bool tide_tracker_join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
                               struct tide_node *node, uint64_t epoch) {
-  if (tide_tracker_axis_epoch(at) >= epoch) return false;
+  bool announced = tide_load_relaxed(&at->least) <= epoch;
   tide_counter_add(heap, node, epoch);
-  tide_tracker_axis_least_locked(at);
+  if (announced) return true;
+  tide_store_release(&at->least, epoch);
   if (tide_fetch_or(&at->waits.value, 0) < epoch) return true;
   tide_counter_remove(heap, node);
   tide_tracker_axis_least_locked(at);
   return false;
 }
 
-void tide_tracker_open_waits_locked(struct tide_tracker_axis *at, uint64_t epoch,
-                                    struct tide_fired *out) {
+/* ---- all that are pending ---- */
+
+static void list_locked(struct tide_tracker *tracker, struct tide_frontier_wait *wait) {
+  wait->next = NULL;
+  wait->link = tracker->last_wait;
+  *wait->link = wait;
+  tracker->last_wait = &wait->next;
+}
+
+static void unlist_locked(struct tide_tracker *tracker, struct tide_frontier_wait *wait) {
+  *wait->link = wait->next;
+  if (wait->next) wait->next->link = wait->link;
+  else tracker->last_wait = wait->link;
+}
+
+/* ---- one axis at a time ---- */
+
+/* Takes one of the others, from whichever end's turn it is. */
+static struct need take(struct tide_frontier_wait *wait) {
+  const struct need *others = pending_of(wait)->others;
+  wait->others--;
+  return others[wait->front ? wait->first++ : wait->first + wait->others];
+}
+
+/* A state that has gone over to another axis, or to none: its former one has closed. */
+static bool queue_at_locked(struct tide_frontier_wait *wait, struct need need) {
+  if (tide_load_relaxed(&need.at->axis) != need.axis) return false;
+  if (tide_tracker_axis_finished(need.at) >= need.epoch) return false;
+  wait->at = need.at;
+  return tide_tracker_join_locked(need.at, &need.at->waits, &pending_of(wait)->node, need.epoch);
+}
+
+/* False when all others have finished. */
+static bool queue_locked(struct tide_frontier_wait *wait) {
+  while (wait->others > 0) {
+    if (queue_at_locked(wait, take(wait))) return true;
+  }
+  return false;
+}
+
+/* It is pending, so it is queued: closing an axis takes all off. */
+static void withdraw_locked(struct tide_tracker *tracker, struct tide_frontier_wait *wait,
+                            uint8_t state) {
+  tide_counter_remove(&wait->at->waits, &pending_of(wait)->node);
+  tide_tracker_axis_least_locked(wait->at);
+  unlist_locked(tracker, wait);
+  wait->state = state;
+}
+
+void tide_tracker_open_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                    uint64_t epoch, struct tide_fired *out) {
   struct tide_fired opened;
   tide_fired_init(&opened);
   tide_counter_pop(&at->waits, epoch, &opened, TIDE_OK);
   for (struct tide_node *node; (node = tide_fired_pop(&opened));) {
-    struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct wait_node, node)->wait;
-    if (--wait->remaining == DECIDED) tide_fired_push(out, node, TIDE_OK);
+    struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct pending, node)->wait;
+    wait->front = !wait->front;
+    if (queue_locked(wait)) continue;
+    unlist_locked(tracker, wait);
+    wait->state = DECIDED;
+    tide_fired_move(out, node);
   }
 }
 
-static void unlink_all_locked(struct tide_frontier_wait *wait) {
-  for (uint32_t i = 0; i < wait->count; i++) {
-    struct wait_node *node = node_of(&wait->nodes[i]);
-    if (tide_counter_remove(&node->at->waits, &node->node))
-      tide_tracker_axis_least_locked(node->at);
-  }
+/* ---- failure ---- */
+
+/* What it needs of the axis, beside what it is queued for. */
+static uint64_t other_epoch(const struct tide_frontier_wait *wait, tide_axis axis) {
+  const struct need *need = pending_of(wait)->others + wait->first, *end = need + wait->others;
+  while (need < end && need->axis != axis) need++;
+  return need < end ? need->epoch : 0;
 }
 
-void tide_tracker_fail_waits_locked(struct tide_tracker_axis *at, enum tide_status status,
-                                    struct tide_fired *out) {
-  struct tide_fired failed;
-  tide_fired_init(&failed);
-  tide_counter_pop_from(&at->waits, 0, &failed, status);
-  for (struct tide_node *node; (node = tide_fired_pop(&failed));) {
-    struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct wait_node, node)->wait;
-    unlink_all_locked(wait);
-    wait->remaining = DECIDED;
+void tide_tracker_fail_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                    enum tide_status status, struct tide_fired *out) {
+  uint64_t finished = tide_tracker_axis_finished(at);
+  for (struct tide_frontier_wait *wait = tracker->waits, *next; wait; wait = next) {
+    next = wait->next;
+    if (wait->at != at && other_epoch(wait, at->axis) <= finished) continue;
+    withdraw_locked(tracker, wait, DECIDED);
     wait->status = status;
-    tide_fired_push(out, node, status);
+    tide_fired_push(out, &pending_of(wait)->node, status);
   }
 }
 
-/* Finds the axes' states, NULL for a closed one. False when one is unknown. */
-static bool find_all_locked(struct tide_tracker *tracker, const struct tide_frontier *frontier,
-                            struct tide_waiter *nodes) {
+/* ---- waiting ---- */
+
+/* Notes what has not finished: the need that is furthest from it apart, .at = NULL where there is
+ * none. TIDE_NOT_FOUND where an axis is unknown; *out_failure: that of the first one that cannot
+ * finish. */
+static enum tide_status note_locked(struct tide_tracker *tracker,
+                                    const struct tide_frontier *frontier,
+                                    struct tide_frontier_wait *wait, struct need *out_furthest,
+                                    enum tide_status *out_failure) {
   const tide_axis *axes = tide_frontier_axes(frontier);
+  const uint64_t *epochs = tide_frontier_epochs(frontier);
+  struct need *other = pending_of(wait)->others, furthest = {NULL, 0, 0};
+  uint64_t most = 0;
   for (size_t i = 0; i < frontier->count; i++) {
-    struct tide_tracker_axis *at = tide_tracker_find_locked(tracker, axes[i]);
-    if (!at && !tide_closed_contains(&tracker->closed, axes[i])) return false;
-    node_of(&nodes[i])->at = at;
+    struct need need = {tide_tracker_find_locked(tracker, axes[i]), axes[i], epochs[i]};
+    if (!need.at && !tide_closed_contains(&tracker->closed, axes[i])) return TIDE_NOT_FOUND;
+    uint64_t finished = need.at ? tide_tracker_axis_finished(need.at) : UINT64_MAX;
+    if (finished >= need.epoch) continue;
+    if (*out_failure == TIDE_OK) *out_failure = (enum tide_status)need.at->failure;
+    bool further = need.epoch - finished >= most;
+    if (furthest.at) *other++ = further ? furthest : need;
+    if (further) furthest = need, most = need.epoch - finished;
   }
-  return true;
+  wait->others = (uint8_t)(other - pending_of(wait)->others);
+  *out_furthest = furthest;
+  return TIDE_OK;
 }
 
-/* Queues a node for each epoch that has not finished. Nodes move to the front of the array as
- * finished ones are left out. Returns the failure of an axis that cannot finish. */
-static enum tide_status join_all_locked(const struct tide_frontier *frontier,
-                                        struct tide_frontier_wait *wait) {
-  const uint64_t *epochs = tide_frontier_epochs(frontier);
-  for (size_t i = 0; i < frontier->count; i++) {
-    struct tide_tracker_axis *at = node_of(&wait->nodes[i])->at;
-    if (!at) continue;
-    struct wait_node *node = node_of(&wait->nodes[wait->count]);
-    *node = (struct wait_node){.node.fire = fire, .wait = wait, .at = at};
-    if (!tide_tracker_join_locked(at, &at->waits, &node->node, epochs[i])) continue;
-    wait->count++;
-    wait->remaining++;
-    if (at->failure != TIDE_OK) return (enum tide_status)at->failure;
-  }
-  return TIDE_OK;
+/* False: all has finished meanwhile. */
+static bool begin_locked(struct tide_tracker *tracker, struct tide_frontier_wait *wait,
+                         struct need furthest) {
+  struct pending *pending = pending_of(wait);
+  pending->node.fire = fire;
+  pending->node.counts_on = 0;
+  pending->node.state = TIDE_NODE_IDLE;
+  pending->wait = wait;
+  if (!queue_at_locked(wait, furthest) && !queue_locked(wait)) return false;
+  list_locked(tracker, wait);
+  return true;
 }
 
 enum tide_status tide_tracker_wait(struct tide_tracker *tracker,
                                    const struct tide_frontier *frontier,
                                    struct tide_frontier_wait *wait, size_t node_count) {
   wait->tracker = tracker;
-  wait->count = 0;
-  wait->remaining = NEVER;
+  wait->first = wait->front = 0;
+  wait->state = NEVER;
   wait->status = TIDE_OK;
   if (frontier->tainted) return TIDE_INVALID;
   if (frontier->count > node_count) return TIDE_FULL;
+  struct need furthest;
+  enum tide_status failure = TIDE_OK;
   tide_tracker_lock(tracker);
-  if (!find_all_locked(tracker, frontier, wait->nodes)) {
-    tide_tracker_unlock(tracker);
-    return TIDE_NOT_FOUND;
-  }
-  wait->remaining = 0;
-  enum tide_status failure = join_all_locked(frontier, wait);
-  if (failure != TIDE_OK) {
-    unlink_all_locked(wait);
-    wait->remaining = DECIDED;
+  enum tide_status status = note_locked(tracker, frontier, wait, &furthest, &failure);
+  if (status == TIDE_OK) {
+    bool pending = failure == TIDE_OK && furthest.at && begin_locked(tracker, wait, furthest);
+    wait->state = pending ? PENDING : DECIDED;
     wait->status = failure;
   }
-  bool decided = wait->remaining == DECIDED;
+  bool decided = wait->state == DECIDED;
   tide_tracker_unlock(tracker);
   if (decided) wait->done(wait, failure);
-  return TIDE_OK;
+  return status;
 }
 
 bool tide_tracker_cancel(struct tide_frontier_wait *wait) {
   struct tide_tracker *tracker = wait->tracker;
   tide_tracker_lock(tracker);
-  bool never = wait->remaining != DECIDED;
-  if (never && wait->remaining != NEVER) {
-    unlink_all_locked(wait);
-    wait->count = 0;
-    wait->remaining = NEVER;
-  }
+  bool never = wait->state != DECIDED;
+  if (wait->state == PENDING) withdraw_locked(tracker, wait, NEVER);
   tide_tracker_unlock(tracker);
   return never;
 }

@@ -428,6 +428,63 @@ TEST(closing_opens_its_waits) {
   drop(tracker);
 }
 
+/* A wait is queued at one axis at a time; the others come and go meanwhile. */
+TEST(axes_that_a_wait_is_not_queued_at_yet) {
+  struct tide_tracker *tracker = make(3);
+  struct probe probe, other;
+  probe_init(&probe, tracker);
+  probe_need(&probe, queue(1), 1);
+  probe_need(&probe, queue(2), 1);
+  probe_need(&probe, queue(3), 9); /* furthest away */
+  CHECK_OK(probe_start(&probe));
+  CHECK_OK(tide_tracker_close(tracker, queue(1)));
+  CHECK_OK(tide_tracker_register(tracker, queue(4))); /* takes over its state */
+  CHECK_OK(tide_tracker_advance(tracker, queue(2), 1));
+  CHECK_OK(tide_tracker_fail(tracker, queue(2), TIDE_LOST)); /* after what was needed of it */
+  CHECK_OK(tide_tracker_fail(tracker, queue(4), TIDE_LOST));
+  CHECK_EQ_U64(probe.done, 0);
+  CHECK_OK(tide_tracker_advance(tracker, queue(3), 9));
+  check_done(&probe, TIDE_OK);
+
+  probe_init(&probe, tracker);
+  CHECK_OK(tide_tracker_register(tracker, queue(5)));
+  probe_need(&probe, queue(3), 20);
+  probe_need(&probe, queue(5), 1);
+  CHECK_OK(probe_start(&probe));
+  probe_one(&other, tracker, queue(3), 20);
+  CHECK_OK(tide_tracker_fail(tracker, queue(5), TIDE_FAILED));
+  check_done(&probe, TIDE_FAILED);
+  memset(&probe, 0xa5, sizeof probe);
+  CHECK_OK(tide_tracker_advance(tracker, queue(3), 20));
+  check_done(&other, TIDE_OK);
+  drop(tracker);
+}
+
+/* In any order of finishing, a wait ends with the last of its axes, neither before nor never. */
+TEST(waits_end_in_any_order_of_finishing) {
+  enum { N = 8 };
+  struct tide_random random = {7};
+  for (unsigned round = 0; round < 500; round++) {
+    struct tide_tracker *tracker = make(N);
+    struct probe probe;
+    probe_init(&probe, tracker);
+    uint64_t order[N];
+    for (uint64_t i = 0; i < N; i++) {
+      uint64_t place = tide_random_below(&random, i + 1);
+      order[i] = order[place];
+      order[place] = i + 1;
+      probe_need(&probe, queue(i + 1), 1 + tide_random_below(&random, 3));
+    }
+    CHECK_OK(probe_start(&probe));
+    for (unsigned i = 0; i < N; i++) {
+      CHECK_EQ_U64(probe.done, 0);
+      CHECK_OK(tide_tracker_advance(tracker, queue(order[i]), 3));
+    }
+    check_done(&probe, TIDE_OK);
+    drop(tracker);
+  }
+}
+
 /* ---- callbacks ---- */
 
 static void restart(struct probe *probe) { /* waits again, registers, advances, from inside */
@@ -789,6 +846,7 @@ TEST_MAIN(CASE(an_unknown_axis_has_finished_nothing), CASE(epochs_only_go_up),
           CASE(a_failed_axis_fails_its_waiters_once),
           CASE(what_finished_before_the_failure_stays_finished),
           CASE(a_certified_axis_counts_as_finished), CASE(closing_opens_its_waits),
+          CASE(axes_that_a_wait_is_not_queued_at_yet), CASE(waits_end_in_any_order_of_finishing),
           CASE(callbacks_may_do_everything), CASE(nodes_are_unlinked_before_failure_callbacks),
           CASE(finish_waiters_outlive_failure), CASE(collectors_hand_out_and_append),
           CASE(a_snapshot_lists_the_live_axes), CASE(only_register_allocates),
