@@ -141,19 +141,24 @@ bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
   return true;
 }
 
-/* Takes the list's nodes of values <= value off in one piece: their links stay. */
+/* Takes the list's nodes of values <= value off; those that are not sleepers keep their links. */
 static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                        enum tide_status status) {
-  struct tide_node *last = NULL, *node = counter->first;
-  for (; node && node->value <= value; node = node->next) {
+  struct tide_node *node = counter->first, *next;
+  if (!node || node->value > value) return;
+  for (; node && node->value <= value; node = next) {
+    next = node->next;
+    if (tide_sleeper_of(node)) {
+      node->child = node->prev = NULL;
+      tide_fired_push(fired, node, status);
+      continue;
+    }
     node->state = TIDE_NODE_FIRED;
     node->status = status;
-    last = node;
+    *fired->last = node;
+    fired->last = &node->next;
   }
-  if (!last) return;
-  *fired->last = counter->first;
-  fired->last = &last->next;
-  last->next = NULL;
+  *fired->last = NULL;
   counter->first = node;
   if (node) node->prev = NULL;
   else counter->last = NULL;
@@ -212,36 +217,12 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
   keep_least(counter);
 }
 
-void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide_status status) {
+void tide_fired_push_sleeper(struct tide_fired *fired, struct tide_node *node) {
   struct tide_sleeper *sleeper = tide_sleeper_of(node);
-  node->state = TIDE_NODE_FIRED;
-  node->status = status;
-  node->next = NULL;
-  if (sleeper && fired->sleeper) {
+  if (fired->sleeper) {
     tide_sleeper_join(fired->sleeper, sleeper);
     return;
   }
-  if (sleeper) fired->sleeper = sleeper;
-  *fired->last = node;
-  fired->last = &node->next;
-}
-
-void tide_fired_move(struct tide_fired *fired, struct tide_node *node) {
-  node->next = NULL;
-  *fired->last = node;
-  fired->last = &node->next;
-}
-
-struct tide_node *tide_fired_pop(struct tide_fired *fired) {
-  struct tide_node *node = fired->first;
-  if (!node) return NULL;
-  fired->first = node->next;
-  if (!fired->first) fired->last = &fired->first;
-  if (fired->sleeper && node == &fired->sleeper->node) fired->sleeper = NULL;
-  return node;
-}
-
-void tide_fired_run(struct tide_fired *fired) {
-  struct tide_node *node;
-  while ((node = tide_fired_pop(fired))) node->fire(node, (enum tide_status)node->status);
+  fired->sleeper = sleeper;
+  tide_fired_move(fired, node);
 }

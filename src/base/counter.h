@@ -48,13 +48,36 @@ static inline void tide_fired_init(struct tide_fired *fired) {
   fired->last = &fired->first;
   fired->sleeper = NULL;
 }
-void tide_fired_push(struct tide_fired *fired, struct tide_node *node, enum tide_status status);
 /* Appends one that was taken off another list: what it was fired with stays. */
-void tide_fired_move(struct tide_fired *fired, struct tide_node *node);
+static inline void tide_fired_move(struct tide_fired *fired, struct tide_node *node) {
+  node->next = NULL;
+  *fired->last = node;
+  fired->last = &node->next;
+}
+void tide_sleeper_fire(struct tide_node *node, enum tide_status status);
+void tide_fired_push_sleeper(struct tide_fired *fired, struct tide_node *node);
+static inline void tide_fired_push(struct tide_fired *fired, struct tide_node *node,
+                                   enum tide_status status) {
+  node->state = TIDE_NODE_FIRED;
+  node->status = status;
+  if (node->fire == tide_sleeper_fire) tide_fired_push_sleeper(fired, node);
+  else tide_fired_move(fired, node);
+}
 /* Takes the first node off; NULL when empty. */
-struct tide_node *tide_fired_pop(struct tide_fired *fired);
+static inline struct tide_node *tide_fired_pop(struct tide_fired *fired) {
+  struct tide_node *node = fired->first;
+  if (!node) return NULL;
+  fired->first = node->next;
+  if (!fired->first) fired->last = &fired->first;
+  /* A sleeper begins with its node. */
+  if (__builtin_expect((void *)fired->sleeper == (void *)node, 0)) fired->sleeper = NULL;
+  return node;
+}
 /* Calls fire on each, in order. No lock held. A node may be gone once fired. */
-void tide_fired_run(struct tide_fired *fired);
+static inline void tide_fired_run(struct tide_fired *fired) {
+  for (struct tide_node *node; (node = tide_fired_pop(fired));)
+    node->fire(node, (enum tide_status)node->status);
+}
 
 /* node->fire is set; node->value is set here. */
 void tide_counter_add(struct tide_counter *counter, struct tide_node *node, uint64_t value);
