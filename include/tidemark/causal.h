@@ -137,9 +137,20 @@ TIDE_API void tide_frontier_copy(struct tide_frontier *to, const struct tide_fro
                                  const struct tide_eviction *eviction);
 /* The epoch of an axis; 0 when it is not listed. */
 TIDE_API uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_axis axis);
-/* insert_or_raise: the entry becomes max(old, epoch). Epoch 0 changes nothing. */
-TIDE_API void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
-                                  const struct tide_eviction *eviction);
+/* The entry becomes max(old, epoch). Epoch 0 changes nothing. */
+TIDE_API void tide_frontier_insert_or_raise(struct tide_frontier *frontier, tide_axis axis,
+                                            uint64_t epoch, const struct tide_eviction *eviction);
+/* The same, without a call where it is the axis that was raised last, mostly a queue's own. */
+static inline void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis,
+                                       uint64_t epoch, const struct tide_eviction *eviction) {
+  uint64_t *at = (uint64_t *)(void *)(frontier + 1) + frontier->raised;
+  if (frontier->raised >= frontier->count || *at != axis) {
+    tide_frontier_insert_or_raise(frontier, axis, epoch, eviction);
+    return;
+  }
+  at += frontier->capacity;
+  if (*at < epoch) *at = epoch;
+}
 /* Takes an entry out (no taint: the caller knows that it is not needed). */
 TIDE_API void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis);
 /* to := component-wise max. Tainted if either was, or if an entry was lost. When the union

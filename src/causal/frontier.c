@@ -139,9 +139,8 @@ static void raise_new(struct tide_frontier *frontier, tide_axis axis, uint64_t e
   frontier->raised = (uint8_t)place;
 }
 
-/* Looks for the axis. */
-APART static void raise_other(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
-                              const struct tide_eviction *eviction) {
+TIDE_HOT void tide_frontier_insert_or_raise(struct tide_frontier *frontier, tide_axis axis,
+                                            uint64_t epoch, const struct tide_eviction *eviction) {
   const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count, place = 0;
   if (count <= FEW) {
@@ -156,19 +155,6 @@ APART static void raise_other(struct tide_frontier *frontier, tide_axis axis, ui
   uint64_t *old = tide_frontier_epochs_of(frontier) + place;
   if (*old < epoch) *old = epoch;
   frontier->raised = (uint8_t)place;
-}
-
-/* Mostly it is the queue's own axis again. */
-TIDE_HOT void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
-                                  const struct tide_eviction *eviction) {
-  size_t place = frontier->raised;
-  tide_axis *at = tide_frontier_axes_of(frontier) + place;
-  if (place >= frontier->count || *at != axis) {
-    raise_other(frontier, axis, epoch, eviction);
-    return;
-  }
-  uint64_t *old = at + frontier->capacity;
-  if (*old < epoch) *old = epoch;
 }
 
 void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis) {
