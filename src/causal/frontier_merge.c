@@ -1,17 +1,21 @@
 /* Merging: the component-wise maximum of two frontiers.
  *
- * What is common in practice is done first and in place: equal sets; then, where
- * there are many, axes that lie close together (frontier_wide.c); then a walk
- * that raises what both list and inserts what is new while that moves little. The
- * rest is merged from the back, in place, into the room behind the entries; only
- * when that might not be enough room a buffer is used, and only what then does not
- * fit is evicted. The loops here branch on purpose: branch-free ones were slower
- * wherever the processor can guess, and hardly faster where it cannot. */
+ * What is common in practice is done first and in place: equal sets; then, with
+ * vectors, few entries (frontier_few.c) and many whose axes lie close together
+ * (frontier_wide.c); then a walk that raises what both list and inserts what is new
+ * while that moves little. The rest is merged from the back, in place, into the room
+ * behind the entries; only when that might not be enough room a buffer is used, and
+ * only what then does not fit is evicted. The loops here branch on purpose: without
+ * vectors, branch-free ones were slower wherever the processor can guess, and hardly
+ * faster where it cannot. */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
 /* With so many entries in both, vectors are faster also where the processor guesses well. */
 #define WIDE_LEAST 24
+
+/* With fewer in both, a walk is as fast. */
+#define FEW_LEAST 9
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
@@ -164,20 +168,25 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
   to->count = (uint8_t)(i + out.count);
 }
 
-TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
-                                  const struct tide_eviction *eviction) {
-  struct merge m = merge_at(to, from, 0, 0);
-  to->tainted |= from->tainted;
-  if (m.from_count == 0) return;
-  if (m.count == m.from_count && same_axes(m.axes, m.from_axes, m.count)) {
-    for (size_t i = 0; i < m.count; i++) m.epochs[i] = larger(m.epochs[i], m.from_epochs[i]);
-    return;
-  }
+/* What vectors can do. False: nothing was done. */
+static inline bool merge_wide(struct tide_frontier *to, const struct tide_frontier *from) {
 #if TIDE_HAS_WIDE
-  if (m.count + m.from_count >= WIDE_LEAST && m.count >= TIDE_WIDE_LEAST / 2 &&
-      m.from_count >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide() && tide_wide_merge(to, from))
-    return;
+  size_t n = to->count, m = from->count;
+  if (n + m < FEW_LEAST || !tide_frontier_wide()) return false;
+  if (n <= TIDE_FEW_MOST && m <= TIDE_FEW_MOST) return tide_few_merge(to, from);
+  return n + m >= WIDE_LEAST && n >= TIDE_WIDE_LEAST / 2 && m >= TIDE_WIDE_LEAST / 2 &&
+         tide_wide_merge(to, from);
+#else
+  (void)to, (void)from;
+  return false;
 #endif
+}
+
+/* `from` lists something, and they do not list the same axes. */
+__attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
+                                                   const struct tide_frontier *from,
+                                                   const struct tide_eviction *eviction) {
+  struct merge m = merge_at(to, from, 0, 0);
   m = walk(m, to->capacity);
   if (m.j == m.from_count) {
     to->count = (uint8_t)m.count;
@@ -187,4 +196,19 @@ TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_fr
     to->count = (uint8_t)m.count;
     merge_buffered(to, from, m.i, m.j, eviction);
   }
+}
+
+TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
+                                  const struct tide_eviction *eviction) {
+  const tide_axis *axes = tide_frontier_axes(to);
+  uint64_t *epochs = tide_frontier_epochs_of(to);
+  const uint64_t *from_epochs = tide_frontier_epochs(from);
+  size_t n = to->count;
+  to->tainted |= from->tainted;
+  if (from->count == 0) return;
+  if (n == from->count && same_axes(axes, tide_frontier_axes(from), n)) {
+    for (size_t i = 0; i < n; i++) epochs[i] = larger(epochs[i], from_epochs[i]);
+    return;
+  }
+  if (!merge_wide(to, from)) merge_walked(to, from, eviction);
 }

@@ -11,8 +11,8 @@
 #define APART __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
 
-/* Shorter ones are walked as fast when the processor has seen them before. */
-#define WIDE_WALK 24
+/* Shorter ones are walked as fast. */
+#define WIDE_WALK 12
 
 /* Taint says that needs are missing from the list, so nobody can know them all. */
 static inline bool needs_unlisted(const struct tide_frontier *g) {
@@ -69,7 +69,7 @@ static inline bool covers_few(const struct tide_frontier *f, size_t n,
   return !lower;
 }
 
-/* n >= TIDE_WIDE_LEAST, m < n. */
+/* n >= TIDE_WIDE_LEAST, 0 < m < n. */
 INLINE bool covers_more(const struct tide_frontier *f, size_t n, const struct tide_frontier *g,
                         size_t m) {
 #if TIDE_HAS_WIDE
@@ -78,21 +78,13 @@ INLINE bool covers_more(const struct tide_frontier *f, size_t n, const struct ti
     if (found != TIDE_WALK) return (bool)found;
   }
 #endif
-  if (m == 0) return true;
-  return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
-}
-
-/* f has more entries than g, and not too many. */
-APART static bool dominates_some(const struct tide_frontier *f, const struct tide_frontier *g) {
-  size_t n = f->count, m = g->count;
-  if (m == 0) return true;
   return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
 }
 
 /* f has TIDE_WIDE_LEAST entries or more. */
 APART static bool dominates_many(const struct tide_frontier *f, const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (m != n) return m < n && covers_more(f, n, g, m);
+  if (m != n) return m < n && (m == 0 || covers_more(f, n, g, m));
 #if TIDE_HAS_WIDE
   if (tide_frontier_wide()) return tide_wide_covers_same(f, g);
 #endif
@@ -103,8 +95,7 @@ TIDE_HOT bool tide_frontier_dominates(const struct tide_frontier *f,
                                       const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
   if (needs_unlisted(g)) return false;
-  if (n >= TIDE_WIDE_LEAST)
-    return n < WIDE_WALK && m < n ? dominates_some(f, g) : dominates_many(f, g);
+  if (n >= TIDE_WIDE_LEAST) return dominates_many(f, g);
   if (m > n) return false;
   return m == 0 || covers_few(f, n, g, m);
 }
@@ -139,8 +130,8 @@ static inline enum tide_order compare_same(const struct tide_frontier *f,
 APART static enum tide_order compare_many(const struct tide_frontier *f,
                                           const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (n > m) return order_of(true, needs_unlisted(g) || !covers_more(f, n, g, m));
-  if (n < m) return order_of(needs_unlisted(f) || !covers_more(g, m, f, n), true);
+  if (n > m) return order_of(true, needs_unlisted(g) || (m != 0 && !covers_more(f, n, g, m)));
+  if (n < m) return order_of(needs_unlisted(f) || (n != 0 && !covers_more(g, m, f, n)), true);
   if (tide_frontier_axes(f)[0] != tide_frontier_axes(g)[0]) return TIDE_CONCURRENT;
 #if TIDE_HAS_WIDE
   if (tide_frontier_wide())

@@ -6,12 +6,8 @@
 #include "causal/frontier_wide.h"
 
 #if TIDE_HAS_WIDE
-#include <immintrin.h>
-
+#include "causal/frontier_lanes.h"
 #include "causal/frontier_wide_tables.h"
-
-#define WIDE __attribute__((target("avx2,popcnt")))
-#define WIDE_INLINE static inline __attribute__((always_inline, target("avx2,popcnt")))
 
 #define APART __attribute__((noinline))
 
@@ -27,22 +23,6 @@ struct list {
 WIDE_INLINE struct list list_of(const struct tide_frontier *f) {
   return (struct list){tide_frontier_axes(f), f->capacity, f->count};
 }
-
-WIDE_INLINE __m256i load(const uint64_t *at) {
-  return _mm256_loadu_si256((const __m256i *)(const void *)at);
-}
-
-WIDE_INLINE void store(uint64_t *at, __m256i words) {
-  _mm256_storeu_si256((__m256i *)(void *)at, words);
-}
-
-/* All ones where a < b, as unsigned numbers. */
-WIDE_INLINE __m256i below(__m256i a, __m256i b) {
-  const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
-  return _mm256_cmpgt_epi64(_mm256_xor_si256(b, sign), _mm256_xor_si256(a, sign));
-}
-
-WIDE_INLINE bool any(__m256i bits) { return !_mm256_testz_si256(bits, bits); }
 
 /* Not zero where f does not cover g: at these four entries. */
 WIDE_INLINE __m256i uncovered(const uint64_t *f, size_t f_epoch, const uint64_t *g,
@@ -193,12 +173,12 @@ WIDE_INLINE __m256i lower_than_needed(const uint64_t *epochs, const uint64_t *ne
 /* g's axes become bits; four entries of f at a time are looked up in them, those that are there
  * pushed together and held against g's next ones. */
 WIDE_INLINE bool covers_within(const struct tide_frontier *f, const struct tide_frontier *g,
-                               unsigned words) {
+                               unsigned words, unsigned at_once) {
   const uint64_t *at = tide_frontier_axes(f), *last = at + f->count - 4;
   const uint64_t *needed = tide_frontier_epochs(g), *end = needed + g->count;
   size_t epoch = f->capacity;
   const __m256i base = _mm256_set1_epi64x((int64_t)tide_frontier_axes(g)[0]);
-  struct bits bits = map(words, 6, tide_frontier_axes(g), g->count, base);
+  struct bits bits = map(words, at_once, tide_frontier_axes(g), g->count, base);
   bits.word[0] = spread(bits.word[0]);
   if (words > 1) bits.word[1] = spread(bits.word[1]);
   if (words > 2) bits.word[2] = spread(bits.word[2]);
@@ -221,14 +201,17 @@ WIDE_INLINE bool covers_within(const struct tide_frontier *f, const struct tide_
   return (needed == end) & !any(bad);
 }
 
+WIDE APART static bool covers_short(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_within(f, g, 1, 3);
+}
 WIDE APART static bool covers_64(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 1);
+  return covers_within(f, g, 1, 6);
 }
 WIDE APART static bool covers_128(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 2);
+  return covers_within(f, g, 2, 6);
 }
 WIDE APART static bool covers_256(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 4);
+  return covers_within(f, g, 4, 6);
 }
 
 unsigned tide_wide_covers(const struct tide_frontier *f, const struct tide_frontier *g) {
@@ -236,7 +219,7 @@ unsigned tide_wide_covers(const struct tide_frontier *f, const struct tide_front
   tide_axis first = tide_frontier_axes(g)[0], last = tide_frontier_axes(g)[m - 1];
   if (first < tide_frontier_axes(f)[0]) return TIDE_NO;
   if (last > tide_frontier_axes(f)[n - 1]) return TIDE_NO;
-  if (last - first < 64) return covers_64(f, g);
+  if (last - first < 64) return m <= 16 ? covers_short(f, g) : covers_64(f, g);
   if (last - first < 128) return covers_128(f, g);
   if (last - first < 256) return covers_256(f, g);
   return TIDE_WALK;

@@ -29,6 +29,10 @@ uint64_t tide_wide_get(const struct tide_frontier *frontier, tide_axis axis);
 /* Each has at least 4 entries and neither is the other. False, and nothing is done: the axes lie
  * too far apart for this, or the room is too small. */
 bool tide_wide_merge(struct tide_frontier *to, const struct tide_frontier *from);
+/* frontier_few.c: each has 1 to TIDE_FEW_MOST entries and neither is the other. False, and nothing
+ * is done: the axes lie too far apart for this, or the room is too small. */
+#define TIDE_FEW_MOST 8
+bool tide_few_merge(struct tide_frontier *to, const struct tide_frontier *from);
 #else
 #define TIDE_HAS_WIDE 0
 static inline bool tide_frontier_wide(void) { return false; }

@@ -120,14 +120,28 @@ static void check_raise(struct tide_random *random, struct pair *f, size_t span)
   }
 }
 
+/* Also such that the axes lie on both sides of where a half, or the sign, of a word changes. */
+static tide_axis some_base(struct tide_random *random) {
+  tide_axis queue = tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + tide_random_below(random, 100));
+  uint64_t below = 1 + tide_random_below(random, 16);
+  switch (tide_random_below(random, 16)) {
+    case 0: return 1; /* no domain; small numbers are axes, too */
+    case 1: return (1ull << 31) - below;
+    case 2: return (1ull << 32) - below;
+    case 3: return (1ull << 63) - below;
+    case 4: return queue | 1ull << 31;
+    default: return queue;
+  }
+}
+
 static void random_round(struct tide_random *random) {
   static struct pair f, g;
-  size_t most = tide_random_below(random, 2) ? 24 : 200;
+  static const size_t sizes[] = {8, 24, 200};
+  size_t most = sizes[tide_random_below(random, 3)];
   size_t n = 1 + tide_random_below(random, most), m = 1 + tide_random_below(random, most);
   size_t larger = n < m ? m : n;
   size_t span = larger + tide_random_below(random, 2 * larger);
-  tide_axis base = tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + tide_random_below(random, 100));
-  if (tide_random_below(random, 16) == 0) base = 1; /* no domain; small numbers are axes, too */
+  tide_axis base = some_base(random);
   make_any(random, &f, n, base, span);
   if (tide_random_below(random, 2)) make_any(random, &g, m, base, span);
   else make_part(random, &g, &f, span);
@@ -141,7 +155,7 @@ static void random_round(struct tide_random *random) {
 
 static void many_rounds(void) {
   struct tide_random random = {20261121};
-  for (unsigned round = 0; round < 6000 / test_slowdown(); round++) random_round(&random);
+  for (unsigned round = 0; round < 9000 / test_slowdown(); round++) random_round(&random);
 }
 
 TEST(close_axes_as_the_processor_likes) {
