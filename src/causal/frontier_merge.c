@@ -14,8 +14,8 @@
 /* With so many entries in both, vectors are faster also where the processor guesses well. */
 #define WIDE_LEAST 24
 
-/* With fewer in both, a walk is as fast. */
-#define FEW_LEAST 9
+/* With fewer in either, a walk is as fast. */
+#define FEW_LEAST 5
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
@@ -172,10 +172,10 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
 static inline bool merge_wide(struct tide_frontier *to, const struct tide_frontier *from) {
 #if TIDE_HAS_WIDE
   size_t n = to->count, m = from->count;
-  if (n + m < FEW_LEAST || !tide_frontier_wide()) return false;
-  if (n <= TIDE_FEW_MOST && m <= TIDE_FEW_MOST) return tide_few_merge(to, from);
-  return n + m >= WIDE_LEAST && n >= TIDE_WIDE_LEAST / 2 && m >= TIDE_WIDE_LEAST / 2 &&
-         tide_wide_merge(to, from);
+  size_t fewer = n < m ? n : m, more = n < m ? m : n;
+  if (fewer < TIDE_WIDE_LEAST / 2 || !tide_frontier_wide()) return false;
+  if (more <= TIDE_FEW_MOST) return fewer >= FEW_LEAST && tide_few_merge(to, from);
+  return n + m >= WIDE_LEAST && tide_wide_merge(to, from);
 #else
   (void)to, (void)from;
   return false;
