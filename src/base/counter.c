@@ -171,6 +171,7 @@ void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_
   while ((root = counter->root) && root->value <= value) {
     pop_listed(counter, root->value, fired, status);
     cut(counter, root);
+    root->child = root->prev = NULL;
     tide_fired_push(fired, root, status);
   }
   pop_listed(counter, value, fired, status);
