@@ -347,10 +347,14 @@ static void know_own(struct tide_queue *queue) {
 static void keep_learned(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
-  if (sched->known == queue->position.frontier) return;
+  bool in_order = queue->device->backend->in_order;
+  if (sched->known == queue->position.frontier || !queue->position.epoch) return;
   tide_frontier_copy(queue->apart, sched->known, &eviction);
+  if (in_order)
+    tide_frontier_raise(queue->apart, queue->position.axis, queue->position.epoch, &eviction);
   queue->position.frontier = queue->apart;
-  queue->version.own = (uint32_t)tide_frontier_index(queue->apart, queue->position.axis);
+  if (in_order)
+    queue->version.own = (uint32_t)tide_frontier_index(queue->apart, queue->position.axis);
 }
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {

@@ -64,7 +64,7 @@ struct tide_wait_node {
   };
   struct tide_op_wait *wait;
 };
-_Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, fire),
+_Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, state),
                "what was found overwrites only what queuing the node sets");
 
 enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED };
