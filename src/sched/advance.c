@@ -26,6 +26,14 @@ static void leaving_node_fired(struct tide_op *op) {
   queue->in_flight--;
 }
 
+static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_status status) {
+  wait->open = true;
+  op->unmet--;
+  if (status == TIDE_OK) return;
+  first_cause(op, status);
+  wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
+}
+
 void tide_wait_fired(struct tide_op_wait *wait) {
   struct tide_op *op = wait->op;
   struct tide_queue *queue = op->queue;
@@ -40,13 +48,8 @@ void tide_wait_fired(struct tide_op_wait *wait) {
     return;
   }
   TIDE_ASSERT(!wait->open && op->unmet > 0);
-  wait->open = true;
-  op->unmet--;
-  if (node->status != TIDE_OK) {
-    first_cause(op, (enum tide_status)node->status);
-    wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
-    tide_op_give_up_waits(op);
-  }
+  open_wait(op, wait, (enum tide_status)node->status);
+  if (op->status) tide_op_give_up_waits(op);
 }
 
 void tide_finish_fire(struct tide_node *node, enum tide_status status) {
@@ -118,6 +121,49 @@ static bool all_finished(struct tide_op *op) {
   return true;
 }
 
+/* ---- the operation's turn ---- */
+
+/* What was imported is waited for; it is above what was asked for only where nobody but an
+ * operation could signal in between. */
+static inline uint64_t value_of(const struct tide_op_wait *wait) {
+  bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis && wait->timeline->operations_only;
+  return raised ? wait->record_value : wait->value;
+}
+
+/* Whatever it waited for is over, and nothing has failed. */
+static inline bool waits_over(const struct tide_op *op) {
+  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+    if (wait->timeline->reached.value < value_of(wait)) return false;
+  return true;
+}
+
+/* Queues those of the issued waits that are not over. */
+static void arm(struct tide_op *op) {
+  op->armed = true;
+  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    if (wait->class_ != TIDE_WAIT_ISSUED || wait->open) continue;
+    const struct tide_timeline *timeline = wait->timeline;
+    bool failed = timeline->reached.value < value_of(wait) && wait->record_value &&
+                  tide_timeline_has_failed(timeline, wait->record_value);
+    struct tide_node *node = tide_wait_queue(wait, wait->record_value);
+    enum tide_await state = failed
+                                ? TIDE_AWAIT_FAILED
+                                : tide_timeline_await_locked(wait->timeline, value_of(wait), node);
+    if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
+    else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
+  }
+  if (op->status) tide_op_give_up_waits(op);
+}
+
+/* Are the waits of the operation that comes next open? */
+static inline bool waits_open(struct tide_op *op) {
+  if (!op->unmet) return true;
+  if (op->armed) return false;
+  if (!op->status && waits_over(op)) op->unmet = 0;
+  else arm(op);
+  return !op->unmet;
+}
+
 /* Elision dropped the wait, never the failure: at the start every record is settled. */
 static void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
@@ -170,7 +216,7 @@ void tide_queue_advance(struct tide_queue *queue) {
     if (in_order && queue->published + 1 != queue->next_start) return;
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
       op = behind(queue);
-    if (op->unmet || ((op->waits || op->uses) && !all_finished(op))) return;
+    if (!waits_open(op) || ((op->waits || op->uses) && !all_finished(op))) return;
     if (queue->device->lost && !queue->device->certified) return;
     if (op->part && !tide_instance_arrive(op)) return;
     go(queue, op);
@@ -258,13 +304,6 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
   return NULL;
 }
 
-/* Whatever it waited for is over, and has not failed. */
-static bool waits_over(const struct tide_op *op) {
-  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    if (tide_load_acquire(&wait->timeline->reached.value) < wait->value) return false;
-  return true;
-}
-
 /* The operations right behind a brief one, as long as nothing but it stands before them and nobody
  * else is ready. Returns how many. */
 static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work, size_t most) {
@@ -272,9 +311,10 @@ static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work
   size_t count = 0;
   while (count < most && !device->ready_count && queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->status || op->unmet ||
-        !is_brief(op) || !waits_over(op))
+    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->status || !is_brief(op) ||
+        !waits_over(op))
       break;
+    op->unmet = 0;
     tide_arbiter_count_pick(device);
     out_work[count++] = start(queue, op);
   }

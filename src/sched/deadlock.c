@@ -189,8 +189,10 @@ static void describe(struct tide_text *text, const struct tide_op *op) {
   tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, op->work.label,
                    (unsigned long)op->sequence, held ? "is held" : "waits");
   size_t before = text->length;
-  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    if (held || (wait->class_ == TIDE_WAIT_ISSUED && !wait->open)) describe_wait(text, wait, held);
+  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    bool over = wait->open || tide_load_acquire(&wait->timeline->reached.value) >= wait->value;
+    if (held || (wait->class_ == TIDE_WAIT_ISSUED && !over)) describe_wait(text, wait, held);
+  }
   if (text->length == before)
     tide_text_format(text, held ? " behind the one before it" : " for its turn");
   tide_text_format(text, "\n");

@@ -152,34 +152,13 @@ static void count_wait(struct tide_sched *sched, const struct tide_op *op,
   tide_sched_emit(sched, TIDE_EVENT_WAIT_CLASS, op, &event);
 }
 
-/* Ready to be queued. */
-static struct tide_node *node_of(struct tide_op_wait *wait, uint64_t counts_on) {
-  struct tide_wait_node *at = tide_wait_node(wait);
-  at->wait = wait;
-  at->node.fire = tide_wait_fire;
-  at->node.counts_on = counts_on;
-  return &at->node;
-}
-
+/* Issued waits are looked at when the operation's turn comes: most are over by then. */
 static void start_waits(struct tide_queue *queue, struct tide_op *op) {
-  struct tide_sched *sched = queue->sched;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    count_wait(sched, op, wait);
+    count_wait(queue->sched, op, wait);
     if (wait->class_ == TIDE_WAIT_FAILED && !op->status)
       op->status = tide_timeline_status(wait->timeline);
-    if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-    /* What was imported is waited for; it is above what was asked for only where nobody but an
-     * operation could signal in between. */
-    uint64_t value =
-        wait->axis && wait->timeline->operations_only ? wait->record_value : wait->value;
-    /* If the record that it was classified by fails, nobody has promised the value any more. */
-    struct tide_node *node = node_of(wait, wait->record_value);
-    enum tide_await state = tide_timeline_await_locked(wait->timeline, value, node);
-    TIDE_ASSERT(state == TIDE_AWAIT_QUEUED || TIDE_HAS_PLANTS);
-    wait->open = state != TIDE_AWAIT_QUEUED;
-    if (wait->open) continue;
-    wait->heap = TIDE_HEAP_REACHED;
-    op->unmet++;
+    op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
   }
   if (op->status) tide_op_give_up_waits(op);
 }
@@ -264,7 +243,7 @@ static bool take_nodes_off(struct tide_op *op) {
 static void listen(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->heap != TIDE_HEAP_NONE) continue;
-    struct tide_node *node = node_of(wait, 0);
+    struct tide_node *node = tide_wait_queue(wait, 0);
     if (wait->class_ == TIDE_WAIT_HELD) {
       tide_timeline_await_promise_locked(wait->timeline, wait->value, node);
       wait->heap = TIDE_HEAP_PROMISED;

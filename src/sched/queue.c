@@ -175,9 +175,11 @@ static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
 
 /* Waits that imported nothing don't delay an operation that will not run. */
 void tide_op_give_up_waits(struct tide_op *op) {
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = op->waits; wait && op->unmet; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
-    if (!tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node)) continue;
+    if (wait->heap != TIDE_HEAP_NONE &&
+        !tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node))
+      continue;
     wait->heap = TIDE_HEAP_NONE;
     wait->open = true;
     op->unmet--;

@@ -103,7 +103,7 @@ struct tide_op {
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
   uint64_t sequence;
-  uint32_t unmet;          /* issued waits that are not open */
+  uint32_t unmet;          /* issued waits that are not open, as far as was looked */
   enum tide_status status; /* the first cause, TIDE_OK so far */
   uint16_t flags;
   uint8_t state;      /* enum tide_op_state */
@@ -113,6 +113,7 @@ struct tide_op {
   bool leaving : 1;   /* a held operation that was cancelled, with a node still in flight */
   bool refused : 1;   /* its signals were refused when it entered: they fail at its place */
   bool arrived : 1;   /* a collective's part that has reached its place */
+  bool armed : 1;     /* its issued waits that were not over are queued */
   bool finishing : 1; /* it waits for something to finish: see tide_op_rare */
   bool rare : 1;      /* the storage has been used with its tide_op_rare before */
   _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_FEW]; /* work.arguments, when they are few */
@@ -447,6 +448,15 @@ static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op)
 }
 void tide_op_done(struct tide_op *op, enum tide_status status);
 void tide_wait_fire(struct tide_node *node, enum tide_status status);
+/* Its node, to be queued. If the record at `counts_on` fails, nobody promises the value any more.
+ */
+static inline struct tide_node *tide_wait_queue(struct tide_op_wait *wait, uint64_t counts_on) {
+  struct tide_wait_node *at = tide_wait_node(wait);
+  at->wait = wait;
+  at->node.fire = tide_wait_fire;
+  at->node.counts_on = counts_on;
+  return &at->node;
+}
 void tide_finish_fire(struct tide_node *node, enum tide_status status);
 /* The same, with the lock held. */
 void tide_wait_fired(struct tide_op_wait *wait);

@@ -250,7 +250,7 @@ static inline struct tide_op *copy_bare(struct tide_queue *queue,
   op->status = TIDE_OK;
   op->flags = (uint16_t)operation->flags;
   op->state = TIDE_OP_ENTERED;
-  op->part = op->retry = op->leaving = op->refused = op->arrived = false;
+  op->armed = op->part = op->retry = op->leaving = op->refused = op->arrived = false;
   op->bare = true;
   op->work.arguments = op->arguments;
   op->work.label = no_label;
