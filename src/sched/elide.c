@@ -9,7 +9,7 @@ static inline bool view_of(const struct tide_record *record, struct tide_pending
   if (!record) return false;
   const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
   *out = (struct tide_pending){record->node.key, op->work.axis, op->work.epoch, NULL, op->queue};
-  if (!record->external) out->frontier = tide_queue_record(op->queue, op->work.epoch);
+  if (!record->external) out->frontier = tide_queue_record_of_others(op->queue, op->work.epoch);
   return true;
 }
 
@@ -30,8 +30,8 @@ static inline bool find_pending(const struct tide_op_wait *wait, struct tide_pen
   if (timeline->source != &tide_queue_source || !queue)
     return pending_from_source(timeline, wait->value, out);
   if (!tide_queue_find(queue, wait->value, &epoch)) return false;
-  *out = (struct tide_pending){epoch, queue->position.axis, epoch, tide_queue_record(queue, epoch),
-                               queue};
+  *out = (struct tide_pending){epoch, queue->position.axis, epoch,
+                               tide_queue_record_of_others(queue, epoch), queue};
   return true;
 }
 
@@ -329,6 +329,7 @@ static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
 static void learn(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
+  tide_queue_own_entry(queue); /* it may have looked at its own records */
   size_t remaining = elide_known(queue, op);
   if (remaining > 1) elide_by_siblings(queue, op, remaining);
   for (struct tide_op_wait *wait = op->waits; remaining && wait; wait = wait->next)
@@ -366,7 +367,6 @@ enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op)
     held |= wait->class_ == TIDE_WAIT_HELD;
     more |= wait->reason != TIDE_REASON_KNOWN;
   }
-  tide_queue_own_entry(queue); /* it may have looked at its own records */
   bool keeps_nothing = held && !failed;
   if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)

@@ -324,12 +324,17 @@ static inline void tide_queue_own_entry(struct tide_queue *queue) {
 static inline struct tide_frontier *tide_queue_next_frontier(const struct tide_queue *queue) {
   return (struct tide_frontier *)(void *)(queue->frontiers + queue->next_frontier);
 }
-/* The record of one of the newest ring_mask + 1 epochs. Valid until the next such call. */
+/* The record of one of the newest ring_mask + 1 epochs, but for its own entry. */
+static inline struct tide_frontier *tide_queue_record_of_others(const struct tide_queue *queue,
+                                                                uint64_t epoch) {
+  const struct tide_place *place = &queue->places[epoch & queue->ring_mask];
+  return (struct tide_frontier *)(void *)(queue->frontiers + place->version.at);
+}
+/* The whole record. Valid until the next such call. */
 static inline struct tide_frontier *tide_queue_record(const struct tide_queue *queue,
                                                       uint64_t epoch) {
-  const struct tide_version version = queue->places[epoch & queue->ring_mask].version;
-  struct tide_frontier *record = (struct tide_frontier *)(void *)(queue->frontiers + version.at);
-  tide_frontier_epochs_of(record)[version.own] = epoch;
+  struct tide_frontier *record = tide_queue_record_of_others(queue, epoch);
+  tide_frontier_epochs_of(record)[queue->places[epoch & queue->ring_mask].version.own] = epoch;
   return record;
 }
 
