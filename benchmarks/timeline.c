@@ -62,7 +62,7 @@ static void load(struct world *world) {
   *(void **)&api->any_init = library_find(ours, "tide_wait_any_init");
   *(void **)&api->any_fini = library_find(ours, "tide_wait_any_fini");
   *(void **)&api->axis_register = library_find(ours, "tide_tracker_register");
-  *(void **)&api->raise = library_find(ours, "tide_frontier_raise");
+  *(void **)&api->raise = library_find(ours, "tide_frontier_insert_or_raise");
   *(void **)&api->frontier_init = library_find(ours, "tide_frontier_init");
   *(void **)&api->rival_load = library_find(theirs, "rival_load");
   *(void **)&api->rival_swap = library_find(theirs, "rival_swap");

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -152,18 +151,11 @@ const struct tide_platform *tide_platform_linux(void) {
   return &platform;
 }
 
-#define HUGE ((size_t)2 << 20)
-
-/* Storage that is large is asked for in huge pages: the first touch of a small one costs a
- * microsecond or more, which a submit would pay. No harm where there are none. */
 static void *system_alloc(void *self, size_t size, size_t align) {
   (void)self;
-  if (size >= HUGE && align < HUGE) align = HUGE;
   if (align <= 16) return malloc(size);
   if (size > SIZE_MAX - align) return NULL;
-  void *memory = aligned_alloc(align, (size + align - 1) / align * align);
-  if (memory && size >= HUGE) madvise(memory, size, MADV_HUGEPAGE);
-  return memory;
+  return aligned_alloc(align, (size + align - 1) / align * align);
 }
 
 static void system_free(void *self, void *memory, size_t size) {

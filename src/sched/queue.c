@@ -50,6 +50,8 @@ static void chain_storage(struct tide_queue *queue) {
   queue->free_uses_count = queue->use_capacity;
 }
 
+#define TOUCHED tide_frontier_size(8)
+
 static enum tide_status make_storage(struct tide_queue *queue) {
   const struct tide_context *context = queue->sched->context;
   const struct tide_allocator *a = context->allocator;
@@ -60,8 +62,13 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   size_t most = tide_frontier_size(context->frontier_capacity);
   /* A full one for each, one before it turns over, one that is being made. */
   queue->frontier_words = (ring + 3) * (most / sizeof *queue->frontiers);
+  if (queue->frontier_words > UINT32_MAX) return TIDE_NOMEM; /* see struct tide_version */
   queue->places = tide_alloc(a, ring, sizeof *queue->places);
   queue->frontiers = tide_alloc_unset(a, queue->frontier_words, sizeof *queue->frontiers);
+  /* The first touch of a page costs as much as several submits: as much as frontiers of eight
+   * entries take is touched here. */
+  size_t touched = ring * (most < TOUCHED ? most : TOUCHED);
+  if (queue->frontiers) memset(queue->frontiers, 0, touched);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
   queue->rare = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->rare);
   queue->arguments = tide_alloc_unset(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
