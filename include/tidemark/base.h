@@ -62,6 +62,8 @@ enum tide_status {
   TIDE_MISMATCH = 18,    /* members of a collective disagree; a check found a difference */
   TIDE_BUSY = 19,        /* in use; try after it is not */
   TIDE_RACE = 20,        /* check mode found an ordering error */
+  TIDE_OWNER_DIED = 21,  /* whoever promised it is gone */
+  TIDE_TIMED_OUT = 22,   /* a promise was not queued before its deadline */
   TIDE_STATUS_COUNT
 };
 
@@ -142,7 +144,8 @@ enum tide_event_kind {
   TIDE_EVENT_FAIL,       /* a timeline failed from a value upward */
   TIDE_EVENT_HOST_WAIT,  /* a host thread saw a timeline at or past a value */
   TIDE_EVENT_ALLOC,      /* a buffer was handed out */
-  TIDE_EVENT_FREE        /* a buffer was freed */
+  TIDE_EVENT_FREE,       /* a buffer was freed */
+  TIDE_EVENT_BREAK       /* one value of a timeline broke, and no other */
 };
 
 struct tide_frontier;

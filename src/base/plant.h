@@ -7,37 +7,56 @@
 
 enum tide_plant {
   TIDE_PLANT_NONE,
-  TIDE_PLANT_INC,          /* pending values need not increase or be ordered */
-  TIDE_PLANT_RAISEWAIT,    /* an issued wait for v imports the record above v */
-  TIDE_PLANT_EXTBELOW,     /* external signals may overshoot pending values */
-  TIDE_PLANT_TWOPHASE,     /* waits import before all are classified */
-  TIDE_PLANT_OWNKNOWN,     /* the own axis counts on out-of-order devices */
-  TIDE_PLANT_GATE,         /* a wait does not order later entries */
-  TIDE_PLANT_PREFIXPUB,    /* signals are published in completion order */
-  TIDE_PLANT_FAILWAIT,     /* a failing operation finishes early */
-  TIDE_PLANT_FAILCHECK,    /* an elided wait forgets its record's failure */
-  TIDE_PLANT_USEOBS,       /* uses on other queues are not in the death frontier */
-  TIDE_PLANT_HELDPIN,      /* held operations don't pin buffers */
-  TIDE_PLANT_PAST,         /* a buffer's past is not checked */
-  TIDE_PLANT_OWNER,        /* a death frontier always has a signaller */
-  TIDE_PLANT_GAPNEXT,      /* gap waits go on the next operation only */
-  TIDE_PLANT_GAPOPEN,      /* a gap wait opens when its record failed */
-  TIDE_PLANT_DESTROY,      /* destroying a queue closes its axis early */
-  TIDE_PLANT_TAINTRIGHT,   /* dominance over a tainted right side */
-  TIDE_PLANT_EVICT,        /* eviction without taint */
-  TIDE_PLANT_SPLIT,        /* a split block forgets its death frontier */
-  TIDE_PLANT_COUNT,        /* of the model's switches; what follows is of another kind: somebody is
-                              forgotten, told too early, or believed without reason */
-  TIDE_PLANT_ELIDE = 1000, /* a wait is elided though nothing implies it */
-  TIDE_PLANT_RECORD,       /* a value is published, its record is not */
-  TIDE_PLANT_TRACKER,      /* a value is published before the tracker knows */
-  TIDE_PLANT_WAKE,         /* an operation that could go on is not looked at */
-  TIDE_PLANT_HELD,         /* a held operation does not hear of the promise */
-  TIDE_PLANT_KICK,         /* a device is not woken */
-  TIDE_PLANT_CALL,         /* a timepoint is not called */
-  TIDE_PLANT_TOGETHER,     /* a collective is over before its last part */
-  TIDE_PLANT_FORGET,       /* a use of a buffer stands for all before it */
-  TIDE_PLANT_LEAK          /* what was half made when memory ran out is not given back */
+  TIDE_PLANT_INC,           /* pending values need not increase or be ordered */
+  TIDE_PLANT_RAISEWAIT,     /* an issued wait for v imports the record above v */
+  TIDE_PLANT_EXTBELOW,      /* external signals may overshoot pending values */
+  TIDE_PLANT_TWOPHASE,      /* waits import before all are classified */
+  TIDE_PLANT_OWNKNOWN,      /* the own axis counts on out-of-order devices */
+  TIDE_PLANT_GATE,          /* a wait does not order later entries */
+  TIDE_PLANT_PREFIXPUB,     /* signals are published in completion order */
+  TIDE_PLANT_FAILWAIT,      /* a failing operation finishes early */
+  TIDE_PLANT_FAILCHECK,     /* an elided wait forgets its record's failure */
+  TIDE_PLANT_USEOBS,        /* uses on other queues are not in the death frontier */
+  TIDE_PLANT_HELDPIN,       /* held operations don't pin buffers */
+  TIDE_PLANT_PAST,          /* a buffer's past is not checked */
+  TIDE_PLANT_OWNER,         /* a death frontier always has a signaller */
+  TIDE_PLANT_GAPNEXT,       /* gap waits go on the next operation only */
+  TIDE_PLANT_GAPOPEN,       /* a gap wait opens when its record failed */
+  TIDE_PLANT_DESTROY,       /* destroying a queue closes its axis early */
+  TIDE_PLANT_TAINTRIGHT,    /* dominance over a tainted right side */
+  TIDE_PLANT_EVICT,         /* eviction without taint */
+  TIDE_PLANT_SPLIT,         /* a split block forgets its death frontier */
+  TIDE_PLANT_COUNT,         /* of the model's switches; what follows is of another kind: somebody is
+                               forgotten, told too early, or believed without reason */
+  TIDE_PLANT_ELIDE = 1000,  /* a wait is elided though nothing implies it */
+  TIDE_PLANT_RECORD,        /* a value is published, its record is not */
+  TIDE_PLANT_TRACKER,       /* a value is published before the tracker knows */
+  TIDE_PLANT_WAKE,          /* an operation that could go on is not looked at */
+  TIDE_PLANT_HELD,          /* a held operation does not hear of the promise */
+  TIDE_PLANT_KICK,          /* a device is not woken */
+  TIDE_PLANT_CALL,          /* a timepoint is not called */
+  TIDE_PLANT_TOGETHER,      /* a collective is over before its last part */
+  TIDE_PLANT_FORGET,        /* a use of a buffer stands for all before it */
+  TIDE_PLANT_LEAK,          /* what was half made when memory ran out is not given back */
+  TIDE_PLANT_POINTS = 2000, /* promises: what follows is found by the oracle of points */
+  TIDE_PLANT_BREAKWAKE,     /* a promise breaks, and its waiters don't hear of it */
+  TIDE_PLANT_HOLE,          /* a later retirement covers a broken promise, too */
+  TIDE_PLANT_COVER,         /* a retirement covers nothing before it */
+  TIDE_PLANT_BREAKALL,      /* what breaks takes the later ones along */
+  TIDE_PLANT_CHAIN,         /* a command does not wait for the one before it in its channel */
+  TIDE_PLANT_LATEPART,  /* a compound part that is scheduled already counts as one that is not */
+  TIDE_PLANT_ANYALL,    /* ANY is scheduled only when all parts are */
+  TIDE_PLANT_ALLGOOD,   /* ALL forgets that a part broke */
+  TIDE_PLANT_ANYBREAK,  /* ANY breaks with its first part */
+  TIDE_PLANT_CIRCLE,    /* circles are not refused */
+  TIDE_PLANT_DEADLINE,  /* a queued promise still has its deadline */
+  TIDE_PLANT_OVERDUE,   /* queueing does not look at the deadline */
+  TIDE_PLANT_ASSUMEONE, /* an assumed point implies nothing before it */
+  TIDE_PLANT_ASSUMEALL, /* an assumed point implies all its timeline */
+  TIDE_PLANT_DISTRUST,  /* an untrusted domain is believed */
+  TIDE_PLANT_WATCH,     /* a wait for "schedulable" looks once */
+  TIDE_PLANT_OPENEARLY, /* a broken ALL opens service-side waits before all parts have ended */
+  TIDE_PLANT_OWNER_DIES /* a client that goes leaves its compounds undefined */
 };
 
 #ifdef TIDE_PLANTS

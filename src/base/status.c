@@ -24,6 +24,8 @@ static const struct {
     [TIDE_MISMATCH] = {"TIDE_MISMATCH", "two sides disagree"},
     [TIDE_BUSY] = {"TIDE_BUSY", "in use"},
     [TIDE_RACE] = {"TIDE_RACE", "an ordering error was found"},
+    [TIDE_OWNER_DIED] = {"TIDE_OWNER_DIED", "whoever promised it is gone"},
+    [TIDE_TIMED_OUT] = {"TIDE_TIMED_OUT", "a promise was not queued in time"},
 };
 
 const char *tide_status_name(enum tide_status status) {

@@ -1,10 +1,14 @@
 /* What a host can ask about a value that was reached. */
 #include "timeline/timeline.h"
+#include "timeline/turn.h"
 
 static enum tide_status find(struct tide_timeline *timeline, uint64_t value,
                              struct tide_record_view *out_view) {
   if (value > timeline->reached.value) return TIDE_TIMEOUT;
   if (value <= timeline->initial) return TIDE_NOT_FOUND;
+  enum tide_status status;
+  if (timeline->turned && tide_turn_look_locked(timeline, value, &status) == TIDE_AWAIT_FAILED)
+    return status;
   if (!tide_timeline_reached_locked(timeline, value, out_view))
     *out_view = (struct tide_record_view){.value = value, .reached = true};
   return TIDE_OK;

@@ -4,6 +4,7 @@
 #include "causal/tracker.h"
 #include "timeline/history.h"
 #include "timeline/timeline.h"
+#include "timeline/turn.h"
 
 static inline uint64_t smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
@@ -14,7 +15,9 @@ static inline void limit_quiet(struct tide_timeline *timeline) {
 
 /* After a change of what is pending, reserved or failed. */
 static inline void limit_host(struct tide_timeline *timeline) {
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only) return; /* it is 0 */
+  if (timeline->turned) timeline->host_limit = 0; /* its promiser alone signals */
+  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->turned)
+    return; /* it is 0 */
   uint64_t limit = timeline->fail_from;
   if (timeline->pending.first) limit = smaller(limit, timeline->pending.first->key);
   if (timeline->reserved.first) limit = smaller(limit, timeline->reserved.first->key);
@@ -43,7 +46,8 @@ static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct ti
 
 /* Why a host may not signal this value; TIDE_OK if it may after all. */
 static enum tide_status refuse_host_signal(const struct tide_timeline *timeline, uint64_t value) {
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only) return TIDE_SCOPE;
+  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->turned)
+    return TIDE_SCOPE;
   if (tide_timeline_has_failed(timeline, value)) return (enum tide_status)timeline->status;
   if (value <= timeline->reached.value) return TIDE_VALUE;
   /* The highest value of all is not below the limit, and may be allowed. */
@@ -53,14 +57,12 @@ static enum tide_status refuse_host_signal(const struct tide_timeline *timeline,
 }
 
 /* The host's own epoch counts as finished, and the tracker knows before the value does. */
-static enum tide_status publish(struct tide_timeline *timeline, struct tide_lock *guard,
-                                uint64_t value, struct tide_position *position) {
-  struct tide_fired fired;
-  tide_fired_init(&fired);
+void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
+                                struct tide_position *position, struct tide_fired *fired) {
   if (position) {
     tide_history_push_step(timeline, value, position);
     tide_tracker_advance_collect(timeline->context->tracker, position->tracked, position->epoch,
-                                 &fired);
+                                 fired);
   } else {
     tide_history_push_external(timeline, value);
     limit_quiet(timeline);
@@ -70,10 +72,7 @@ static enum tide_status publish(struct tide_timeline *timeline, struct tide_lock
                        position ? position->epoch : 0, position ? position->frontier : NULL,
                        TIDE_OK);
   tide_store_release(&timeline->reached.value, value);
-  if (value >= timeline->wake_at) wake_up_to(timeline, value, &fired);
-  tide_lock_give(guard);
-  if (fired.first) tide_fired_run(&fired);
-  return TIDE_OK;
+  if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
 }
 
 /* Gives the guard back. */
@@ -89,7 +88,12 @@ static __attribute__((noinline)) enum tide_status signal_locked(struct tide_time
       return status;
     }
   }
-  return publish(timeline, guard, value, position);
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_timeline_raise_locked(timeline, value, position, &fired);
+  tide_lock_give(guard);
+  if (fired.first) tide_fired_run(&fired);
+  return TIDE_OK;
 }
 
 static __attribute__((noinline)) enum tide_status
@@ -140,7 +144,7 @@ void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status)
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (status == TIDE_OK) status = TIDE_FAILED;
-  if (timeline->source) return; /* a queue's progress is the queue's own */
+  if (timeline->source || timeline->turned) return; /* a queue's, or a promiser's own */
   struct tide_lock *guard = tide_timeline_lock(timeline);
   tide_timeline_fail_locked(timeline, 0, status, &fired);
   tide_lock_give(guard);
@@ -213,6 +217,7 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   unlist(record);
+  if (timeline->turned) return; /* it breaks alone, by whoever promised it */
   tide_timeline_fail_locked(timeline, record->node.key, status, fired);
 }
 
@@ -225,6 +230,13 @@ bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t
 
 enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline, uint64_t value,
                                            struct tide_node *node) {
+  if (timeline->turned) {
+    enum tide_status status;
+    enum tide_await stands = tide_turn_look_locked(timeline, value, &status);
+    if (stands == TIDE_AWAIT_QUEUED)
+      tide_counter_add(&tide_turn_find_locked(timeline, value)->waiters, node, value);
+    return stands;
+  }
   if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   tide_counter_add(&timeline->reached, node, value);
@@ -247,7 +259,34 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
   tide_timeline_refresh(timeline);
 }
 
+enum tide_status tide_timeline_failure(struct tide_timeline *timeline, uint64_t value) {
+  enum tide_status status;
+  if (!timeline->turned) return tide_timeline_status(timeline);
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  tide_turn_look_locked(timeline, value, &status);
+  tide_lock_give(guard);
+  return status;
+}
+
+enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value) {
+  enum tide_status status;
+  bool reached = tide_load_acquire(&timeline->reached.value) >= value;
+  /* A value breaks before a later one is reached, so this is not older than that. */
+  if (value < tide_load_acquire(&timeline->lowest_hole)) {
+    if (reached) return TIDE_AWAIT_REACHED;
+    return tide_timeline_has_failed(timeline, value) ? TIDE_AWAIT_FAILED : TIDE_AWAIT_QUEUED;
+  }
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  enum tide_await stands = tide_turn_look_locked(timeline, value, &status);
+  tide_lock_give(guard);
+  return stands;
+}
+
 bool tide_timeline_forget_locked(struct tide_timeline *timeline, struct tide_node *node) {
+  if (timeline->turned) {
+    struct tide_turn *turn = tide_turn_find_locked(timeline, node->value);
+    return turn && tide_counter_remove(&turn->waiters, node);
+  }
   bool gone = tide_counter_remove(&timeline->reached, node);
   if (gone && node->value == timeline->wake_at) limit_wakes(timeline);
   return gone;

@@ -16,6 +16,7 @@ static struct tide_timeline *make(const struct tide_context *context, const char
   timeline->context = context;
   timeline->guard = &timeline->own_lock;
   timeline->fail_from = UINT64_MAX;
+  timeline->lowest_hole = UINT64_MAX;
   timeline->references = 1;
   set_label(timeline, label);
   return timeline;

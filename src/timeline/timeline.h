@@ -60,7 +60,9 @@ struct tide_timeline {
   uint32_t references;
   uint32_t status;
   enum tide_scope scope;
-  uint32_t vain_spins;          /* atomic: since one was worth its while; see wait.c */
+  uint32_t vain_spins; /* atomic: since one was worth its while; see wait.c */
+  bool turned;         /* its values end one by one: see turn.h */
+  bool gone;           /* such a one whose holes are not known any more */
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */
@@ -81,6 +83,8 @@ struct tide_timeline {
   uint64_t dropped;     /* the highest value that fell out of the ring */
   unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
   bool kept;            /* that last slot is in use */
+  uint64_t lowest_hole; /* where values end one by one; UINT64_MAX: none broke */
+  struct tide_tree turns, holes;
   char label[TIDE_LABEL_SIZE];
 };
 
@@ -98,6 +102,10 @@ static inline struct tide_lock *tide_timeline_lock(struct tide_timeline *timelin
 }
 /* An operation names it. The scheduler's lock is held. */
 void tide_timeline_adopt(struct tide_timeline *timeline);
+
+/* Raises the value from the host: who waits is taken off. Under the guard; it is allowed. */
+void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
+                                struct tide_position *position, struct tide_fired *fired);
 
 /* After a change of what is pending, reserved, failed or awaited. Under the guard. */
 void tide_timeline_refresh(struct tide_timeline *timeline);
@@ -139,7 +147,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
  * timeline fails from there. */
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
                          const struct tide_frontier *frontier, struct tide_fired *fired);
-/* It did not: the timeline fails from its value upward. */
+/* It did not: the timeline fails from its value upward (not where values end one by one). */
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_fired *fired);
 /* Fails everything from a value upward. */
@@ -169,6 +177,10 @@ enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline, uint6
  * failed. */
 void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t value,
                                         struct tide_node *node);
+/* Why a value has failed. Takes the guard where values end one by one. */
+enum tide_status tide_timeline_failure(struct tide_timeline *timeline, uint64_t value);
+/* How a value stands, without a lock while none has ended alone. */
+enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value);
 /* True: it will not fire. */
 bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node);
 bool tide_timeline_forget_locked(struct tide_timeline *timeline, struct tide_node *node);

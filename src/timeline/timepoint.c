@@ -83,7 +83,8 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   enum tide_await state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
-  waiter->node.status = state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK;
+  waiter->node.status =
+      state == TIDE_AWAIT_FAILED ? tide_timeline_failure(timeline, point->value) : TIDE_OK;
   make_due(timepoint);
   return TIDE_OK;
 }

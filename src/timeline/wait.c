@@ -20,7 +20,8 @@ static void emit_seen(struct tide_timeline *timeline, uint64_t value) {
 }
 
 /* Without a lock: reached, failed, or neither yet. */
-static inline enum tide_await glance(const struct tide_timeline *timeline, uint64_t value) {
+static inline enum tide_await glance(struct tide_timeline *timeline, uint64_t value) {
+  if (__builtin_expect(timeline->turned, 0)) return tide_timeline_look(timeline, value);
   if (tide_load_acquire(&timeline->reached.value) >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   return TIDE_AWAIT_QUEUED;
@@ -42,7 +43,7 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
   tide_sleeper_init(&sleeper, timeline->context->platform);
   enum tide_await state = tide_timeline_await(timeline, value, &sleeper.node);
   if (state == TIDE_AWAIT_REACHED) return TIDE_OK;
-  if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failure(timeline, value);
   if (!tide_sleeper_sleep(&sleeper, deadline)) {
     if (tide_timeline_forget(timeline, &sleeper.node)) return TIDE_TIMEOUT;
     /* It has been taken off: it will be told, and must hand on. */
@@ -83,14 +84,25 @@ static __attribute__((noinline)) enum tide_status seen(struct tide_timeline *tim
 static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t deadline) {
   enum tide_await state = spin(timeline, value);
-  if (state == TIDE_AWAIT_FAILED) return tide_timeline_status(timeline);
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failure(timeline, value);
   if (state == TIDE_AWAIT_QUEUED) return sleep_safely(timeline, value, deadline);
   return seen(timeline, value);
+}
+
+/* Where values end one by one. */
+static __attribute__((noinline)) enum tide_status wait_turn(struct tide_timeline *timeline,
+                                                            uint64_t value, uint64_t deadline) {
+  enum tide_await state = tide_timeline_look(timeline, value);
+  if (state == TIDE_AWAIT_REACHED) return seen(timeline, value);
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failure(timeline, value);
+  if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+  return deadline == TIDE_NOW ? TIDE_TIMEOUT : wait_long(timeline, value, deadline);
 }
 
 /* What needs no sleep saves no registers. */
 enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
                                     uint64_t deadline) {
+  if (__builtin_expect(timeline->turned, 0)) return wait_turn(timeline, value, deadline);
   if (tide_load_acquire(&timeline->reached.value) >= value)
     return __builtin_expect(tide_timeline_heard(timeline), 0) ? seen(timeline, value) : TIDE_OK;
   if (tide_timeline_has_failed(timeline, value))
@@ -155,6 +167,10 @@ static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
       __builtin_prefetch(
           &tide_waiter_of(&points[place_of(set, points[i + AHEAD].timeline)])->first);
     struct tide_point_waiter *waiter = tide_waiter_of(&points[i]);
+    if (points[i].timeline->turned) { /* each value may end in its own way */
+      kept++;
+      continue;
+    }
     uint32_t *link = &tide_waiter_of(&points[place_of(set, points[i].timeline)])->first;
     while (*link && points[*link - 1].timeline != points[i].timeline)
       link = &tide_waiter_of(&points[*link - 1])->next;
@@ -177,7 +193,7 @@ static void register_point(struct tide_wait_any_set *set, size_t i) {
   if (state == TIDE_AWAIT_QUEUED) state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return;
   tide_fetch_sub(&set->outstanding, 1u);
-  if (state == TIDE_AWAIT_FAILED) latch(set, i, tide_timeline_status(point->timeline));
+  if (state == TIDE_AWAIT_FAILED) latch(set, i, tide_timeline_failure(point->timeline, point->value));
   else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
 }
 

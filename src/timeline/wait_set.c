@@ -97,7 +97,8 @@ enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeli
   enum tide_await state = tide_timeline_await(timeline, value, &member->node);
   tide_lock_give(&set->lock);
   if (state != TIDE_AWAIT_QUEUED)
-    push_ready(member, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
+    push_ready(member,
+               state == TIDE_AWAIT_FAILED ? tide_timeline_failure(timeline, value) : TIDE_OK);
   return TIDE_OK;
 }
 

@@ -1,0 +1,110 @@
+/* Values that end one by one. */
+#include "timeline/turn.h"
+#include "base/check.h"
+#include "base/plant.h"
+
+enum tide_status tide_timeline_create_turned(const struct tide_context *context,
+                                             const struct tide_timeline_params *params,
+                                             struct tide_timeline **out_timeline) {
+  enum tide_status status = tide_timeline_create(context, params, out_timeline);
+  if (status != TIDE_OK) return status;
+  (*out_timeline)->turned = true;
+  (*out_timeline)->guard = context->sched_lock;
+  tide_timeline_refresh(*out_timeline);
+  return TIDE_OK;
+}
+
+void tide_turn_add_locked(struct tide_timeline *timeline, struct tide_turn *turn, uint64_t value) {
+  *turn = (struct tide_turn){.first = value};
+  TIDE_ASSERT(value > timeline->reached.value);
+  bool is_new = tide_tree_insert(&timeline->turns, &turn->node, value);
+  TIDE_ASSERT(is_new);
+}
+
+struct tide_turn *tide_turn_find_locked(const struct tide_timeline *timeline, uint64_t value) {
+  struct tide_tree_node *node = tide_tree_at_least(&timeline->turns, value);
+  return node && node->key == value ? tide_turn_of(node) : NULL;
+}
+
+struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline, struct tide_fired *fired) {
+  struct tide_tree_node *first = timeline->turns.first;
+  if (!first || first->key > timeline->reached.value) return NULL;
+  struct tide_turn *turn = tide_turn_of(first);
+  tide_tree_remove(&timeline->turns, first);
+  turn->waiters.value = first->key;
+  tide_counter_pop(&turn->waiters, first->key, fired, TIDE_OK);
+  return turn;
+}
+
+/* The hole that this value is part of; NULL: none. */
+static struct tide_turn *hole_at(const struct tide_timeline *timeline, uint64_t value) {
+  struct tide_tree_node *node = tide_tree_at_least(&timeline->holes, value);
+  return node && tide_turn_of(node)->first <= value ? tide_turn_of(node) : NULL;
+}
+
+/* Holes of one status that touch become one, which lies in the later turn. */
+static unsigned join(struct tide_timeline *timeline, struct tide_turn *turn,
+                     struct tide_turn *out_freed[2]) {
+  unsigned freed = 0;
+  for (int side = 0; side < 2; side++) {
+    struct tide_turn *later = turn;
+    if (side == 1) {
+      struct tide_tree_node *node = tide_tree_next(&turn->node);
+      if (!node) break;
+      later = tide_turn_of(node);
+    }
+    struct tide_tree_node *before = tide_tree_previous(&later->node);
+    struct tide_turn *earlier = before ? tide_turn_of(before) : NULL;
+    if (!earlier || earlier->node.key + 1 != later->first || earlier->status != later->status)
+      continue;
+    later->first = earlier->first;
+    tide_tree_remove(&timeline->holes, &earlier->node);
+    out_freed[freed++] = earlier;
+    turn = later;
+  }
+  return freed;
+}
+
+unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn *turn,
+                                enum tide_status status, struct tide_fired *fired,
+                                struct tide_turn *out_freed[2]) {
+  uint64_t value = turn->node.key;
+  TIDE_ASSERT(status != TIDE_OK && !turn->status);
+  tide_tree_remove(&timeline->turns, &turn->node);
+  turn->status = (uint32_t)status;
+  tide_tree_insert(&timeline->holes, &turn->node, value);
+  if (value < timeline->lowest_hole) tide_store_release(&timeline->lowest_hole, value);
+  if (tide_timeline_heard(timeline))
+    tide_timeline_emit(timeline, TIDE_EVENT_BREAK, value, 0, 0, NULL, status);
+  if (!TIDE_PLANTED(TIDE_PLANT_BREAKWAKE)) tide_counter_pop_from(&turn->waiters, 0, fired, status);
+  /* Held operations look again: some of them for nothing, none is forgotten. */
+  if (tide_counter_least(&timeline->promised) <= value) {
+    tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+    tide_timeline_refresh(timeline);
+  }
+  return join(timeline, turn, out_freed);
+}
+
+enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
+                                      enum tide_status *out_status) {
+  if (timeline->gone && value >= timeline->lowest_hole) {
+    *out_status = TIDE_NOT_FOUND; /* perhaps it broke */
+    return TIDE_AWAIT_FAILED;
+  }
+  struct tide_turn *hole = hole_at(timeline, value);
+  if (hole && !TIDE_PLANTED(TIDE_PLANT_HOLE)) {
+    *out_status = (enum tide_status)hole->status;
+    return TIDE_AWAIT_FAILED;
+  }
+  if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
+  *out_status = (enum tide_status)timeline->status;
+  if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
+  *out_status = TIDE_NOT_FOUND;
+  return tide_turn_find_locked(timeline, value) ? TIDE_AWAIT_QUEUED : TIDE_AWAIT_FAILED;
+}
+
+void tide_turn_forget_all_locked(struct tide_timeline *timeline) {
+  TIDE_ASSERT(!timeline->turns.root);
+  timeline->holes = (struct tide_tree){NULL, NULL, NULL};
+  timeline->gone = true;
+}
