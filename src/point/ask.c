@@ -1,0 +1,111 @@
+/* Asking and waiting for the end: a point is a value of a timeline, and that is where one waits. */
+#include "base/check.h"
+#include "point/point.h"
+
+static const char *const state_names[] = {"unknown", "promised", "scheduled", "retired", "broken"};
+
+const char *tide_point_state_name(enum tide_point_state state) {
+  return (unsigned)state <= TIDE_POINT_BROKEN ? state_names[state] : state_names[0];
+}
+
+static enum tide_status resolve_compound(struct tide_compound *compound, struct tide_point point,
+                                         struct tide_resolved *out_resolved) {
+  struct tide_gate *gate = &compound->debt.gate;
+  if (point.value != 1) return TIDE_NOT_FOUND;
+  out_resolved->gate = gate->settled ? NULL : gate;
+  out_resolved->status = gate->ended ? (enum tide_status)gate->status : TIDE_OK;
+  return TIDE_OK;
+}
+
+enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
+                                    struct tide_resolved *out_resolved) {
+  struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
+  if (compound) return resolve_compound(compound, point, out_resolved);
+  struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
+  if (!future || point.value > future->newest) return TIDE_NOT_FOUND;
+  *out_resolved = (struct tide_resolved){.status = TIDE_OK};
+  enum tide_await stands =
+      tide_turn_look_locked(future->timeline, point.value, &out_resolved->status);
+  if (stands == TIDE_AWAIT_REACHED) out_resolved->status = TIDE_OK;
+  if (stands != TIDE_AWAIT_QUEUED) return TIDE_OK;
+  struct tide_turn *turn = tide_turn_find_locked(future->timeline, point.value);
+  out_resolved->gate = &TIDE_CONTAINER(turn, struct tide_promise, debt.turn)->debt.gate;
+  out_resolved->status = TIDE_OK;
+  return TIDE_OK;
+}
+
+enum tide_status tide_point_state(struct tide_points *points, struct tide_point point,
+                                  enum tide_point_state *out_state, enum tide_status *out_status) {
+  struct tide_resolved found;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  tide_points_expire_locked(points, &fired);
+  enum tide_status status = tide_point_resolve(points, point, &found);
+  if (status == TIDE_OK) {
+    bool ended = !found.gate || found.gate->ended;
+    if (ended) *out_state = found.status ? TIDE_POINT_BROKEN : TIDE_POINT_RETIRED;
+    else *out_state = found.gate->scheduled ? TIDE_POINT_SCHEDULED : TIDE_POINT_PROMISED;
+    if (out_status) *out_status = ended ? found.status : TIDE_OK;
+  }
+  tide_points_unlock(points, &fired);
+  return status;
+}
+
+static struct tide_timeline *timeline_of(struct tide_points *points, struct tide_point point) {
+  struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
+  if (compound) return point.value == 1 ? compound->debt.timeline : NULL;
+  struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
+  return future && point.value <= future->newest ? future->timeline : NULL;
+}
+
+enum tide_status tide_point_timeline(struct tide_points *points, struct tide_point point,
+                                     struct tide_timeline **out_timeline, uint64_t *out_value) {
+  struct tide_lock *lock = tide_points_lock(points);
+  struct tide_timeline *timeline = timeline_of(points, point);
+  if (timeline) tide_timeline_retain(timeline);
+  tide_lock_give(lock);
+  if (!timeline) return TIDE_NOT_FOUND;
+  *out_timeline = timeline;
+  *out_value = point.value;
+  return TIDE_OK;
+}
+
+/* Without a thread that watches them, whoever waits looks at the deadlines of promises itself. */
+static enum tide_status wait_watching(struct tide_points *points, struct tide_timeline *timeline,
+                                      uint64_t value, uint64_t deadline) {
+  enum tide_status status;
+  for (;;) {
+    uint64_t next;
+    tide_points_expire(points, &next);
+    bool last = deadline <= next;
+    status = tide_timeline_wait(timeline, value, last ? deadline : next);
+    if (status != TIDE_TIMEOUT || last) return status;
+  }
+}
+
+enum tide_status tide_point_wait(struct tide_points *points, struct tide_point point,
+                                 uint64_t deadline) {
+  struct tide_timeline *timeline;
+  uint64_t value;
+  enum tide_status status = tide_point_timeline(points, point, &timeline, &value);
+  if (status != TIDE_OK) return status;
+  status = points->thread ? tide_timeline_wait(timeline, value, deadline)
+                          : wait_watching(points, timeline, value, deadline);
+  tide_timeline_release(timeline);
+  return status;
+}
+
+enum tide_status tide_point_when_complete(struct tide_points *points, struct tide_point point,
+                                          struct tide_timepoint *timepoint) {
+  struct tide_timeline *timeline;
+  uint64_t value;
+  if (!timepoint->call) return TIDE_INVALID;
+  enum tide_status status = tide_point_timeline(points, point, &timeline, &value);
+  if (status != TIDE_OK) return status;
+  timepoint->point.timeline = timeline;
+  timepoint->point.value = value;
+  status = tide_timepoint_add(timepoint);
+  tide_timeline_release(timeline);
+  return status;
+}

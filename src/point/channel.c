@@ -1,0 +1,94 @@
+/* Commands: what sched tells of what is queued and what was executed. */
+#include "base/check.h"
+#include "base/plant.h"
+#include "point/point.h"
+
+static bool owed_by(const struct tide_gate *gate, const struct tide_channel *channel) {
+  if (gate->kind != TIDE_GATE_PROMISE || gate->defined) return false;
+  return TIDE_CONTAINER(gate, const struct tide_promise, debt.gate)->future->channel == channel;
+}
+
+/* A wait closes a circle when it can only end after something that this channel owes, which comes
+ * later than the wait. Nobody can wait for that unless the channel owes something that somebody
+ * depends on. */
+static bool closes_circle(const struct tide_channel *channel, struct tide_command *command) {
+  bool ask = false;
+  for (const struct tide_need *need = command->gate.needs; need; need = need->next)
+    if (need->target && !need->target->scheduled)
+      ask = ask || channel->awaited || owed_by(need->target, channel);
+  if (!ask || TIDE_PLANTED(TIDE_PLANT_CIRCLE)) return false;
+  struct tide_look look = {.mark = ++channel->points->searches, .channel = channel, .circle = true};
+  return !tide_look_holds(&look, &command->gate);
+}
+
+enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
+                                     const struct tide_command_plan *plan,
+                                     struct tide_fired *fired) {
+  struct tide_work work;
+  struct tide_command *tail = channel->tail;
+  command->channel = channel;
+  tide_list_init(&command->promises);
+  tide_gate_init(&command->gate, TIDE_GATE_COMMAND, NULL);
+  for (size_t i = 0; i < plan->wait_count; i++)
+    tide_gate_add_need(&command->gate, &plan->needs[i], plan->waits[i].gate, plan->waits[i].status);
+  command->before = (struct tide_need){.target = NULL};
+  command->gate.defined = true;
+  /* What is queued before it has been looked at when it came, and waits for nothing new. */
+  if (closes_circle(channel, command)) return TIDE_DEADLOCK;
+  if (tail && !TIDE_PLANTED(TIDE_PLANT_CHAIN))
+    tide_gate_add_need(&command->gate, &command->before, &tail->gate, TIDE_OK);
+  tide_work_begin(&work, fired);
+  tide_gate_define(&work, &command->gate);
+  tide_needs_counted(&command->gate);
+  for (size_t i = 0; i < plan->promise_count; i++)
+    tide_promise_queue(&work, plan->promises[i], command);
+  if (!plan->passable) channel->tail = command;
+  tide_work_finish(&work);
+  return TIDE_OK;
+}
+
+static void retire(struct tide_work *work, struct tide_promise *promise) {
+  struct tide_future *future = promise->future;
+  uint64_t value = promise->debt.turn.node.key;
+  if (future->timeline->reached.value < value)
+    tide_timeline_raise_locked(future->timeline, value, NULL, work->fired);
+  tide_future_pass(work, future);
+}
+
+/* It leaves before those that it comes after: who came after it comes after those now. */
+static void hand_on(struct tide_work *work, struct tide_command *command) {
+  struct tide_link *link = command->gate.awaited.next, *next;
+  struct tide_gate *before = command->before.target;
+  for (; before && link != &command->gate.awaited; link = next) {
+    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
+    next = link->next;
+    if (need->owner->kind == TIDE_GATE_COMMAND) tide_gate_move_need(work, need, before);
+  }
+}
+
+void tide_command_done(struct tide_command *command, enum tide_status status,
+                       struct tide_fired *fired) {
+  struct tide_work work;
+  struct tide_link *link;
+  struct tide_channel *channel = command->channel;
+  struct tide_gate *before = command->before.target;
+  tide_work_begin(&work, fired);
+  while ((link = tide_list_pop_front(&command->promises))) {
+    struct tide_promise *promise = TIDE_CONTAINER(link, struct tide_promise, in_command);
+    if (promise->debt.gate.ended) continue; /* a later one covered it */
+    if (status == TIDE_OK) retire(&work, promise);
+    else tide_promise_fail(&work, promise, status);
+  }
+  hand_on(&work, command);
+  if (channel->tail == command)
+    channel->tail = before ? TIDE_CONTAINER(before, struct tide_command, gate) : NULL;
+  tide_gate_drop_needs(&command->gate);
+  tide_gate_end(&work, &command->gate, TIDE_OK);
+  tide_work_finish(&work);
+}
+
+void tide_gate_listen(struct tide_gate *gate, struct tide_listener *listener) {
+  tide_list_push_back(&gate->listeners, &listener->link);
+}
+
+void tide_gate_unlisten(struct tide_listener *listener) { tide_list_remove(&listener->link); }

@@ -1,0 +1,63 @@
+/* Deadlines for being queued: one heap of them, whatever is owed. */
+#include "base/check.h"
+#include "base/plant.h"
+#include "point/point.h"
+
+static uint64_t now_of(const struct tide_points *points) {
+  const struct tide_platform *platform = points->context->platform;
+  return platform->now(platform->self);
+}
+
+uint64_t tide_points_deadline(const struct tide_points *points, uint64_t asked) {
+  uint64_t now = now_of(points);
+  uint64_t latest = now > UINT64_MAX - 1 - points->longest ? UINT64_MAX - 1 : now + points->longest;
+  if (!asked) asked = now > latest - points->deadline ? latest : now + points->deadline;
+  return asked < latest ? asked : latest;
+}
+
+void tide_debt_begin(struct tide_points *points, struct tide_debt *debt, struct tide_client *client,
+                     uint64_t value, uint64_t deadline) {
+  debt->client = client;
+  client->stats.promised++;
+  debt->due = (struct tide_node){0};
+  tide_turn_add_locked(debt->timeline, &debt->turn, value);
+  if (deadline == TIDE_FOREVER) return;
+  tide_counter_add(&points->due, &debt->due, deadline);
+  if (points->thread && deadline < points->asleep_until) points->nudge = true;
+}
+
+void tide_debt_paid(struct tide_points *points, struct tide_debt *debt) {
+  if (TIDE_PLANTED(TIDE_PLANT_DEADLINE) && !debt->gate.ended) return;
+  tide_counter_remove(&points->due, &debt->due);
+}
+
+uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired *fired) {
+  if (tide_counter_empty(&points->due)) return 0;
+  uint64_t now = now_of(points);
+  if (tide_counter_least(&points->due) > now) return 0;
+  struct tide_fired overdue;
+  struct tide_node *node;
+  uint32_t count = 0;
+  tide_fired_init(&overdue);
+  tide_counter_pop(&points->due, now, &overdue, TIDE_TIMED_OUT);
+  while ((node = tide_fired_pop(&overdue))) {
+    struct tide_debt *debt = TIDE_CONTAINER(node, struct tide_debt, due);
+    count++;
+    if (debt->client) debt->client->stats.missed++;
+    if (debt->gate.kind == TIDE_GATE_PROMISE)
+      tide_promise_break(TIDE_CONTAINER(debt, struct tide_promise, debt), TIDE_TIMED_OUT, fired);
+    else
+      tide_compound_break(TIDE_CONTAINER(debt, struct tide_compound, debt), TIDE_TIMED_OUT, fired);
+  }
+  return count;
+}
+
+uint32_t tide_points_expire(struct tide_points *points, uint64_t *out_next) {
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  uint32_t count = tide_points_expire_locked(points, &fired);
+  if (out_next) *out_next = tide_counter_least(&points->due);
+  tide_points_unlock(points, &fired);
+  return count;
+}

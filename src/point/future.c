@@ -1,0 +1,331 @@
+/* Future timelines: promises that are kept in order. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/plant.h"
+#include "causal/tracker.h"
+#include "point/point.h"
+
+static struct tide_promise *promise_of_turn(struct tide_turn *turn) {
+  return TIDE_CONTAINER(turn, struct tide_promise, debt.turn);
+}
+
+static void give_back(struct tide_promise *promise) {
+  struct tide_future *future = promise->future;
+  promise->next = future->free;
+  future->free = promise;
+}
+
+static void free_future(struct tide_future *future) {
+  const struct tide_allocator *allocator = future->points->context->allocator;
+  if (future->slot) tide_slot_give(future->points, future->slot);
+  if (future->client) future->client->stats.timelines--;
+  else future->points->orphans--;
+  tide_list_remove(&future->link);
+  tide_list_remove(&future->in_channel);
+  tide_turn_forget_all_locked(future->timeline);
+  tide_timeline_release(future->timeline);
+  tide_free(allocator, future->promises, future->capacity, sizeof *future->promises);
+  tide_free(allocator, future, 1, sizeof *future);
+}
+
+static void uncount(struct tide_promise *promise) {
+  if (promise->counted && promise->future->channel) promise->future->channel->awaited--;
+  promise->counted = false;
+}
+
+/* All have been told; only now may its memory be another's. */
+static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
+  struct tide_promise *promise = TIDE_CONTAINER(gate, struct tide_promise, debt.gate);
+  struct tide_future *future = promise->future;
+  (void)fired;
+  if (!gate->settled) return;
+  if (promise->debt.client) {
+    if (gate->status) promise->debt.client->stats.broken++;
+    else promise->debt.client->stats.kept++;
+  }
+  tide_debt_paid(future->points, &promise->debt);
+  uncount(promise);
+  tide_gate_drop_needs(gate);
+  tide_list_remove(&promise->in_command);
+  if (!gate->status || promise->spare) give_back(promise);
+  future->open--;
+  if (future->gone && !future->open) free_future(future);
+}
+
+void tide_promise_fail(struct tide_work *work, struct tide_promise *promise,
+                       enum tide_status cause) {
+  struct tide_future *future = promise->future;
+  struct tide_turn *freed[2];
+  if (promise->debt.gate.ended) return;
+  unsigned count =
+      tide_turn_break_locked(future->timeline, &promise->debt.turn, cause, work->fired, freed);
+  promise->spare = false;
+  for (unsigned i = 0; i < count; i++) {
+    struct tide_promise *other = promise_of_turn(freed[i]);
+    if (other == promise || other->debt.gate.on_changed) other->spare = true;
+    else give_back(other);
+  }
+  tide_gate_end(work, &promise->debt.gate, cause);
+}
+
+static void fail_later(struct tide_future *future, uint64_t value, enum tide_status cause,
+                       struct tide_fired *fired) {
+  struct tide_tree_node *node;
+  while ((node = tide_tree_at_least(&future->timeline->turns, value)))
+    tide_promise_break(promise_of_turn(tide_turn_of(node)), cause, fired);
+}
+
+void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
+                        struct tide_fired *fired) {
+  struct tide_future *future = promise->future;
+  uint64_t value = promise->debt.turn.node.key;
+  struct tide_work work;
+  tide_work_begin(&work, fired);
+  tide_promise_fail(&work, promise, cause);
+  bool more = TIDE_PLANTED(TIDE_PLANT_BREAKALL) && !future->gone;
+  tide_work_finish(&work);
+  if (more) fail_later(future, value, cause, fired);
+}
+
+void tide_promise_queue(struct tide_work *work, struct tide_promise *promise,
+                        struct tide_command *command) {
+  struct tide_gate *gate = &promise->debt.gate;
+  tide_debt_paid(promise->future->points, &promise->debt);
+  uncount(promise);
+  promise->future->newest_queued = promise->debt.turn.node.key;
+  tide_list_push_back(&command->promises, &promise->in_command);
+  tide_gate_add_need(gate, &promise->need, &command->gate, TIDE_OK);
+  tide_gate_define(work, gate);
+}
+
+void tide_future_pass(struct tide_work *work, struct tide_future *future) {
+  struct tide_turn *turn;
+  while ((turn = tide_turn_pass_locked(future->timeline, work->fired)))
+    tide_gate_end(work, &promise_of_turn(turn)->debt.gate, TIDE_OK);
+}
+
+void tide_needs_counted(const struct tide_gate *gate) {
+  for (const struct tide_need *need = gate->needs; need; need = need->next) {
+    struct tide_gate *target = need->target;
+    if (!target || target->kind != TIDE_GATE_PROMISE || target->defined || target->ended) continue;
+    struct tide_promise *promise = TIDE_CONTAINER(target, struct tide_promise, debt.gate);
+    if (!promise->future->channel || promise->counted) continue;
+    promise->counted = true;
+    promise->future->channel->awaited++;
+  }
+}
+
+/* ---- making and unmaking ------------------------------------------------------------- */
+
+static enum tide_status open_future(struct tide_future *future, struct tide_channel *channel) {
+  struct tide_points *points = future->points;
+  struct tide_lock *lock = tide_points_lock(points);
+  enum tide_status status =
+      tide_slot_take(points, future->client, TIDE_SLOT_FUTURE, future, &future->slot);
+  if (status == TIDE_OK) {
+    tide_list_push_back(&future->client->futures, &future->link);
+    future->channel = channel;
+    if (channel) tide_list_push_back(&channel->futures, &future->in_channel);
+  }
+  tide_lock_give(lock);
+  return status;
+}
+
+enum tide_status tide_future_create_on(struct tide_client *client, struct tide_channel *channel,
+                                       const struct tide_future_params *params,
+                                       struct tide_future **out_future) {
+  static const struct tide_future_params defaults = {0};
+  if (!params) params = &defaults;
+  uint32_t capacity = params->capacity ? params->capacity : 16;
+  if (capacity > 1u << 20) return TIDE_INVALID;
+  const struct tide_context *context = client->points->context;
+  struct tide_future *future = tide_alloc(context->allocator, 1, sizeof *future);
+  if (!future) return TIDE_NOMEM;
+  *future = (struct tide_future){.points = client->points,
+                                 .client = client,
+                                 .capacity = capacity,
+                                 .newest = params->initial,
+                                 .newest_queued = params->initial};
+  tide_list_init(&future->link);
+  tide_list_init(&future->in_channel);
+  future->promises = tide_alloc(context->allocator, capacity, sizeof *future->promises);
+  struct tide_timeline_params timeline = {.label = params->label, .initial = params->initial};
+  enum tide_status status = TIDE_NOMEM;
+  if (future->promises) {
+    for (uint32_t i = capacity; i-- > 0;) {
+      future->promises[i].future = future;
+      give_back(&future->promises[i]);
+    }
+    status = tide_timeline_create_turned(context, &timeline, &future->timeline);
+  }
+  if (status == TIDE_OK) status = open_future(future, channel);
+  if (status == TIDE_OK) {
+    *out_future = future;
+    return TIDE_OK;
+  }
+  tide_timeline_release(future->timeline);
+  tide_free(context->allocator, future->promises, capacity, sizeof *future->promises);
+  tide_free(context->allocator, future, 1, sizeof *future);
+  return status;
+}
+
+enum tide_status tide_future_create(struct tide_client *client,
+                                    const struct tide_future_params *params,
+                                    struct tide_future **out_future) {
+  return tide_future_create_on(client, NULL, params, out_future);
+}
+
+static void break_owed(struct tide_future *future, enum tide_status cause,
+                       struct tide_fired *fired) {
+  struct tide_tree_node *node = future->timeline->turns.first, *next;
+  future->open++; /* it stays until we are through */
+  for (; node; node = next) {
+    struct tide_promise *promise = promise_of_turn(tide_turn_of(node));
+    next = tide_tree_next(node);
+    if (!promise->debt.gate.defined) tide_promise_break(promise, cause, fired);
+  }
+  future->open--;
+}
+
+static void end_future(struct tide_future *future, enum tide_status cause,
+                       struct tide_fired *fired) {
+  break_owed(future, cause, fired);
+  future->gone = true;
+  if (!future->open) free_future(future);
+}
+
+void tide_future_orphan(struct tide_future *future, enum tide_status cause,
+                        struct tide_fired *fired) {
+  break_owed(future, cause, fired);
+  for (uint32_t i = 0; i < future->capacity; i++) future->promises[i].debt.client = NULL;
+  tide_list_remove(&future->link);
+  future->client = NULL;
+  future->points->orphans++;
+  end_future(future, cause, fired);
+}
+
+void tide_future_destroy(struct tide_future *future) {
+  if (!future) return;
+  struct tide_points *points = future->points;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  end_future(future, TIDE_CANCELLED, &fired);
+  tide_points_unlock(points, &fired);
+}
+
+void tide_channel_open(struct tide_channel *channel, struct tide_points *points) {
+  *channel = (struct tide_channel){.points = points};
+  tide_list_init(&channel->futures);
+}
+
+void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
+                        struct tide_fired *fired) {
+  struct tide_link *link;
+  while ((link = tide_list_pop_front(&channel->futures))) {
+    struct tide_future *future = TIDE_CONTAINER(link, struct tide_future, in_channel);
+    future->closed = (uint32_t)cause;
+    break_owed(future, cause, fired);
+    future->channel = NULL;
+  }
+}
+
+/* ---- promising and keeping ----------------------------------------------------------------- */
+
+static enum tide_status promise_locked(struct tide_future *future, uint64_t deadline,
+                                       struct tide_point *out_point) {
+  if (future->closed) return (enum tide_status)future->closed;
+  if (future->newest == UINT64_MAX) return TIDE_EXHAUSTED;
+  struct tide_promise *promise = future->free;
+  if (!promise) return future->open ? TIDE_FULL : TIDE_EXHAUSTED;
+  future->free = promise->next;
+  future->open++;
+  promise->spare = false;
+  tide_gate_init(&promise->debt.gate, TIDE_GATE_PROMISE, promise_changed);
+  tide_list_init(&promise->in_command);
+  promise->debt.timeline = future->timeline;
+  tide_debt_begin(future->points, &promise->debt, future->client, ++future->newest, deadline);
+  *out_point = tide_slot_point(future->points, future->slot, future->newest);
+  return TIDE_OK;
+}
+
+enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadline,
+                                     struct tide_point *out_point) {
+  struct tide_points *points = future->points;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  deadline = tide_points_deadline(points, deadline);
+  tide_points_lock(points);
+  enum tide_status status = promise_locked(future, deadline, out_point);
+  tide_points_unlock(points, &fired);
+  return status;
+}
+
+/* The promise of this value while it is only promised. */
+static enum tide_status find_owed(struct tide_future *future, uint64_t value,
+                                  struct tide_promise **out_promise) {
+  enum tide_status status;
+  if (value > future->newest) return TIDE_NOT_FOUND;
+  enum tide_await stands = tide_turn_look_locked(future->timeline, value, &status);
+  if (stands == TIDE_AWAIT_REACHED) return TIDE_VALUE;
+  if (stands == TIDE_AWAIT_FAILED) return status;
+  *out_promise = promise_of_turn(tide_turn_find_locked(future->timeline, value));
+  return (*out_promise)->debt.gate.defined ? TIDE_VALUE : TIDE_OK;
+}
+
+enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
+                                   struct tide_promise **out_promise, struct tide_fired *fired) {
+  struct tide_future *future = tide_slot_find(channel->points, point, TIDE_SLOT_FUTURE);
+  if (!TIDE_PLANTED(TIDE_PLANT_OVERDUE)) tide_points_expire_locked(channel->points, fired);
+  if (!future) return TIDE_NOT_FOUND;
+  if (future->channel != channel) return TIDE_INVALID;
+  enum tide_status status = find_owed(future, point.value, out_promise);
+  return status == TIDE_OK && point.value <= future->newest_queued ? TIDE_VALUE : status;
+}
+
+static enum tide_status fulfil_locked(struct tide_future *future, uint64_t value,
+                                      struct tide_position *position, struct tide_fired *fired) {
+  struct tide_promise *promise;
+  struct tide_work work;
+  if (future->channel || future->closed) return TIDE_INVALID;
+  enum tide_status status = find_owed(future, value, &promise);
+  if (status != TIDE_OK) return status;
+  future->newest_queued = value;
+  tide_timeline_raise_locked(future->timeline, value, position, fired);
+  tide_work_begin(&work, fired);
+  tide_future_pass(&work, future);
+  tide_work_finish(&work);
+  return TIDE_OK;
+}
+
+enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
+                                    struct tide_position *position) {
+  struct tide_points *points = future->points;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  if (position &&
+      (!position->tracked || !tide_tracker_axis_is(position->tracked, position->axis))) {
+    position->tracked = tide_tracker_find(points->context->tracker, position->axis);
+    if (!position->tracked) return TIDE_NOT_FOUND;
+  }
+  tide_points_lock(points);
+  if (!TIDE_PLANTED(TIDE_PLANT_OVERDUE)) tide_points_expire_locked(points, &fired);
+  enum tide_status status = fulfil_locked(future, value, position, &fired);
+  tide_points_unlock(points, &fired);
+  return status;
+}
+
+enum tide_status tide_future_break(struct tide_future *future, uint64_t value,
+                                   enum tide_status cause) {
+  struct tide_points *points = future->points;
+  struct tide_promise *promise;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  if (cause == TIDE_OK || (unsigned)cause >= TIDE_STATUS_COUNT) return TIDE_INVALID;
+  tide_points_lock(points);
+  tide_points_expire_locked(points, &fired);
+  enum tide_status status = find_owed(future, value, &promise);
+  if (status == TIDE_OK) tide_promise_break(promise, cause, &fired);
+  tide_points_unlock(points, &fired);
+  return status;
+}

@@ -1,0 +1,245 @@
+/* What follows when a gate is scheduled or ends. No recursion: lists of work. */
+#include "point/graph.h"
+#include "base/check.h"
+#include "base/plant.h"
+
+void tide_work_begin(struct tide_work *work, struct tide_fired *fired) {
+  *work = (struct tide_work){.fired = fired};
+  work->last_ended = &work->ended;
+  work->last_scheduled = &work->scheduled;
+  work->last_changed = &work->changed;
+}
+
+void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
+                    void (*changed)(struct tide_gate *gate, struct tide_fired *fired)) {
+  *gate = (struct tide_gate){.kind = (uint8_t)kind, .changed = changed};
+  tide_list_init(&gate->awaited);
+  tide_list_init(&gate->listeners);
+}
+
+void tide_gate_touch(struct tide_work *work, struct tide_gate *gate) {
+  if (gate->on_changed) return;
+  gate->on_changed = true;
+  gate->next_changed = NULL;
+  *work->last_changed = gate;
+  work->last_changed = &gate->next_changed;
+}
+
+static void push_ended(struct tide_work *work, struct tide_gate *gate) {
+  tide_gate_touch(work, gate);
+  if (gate->on_ended) return;
+  gate->on_ended = true;
+  gate->next_ended = NULL;
+  *work->last_ended = gate;
+  work->last_ended = &gate->next_ended;
+}
+
+void tide_gate_schedule(struct tide_work *work, struct tide_gate *gate) {
+  if (gate->scheduled) return;
+  gate->scheduled = true;
+  tide_gate_touch(work, gate);
+  gate->next_scheduled = NULL;
+  *work->last_scheduled = gate;
+  work->last_scheduled = &gate->next_scheduled;
+}
+
+static bool is_group(const struct tide_gate *gate) {
+  return gate->kind == TIDE_GATE_ALL || gate->kind == TIDE_GATE_ANY;
+}
+
+static void end(struct tide_work *work, struct tide_gate *gate, enum tide_status status) {
+  if (gate->ended) return;
+  gate->ended = true;
+  gate->status = (uint32_t)status;
+  push_ended(work, gate);
+}
+
+static void settle(struct tide_work *work, struct tide_gate *gate) {
+  if (gate->settled) return;
+  gate->settled = true;
+  push_ended(work, gate);
+  tide_gate_schedule(work, gate);
+}
+
+void tide_gate_end(struct tide_work *work, struct tide_gate *gate, enum tide_status status) {
+  end(work, gate, status);
+  settle(work, gate);
+}
+
+/* Has it come to an end by what its parts have? */
+static void conclude(struct tide_work *work, struct tide_gate *gate) {
+  if (!is_group(gate) || !gate->defined) return;
+  if (gate->kind == TIDE_GATE_ALL) {
+    if (gate->error && !TIDE_PLANTED(TIDE_PLANT_ALLGOOD))
+      end(work, gate, (enum tide_status)gate->error);
+    else if (gate->undecided == 0 || (gate->unsettled == 0 && TIDE_PLANTED(TIDE_PLANT_ALLGOOD)))
+      end(work, gate, TIDE_OK);
+  } else if (gate->one_good) {
+    end(work, gate, TIDE_OK);
+  } else if (gate->undecided == 0 || (gate->error && TIDE_PLANTED(TIDE_PLANT_ANYBREAK))) {
+    end(work, gate, (enum tide_status)gate->error);
+  }
+  if (!gate->ended) return;
+  if (gate->unsettled == 0 || (gate->kind == TIDE_GATE_ANY && !gate->status) ||
+      TIDE_PLANTED(TIDE_PLANT_OPENEARLY))
+    settle(work, gate);
+}
+
+void tide_gate_fail(struct tide_work *work, struct tide_gate *gate, enum tide_status status) {
+  end(work, gate, status);
+  conclude(work, gate);
+}
+
+/* Is it known to end by what its parts are? */
+static void expect(struct tide_work *work, struct tide_gate *gate) {
+  if (!gate->defined) return;
+  bool one = gate->kind == TIDE_GATE_ANY && gate->one_scheduled;
+  if (gate->unscheduled == 0 || (one && !TIDE_PLANTED(TIDE_PLANT_ANYALL)))
+    tide_gate_schedule(work, gate);
+}
+
+static void hear_end(struct tide_need *need, enum tide_status status) {
+  struct tide_gate *gate = need->owner;
+  need->heard_ended = true;
+  need->status = (uint32_t)status;
+  if (status != TIDE_OK && !gate->error) gate->error = (uint32_t)status;
+  if (status == TIDE_OK) gate->one_good = true;
+  /* ANY looks for the last that breaks, ALL for the last that is good. */
+  if ((status != TIDE_OK) == (gate->kind == TIDE_GATE_ANY)) gate->undecided--;
+}
+
+static void hear_settled(struct tide_need *need) {
+  need->heard_settled = true;
+  need->owner->unsettled--;
+  if (need->target) tide_list_remove(&need->link);
+  need->target = NULL;
+}
+
+/* What is broken will not make an ANY come true. */
+static void hear_scheduled(struct tide_need *need) {
+  need->heard_scheduled = true;
+  need->owner->unscheduled--;
+  if (!need->status) need->owner->one_scheduled = true;
+}
+
+void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct tide_gate *target,
+                        enum tide_status status) {
+  if (target && target->settled) {
+    status = (enum tide_status)target->status;
+    target = NULL;
+  }
+  *need = (struct tide_need){.owner = gate, .target = target, .next = gate->needs};
+  tide_list_init(&need->link);
+  if (!target) need->status = (uint32_t)status;
+  gate->needs = need;
+}
+
+static void count_need(struct tide_need *need) {
+  struct tide_gate *gate = need->owner, *target = need->target;
+  gate->unscheduled++;
+  gate->unsettled++;
+  gate->undecided++;
+  if (!target) {
+    hear_end(need, (enum tide_status)need->status);
+    hear_scheduled(need);
+    hear_settled(need);
+    return;
+  }
+  tide_list_push_back(&target->awaited, &need->link);
+  if (target->ended) hear_end(need, (enum tide_status)target->status);
+  if (target->scheduled && !TIDE_PLANTED(TIDE_PLANT_LATEPART)) hear_scheduled(need);
+}
+
+void tide_gate_define(struct tide_work *work, struct tide_gate *gate) {
+  for (struct tide_need *need = gate->needs; need; need = need->next) count_need(need);
+  gate->defined = true;
+  tide_gate_touch(work, gate);
+  conclude(work, gate);
+}
+
+static void tell_ended(struct tide_work *work, struct tide_gate *gate) {
+  struct tide_link *link = gate->awaited.next, *next;
+  for (; link != &gate->awaited; link = next) {
+    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
+    next = link->next;
+    if (!need->heard_ended) hear_end(need, (enum tide_status)gate->status);
+    if (gate->settled) {
+      /* It leaves the list here, so that it is scheduled is heard at once; what follows from
+       * that, only when all ends are known. */
+      if (!need->heard_scheduled) hear_scheduled(need);
+      hear_settled(need);
+      tide_gate_touch(work, need->owner);
+    }
+    conclude(work, need->owner);
+  }
+}
+
+static void tell_scheduled(struct tide_work *work, struct tide_gate *gate) {
+  struct tide_link *link = gate->awaited.next;
+  for (; link != &gate->awaited; link = link->next) {
+    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
+    if (need->heard_scheduled) continue;
+    hear_scheduled(need);
+    expect(work, need->owner);
+  }
+}
+
+/* Some may be taken off meanwhile, any of them: each is moved to another list before it hears. */
+static void tell_listeners(struct tide_gate *gate, struct tide_fired *fired) {
+  struct tide_link told, *link;
+  tide_list_init(&told);
+  while ((link = tide_list_pop_front(&gate->listeners))) {
+    if (!gate->settled) tide_list_push_back(&told, link);
+    struct tide_listener *listener = TIDE_CONTAINER(link, struct tide_listener, link);
+    listener->hear(listener, gate, fired);
+  }
+  while ((link = tide_list_pop_front(&told))) tide_list_push_back(&gate->listeners, link);
+}
+
+void tide_work_finish(struct tide_work *work) {
+  struct tide_gate *gate, *next, *last = NULL;
+  while ((gate = work->ended)) {
+    work->ended = gate->next_ended;
+    if (!work->ended) work->last_ended = &work->ended;
+    gate->on_ended = false;
+    tell_ended(work, gate);
+  }
+  for (gate = work->changed; gate; gate = gate->next_changed) expect(work, gate);
+  while ((gate = work->scheduled)) {
+    work->scheduled = gate->next_scheduled;
+    if (!work->scheduled) work->last_scheduled = &work->scheduled;
+    tell_scheduled(work, gate);
+  }
+  /* Groups inside of a compound go with it: they are off the list before anything goes. */
+  for (gate = work->changed, work->changed = NULL; gate; gate = next) {
+    next = gate->next_changed;
+    gate->on_changed = false;
+    tell_listeners(gate, work->fired);
+    if (!gate->changed) continue;
+    gate->next_changed = NULL;
+    if (last) last->next_changed = gate;
+    else work->changed = gate;
+    last = gate;
+  }
+  for (gate = work->changed; gate; gate = next) {
+    next = gate->next_changed;
+    gate->changed(gate, work->fired);
+  }
+}
+
+void tide_gate_move_need(struct tide_work *work, struct tide_need *need, struct tide_gate *target) {
+  tide_list_remove(&need->link);
+  need->target = target;
+  tide_list_push_back(&target->awaited, &need->link);
+  if (!target->scheduled || need->heard_scheduled) return;
+  hear_scheduled(need);
+  expect(work, need->owner);
+}
+
+void tide_gate_drop_needs(struct tide_gate *gate) {
+  for (struct tide_need *need = gate->needs; need; need = need->next) {
+    if (need->target) tide_list_remove(&need->link);
+    need->target = NULL;
+  }
+  gate->needs = NULL;
+}

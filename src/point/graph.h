@@ -1,0 +1,135 @@
+/* point/graph.h: who depends on whom, and what follows.
+ *
+ * All that a point's fate hangs on is a *gate*: a promise, a command, a group of a compound, a
+ * stand-in. A gate *needs* others; each need is an edge that lies with whoever has it, and hangs in
+ * the list of the gate that it points to. A gate goes, each once and for good,
+ *
+ *   scheduled   it will end: all that it needs is scheduled (of ANY: one, that did not break)
+ *   ended       it is known how: status
+ *   settled     all below it has ended, too: service-side waits open. Only a broken ALL, or what is
+ *               made of such, ends before it settles.
+ *
+ * Nothing here is found by searching. A gate counts what it still lacks; when something happens, it
+ * happens to one gate, which tells those in its list, which count down, and who has nothing left is
+ * put on a list of work. So it costs the edges that it passes, however deep, and gates on a circle
+ * never come to nothing left. Ends are worked off before schedules, so that the result does
+ * not depend on the order of either.
+ *
+ * search.c looks at the same edges from the other end, for the two questions that a count cannot
+ * answer: "would this close a circle?" and "would it be scheduled if …?".
+ *
+ * All of it under the context's scheduler lock. */
+#ifndef TIDE_POINT_GRAPH_H
+#define TIDE_POINT_GRAPH_H
+
+#include "base/list.h"
+#include "timeline/turn.h"
+#include "tidemark/point.h"
+
+enum tide_gate_kind {
+  TIDE_GATE_PROMISE,
+  TIDE_GATE_COMMAND,
+  TIDE_GATE_ALL,
+  TIDE_GATE_ANY,
+  TIDE_GATE_STAND_IN
+};
+
+struct tide_gate;
+
+struct tide_need {
+  struct tide_link link; /* in target->awaited */
+  struct tide_gate *owner;
+  struct tide_gate *target; /* NULL: it has settled */
+  struct tide_need *next;   /* of the owner's */
+  bool heard_scheduled, heard_ended, heard_settled;
+  uint32_t status; /* of the target's end */
+};
+
+/* Somebody who is told, under the lock, of each change of a gate: queued or defined, scheduled,
+ * ended, settled. It looks at the gate itself, may take listeners off, and calls nothing else of
+ * point/. After "settled" it is off the list. */
+struct tide_listener {
+  struct tide_link link;
+  void (*hear)(struct tide_listener *listener, const struct tide_gate *gate,
+               struct tide_fired *fired);
+};
+
+struct tide_gate {
+  struct tide_link awaited;   /* needs of others */
+  struct tide_link listeners; /* struct tide_listener */
+  struct tide_need *needs;
+  struct tide_gate *next_ended, *next_scheduled, *next_changed;      /* in the lists of work */
+  void (*changed)(struct tide_gate *gate, struct tide_fired *fired); /* last of all; it may go */
+  uint32_t unscheduled, unsettled, undecided; /* needs; undecided: ALL: not good, ANY: not broken */
+  uint32_t status;                            /* of its end */
+  uint32_t error;                             /* of a group: the first part's that broke */
+  uint8_t kind;
+  bool defined; /* its needs are complete: a promise is queued, a compound defined */
+  bool scheduled, ended, settled;
+  bool one_good, one_scheduled; /* of ANY */
+  bool on_ended, on_scheduled, on_changed;
+  /* search.c's */
+  bool holds, finished, stepped;
+  uint64_t mark;
+  struct tide_gate *before, *above; /* in the order of the search */
+  struct tide_need *cursor;
+};
+
+/* What is still to be told. On the stack of whoever changes something. */
+struct tide_work {
+  struct tide_fired *fired;
+  struct tide_gate *ended, **last_ended;
+  struct tide_gate *scheduled, **last_scheduled;
+  struct tide_gate *changed, **last_changed;
+};
+
+void tide_work_begin(struct tide_work *work, struct tide_fired *fired);
+/* Tells everybody, then calls `changed` of all that changed. */
+void tide_work_finish(struct tide_work *work);
+
+void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
+                    void (*changed)(struct tide_gate *gate, struct tide_fired *fired));
+/* The gate will need the target. Nobody is told yet: search.c may look first. A NULL target has
+ * settled, with `status`. */
+void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct tide_gate *target,
+                        enum tide_status status);
+/* It has all its needs: they are counted, and hang in their targets' lists from now on. */
+void tide_gate_define(struct tide_work *work, struct tide_gate *gate);
+/* It ends, and all of it. A status that is not TIDE_OK: broken. */
+void tide_gate_end(struct tide_work *work, struct tide_gate *gate, enum tide_status status);
+/* It broke, though its parts may not have ended: it settles when they have. */
+void tide_gate_fail(struct tide_work *work, struct tide_gate *gate, enum tide_status status);
+/* It is known to end. */
+void tide_gate_schedule(struct tide_work *work, struct tide_gate *gate);
+/* Something else changed that listeners may want to know. */
+void tide_gate_touch(struct tide_work *work, struct tide_gate *gate);
+/* A need is now another's: of what its target comes after. */
+void tide_gate_move_need(struct tide_work *work, struct tide_need *need, struct tide_gate *target);
+/* It needs nothing any more. */
+void tide_gate_drop_needs(struct tide_gate *gate);
+
+/* ---- search.c ---- */
+
+struct tide_channel;
+struct tide_client;
+
+struct tide_look {
+  uint64_t mark; /* of this search: never used before */
+  /* "Would it close a circle?": what the channel still owes comes after the root. NULL: nobody's.
+   */
+  const struct tide_channel *channel;
+  bool circle;
+  /* "Would it be scheduled if …?" */
+  const struct tide_client *narrow; /* who trusts less than the service; NULL: nobody */
+  bool (*assumed)(void *self, const struct tide_gate *promise);
+  void *self;
+};
+
+/* The least that follows from what is taken for granted. */
+bool tide_look_holds(struct tide_look *look, struct tide_gate *root);
+/* After the answer was no: gates of which one must change before it can be yes, each once. False
+ * when `each` was. */
+bool tide_look_why_not(struct tide_look *look, struct tide_gate *root, uint64_t mark,
+                       bool (*each)(void *self, struct tide_gate *leaf), void *self);
+
+#endif

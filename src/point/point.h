@@ -1,0 +1,323 @@
+/* point/point.h: what whoever queues commands tells the points, and what it may ask.
+ *
+ * point/ knows no queue. It declares what it must be told, and sched (or a test's fake) tells it:
+ *
+ *   a queue has a          struct tide_channel        tide_channel_open … _close
+ *   an operation has a     struct tide_command        tide_channel_insert: it is queued, behind all
+ *                                                     of its channel, waits for these points, and
+ *                                                     will retire those promises
+ *   it has been executed                              tide_command_done, with its status
+ *   it may open its waits                             a tide_listener on the gate: `settled`
+ *
+ * The order of things for one operation that waits for points and retires some:
+ *
+ *   1. submit: tide_point_resolve each point that it names; tide_promise_find each that it retires.
+ *      tide_channel_insert. On an error nothing has changed and the submit is refused:
+ *      TIDE_DEADLOCK: a wait would close a circle; TIDE_NOT_FOUND; TIDE_VALUE; a broken promise's
+ *      own error ("a broken one keeps its turn").
+ *   2. held or entered, as ever: the future timeline is a tide_timeline; the operation's record of
+ *      that value may be made pending in it (timeline.h), so that waits are classified as ever. A
+ *      wait opens once the point's gate is settled. Then gate->status says whether it was good.
+ *   3. publication: tracker, then tide_timeline_reach with the record (which tells nobody but those
+ *      who wait for this value), then tide_command_done. If the value was not reached by then,
+ *      it is raised as external. Of a failed operation's record only the promise breaks: that is
+ *      what tide_command_done does; tide_timeline_break does nothing to such a timeline.
+ *
+ * Who is woken by any of it is appended to a tide_fired, as in timeline.h, to be run without the
+ * lock.
+ *
+ * Storage: channels, commands, their needs and listeners lie with whoever uses them, and may go
+ * when the command is done. Promises lie in their future timeline.
+ *
+ * All functions here: under the context's scheduler lock, unless it says otherwise. */
+#ifndef TIDE_POINT_POINT_H
+#define TIDE_POINT_POINT_H
+
+#include "base/deferred.h"
+#include "point/graph.h"
+
+#define TIDE_TRUSTED_MAX 64
+
+struct tide_domains {
+  uint32_t count;
+  uint32_t list[TIDE_TRUSTED_MAX];
+};
+
+enum tide_slot_kind { TIDE_SLOT_FREE, TIDE_SLOT_FUTURE, TIDE_SLOT_COMPOUND };
+
+struct tide_slot {
+  void *object;
+  uint32_t generation;
+  uint32_t kind;
+  uint32_t next; /* of the free ones */
+};
+
+/* What groups and looks are made of. */
+struct tide_cell {
+  union {
+    struct tide_need need;
+    struct {
+      struct tide_listener listener;
+      struct tide_watch *watch;
+    } look;
+    struct tide_cell *next_free;
+  } as;
+  struct tide_cell *next; /* of whoever has it */
+};
+struct tide_group {
+  struct tide_gate gate;
+  struct tide_group *next;
+};
+
+struct tide_points {
+  const struct tide_context *context;
+  uint32_t domain;
+  uint64_t deadline, longest;
+  struct tide_slot *slots;
+  uint32_t slot_count, free_slot;
+  struct tide_cell *cells, *free_cell;
+  struct tide_group *groups, *free_group;
+  uint32_t part_count, free_cells, free_groups;
+  struct tide_domains trusted;
+  struct tide_counter due; /* debts, by deadline */
+  struct tide_link clients;
+  struct tide_watch *stale, **last_stale;
+  uint64_t searches;
+  uint32_t orphans; /* future timelines whose client is gone, and which still keep what is queued */
+  struct tide_thread *thread;
+  uint64_t asleep_until; /* the thread's */
+  uint32_t word;         /* it sleeps on it */
+  bool stopping, nudge;  /* nudge: it sleeps too long */
+};
+
+struct tide_client {
+  struct tide_points *points;
+  struct tide_link link;
+  struct tide_link futures, compounds, watches;
+  struct tide_client_stats stats;
+  uint32_t timelines_most, parts_most;
+  bool narrow;
+  struct tide_domains trusted;
+  char label[TIDE_LABEL_SIZE];
+};
+
+/* What somebody owes before a deadline: a promise to be queued, a compound to be defined. */
+struct tide_debt {
+  struct tide_gate gate;
+  struct tide_turn turn;
+  struct tide_node due;
+  struct tide_timeline *timeline;
+  struct tide_client *client; /* NULL: gone; nobody is charged */
+};
+
+struct tide_promise {
+  struct tide_debt debt; /* of a free one, the turn's `first` links */
+  struct tide_future *future;
+  struct tide_need need; /* on the command that will retire it */
+  struct tide_link in_command;
+  struct tide_promise *next; /* of the free ones */
+  bool counted;              /* in the channel's `awaited` */
+  bool spare;                /* its hole is another's: it is free once it was told */
+};
+
+struct tide_future {
+  struct tide_points *points;
+  struct tide_client *client;
+  struct tide_link link, in_channel;
+  struct tide_channel *channel; /* NULL: the host's */
+  struct tide_timeline *timeline;
+  struct tide_promise *promises, *free;
+  uint32_t capacity, open; /* open: promised, and not told of its end */
+  uint32_t slot;
+  uint64_t newest; /* the last value promised */
+  uint64_t newest_queued;
+  uint32_t closed; /* its channel is: nothing is promised any more */
+  bool gone;       /* when all that is open has ended, it goes */
+};
+
+struct tide_compound {
+  struct tide_debt debt;
+  struct tide_client *client;
+  struct tide_link link;
+  struct tide_points *points;
+  struct tide_cell *cells;
+  struct tide_group *groups;
+  uint32_t slot, parts; /* slot 0: its name is gone */
+  bool gone;            /* when it has settled, it goes */
+  bool told;
+};
+
+/* A point of another domain, as a compound without parts. */
+struct tide_stand_in {
+  struct tide_compound compound;
+  uint32_t domain;
+  bool reported; /* its service says that it is scheduled */
+};
+
+struct tide_channel {
+  struct tide_points *points;
+  struct tide_command *tail; /* the last one that is not done; NULL: none */
+  struct tide_link futures;
+  uint32_t awaited; /* promises that it owes and somebody depends on */
+};
+
+struct tide_command {
+  struct tide_gate gate;
+  struct tide_channel *channel;
+  struct tide_need before;   /* the one before it in its channel */
+  struct tide_link promises; /* that it will retire */
+};
+
+/* ---- what sched tells ---- */
+
+void tide_channel_open(struct tide_channel *channel, struct tide_points *points);
+/* Breaks what it still owes with `cause`; its future timelines promise no more. It stays until its
+ * commands are done. */
+void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
+                        struct tide_fired *fired);
+/* As tide_future_create, for promises that this channel's commands keep. Takes the lock. */
+enum tide_status tide_future_create_on(struct tide_client *client, struct tide_channel *channel,
+                                       const struct tide_future_params *params,
+                                       struct tide_future **out_future);
+
+struct tide_resolved {
+  struct tide_gate *gate;  /* NULL: it has ended, */
+  enum tide_status status; /* so */
+};
+/* TIDE_NOT_FOUND: no such point, or nobody has promised it. */
+enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
+                                    struct tide_resolved *out_resolved);
+/* The promise that a command may retire: owed by this channel. Looks at the clock. TIDE_NOT_FOUND;
+ * TIDE_VALUE: it is retired, queued, or below one that is queued; TIDE_INVALID: another channel's,
+ * or no future timeline's; the error of a broken one. */
+enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
+                                   struct tide_promise **out_promise, struct tide_fired *fired);
+struct tide_command_plan {
+  const struct tide_resolved *waits;
+  struct tide_need *needs; /* one a wait; the command's until it is done */
+  size_t wait_count;
+  struct tide_promise *const *promises; /* in ascending order within each future timeline */
+  size_t promise_count;
+  bool passable; /* later commands of the channel don't wait for it */
+};
+/* The command is queued, last in its channel. TIDE_DEADLOCK: nothing has changed. */
+enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
+                                     const struct tide_command_plan *plan,
+                                     struct tide_fired *fired);
+/* It has finished, after all before it, or was cancelled and leaves. TIDE_OK: its promises are
+ * retired; else they break with it. The command and its needs may go then. */
+void tide_command_done(struct tide_command *command, enum tide_status status,
+                       struct tide_fired *fired);
+/* Tells of a gate's changes, until it is unlistened or the gate has settled. */
+void tide_gate_listen(struct tide_gate *gate, struct tide_listener *listener);
+void tide_gate_unlisten(struct tide_listener *listener);
+
+/* ---- stand-ins: what a transport tells of other domains ---- */
+
+/* A point of this room that stands for one of `domain`. Its deadline is for ending or, from a
+ * trusted domain, for being reported scheduled; TIDE_FOREVER is allowed. Takes the lock. */
+enum tide_status tide_stand_in_create(struct tide_client *client, uint32_t domain,
+                                      uint64_t deadline, struct tide_point *out_point);
+/* What its service says. Anything but an end from a domain that is not trusted changes nothing. */
+void tide_stand_in_report(struct tide_points *points, struct tide_point point,
+                          enum tide_point_state state, enum tide_status status,
+                          struct tide_fired *fired);
+/* Breaks all stand-ins of a domain that have not ended: its service is gone. */
+void tide_points_lose_domain(struct tide_points *points, uint32_t domain, enum tide_status cause,
+                             struct tide_fired *fired);
+
+/* ---- among the files of point/ ---- */
+
+struct tide_lock *tide_points_lock(const struct tide_points *points);
+/* Looks again at who waits for "schedulable", gives the lock back, and runs who fired. */
+void tide_points_unlock(struct tide_points *points, struct tide_fired *fired);
+/* The same without giving back: for sched, once it has told all. */
+void tide_points_look_again(struct tide_points *points, struct tide_fired *fired);
+
+enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *client,
+                                enum tide_slot_kind kind, void *object, uint32_t *out_slot);
+void tide_slot_give(struct tide_points *points, uint32_t slot);
+struct tide_point tide_slot_point(const struct tide_points *points, uint32_t slot, uint64_t value);
+/* NULL: no such thing any more. */
+void *tide_slot_find(const struct tide_points *points, struct tide_point point,
+                     enum tide_slot_kind kind);
+struct tide_cell *tide_cell_take(struct tide_points *points);
+void tide_cells_give(struct tide_points *points, struct tide_cell *cells);
+
+uint32_t tide_parts_left(const struct tide_points *points, const struct tide_client *client);
+
+bool tide_domains_have(const struct tide_domains *domains, uint32_t domain);
+bool tide_client_trusts(const struct tide_client *client, uint32_t domain);
+
+/* A debt begins: its turn, its deadline. */
+void tide_debt_begin(struct tide_points *points, struct tide_debt *debt, struct tide_client *client,
+                     uint64_t value, uint64_t deadline);
+/* It is queued or defined: the deadline does not matter any more. */
+void tide_debt_paid(struct tide_points *points, struct tide_debt *debt);
+/* An absolute deadline as the room allows it. */
+uint64_t tide_points_deadline(const struct tide_points *points, uint64_t asked);
+/* Breaks what is overdue; returns how many. */
+uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired *fired);
+
+void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
+                        struct tide_fired *fired);
+void tide_compound_break(struct tide_compound *compound, enum tide_status cause,
+                         struct tide_fired *fired);
+/* Their client goes: what is queued or defined is kept, and then they go by themselves. */
+void tide_future_orphan(struct tide_future *future, enum tide_status cause,
+                        struct tide_fired *fired);
+void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
+                          struct tide_fired *fired);
+/* A value of its timeline was reached: all turns up to it are over. */
+void tide_future_pass(struct tide_work *work, struct tide_future *future);
+/* As tide_promise_break, with others. */
+void tide_promise_fail(struct tide_work *work, struct tide_promise *promise,
+                       enum tide_status cause);
+/* A command will retire it. */
+void tide_promise_queue(struct tide_work *work, struct tide_promise *promise,
+                        struct tide_command *command);
+/* Somebody depends on these now. */
+void tide_needs_counted(const struct tide_gate *gate);
+
+/* ---- schedulable.c ---- */
+
+/* A struct tide_schedulable from inside. */
+struct tide_watch {
+  struct tide_node node; /* while its call is on its way */
+  struct tide_deferred_call call;
+  struct tide_link link;     /* of its client's */
+  struct tide_listener root; /* on the gate that it waits for */
+  struct tide_gate *gate;    /* NULL: it has ended */
+  struct tide_points *points;
+  struct tide_cell *looks; /* listeners on gates that hold it up */
+  struct tide_watch *next_stale;
+  uint32_t status;
+  uint32_t look_count, assumed_count;
+  bool waiting, is_stale;
+  struct tide_point assumed[TIDE_ASSUMED_MAX];
+};
+/* Its client goes. */
+void tide_watch_cancel(struct tide_watch *watch, struct tide_fired *fired);
+
+/* ---- expression.c ---- */
+
+enum tide_expression_kind {
+  TIDE_EXPRESSION_INDEX,
+  TIDE_EXPRESSION_AND,
+  TIDE_EXPRESSION_OR,
+  TIDE_EXPRESSION_OPEN,
+  TIDE_EXPRESSION_CLOSE,
+  TIDE_EXPRESSION_END
+};
+struct tide_expression {
+  const char *text;
+  size_t length, count, at;
+  uint32_t depth;
+  bool operand; /* one is expected next */
+};
+/* One step; *out_index with TIDE_EXPRESSION_INDEX. TIDE_CORRUPT with the column. */
+enum tide_status tide_expression_step(struct tide_expression *expression,
+                                      enum tide_expression_kind *out_kind, size_t *out_index,
+                                      struct tide_diag *diag);
+
+#endif

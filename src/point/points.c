@@ -1,0 +1,275 @@
+/* The room: names, parts, the lock, and whose word counts. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/plant.h"
+#include "point/point.h"
+
+#define SECOND 1000000000ull
+#define MOST (1u << 20)
+
+struct tide_lock *tide_points_lock(const struct tide_points *points) {
+  struct tide_lock *lock = points->context->sched_lock;
+  tide_lock_take(lock, points->context->platform);
+  return lock;
+}
+
+void tide_points_unlock(struct tide_points *points, struct tide_fired *fired) {
+  const struct tide_platform *platform = points->context->platform;
+  tide_points_look_again(points, fired);
+  bool nudge = points->nudge;
+  if (nudge) tide_store_release(&points->word, points->word + 1);
+  points->nudge = false;
+  tide_lock_give(points->context->sched_lock);
+  if (nudge) platform->wake(platform->self, &points->word, 1);
+  tide_fired_run(fired);
+}
+
+/* ---- names --------------------------------------------------------------------- */
+
+enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *client,
+                                enum tide_slot_kind kind, void *object, uint32_t *out_slot) {
+  uint32_t slot = points->free_slot;
+  if (!slot || client->stats.timelines >= client->timelines_most) return TIDE_FULL;
+  points->free_slot = points->slots[slot].next;
+  points->slots[slot].kind = kind;
+  points->slots[slot].object = object;
+  client->stats.timelines++;
+  *out_slot = slot;
+  return TIDE_OK;
+}
+
+/* A generation is used once; a place whose generations have run out is not used again. */
+void tide_slot_give(struct tide_points *points, uint32_t slot) {
+  struct tide_slot *at = &points->slots[slot];
+  at->kind = TIDE_SLOT_FREE;
+  at->object = NULL;
+  if (at->generation == UINT32_MAX) return;
+  at->generation++;
+  at->next = points->free_slot;
+  points->free_slot = slot;
+}
+
+struct tide_point tide_slot_point(const struct tide_points *points, uint32_t slot, uint64_t value) {
+  return (struct tide_point){.domain = points->domain,
+                             .timeline = slot,
+                             .generation = points->slots[slot].generation,
+                             .value = value};
+}
+
+void *tide_slot_find(const struct tide_points *points, struct tide_point point,
+                     enum tide_slot_kind kind) {
+  if (point.domain != points->domain || point.reserved || !point.timeline ||
+      point.timeline > points->slot_count)
+    return NULL;
+  const struct tide_slot *slot = &points->slots[point.timeline];
+  return slot->kind == kind && slot->generation == point.generation ? slot->object : NULL;
+}
+
+/* ---- parts ------------------------------------------------------------------------ */
+
+uint32_t tide_parts_left(const struct tide_points *points, const struct tide_client *client) {
+  uint32_t left = client->parts_most - client->stats.parts;
+  return left < points->free_cells ? left : points->free_cells;
+}
+
+struct tide_cell *tide_cell_take(struct tide_points *points) {
+  struct tide_cell *cell = points->free_cell;
+  if (!cell) return NULL;
+  points->free_cell = cell->as.next_free;
+  points->free_cells--;
+  return cell;
+}
+
+void tide_cells_give(struct tide_points *points, struct tide_cell *cells) {
+  while (cells) {
+    struct tide_cell *cell = cells;
+    cells = cell->next;
+    cell->as.next_free = points->free_cell;
+    points->free_cell = cell;
+    points->free_cells++;
+  }
+}
+
+/* ---- trust ---------------------------------------------------------------------------- */
+
+bool tide_domains_have(const struct tide_domains *domains, uint32_t domain) {
+  for (uint32_t i = 0; i < domains->count; i++)
+    if (domains->list[i] == domain) return true;
+  return false;
+}
+
+static enum tide_status add_domain(struct tide_domains *domains, uint32_t domain) {
+  if (tide_domains_have(domains, domain)) return TIDE_OK;
+  if (domains->count == TIDE_TRUSTED_MAX) return TIDE_FULL;
+  domains->list[domains->count++] = domain;
+  return TIDE_OK;
+}
+
+bool tide_client_trusts(const struct tide_client *client, uint32_t domain) {
+  if (client->narrow && !tide_domains_have(&client->trusted, domain)) return false;
+  return tide_domains_have(&client->points->trusted, domain);
+}
+
+enum tide_status tide_points_trust(struct tide_points *points, uint32_t domain) {
+  struct tide_lock *lock = tide_points_lock(points);
+  enum tide_status status = add_domain(&points->trusted, domain);
+  tide_lock_give(lock);
+  return status;
+}
+
+enum tide_status tide_client_trust(struct tide_client *client, uint32_t domain) {
+  enum tide_status status = TIDE_DENIED;
+  struct tide_lock *lock = tide_points_lock(client->points);
+  if (tide_domains_have(&client->points->trusted, domain))
+    status = add_domain(&client->trusted, domain);
+  if (status == TIDE_OK) client->narrow = true;
+  tide_lock_give(lock);
+  return status;
+}
+
+/* ---- making and unmaking --------------------------------------------------------------- */
+
+static void watch_deadlines(void *self) {
+  struct tide_points *points = self;
+  const struct tide_platform *platform = points->context->platform;
+  for (;;) {
+    struct tide_fired fired;
+    tide_fired_init(&fired);
+    tide_points_lock(points);
+    bool stop = points->stopping;
+    points->asleep_until = 0;
+    tide_points_expire_locked(points, &fired);
+    uint64_t next = points->asleep_until = tide_counter_least(&points->due);
+    uint32_t word = points->word;
+    tide_points_unlock(points, &fired);
+    if (stop) return;
+    platform->wait(platform->self, &points->word, word, next);
+  }
+}
+
+static enum tide_status start(struct tide_points *points) {
+  const struct tide_platform *platform = points->context->platform;
+  return platform->spawn(platform->self, "points", watch_deadlines, points, &points->thread);
+}
+
+static void free_room(struct tide_points *points) {
+  const struct tide_allocator *allocator = points->context->allocator;
+  tide_free(allocator, points->slots, (size_t)points->slot_count + 1, sizeof *points->slots);
+  tide_free(allocator, points->cells, points->part_count, sizeof *points->cells);
+  tide_free(allocator, points->groups, points->part_count, sizeof *points->groups);
+  tide_free(allocator, points, 1, sizeof *points);
+}
+
+static bool make_room(struct tide_points *points) {
+  const struct tide_allocator *allocator = points->context->allocator;
+  uint32_t slots = points->slot_count, parts = points->part_count;
+  points->slots = tide_alloc(allocator, (size_t)slots + 1, sizeof *points->slots);
+  points->cells = tide_alloc(allocator, parts, sizeof *points->cells);
+  points->groups = tide_alloc(allocator, parts, sizeof *points->groups);
+  if (!points->slots || !points->cells || !points->groups) return false;
+  for (uint32_t i = 1; i <= slots; i++) {
+    points->slots[i].generation = 1;
+    points->slots[i].next = i < slots ? i + 1 : 0;
+  }
+  points->free_slot = 1;
+  for (uint32_t i = parts; i-- > 0;) {
+    points->cells[i].as.next_free = points->free_cell;
+    points->free_cell = &points->cells[i];
+    points->groups[i].next = points->free_group;
+    points->free_group = &points->groups[i];
+  }
+  points->free_cells = points->free_groups = parts;
+  return true;
+}
+
+enum tide_status tide_points_create(const struct tide_context *context,
+                                    const struct tide_points_params *params,
+                                    struct tide_points **out_points) {
+  static const struct tide_points_params defaults = {0};
+  if (!params) params = &defaults;
+  uint64_t longest = params->longest ? params->longest : 10 * SECOND;
+  uint64_t deadline = params->deadline ? params->deadline : SECOND < longest ? SECOND : longest;
+  if (params->timelines > MOST || params->parts > MOST || deadline > longest) return TIDE_INVALID;
+  struct tide_points *points = tide_alloc(context->allocator, 1, sizeof *points);
+  if (!points) return TIDE_NOMEM;
+  points->context = context;
+  points->domain = params->domain ? params->domain : 1;
+  points->deadline = deadline;
+  points->longest = longest;
+  points->slot_count = params->timelines ? params->timelines : 256;
+  points->part_count = params->parts ? params->parts : 1024;
+  points->last_stale = &points->stale;
+  tide_list_init(&points->clients);
+  enum tide_status status = make_room(points) ? TIDE_OK : TIDE_NOMEM;
+  if (status == TIDE_OK && !params->manual) status = start(points);
+  if (status != TIDE_OK) free_room(points);
+  else *out_points = points;
+  return status;
+}
+
+void tide_points_destroy(struct tide_points *points) {
+  if (!points) return;
+  const struct tide_platform *platform = points->context->platform;
+  struct tide_fired none;
+  tide_fired_init(&none);
+  tide_points_lock(points);
+  TIDE_ASSERT(tide_list_empty(&points->clients) && !points->orphans);
+  points->stopping = true;
+  points->nudge = points->thread != NULL;
+  tide_points_unlock(points, &none);
+  if (points->thread) platform->join(platform->self, points->thread);
+  free_room(points);
+}
+
+/* ---- clients ------------------------------------------------------------------------------- */
+
+enum tide_status tide_client_create(struct tide_points *points,
+                                    const struct tide_client_params *params,
+                                    struct tide_client **out_client) {
+  static const struct tide_client_params defaults = {0};
+  if (!params) params = &defaults;
+  struct tide_client *client = tide_alloc(points->context->allocator, 1, sizeof *client);
+  if (!client) return TIDE_NOMEM;
+  size_t length = params->label ? strlen(params->label) : 0;
+  if (length >= TIDE_LABEL_SIZE) length = TIDE_LABEL_SIZE - 1;
+  if (length) memcpy(client->label, params->label, length);
+  client->points = points;
+  client->timelines_most = params->timelines ? params->timelines : UINT32_MAX;
+  client->parts_most = params->parts ? params->parts : UINT32_MAX;
+  tide_list_init(&client->futures);
+  tide_list_init(&client->compounds);
+  tide_list_init(&client->watches);
+  struct tide_lock *lock = tide_points_lock(points);
+  tide_list_push_back(&points->clients, &client->link);
+  tide_lock_give(lock);
+  *out_client = client;
+  return TIDE_OK;
+}
+
+void tide_client_destroy(struct tide_client *client, enum tide_status cause) {
+  if (!client) return;
+  struct tide_points *points = client->points;
+  struct tide_link *link;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  if (cause == TIDE_OK) cause = TIDE_OWNER_DIED;
+  tide_points_lock(points);
+  while ((link = tide_list_pop_front(&client->watches)))
+    tide_watch_cancel(TIDE_CONTAINER(link, struct tide_watch, link), &fired);
+  while (!tide_list_empty(&client->futures))
+    tide_future_orphan(TIDE_CONTAINER(client->futures.next, struct tide_future, link), cause,
+                       &fired);
+  while (!tide_list_empty(&client->compounds))
+    tide_compound_orphan(TIDE_CONTAINER(client->compounds.next, struct tide_compound, link), cause,
+                         &fired);
+  tide_list_remove(&client->link);
+  /* Others' waits may look at what broke; none looks at this client any more. */
+  tide_points_unlock(points, &fired);
+  tide_free(points->context->allocator, client, 1, sizeof *client);
+}
+
+void tide_client_stats(struct tide_client *client, struct tide_client_stats *out_stats) {
+  struct tide_lock *lock = tide_points_lock(client->points);
+  *out_stats = client->stats;
+  tide_lock_give(lock);
+}
