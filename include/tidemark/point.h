@@ -14,7 +14,8 @@
  *   and all that this command waits for, and all before it in its channel, is
  *   scheduled too. This is counted as commands come, so nobody has to search for it
  *   or guess it from a clock. Points that wait for each other in a circle never
- *   get there: a call that would close a circle is refused, with TIDE_DEADLOCK.
+ *   get there: a call that would close a circle is refused, with TIDE_DEADLOCK, even one through
+ *   an ANY that could still come true otherwise.
  * - *retired*: all before it has been executed, and went well.
  * - *broken*: it will never be retired. Whoever waits is told why, at once:
  *   TIDE_OWNER_DIED, its owner is gone; TIDE_CANCELLED, its timeline or it itself was given up;

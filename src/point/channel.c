@@ -8,17 +8,38 @@ static bool owed_by(const struct tide_gate *gate, const struct tide_channel *cha
   return TIDE_CONTAINER(gate, const struct tide_promise, debt.gate)->future->channel == channel;
 }
 
-/* A wait closes a circle when it can only end after something that this channel owes, which comes
- * later than the wait. Nobody can wait for that unless the channel owes something that somebody
- * depends on. */
-static bool closes_circle(const struct tide_channel *channel, struct tide_command *command) {
-  bool ask = false;
+/* A wait closes a circle when it can only end after something that comes later than the wait: what
+ * this command retires, and what its channel still owes, unless that may pass it. Nobody can wait
+ * for that unless somebody depends on what the channel owes. */
+static bool may_close(const struct tide_channel *channel, const struct tide_command *command) {
   for (const struct tide_need *need = command->gate.needs; need; need = need->next)
-    if (need->target && !need->target->scheduled)
-      ask = ask || channel->awaited || owed_by(need->target, channel);
-  if (!ask || TIDE_PLANTED(TIDE_PLANT_CIRCLE)) return false;
-  struct tide_look look = {.mark = ++channel->points->searches, .channel = channel, .circle = true};
+    if (need->target && !need->target->firm && (channel->awaited || owed_by(need->target, channel)))
+      return true;
+  return false;
+}
+
+static bool closes_circle(const struct tide_channel *channel, struct tide_command *command,
+                          bool passable) {
+  if (TIDE_PLANTED(TIDE_PLANT_CIRCLE)) return false;
+  struct tide_look look = {
+      .mark = ++channel->points->searches, .channel = passable ? NULL : channel, .circle = true};
   return !tide_look_holds(&look, &command->gate);
+}
+
+/* Tentatively: nobody is told. */
+static void give_promises(struct tide_command *command, const struct tide_command_plan *plan) {
+  for (size_t i = 0; i < plan->promise_count; i++) {
+    struct tide_promise *promise = plan->promises[i];
+    tide_gate_add_need(&promise->debt.gate, &promise->need, &command->gate, TIDE_OK);
+    promise->debt.gate.defined = true;
+  }
+}
+
+static void take_promises(const struct tide_command_plan *plan) {
+  for (size_t i = 0; i < plan->promise_count; i++) {
+    plan->promises[i]->debt.gate.needs = NULL;
+    plan->promises[i]->debt.gate.defined = false;
+  }
 }
 
 enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
@@ -33,8 +54,13 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
     tide_gate_add_need(&command->gate, &plan->needs[i], plan->waits[i].gate, plan->waits[i].status);
   command->before = (struct tide_need){.target = NULL};
   command->gate.defined = true;
-  /* What is queued before it has been looked at when it came, and waits for nothing new. */
-  if (closes_circle(channel, command)) return TIDE_DEADLOCK;
+  /* What is queued before it was looked at when it came, and waits for nothing new. */
+  if (may_close(channel, command)) {
+    give_promises(command, plan);
+    bool circle = closes_circle(channel, command, plan->passable);
+    take_promises(plan);
+    if (circle) return TIDE_DEADLOCK;
+  }
   if (tail && !TIDE_PLANTED(TIDE_PLANT_CHAIN))
     tide_gate_add_need(&command->gate, &command->before, &tail->gate, TIDE_OK);
   tide_work_begin(&work, fired);
@@ -59,6 +85,10 @@ static void retire(struct tide_work *work, struct tide_promise *promise) {
 static void hand_on(struct tide_work *work, struct tide_command *command) {
   struct tide_link *link = command->gate.awaited.next, *next;
   struct tide_gate *before = command->before.target;
+  bool early = false;
+  for (struct tide_need *need = command->gate.needs; need; need = need->next)
+    early = early || need->target;
+  if (early) tide_gate_touch_above(work, &command->gate, ++command->channel->points->searches);
   for (; before && link != &command->gate.awaited; link = next) {
     struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
     next = link->next;

@@ -8,6 +8,7 @@ void tide_work_begin(struct tide_work *work, struct tide_fired *fired) {
   work->last_ended = &work->ended;
   work->last_scheduled = &work->scheduled;
   work->last_changed = &work->changed;
+  work->last_firm = &work->firm;
 }
 
 void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
@@ -43,6 +44,14 @@ void tide_gate_schedule(struct tide_work *work, struct tide_gate *gate) {
   work->last_scheduled = &gate->next_scheduled;
 }
 
+static void make_firm(struct tide_work *work, struct tide_gate *gate) {
+  if (gate->firm) return;
+  gate->firm = true;
+  gate->next_firm = NULL;
+  *work->last_firm = gate;
+  work->last_firm = &gate->next_firm;
+}
+
 static bool is_group(const struct tide_gate *gate) {
   return gate->kind == TIDE_GATE_ALL || gate->kind == TIDE_GATE_ANY;
 }
@@ -59,6 +68,7 @@ static void settle(struct tide_work *work, struct tide_gate *gate) {
   gate->settled = true;
   push_ended(work, gate);
   tide_gate_schedule(work, gate);
+  make_firm(work, gate);
 }
 
 void tide_gate_end(struct tide_work *work, struct tide_gate *gate, enum tide_status status) {
@@ -96,6 +106,7 @@ static void expect(struct tide_work *work, struct tide_gate *gate) {
   bool one = gate->kind == TIDE_GATE_ANY && gate->one_scheduled;
   if (gate->unscheduled == 0 || (one && !TIDE_PLANTED(TIDE_PLANT_ANYALL)))
     tide_gate_schedule(work, gate);
+  if (gate->unfirm == 0) make_firm(work, gate);
 }
 
 static void hear_end(struct tide_need *need, enum tide_status status) {
@@ -122,6 +133,11 @@ static void hear_scheduled(struct tide_need *need) {
   if (!need->status) need->owner->one_scheduled = true;
 }
 
+static void hear_firm(struct tide_need *need) {
+  need->heard_firm = true;
+  need->owner->unfirm--;
+}
+
 void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct tide_gate *target,
                         enum tide_status status) {
   if (target && target->settled) {
@@ -137,17 +153,20 @@ void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct t
 static void count_need(struct tide_need *need) {
   struct tide_gate *gate = need->owner, *target = need->target;
   gate->unscheduled++;
+  gate->unfirm++;
   gate->unsettled++;
   gate->undecided++;
   if (!target) {
     hear_end(need, (enum tide_status)need->status);
     hear_scheduled(need);
+    hear_firm(need);
     hear_settled(need);
     return;
   }
   tide_list_push_back(&target->awaited, &need->link);
   if (target->ended) hear_end(need, (enum tide_status)target->status);
   if (target->scheduled && !TIDE_PLANTED(TIDE_PLANT_LATEPART)) hear_scheduled(need);
+  if (target->firm) hear_firm(need);
 }
 
 void tide_gate_define(struct tide_work *work, struct tide_gate *gate) {
@@ -167,6 +186,7 @@ static void tell_ended(struct tide_work *work, struct tide_gate *gate) {
       /* It leaves the list here, so that it is scheduled is heard at once; what follows from
        * that, only when all ends are known. */
       if (!need->heard_scheduled) hear_scheduled(need);
+      if (!need->heard_firm) hear_firm(need);
       hear_settled(need);
       tide_gate_touch(work, need->owner);
     }
@@ -180,6 +200,16 @@ static void tell_scheduled(struct tide_work *work, struct tide_gate *gate) {
     struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
     if (need->heard_scheduled) continue;
     hear_scheduled(need);
+    expect(work, need->owner);
+  }
+}
+
+static void tell_firm(struct tide_work *work, struct tide_gate *gate) {
+  struct tide_link *link = gate->awaited.next;
+  for (; link != &gate->awaited; link = link->next) {
+    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
+    if (need->heard_firm) continue;
+    hear_firm(need);
     expect(work, need->owner);
   }
 }
@@ -210,6 +240,11 @@ void tide_work_finish(struct tide_work *work) {
     if (!work->scheduled) work->last_scheduled = &work->scheduled;
     tell_scheduled(work, gate);
   }
+  while ((gate = work->firm)) {
+    work->firm = gate->next_firm;
+    if (!work->firm) work->last_firm = &work->firm;
+    tell_firm(work, gate);
+  }
   /* Groups inside of a compound go with it: they are off the list before anything goes. */
   for (gate = work->changed, work->changed = NULL; gate; gate = next) {
     next = gate->next_changed;
@@ -231,8 +266,8 @@ void tide_gate_move_need(struct tide_work *work, struct tide_need *need, struct 
   tide_list_remove(&need->link);
   need->target = target;
   tide_list_push_back(&target->awaited, &need->link);
-  if (!target->scheduled || need->heard_scheduled) return;
-  hear_scheduled(need);
+  if (target->scheduled && !need->heard_scheduled) hear_scheduled(need);
+  if (target->firm && !need->heard_firm) hear_firm(need);
   expect(work, need->owner);
 }
 

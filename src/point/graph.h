@@ -5,6 +5,7 @@
  * the list of the gate that it points to. A gate goes, each once and for good,
  *
  *   scheduled   it will end: all that it needs is scheduled (of ANY: one, that did not break)
+ *   firm        it will, whichever parts of an ANY break: all that it needs is firm
  *   ended       it is known how: status
  *   settled     all below it has ended, too: service-side waits open. Only a broken ALL, or what is
  *               made of such, ends before it settles.
@@ -41,7 +42,7 @@ struct tide_need {
   struct tide_gate *owner;
   struct tide_gate *target; /* NULL: it has settled */
   struct tide_need *next;   /* of the owner's */
-  bool heard_scheduled, heard_ended, heard_settled;
+  bool heard_scheduled, heard_firm, heard_ended, heard_settled;
   uint32_t status; /* of the target's end */
 };
 
@@ -58,20 +59,21 @@ struct tide_gate {
   struct tide_link awaited;   /* needs of others */
   struct tide_link listeners; /* struct tide_listener */
   struct tide_need *needs;
-  struct tide_gate *next_ended, *next_scheduled, *next_changed;      /* in the lists of work */
+  struct tide_gate *next_ended, *next_scheduled, *next_firm, *next_changed; /* lists of work */
   void (*changed)(struct tide_gate *gate, struct tide_fired *fired); /* last of all; it may go */
-  uint32_t unscheduled, unsettled, undecided; /* needs; undecided: ALL: not good, ANY: not broken */
-  uint32_t status;                            /* of its end */
-  uint32_t error;                             /* of a group: the first part's that broke */
+  uint32_t unscheduled, unfirm, unsettled;                           /* needs that are not */
+  uint32_t undecided; /* needs; of ALL: not good; of ANY: not broken */
+  uint32_t status;    /* of its end */
+  uint32_t error;     /* of a group: the first part's that broke */
   uint8_t kind;
   bool defined; /* its needs are complete: a promise is queued, a compound defined */
-  bool scheduled, ended, settled;
+  bool scheduled, firm, ended, settled;
   bool one_good, one_scheduled; /* of ANY */
-  bool on_ended, on_scheduled, on_changed;
+  bool on_ended, on_changed;
   /* search.c's */
-  bool holds, finished, stepped;
+  bool holds, good, stepped;
   uint64_t mark;
-  struct tide_gate *before, *above; /* in the order of the search */
+  struct tide_gate *above; /* the way back, or what is still to be looked at */
   struct tide_need *cursor;
 };
 
@@ -80,6 +82,7 @@ struct tide_work {
   struct tide_fired *fired;
   struct tide_gate *ended, **last_ended;
   struct tide_gate *scheduled, **last_scheduled;
+  struct tide_gate *firm, **last_firm;
   struct tide_gate *changed, **last_changed;
 };
 
@@ -125,8 +128,11 @@ struct tide_look {
   void *self;
 };
 
-/* The least that follows from what is taken for granted. */
+/* Does it follow from what is taken for granted? */
 bool tide_look_holds(struct tide_look *look, struct tide_gate *root);
+/* What a gate needs has changed, other than by being scheduled or ending: who depends on it hears
+ * of it. */
+void tide_gate_touch_above(struct tide_work *work, struct tide_gate *gate, uint64_t mark);
 /* After the answer was no: gates of which one must change before it can be yes, each once. False
  * when `each` was. */
 bool tide_look_why_not(struct tide_look *look, struct tide_gate *root, uint64_t mark,

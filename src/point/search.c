@@ -35,7 +35,7 @@ enum answer { NO, YES, DEPENDS };
 /* By itself, without what it needs. */
 static enum answer alone(const struct tide_look *look, const struct tide_gate *gate) {
   if (gate->settled) return YES;
-  if (gate->scheduled && !look->narrow) return YES;
+  if (look->circle ? gate->firm : gate->scheduled && !look->narrow) return YES;
   if (look->circle) {
     if (is_owed(gate)) {
       const struct tide_channel *channel = promise_of(gate)->future->channel;
@@ -59,18 +59,37 @@ static bool holds(const struct tide_look *look, const struct tide_gate *gate) {
   return alone(look, gate) == YES;
 }
 
-static bool judge(const struct tide_look *look, const struct tide_gate *gate) {
-  bool all = true, any = false;
+static bool is_broken(const struct tide_need *need) {
+  return need->target ? need->target->ended && need->target->status : need->status != 0;
+}
+
+/* It has come true, or will when what is being defined is. */
+static bool is_good(const struct tide_look *look, const struct tide_need *need) {
+  if (!need->target) return !need->status;
+  return need->target->ended ? !need->target->status
+                             : visited(look, need->target) && need->target->good;
+}
+
+static void judge(const struct tide_look *look, struct tide_gate *gate) {
   enum answer itself = alone(look, gate);
-  if (itself != DEPENDS) return itself == YES;
-  if (is_owed(gate)) return holds(look, implied(look, gate));
-  for (const struct tide_need *need = gate->needs; need; need = need->next) {
-    bool one = !need->target || holds(look, need->target);
-    all = all && one;
-    bool broken = need->target ? need->target->ended && need->target->status : need->status != 0;
-    any = any || (one && !broken);
+  bool all = true, any = false, all_good = true, any_good = false;
+  gate->holds = itself == YES;
+  if (itself != DEPENDS) return;
+  if (is_owed(gate)) {
+    gate->holds = holds(look, implied(look, gate));
+    return;
   }
-  return all || (gate->kind == TIDE_GATE_ANY && any);
+  for (const struct tide_need *need = gate->needs; need; need = need->next) {
+    bool one = !need->target || holds(look, need->target), good = is_good(look, need);
+    all = all && one;
+    any = any || (one && !is_broken(need));
+    all_good = all_good && good;
+    any_good = any_good || good;
+  }
+  /* A circle through an ANY is one, too, unless it has come true: when its other parts break,
+   * nobody would be told. */
+  gate->good = gate->kind == TIDE_GATE_ANY ? any_good : gate->kind == TIDE_GATE_ALL && all_good;
+  gate->holds = all || (gate->kind == TIDE_GATE_ANY && (look->circle ? any_good : any));
 }
 
 /* The next gate below this one that must be looked at; NULL: no more. */
@@ -91,38 +110,41 @@ static struct tide_gate *step(struct tide_look *look, struct tide_gate *gate) {
 static void enter(struct tide_look *look, struct tide_gate *gate, struct tide_gate *above) {
   gate->mark = look->mark;
   gate->above = above;
-  gate->holds = gate->finished = gate->stepped = false;
+  gate->holds = gate->good = gate->stepped = false;
   gate->cursor = alone(look, gate) == DEPENDS ? gate->needs : NULL;
 }
 
 bool tide_look_holds(struct tide_look *look, struct tide_gate *root) {
-  struct tide_gate *first = NULL, **last = &first;
-  bool leads_back = false, again;
   enter(look, root, NULL);
   for (struct tide_gate *gate = root; gate;) {
     struct tide_gate *below = alone(look, gate) == DEPENDS ? step(look, gate) : NULL;
     if (below && !visited(look, below)) {
       enter(look, below, gate);
       gate = below;
-    } else if (below) {
-      leads_back = leads_back || !below->finished;
-    } else {
-      gate->finished = true;
-      gate->holds = judge(look, gate);
-      gate->before = NULL;
-      *last = gate;
-      last = &gate->before;
+    } else if (!below) {
+      judge(look, gate);
       gate = gate->above;
     }
   }
-  do {
-    again = false;
-    for (struct tide_gate *gate = leads_back ? first : NULL; gate; gate = gate->before) {
-      if (gate->holds || !judge(look, gate)) continue;
-      gate->holds = again = true;
-    }
-  } while (again);
   return root->holds;
+}
+
+/* Up from a gate: who depends on it, and on those, hears of a change. */
+void tide_gate_touch_above(struct tide_work *work, struct tide_gate *gate, uint64_t mark) {
+  struct tide_gate *todo = gate;
+  gate->mark = mark;
+  gate->above = NULL;
+  while ((gate = todo)) {
+    todo = gate->above;
+    tide_gate_touch(work, gate);
+    for (struct tide_link *link = gate->awaited.next; link != &gate->awaited; link = link->next) {
+      struct tide_gate *owner = TIDE_CONTAINER(link, struct tide_need, link)->owner;
+      if (owner->mark == mark) continue;
+      owner->mark = mark;
+      owner->above = todo;
+      todo = owner;
+    }
+  }
 }
 
 /* Goes where it is still held up: at ANY everywhere, else at the first place. `above` leads on: the

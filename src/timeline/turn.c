@@ -28,6 +28,8 @@ struct tide_turn *tide_turn_find_locked(const struct tide_timeline *timeline, ui
 
 struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline, struct tide_fired *fired) {
   struct tide_tree_node *first = timeline->turns.first;
+  if (TIDE_PLANTED(TIDE_PLANT_COVER))
+    first = tide_tree_at_least(&timeline->turns, timeline->reached.value);
   if (!first || first->key > timeline->reached.value) return NULL;
   struct tide_turn *turn = tide_turn_of(first);
   tide_tree_remove(&timeline->turns, first);

@@ -1,0 +1,902 @@
+/* Promises, commands, compounds, waits and trust, at random, against the naive model, which
+ * computes everything anew after each call. And the bugs planted in point/ must be found.
+ *
+ *   oracle-points [--plant NAME] [--seed N] [--count N] [--verbose]      one run, or many */
+#include "harness.h"
+#include "base/plant.h"
+#include "base/random.h"
+#include "points_model.h"
+#include "unit/point_rig.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STEPS 160
+
+static struct rig r;
+static struct tide_random dice;
+static bool verbose;
+static jmp_buf out;
+static char why[200];
+static unsigned step;
+
+static struct tide_client *clients[CLIENTS];
+static struct tide_channel channels[CHANNELS];
+static struct tide_future *futures[FUTURES];
+static struct command *commands[COMMANDS];
+static struct told *waits[WATCHES];
+static uint64_t unique;
+
+struct timed {
+  struct tide_timepoint timepoint;
+  bool used;
+  unsigned calls;
+  enum tide_status status;
+};
+static struct timed timed[POINTS];
+
+static unsigned below(unsigned limit) { return (unsigned)tide_random_below(&dice, limit); }
+static bool chance(unsigned percent) { return below(100) < percent; }
+
+__attribute__((format(printf, 1, 2), noreturn)) static void violation(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  vsnprintf(why, sizeof why, format, list);
+  va_end(list);
+  longjmp(out, 1);
+}
+
+#define EXPECT_STATUS(got, want, what, which)                                                      \
+  do {                                                                                             \
+    enum tide_status got_ = (got), want_ = (want);                                                 \
+    if (got_ != want_)                                                                             \
+      violation("%s %d: %s, not %s", (what), (which), tide_status_name(got_),                      \
+                tide_status_name(want_));                                                          \
+  } while (0)
+
+#define SAY(...)                                                                                   \
+  do {                                                                                             \
+    if (verbose) printf("%3u  ", step), printf(__VA_ARGS__), printf("\n");                         \
+  } while (0)
+
+/* ---- the model's side of what the room does by itself ---- */
+
+static void model_expire(void) {
+  uint64_t now = tide_clock_now(r.clock);
+  for (;;) {
+    int first = -1;
+    for (int i = 0; i < m.point_count; i++) {
+      const struct mpoint *p = &m.points[i];
+      if (p->deadline && p->deadline <= now &&
+          (first < 0 || p->deadline < m.points[first].deadline))
+        first = i;
+    }
+    if (first < 0) return;
+    m.points[first].deadline = 0;
+    model_break(first, TIDE_TIMED_OUT);
+  }
+}
+
+static void model_names(void) {
+  for (int f = 0; f < FUTURES; f++) {
+    bool open = false;
+    if (!m.futures[f].gone || !m.futures[f].alive) continue;
+    for (int i = 0; i < m.point_count; i++)
+      open = open || (m.points[i].kind == PROMISE && m.points[i].future == f && !m.points[i].ended);
+    if (open) continue;
+    m.futures[f].alive = false;
+    for (int i = 0; i < m.point_count; i++)
+      if (m.points[i].kind == PROMISE && m.points[i].future == f) m.points[i].named = false;
+  }
+  for (int i = 0; i < m.point_count; i++)
+    if (m.points[i].client < 0 && m.points[i].kind != PROMISE && m.points[i].settled)
+      m.points[i].named = false;
+}
+
+static void after(void) {
+  model_update();
+  model_watches();
+  model_names();
+}
+
+/* ---- checks ---- */
+
+static void check_status(int i, enum tide_status status) {
+  struct mpoint *p = &m.points[i];
+  if (!p->concluded || p->status == TIDE_OK) {
+    EXPECT_STATUS(status, p->status, "the status of point", i);
+    return;
+  }
+  if (status == TIDE_OK) violation("point %d is retired, but a part broke", i);
+  if (!model_blames(p->root, status))
+    violation("point %d: no part broke with %s", i, tide_status_name(status));
+}
+
+static void adopt_statuses(void) {
+  for (int i = 0; i < m.point_count; i++) {
+    struct mpoint *p = &m.points[i];
+    enum tide_point_state state;
+    enum tide_status status;
+    if (!p->concluded || !p->named || !p->status) continue;
+    if (tide_point_state(r.points, p->name, &state, &status) == TIDE_OK && status)
+      p->status = status;
+  }
+}
+
+static void check_point(int i) {
+  struct mpoint *p = &m.points[i];
+  enum tide_point_state state, want = p->ended ? p->status ? TIDE_POINT_BROKEN : TIDE_POINT_RETIRED
+                                      : p->scheduled ? TIDE_POINT_SCHEDULED
+                                                     : TIDE_POINT_PROMISED;
+  enum tide_status status, found = tide_point_state(r.points, p->name, &state, &status);
+  EXPECT_STATUS(found, p->named ? TIDE_OK : TIDE_NOT_FOUND, "asking for point", i);
+  if (!p->named) return;
+  if (state != want)
+    violation("point %d is %s, not %s", i, tide_point_state_name(state),
+              tide_point_state_name(want));
+  check_status(i, status);
+  EXPECT_STATUS(tide_point_wait(r.points, p->name, TIDE_NOW), p->ended ? status : TIDE_TIMEOUT,
+                "waiting for point", i);
+  struct tide_resolved resolved;
+  tide_points_lock(r.points);
+  found = tide_point_resolve(r.points, p->name, &resolved);
+  bool settled = found == TIDE_OK && (!resolved.gate || resolved.gate->settled);
+  tide_lock_give(r.context.sched_lock);
+  if (settled != p->settled) violation("point %d opens service-side waits: %d", i, settled);
+}
+
+static void check_calls(void) {
+  for (int i = 0; i < m.point_count; i++) {
+    if (!timed[i].used) continue;
+    if (timed[i].calls != m.points[i].ended)
+      violation("point %d: %u calls of its timepoint, ended: %d", i, timed[i].calls,
+                m.points[i].ended);
+    if (timed[i].calls) check_status(i, timed[i].status);
+  }
+  for (int i = 0; i < WATCHES; i++) {
+    struct mwatch *w = &m.watches[i];
+    if (!w->waiting) continue;
+    if (waits[i]->calls != w->fires)
+      violation("wait %d for \"schedulable\" of point %d: %u calls, not %d", i, w->point,
+                waits[i]->calls, w->fires);
+    if (!w->fires) continue;
+    bool ended = m.points[w->point].ended && w->status;
+    if (ended) check_status(w->point, waits[i]->status);
+    else EXPECT_STATUS(waits[i]->status, w->status, "a wait for point", w->point);
+    w->waiting = false;
+    free(waits[i]);
+  }
+}
+
+static void check(void) {
+  tide_points_expire(r.points, NULL);
+  model_expire();
+  after();
+  adopt_statuses();
+  for (int i = 0; i < m.point_count; i++) check_point(i);
+  check_calls();
+}
+
+/* ---- making things ---- */
+
+static void on_timed(struct tide_timepoint *timepoint, enum tide_status status) {
+  struct timed *at = timepoint->user;
+  at->calls++;
+  at->status = status;
+}
+
+static uint64_t some_deadline(void) {
+  return tide_clock_now(r.clock) + MS + below(1500) * MS + ++unique;
+}
+
+static int add_point(enum kind kind, int client, struct tide_point name, uint64_t deadline) {
+  int i = m.point_count++;
+  m.points[i] = (struct mpoint){.kind = kind,
+                                .name = name,
+                                .client = client,
+                                .future = -1,
+                                .command = -1,
+                                .root = -1,
+                                .deadline = deadline,
+                                .named = true};
+  timed[i] = (struct timed){.timepoint = {.call = on_timed, .user = &timed[i]}};
+  if (chance(50)) {
+    EXPECT_STATUS(tide_point_when_complete(r.points, name, &timed[i].timepoint), TIDE_OK,
+                  "a timepoint for", i);
+    timed[i].used = true;
+  }
+  return i;
+}
+
+static int some_named(void) {
+  for (int tries = 0; tries < 20 && m.point_count; tries++) {
+    int newest = m.point_count < 40 ? m.point_count : 40;
+    int i = m.point_count - 1 - (int)below((unsigned)newest);
+    if (m.points[i].named && (!m.points[i].ended || chance(20))) return i;
+  }
+  return -1;
+}
+
+static int point_of(int future, uint64_t value) {
+  for (int i = 0; i < m.point_count; i++)
+    if (m.points[i].kind == PROMISE && m.points[i].future == future &&
+        m.points[i].name.value == value)
+      return i;
+  return -1;
+}
+
+static int some_future(bool host) {
+  for (int tries = 0; tries < 30; tries++) {
+    int f = (int)below(FUTURES);
+    if (futures[f] && (m.futures[f].channel < 0) == host) return f;
+  }
+  return -1;
+}
+
+static void make_future(void) {
+  int f = (int)below(FUTURES), client = (int)below(CLIENTS);
+  if (futures[f] || m.futures[f].alive) return;
+  int channel = chance(30) ? -1 : (int)below(CHANNELS);
+  struct tide_future_params params = {.capacity = 64};
+  EXPECT_STATUS(tide_future_create_on(clients[client], channel < 0 ? NULL : &channels[channel],
+                                      &params, &futures[f]),
+                TIDE_OK, "making future timeline", f);
+  for (int i = 0; i < m.point_count; i++)
+    if (m.points[i].future == f) m.points[i].future = -2; /* of one that was there before */
+  m.futures[f] = (struct mfuture){.client = client, .channel = channel, .alive = true};
+  SAY("future %d of client %d on channel %d", f, client, channel);
+}
+
+static void make_promise(void) {
+  int f = some_future(chance(30));
+  struct tide_point name;
+  if (f < 0 || m.point_count == POINTS) return;
+  uint64_t deadline = some_deadline();
+  enum tide_status status = tide_future_promise(futures[f], deadline, &name);
+  if (status == TIDE_FULL || status == TIDE_EXHAUSTED) return;
+  EXPECT_STATUS(status, m.futures[f].closed, "a promise of future", f);
+  if (status != TIDE_OK) return;
+  if (name.value != ++m.futures[f].newest) violation("promised %lu", (unsigned long)name.value);
+  int i = add_point(PROMISE, m.futures[f].client, name, deadline);
+  m.points[i].future = f;
+  SAY("point %d = future %d value %lu", i, f, (unsigned long)name.value);
+}
+
+/* ---- hosts ---- */
+
+/* What keeping or breaking this one should answer. */
+static enum tide_status owed_status(int f, uint64_t value) {
+  int i = point_of(f, value);
+  if (i < 0) return TIDE_NOT_FOUND;
+  const struct mpoint *p = &m.points[i];
+  if (p->ended) return p->status ? p->status : TIDE_VALUE;
+  return p->command >= 0 ? TIDE_VALUE : TIDE_OK;
+}
+
+static uint64_t some_value(int f) {
+  uint64_t newest = m.futures[f].newest, back = below(4);
+  return newest + 1 > back ? newest + 1 - back : 1;
+}
+
+static void retire(int f, uint64_t value) {
+  for (int i = 0; i < m.point_count; i++) {
+    struct mpoint *p = &m.points[i];
+    if (p->kind != PROMISE || p->future != f || p->name.value > value || p->ended) continue;
+    p->ended = p->settled = true;
+    p->deadline = 0;
+  }
+}
+
+static void fulfil(void) {
+  int f = some_future(true);
+  if (f < 0) return;
+  uint64_t value = some_value(f);
+  SAY("fulfil future %d value %lu", f, (unsigned long)value);
+  model_expire();
+  enum tide_status want = m.futures[f].closed ? TIDE_INVALID : owed_status(f, value);
+  EXPECT_STATUS(tide_future_fulfil(futures[f], value, NULL), want, "fulfilling of future", f);
+  if (want != TIDE_OK) return;
+  retire(f, value);
+}
+
+static void give_up(void) {
+  int f = some_future(chance(50));
+  if (f < 0) return;
+  uint64_t value = some_value(f);
+  enum tide_status cause = (enum tide_status)(TIDE_FAILED + below(3));
+  SAY("break future %d value %lu", f, (unsigned long)value);
+  model_expire();
+  enum tide_status want = owed_status(f, value);
+  EXPECT_STATUS(tide_future_break(futures[f], value, cause), want, "breaking of future", f);
+  if (want != TIDE_OK) return;
+  int i = point_of(f, value);
+  m.points[i].deadline = 0;
+  model_break(i, cause);
+}
+
+/* ---- commands ---- */
+
+struct plan {
+  struct tide_point waits[4], retires[2];
+  int wait_points[4], retire_points[2];
+  size_t wait_count, retire_count;
+};
+
+static void add_retired(struct plan *plan, int channel) {
+  for (int tries = 0; tries < 10; tries++) {
+    int i = some_named();
+    if (i < 0) return;
+    const struct mpoint *p = &m.points[i];
+    if (p->kind != PROMISE || p->future < 0 || m.futures[p->future].channel != channel) continue;
+    if (plan->retire_count && m.points[plan->retire_points[0]].future == p->future) continue;
+    if (p->name.value <= m.futures[p->future].queued || p->command >= 0 || p->ended) continue;
+    plan->retire_points[plan->retire_count] = i;
+    plan->retires[plan->retire_count++] = p->name;
+    return;
+  }
+}
+
+static void draw_plan(struct plan *plan, int channel) {
+  *plan = (struct plan){.wait_count = 0};
+  for (unsigned i = below(4); i > 0; i--) {
+    int p = some_named();
+    if (p < 0) continue;
+    plan->wait_points[plan->wait_count] = p;
+    plan->waits[plan->wait_count++] = m.points[p].name;
+  }
+  for (unsigned i = below(3); i > 0; i--) add_retired(plan, channel);
+}
+
+/* It is entered into the model; whoever refuses it takes it out again. */
+static int enter(int channel, const struct plan *plan, bool passable, int *out_tail) {
+  int c = m.command_count++;
+  *out_tail = m.tails[channel];
+  m.commands[c] = (struct mcommand){.channel = channel,
+                                    .previous = m.tails[channel],
+                                    .wait_count = (int)plan->wait_count,
+                                    .passable = passable};
+  for (size_t i = 0; i < plan->wait_count; i++) m.commands[c].waits[i] = plan->wait_points[i];
+  for (size_t i = 0; i < plan->retire_count; i++) m.points[plan->retire_points[i]].command = c;
+  if (!passable) m.tails[channel] = c;
+  return c;
+}
+
+static void take_out(int channel, const struct plan *plan, int tail) {
+  m.command_count--;
+  m.tails[channel] = tail;
+  for (size_t i = 0; i < plan->retire_count; i++) m.points[plan->retire_points[i]].command = -1;
+}
+
+static void queue(void) {
+  int channel = (int)below(CHANNELS), tail;
+  bool passable = chance(15);
+  struct plan plan;
+  if (m.command_count == COMMANDS) return;
+  draw_plan(&plan, channel);
+  if (plan.retire_count) model_expire(); /* whoever retires something looks at the clock */
+  enum tide_status want = TIDE_OK;
+  for (size_t i = 0; i < plan.retire_count && want == TIDE_OK; i++)
+    want = m.points[plan.retire_points[i]].status;
+  int c = -1;
+  if (want == TIDE_OK) {
+    c = enter(channel, &plan, passable, &tail);
+    if (!model_possible(c, -1)) want = TIDE_DEADLOCK;
+  }
+  SAY("command %d on channel %d: %zu waits (%d %d %d), retires %zu (%d %d)%s -> %s", c, channel,
+      plan.wait_count, plan.wait_points[0], plan.wait_points[1], plan.wait_points[2],
+      plan.retire_count, plan.retire_points[0], plan.retire_points[1], passable ? " passable" : "",
+      tide_status_name(want));
+  struct command *command = calloc(1, sizeof *command);
+  EXPECT_STATUS(queue_command(&r, &channels[channel], command, plan.waits, plan.wait_count,
+                              plan.retires, plan.retire_count, passable),
+                want, "queueing on channel", channel);
+  if (want == TIDE_OK) {
+    commands[c] = command;
+    for (size_t i = 0; i < plan.retire_count; i++) {
+      struct mpoint *p = &m.points[plan.retire_points[i]];
+      m.futures[p->future].queued = p->name.value;
+      p->deadline = 0;
+    }
+    return;
+  }
+  free(command);
+  if (c >= 0) take_out(channel, &plan, tail);
+}
+
+static void end_command(int c, enum tide_status status) {
+  struct mcommand *command = &m.commands[c];
+  SAY("command %d done: %s", c, tide_status_name(status));
+  command_done(&r, commands[c], status);
+  free(commands[c]);
+  commands[c] = NULL;
+  command->done = true;
+  for (int i = 0; i < m.point_count; i++) {
+    struct mpoint *p = &m.points[i];
+    if (p->command != c || p->ended) continue;
+    if (status == TIDE_OK) {
+      retire(p->future, p->name.value);
+    } else {
+      p->ended = p->settled = true;
+      p->status = status;
+    }
+  }
+  int before = command->previous;
+  while (before >= 0 && m.commands[before].done) before = m.commands[before].previous;
+  for (int i = 0; i < m.command_count; i++)
+    if (m.commands[i].previous == c) m.commands[i].previous = before;
+  if (m.tails[command->channel] == c) m.tails[command->channel] = before;
+}
+
+/* Its waits have opened, and all before it is done. */
+static bool can_run(int c) {
+  const struct mcommand *command = &m.commands[c];
+  if (command->done || (command->previous >= 0 && !m.commands[command->previous].done))
+    return false;
+  for (int i = 0; i < command->wait_count; i++)
+    if (!m.points[command->waits[i]].settled) return false;
+  return true;
+}
+
+static void execute(void) {
+  bool cancel = chance(15);
+  for (int tries = 0; tries < 20 && m.command_count; tries++) {
+    int c = (int)below((unsigned)m.command_count);
+    if (m.commands[c].done || (!cancel && !can_run(c))) continue;
+    end_command(c, cancel ? TIDE_CANCELLED : chance(80) ? TIDE_OK : TIDE_FAILED);
+    return;
+  }
+}
+
+/* ---- compounds ---- */
+
+static void make_compound(void) {
+  int client = (int)below(CLIENTS);
+  struct tide_point name;
+  if (m.point_count == POINTS) return;
+  uint64_t deadline = some_deadline();
+  EXPECT_STATUS(tide_compound_promise(clients[client], deadline, &name), TIDE_OK, "compound of",
+                client);
+  int i = add_point(COMPOUND, client, name, deadline);
+  SAY("point %d = compound of client %d", i, client);
+}
+
+static int add_node(enum op op, int point) {
+  m.nodes[m.node_count] = (struct mnode){.op = op, .point = point, .child = -1, .sibling = -1};
+  return m.node_count++;
+}
+
+static int add_child(int parent, int child) {
+  m.nodes[child].sibling = m.nodes[parent].child;
+  m.nodes[parent].child = child;
+  return child;
+}
+
+/* Text and tree at once: an ANY of ALLs, and so on in each pair of parentheses. */
+static void draw_expression(char **at, int any, const int *parts, size_t count, unsigned depth) {
+  unsigned terms = 1 + below(3);
+  for (unsigned t = 0; t < terms; t++) {
+    int all = add_child(any, add_node(ALL, -1));
+    unsigned factors = 1 + below(3);
+    if (t) *(*at)++ = '|';
+    for (unsigned f = 0; f < factors; f++) {
+      if (f) *at += sprintf(*at, chance(20) ? " & " : "&");
+      if (depth && chance(25)) {
+        *(*at)++ = '(';
+        draw_expression(at, add_child(all, add_node(ANY, -1)), parts, count, depth - 1);
+        *(*at)++ = ')';
+      } else {
+        size_t index = below((unsigned)count);
+        *at += sprintf(*at, "%zu", index);
+        add_child(all, add_node(LEAF, parts[index]));
+      }
+    }
+  }
+}
+
+static void define(void) {
+  int compound = some_named(), parts[4];
+  struct tide_point names[4];
+  char text[2000], *at = text;
+  size_t count = 0;
+  if (compound < 0 || m.points[compound].kind != COMPOUND || m.node_count > NODES - 400) return;
+  struct mpoint *p = &m.points[compound];
+  for (size_t i = 0, most = below(5); i < most; i++) {
+    int part = some_named();
+    if (part < 0) continue;
+    parts[count] = part;
+    names[count++] = m.points[part].name;
+  }
+  model_expire();
+  unsigned how = count ? below(3) : 0;
+  int nodes = m.node_count, root = add_node(how == 0 ? ALL : ANY, -1);
+  for (size_t i = 0; how < 2 && i < count; i++) add_child(root, add_node(LEAF, parts[i]));
+  if (how == 2) draw_expression(&at, root, parts, count, 3);
+  bool fresh = p->root < 0 && !p->ended && p->client >= 0;
+  enum tide_status want = TIDE_OK;
+  if (p->client < 0) want = TIDE_DENIED;
+  else if (p->root >= 0) want = TIDE_INVALID;
+  else if (p->ended) want = p->status;
+  if (fresh) {
+    p->root = root;
+    if (!model_possible(-1, compound)) want = TIDE_DEADLOCK;
+  }
+  struct tide_client *client = clients[p->client < 0 ? 0 : p->client];
+  enum tide_status got = how == 0 ? tide_compound_all(client, p->name, names, count)
+                         : how == 1
+                             ? tide_compound_any(client, p->name, names, count)
+                             : tide_compound_expression(client, p->name, text, (size_t)(at - text),
+                                                        names, count, NULL);
+  SAY("define %d: %s of %zu (%d %d %d %d) %.*s -> %s", compound,
+      how == 0   ? "all"
+      : how == 1 ? "any"
+                 : "expression",
+      count, parts[0], parts[1], parts[2], parts[3], how == 2 ? (int)(at - text) : 0, text,
+      tide_status_name(want));
+  EXPECT_STATUS(got, want, "defining", compound);
+  if (want == TIDE_OK) {
+    p->deadline = 0;
+    return;
+  }
+  if (fresh) p->root = -1;
+  m.node_count = nodes;
+}
+
+static void destroy_compound(void) {
+  int i = some_named();
+  if (i < 0 || m.points[i].kind == PROMISE || m.points[i].client < 0 || !chance(30)) return;
+  SAY("destroy compound %d", i);
+  EXPECT_STATUS(tide_compound_destroy(clients[m.points[i].client], m.points[i].name), TIDE_OK,
+                "destroying", i);
+  m.points[i].named = false;
+  m.points[i].deadline = 0;
+  model_break(i, TIDE_CANCELLED);
+}
+
+/* ---- other domains: 7 and 8 are trusted, 9 is not ---- */
+
+static void make_stand_in(void) {
+  int client = (int)below(CLIENTS);
+  struct tide_point name;
+  if (m.point_count == POINTS) return;
+  uint32_t domain = 7 + below(3);
+  uint64_t deadline = chance(50) ? TIDE_FOREVER : some_deadline();
+  EXPECT_STATUS(tide_stand_in_create(clients[client], domain, deadline, &name), TIDE_OK,
+                "stand-in of", client);
+  int i = add_point(STAND_IN, client, name, deadline == TIDE_FOREVER ? 0 : deadline);
+  m.points[i].domain = domain;
+  SAY("point %d = stand-in for domain %u", i, domain);
+}
+
+static void hear_from_domain(void) {
+  int i = some_named();
+  if (i < 0 || m.points[i].kind != STAND_IN) return;
+  struct mpoint *p = &m.points[i];
+  enum tide_point_state state = (enum tide_point_state)(1 + below(4));
+  SAY("domain %u says that %d is %s", p->domain, i, tide_point_state_name(state));
+  report(&r, p->name, state, TIDE_LOST);
+  if (p->ended) return;
+  if (state == TIDE_POINT_SCHEDULED && m.trusted >> p->domain & 1) {
+    p->believed = true;
+    p->deadline = 0;
+  }
+  if (state < TIDE_POINT_RETIRED) return;
+  p->deadline = 0;
+  p->ended = p->settled = true;
+  p->status = state == TIDE_POINT_BROKEN ? TIDE_LOST : TIDE_OK;
+}
+
+static void narrow(void) {
+  int client = (int)below(CLIENTS);
+  uint32_t domain = 7 + below(3);
+  if (!chance(10)) return;
+  EXPECT_STATUS(tide_client_trust(clients[client], domain),
+                m.trusted >> domain & 1 ? TIDE_OK : TIDE_DENIED, "narrowing client", client);
+  if (!(m.trusted >> domain & 1)) return;
+  SAY("client %d trusts %u", client, domain);
+  for (int i = 0; i < WATCHES; i++) /* what it waits for already is not asked again: none is */
+    if (m.watches[i].waiting && m.watches[i].client == client) {
+      EXPECT_STATUS(tide_schedulable_cancel(&waits[i]->wait) ? TIDE_OK : TIDE_BUSY, TIDE_OK,
+                    "cancelling", i);
+      free(waits[i]);
+      m.watches[i].waiting = false;
+    }
+  m.narrow[client] = true;
+  m.narrow_domains[client] |= 1u << domain;
+}
+
+/* ---- waits for "schedulable" ---- */
+
+static void await(void) {
+  int i = (int)below(WATCHES), point = -1, client = (int)below(CLIENTS);
+  for (int tries = 0; tries < 10; tries++) /* mostly one that is not schedulable yet */
+    if (point < 0 || m.points[point].scheduled) point = some_named();
+  struct tide_point assumed[2];
+  if (m.watches[i].waiting || point < 0) return;
+  struct mwatch watch = {.waiting = true, .client = client, .point = point};
+  for (int n = chance(75) ? 1 + (int)below(2) : 0; n > 0; n--) {
+    int p = -1;
+    for (int tries = 0; tries < 30 && p < 0; tries++) {
+      p = some_named();
+      if (p >= 0 && (m.points[p].kind != PROMISE || m.points[p].future < 0 ||
+                     m.points[p].scheduled || m.futures[m.points[p].future].client != client))
+        p = -1;
+    }
+    if (p < 0) continue;
+    watch.assumed[watch.assumed_count] = p;
+    assumed[watch.assumed_count++] = m.points[p].name;
+  }
+  SAY("wait %d of client %d for %d, assuming %d (%d %d)", i, client, point, watch.assumed_count,
+      watch.assumed[0], watch.assumed[1]);
+  waits[i] = malloc(sizeof *waits[i]);
+  model_expire();
+  model_names();
+  enum tide_status want = m.points[point].named ? TIDE_OK : TIDE_NOT_FOUND;
+  for (int n = 0; n < watch.assumed_count; n++)
+    if (!m.points[watch.assumed[n]].named) want = TIDE_NOT_FOUND;
+  EXPECT_STATUS(when_schedulable(waits[i], clients[client], m.points[point].name, assumed,
+                                 (size_t)watch.assumed_count),
+                want, "waiting for", point);
+  if (want == TIDE_OK) m.watches[i] = watch;
+  else free(waits[i]);
+}
+
+static void cancel_wait(void) {
+  int i = (int)below(WATCHES);
+  if (!m.watches[i].waiting || !chance(30)) return;
+  SAY("cancel wait %d", i);
+  if (!tide_schedulable_cancel(&waits[i]->wait)) violation("wait %d cannot be cancelled", i);
+  m.watches[i].waiting = false;
+  free(waits[i]);
+}
+
+/* ---- ends ---- */
+
+static void model_break_owed(int f, enum tide_status cause) {
+  for (uint64_t value = 1; value <= m.futures[f].newest; value++) {
+    int i = point_of(f, value);
+    if (m.points[i].ended || m.points[i].command >= 0) continue;
+    m.points[i].deadline = 0;
+    model_break(i, cause);
+  }
+}
+
+static void destroy_future(void) {
+  int f = (int)below(FUTURES);
+  if (!futures[f] || !chance(20)) return;
+  SAY("destroy future %d", f);
+  tide_future_destroy(futures[f]);
+  futures[f] = NULL;
+  m.futures[f].gone = true;
+  model_break_owed(f, TIDE_CANCELLED);
+}
+
+static int order_of(const struct tide_link *link, const struct tide_link *head) {
+  int n = 0;
+  for (; link != head; link = link->prev) n++;
+  return n;
+}
+
+/* In the order in which they were made, as the room goes through them. */
+static void destroy_client(int client, enum tide_status cause) {
+  int futures_of[FUTURES] = {0}, count = 0;
+  SAY("client %d goes", client);
+  for (int n = 1; n <= FUTURES; n++)
+    for (int f = 0; f < FUTURES; f++)
+      if (futures[f] && m.futures[f].client == client &&
+          order_of(&futures[f]->link, &clients[client]->futures) == n)
+        futures_of[count++] = f;
+  tide_client_destroy(clients[client], cause);
+  if (cause == TIDE_OK) cause = TIDE_OWNER_DIED;
+  for (int i = 0; i < WATCHES; i++) {
+    struct mwatch *w = &m.watches[i];
+    if (!w->waiting || w->client != client) continue;
+    if (waits[i]->calls != 1 || waits[i]->status != TIDE_CANCELLED)
+      violation("wait %d is not called when its client goes", i);
+    w->waiting = false;
+    free(waits[i]);
+  }
+  for (int i = 0; i < count; i++) {
+    m.futures[futures_of[i]].gone = true;
+    m.futures[futures_of[i]].client = -1;
+    futures[futures_of[i]] = NULL;
+    model_break_owed(futures_of[i], cause);
+  }
+  for (int f = 0; f < FUTURES; f++)
+    if (m.futures[f].client == client) m.futures[f].client = -1;
+  for (int i = 0; i < m.point_count; i++) {
+    struct mpoint *p = &m.points[i];
+    if (p->client != client) continue;
+    p->client = -1;
+    if (p->kind == PROMISE) continue;
+    if (p->root < 0) p->deadline = 0;
+    if (p->root < 0) model_break(i, cause);
+  }
+}
+
+static void lose_client(void) {
+  int client = (int)below(CLIENTS);
+  if (!chance(10)) return;
+  destroy_client(client, TIDE_OK);
+  CHECK_OK(tide_client_create(r.points, NULL, &clients[client]));
+  m.narrow[client] = false;
+  m.narrow_domains[client] = 0;
+}
+
+static void pass_time(void) {
+  uint64_t ns = below(400) * MS;
+  SAY("%lu ms pass", (unsigned long)(ns / MS));
+  tide_clock_pass(r.clock, ns);
+}
+
+static void make_step(void) {
+  static void (*const steps[])(void) = {
+      make_future,
+      make_future,
+      make_promise,
+      make_promise,
+      make_promise,
+      make_promise,
+      make_promise,
+      fulfil,
+      give_up,
+      queue,
+      queue,
+      queue,
+      queue,
+      execute,
+      execute,
+      execute,
+      make_compound,
+      make_compound,
+      define,
+      define,
+      define,
+      destroy_compound,
+      make_stand_in,
+      hear_from_domain,
+      hear_from_domain,
+      narrow,
+      await,
+      await,
+      await,
+      cancel_wait,
+      destroy_future,
+      lose_client,
+  };
+  if (chance(10)) pass_time(); /* and nobody looks before the next call */
+  steps[below(sizeof steps / sizeof *steps)]();
+  after();
+  check();
+}
+
+static void begin(void) {
+  struct tide_points_params params = {.manual = true, .parts = 1u << 14};
+  rig_open_with(&r, &params, NULL);
+  tide_client_destroy(r.client, TIDE_OK);
+  for (int i = 0; i < CLIENTS; i++) CHECK_OK(tide_client_create(r.points, NULL, &clients[i]));
+  for (int i = 0; i < CHANNELS; i++) tide_channel_open(&channels[i], r.points);
+  CHECK_OK(tide_points_trust(r.points, 7));
+  CHECK_OK(tide_points_trust(r.points, 8));
+  m.trusted = 1u << 7 | 1u << 8;
+}
+
+static void finish(void) {
+  for (int c = 0; c < m.command_count; c++) {
+    if (m.commands[c].done) continue;
+    end_command(c, TIDE_CANCELLED);
+    after();
+    check();
+  }
+  for (int i = 0; i < CLIENTS; i++) {
+    destroy_client(i, TIDE_CANCELLED);
+    after();
+    check();
+  }
+  for (int i = 0; i < m.point_count; i++)
+    if (!m.points[i].ended) violation("point %d has no end", i);
+  if (r.points->free_cells != r.points->part_count || r.points->free_groups != r.points->part_count)
+    violation("parts are lost");
+  tide_points_destroy(r.points);
+  tide_context_fini(&r.context);
+  tide_clock_destroy(r.clock);
+}
+
+/* Says whether something was wrong; what was made by then is left behind. */
+static bool run_seed(uint64_t seed) {
+  dice.state = seed * 0x9e3779b97f4a7c15u + 12345;
+  model_reset();
+  memset(futures, 0, sizeof futures);
+  memset(commands, 0, sizeof commands);
+  unique = 0;
+  if (setjmp(out)) return true;
+  begin();
+  for (step = 0; step < STEPS; step++) make_step();
+  finish();
+  return false;
+}
+
+/* ---- planted bugs ---- */
+
+static const struct plant {
+  enum tide_plant which;
+  const char *name;
+} plants[] = {
+    {TIDE_PLANT_BREAKWAKE, "BREAKWAKE"}, {TIDE_PLANT_HOLE, "HOLE"},
+    {TIDE_PLANT_COVER, "COVER"},         {TIDE_PLANT_BREAKALL, "BREAKALL"},
+    {TIDE_PLANT_CHAIN, "CHAIN"},         {TIDE_PLANT_LATEPART, "LATEPART"},
+    {TIDE_PLANT_ANYALL, "ANYALL"},       {TIDE_PLANT_ALLGOOD, "ALLGOOD"},
+    {TIDE_PLANT_ANYBREAK, "ANYBREAK"},   {TIDE_PLANT_CIRCLE, "CIRCLE"},
+    {TIDE_PLANT_DEADLINE, "DEADLINE"},   {TIDE_PLANT_OVERDUE, "OVERDUE"},
+    {TIDE_PLANT_ASSUMEONE, "ASSUMEONE"}, {TIDE_PLANT_ASSUMEALL, "ASSUMEALL"},
+    {TIDE_PLANT_DISTRUST, "DISTRUST"},   {TIDE_PLANT_WATCH, "WATCH"},
+    {TIDE_PLANT_OPENEARLY, "OPENEARLY"}, {TIDE_PLANT_OWNER_DIES, "OWNER_DIES"},
+};
+#define PLANTS (sizeof plants / sizeof *plants)
+_Static_assert(PLANTS == TIDE_PLANT_OWNER_DIES - TIDE_PLANT_POINTS, "each plant is looked for");
+
+/* In a process of its own, which may crash. 0: found. */
+static int seek(const struct plant *plant, uint64_t most) {
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) {
+    tide_planted = plant->which;
+    alarm(50);
+    for (uint64_t seed = 1; seed <= most; seed++) {
+      if (!run_seed(seed)) continue;
+      printf("     %-10s seed %3lu step %3u: %s\n", plant->name, (unsigned long)seed, step, why);
+      tide_planted = TIDE_PLANT_NONE;
+      bool clean = !run_seed(seed);
+      if (!clean) printf("     and without it: %s\n", why);
+      fflush(stdout);
+      _exit(clean ? 0 : 1);
+    }
+    _exit(1);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child);
+  if (WIFSIGNALED(status)) printf("     %-10s: signal %d\n", plant->name, WTERMSIG(status));
+  return WIFSIGNALED(status) && WTERMSIG(status) != 14 ? 0 : WEXITSTATUS(status);
+}
+
+static void plant_is_found(void) {
+  const struct plant *plant = test_given();
+  if (seek(plant, 3000 / test_slowdown()) != 0) FAIL("planted %s: no violation", plant->name);
+}
+
+TEST(as_the_model_says) {
+  for (uint64_t seed = 1; seed <= 3000 / test_slowdown(); seed++)
+    if (run_seed(seed)) FAIL("seed %lu, step %u: %s", (unsigned long)seed, step, why);
+}
+
+static int explore(int argc, char **argv) {
+  uint64_t seed = 1, count = 1;
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--verbose") == 0) verbose = true;
+    if (i + 1 == argc) break;
+    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
+    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
+    for (size_t p = 0; strcmp(argv[i], "--plant") == 0 && p < PLANTS; p++)
+      if (strcmp(argv[i + 1], plants[p].name) == 0) tide_planted = plants[p].which;
+  }
+  for (uint64_t end = seed + count; seed < end; seed++) {
+    if (!run_seed(seed)) continue;
+    printf("seed %lu, step %u: %s\n", (unsigned long)seed, step, why);
+    return 1;
+  }
+  printf("%lu programs, no violation\n", (unsigned long)count);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  static struct test_case cases[PLANTS + 1];
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--seed") == 0 || strcmp(argv[i], "--count") == 0)
+      return explore(argc, argv);
+  cases[0] = (struct test_case)CASE_SECONDS(as_the_model_says, 120);
+  for (size_t i = 0; i < PLANTS; i++)
+    cases[i + 1] = (struct test_case){plants[i].name, plant_is_found, &plants[i], 60};
+  return test_main(argc, argv, cases, PLANTS + 1);
+}
