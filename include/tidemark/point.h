@@ -51,6 +51,8 @@
  * tells which, and every wait, set and timepoint of timeline.h works on it. Such a
  * timeline's values end one by one: waiting for a broken value returns its error,
  * for one that nobody has promised TIDE_NOT_FOUND, and only its promiser signals it.
+ * Whoever keeps it after its points are gone is told TIDE_CANCELLED from the first
+ * broken value on: that is as far as anybody remembers.
  *
  * What queues commands for a device (insert, wait, queue, choose, priorities) is in
  * sched.h; a host keeps its promises here, with tide_future_fulfil.

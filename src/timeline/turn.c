@@ -89,16 +89,17 @@ unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn
 
 enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
                                       enum tide_status *out_status) {
-  if (timeline->gone && value >= timeline->lowest_hole) {
-    *out_status = TIDE_NOT_FOUND; /* perhaps it broke */
-    return TIDE_AWAIT_FAILED;
+  bool reached = timeline->reached.value >= value;
+  if (timeline->gone) {
+    *out_status = TIDE_CANCELLED; /* from the lowest hole on, nobody knows any more */
+    return reached && value < timeline->lowest_hole ? TIDE_AWAIT_REACHED : TIDE_AWAIT_FAILED;
   }
   struct tide_turn *hole = hole_at(timeline, value);
   if (hole && !TIDE_PLANTED(TIDE_PLANT_HOLE)) {
     *out_status = (enum tide_status)hole->status;
     return TIDE_AWAIT_FAILED;
   }
-  if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
+  if (reached) return TIDE_AWAIT_REACHED;
   *out_status = (enum tide_status)timeline->status;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   *out_status = TIDE_NOT_FOUND;

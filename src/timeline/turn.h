@@ -49,7 +49,7 @@ unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn
                                 enum tide_status status, struct tide_fired *fired,
                                 struct tide_turn *out_freed[2]);
 /* The turns' memory goes, while others may still hold the timeline: from lowest_hole on nobody can
- * say any more which values were good. All turns are over. */
+ * say any more which values were good, and the answer is TIDE_CANCELLED. All turns are over. */
 void tide_turn_forget_all_locked(struct tide_timeline *timeline);
 /* How a value stands; *out_status is why it failed. */
 enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,

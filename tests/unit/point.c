@@ -307,7 +307,8 @@ TEST(destroying_breaks_and_names_go) {
   CHECK_STATUS(tide_point_state(r.points, a, &state, NULL), TIDE_NOT_FOUND);
   /* Whoever kept the timeline still knows what was good as far as nothing broke. */
   CHECK_OK(tide_timeline_wait(line, 1, TIDE_NOW));
-  CHECK_STATUS(tide_timeline_wait(line, 2, TIDE_NOW), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_timeline_wait(line, 2, TIDE_NOW), TIDE_CANCELLED);
+  CHECK_STATUS(tide_timeline_wait(line, 4, TIDE_FOREVER), TIDE_CANCELLED);
   tide_timeline_release(line);
   /* The place is another's now, under another name. */
   f = future(&r, 8);
