@@ -211,7 +211,8 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_SCOPE: a wait or signal beyond its timeline's scope (checked before anything else), or a
  *   buffer of another device's pool; names both
  * - TIDE_INVALID: a rule of arguments: too many of something, a wait >= a signal of its timeline …
- * - TIDE_UNSUPPORTED: the device cannot do this body
+ * - TIDE_UNSUPPORTED: the device cannot do this body; or a timeline of points (point.h), which
+ *   operations cannot use yet
  * - TIDE_VALUE: a signal would not go up
  * - TIDE_UNORDERED: a signaller that is not ordered behind the newest pending one; names both
  * - TIDE_DEADLOCK: held operations would wait for each other for ever: each for the very value that

@@ -45,7 +45,7 @@ static void take_promises(const struct tide_command_plan *plan) {
 enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
                                      const struct tide_command_plan *plan,
                                      struct tide_fired *fired) {
-  struct tide_work work;
+  struct tide_wave wave;
   struct tide_command *tail = channel->tail;
   command->channel = channel;
   tide_list_init(&command->promises);
@@ -63,58 +63,58 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
   }
   if (tail && !TIDE_PLANTED(TIDE_PLANT_CHAIN))
     tide_gate_add_need(&command->gate, &command->before, &tail->gate, TIDE_OK);
-  tide_work_begin(&work, fired);
-  tide_gate_define(&work, &command->gate);
+  tide_wave_begin(&wave, fired);
+  tide_gate_define(&wave, &command->gate);
   tide_needs_counted(&command->gate);
   for (size_t i = 0; i < plan->promise_count; i++)
-    tide_promise_queue(&work, plan->promises[i], command);
+    tide_promise_queue(&wave, plan->promises[i], command);
   if (!plan->passable) channel->tail = command;
-  tide_work_finish(&work);
+  tide_wave_finish(&wave);
   return TIDE_OK;
 }
 
-static void retire(struct tide_work *work, struct tide_promise *promise) {
+static void retire(struct tide_wave *wave, struct tide_promise *promise) {
   struct tide_future *future = promise->future;
   uint64_t value = promise->debt.turn.node.key;
   if (future->timeline->reached.value < value)
-    tide_timeline_raise_locked(future->timeline, value, NULL, work->fired);
-  tide_future_pass(work, future);
+    tide_timeline_raise_locked(future->timeline, value, NULL, wave->fired);
+  tide_future_pass(wave, future);
 }
 
 /* It leaves before those that it comes after: who came after it comes after those now. */
-static void hand_on(struct tide_work *work, struct tide_command *command) {
+static void hand_on(struct tide_wave *wave, struct tide_command *command) {
   struct tide_link *link = command->gate.awaited.next, *next;
   struct tide_gate *before = command->before.target;
   bool early = false;
   for (struct tide_need *need = command->gate.needs; need; need = need->next)
     early = early || need->target;
-  if (early) tide_gate_touch_above(work, &command->gate, ++command->channel->points->searches);
+  if (early) tide_gate_touch_above(wave, &command->gate, ++command->channel->points->searches);
   for (; before && link != &command->gate.awaited; link = next) {
     struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
     next = link->next;
-    if (need->owner->kind == TIDE_GATE_COMMAND) tide_gate_move_need(work, need, before);
+    if (need->owner->kind == TIDE_GATE_COMMAND) tide_gate_move_need(wave, need, before);
   }
 }
 
 void tide_command_done(struct tide_command *command, enum tide_status status,
                        struct tide_fired *fired) {
-  struct tide_work work;
+  struct tide_wave wave;
   struct tide_link *link;
   struct tide_channel *channel = command->channel;
   struct tide_gate *before = command->before.target;
-  tide_work_begin(&work, fired);
+  tide_wave_begin(&wave, fired);
   while ((link = tide_list_pop_front(&command->promises))) {
     struct tide_promise *promise = TIDE_CONTAINER(link, struct tide_promise, in_command);
     if (promise->debt.gate.ended) continue; /* a later one covered it */
-    if (status == TIDE_OK) retire(&work, promise);
-    else tide_promise_fail(&work, promise, status);
+    if (status == TIDE_OK) retire(&wave, promise);
+    else tide_promise_fail(&wave, promise, status);
   }
-  hand_on(&work, command);
+  hand_on(&wave, command);
   if (channel->tail == command)
     channel->tail = before ? TIDE_CONTAINER(before, struct tide_command, gate) : NULL;
   tide_gate_drop_needs(&command->gate);
-  tide_gate_end(&work, &command->gate, TIDE_OK);
-  tide_work_finish(&work);
+  tide_gate_end(&wave, &command->gate, TIDE_OK);
+  tide_wave_finish(&wave);
 }
 
 void tide_gate_listen(struct tide_gate *gate, struct tide_listener *listener) {

@@ -115,11 +115,11 @@ enum tide_status tide_compound_promise(struct tide_client *client, uint64_t dead
 
 void tide_compound_break(struct tide_compound *compound, enum tide_status cause,
                          struct tide_fired *fired) {
-  struct tide_work work;
-  tide_work_begin(&work, fired);
-  if (compound->debt.gate.defined) tide_gate_fail(&work, &compound->debt.gate, cause);
-  else tide_gate_end(&work, &compound->debt.gate, cause);
-  tide_work_finish(&work);
+  struct tide_wave wave;
+  tide_wave_begin(&wave, fired);
+  if (compound->debt.gate.defined) tide_gate_fail(&wave, &compound->debt.gate, cause);
+  else tide_gate_end(&wave, &compound->debt.gate, cause);
+  tide_wave_finish(&wave);
 }
 
 void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
@@ -261,18 +261,18 @@ static void give_up(struct tide_compound *compound) {
 }
 
 static void conclude(struct tide_compound *compound, struct tide_fired *fired) {
-  struct tide_work work;
+  struct tide_wave wave;
   struct tide_group *group;
   tide_debt_paid(compound->points, &compound->debt);
-  tide_work_begin(&work, fired);
+  tide_wave_begin(&wave, fired);
   /* Inner groups were made later than those around them: they are first in the list. */
   for (group = compound->groups; group; group = group->next) {
-    tide_gate_define(&work, &group->gate);
+    tide_gate_define(&wave, &group->gate);
     tide_needs_counted(&group->gate);
   }
-  tide_gate_define(&work, &compound->debt.gate);
+  tide_gate_define(&wave, &compound->debt.gate);
   tide_needs_counted(&compound->debt.gate);
-  tide_work_finish(&work);
+  tide_wave_finish(&wave);
 }
 
 static enum tide_status check_definable(const struct tide_compound *compound) {
@@ -362,17 +362,17 @@ void tide_stand_in_report(struct tide_points *points, struct tide_point point,
   struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
   if (!compound || compound->debt.gate.kind != TIDE_GATE_STAND_IN) return;
   uint32_t domain = TIDE_CONTAINER(compound, struct tide_stand_in, compound)->domain;
-  struct tide_work work;
-  tide_work_begin(&work, fired);
+  struct tide_wave wave;
+  tide_wave_begin(&wave, fired);
   bool believed = tide_domains_have(&points->trusted, domain) || TIDE_PLANTED(TIDE_PLANT_DISTRUST);
   if (state == TIDE_POINT_SCHEDULED && believed) {
     tide_debt_paid(points, &compound->debt);
-    tide_gate_schedule(&work, &compound->debt.gate);
+    tide_gate_schedule(&wave, &compound->debt.gate);
   }
-  if (state == TIDE_POINT_RETIRED) tide_gate_end(&work, &compound->debt.gate, TIDE_OK);
+  if (state == TIDE_POINT_RETIRED) tide_gate_end(&wave, &compound->debt.gate, TIDE_OK);
   if (state == TIDE_POINT_BROKEN)
-    tide_gate_end(&work, &compound->debt.gate, status ? status : TIDE_FAILED);
-  tide_work_finish(&work);
+    tide_gate_end(&wave, &compound->debt.gate, status ? status : TIDE_FAILED);
+  tide_wave_finish(&wave);
 }
 
 void tide_points_lose_domain(struct tide_points *points, uint32_t domain, enum tide_status cause,

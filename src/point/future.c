@@ -52,20 +52,20 @@ static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   if (future->gone && !future->open) free_future(future);
 }
 
-void tide_promise_fail(struct tide_work *work, struct tide_promise *promise,
+void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
                        enum tide_status cause) {
   struct tide_future *future = promise->future;
   struct tide_turn *freed[2];
   if (promise->debt.gate.ended) return;
   unsigned count =
-      tide_turn_break_locked(future->timeline, &promise->debt.turn, cause, work->fired, freed);
+      tide_turn_break_locked(future->timeline, &promise->debt.turn, cause, wave->fired, freed);
   promise->spare = false;
   for (unsigned i = 0; i < count; i++) {
     struct tide_promise *other = promise_of_turn(freed[i]);
     if (other == promise || other->debt.gate.on_changed) other->spare = true;
     else give_back(other);
   }
-  tide_gate_end(work, &promise->debt.gate, cause);
+  tide_gate_end(wave, &promise->debt.gate, cause);
 }
 
 static void fail_later(struct tide_future *future, uint64_t value, enum tide_status cause,
@@ -79,15 +79,15 @@ void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
                         struct tide_fired *fired) {
   struct tide_future *future = promise->future;
   uint64_t value = promise->debt.turn.node.key;
-  struct tide_work work;
-  tide_work_begin(&work, fired);
-  tide_promise_fail(&work, promise, cause);
+  struct tide_wave wave;
+  tide_wave_begin(&wave, fired);
+  tide_promise_fail(&wave, promise, cause);
   bool more = TIDE_PLANTED(TIDE_PLANT_BREAKALL) && !future->gone;
-  tide_work_finish(&work);
+  tide_wave_finish(&wave);
   if (more) fail_later(future, value, cause, fired);
 }
 
-void tide_promise_queue(struct tide_work *work, struct tide_promise *promise,
+void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
                         struct tide_command *command) {
   struct tide_gate *gate = &promise->debt.gate;
   tide_debt_paid(promise->future->points, &promise->debt);
@@ -95,13 +95,13 @@ void tide_promise_queue(struct tide_work *work, struct tide_promise *promise,
   promise->future->newest_queued = promise->debt.turn.node.key;
   tide_list_push_back(&command->promises, &promise->in_command);
   tide_gate_add_need(gate, &promise->need, &command->gate, TIDE_OK);
-  tide_gate_define(work, gate);
+  tide_gate_define(wave, gate);
 }
 
-void tide_future_pass(struct tide_work *work, struct tide_future *future) {
+void tide_future_pass(struct tide_wave *wave, struct tide_future *future) {
   struct tide_turn *turn;
-  while ((turn = tide_turn_pass_locked(future->timeline, work->fired)))
-    tide_gate_end(work, &promise_of_turn(turn)->debt.gate, TIDE_OK);
+  while ((turn = tide_turn_pass_locked(future->timeline, wave->fired)))
+    tide_gate_end(wave, &promise_of_turn(turn)->debt.gate, TIDE_OK);
 }
 
 void tide_needs_counted(const struct tide_gate *gate) {
@@ -286,15 +286,15 @@ enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_poi
 static enum tide_status fulfil_locked(struct tide_future *future, uint64_t value,
                                       struct tide_position *position, struct tide_fired *fired) {
   struct tide_promise *promise;
-  struct tide_work work;
+  struct tide_wave wave;
   if (future->channel || future->closed) return TIDE_INVALID;
   enum tide_status status = find_owed(future, value, &promise);
   if (status != TIDE_OK) return status;
   future->newest_queued = value;
   tide_timeline_raise_locked(future->timeline, value, position, fired);
-  tide_work_begin(&work, fired);
-  tide_future_pass(&work, future);
-  tide_work_finish(&work);
+  tide_wave_begin(&wave, fired);
+  tide_future_pass(&wave, future);
+  tide_wave_finish(&wave);
   return TIDE_OK;
 }
 

@@ -3,12 +3,12 @@
 #include "base/check.h"
 #include "base/plant.h"
 
-void tide_work_begin(struct tide_work *work, struct tide_fired *fired) {
-  *work = (struct tide_work){.fired = fired};
-  work->last_ended = &work->ended;
-  work->last_scheduled = &work->scheduled;
-  work->last_changed = &work->changed;
-  work->last_firm = &work->firm;
+void tide_wave_begin(struct tide_wave *wave, struct tide_fired *fired) {
+  *wave = (struct tide_wave){.fired = fired};
+  wave->last_ended = &wave->ended;
+  wave->last_scheduled = &wave->scheduled;
+  wave->last_changed = &wave->changed;
+  wave->last_firm = &wave->firm;
 }
 
 void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
@@ -18,95 +18,95 @@ void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
   tide_list_init(&gate->listeners);
 }
 
-void tide_gate_touch(struct tide_work *work, struct tide_gate *gate) {
+void tide_gate_touch(struct tide_wave *wave, struct tide_gate *gate) {
   if (gate->on_changed) return;
   gate->on_changed = true;
   gate->next_changed = NULL;
-  *work->last_changed = gate;
-  work->last_changed = &gate->next_changed;
+  *wave->last_changed = gate;
+  wave->last_changed = &gate->next_changed;
 }
 
-static void push_ended(struct tide_work *work, struct tide_gate *gate) {
-  tide_gate_touch(work, gate);
+static void push_ended(struct tide_wave *wave, struct tide_gate *gate) {
+  tide_gate_touch(wave, gate);
   if (gate->on_ended) return;
   gate->on_ended = true;
   gate->next_ended = NULL;
-  *work->last_ended = gate;
-  work->last_ended = &gate->next_ended;
+  *wave->last_ended = gate;
+  wave->last_ended = &gate->next_ended;
 }
 
-void tide_gate_schedule(struct tide_work *work, struct tide_gate *gate) {
+void tide_gate_schedule(struct tide_wave *wave, struct tide_gate *gate) {
   if (gate->scheduled) return;
   gate->scheduled = true;
-  tide_gate_touch(work, gate);
+  tide_gate_touch(wave, gate);
   gate->next_scheduled = NULL;
-  *work->last_scheduled = gate;
-  work->last_scheduled = &gate->next_scheduled;
+  *wave->last_scheduled = gate;
+  wave->last_scheduled = &gate->next_scheduled;
 }
 
-static void make_firm(struct tide_work *work, struct tide_gate *gate) {
+static void make_firm(struct tide_wave *wave, struct tide_gate *gate) {
   if (gate->firm) return;
   gate->firm = true;
   gate->next_firm = NULL;
-  *work->last_firm = gate;
-  work->last_firm = &gate->next_firm;
+  *wave->last_firm = gate;
+  wave->last_firm = &gate->next_firm;
 }
 
 static bool is_group(const struct tide_gate *gate) {
   return gate->kind == TIDE_GATE_ALL || gate->kind == TIDE_GATE_ANY;
 }
 
-static void end(struct tide_work *work, struct tide_gate *gate, enum tide_status status) {
+static void end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
   if (gate->ended) return;
   gate->ended = true;
   gate->status = (uint32_t)status;
-  push_ended(work, gate);
+  push_ended(wave, gate);
 }
 
-static void settle(struct tide_work *work, struct tide_gate *gate) {
+static void settle(struct tide_wave *wave, struct tide_gate *gate) {
   if (gate->settled) return;
   gate->settled = true;
-  push_ended(work, gate);
-  tide_gate_schedule(work, gate);
-  make_firm(work, gate);
+  push_ended(wave, gate);
+  tide_gate_schedule(wave, gate);
+  make_firm(wave, gate);
 }
 
-void tide_gate_end(struct tide_work *work, struct tide_gate *gate, enum tide_status status) {
-  end(work, gate, status);
-  settle(work, gate);
+void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
+  end(wave, gate, status);
+  settle(wave, gate);
 }
 
 /* Has it come to an end by what its parts have? */
-static void conclude(struct tide_work *work, struct tide_gate *gate) {
+static void conclude(struct tide_wave *wave, struct tide_gate *gate) {
   if (!is_group(gate) || !gate->defined) return;
   if (gate->kind == TIDE_GATE_ALL) {
     if (gate->error && !TIDE_PLANTED(TIDE_PLANT_ALLGOOD))
-      end(work, gate, (enum tide_status)gate->error);
+      end(wave, gate, (enum tide_status)gate->error);
     else if (gate->undecided == 0 || (gate->unsettled == 0 && TIDE_PLANTED(TIDE_PLANT_ALLGOOD)))
-      end(work, gate, TIDE_OK);
+      end(wave, gate, TIDE_OK);
   } else if (gate->one_good) {
-    end(work, gate, TIDE_OK);
+    end(wave, gate, TIDE_OK);
   } else if (gate->undecided == 0 || (gate->error && TIDE_PLANTED(TIDE_PLANT_ANYBREAK))) {
-    end(work, gate, (enum tide_status)gate->error);
+    end(wave, gate, (enum tide_status)gate->error);
   }
   if (!gate->ended) return;
   if (gate->unsettled == 0 || (gate->kind == TIDE_GATE_ANY && !gate->status) ||
       TIDE_PLANTED(TIDE_PLANT_OPENEARLY))
-    settle(work, gate);
+    settle(wave, gate);
 }
 
-void tide_gate_fail(struct tide_work *work, struct tide_gate *gate, enum tide_status status) {
-  end(work, gate, status);
-  conclude(work, gate);
+void tide_gate_fail(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
+  end(wave, gate, status);
+  conclude(wave, gate);
 }
 
 /* Is it known to end by what its parts are? */
-static void expect(struct tide_work *work, struct tide_gate *gate) {
+static void expect(struct tide_wave *wave, struct tide_gate *gate) {
   if (!gate->defined) return;
   bool one = gate->kind == TIDE_GATE_ANY && gate->one_scheduled;
   if (gate->unscheduled == 0 || (one && !TIDE_PLANTED(TIDE_PLANT_ANYALL)))
-    tide_gate_schedule(work, gate);
-  if (gate->unfirm == 0) make_firm(work, gate);
+    tide_gate_schedule(wave, gate);
+  if (gate->unfirm == 0) make_firm(wave, gate);
 }
 
 static void hear_end(struct tide_need *need, enum tide_status status) {
@@ -169,14 +169,14 @@ static void count_need(struct tide_need *need) {
   if (target->firm) hear_firm(need);
 }
 
-void tide_gate_define(struct tide_work *work, struct tide_gate *gate) {
+void tide_gate_define(struct tide_wave *wave, struct tide_gate *gate) {
   for (struct tide_need *need = gate->needs; need; need = need->next) count_need(need);
   gate->defined = true;
-  tide_gate_touch(work, gate);
-  conclude(work, gate);
+  tide_gate_touch(wave, gate);
+  conclude(wave, gate);
 }
 
-static void tell_ended(struct tide_work *work, struct tide_gate *gate) {
+static void tell_ended(struct tide_wave *wave, struct tide_gate *gate) {
   struct tide_link *link = gate->awaited.next, *next;
   for (; link != &gate->awaited; link = next) {
     struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
@@ -188,29 +188,29 @@ static void tell_ended(struct tide_work *work, struct tide_gate *gate) {
       if (!need->heard_scheduled) hear_scheduled(need);
       if (!need->heard_firm) hear_firm(need);
       hear_settled(need);
-      tide_gate_touch(work, need->owner);
+      tide_gate_touch(wave, need->owner);
     }
-    conclude(work, need->owner);
+    conclude(wave, need->owner);
   }
 }
 
-static void tell_scheduled(struct tide_work *work, struct tide_gate *gate) {
+static void tell_scheduled(struct tide_wave *wave, struct tide_gate *gate) {
   struct tide_link *link = gate->awaited.next;
   for (; link != &gate->awaited; link = link->next) {
     struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
     if (need->heard_scheduled) continue;
     hear_scheduled(need);
-    expect(work, need->owner);
+    expect(wave, need->owner);
   }
 }
 
-static void tell_firm(struct tide_work *work, struct tide_gate *gate) {
+static void tell_firm(struct tide_wave *wave, struct tide_gate *gate) {
   struct tide_link *link = gate->awaited.next;
   for (; link != &gate->awaited; link = link->next) {
     struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
     if (need->heard_firm) continue;
     hear_firm(need);
-    expect(work, need->owner);
+    expect(wave, need->owner);
   }
 }
 
@@ -226,49 +226,49 @@ static void tell_listeners(struct tide_gate *gate, struct tide_fired *fired) {
   while ((link = tide_list_pop_front(&told))) tide_list_push_back(&gate->listeners, link);
 }
 
-void tide_work_finish(struct tide_work *work) {
+void tide_wave_finish(struct tide_wave *wave) {
   struct tide_gate *gate, *next, *last = NULL;
-  while ((gate = work->ended)) {
-    work->ended = gate->next_ended;
-    if (!work->ended) work->last_ended = &work->ended;
+  while ((gate = wave->ended)) {
+    wave->ended = gate->next_ended;
+    if (!wave->ended) wave->last_ended = &wave->ended;
     gate->on_ended = false;
-    tell_ended(work, gate);
+    tell_ended(wave, gate);
   }
-  for (gate = work->changed; gate; gate = gate->next_changed) expect(work, gate);
-  while ((gate = work->scheduled)) {
-    work->scheduled = gate->next_scheduled;
-    if (!work->scheduled) work->last_scheduled = &work->scheduled;
-    tell_scheduled(work, gate);
+  for (gate = wave->changed; gate; gate = gate->next_changed) expect(wave, gate);
+  while ((gate = wave->scheduled)) {
+    wave->scheduled = gate->next_scheduled;
+    if (!wave->scheduled) wave->last_scheduled = &wave->scheduled;
+    tell_scheduled(wave, gate);
   }
-  while ((gate = work->firm)) {
-    work->firm = gate->next_firm;
-    if (!work->firm) work->last_firm = &work->firm;
-    tell_firm(work, gate);
+  while ((gate = wave->firm)) {
+    wave->firm = gate->next_firm;
+    if (!wave->firm) wave->last_firm = &wave->firm;
+    tell_firm(wave, gate);
   }
   /* Groups inside of a compound go with it: they are off the list before anything goes. */
-  for (gate = work->changed, work->changed = NULL; gate; gate = next) {
+  for (gate = wave->changed, wave->changed = NULL; gate; gate = next) {
     next = gate->next_changed;
     gate->on_changed = false;
-    tell_listeners(gate, work->fired);
+    tell_listeners(gate, wave->fired);
     if (!gate->changed) continue;
     gate->next_changed = NULL;
     if (last) last->next_changed = gate;
-    else work->changed = gate;
+    else wave->changed = gate;
     last = gate;
   }
-  for (gate = work->changed; gate; gate = next) {
+  for (gate = wave->changed; gate; gate = next) {
     next = gate->next_changed;
-    gate->changed(gate, work->fired);
+    gate->changed(gate, wave->fired);
   }
 }
 
-void tide_gate_move_need(struct tide_work *work, struct tide_need *need, struct tide_gate *target) {
+void tide_gate_move_need(struct tide_wave *wave, struct tide_need *need, struct tide_gate *target) {
   tide_list_remove(&need->link);
   need->target = target;
   tide_list_push_back(&target->awaited, &need->link);
   if (target->scheduled && !need->heard_scheduled) hear_scheduled(need);
   if (target->firm && !need->heard_firm) hear_firm(need);
-  expect(work, need->owner);
+  expect(wave, need->owner);
 }
 
 void tide_gate_drop_needs(struct tide_gate *gate) {

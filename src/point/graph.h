@@ -78,7 +78,7 @@ struct tide_gate {
 };
 
 /* What is still to be told. On the stack of whoever changes something. */
-struct tide_work {
+struct tide_wave {
   struct tide_fired *fired;
   struct tide_gate *ended, **last_ended;
   struct tide_gate *scheduled, **last_scheduled;
@@ -86,9 +86,9 @@ struct tide_work {
   struct tide_gate *changed, **last_changed;
 };
 
-void tide_work_begin(struct tide_work *work, struct tide_fired *fired);
+void tide_wave_begin(struct tide_wave *wave, struct tide_fired *fired);
 /* Tells everybody, then calls `changed` of all that changed. */
-void tide_work_finish(struct tide_work *work);
+void tide_wave_finish(struct tide_wave *wave);
 
 void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
                     void (*changed)(struct tide_gate *gate, struct tide_fired *fired));
@@ -97,17 +97,17 @@ void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
 void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct tide_gate *target,
                         enum tide_status status);
 /* It has all its needs: they are counted, and hang in their targets' lists from now on. */
-void tide_gate_define(struct tide_work *work, struct tide_gate *gate);
+void tide_gate_define(struct tide_wave *wave, struct tide_gate *gate);
 /* It ends, and all of it. A status that is not TIDE_OK: broken. */
-void tide_gate_end(struct tide_work *work, struct tide_gate *gate, enum tide_status status);
+void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status);
 /* It broke, though its parts may not have ended: it settles when they have. */
-void tide_gate_fail(struct tide_work *work, struct tide_gate *gate, enum tide_status status);
+void tide_gate_fail(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status);
 /* It is known to end. */
-void tide_gate_schedule(struct tide_work *work, struct tide_gate *gate);
+void tide_gate_schedule(struct tide_wave *wave, struct tide_gate *gate);
 /* Something else changed that listeners may want to know. */
-void tide_gate_touch(struct tide_work *work, struct tide_gate *gate);
+void tide_gate_touch(struct tide_wave *wave, struct tide_gate *gate);
 /* A need is now another's: of what its target comes after. */
-void tide_gate_move_need(struct tide_work *work, struct tide_need *need, struct tide_gate *target);
+void tide_gate_move_need(struct tide_wave *wave, struct tide_need *need, struct tide_gate *target);
 /* It needs nothing any more. */
 void tide_gate_drop_needs(struct tide_gate *gate);
 
@@ -132,7 +132,7 @@ struct tide_look {
 bool tide_look_holds(struct tide_look *look, struct tide_gate *root);
 /* What a gate needs has changed, other than by being scheduled or ending: who depends on it hears
  * of it. */
-void tide_gate_touch_above(struct tide_work *work, struct tide_gate *gate, uint64_t mark);
+void tide_gate_touch_above(struct tide_wave *wave, struct tide_gate *gate, uint64_t mark);
 /* After the answer was no: gates of which one must change before it can be yes, each once. False
  * when `each` was. */
 bool tide_look_why_not(struct tide_look *look, struct tide_gate *root, uint64_t mark,

@@ -269,12 +269,12 @@ void tide_future_orphan(struct tide_future *future, enum tide_status cause,
 void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
                           struct tide_fired *fired);
 /* A value of its timeline was reached: all turns up to it are over. */
-void tide_future_pass(struct tide_work *work, struct tide_future *future);
+void tide_future_pass(struct tide_wave *wave, struct tide_future *future);
 /* As tide_promise_break, with others. */
-void tide_promise_fail(struct tide_work *work, struct tide_promise *promise,
+void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
                        enum tide_status cause);
 /* A command will retire it. */
-void tide_promise_queue(struct tide_work *work, struct tide_promise *promise,
+void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
                         struct tide_command *command);
 /* Somebody depends on these now. */
 void tide_needs_counted(const struct tide_gate *gate);

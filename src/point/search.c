@@ -130,13 +130,13 @@ bool tide_look_holds(struct tide_look *look, struct tide_gate *root) {
 }
 
 /* Up from a gate: who depends on it, and on those, hears of a change. */
-void tide_gate_touch_above(struct tide_work *work, struct tide_gate *gate, uint64_t mark) {
+void tide_gate_touch_above(struct tide_wave *wave, struct tide_gate *gate, uint64_t mark) {
   struct tide_gate *todo = gate;
   gate->mark = mark;
   gate->above = NULL;
   while ((gate = todo)) {
     todo = gate->above;
-    tide_gate_touch(work, gate);
+    tide_gate_touch(wave, gate);
     for (struct tide_link *link = gate->awaited.next; link != &gate->awaited; link = link->next) {
       struct tide_gate *owner = TIDE_CONTAINER(link, struct tide_need, link)->owner;
       if (owner->mark == mark) continue;

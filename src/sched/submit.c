@@ -30,10 +30,19 @@ static void bind_homes(const struct tide_op *op) {
     bind_home(signal->record.timeline, op->queue);
 }
 
+/* Points are promised, and break one by one: operations know nothing of that yet. */
+static enum tide_status refuse_points(const struct tide_timeline *timeline,
+                                      struct tide_diag *diag) {
+  return tide_diag_set(diag, TIDE_UNSUPPORTED,
+                       "timeline '%s' belongs to points; operations cannot use it",
+                       timeline->label);
+}
+
 static enum tide_status refuse_wait(const struct tide_queue *queue,
                                     const struct tide_timeline *timeline, size_t i,
                                     struct tide_diag *diag) {
   if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
+  if (timeline->turned) return refuse_points(timeline, diag);
   return tide_diag_set(diag, TIDE_SCOPE,
                        "timeline '%s' has scope %s; it cannot be waited on from queue '%s'",
                        timeline->label, tide_scope_name(timeline->scope), queue->label);
@@ -44,7 +53,7 @@ static inline enum tide_status check_waits(const struct tide_queue *queue,
                                            struct tide_diag *diag) {
   for (size_t i = 0; i < operation->wait_count; i++) {
     const struct tide_timeline *timeline = operation->waits[i].timeline;
-    if (__builtin_expect(!timeline || !in_scope(timeline, queue), 0))
+    if (__builtin_expect(!timeline || !in_scope(timeline, queue) || timeline->turned, 0))
       return refuse_wait(queue, timeline, i, diag);
   }
   return TIDE_OK;
@@ -60,6 +69,7 @@ static enum tide_status check_signal_scope(const struct tide_queue *queue,
       return tide_diag_set(diag, TIDE_SCOPE,
                            "timeline '%s' has scope %s; it cannot be signalled from queue '%s'",
                            timeline->label, tide_scope_name(timeline->scope), queue->label);
+    if (timeline->turned) return refuse_points(timeline, diag);
     if (timeline->source)
       return tide_diag_set(diag, TIDE_SCOPE, "the progress of '%s' cannot be signalled",
                            timeline->label);

@@ -29,6 +29,9 @@ expect own_backend '  hello
 2 ran
   behind the gate
 1 ran; work was announced 2 times'
+expect points 'both swap: success
+the buffer is free: success
+the next one: a promise was not queued in time'
 
 # Short enough to be read at once.
 long=$(wc -l examples/*.c | awk '$2 != "total" && $1 >= 60 {print $2}')

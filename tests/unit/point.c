@@ -1,5 +1,6 @@
 /* Promises, future timelines, deadlines, clients: what a host does with points. */
 #include "point_rig.h"
+#include "fake_device.h"
 
 static struct tide_future *future(struct rig *r, uint32_t capacity) {
   struct tide_future_params params = {.label = "frames", .capacity = capacity};
@@ -401,6 +402,35 @@ TEST(a_thread_watches_deadlines) {
   tide_context_fini(&context);
 }
 
+/* Until sched tells points what it does, it leaves their timelines alone. */
+TEST(operations_refuse_points) {
+  static struct fake f;
+  struct tide_points_params params = {.manual = true};
+  struct tide_points *points;
+  struct tide_client *client;
+  struct tide_future *future;
+  struct tide_timeline *line;
+  struct tide_point p;
+  struct tide_diag diag;
+  uint64_t value;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a");
+  CHECK_OK(tide_points_create(&f.context, &params, &points));
+  CHECK_OK(tide_client_create(points, NULL, &client));
+  CHECK_OK(tide_future_create(client, NULL, &future));
+  p = promise(future);
+  CHECK_OK(tide_point_timeline(points, p, &line, &value));
+  struct tide_operation waits = OPERATION(.label = "x", WAITS({line, value}));
+  struct tide_operation signals = OPERATION(.label = "x", SIGNALS({line, value}));
+  CHECK_STATUS(tide_queue_submit(a, &waits, NULL, &diag), TIDE_UNSUPPORTED);
+  CHECK_STATUS(tide_queue_submit(a, &signals, NULL, &diag), TIDE_UNSUPPORTED);
+  tide_timeline_release(line);
+  tide_client_destroy(client, TIDE_OK);
+  tide_points_destroy(points);
+  tide_queue_destroy(a);
+  fake_close(&f);
+}
+
 TEST(bad_rooms) {
   struct rig r;
   struct tide_points *points;
@@ -429,4 +459,4 @@ TEST_MAIN(CASE(promised_then_retired), CASE(names_that_nobody_promised),
           CASE(callbacks_when_complete), CASE(deadlines), CASE(capacity),
           CASE(holes_join_from_both_sides), CASE(values_run_out),
           CASE(destroying_breaks_and_names_go), CASE(a_client_that_goes), CASE(quotas),
-          CASE(a_thread_watches_deadlines), CASE(bad_rooms))
+          CASE(a_thread_watches_deadlines), CASE(operations_refuse_points), CASE(bad_rooms))

@@ -1,0 +1,51 @@
+/* Points that are used before they exist: a browser gives a buffer back before it is free (use case
+ * 3 of docs/points.md), two embedders swap together (4), and one promise is not kept. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tidemark/tidemark.h>
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+static void told(struct tide_timepoint *timepoint, enum tide_status status) {
+  printf("%s: %s\n", (const char *)timepoint->user, tide_status_text(status));
+}
+
+int main(void) {
+  struct tide_context context;
+  struct tide_points *points;
+  struct tide_client *browser, *page;
+  struct tide_future *released, *ready;
+  struct tide_point free_again, swaps[2], both, late;
+  must(tide_context_init(&context, NULL));
+  must(tide_points_create(&context, NULL, &points));
+  must(tide_client_create(points, NULL, &browser));
+  must(tide_client_create(points, NULL, &page));
+  must(tide_future_create(browser, NULL, &released));
+  must(tide_future_create(page, NULL, &ready));
+
+  /* The page gets its buffer now, and the promise that it will be free. */
+  must(tide_future_promise(released, 0, &free_again));
+  struct tide_timepoint reuse = {.call = told, .user = "the buffer is free"};
+  must(tide_point_when_complete(points, free_again, &reuse));
+
+  /* A swap of two: somebody waits for it before it is said what it consists of. */
+  must(tide_compound_promise(browser, 0, &both));
+  struct tide_timepoint swap = {.call = told, .user = "both swap"};
+  must(tide_point_when_complete(points, both, &swap));
+  for (int i = 0; i < 2; i++) must(tide_future_promise(ready, 0, &swaps[i]));
+  must(tide_compound_expression(browser, both, "0 & 1", 5, swaps, 2, NULL));
+  must(tide_future_fulfil(ready, 1, NULL));
+  must(tide_future_fulfil(ready, 2, NULL));
+  must(tide_future_fulfil(released, 1, NULL));
+
+  /* A promise that nobody keeps: whoever waits is told after its 10 ms, by nobody's help. */
+  uint64_t now = context.platform->now(context.platform->self);
+  must(tide_future_promise(ready, now + 10000000, &late));
+  printf("the next one: %s\n", tide_status_text(tide_point_wait(points, late, TIDE_FOREVER)));
+  tide_client_destroy(page, TIDE_OK);
+  tide_client_destroy(browser, TIDE_OK);
+  tide_points_destroy(points);
+  tide_context_fini(&context);
+}
