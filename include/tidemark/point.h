@@ -238,8 +238,9 @@ struct tide_schedulable {
 
 /* Seed: SyncPointClientWaitUntilSchedulable. For this call alone it is taken for granted that each
  * point of `assumed`, and all before it of its timeline, will be retired by the caller: those must
- * be the client's own. TIDE_DENIED: one of them is not; TIDE_NOT_FOUND; TIDE_INVALID: more than
- * TIDE_ASSUMED_MAX, or no call; TIDE_FULL. Then no call comes. */
+ * be the client's own, whose deadlines go on, and who is charged when they are missed. TIDE_DENIED:
+ * one of them is not; TIDE_NOT_FOUND; TIDE_INVALID: more than TIDE_ASSUMED_MAX, one of no future
+ * timeline, or no call. Then no call comes. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_point_when_schedulable(struct tide_schedulable *wait, struct tide_point point,
                             const struct tide_point *assumed, size_t assumed_count);

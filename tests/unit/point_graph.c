@@ -482,6 +482,54 @@ TEST(assuming) {
   rig_close(&r);
 }
 
+/* Looking where it is held up takes parts; when there are none left, the caller is told. */
+TEST(no_room_to_look) {
+  struct tide_points_params params = {.manual = true, .parts = 4};
+  struct rig r;
+  struct tide_client *me;
+  struct tide_future *mine;
+  struct told t, u;
+  rig_open_with(&r, &params, NULL);
+  CHECK_OK(tide_client_create(r.points, NULL, &me));
+  CHECK_OK(tide_future_create(me, NULL, &mine));
+  struct tide_future *f = on(&r, NULL, "f"), *g = on(&r, NULL, "g");
+  struct tide_point own = promise(mine), p = promise(f), q = promise(g), k = compound(&r);
+  CHECK_OK(tide_compound_any(r.client, k, (struct tide_point[]){p, q}, 2));
+  CHECK_OK(when_schedulable(&t, me, k, &own, 1));
+  CHECK_EQ_U64(t.calls, 0);
+  CHECK_OK(when_schedulable(&u, me, k, &own, 1));
+  CHECK_EQ_U64(u.calls, 1);
+  CHECK_STATUS(u.status, TIDE_FULL);
+  CHECK_OK(tide_future_break(f, 1, TIDE_LOST));
+  CHECK_EQ_U64(t.calls, 0);
+  CHECK_OK(tide_future_fulfil(g, 1, NULL));
+  CHECK_EQ_U64(t.calls, 1);
+  CHECK_OK(t.status);
+  CHECK_EQ_U64(r.points->free_cells, 4);
+  tide_client_destroy(me, TIDE_OK);
+  rig_close(&r);
+}
+
+/* 15: a name's generation is used once; a place whose generations ran out is used no more. */
+TEST(generations_run_out) {
+  struct tide_points_params params = {.manual = true, .timelines = 2};
+  struct rig r;
+  struct tide_future *f, *g;
+  enum tide_point_state state;
+  rig_open_with(&r, &params, NULL);
+  r.points->slots[1].generation = UINT32_MAX;
+  f = on(&r, NULL, "f");
+  struct tide_point last = promise(f);
+  CHECK_EQ_U64(last.generation, UINT32_MAX);
+  tide_future_destroy(f);
+  f = on(&r, NULL, "f");
+  struct tide_point other = promise(f);
+  CHECK(other.timeline != last.timeline);
+  CHECK_STATUS(tide_future_create(r.client, NULL, &g), TIDE_FULL);
+  CHECK_STATUS(tide_point_state(r.points, last, &state, NULL), TIDE_NOT_FOUND);
+  rig_close(&r);
+}
+
 /* ---- trust ---- */
 
 TEST(untrusted_words_count_at_the_end) {
@@ -570,5 +618,6 @@ TEST_MAIN(CASE(scheduled_when_all_before_is), CASE(what_queueing_refuses),
           CASE(all_of_one_that_breaks), CASE(any_of), CASE(any_of_never_and_soon),
           CASE(expressions), CASE(what_defining_refuses), CASE(waiting_for_oneself),
           CASE(two_in_a_circle), CASE(a_circle_through_a_compound), CASE(when_schedulable_is_told),
-          CASE(assuming), CASE(untrusted_words_count_at_the_end), CASE(a_client_may_only_narrow),
+          CASE(assuming), CASE(no_room_to_look), CASE(generations_run_out),
+          CASE(untrusted_words_count_at_the_end), CASE(a_client_may_only_narrow),
           CASE(a_domain_is_lost))
