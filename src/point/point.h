@@ -18,10 +18,12 @@
  *   2. held or entered, as ever: the future timeline is a tide_timeline; the operation's record of
  *      that value may be made pending in it (timeline.h), so that waits are classified as ever. A
  *      wait opens once the point's gate is settled. Then gate->status says whether it was good.
- *   3. publication: tracker, then tide_timeline_reach with the record (which tells nobody but those
- *      who wait for this value), then tide_command_done. If the value was not reached by then,
- *      it is raised as external. Of a failed operation's record only the promise breaks: that is
- *      what tide_command_done does; tide_timeline_break does nothing to such a timeline.
+ *   3. publication, all under one hold of the lock: tracker, then tide_timeline_reach with the
+ * record (on such a timeline it wakes nobody yet), then tide_command_done, which does. A value that
+ *      was not reached by then is raised as external. When the operation failed,
+ *      tide_timeline_break only takes the record off, and tide_command_done breaks the promise,
+ *      which breaks alone.
+ *   4. before the lock is given back: tide_points_look_again.
  *
  * Who is woken by any of it is appended to a tide_fired, as in timeline.h, to be run without the
  * lock.

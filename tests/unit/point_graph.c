@@ -195,6 +195,71 @@ TEST(passed_by_later_commands) {
   rig_close(&r);
 }
 
+/* As sched will do it: the operation's own record is pending on the timeline, and is what is known
+ * about the value; when the operation fails, its promise breaks and nothing else. */
+TEST(records_of_operations) {
+  struct rig r;
+  struct tide_channel a;
+  struct command c[2];
+  struct tide_fired fired;
+  struct tide_record_info info;
+  struct tide_timeline *line;
+  uint64_t value;
+  TIDE_FRONTIER_STORAGE(past, 4);
+  tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1);
+  rig_open(&r);
+  tide_channel_open(&a, r.points);
+  struct tide_future *f = on(&r, &a, "f");
+  struct tide_point p = promise(f), q = promise(f), s = promise(f);
+  CHECK_OK(tide_point_timeline(r.points, p, &line, &value));
+  struct tide_record one = {.timeline = line}, two = {.timeline = line};
+  tide_frontier_init(&past.frontier, 4);
+  tide_frontier_raise(&past.frontier, axis, 1, NULL);
+  CHECK_OK(QUEUE_FREE(&r, &a, &c[0], &p));
+  CHECK_OK(QUEUE_FREE(&r, &a, &c[1], &q));
+  tide_fired_init(&fired);
+  tide_points_lock(r.points);
+  tide_timeline_promise(&one, 1, &fired);
+  tide_timeline_promise(&two, 2, &fired);
+  tide_timeline_reach(&one, axis, 1, &past.frontier, &fired);
+  tide_command_done(&c[0].command, TIDE_OK, &fired);
+  tide_timeline_break(&two, TIDE_FAILED, &fired);
+  tide_command_done(&c[1].command, TIDE_FAILED, &fired);
+  tide_points_unlock(r.points, &fired);
+  CHECK_STATE(&r, p, TIDE_POINT_RETIRED);
+  CHECK_BROKEN(&r, q, TIDE_FAILED);
+  CHECK_STATE(&r, s, TIDE_POINT_PROMISED);
+  CHECK_OK(tide_timeline_frontier_at(line, 1, NULL, &info));
+  CHECK_EQ_U64(info.axis, axis);
+  CHECK(!info.external);
+  tide_timeline_release(line);
+  rig_close(&r);
+}
+
+/* A position makes a host's keeping tracked. */
+TEST(kept_with_a_position) {
+  struct rig r;
+  struct tide_record_info info;
+  struct tide_timeline *line;
+  uint64_t value;
+  TIDE_FRONTIER_STORAGE(known, 4);
+  rig_open(&r);
+  struct tide_position host = {.frontier = &known.frontier};
+  tide_frontier_init(&known.frontier, 4);
+  CHECK_OK(tide_lease_take(r.context.lease, TIDE_DOMAIN_HOST, &host.axis));
+  struct tide_future *f = on(&r, NULL, "f");
+  struct tide_point p = promise(f);
+  CHECK_STATUS(tide_future_fulfil(f, 1, &host), TIDE_NOT_FOUND); /* not registered */
+  CHECK_OK(tide_tracker_register(r.context.tracker, host.axis));
+  CHECK_OK(tide_future_fulfil(f, 1, &host));
+  CHECK(tide_tracker_finished(r.context.tracker, host.axis, 1));
+  CHECK_OK(tide_point_timeline(r.points, p, &line, &value));
+  CHECK_OK(tide_timeline_frontier_at(line, value, NULL, &info));
+  CHECK_EQ_U64(info.axis, host.axis);
+  tide_timeline_release(line);
+  rig_close(&r);
+}
+
 /* ---- compounds ---- */
 
 TEST(all_of) {
@@ -614,10 +679,10 @@ TEST(a_domain_is_lost) {
 
 TEST_MAIN(CASE(scheduled_when_all_before_is), CASE(what_queueing_refuses),
           CASE(queued_in_time_is_in_time), CASE(closing_a_channel), CASE(kept_after_its_owner),
-          CASE(cancelled_early), CASE(passed_by_later_commands), CASE(all_of),
-          CASE(all_of_one_that_breaks), CASE(any_of), CASE(any_of_never_and_soon),
-          CASE(expressions), CASE(what_defining_refuses), CASE(waiting_for_oneself),
-          CASE(two_in_a_circle), CASE(a_circle_through_a_compound), CASE(when_schedulable_is_told),
-          CASE(assuming), CASE(no_room_to_look), CASE(generations_run_out),
-          CASE(untrusted_words_count_at_the_end), CASE(a_client_may_only_narrow),
-          CASE(a_domain_is_lost))
+          CASE(cancelled_early), CASE(passed_by_later_commands), CASE(records_of_operations),
+          CASE(kept_with_a_position), CASE(all_of), CASE(all_of_one_that_breaks), CASE(any_of),
+          CASE(any_of_never_and_soon), CASE(expressions), CASE(what_defining_refuses),
+          CASE(waiting_for_oneself), CASE(two_in_a_circle), CASE(a_circle_through_a_compound),
+          CASE(when_schedulable_is_told), CASE(assuming), CASE(no_room_to_look),
+          CASE(generations_run_out), CASE(untrusted_words_count_at_the_end),
+          CASE(a_client_may_only_narrow), CASE(a_domain_is_lost))
