@@ -3,51 +3,13 @@
 #include "base/plant.h"
 #include "point/point.h"
 
-static bool owed_by(const struct tide_gate *gate, const struct tide_channel *channel) {
-  if (gate->kind != TIDE_GATE_PROMISE || gate->defined) return false;
-  return TIDE_CONTAINER(gate, const struct tide_promise, debt.gate)->future->channel == channel;
-}
-
-/* A wait closes a circle when it can only end after something that comes later than the wait: what
- * this command retires, and what its channel still owes, unless that may pass it. Nobody can wait
- * for that unless somebody depends on what the channel owes. */
-static bool may_close(const struct tide_channel *channel, const struct tide_command *command) {
-  for (const struct tide_need *need = command->gate.needs; need; need = need->next)
-    if (need->target && !need->target->firm && (channel->awaited || owed_by(need->target, channel)))
-      return true;
-  return false;
-}
-
-static bool closes_circle(const struct tide_channel *channel, struct tide_command *command,
-                          bool passable) {
-  if (TIDE_PLANTED(TIDE_PLANT_CIRCLE)) return false;
-  struct tide_look look = {
-      .mark = ++channel->points->searches, .channel = passable ? NULL : channel, .circle = true};
-  return !tide_look_holds(&look, &command->gate);
-}
-
-/* Tentatively: nobody is told. */
-static void give_promises(struct tide_command *command, const struct tide_command_plan *plan) {
-  for (size_t i = 0; i < plan->promise_count; i++) {
-    struct tide_promise *promise = plan->promises[i];
-    tide_gate_add_need(&promise->debt.gate, &promise->need, &command->gate, TIDE_OK);
-    promise->debt.gate.defined = true;
-  }
-}
-
-static void take_promises(const struct tide_command_plan *plan) {
-  for (size_t i = 0; i < plan->promise_count; i++) {
-    plan->promises[i]->debt.gate.needs = NULL;
-    plan->promises[i]->debt.gate.defined = false;
-  }
-}
-
 enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
                                      const struct tide_command_plan *plan,
                                      struct tide_fired *fired) {
   struct tide_wave wave;
   struct tide_command *tail = channel->tail;
   command->channel = channel;
+  command->passable = plan->passable;
   tide_list_init(&command->promises);
   tide_gate_init(&command->gate, TIDE_GATE_COMMAND, NULL);
   for (size_t i = 0; i < plan->wait_count; i++)
@@ -55,12 +17,7 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
   command->before = (struct tide_need){.target = NULL};
   command->gate.defined = true;
   /* What is queued before it was looked at when it came, and waits for nothing new. */
-  if (may_close(channel, command)) {
-    give_promises(command, plan);
-    bool circle = closes_circle(channel, command, plan->passable);
-    take_promises(plan);
-    if (circle) return TIDE_DEADLOCK;
-  }
+  if (tide_command_closes_circle(channel, command, plan)) return TIDE_DEADLOCK;
   if (tail && !TIDE_PLANTED(TIDE_PLANT_CHAIN))
     tide_gate_add_need(&command->gate, &command->before, &tail->gate, TIDE_OK);
   tide_wave_begin(&wave, fired);

@@ -45,6 +45,8 @@ static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   }
   tide_debt_paid(future->points, &promise->debt);
   uncount(promise);
+  if (promise->skipped) future->skipped--;
+  promise->skipped = false;
   tide_gate_drop_needs(gate);
   tide_list_remove(&promise->in_command);
   if (!gate->status || promise->spare) give_back(promise);
@@ -87,12 +89,23 @@ void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
   if (more) fail_later(future, value, cause, fired);
 }
 
+/* Those before the one that is queued now can only be covered, or break. */
+static void skip_up_to(struct tide_future *future, uint64_t value) {
+  struct tide_tree_node *node =
+      tide_tree_at_least(&future->timeline->turns, future->newest_queued + 1);
+  for (; node && node->key < value; node = tide_tree_next(node)) {
+    promise_of_turn(tide_turn_of(node))->skipped = true;
+    future->skipped++;
+  }
+  future->newest_queued = value;
+}
+
 void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
                         struct tide_command *command) {
   struct tide_gate *gate = &promise->debt.gate;
   tide_debt_paid(promise->future->points, &promise->debt);
   uncount(promise);
-  promise->future->newest_queued = promise->debt.turn.node.key;
+  skip_up_to(promise->future, promise->debt.turn.node.key);
   tide_list_push_back(&command->promises, &promise->in_command);
   tide_gate_add_need(gate, &promise->need, &command->gate, TIDE_OK);
   tide_gate_define(wave, gate);

@@ -71,7 +71,7 @@ struct tide_gate {
   bool one_good, one_scheduled; /* of ANY */
   bool on_ended, on_changed;
   /* search.c's */
-  bool holds, good, stepped;
+  bool holds, good, stepped, wanted;
   uint64_t mark;
   struct tide_gate *above; /* the way back, or what is still to be looked at */
   struct tide_need *cursor;
@@ -125,6 +125,8 @@ struct tide_look {
   /* "Would it be scheduled if …?" */
   const struct tide_client *narrow; /* who trusts less than the service; NULL: nobody */
   bool (*assumed)(void *self, const struct tide_gate *promise);
+  uint64_t steps, most; /* gives up after so many; most 0: never */
+  bool gave_up;
   void *self;
 };
 

@@ -119,6 +119,7 @@ struct tide_promise {
   struct tide_link in_command;
   struct tide_promise *next; /* of the free ones */
   bool counted;              /* in the channel's `awaited` */
+  bool skipped;              /* a later one is queued: it may be covered, but not queued */
   bool spare;                /* its hole is another's: it is free once it was told */
 };
 
@@ -133,8 +134,9 @@ struct tide_future {
   uint32_t slot;
   uint64_t newest; /* the last value promised */
   uint64_t newest_queued;
-  uint32_t closed; /* its channel is: nothing is promised any more */
-  bool gone;       /* when all that is open has ended, it goes */
+  uint32_t skipped; /* promises before it that are not queued */
+  uint32_t closed;  /* its channel is: nothing is promised any more */
+  bool gone;        /* when all that is open has ended, it goes */
 };
 
 struct tide_compound {
@@ -161,6 +163,7 @@ struct tide_channel {
   struct tide_command *tail; /* the last one that is not done; NULL: none */
   struct tide_link futures;
   uint32_t awaited; /* promises that it owes and somebody depends on */
+  uint64_t mark;    /* circle.c's */
 };
 
 struct tide_command {
@@ -168,6 +171,7 @@ struct tide_command {
   struct tide_channel *channel;
   struct tide_need before;   /* the one before it in its channel */
   struct tide_link promises; /* that it will retire */
+  bool passable;             /* nothing comes after it for being queued later */
 };
 
 /* ---- what sched tells ---- */
@@ -300,6 +304,12 @@ struct tide_watch {
 };
 /* Its client goes. */
 void tide_watch_cancel(struct tide_watch *watch, struct tide_fired *fired);
+
+/* ---- circle.c ---- */
+
+/* The command has its waits, and nobody knows of it yet. */
+bool tide_command_closes_circle(struct tide_channel *channel, struct tide_command *command,
+                                const struct tide_command_plan *plan);
 
 /* ---- expression.c ---- */
 

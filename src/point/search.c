@@ -102,6 +102,7 @@ static struct tide_gate *step(struct tide_look *look, struct tide_gate *gate) {
   while (gate->cursor) {
     struct tide_need *need = gate->cursor;
     gate->cursor = need->next;
+    look->steps++;
     if (need->target && alone(look, need->target) != YES) return need->target;
   }
   return NULL;
@@ -110,6 +111,7 @@ static struct tide_gate *step(struct tide_look *look, struct tide_gate *gate) {
 static void enter(struct tide_look *look, struct tide_gate *gate, struct tide_gate *above) {
   gate->mark = look->mark;
   gate->above = above;
+  look->steps++;
   gate->holds = gate->good = gate->stepped = false;
   gate->cursor = alone(look, gate) == DEPENDS ? gate->needs : NULL;
 }
@@ -118,6 +120,10 @@ bool tide_look_holds(struct tide_look *look, struct tide_gate *root) {
   enter(look, root, NULL);
   for (struct tide_gate *gate = root; gate;) {
     struct tide_gate *below = alone(look, gate) == DEPENDS ? step(look, gate) : NULL;
+    if (look->most && look->steps > look->most) {
+      look->gave_up = true;
+      return false;
+    }
     if (below && !visited(look, below)) {
       enter(look, below, gate);
       gate = below;

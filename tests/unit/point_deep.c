@@ -32,8 +32,14 @@ TEST(a_deep_chain) {
   struct tide_point last = promise(on(&r, NULL, 1)), first = last, unrelated;
   unrelated = promise(on(&r, NULL, 1));
   for (int i = 0; i < 2; i++) {
+    struct tide_point late, k;
     tide_channel_open(&channels[i], r.points);
     futures[i] = on(&r, &channels[i], DEPTH / 2);
+    /* Something that comes last is waited for, so that each wait asks whether it closes a circle.
+     */
+    late = promise(on(&r, &channels[i], 1));
+    CHECK_OK(tide_compound_promise(r.client, 0, &k));
+    CHECK_OK(tide_compound_all(r.client, k, &late, 1));
   }
   for (int i = 0; i < DEPTH; i++) {
     struct tide_point next = promise(futures[i & 1]);
