@@ -2,183 +2,33 @@
  * computes everything anew after each call. And the bugs planted in point/ must be found.
  *
  *   oracle-points [--plant NAME] [--seed N] [--count N] [--verbose]      one run, or many */
-#include "harness.h"
 #include "base/plant.h"
 #include "base/random.h"
-#include "points_model.h"
-#include "unit/point_rig.h"
+#include "points_world.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define STEPS 160
 
-static struct rig r;
 static struct tide_random dice;
 static bool verbose;
-static jmp_buf out;
-static char why[200];
 static unsigned step;
 
 static struct tide_client *clients[CLIENTS];
 static struct tide_channel channels[CHANNELS];
 static struct tide_future *futures[FUTURES];
 static struct command *commands[COMMANDS];
-static struct told *waits[WATCHES];
 static uint64_t unique;
-
-struct timed {
-  struct tide_timepoint timepoint;
-  bool used;
-  unsigned calls;
-  enum tide_status status;
-};
-static struct timed timed[POINTS];
 
 static unsigned below(unsigned limit) { return (unsigned)tide_random_below(&dice, limit); }
 static bool chance(unsigned percent) { return below(100) < percent; }
-
-__attribute__((format(printf, 1, 2), noreturn)) static void violation(const char *format, ...) {
-  va_list list;
-  va_start(list, format);
-  vsnprintf(why, sizeof why, format, list);
-  va_end(list);
-  longjmp(out, 1);
-}
-
-#define EXPECT_STATUS(got, want, what, which)                                                      \
-  do {                                                                                             \
-    enum tide_status got_ = (got), want_ = (want);                                                 \
-    if (got_ != want_)                                                                             \
-      violation("%s %d: %s, not %s", (what), (which), tide_status_name(got_),                      \
-                tide_status_name(want_));                                                          \
-  } while (0)
 
 #define SAY(...)                                                                                   \
   do {                                                                                             \
     if (verbose) printf("%3u  ", step), printf(__VA_ARGS__), printf("\n");                         \
   } while (0)
-
-/* ---- the model's side of what the room does by itself ---- */
-
-static void model_expire(void) {
-  uint64_t now = tide_clock_now(r.clock);
-  for (;;) {
-    int first = -1;
-    for (int i = 0; i < m.point_count; i++) {
-      const struct mpoint *p = &m.points[i];
-      if (p->deadline && p->deadline <= now &&
-          (first < 0 || p->deadline < m.points[first].deadline))
-        first = i;
-    }
-    if (first < 0) return;
-    m.points[first].deadline = 0;
-    model_break(first, TIDE_TIMED_OUT);
-  }
-}
-
-static void model_names(void) {
-  for (int f = 0; f < FUTURES; f++) {
-    bool open = false;
-    if (!m.futures[f].gone || !m.futures[f].alive) continue;
-    for (int i = 0; i < m.point_count; i++)
-      open = open || (m.points[i].kind == PROMISE && m.points[i].future == f && !m.points[i].ended);
-    if (open) continue;
-    m.futures[f].alive = false;
-    for (int i = 0; i < m.point_count; i++)
-      if (m.points[i].kind == PROMISE && m.points[i].future == f) m.points[i].named = false;
-  }
-  for (int i = 0; i < m.point_count; i++)
-    if (m.points[i].client < 0 && m.points[i].kind != PROMISE && m.points[i].settled)
-      m.points[i].named = false;
-}
-
-static void after(void) {
-  model_update();
-  model_watches();
-  model_names();
-}
-
-/* ---- checks ---- */
-
-static void check_status(int i, enum tide_status status) {
-  struct mpoint *p = &m.points[i];
-  if (!p->concluded || p->status == TIDE_OK) {
-    EXPECT_STATUS(status, p->status, "the status of point", i);
-    return;
-  }
-  if (status == TIDE_OK) violation("point %d is retired, but a part broke", i);
-  if (!model_blames(p->root, status))
-    violation("point %d: no part broke with %s", i, tide_status_name(status));
-}
-
-static void adopt_statuses(void) {
-  for (int i = 0; i < m.point_count; i++) {
-    struct mpoint *p = &m.points[i];
-    enum tide_point_state state;
-    enum tide_status status;
-    if (!p->concluded || !p->named || !p->status) continue;
-    if (tide_point_state(r.points, p->name, &state, &status) == TIDE_OK && status)
-      p->status = status;
-  }
-}
-
-static void check_point(int i) {
-  struct mpoint *p = &m.points[i];
-  enum tide_point_state state, want = p->ended ? p->status ? TIDE_POINT_BROKEN : TIDE_POINT_RETIRED
-                                      : p->scheduled ? TIDE_POINT_SCHEDULED
-                                                     : TIDE_POINT_PROMISED;
-  enum tide_status status, found = tide_point_state(r.points, p->name, &state, &status);
-  EXPECT_STATUS(found, p->named ? TIDE_OK : TIDE_NOT_FOUND, "asking for point", i);
-  if (!p->named) return;
-  if (state != want)
-    violation("point %d is %s, not %s", i, tide_point_state_name(state),
-              tide_point_state_name(want));
-  check_status(i, status);
-  EXPECT_STATUS(tide_point_wait(r.points, p->name, TIDE_NOW), p->ended ? status : TIDE_TIMEOUT,
-                "waiting for point", i);
-  struct tide_resolved resolved;
-  tide_points_lock(r.points);
-  found = tide_point_resolve(r.points, p->name, &resolved);
-  bool settled = found == TIDE_OK && (!resolved.gate || resolved.gate->settled);
-  tide_lock_give(r.context.sched_lock);
-  if (settled != p->settled) violation("point %d opens service-side waits: %d", i, settled);
-}
-
-static void check_calls(void) {
-  for (int i = 0; i < m.point_count; i++) {
-    if (!timed[i].used) continue;
-    if (timed[i].calls != m.points[i].ended)
-      violation("point %d: %u calls of its timepoint, ended: %d", i, timed[i].calls,
-                m.points[i].ended);
-    if (timed[i].calls) check_status(i, timed[i].status);
-  }
-  for (int i = 0; i < WATCHES; i++) {
-    struct mwatch *w = &m.watches[i];
-    if (!w->waiting) continue;
-    if (waits[i]->calls != w->fires)
-      violation("wait %d for \"schedulable\" of point %d: %u calls, not %d", i, w->point,
-                waits[i]->calls, w->fires);
-    if (!w->fires) continue;
-    bool ended = m.points[w->point].ended && w->status;
-    if (ended) check_status(w->point, waits[i]->status);
-    else EXPECT_STATUS(waits[i]->status, w->status, "a wait for point", w->point);
-    w->waiting = false;
-    free(waits[i]);
-  }
-}
-
-static void check(void) {
-  tide_points_expire(r.points, NULL);
-  model_expire();
-  after();
-  adopt_statuses();
-  for (int i = 0; i < m.point_count; i++) check_point(i);
-  check_calls();
-}
 
 /* ---- making things ---- */
 
@@ -189,7 +39,7 @@ static void on_timed(struct tide_timepoint *timepoint, enum tide_status status) 
 }
 
 static uint64_t some_deadline(void) {
-  return tide_clock_now(r.clock) + MS + below(1500) * MS + ++unique;
+  return tide_clock_now(points_room.clock) + MS + below(1500) * MS + ++unique;
 }
 
 static int add_point(enum kind kind, int client, struct tide_point name, uint64_t deadline) {
@@ -202,11 +52,11 @@ static int add_point(enum kind kind, int client, struct tide_point name, uint64_
                                 .root = -1,
                                 .deadline = deadline,
                                 .named = true};
-  timed[i] = (struct timed){.timepoint = {.call = on_timed, .user = &timed[i]}};
+  points_timed[i] = (struct timed){.timepoint = {.call = on_timed, .user = &points_timed[i]}};
   if (chance(50)) {
-    EXPECT_STATUS(tide_point_when_complete(r.points, name, &timed[i].timepoint), TIDE_OK,
-                  "a timepoint for", i);
-    timed[i].used = true;
+    EXPECT_STATUS(tide_point_when_complete(points_room.points, name, &points_timed[i].timepoint),
+                  TIDE_OK, "a timepoint for", i);
+    points_timed[i].used = true;
   }
   return i;
 }
@@ -259,7 +109,8 @@ static void make_promise(void) {
   if (status == TIDE_FULL || status == TIDE_EXHAUSTED) return;
   EXPECT_STATUS(status, m.futures[f].closed, "a promise of future", f);
   if (status != TIDE_OK) return;
-  if (name.value != ++m.futures[f].newest) violation("promised %lu", (unsigned long)name.value);
+  if (name.value != ++m.futures[f].newest)
+    points_violation("promised %lu", (unsigned long)name.value);
   int i = add_point(PROMISE, m.futures[f].client, name, deadline);
   m.points[i].future = f;
   SAY("point %d = future %d value %lu", i, f, (unsigned long)name.value);
@@ -295,7 +146,7 @@ static void fulfil(void) {
   if (f < 0) return;
   uint64_t value = some_value(f);
   SAY("fulfil future %d value %lu", f, (unsigned long)value);
-  model_expire();
+  points_model_expire();
   enum tide_status want = m.futures[f].closed ? TIDE_INVALID : owed_status(f, value);
   EXPECT_STATUS(tide_future_fulfil(futures[f], value, NULL), want, "fulfilling of future", f);
   if (want != TIDE_OK) return;
@@ -308,7 +159,7 @@ static void give_up(void) {
   uint64_t value = some_value(f);
   enum tide_status cause = (enum tide_status)(TIDE_FAILED + below(3));
   SAY("break future %d value %lu", f, (unsigned long)value);
-  model_expire();
+  points_model_expire();
   enum tide_status want = owed_status(f, value);
   EXPECT_STATUS(tide_future_break(futures[f], value, cause), want, "breaking of future", f);
   if (want != TIDE_OK) return;
@@ -376,7 +227,7 @@ static void queue(void) {
   struct plan plan;
   if (m.command_count == COMMANDS) return;
   draw_plan(&plan, channel);
-  if (plan.retire_count) model_expire(); /* whoever retires something looks at the clock */
+  if (plan.retire_count) points_model_expire(); /* whoever retires something looks at the clock */
   enum tide_status want = TIDE_OK;
   for (size_t i = 0; i < plan.retire_count && want == TIDE_OK; i++)
     want = m.points[plan.retire_points[i]].status;
@@ -390,8 +241,8 @@ static void queue(void) {
       plan.retire_count, plan.retire_points[0], plan.retire_points[1], passable ? " passable" : "",
       tide_status_name(want));
   struct command *command = calloc(1, sizeof *command);
-  EXPECT_STATUS(queue_command(&r, &channels[channel], command, plan.waits, plan.wait_count,
-                              plan.retires, plan.retire_count, passable),
+  EXPECT_STATUS(queue_command(&points_room, &channels[channel], command, plan.waits,
+                              plan.wait_count, plan.retires, plan.retire_count, passable),
                 want, "queueing on channel", channel);
   if (want == TIDE_OK) {
     commands[c] = command;
@@ -409,7 +260,7 @@ static void queue(void) {
 static void end_command(int c, enum tide_status status) {
   struct mcommand *command = &m.commands[c];
   SAY("command %d done: %s", c, tide_status_name(status));
-  command_done(&r, commands[c], status);
+  command_done(&points_room, commands[c], status);
   free(commands[c]);
   commands[c] = NULL;
   command->done = true;
@@ -509,7 +360,7 @@ static void define(void) {
     parts[count] = part;
     names[count++] = m.points[part].name;
   }
-  model_expire();
+  points_model_expire();
   unsigned how = count ? below(3) : 0;
   int nodes = m.node_count, root = add_node(how == 0 ? ALL : ANY, -1);
   for (size_t i = 0; how < 2 && i < count; i++) add_child(root, add_node(LEAF, parts[i]));
@@ -576,7 +427,7 @@ static void hear_from_domain(void) {
   struct mpoint *p = &m.points[i];
   enum tide_point_state state = (enum tide_point_state)(1 + below(4));
   SAY("domain %u says that %d is %s", p->domain, i, tide_point_state_name(state));
-  report(&r, p->name, state, TIDE_LOST);
+  report(&points_room, p->name, state, TIDE_LOST);
   if (p->ended) return;
   if (state == TIDE_POINT_SCHEDULED && m.trusted >> p->domain & 1) {
     p->believed = true;
@@ -598,9 +449,9 @@ static void narrow(void) {
   SAY("client %d trusts %u", client, domain);
   for (int i = 0; i < WATCHES; i++) /* what it waits for already is not asked again: none is */
     if (m.watches[i].waiting && m.watches[i].client == client) {
-      EXPECT_STATUS(tide_schedulable_cancel(&waits[i]->wait) ? TIDE_OK : TIDE_BUSY, TIDE_OK,
+      EXPECT_STATUS(tide_schedulable_cancel(&points_waits[i]->wait) ? TIDE_OK : TIDE_BUSY, TIDE_OK,
                     "cancelling", i);
-      free(waits[i]);
+      free(points_waits[i]);
       m.watches[i].waiting = false;
     }
   m.narrow[client] = true;
@@ -632,26 +483,27 @@ static void await(void) {
   }
   SAY("wait %d of client %d for %d, assuming %d (%d %d)", i, client, point, watch.assumed_count,
       watch.assumed[0], watch.assumed[1]);
-  waits[i] = malloc(sizeof *waits[i]);
-  model_expire();
-  model_names();
+  points_waits[i] = malloc(sizeof *points_waits[i]);
+  points_model_expire();
+  points_model_names();
   enum tide_status want = m.points[point].named ? TIDE_OK : TIDE_NOT_FOUND;
   for (int n = 0; n < watch.assumed_count; n++)
     if (!m.points[watch.assumed[n]].named) want = TIDE_NOT_FOUND;
-  EXPECT_STATUS(when_schedulable(waits[i], clients[client], m.points[point].name, assumed,
+  EXPECT_STATUS(when_schedulable(points_waits[i], clients[client], m.points[point].name, assumed,
                                  (size_t)watch.assumed_count),
                 want, "waiting for", point);
   if (want == TIDE_OK) m.watches[i] = watch;
-  else free(waits[i]);
+  else free(points_waits[i]);
 }
 
 static void cancel_wait(void) {
   int i = (int)below(WATCHES);
   if (!m.watches[i].waiting || !chance(30)) return;
   SAY("cancel wait %d", i);
-  if (!tide_schedulable_cancel(&waits[i]->wait)) violation("wait %d cannot be cancelled", i);
+  if (!tide_schedulable_cancel(&points_waits[i]->wait))
+    points_violation("wait %d cannot be cancelled", i);
   m.watches[i].waiting = false;
-  free(waits[i]);
+  free(points_waits[i]);
 }
 
 /* ---- ends ---- */
@@ -695,10 +547,10 @@ static void destroy_client(int client, enum tide_status cause) {
   for (int i = 0; i < WATCHES; i++) {
     struct mwatch *w = &m.watches[i];
     if (!w->waiting || w->client != client) continue;
-    if (waits[i]->calls != 1 || waits[i]->status != TIDE_CANCELLED)
-      violation("wait %d is not called when its client goes", i);
+    if (points_waits[i]->calls != 1 || points_waits[i]->status != TIDE_CANCELLED)
+      points_violation("wait %d is not called when its client goes", i);
     w->waiting = false;
-    free(waits[i]);
+    free(points_waits[i]);
   }
   for (int i = 0; i < count; i++) {
     m.futures[futures_of[i]].gone = true;
@@ -722,7 +574,7 @@ static void lose_client(void) {
   int client = (int)below(CLIENTS);
   if (!chance(10)) return;
   destroy_client(client, TIDE_OK);
-  CHECK_OK(tide_client_create(r.points, NULL, &clients[client]));
+  CHECK_OK(tide_client_create(points_room.points, NULL, &clients[client]));
   m.narrow[client] = false;
   m.narrow_domains[client] = 0;
 }
@@ -730,7 +582,7 @@ static void lose_client(void) {
 static void pass_time(void) {
   uint64_t ns = below(250) * MS;
   SAY("%lu ms pass", (unsigned long)(ns / MS));
-  tide_clock_pass(r.clock, ns);
+  tide_clock_pass(points_room.clock, ns);
 }
 
 static void make_step(void) {
@@ -770,18 +622,19 @@ static void make_step(void) {
   };
   if (chance(10)) pass_time(); /* and nobody looks before the next call */
   steps[below(sizeof steps / sizeof *steps)]();
-  after();
-  check();
+  points_after();
+  points_check();
 }
 
 static void begin(void) {
   struct tide_points_params params = {.manual = true, .parts = 1u << 14};
-  rig_open_with(&r, &params, NULL);
-  tide_client_destroy(r.client, TIDE_OK);
-  for (int i = 0; i < CLIENTS; i++) CHECK_OK(tide_client_create(r.points, NULL, &clients[i]));
-  for (int i = 0; i < CHANNELS; i++) tide_channel_open(&channels[i], r.points);
-  CHECK_OK(tide_points_trust(r.points, 7));
-  CHECK_OK(tide_points_trust(r.points, 8));
+  rig_open_with(&points_room, &params, NULL);
+  tide_client_destroy(points_room.client, TIDE_OK);
+  for (int i = 0; i < CLIENTS; i++)
+    CHECK_OK(tide_client_create(points_room.points, NULL, &clients[i]));
+  for (int i = 0; i < CHANNELS; i++) tide_channel_open(&channels[i], points_room.points);
+  CHECK_OK(tide_points_trust(points_room.points, 7));
+  CHECK_OK(tide_points_trust(points_room.points, 8));
   m.trusted = 1u << 7 | 1u << 8;
 }
 
@@ -789,21 +642,22 @@ static void finish(void) {
   for (int c = 0; c < m.command_count; c++) {
     if (m.commands[c].done) continue;
     end_command(c, TIDE_CANCELLED);
-    after();
-    check();
+    points_after();
+    points_check();
   }
   for (int i = 0; i < CLIENTS; i++) {
     destroy_client(i, TIDE_CANCELLED);
-    after();
-    check();
+    points_after();
+    points_check();
   }
   for (int i = 0; i < m.point_count; i++)
-    if (!m.points[i].ended) violation("point %d has no end", i);
-  if (r.points->free_cells != r.points->part_count || r.points->free_groups != r.points->part_count)
-    violation("parts are lost");
-  tide_points_destroy(r.points);
-  tide_context_fini(&r.context);
-  tide_clock_destroy(r.clock);
+    if (!m.points[i].ended) points_violation("point %d has no end", i);
+  if (points_room.points->free_cells != points_room.points->part_count ||
+      points_room.points->free_groups != points_room.points->part_count)
+    points_violation("parts are lost");
+  tide_points_destroy(points_room.points);
+  tide_context_fini(&points_room.context);
+  tide_clock_destroy(points_room.clock);
 }
 
 /* Says whether something was wrong; what was made by then is left behind. */
@@ -813,7 +667,7 @@ static bool run_seed(uint64_t seed) {
   memset(futures, 0, sizeof futures);
   memset(commands, 0, sizeof commands);
   unique = 0;
-  if (setjmp(out)) return true;
+  if (setjmp(points_out)) return true;
   begin();
   for (step = 0; step < STEPS; step++) make_step();
   finish();
@@ -848,10 +702,11 @@ static int seek(const struct plant *plant, uint64_t most) {
     alarm(50 * test_slowdown());
     for (uint64_t seed = 1; seed <= most; seed++) {
       if (!run_seed(seed)) continue;
-      printf("     %-10s seed %3lu step %3u: %s\n", plant->name, (unsigned long)seed, step, why);
+      printf("     %-10s seed %3lu step %3u: %s\n", plant->name, (unsigned long)seed, step,
+             points_why);
       tide_planted = TIDE_PLANT_NONE;
       bool clean = !run_seed(seed);
-      if (!clean) printf("     and without it: %s\n", why);
+      if (!clean) printf("     and without it: %s\n", points_why);
       fflush(stdout);
       _exit(clean ? 0 : 1);
     }
@@ -870,7 +725,7 @@ static void plant_is_found(void) {
 
 TEST(as_the_model_says) {
   for (uint64_t seed = 1; seed <= 3000 / test_slowdown(); seed++)
-    if (run_seed(seed)) FAIL("seed %lu, step %u: %s", (unsigned long)seed, step, why);
+    if (run_seed(seed)) FAIL("seed %lu, step %u: %s", (unsigned long)seed, step, points_why);
 }
 
 static int explore(int argc, char **argv) {
@@ -885,7 +740,7 @@ static int explore(int argc, char **argv) {
   }
   for (uint64_t end = seed + count; seed < end; seed++) {
     if (!run_seed(seed)) continue;
-    printf("seed %lu, step %u: %s\n", (unsigned long)seed, step, why);
+    printf("seed %lu, step %u: %s\n", (unsigned long)seed, step, points_why);
     return 1;
   }
   printf("%lu programs, no violation\n", (unsigned long)count);
