@@ -60,9 +60,9 @@ struct tide_timeline {
   uint32_t references;
   uint32_t status;
   enum tide_scope scope;
-  uint32_t vain_spins; /* atomic: since one was worth its while; see wait.c */
-  bool turned;         /* its values end one by one: see turn.h */
-  bool gone;           /* such a one whose holes are not known any more */
+  uint32_t vain_spins;          /* atomic: since one was worth its while; see wait.c */
+  bool turned;                  /* its values end one by one: see turn.h */
+  bool gone;                    /* such a one whose holes are not known any more */
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */

@@ -193,7 +193,8 @@ static void register_point(struct tide_wait_any_set *set, size_t i) {
   if (state == TIDE_AWAIT_QUEUED) state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return;
   tide_fetch_sub(&set->outstanding, 1u);
-  if (state == TIDE_AWAIT_FAILED) latch(set, i, tide_timeline_failure(point->timeline, point->value));
+  if (state == TIDE_AWAIT_FAILED)
+    latch(set, i, tide_timeline_failure(point->timeline, point->value));
   else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
 }
 
