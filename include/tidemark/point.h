@@ -54,8 +54,9 @@
  * Whoever keeps it after its points are gone is told TIDE_CANCELLED from the first
  * broken value on: that is as far as anybody remembers.
  *
- * What queues commands for a device (insert, wait, queue, choose, priorities) is in
- * sched.h; a host keeps its promises here, with tide_future_fulfil.
+ * A host keeps its promises here, with tide_future_fulfil. What queues commands for a
+ * device (insert, wait, queue, choose, priorities) is not there yet: operations refuse
+ * such timelines with TIDE_UNSUPPORTED.
  *
  * Memory. All that points need is allocated when the room, the client, the timeline or
  * the compound is made, with fixed capacities; promising, keeping, breaking and waiting

@@ -129,7 +129,9 @@ TIDE_API void tide_timeline_fail(struct tide_timeline *timeline, enum tide_statu
 
 /* Blocks until the value is reached, the timeline fails or the deadline (absolute, ns) passes.
  * TIDE_TIMEOUT; TIDE_SCOPE: narrower than process; else the failure, TIDE_CANCELLED when the
- * timeline was destroyed. A deadline of TIDE_NOW never enters the kernel. Never allocates. */
+ * timeline was destroyed. A deadline of TIDE_NOW never enters the kernel. Never allocates.
+ * Of more than four threads that wait for a value each wakes two others before it returns, so that
+ * the signal need not wake them all: one that is stopped just then holds up those two. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_wait(struct tide_timeline *timeline,
                                                              uint64_t value, uint64_t deadline);
 

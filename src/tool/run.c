@@ -384,9 +384,8 @@ static bool run_all(struct running *running) {
   }
   if (!make_trace(running) || !run_reference(running)) return false;
   if (!job->paused && !count_paused(job)) return false;
-  if ((job->check || job->paused || running->trace || !job->baseline) && !run_first(running))
-    return false;
-  if (!run_in_turns(running)) return false;
+  bool first = job->check || job->paused || running->trace || !job->baseline;
+  bool good = (!first || run_first(running)) && run_in_turns(running);
   report->checked = job->check;
   report->findings = job->findings;
   if (job->findings) {
@@ -394,6 +393,7 @@ static bool run_all(struct running *running) {
                     (unsigned long long)job->findings);
     return false;
   }
+  if (!good) return false;
   tide_job_describe(job, &running->last);
   return commit(running);
 }
