@@ -39,10 +39,51 @@ static void two_ran(void *self) {
   EXPECT(s->bodies == 2 && tide_timeline_query(s->lines[1]) == 1);
 }
 
+/* A backend that takes several brief operations at once, and is called only when it found none. */
+static const struct tide_body_class brief = {.name = "brief", .host = body, .brief = true};
+
+static void setup_sequential(void *self) {
+  struct state *s = self;
+  setup(self);
+  s->backend.sequential = true;
+  s->to_do = 2;
+}
+static void submit_brief(struct state *s, int line) {
+  struct tide_signal signal = {s->lines[line], 1, false};
+  struct tide_operation operation = {.signals = &signal,
+                                     .signal_count = 1,
+                                     .body = &brief,
+                                     .arguments = &s,
+                                     .arguments_size = sizeof s};
+  EXPECT_OK(tide_queue_submit(s->queue, &operation, NULL, NULL));
+}
+static void submit_first_brief(void *self) { submit_brief(self, 0); }
+static void submit_second_brief(void *self) { submit_brief(self, 1); }
+static void work_in_turn(void *self) {
+  struct state *s = self;
+  const struct tide_platform *platform = s->context.platform;
+  struct tide_work *work[2];
+  size_t got = 0;
+  for (unsigned left = s->to_do; left > 0 || got > 0;) {
+    uint32_t kicks = tide_load_acquire(&s->kicks);
+    got = tide_device_exchange(s->device, work, got, work, left, NULL);
+    for (size_t i = 0; i < got; i++, left--)
+      work[i]->status = work[i]->body->host(work[i]->arguments);
+    if (!got && left) platform->wait(platform->self, &s->kicks, kicks, TIDE_FOREVER);
+  }
+}
+static void both_ran(void *self) {
+  struct state *s = self;
+  EXPECT(s->bodies == 2 &&
+         tide_timeline_query(s->lines[0]) + tide_timeline_query(s->lines[1]) == 2);
+}
+
 WEAVE_CASE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)
 WEAVE_CASE(submit_publish, 2, setup, one_ran, submit_one, work, look_for_it)
 WEAVE_CASE(submit_signal, 1, setup, one_ran, submit_after_host, work, signal_host)
 WEAVE_CASE(submit_submit, 1, setup_two, two_ran, submit_one, submit_second, work)
+WEAVE_CASE(brief_brief, 1, setup_sequential, both_ran, submit_first_brief, submit_second_brief,
+           work_in_turn)
 
 /* ---- cancel, drain ---- */
 
@@ -158,5 +199,6 @@ WEAVE_CASE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal
 WEAVE_CASE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
 
 TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
-          CASE(cancel_start), CASE(drain_complete), CASE(drain_held), CASE(end_hand_back),
-          CASE(end_kick), CASE(end_check), CASE(check_again), CASE(end_check_three))
+          CASE(brief_brief), CASE(cancel_start), CASE(drain_complete), CASE(drain_held),
+          CASE(end_hand_back), CASE(end_kick), CASE(end_check), CASE(check_again),
+          CASE(end_check_three))
