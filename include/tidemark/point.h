@@ -54,9 +54,8 @@
  * Whoever keeps it after its points are gone is told TIDE_CANCELLED from the first
  * broken value on: that is as far as anybody remembers.
  *
- * A host keeps its promises here, with tide_future_fulfil. What queues commands for a
- * device (insert, wait, queue, choose, priorities) is not there yet: operations refuse
- * such timelines with TIDE_UNSUPPORTED.
+ * A host keeps its promises here, with tide_future_fulfil. What is kept by a device's queue
+ * (insert, wait, queue, choose, cancel, priorities) is in channel.h.
  *
  * Memory. All that points need is allocated when the room, the client, the timeline or
  * the compound is made, with fixed capacities; promising, keeping, breaking and waiting
@@ -169,8 +168,8 @@ struct tide_future_params {
 };
 
 /* Seed: CreateFutureSyncPointTimeline, for promises that the host keeps itself. (A queue's are made
- * by sched.) NULL params are the defaults. TIDE_NOMEM; TIDE_FULL: no room, or the client's quota;
- * TIDE_INVALID: a capacity above 2^20. */
+ * tide_queue_create_future.) NULL params are the defaults. TIDE_NOMEM; TIDE_FULL: no room, or the
+ * client's quota; TIDE_INVALID: a capacity above 2^20. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_create(struct tide_client *client, const struct tide_future_params *params,
                    struct tide_future **out_future);

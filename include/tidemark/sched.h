@@ -47,6 +47,8 @@ extern "C" {
 struct tide_sched;
 struct tide_device;
 struct tide_queue;
+struct tide_client;           /* point.h */
+struct tide_operation_points; /* channel.h */
 
 /* ---- bodies ---------------------------------------------------------------- */
 
@@ -98,7 +100,9 @@ struct tide_use {
 
 enum tide_operation_flags {
   /* While held, later operations of its queue may enter before it. */
-  TIDE_MAY_BE_PASSED = 1
+  TIDE_MAY_BE_PASSED = 1,
+  /* A point that is broken (channel.h) counts as over for it: it runs all the same. */
+  TIDE_DESPITE_BROKEN = 2
 };
 
 struct tide_operation {
@@ -113,6 +117,7 @@ struct tide_operation {
   const struct tide_body_class *body; /* NULL: nothing to run */
   const void *arguments;              /* copied; 16-byte aligned for the body */
   size_t arguments_size;
+  const struct tide_operation_points *points; /* of a channel's operation: see channel.h; or NULL */
 };
 
 enum tide_wait_class {
@@ -183,6 +188,10 @@ struct tide_queue_params {
   uint32_t signals;    /* 0: 2 × operations */
   uint32_t buffers;    /* 0: 4 × operations */
   uint8_t priority;    /* base priority 1..15; 0: the default, 8 */
+  /* It is a channel of this client, which outlives the queue's operations or is destroyed before
+   * it: see channel.h. NULL: a queue without points. */
+  struct tide_client *client;
+  uint32_t changes; /* of a channel: changes of priorities under way; 0: 16 */
 };
 
 /* NULL params are the defaults. Allocates all that the queue will ever need. TIDE_NOMEM;
@@ -211,8 +220,8 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_SCOPE: a wait or signal beyond its timeline's scope (checked before anything else), or a
  *   buffer of another device's pool; names both
  * - TIDE_INVALID: a rule of arguments: too many of something, a wait >= a signal of its timeline …
- * - TIDE_UNSUPPORTED: the device cannot do this body; or a timeline of points (point.h), which
- *   operations cannot use yet
+ * - TIDE_UNSUPPORTED: the device cannot do this body; or a timeline of points, which are named
+ *   instead (tide_operation.points; what can be wrong with those, see channel.h)
  * - TIDE_VALUE: a signal would not go up
  * - TIDE_UNORDERED: a signaller that is not ordered behind the newest pending one; names both
  * - TIDE_DEADLOCK: held operations would wait for each other for ever: each for the very value that
@@ -236,10 +245,12 @@ tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *ope
  * one leaves at once). TIDE_BUSY: it has started. TIDE_NOT_FOUND: it has finished, or never was. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel(struct tide_queue *queue,
                                                             uint64_t sequence);
-/* Blocks until all that was submitted before has finished. TIDE_TIMEOUT. */
+/* Blocks until all that was submitted before has finished. As long as it does, the queue's own
+ * decreases of its priority (channel.h) don't count. TIDE_TIMEOUT. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_drain(struct tide_queue *queue,
                                                            uint64_t deadline);
-/* Base priority 0..15 (more is taken as 15), at once: for what is ready already, too. */
+/* Base priority 0..15 (more is taken as 15), at once: for what is ready already, too. A queue whose
+ * next operation waits lends what it has to whom that waits for, along the chain (channel.h). */
 TIDE_API void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority);
 
 /* As tide_pool_alloc and tide_pool_free, at a queue's position: what its next operation may take

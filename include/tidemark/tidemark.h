@@ -9,6 +9,7 @@
 #include "tidemark/point.h"
 #include "tidemark/memory.h"
 #include "tidemark/sched.h"
+#include "tidemark/channel.h"
 #include "tidemark/backend.h"
 #include "tidemark/trace.h"
 #include "tidemark/program.h"

@@ -52,7 +52,8 @@ enum tide_status tide_point_state(struct tide_points *points, struct tide_point 
   return status;
 }
 
-static struct tide_timeline *timeline_of(struct tide_points *points, struct tide_point point) {
+struct tide_timeline *tide_point_find_timeline(const struct tide_points *points,
+                                               struct tide_point point) {
   struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
   if (compound) return point.value == 1 ? compound->debt.timeline : NULL;
   struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
@@ -62,7 +63,7 @@ static struct tide_timeline *timeline_of(struct tide_points *points, struct tide
 enum tide_status tide_point_timeline(struct tide_points *points, struct tide_point point,
                                      struct tide_timeline **out_timeline, uint64_t *out_value) {
   struct tide_lock *lock = tide_points_lock(points);
-  struct tide_timeline *timeline = timeline_of(points, point);
+  struct tide_timeline *timeline = tide_point_find_timeline(points, point);
   if (timeline) tide_timeline_retain(timeline);
   tide_lock_give(lock);
   if (!timeline) return TIDE_NOT_FOUND;

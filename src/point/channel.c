@@ -13,7 +13,7 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
   tide_list_init(&command->promises);
   tide_gate_init(&command->gate, TIDE_GATE_COMMAND, NULL);
   for (size_t i = 0; i < plan->wait_count; i++)
-    tide_gate_add_need(&command->gate, &plan->needs[i], plan->waits[i].gate, plan->waits[i].status);
+    tide_gate_add_need(&command->gate, plan->needs[i], plan->waits[i].gate, plan->waits[i].status);
   command->before = (struct tide_need){.target = NULL};
   command->gate.defined = true;
   /* What is queued before it was looked at when it came, and waits for nothing new. */
@@ -71,6 +71,24 @@ void tide_command_done(struct tide_command *command, enum tide_status status,
     channel->tail = before ? TIDE_CONTAINER(before, struct tide_command, gate) : NULL;
   tide_gate_drop_needs(&command->gate);
   tide_gate_end(&wave, &command->gate, TIDE_OK);
+  tide_wave_finish(&wave);
+}
+
+void tide_command_entered(struct tide_command *command, struct tide_fired *fired) {
+  struct tide_link *link = command->promises.next;
+  for (; link != &command->promises; link = link->next)
+    tide_gate_tell(&TIDE_CONTAINER(link, struct tide_promise, in_command)->debt.gate, fired);
+}
+
+void tide_command_fail(struct tide_command *command, enum tide_status status,
+                       struct tide_fired *fired) {
+  struct tide_wave wave;
+  struct tide_link *link = command->promises.next;
+  tide_wave_begin(&wave, fired);
+  for (; link != &command->promises; link = link->next) {
+    struct tide_promise *promise = TIDE_CONTAINER(link, struct tide_promise, in_command);
+    if (!promise->debt.gate.ended) tide_promise_fail(&wave, promise, status);
+  }
   tide_wave_finish(&wave);
 }
 

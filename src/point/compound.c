@@ -113,6 +113,11 @@ enum tide_status tide_compound_promise(struct tide_client *client, uint64_t dead
   return create(client, 0, tide_points_deadline(client->points, deadline), out_point);
 }
 
+enum tide_status tide_compound_promise_open(struct tide_client *client,
+                                            struct tide_point *out_point) {
+  return create(client, 0, TIDE_FOREVER, out_point);
+}
+
 void tide_compound_break(struct tide_compound *compound, enum tide_status cause,
                          struct tide_fired *fired) {
   struct tide_wave wave;
@@ -146,6 +151,13 @@ static enum tide_status find(struct tide_client *client, struct tide_point point
   return compound->client == client ? TIDE_OK : TIDE_DENIED;
 }
 
+static void destroy(struct tide_compound *compound, struct tide_fired *fired) {
+  tide_compound_break(compound, TIDE_CANCELLED, fired);
+  free_name(compound);
+  compound->gone = true;
+  if (compound->debt.gate.settled) free_compound(compound);
+}
+
 enum tide_status tide_compound_destroy(struct tide_client *client, struct tide_point point) {
   struct tide_points *points = client->points;
   struct tide_compound *compound;
@@ -153,14 +165,15 @@ enum tide_status tide_compound_destroy(struct tide_client *client, struct tide_p
   tide_fired_init(&fired);
   tide_points_lock(points);
   enum tide_status status = find(client, point, &compound);
-  if (status == TIDE_OK) {
-    tide_compound_break(compound, TIDE_CANCELLED, &fired);
-    free_name(compound);
-    compound->gone = true;
-    if (compound->debt.gate.settled) free_compound(compound);
-  }
+  if (status == TIDE_OK) destroy(compound, &fired);
   tide_points_unlock(points, &fired);
   return status;
+}
+
+void tide_compound_give_up(struct tide_points *points, struct tide_point name,
+                           struct tide_fired *fired) {
+  struct tide_compound *compound = tide_slot_find(points, name, TIDE_SLOT_COMPOUND);
+  if (compound) destroy(compound, fired);
 }
 
 /* ---- defining ------------------------------------------------------------------------- */

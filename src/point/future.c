@@ -133,8 +133,9 @@ void tide_needs_counted(const struct tide_gate *gate) {
 static enum tide_status open_future(struct tide_future *future, struct tide_channel *channel) {
   struct tide_points *points = future->points;
   struct tide_lock *lock = tide_points_lock(points);
-  enum tide_status status =
-      tide_slot_take(points, future->client, TIDE_SLOT_FUTURE, future, &future->slot);
+  enum tide_status status = channel ? (enum tide_status)channel->closed : TIDE_OK;
+  if (status == TIDE_OK)
+    status = tide_slot_take(points, future->client, TIDE_SLOT_FUTURE, future, &future->slot);
   if (status == TIDE_OK) {
     tide_list_push_back(&future->client->futures, &future->link);
     future->channel = channel;
@@ -150,7 +151,7 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
   static const struct tide_future_params defaults = {0};
   if (!params) params = &defaults;
   uint32_t capacity = params->capacity ? params->capacity : 16;
-  if (capacity > 1u << 20) return TIDE_INVALID;
+  if (capacity > TIDE_FUTURE_MOST) return TIDE_INVALID;
   const struct tide_context *context = client->points->context;
   struct tide_future *future = tide_alloc(context->allocator, 1, sizeof *future);
   if (!future) return TIDE_NOMEM;
@@ -227,6 +228,12 @@ void tide_future_destroy(struct tide_future *future) {
   tide_points_unlock(points, &fired);
 }
 
+void tide_future_give_up(struct tide_points *points, struct tide_point name,
+                         struct tide_fired *fired) {
+  struct tide_future *future = tide_slot_find(points, name, TIDE_SLOT_FUTURE);
+  if (future) end_future(future, TIDE_CANCELLED, fired);
+}
+
 void tide_channel_open(struct tide_channel *channel, struct tide_points *points) {
   *channel = (struct tide_channel){.points = points};
   tide_list_init(&channel->futures);
@@ -235,6 +242,7 @@ void tide_channel_open(struct tide_channel *channel, struct tide_points *points)
 void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
                         struct tide_fired *fired) {
   struct tide_link *link;
+  if (!channel->closed) channel->closed = (uint32_t)cause;
   while ((link = tide_list_pop_front(&channel->futures))) {
     struct tide_future *future = TIDE_CONTAINER(link, struct tide_future, in_channel);
     future->closed = (uint32_t)cause;
@@ -272,6 +280,13 @@ enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadli
   enum tide_status status = promise_locked(future, deadline, out_point);
   tide_points_unlock(points, &fired);
   return status;
+}
+
+enum tide_status tide_future_promise_named(struct tide_points *points, struct tide_point name,
+                                           struct tide_point *out_point) {
+  struct tide_future *future = tide_slot_find(points, name, TIDE_SLOT_FUTURE);
+  if (!future) return TIDE_CANCELLED;
+  return promise_locked(future, tide_points_deadline(points, 0), out_point);
 }
 
 /* The promise of this value while it is only promised. */

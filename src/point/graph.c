@@ -226,6 +226,10 @@ static void tell_listeners(struct tide_gate *gate, struct tide_fired *fired) {
   while ((link = tide_list_pop_front(&told))) tide_list_push_back(&gate->listeners, link);
 }
 
+void tide_gate_tell(struct tide_gate *gate, struct tide_fired *fired) {
+  tell_listeners(gate, fired);
+}
+
 void tide_wave_finish(struct tide_wave *wave) {
   struct tide_gate *gate, *next, *last = NULL;
   while ((gate = wave->ended)) {

@@ -32,7 +32,8 @@ enum tide_gate_kind {
   TIDE_GATE_COMMAND,
   TIDE_GATE_ALL,
   TIDE_GATE_ANY,
-  TIDE_GATE_STAND_IN
+  TIDE_GATE_STAND_IN,
+  TIDE_GATE_OUTSIDE /* of what nobody here knows whether it ends, until it has */
 };
 
 struct tide_gate;
@@ -108,6 +109,8 @@ void tide_gate_schedule(struct tide_wave *wave, struct tide_gate *gate);
 void tide_gate_touch(struct tide_wave *wave, struct tide_gate *gate);
 /* A need is now another's: of what its target comes after. */
 void tide_gate_move_need(struct tide_wave *wave, struct tide_need *need, struct tide_gate *target);
+/* Tells those who listen, and nobody else, of something that they look for themselves. */
+void tide_gate_tell(struct tide_gate *gate, struct tide_fired *fired);
 /* It needs nothing any more. */
 void tide_gate_drop_needs(struct tide_gate *gate);
 

@@ -45,6 +45,8 @@ struct tide_domains {
   uint32_t list[TIDE_TRUSTED_MAX];
 };
 
+#define TIDE_FUTURE_MOST (1u << 20) /* promises of one timeline at a time */
+
 enum tide_slot_kind { TIDE_SLOT_FREE, TIDE_SLOT_FUTURE, TIDE_SLOT_COMPOUND };
 
 struct tide_slot {
@@ -163,6 +165,7 @@ struct tide_channel {
   struct tide_command *tail; /* the last one that is not done; NULL: none */
   struct tide_link futures;
   uint32_t awaited; /* promises that it owes and somebody depends on */
+  uint32_t closed;  /* why; TIDE_OK: it is open */
   uint64_t mark;    /* circle.c's */
 };
 
@@ -193,6 +196,21 @@ struct tide_resolved {
 /* TIDE_NOT_FOUND: no such point, or nobody has promised it. */
 enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
                                     struct tide_resolved *out_resolved);
+/* The timeline that a point is a value of; NULL: no such point. */
+struct tide_timeline *tide_point_find_timeline(const struct tide_points *points,
+                                               struct tide_point point);
+/* Promises of a timeline by its name, for whoever may outlive it: as tide_future_promise, with the
+ * room's deadline, and as tide_future_destroy. TIDE_CANCELLED: it is gone. */
+enum tide_status tide_future_promise_named(struct tide_points *points, struct tide_point name,
+                                           struct tide_point *out_point);
+void tide_future_give_up(struct tide_points *points, struct tide_point name,
+                         struct tide_fired *fired);
+/* As tide_compound_destroy, whoever's it is; nothing when it is gone. */
+void tide_compound_give_up(struct tide_points *points, struct tide_point name,
+                           struct tide_fired *fired);
+/* A compound without a deadline, which nobody waits for. Takes the lock. */
+enum tide_status tide_compound_promise_open(struct tide_client *client,
+                                            struct tide_point *out_point);
 /* The promise that a command may retire: owed by this channel. Looks at the clock. TIDE_NOT_FOUND;
  * TIDE_VALUE: it is retired, queued, or below one that is queued; TIDE_INVALID: another channel's,
  * or no future timeline's; the error of a broken one. */
@@ -200,7 +218,7 @@ enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_poi
                                    struct tide_promise **out_promise, struct tide_fired *fired);
 struct tide_command_plan {
   const struct tide_resolved *waits;
-  struct tide_need *needs; /* one a wait; the command's until it is done */
+  struct tide_need *const *needs; /* one a wait; the command's until it is done */
   size_t wait_count;
   struct tide_promise *const *promises; /* in ascending order within each future timeline */
   size_t promise_count;
@@ -213,6 +231,11 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
 /* It has finished, after all before it, or was cancelled and leaves. TIDE_OK: its promises are
  * retired; else they break with it. The command and its needs may go then. */
 void tide_command_done(struct tide_command *command, enum tide_status status,
+                       struct tide_fired *fired);
+/* The operation has entered: the records of what it retires are pending in their timelines. */
+void tide_command_entered(struct tide_command *command, struct tide_fired *fired);
+/* It is sure to fail, though it is not over: its promises break at once. */
+void tide_command_fail(struct tide_command *command, enum tide_status status,
                        struct tide_fired *fired);
 /* Tells of a gate's changes, until it is unlistened or the gate has settled. */
 void tide_gate_listen(struct tide_gate *gate, struct tide_listener *listener);

@@ -122,14 +122,19 @@ void tide_decrease_begin(struct tide_decrease *decrease, struct tide_priority *o
   if (cancel && (cancel->defined || cancel->ended)) return;
   decrease->of = of;
   tide_list_push_back(&of->decreases, &decrease->link);
-  of->lower += amount;
+  if (decrease->number >= covered_below(of)) of->lower += amount;
   tide_gate_listen(dependency, &decrease->dependency);
   if (cancel) tide_gate_listen(cancel, &decrease->cancel);
   tell(of);
 }
 
 void tide_scope_begin(struct tide_priority *priority, struct tide_scope_of_decreases *scope) {
-  scope->until = priority->made;
+  tide_scope_begin_over(priority, scope, priority->made);
+}
+
+void tide_scope_begin_over(struct tide_priority *priority, struct tide_scope_of_decreases *scope,
+                           uint64_t until) {
+  scope->until = until;
   tide_list_push_back(&priority->scopes, &scope->link);
   sum_up(priority);
 }

@@ -61,6 +61,9 @@ void tide_decrease_begin(struct tide_decrease *decrease, struct tide_priority *o
                          struct tide_gate *dependency, struct tide_gate *cancel);
 void tide_decrease_end(struct tide_decrease *decrease);
 void tide_scope_begin(struct tide_priority *priority, struct tide_scope_of_decreases *scope);
+/* Of decreases with numbers below `until`, made or not. */
+void tide_scope_begin_over(struct tide_priority *priority, struct tide_scope_of_decreases *scope,
+                           uint64_t until);
 void tide_scope_end(struct tide_priority *priority, struct tide_scope_of_decreases *scope);
 
 #endif

@@ -1,6 +1,6 @@
 /* From entered to published: what may start, and what is over. */
 #include "base/plant.h"
-#include "sched/sched.h"
+#include "sched/channel.h"
 
 static void first_cause(struct tide_op *op, enum tide_status status) {
   if (!op->status) op->status = status;
@@ -133,8 +133,14 @@ static inline uint64_t value_of(const struct tide_op_wait *wait) {
 /* Whatever it waited for is over, and nothing has failed. */
 static inline bool waits_over(const struct tide_op *op) {
   for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    if (wait->timeline->reached.value < value_of(wait)) return false;
+    if (wait->timeline->reached.value < value_of(wait) || wait->point) return false;
   return true;
+}
+
+static void arm_point(struct tide_op *op, struct tide_op_wait *wait) {
+  enum tide_status status;
+  if (tide_point_wait_over(wait, &status)) open_wait(op, wait, status);
+  else tide_point_wait_listen(wait);
 }
 
 /* Queues those of the issued waits that are not over. */
@@ -143,6 +149,10 @@ static void arm(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open) continue;
     const struct tide_timeline *timeline = wait->timeline;
+    if (wait->point) {
+      arm_point(op, wait);
+      continue;
+    }
     bool failed = timeline->reached.value < value_of(wait) && wait->record_value &&
                   tide_timeline_has_failed(timeline, wait->record_value);
     struct tide_node *node = tide_wait_queue(wait, wait->record_value);
@@ -168,6 +178,10 @@ static inline bool waits_open(struct tide_op *op) {
 static void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
+    if (wait->point) {
+      first_cause(op, tide_wait_failure(wait));
+      continue;
+    }
     if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
     bool failed = tide_timeline_has_failed(wait->timeline, wait->record_value);
     TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
@@ -181,6 +195,7 @@ static void check_settled(struct tide_op *op) {
 /* Nothing more stands before this operation. It runs, or it is skipped because it has failed. */
 static void go(struct tide_queue *queue, struct tide_op *op) {
   if (op->waits) check_settled(op);
+  if (op->points) tide_op_points_turn(op);
   if (op->status || !op->work.body) {
     tide_op_started(queue, op);
     tide_op_done(op, op->status);
@@ -251,6 +266,7 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
   sched->stats.failed += op->status != TIDE_OK;
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
   if (op->part) tide_instance_finished(op);
+  if (op->points) tide_op_points_done(op);
   tide_op_free(op);
 }
 
@@ -311,8 +327,8 @@ static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work
   size_t count = 0;
   while (count < most && !device->ready_count && queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->status || !is_brief(op) ||
-        !waits_over(op))
+    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->points || op->status ||
+        !is_brief(op) || !waits_over(op))
       break;
     op->unmet = 0;
     tide_arbiter_count_pick(device);
@@ -425,11 +441,13 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   if (queue->look) return; /* it comes again */
   if (!queue->closing || queue->published < queue->position.epoch || queue->in_flight ||
-      queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
+      queue->drainers || queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
     return;
   if (queue->device->lost && !queue->device->certified) return;
+  if (queue->channel && queue->channel->cancel.state != TIDE_NODE_IDLE) return;
   tide_tracker_close_collect(sched->context->tracker, queue->tracked, &sched->fired);
   queue->tracked = NULL;
+  tide_queue_end_priority(queue);
   tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, &sched->fired);
   queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
   tide_list_remove(&queue->in_device);

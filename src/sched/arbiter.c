@@ -59,12 +59,12 @@ struct tide_queue *tide_arbiter_choose(const struct tide_device *device) {
 void tide_arbiter_requeue(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   if (device->only == queue) {
-    queue->level = queue->base;
+    queue->level = queue->effective;
     return;
   }
   tide_list_remove(&queue->in_ready);
   if (tide_list_empty(&device->ready[queue->level])) device->ready_levels &= ~(1u << queue->level);
-  queue->level = queue->base;
+  queue->level = queue->effective;
   tide_list_push_back(&device->ready[queue->level], &queue->in_ready);
   device->ready_levels |= 1u << queue->level;
 }

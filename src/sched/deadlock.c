@@ -108,6 +108,7 @@ static bool host_may_signal_below(const struct tide_op_wait *wait, const struct 
  * What must go first is put on the stack. */
 static bool leads_nowhere(struct search *search, const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
+  if (wait->point) return false; /* a promise is kept, or breaks at its deadline */
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return false;
   if (tide_timeline_has_failed(timeline, wait->value)) return false;
   if (!timeline->source && tide_timeline_pending(timeline, wait->value)) return false;

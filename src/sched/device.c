@@ -1,7 +1,7 @@
 /* Devices: where work goes out to backends and comes back; and the scheduler itself. */
 #include "base/memory.h"
 #include "causal/tracker.h"
-#include "sched/sched.h"
+#include "sched/channel.h"
 
 /* One scheduler a context, until its memory goes. */
 static bool claim(const struct tide_context *context) {
@@ -32,6 +32,7 @@ enum tide_status tide_sched_create(const struct tide_context *context,
   sched->work_end = &sched->work;
   tide_fired_init(&sched->fired);
   tide_fired_init(&sched->host);
+  sched->last_changed = &sched->changed;
   sched->scratch = tide_alloc(a, 1, tide_frontier_size(TIDE_FRONTIER_CAPACITY_MAX));
   enum tide_status status = sched->scratch ? TIDE_OK : TIDE_NOMEM;
   if (sched->scratch) tide_frontier_init(sched->scratch, TIDE_FRONTIER_CAPACITY_MAX);
@@ -148,6 +149,7 @@ enum tide_status tide_device_destroy(struct tide_device *device) {
 static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   struct tide_sched *sched = queue->sched;
   struct tide_link *link;
+  if (queue->channel) tide_queue_close_channel(queue, status);
   if (queue->tracked)
     tide_tracker_fail_collect(sched->context->tracker, queue->tracked, status, &sched->fired);
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
@@ -155,9 +157,11 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
     if (!op) continue;
     if (!op->status) op->status = status;
     tide_op_cancel(op, status);
+    if (op->points) tide_op_points_fail(op);
     for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
-      tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, op->status,
-                                &sched->fired);
+      if (!signal->record.timeline->turned)
+        tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, op->status,
+                                  &sched->fired);
   }
   while ((link = queue->held.next) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
   if (queue->members) tide_collectives_lose(queue, status);

@@ -81,6 +81,10 @@ static inline void look_at(struct tide_sched *sched, struct tide_op_wait *wait) 
   wait->record_value = 0;
   wait->reason = TIDE_REASON_NONE;
   wait->open = wait->finish = false;
+  if (__builtin_expect(wait->point, 0)) {
+    wait->class_ = (uint8_t)tide_point_wait_class(wait);
+    if (wait->class_ != TIDE_WAIT_ISSUED) return;
+  }
   if (timeline->reached.value >= wait->value) {
     wait->class_ = TIDE_WAIT_RESOLVED;
   } else if (tide_timeline_has_failed(timeline, wait->value)) {

@@ -8,6 +8,7 @@
 
 void tide_op_free_parts(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
+  if (op->points) tide_op_points_free(op);
   while (op->waits) {
     struct tide_op_wait *wait = op->waits;
     op->waits = wait->next;
@@ -156,8 +157,7 @@ static void count_wait(struct tide_sched *sched, const struct tide_op *op,
 static void start_waits(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     count_wait(queue->sched, op, wait);
-    if (wait->class_ == TIDE_WAIT_FAILED && !op->status)
-      op->status = tide_timeline_status(wait->timeline);
+    if (wait->class_ == TIDE_WAIT_FAILED && !op->status) op->status = tide_wait_failure(wait);
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
   }
   if (op->status) tide_op_give_up_waits(op);
@@ -171,6 +171,7 @@ static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
     if (op->refused) continue;
     tide_timeline_promise(&signal->record, signal->record.node.key, &sched->fired);
   }
+  if (op->points && !op->refused) tide_op_points_entered(op);
 }
 
 static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
@@ -222,19 +223,31 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
 }
 
+enum tide_status tide_wait_failure(const struct tide_op_wait *wait) {
+  enum tide_status status = TIDE_OK;
+  if (!wait->point) return tide_timeline_status(wait->timeline);
+  return tide_point_wait_over(wait, &status) ? status : TIDE_OK;
+}
+
+/* True: its node is in no list, and will not fire. */
+bool tide_wait_forget(struct tide_op_wait *wait) {
+  bool off = true;
+  if (wait->heap == TIDE_HEAP_POINT) off = tide_point_wait_forget(wait);
+  else if (wait->heap == TIDE_HEAP_PROMISED)
+    off = tide_timeline_forget_promise_locked(wait->timeline, &tide_wait_node(wait)->node);
+  else if (wait->heap == TIDE_HEAP_REACHED)
+    off = tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node);
+  if (off) wait->heap = TIDE_HEAP_NONE;
+  return off;
+}
+
 /* ---- being held --------------------------------------------------------------------- */
 
 /* True when a node is on its way to fire: the operation must be left alone until it has. */
 static bool take_nodes_off(struct tide_op *op) {
   bool in_flight = false;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    bool off = true;
-    if (wait->heap == TIDE_HEAP_PROMISED)
-      off = tide_timeline_forget_promise_locked(wait->timeline, &tide_wait_node(wait)->node);
-    else if (wait->heap == TIDE_HEAP_REACHED)
-      off = tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node);
-    if (off) wait->heap = TIDE_HEAP_NONE;
-    else in_flight = true;
+    in_flight |= !tide_wait_forget(wait);
   }
   return in_flight;
 }
@@ -243,6 +256,11 @@ static bool take_nodes_off(struct tide_op *op) {
 static void listen(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->heap != TIDE_HEAP_NONE) continue;
+    if (wait->point) {
+      bool over = wait->class_ == TIDE_WAIT_RESOLVED;
+      if (!over) tide_point_wait_listen(wait);
+      continue;
+    }
     struct tide_node *node = tide_wait_queue(wait, 0);
     if (wait->class_ == TIDE_WAIT_HELD) {
       tide_timeline_await_promise_locked(wait->timeline, wait->value, node);
@@ -336,8 +354,10 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   count_held(op, false);
   unreserve(op);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
-    tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, status,
-                              &sched->fired);
+    if (!signal->record.timeline->turned)
+      tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, status,
+                                &sched->fired);
+  if (op->points) tide_op_points_done(op);
   for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_unpin(use->buffer);
   sched->stats.failed++;
   tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);

@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/plant.h"
 #include "causal/tracker.h"
-#include "sched/sched.h"
+#include "sched/channel.h"
 
 /* ---- the progress timeline's records are the queue's own ---------------------- */
 
@@ -88,6 +88,7 @@ static enum tide_status make_storage(struct tide_queue *queue) {
 
 void tide_queue_free_storage(struct tide_queue *queue) {
   const struct tide_allocator *a = queue->sched->context->allocator;
+  tide_queue_free_channel(queue);
   tide_timeline_release(queue->progress);
   tide_free(a, queue->places, (size_t)queue->ring_mask + 1, sizeof *queue->places);
   tide_free(a, queue->frontiers, queue->frontier_words, sizeof *queue->frontiers);
@@ -125,7 +126,7 @@ static bool take_params(struct tide_queue *queue, const struct tide_queue_params
   queue->wait_capacity = params->waits ? params->waits : 4 * operations;
   queue->signal_capacity = params->signals ? params->signals : 2 * operations;
   queue->use_capacity = params->buffers ? params->buffers : 4 * operations;
-  queue->base = params->priority ? params->priority : 8;
+  tide_queue_open_priority(queue, params->priority ? params->priority : TIDE_PRIORITY_DEFAULT);
   size_t length = params->label ? strlen(params->label) : 0;
   if (length >= sizeof queue->label) length = sizeof queue->label - 1;
   if (length) memcpy(queue->label, params->label, length);
@@ -152,6 +153,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
                                           &queue->progress);
   }
   if (status == TIDE_OK) status = register_axis(queue);
+  if (status == TIDE_OK) status = tide_queue_open_channel(queue, params ? params : &defaults);
   if (status == TIDE_OK) chain_storage(queue);
   if (status != TIDE_OK) {
     if (!TIDE_PLANTED(TIDE_PLANT_LEAK)) tide_queue_free_storage(queue);
@@ -162,6 +164,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   if (status == TIDE_OK) {
     tide_list_push_back(&device->queues, &queue->in_device);
     tide_fetch_add(&device->queue_count, 1u);
+    if (queue->effective != TIDE_PRIORITY_DEFAULT) tide_sched_prioritise(sched);
   }
   tide_sched_leave(sched);
   if (status != TIDE_OK) {
@@ -184,10 +187,7 @@ static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
 void tide_op_give_up_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait && op->unmet; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
-    if (wait->heap != TIDE_HEAP_NONE &&
-        !tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node))
-      continue;
-    wait->heap = TIDE_HEAP_NONE;
+    if (!tide_wait_forget(wait)) continue;
     wait->open = true;
     op->unmet--;
   }
@@ -209,6 +209,7 @@ void tide_queue_destroy(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   tide_sched_enter(sched);
   queue->closing = true;
+  if (queue->channel) tide_queue_close_channel(queue, TIDE_CANCELLED);
   leave_all_held(queue, TIDE_CANCELLED);
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
@@ -273,9 +274,11 @@ static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *
 enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   struct tide_sched *sched = queue->sched;
   const struct tide_platform *platform = tide_sched_platform(sched);
+  struct tide_scope_of_decreases scope;
   uint64_t epoch = 0;
   tide_sched_enter(sched);
   uint64_t sequence = queue->sequence;
+  tide_scope_begin_over(&queue->priority, &scope, UINT64_MAX);
   queue->drainers++;
   bool found = drain_target(queue, sequence, &epoch), late = false;
   while (!found && !late) {
@@ -286,10 +289,15 @@ enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
     tide_sched_enter(sched);
     found = drain_target(queue, sequence, &epoch);
   }
-  queue->drainers--;
   tide_sched_leave(sched);
-  if (!found) return TIDE_TIMEOUT;
-  return tide_timeline_wait(queue->progress, epoch, deadline);
+  enum tide_status status = TIDE_TIMEOUT;
+  if (found) status = tide_timeline_wait(queue->progress, epoch, deadline);
+  tide_sched_enter(sched);
+  tide_scope_end(&queue->priority, &scope);
+  queue->drainers--; /* it may go now, if it was destroyed meanwhile */
+  tide_sched_look(queue);
+  tide_sched_leave(sched);
+  return status;
 }
 
 /* ---- small questions -------------------------------------------------------------------- */
@@ -307,14 +315,6 @@ void tide_queue_position(struct tide_queue *queue, struct tide_frontier *out_fro
   tide_queue_own_entry(queue);
   if (out_frontier) tide_frontier_copy(out_frontier, queue->position.frontier, &eviction);
   if (out_epoch) *out_epoch = queue->position.epoch;
-  tide_sched_leave(queue->sched);
-}
-
-void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority) {
-  if (priority >= TIDE_PRIORITY_LEVELS) priority = TIDE_PRIORITY_LEVELS - 1;
-  tide_sched_enter(queue->sched);
-  queue->base = priority;
-  if (queue->ready) tide_arbiter_requeue(queue);
   tide_sched_leave(queue->sched);
 }
 

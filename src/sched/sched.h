@@ -21,6 +21,7 @@
 #include "causal/frontier.h"
 #include "causal/tracker_axis.h"
 #include "memory/pool.h"
+#include "point/priority.h"
 #include "tidemark/backend.h"
 #include "timeline/timeline.h"
 
@@ -28,6 +29,8 @@ struct tide_op;
 struct tide_checker;
 struct tide_instance;
 struct tide_collective;
+struct tide_queue_channel;
+struct tide_change;
 
 /* A timeline's record for a value that is not reached, as it was found. */
 struct tide_pending {
@@ -52,6 +55,7 @@ struct tide_op_wait {
   uint8_t heap;          /* where the node is: enum wait_heap */
   bool open;             /* an issued wait that is over */
   bool finish;           /* it failed after importing: the signaller must have finished */
+  bool point;            /* it is for a point: see channel.h */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op_wait) == TIDE_CACHE_LINE,
                "an elided wait is one cache line");
@@ -67,7 +71,7 @@ struct tide_wait_node {
 _Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, state),
                "what was found overwrites only what queuing the node sets");
 
-enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED };
+enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED, TIDE_HEAP_POINT };
 
 struct tide_op_signal {
   struct tide_record record;
@@ -116,6 +120,7 @@ struct tide_op {
   bool armed : 1;     /* its issued waits that were not over are queued */
   bool finishing : 1; /* it waits for something to finish: see tide_op_rare */
   bool rare : 1;      /* the storage has been used with its tide_op_rare before */
+  bool points : 1;    /* it is a command of points: see channel.h */
   _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_FEW]; /* work.arguments, when they are few */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == 2 * TIDE_CACHE_LINE,
@@ -145,6 +150,16 @@ struct tide_place {
   struct tide_op *op;
   struct tide_version version;
 };
+
+/* Whom the operation at the head of a queue waits for, as far as priorities look. What is beyond
+ * gets its turn when one of these is over. */
+#define TIDE_LENDS_MAX 8
+struct tide_lend {
+  struct tide_link link; /* in to->lenders */
+  struct tide_queue *to; /* NULL: none */
+};
+
+#define TIDE_PRIORITY_DEFAULT 8
 
 struct tide_queue {
   struct tide_sched *sched;
@@ -190,11 +205,19 @@ struct tide_queue {
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
   uint32_t op_capacity, wait_capacity, signal_capacity, use_capacity;
-  uint32_t in_flight;   /* leaving operations whose nodes are still to fire */
-  uint32_t members;     /* collectives it belongs to */
-  uint64_t ready_since; /* the device's pick count when it became ready */
-  uint64_t check_index; /* check mode: its number */
-  uint8_t base, level;  /* priority: as set, as queued in the arbiter */
+  uint32_t in_flight;       /* leaving operations whose nodes are still to fire */
+  uint32_t members;         /* collectives it belongs to */
+  uint64_t ready_since;     /* the device's pick count when it became ready */
+  uint64_t check_index;     /* check mode: its number */
+  uint8_t effective, level; /* priority: as it is, as queued in the arbiter */
+  struct tide_priority priority;
+  /* What those lend it that wait for it, and to whom it lends itself: none twice. */
+  uint32_t lent[TIDE_PRIORITY_LEVELS];
+  struct tide_link lenders;
+  struct tide_lend lends[TIDE_LENDS_MAX];
+  struct tide_queue *next_changed; /* of those whose priority is to be looked at */
+  bool on_changed;
+  struct tide_queue_channel *channel; /* NULL: it is none */
   bool ready, look, retry_held, closing;
   uint32_t drain_word; /* atomic, waited on: changes with what is held, while somebody drains */
   uint32_t drainers;
@@ -230,6 +253,9 @@ struct tide_sched {
   struct tide_lock *lock; /* the context's: it guards the timelines that operations use, too */
   uint32_t references;    /* atomic: itself, and who reports findings */
   bool paused;
+  bool prioritised; /* not all priorities are the same, or were */
+  bool changing;
+  struct tide_queue *changed, **last_changed; /* queues whose priority is to be looked at */
   const struct tide_context *context;
   struct tide_link devices;
   struct tide_queue *work, **work_end; /* queues to look at */
@@ -410,6 +436,9 @@ static inline void tide_op_entered(struct tide_queue *queue, uint64_t epoch) {
 void tide_queue_count_frontiers(struct tide_queue *queue);
 void tide_queue_retry_held(struct tide_queue *queue);
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op);
+bool tide_wait_forget(struct tide_op_wait *wait);
+/* Why a wait of class failed has. */
+enum tide_status tide_wait_failure(const struct tide_op_wait *wait);
 /* Takes a held operation out for good; its signals fail with `status`. */
 void tide_op_leave(struct tide_op *op, enum tide_status status);
 /* Gives the operation's storage back. */
@@ -475,7 +504,7 @@ void tide_arbiter_enlist(struct tide_queue *queue);
 static inline void tide_arbiter_add(struct tide_queue *queue) {
   struct tide_device *device = queue->device;
   queue->ready = true;
-  queue->level = queue->base;
+  queue->level = queue->effective;
   queue->ready_since = device->picks;
   if (device->ready_count++ == 0) device->only = queue;
   else tide_arbiter_enlist(queue);
@@ -505,7 +534,42 @@ static inline void tide_arbiter_take(struct tide_queue *queue) {
   tide_arbiter_count_pick(device);
 }
 
+/* ---- changes.c ---- */
+void tide_queue_open_priority(struct tide_queue *queue, uint8_t base);
+/* From here on queues lend each other their priority. */
+void tide_sched_prioritise(struct tide_sched *sched);
+/* Lends to whom the queue waits for now, and no more to others. */
+void tide_queue_lend(struct tide_queue *queue);
+/* It is over: nobody lends it anything any more. */
+void tide_queue_end_priority(struct tide_queue *queue);
+
+/* ---- points.c ---- */
+enum tide_wait_class tide_point_wait_class(const struct tide_op_wait *wait);
+/* True: the point has ended; *out_status is what that means for the operation. */
+bool tide_point_wait_over(const struct tide_op_wait *wait, enum tide_status *out_status);
+/* Its node fires when the point has ended; of a held operation also when its record is there. */
+void tide_point_wait_listen(struct tide_op_wait *wait);
+/* False: it is on its way to fire. */
+bool tide_point_wait_forget(struct tide_op_wait *wait);
+/* It has entered; its turn has come, with all its waits over; it has finished, or left; its device
+ * is lost; its storage is free. */
+void tide_op_points_entered(struct tide_op *op);
+void tide_op_points_turn(struct tide_op *op);
+void tide_op_points_done(struct tide_op *op);
+void tide_op_points_fail(struct tide_op *op);
+void tide_op_points_free(struct tide_op *op);
+void tide_cancel_fire(struct tide_node *node, enum tide_status status);
+void tide_cancel_fired(struct tide_node *node);
+
 /* ---- submit.c ---- */
+/* TIDE_OK: a submit would find room now, and a queue that takes operations. */
+enum tide_status tide_queue_has_room(struct tide_queue *queue,
+                                     const struct tide_operation *operation,
+                                     struct tide_diag *diag);
+/* As below, of a command that changes priorities. */
+enum tide_status tide_op_submit_change(struct tide_queue *queue,
+                                       const struct tide_operation *operation,
+                                       struct tide_change *change, struct tide_diag *diag);
 enum tide_status tide_op_submit_locked(struct tide_queue *queue,
                                        const struct tide_operation *operation,
                                        struct tide_instance *instance, uint64_t *out_sequence,

@@ -6,6 +6,8 @@ static void fire(struct tide_sched *sched, struct tide_node *node) {
     tide_wait_fired(tide_wait_of(node));
   } else if (node->fire == tide_finish_fire) {
     tide_finish_fired(TIDE_CONTAINER(node, struct tide_op_rare, finish)->op);
+  } else if (node->fire == tide_cancel_fire) {
+    tide_cancel_fired(node);
   } else {
     tide_fired_move(&sched->host, node);
     sched->calls = true;
@@ -24,6 +26,7 @@ void tide_sched_settle_more(struct tide_sched *sched) {
     queue->look = false;
     if (queue->retry_held) tide_queue_retry_held(queue);
     tide_queue_advance(queue);
+    if (__builtin_expect(sched->prioritised, 0)) tide_queue_lend(queue);
     if (queue->closing) tide_queue_close_if_over(queue);
   }
 }

@@ -1,7 +1,7 @@
 /* Taking an operation: all that can be wrong with it is found before anything changes. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "sched/sched.h"
+#include "sched/channel.h"
 
 static const char *name_of(const struct tide_operation *operation) {
   return operation->label ? operation->label : "?";
@@ -30,11 +30,11 @@ static void bind_homes(const struct tide_op *op) {
     bind_home(signal->record.timeline, op->queue);
 }
 
-/* Points are promised, and break one by one: operations know nothing of that yet. */
+/* Points are promised, and break one by one: they have names of their own. */
 static enum tide_status refuse_points(const struct tide_timeline *timeline,
                                       struct tide_diag *diag) {
   return tide_diag_set(diag, TIDE_UNSUPPORTED,
-                       "timeline '%s' belongs to points; operations cannot use it",
+                       "timeline '%s' belongs to points: name the point (tide_operation.points)",
                        timeline->label);
 }
 
@@ -146,7 +146,8 @@ static enum tide_status check_effects(const struct tide_queue *queue,
 }
 
 static inline bool has_parts(const struct tide_operation *operation) {
-  return (operation->wait_count | operation->signal_count | operation->buffer_count) != 0;
+  return (operation->wait_count | operation->signal_count | operation->buffer_count) != 0 ||
+         operation->points;
 }
 
 static inline enum tide_status check_arguments(const struct tide_queue *queue,
@@ -175,6 +176,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     wait->timeline = operation->waits[i].timeline;
     wait->value = operation->waits[i].value;
     wait->heap = TIDE_HEAP_NONE;
+    wait->point = false;
     tide_sched_retain(wait->timeline);
     *end = wait;
     end = &wait->next;
@@ -261,6 +263,7 @@ static inline struct tide_op *copy_bare(struct tide_queue *queue,
   op->flags = (uint16_t)operation->flags;
   op->state = TIDE_OP_ENTERED;
   op->armed = op->part = op->retry = op->leaving = op->refused = op->arrived = false;
+  op->points = false;
   op->bare = true;
   op->work.arguments = op->arguments;
   op->work.label = no_label;
@@ -271,7 +274,7 @@ static inline struct tide_op *copy_bare(struct tide_queue *queue,
 }
 
 static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation,
-                            struct tide_instance *instance) {
+                            struct tide_instance *instance, struct tide_points_plan *plan) {
   struct tide_op *op = copy_bare(queue, operation);
   op->work.epoch = 0;
   if (instance) {
@@ -279,7 +282,7 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
     tide_op_rare(op)->instance = instance;
     op->flags &= (uint16_t)~TIDE_MAY_BE_PASSED;
   }
-  op->bare = !instance && !has_parts(operation);
+  op->bare = !instance && !plan && !has_parts(operation);
   if (__builtin_expect(queue->sched->checker != NULL, 0)) {
     const struct tide_platform *platform = tide_sched_platform(queue->sched);
     tide_op_rare(op)->thread = platform->thread_id(platform->self);
@@ -287,10 +290,18 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   if (operation->wait_count) copy_waits(queue, op, operation);
   if (operation->signal_count) copy_signals(queue, op, operation);
   if (operation->buffer_count) copy_uses(queue, op, operation);
+  if (plan) tide_points_copy(op, operation, plan);
   return op;
 }
 
 /* ---- submitting ------------------------------------------------------------------------------ */
+
+static size_t waits_of(const struct tide_operation *operation) {
+  return operation->wait_count + (operation->points ? operation->points->wait_count : 0);
+}
+static size_t signals_of(const struct tide_operation *operation) {
+  return operation->signal_count + (operation->points ? operation->points->retire_count : 0);
+}
 
 static inline bool has_room(const struct tide_queue *queue, size_t ops, size_t waits,
                             size_t signals, size_t uses) {
@@ -306,8 +317,8 @@ static enum tide_status refuse_full(struct tide_queue *queue, struct tide_diag *
 
 static enum tide_status refuse_one(struct tide_queue *queue, const struct tide_operation *operation,
                                    struct tide_diag *diag) {
-  if (operation->wait_count > queue->wait_capacity ||
-      operation->signal_count > queue->signal_capacity ||
+  if (waits_of(operation) > queue->wait_capacity ||
+      signals_of(operation) > queue->signal_capacity ||
       operation->buffer_count > queue->use_capacity)
     return tide_diag_set(diag, TIDE_INVALID,
                          "operation '%s' needs more than the whole capacity of queue '%s'",
@@ -348,9 +359,11 @@ static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op,
   return TIDE_OK;
 }
 
-static enum tide_status hold(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+static enum tide_status hold(struct tide_queue *queue, struct tide_op *op,
+                             const struct tide_points_plan *plan, struct tide_diag *diag) {
   enum tide_status status = reserve(queue, op, diag);
   if (status == TIDE_OK && tide_deadlock_closes(queue, op, diag)) status = TIDE_DEADLOCK;
+  if (status == TIDE_OK && plan) status = tide_points_insert(op, plan, diag);
   if (status == TIDE_OK) {
     tide_op_hold(queue, op);
     return TIDE_OK;
@@ -360,13 +373,14 @@ static enum tide_status hold(struct tide_queue *queue, struct tide_op *op, struc
   return status;
 }
 
-static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struct tide_diag *diag) {
+static enum tide_status take(struct tide_queue *queue, struct tide_op *op,
+                             const struct tide_points_plan *plan, struct tide_diag *diag) {
   struct tide_sched *sched = queue->sched;
   enum tide_verdict verdict = TIDE_ENTER_HELD;
   enum tide_status status;
   if (!queue->held_firm) verdict = tide_elide(queue, op);
   if (verdict == TIDE_ENTER_HELD) {
-    status = hold(queue, op, diag);
+    status = hold(queue, op, plan, diag);
   } else {
     status = op->signals ? tide_signals_check(queue, op, diag) : TIDE_OK;
     if (status == TIDE_OK && op->part && tide_instance_circular(op))
@@ -375,6 +389,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op, struc
           "part '%s' of queue '%s' would wait for another part of its own instance: they "
           "start together",
           op->work.label, queue->label);
+    if (status == TIDE_OK && plan) status = tide_points_insert(op, plan, diag);
   }
   if (status != TIDE_OK) {
     if (sched->checker && diag) tide_check_note(sched, diag);
@@ -397,17 +412,53 @@ static enum tide_status refuse_gone(const struct tide_queue *queue, struct tide_
   return TIDE_OK;
 }
 
+static enum tide_status submit(struct tide_queue *queue, const struct tide_operation *operation,
+                               struct tide_instance *instance, struct tide_points_plan *plan,
+                               struct tide_diag *diag) {
+  struct tide_op *op = copy(queue, operation, instance, plan);
+  return take(queue, op, plan, diag);
+}
+
+enum tide_status tide_queue_has_room(struct tide_queue *queue,
+                                     const struct tide_operation *operation,
+                                     struct tide_diag *diag) {
+  enum tide_status status = check_arguments(queue, operation, diag);
+  if (status == TIDE_OK && queue->closing + queue->device->lost) status = refuse_gone(queue, diag);
+  if (status != TIDE_OK) return status;
+  if (!has_room(queue, 1, waits_of(operation), signals_of(operation), operation->buffer_count))
+    return refuse_one(queue, operation, diag);
+  return TIDE_OK;
+}
+
+/* In a channel whatever waits is told to points: what comes after it comes after what it waits for.
+ */
+static enum tide_status submit_command(struct tide_queue *queue,
+                                       const struct tide_operation *operation,
+                                       struct tide_instance *instance, struct tide_change *change,
+                                       struct tide_diag *diag) {
+  struct tide_points_plan plan;
+  enum tide_status status = tide_points_check(queue, operation, &plan, diag);
+  plan.change = change;
+  plan.outside |= instance != NULL;
+  return status == TIDE_OK ? submit(queue, operation, instance, &plan, diag) : status;
+}
+
+enum tide_status tide_op_submit_change(struct tide_queue *queue,
+                                       const struct tide_operation *operation,
+                                       struct tide_change *change, struct tide_diag *diag) {
+  enum tide_status status = tide_queue_has_room(queue, operation, diag);
+  return status == TIDE_OK ? submit_command(queue, operation, NULL, change, diag) : status;
+}
+
 enum tide_status tide_op_submit_locked(struct tide_queue *queue,
                                        const struct tide_operation *operation,
                                        struct tide_instance *instance, uint64_t *out_sequence,
                                        struct tide_diag *diag) {
-  enum tide_status status = check_arguments(queue, operation, diag);
-  if (status == TIDE_OK && queue->closing + queue->device->lost) status = refuse_gone(queue, diag);
+  enum tide_status status = tide_queue_has_room(queue, operation, diag);
   if (status != TIDE_OK) return status;
-  if (!has_room(queue, 1, operation->wait_count, operation->signal_count, operation->buffer_count))
-    return refuse_one(queue, operation, diag);
-  struct tide_op *op = copy(queue, operation, instance);
-  status = take(queue, op, diag);
+  bool command = operation->points || (queue->channel && (operation->wait_count || instance));
+  status = command ? submit_command(queue, operation, instance, NULL, diag)
+                   : submit(queue, operation, instance, NULL, diag);
   if (status == TIDE_OK && out_sequence) *out_sequence = queue->sequence;
   return status;
 }
@@ -483,8 +534,8 @@ static enum tide_status check_batch(struct tide_queue *queue,
   for (size_t i = 0; i < count; i++) {
     enum tide_status status = check_arguments(queue, &operations[i], diag);
     if (status != TIDE_OK) return status;
-    waits += operations[i].wait_count;
-    signals += operations[i].signal_count;
+    waits += waits_of(&operations[i]);
+    signals += signals_of(&operations[i]);
     uses += operations[i].buffer_count;
   }
   if (count > queue->op_capacity || waits > queue->wait_capacity ||

@@ -76,16 +76,18 @@ queue_command(struct rig *r, struct tide_channel *channel, struct command *comma
               size_t retire_count, bool passable) {
   struct tide_resolved resolved[COMMAND_WAITS];
   struct tide_promise *promises[COMMAND_WAITS];
+  struct tide_need *needs[COMMAND_WAITS];
   struct tide_fired fired;
   enum tide_status status = TIDE_OK;
   tide_fired_init(&fired);
   tide_points_lock(r->points);
+  for (size_t i = 0; i < COMMAND_WAITS; i++) needs[i] = &command->needs[i];
   for (size_t i = 0; status == TIDE_OK && i < wait_count; i++)
     status = tide_point_resolve(r->points, waits[i], &resolved[i]);
   for (size_t i = 0; status == TIDE_OK && i < retire_count; i++)
     status = tide_promise_find(channel, retires[i], &promises[i], &fired);
   struct tide_command_plan plan = {.waits = resolved,
-                                   .needs = command->needs,
+                                   .needs = needs,
                                    .wait_count = wait_count,
                                    .promises = promises,
                                    .promise_count = retire_count,

@@ -1,0 +1,130 @@
+/* tidemark/channel.h: queues that wait for points and keep promises.
+ *
+ * The model. A *channel* is a queue that belongs to a client (tide_queue_params.client). Its
+ * operations may wait for points, and keep what the client has promised on the channel's future
+ * timelines:
+ *
+ *      promise      tide_future_promise: "there will be such a point", before anything is queued
+ *      queue        an operation that `retires` it enters the channel: from here on it is
+ *                   scheduled as soon as all that it waits for is, and all before it
+ *      retire       the operation has finished: whoever waits for the point goes on
+ *
+ * A wait for a point is a wait like any other: it is elided where the queue knows already who keeps
+ * the promise, and brings what that operation knew. An operation whose point nobody has queued yet
+ * is *held*, and later ones of its queue behind it, unless it may be passed. A wait for a compound
+ * holds it until all parts have ended, for only then is it known what the winner knew.
+ *
+ * A point that breaks fails the operations that wait for it, with its error, and what they were to
+ * retire breaks with it; an operation with TIDE_DESPITE_BROKEN goes on instead.
+ *
+ * Priority. Who goes next on a device is decided by
+ *
+ *      effective = max(base - decreases, inherited, increases)
+ *
+ * *inherited*: the channel, or any queue, that the first operation of a higher one waits for, and
+ * whom that one waits for in turn, is lent its priority as long as it waits. *increases* are lent
+ * by name (tide_queue_increase_priority_until), clamped to the lender's own base, so that nobody
+ * climbs by being lent to. *decreases* are one's own, add up, and each lasts until its dependency
+ * ends.
+ *
+ * Memory. All that a channel needs is allocated with the queue. Threads: any.
+ *
+ * Source: seed 001 "The API", "Scheduling and Priorities"; DESIGN 4.3, 4.6.
+ */
+#ifndef TIDEMARK_CHANNEL_H
+#define TIDEMARK_CHANNEL_H
+
+#include "tidemark/point.h"
+#include "tidemark/sched.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Points that one operation waits for, or retires, at most. For more there are compounds. */
+#define TIDE_POINTS_MAX 32
+
+/* What an operation has to do with points; see tide_operation.points. All is copied. */
+struct tide_operation_points {
+  const struct tide_point *waits; /* each must end before it starts */
+  size_t wait_count;
+  const struct tide_point *retires; /* promises of this channel, kept when it has finished */
+  size_t retire_count;
+  /* Once this one is retired the operation is cancelled, unless it has started: it fails with
+   * TIDE_CANCELLED at its place, a held one leaves at once. Broken, it cancels nothing. NULL: none.
+   */
+  const struct tide_point *cancel;
+  /* The late decision: when the operation's turn has come, its body runs if this point is retired,
+   * else `otherwise` (NULL: nothing). It is not waited for. NULL: no choice. */
+  const struct tide_point *choose;
+  const struct tide_body_class *otherwise;
+  const void *otherwise_arguments;
+  size_t otherwise_arguments_size; /* with arguments_size at most TIDE_ARGUMENTS_MAX */
+};
+
+/* ---- future timelines of a channel ------------------------------------------------------- */
+
+/* Seed: CreateFutureSyncPointTimeline. Promises on it (tide_future_promise) are kept by operations
+ * of this queue alone. As tide_future_create; TIDE_INVALID: the queue is no channel; TIDE_CANCELLED
+ * or the device's status: it is going. Destroyed with tide_future_destroy; with the channel, what
+ * is promised and not queued breaks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_queue_create_future(struct tide_queue *queue, const struct tide_future_params *params,
+                         struct tide_future **out_future);
+
+/* ---- the seed's commands, each an operation without a body -------------------------------- */
+
+/* All of them: TIDE_INVALID: the queue is no channel; TIDE_NOT_FOUND: no such point, or nobody has
+ * promised it; and as tide_queue_submit. On an error nothing has changed. */
+
+/* A point behind all that the channel has taken so far. Seed: InsertSyncPoint. TIDE_FULL also when
+ * as many inserted ones are unfinished as the queue takes operations. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_insert_point(struct tide_queue *queue,
+                                                                  struct tide_point *out_point,
+                                                                  struct tide_diag *diag);
+/* Later operations start after the point has ended; `flags` as of an operation. Seed:
+ * SyncPointWait. TIDE_DEADLOCK: it would wait for itself. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_wait_point(struct tide_queue *queue,
+                                                                struct tide_point point,
+                                                                uint32_t flags,
+                                                                struct tide_diag *diag);
+/* Keeps the promise when all before it has finished. Seed: QueueSyncPoint. TIDE_VALUE: it is
+ * retired, queued, or below one that is queued; TIDE_INVALID: not promised on this channel; its
+ * error when it is broken. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_queue_retire_point(struct tide_queue *queue, struct tide_point point, struct tide_diag *diag);
+
+/* ---- priorities ------------------------------------------------------------------------------ */
+
+/* What the arbiter goes by now. */
+TIDE_API uint8_t tide_queue_priority(struct tide_queue *queue);
+
+/* When its turn has come in this channel: the target's channel is lent min(level, this queue's
+ * base) until the target ends, however it ends, or this queue goes. Seed: IncreasePriorityUntil.
+ * TIDE_INVALID: the target is a compound, a host's or another domain's point, which no channel
+ * keeps; TIDE_FULL: as many changes of priorities are under way as the queue has room for. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_queue_increase_priority_until(struct tide_queue *queue, struct tide_point target,
+                                   uint8_t level, struct tide_diag *diag);
+/* When its turn has come: this channel's priority is `amount` lower, on top of other decreases,
+ * until the dependency ends or the decrease is cancelled. *out_cancel (may be NULL) is a promise
+ * that nobody waits for: tide_queue_cancel_decrease keeps it. Seed: DecreasePriorityUntil.
+ * TIDE_FULL as above, or no room for the point. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_queue_decrease_priority_until(struct tide_queue *queue, struct tide_point dependency,
+                                   uint32_t amount, struct tide_point *out_cancel,
+                                   struct tide_diag *diag);
+/* The decrease that the point came from ends at once, or never begins. TIDE_NOT_FOUND: it is over.
+ */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel_decrease(struct tide_queue *queue,
+                                                                     struct tide_point cancel);
+/* All decreases that were submitted before stop counting at once, and count again when the channel
+ * has come to this place. Seed: CancelPriorityDecreases. (A call that blocks until the queue has
+ * done something, tide_queue_drain, does the same for as long as it blocks.) TIDE_FULL as above. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_queue_cancel_priority_decreases(struct tide_queue *queue, struct tide_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

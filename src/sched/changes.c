@@ -1,0 +1,344 @@
+/* Changes of priorities that channels ask for, and what a queue that waits lends to whom it waits
+ * for. */
+#include "base/check.h"
+#include "base/text.h"
+#include "sched/channel.h"
+
+/* ---- what a priority is now ------------------------------------------------------ */
+
+static void set_inherited(struct tide_queue *queue) {
+  uint8_t level = TIDE_PRIORITY_LEVELS - 1;
+  while (level && !queue->lent[level]) level--;
+  if (level != queue->priority.inherited) tide_priority_inherit(&queue->priority, level);
+}
+
+/* One that is lent more, or less, lends it on. */
+static void pass_on(struct tide_queue *queue, uint8_t before) {
+  for (uint32_t i = 0; i < TIDE_LENDS_MAX; i++) {
+    struct tide_queue *to = queue->lends[i].to;
+    if (!to) continue;
+    to->lent[before]--;
+    to->lent[queue->effective]++;
+    set_inherited(to);
+  }
+}
+
+static void apply(struct tide_queue *queue) {
+  uint8_t before = queue->effective;
+  queue->effective = tide_priority_effective(&queue->priority);
+  if (queue->effective == before) return;
+  if (queue->ready) tide_arbiter_requeue(queue);
+  pass_on(queue, before);
+}
+
+/* A worklist, for chains of waits are as long as their submitters like. Around a circle, which only
+ * values that a host may signal can make, levels go one way until nothing changes. */
+static void changed(struct tide_priority *priority) {
+  struct tide_queue *queue = TIDE_CONTAINER(priority, struct tide_queue, priority);
+  struct tide_sched *sched = queue->sched;
+  if (queue->on_changed) return;
+  queue->on_changed = true;
+  queue->next_changed = NULL;
+  *sched->last_changed = queue;
+  sched->last_changed = &queue->next_changed;
+  if (sched->changing) return;
+  sched->changing = true;
+  while ((queue = sched->changed)) {
+    sched->changed = queue->next_changed;
+    if (!sched->changed) sched->last_changed = &sched->changed;
+    queue->on_changed = false;
+    apply(queue);
+  }
+  sched->changing = false;
+}
+
+void tide_queue_open_priority(struct tide_queue *queue, uint8_t base) {
+  tide_priority_init(&queue->priority, base, changed);
+  queue->effective = queue->priority.base;
+  tide_list_init(&queue->lenders);
+}
+
+void tide_queue_end_priority(struct tide_queue *queue) {
+  struct tide_link *link;
+  while ((link = tide_list_pop_front(&queue->lenders)))
+    TIDE_CONTAINER(link, struct tide_lend, link)->to = NULL;
+  for (uint32_t i = 0; i < TIDE_LENDS_MAX; i++)
+    if (queue->lends[i].to) tide_list_remove(&queue->lends[i].link);
+}
+
+/* From here on it matters who waits for whom. */
+void tide_sched_prioritise(struct tide_sched *sched) {
+  if (sched->prioritised) return;
+  sched->prioritised = true;
+  for (struct tide_link *d = sched->devices.next; d != &sched->devices; d = d->next) {
+    struct tide_device *device = TIDE_CONTAINER(d, struct tide_device, in_sched);
+    for (struct tide_link *q = device->queues.next; q != &device->queues; q = q->next)
+      tide_sched_look(TIDE_CONTAINER(q, struct tide_queue, in_device));
+  }
+}
+
+void tide_queue_set_priority(struct tide_queue *queue, uint8_t priority) {
+  tide_sched_enter(queue->sched);
+  tide_sched_prioritise(queue->sched);
+  tide_priority_set_base(&queue->priority, priority);
+  tide_sched_leave(queue->sched);
+}
+
+uint8_t tide_queue_priority(struct tide_queue *queue) {
+  tide_sched_enter(queue->sched);
+  uint8_t level = queue->effective;
+  tide_sched_leave(queue->sched);
+  return level;
+}
+
+/* ---- inheritance --------------------------------------------------------------------- */
+
+struct givers {
+  struct tide_queue *list[TIDE_LENDS_MAX];
+  uint32_t count;
+};
+
+static void add_giver(struct givers *givers, struct tide_queue *giver,
+                      const struct tide_queue *waiter) {
+  if (!giver || giver == waiter || givers->count == TIDE_LENDS_MAX) return;
+  for (uint32_t i = 0; i < givers->count; i++)
+    if (givers->list[i] == giver) return;
+  givers->list[givers->count++] = giver;
+}
+
+static struct tide_queue *queue_of(struct tide_channel *channel) {
+  return channel ? TIDE_CONTAINER(channel, struct tide_queue_channel, channel)->queue : NULL;
+}
+
+static struct tide_queue *keeper_of(const struct tide_gate *gate) {
+  return queue_of(TIDE_CONTAINER(gate, const struct tide_promise, debt.gate)->future->channel);
+}
+
+/* Who keeps a promise, or one of those that a compound is made of. */
+static void add_keepers(struct givers *givers, struct tide_gate *gate,
+                        const struct tide_queue *waiter) {
+  struct tide_gate *todo = gate;
+  uint64_t mark = ++waiter->channel->channel.points->searches;
+  uint32_t steps = 0;
+  gate->above = NULL;
+  while ((gate = todo) && givers->count < TIDE_LENDS_MAX && ++steps < 16 * TIDE_LENDS_MAX) {
+    todo = gate->above;
+    if (gate->kind == TIDE_GATE_PROMISE) add_giver(givers, keeper_of(gate), waiter);
+    if (gate->kind != TIDE_GATE_ALL && gate->kind != TIDE_GATE_ANY) continue;
+    for (struct tide_need *need = gate->needs; need; need = need->next) {
+      if (!need->target || need->target->settled || need->target->mark == mark) continue;
+      need->target->mark = mark;
+      need->target->above = todo;
+      todo = need->target;
+    }
+  }
+}
+
+static void add_giver_of(struct givers *givers, struct tide_op_wait *wait) {
+  const struct tide_timeline *timeline = wait->timeline;
+  struct tide_queue *waiter = wait->op->queue;
+  if (wait->point) {
+    struct tide_gate *gate = tide_wait_for_point(wait)->need.target;
+    if (gate) add_keepers(givers, gate, waiter);
+  } else if (timeline->source == &tide_queue_source) {
+    if (timeline->reached.value < wait->value) add_giver(givers, timeline->source_self, waiter);
+  } else if (!timeline->source && timeline->reached.value < wait->value) {
+    const struct tide_record *record = tide_timeline_pending(timeline, wait->value);
+    if (record)
+      add_giver(givers, TIDE_CONTAINER(record, const struct tide_op_signal, record)->op->queue,
+                waiter);
+  }
+}
+
+/* The operation that the queue stands at, if that waits. Of its waits those count that are queued
+ * somewhere: only of these is it told, by whoever is over, that they are over. */
+static struct tide_op *waiting(const struct tide_queue *queue) {
+  if (queue->next_start <= queue->position.epoch) {
+    struct tide_op *op = tide_queue_op(queue, queue->next_start);
+    return op && op->state == TIDE_OP_ENTERED && op->armed && op->unmet ? op : NULL;
+  }
+  return tide_list_empty(&queue->held) ? NULL : tide_op_of_link(queue->held.next);
+}
+
+void tide_queue_lend(struct tide_queue *queue) {
+  struct givers now = {.count = 0};
+  const struct tide_op *op = waiting(queue);
+  for (struct tide_op_wait *wait = op ? op->waits : NULL; wait; wait = wait->next)
+    if (wait->heap != TIDE_HEAP_NONE) add_giver_of(&now, wait);
+  struct tide_queue *before[TIDE_LENDS_MAX];
+  for (uint32_t i = 0; i < TIDE_LENDS_MAX; i++) {
+    struct tide_lend *lend = &queue->lends[i];
+    before[i] = lend->to;
+    if (lend->to) {
+      tide_list_remove(&lend->link);
+      lend->to->lent[queue->effective]--;
+    }
+    lend->to = i < now.count ? now.list[i] : NULL;
+    if (!lend->to) continue;
+    tide_list_push_back(&lend->to->lenders, &lend->link);
+    lend->to->lent[queue->effective]++;
+  }
+  for (uint32_t i = 0; i < now.count; i++) set_inherited(now.list[i]);
+  for (uint32_t i = 0; i < TIDE_LENDS_MAX; i++)
+    if (before[i]) set_inherited(before[i]);
+}
+
+/* ---- changes that channels ask for ------------------------------------------------------ */
+
+static void release(struct tide_queue *queue, struct tide_change *change) {
+  if (change->cancel.value)
+    tide_compound_give_up(queue->channel->channel.points, change->cancel, &queue->sched->fired);
+  change->state = TIDE_CHANGE_FREE;
+}
+
+static bool is_over(const struct tide_change *change) {
+  if (change->state != TIDE_CHANGE_UNDER_WAY) return false;
+  if (change->kind == TIDE_CHANGE_INCREASE) return !change->as.increase.of;
+  return change->kind == TIDE_CHANGE_DECREASE && !change->as.decrease.of;
+}
+
+static struct tide_change *take(struct tide_queue *queue) {
+  struct tide_queue_channel *channel = queue->channel;
+  for (uint32_t i = 0; i < channel->change_count; i++) {
+    struct tide_change *change = &channel->changes[i];
+    if (is_over(change)) release(queue, change);
+    if (change->state != TIDE_CHANGE_FREE) continue;
+    *change = (struct tide_change){.state = TIDE_CHANGE_QUEUED};
+    return change;
+  }
+  return NULL;
+}
+
+static struct tide_gate *gate_of(const struct tide_queue *queue, struct tide_point point) {
+  struct tide_resolved found;
+  if (!point.value) return NULL;
+  if (tide_point_resolve(queue->channel->channel.points, point, &found) != TIDE_OK) return NULL;
+  return found.gate;
+}
+
+void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
+  struct tide_gate *gate = gate_of(queue, change->point);
+  change->state = TIDE_CHANGE_UNDER_WAY;
+  tide_sched_prioritise(queue->sched);
+  if (change->kind == TIDE_CHANGE_SCOPE) {
+    tide_scope_end(&queue->priority, &change->as.scope);
+    change->state = TIDE_CHANGE_FREE;
+  } else if (change->kind == TIDE_CHANGE_DECREASE) {
+    struct tide_gate *cancel = gate_of(queue, change->cancel);
+    bool cancelled = change->cancel.value && !cancel;
+    tide_decrease_begin(&change->as.decrease, &queue->priority, change->amount,
+                        cancelled ? NULL : gate, cancel);
+  } else {
+    struct tide_queue *keeper = gate ? keeper_of(gate) : NULL;
+    tide_increase_begin(&change->as.increase, keeper ? &keeper->priority : &queue->priority,
+                        (uint8_t)change->amount, queue->priority.base, keeper ? gate : NULL);
+  }
+}
+
+void tide_change_drop(struct tide_queue *queue, struct tide_change *change) {
+  if (change->kind == TIDE_CHANGE_SCOPE) tide_scope_end(&queue->priority, &change->as.scope);
+  release(queue, change);
+}
+
+/* What is queued is dropped when its command is over. */
+void tide_changes_end(struct tide_queue *queue) {
+  struct tide_queue_channel *channel = queue->channel;
+  for (uint32_t i = 0; i < channel->change_count; i++) {
+    struct tide_change *change = &channel->changes[i];
+    if (change->state != TIDE_CHANGE_UNDER_WAY) continue;
+    if (change->kind == TIDE_CHANGE_INCREASE) tide_increase_end(&change->as.increase);
+    else tide_decrease_end(&change->as.decrease);
+    release(queue, change);
+  }
+}
+
+static enum tide_status submit(struct tide_queue *queue, const char *label,
+                               const struct tide_change *wanted, struct tide_diag *diag) {
+  struct tide_operation_points points = {0};
+  struct tide_operation operation = {.label = label, .points = &points};
+  struct tide_change *change = take(queue);
+  if (!change)
+    return tide_diag_set(diag, TIDE_FULL, "queue '%s': %u changes of priorities are under way",
+                         queue->label, queue->channel->change_count);
+  *change = *wanted;
+  change->state = TIDE_CHANGE_QUEUED;
+  enum tide_status status = tide_op_submit_change(queue, &operation, change, diag);
+  if (status != TIDE_OK) change->state = TIDE_CHANGE_FREE;
+  /* Whatever decrease begins before this command was submitted before it. */
+  else if (change->kind == TIDE_CHANGE_SCOPE)
+    tide_scope_begin_over(&queue->priority, &change->as.scope, UINT64_MAX);
+  return status;
+}
+
+static enum tide_status enter(struct tide_queue *queue, struct tide_point point,
+                              struct tide_resolved *out, struct tide_diag *diag) {
+  if (!queue->channel)
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "queue '%s' is no channel: it was made without a client", queue->label);
+  tide_sched_enter(queue->sched);
+  enum tide_status status = TIDE_OK;
+  if (point.value) status = tide_point_resolve(queue->channel->channel.points, point, out);
+  if (status == TIDE_OK) return TIDE_OK;
+  tide_sched_leave(queue->sched);
+  return tide_diag_set(diag, status, "queue '%s': no such point", queue->label);
+}
+
+enum tide_status tide_queue_increase_priority_until(struct tide_queue *queue,
+                                                    struct tide_point target, uint8_t level,
+                                                    struct tide_diag *diag) {
+  struct tide_change wanted = {.kind = TIDE_CHANGE_INCREASE, .point = target, .amount = level};
+  struct tide_resolved found = {NULL, TIDE_OK};
+  if (!target.value) return TIDE_NOT_FOUND;
+  enum tide_status status = enter(queue, target, &found, diag);
+  if (status != TIDE_OK) return status;
+  bool kept = found.gate && found.gate->kind == TIDE_GATE_PROMISE && keeper_of(found.gate);
+  if (found.gate && !kept)
+    status =
+        tide_diag_set(diag, TIDE_INVALID, "queue '%s': no channel keeps that point", queue->label);
+  if (status == TIDE_OK) status = submit(queue, "increase", &wanted, diag);
+  tide_sched_leave(queue->sched);
+  return status;
+}
+
+enum tide_status tide_queue_decrease_priority_until(struct tide_queue *queue,
+                                                    struct tide_point dependency, uint32_t amount,
+                                                    struct tide_point *out_cancel,
+                                                    struct tide_diag *diag) {
+  struct tide_change wanted = {.kind = TIDE_CHANGE_DECREASE, .point = dependency, .amount = amount};
+  struct tide_resolved found;
+  enum tide_status status = TIDE_OK;
+  if (!dependency.value) return TIDE_NOT_FOUND;
+  if (out_cancel && queue->channel)
+    status = tide_compound_promise_open(queue->channel->client, &wanted.cancel);
+  if (status != TIDE_OK)
+    return tide_diag_set(diag, status, "queue '%s': no point to cancel by", queue->label);
+  status = enter(queue, dependency, &found, diag);
+  if (status == TIDE_OK) {
+    status = submit(queue, "decrease", &wanted, diag);
+    tide_sched_leave(queue->sched);
+  }
+  if (status == TIDE_OK && out_cancel) *out_cancel = wanted.cancel;
+  if (status != TIDE_OK && wanted.cancel.value) {
+    tide_sched_enter(queue->sched);
+    tide_compound_give_up(queue->channel->channel.points, wanted.cancel, &queue->sched->fired);
+    tide_sched_leave(queue->sched);
+  }
+  return status;
+}
+
+enum tide_status tide_queue_cancel_decrease(struct tide_queue *queue, struct tide_point cancel) {
+  if (!queue->channel) return TIDE_INVALID;
+  enum tide_status status = tide_compound_all(queue->channel->client, cancel, NULL, 0);
+  return status == TIDE_OK ? TIDE_OK : TIDE_NOT_FOUND;
+}
+
+enum tide_status tide_queue_cancel_priority_decreases(struct tide_queue *queue,
+                                                      struct tide_diag *diag) {
+  struct tide_change wanted = {.kind = TIDE_CHANGE_SCOPE};
+  struct tide_resolved found;
+  enum tide_status status = enter(queue, wanted.point, &found, diag);
+  if (status != TIDE_OK) return status;
+  status = submit(queue, "cancel decreases", &wanted, diag);
+  tide_sched_leave(queue->sched);
+  return status;
+}

@@ -1,0 +1,373 @@
+/* Operations that wait for points and retire some: what point/ is told, and what it tells. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "sched/channel.h"
+
+/* ---- what can be wrong --------------------------------------------------------- */
+
+static enum tide_status refuse(const struct tide_operation *operation, const char *what, size_t i,
+                               struct tide_point point, enum tide_status status,
+                               struct tide_diag *diag) {
+  return tide_diag_set(diag, status, "operation '%s': %s %zu (%u:%u.%u@%lu): %s",
+                       operation->label ? operation->label : "?", what, i, point.domain,
+                       point.timeline, point.generation, (unsigned long)point.value,
+                       tide_status_text(status));
+}
+
+static enum tide_status find_retired(struct tide_queue *queue,
+                                     const struct tide_operation *operation,
+                                     struct tide_points_plan *plan, struct tide_diag *diag) {
+  const struct tide_operation_points *points = operation->points;
+  for (size_t i = 0; i < points->retire_count; i++) {
+    struct tide_promise **found = &plan->promises[i];
+    enum tide_status status = tide_promise_find(&queue->channel->channel, points->retires[i], found,
+                                                &queue->sched->fired);
+    if (status != TIDE_OK) return refuse(operation, "promise", i, points->retires[i], status, diag);
+    for (size_t j = 0; j < i; j++) {
+      if (plan->promises[j]->future != (*found)->future) continue;
+      return tide_diag_set(diag, TIDE_INVALID,
+                           "operation '%s' retires two points of one timeline: the later one "
+                           "covers the earlier",
+                           operation->label ? operation->label : "?");
+    }
+  }
+  plan->promise_count = points->retire_count;
+  return TIDE_OK;
+}
+
+static enum tide_status find_named(const struct tide_queue *queue, const struct tide_point *named,
+                                   const struct tide_operation *operation, const char *what,
+                                   struct tide_resolved *out, struct tide_diag *diag) {
+  if (!named) return TIDE_OK;
+  enum tide_status status = tide_point_resolve(queue->channel->channel.points, *named, out);
+  return status == TIDE_OK ? TIDE_OK : refuse(operation, what, 0, *named, status, diag);
+}
+
+static enum tide_status find_awaited(struct tide_queue *queue,
+                                     const struct tide_operation *operation,
+                                     struct tide_points_plan *plan, struct tide_diag *diag) {
+  const struct tide_operation_points *points = operation->points;
+  for (size_t i = 0; i < points->wait_count; i++) {
+    enum tide_status status =
+        find_named(queue, &points->waits[i], operation, "point", &plan->waits[i], diag);
+    if (status != TIDE_OK) return status;
+  }
+  plan->wait_count = points->wait_count;
+  return TIDE_OK;
+}
+
+static enum tide_status check_numbers(const struct tide_queue *queue,
+                                      const struct tide_operation *operation,
+                                      struct tide_diag *diag) {
+  const struct tide_operation_points *points = operation->points;
+  const struct tide_backend *backend = queue->device->backend;
+  const struct tide_body_class *body = points->otherwise;
+  size_t size = points->otherwise_arguments_size;
+  if (points->wait_count > TIDE_POINTS_MAX || points->retire_count > TIDE_POINTS_MAX)
+    return tide_diag_set(diag, TIDE_INVALID, "%zu points in one operation, at most %d",
+                         points->wait_count > points->retire_count ? points->wait_count
+                                                                   : points->retire_count,
+                         TIDE_POINTS_MAX);
+  if (size > TIDE_ARGUMENTS_MAX || operation->arguments_size > TIDE_ARGUMENTS_MAX - size)
+    return tide_diag_set(diag, TIDE_INVALID, "%zu bytes of arguments, at most %d are copied",
+                         size + operation->arguments_size, TIDE_ARGUMENTS_MAX);
+  bool takes = !body || (backend->takes ? backend->takes(backend->self, body) : body->host != NULL);
+  if (!takes)
+    return tide_diag_set(diag, TIDE_UNSUPPORTED, "device '%s' cannot do '%s'", queue->device->label,
+                         body->name);
+  return TIDE_OK;
+}
+
+enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_operation *operation,
+                                   struct tide_points_plan *plan, struct tide_diag *diag) {
+  const struct tide_operation_points *points = operation->points;
+  *plan = (struct tide_points_plan){.points = points, .outside = operation->wait_count > 0};
+  if (!points) return TIDE_OK;
+  if (!queue->channel)
+    return tide_diag_set(diag, TIDE_INVALID,
+                         "queue '%s' is no channel: it was made without a client", queue->label);
+  enum tide_status status = check_numbers(queue, operation, diag);
+  if (status == TIDE_OK) status = find_awaited(queue, operation, plan, diag);
+  if (status == TIDE_OK) status = find_retired(queue, operation, plan, diag);
+  if (status == TIDE_OK)
+    status = find_named(queue, points->cancel, operation, "cancelling point", &plan->cancel, diag);
+  if (status == TIDE_OK)
+    status = find_named(queue, points->choose, operation, "chosen point", &plan->choose, diag);
+  return status;
+}
+
+/* ---- the operation's own ------------------------------------------------------------- */
+
+static void hear_point(struct tide_listener *listener, const struct tide_gate *gate,
+                       struct tide_fired *fired);
+
+static void copy_wait(struct tide_op *op, struct tide_point point,
+                      const struct tide_resolved *resolved) {
+  struct tide_queue *queue = op->queue;
+  struct tide_op_wait *wait = queue->free_waits;
+  queue->free_waits = wait->next;
+  queue->free_waits_count--;
+  wait->op = op;
+  wait->timeline = tide_point_find_timeline(queue->channel->channel.points, point);
+  wait->value = point.value;
+  wait->heap = TIDE_HEAP_NONE;
+  wait->point = true;
+  tide_sched_retain(wait->timeline);
+  wait->next = op->waits;
+  op->waits = wait;
+  struct tide_point_wait *own = tide_wait_for_point(wait);
+  *own = (struct tide_point_wait){.listener.hear = hear_point, .wait = wait};
+  own->need = (struct tide_need){.target = resolved->gate, .status = (uint32_t)resolved->status};
+  tide_list_init(&own->listener.link);
+  tide_list_init(&own->need.link);
+}
+
+static void copy_retired(struct tide_op *op, const struct tide_promise *promise) {
+  struct tide_queue *queue = op->queue;
+  struct tide_op_signal *signal = queue->free_signals;
+  queue->free_signals = signal->next;
+  queue->free_signals_count--;
+  signal->op = op;
+  signal->record.timeline = promise->future->timeline;
+  signal->record.external = false;
+  signal->record.node.key = promise->debt.turn.node.key;
+  signal->record.state = TIDE_RECORD_IDLE;
+  tide_sched_retain(signal->record.timeline);
+  signal->next = op->signals;
+  op->signals = signal;
+}
+
+static void copy_otherwise(struct tide_op *op, const struct tide_operation *operation) {
+  const struct tide_operation_points *points = operation->points;
+  struct tide_op_points *own = tide_op_points(op);
+  size_t i = (size_t)(op - op->queue->ops), size = points->otherwise_arguments_size;
+  /* Behind the body's own, of which few lie in the operation. */
+  unsigned char *at = op->queue->arguments + i * TIDE_ARGUMENTS_MAX;
+  if (operation->arguments_size > TIDE_ARGUMENTS_FEW) at += TIDE_ARGUMENTS_MAX - size;
+  own->otherwise = points->otherwise;
+  own->otherwise_arguments = at;
+  if (size) memcpy(at, points->otherwise_arguments, size);
+}
+
+static void hear_cancel(struct tide_listener *listener, const struct tide_gate *gate,
+                        struct tide_fired *fired);
+static void hear_choice(struct tide_listener *listener, const struct tide_gate *gate,
+                        struct tide_fired *fired);
+
+void tide_points_copy(struct tide_op *op, const struct tide_operation *operation,
+                      struct tide_points_plan *plan) {
+  struct tide_op_points *own = tide_op_points(op);
+  *own = (struct tide_op_points){
+      .op = op, .cancel.hear = hear_cancel, .choose.hear = hear_choice, .change = plan->change};
+  tide_list_init(&own->cancel.link);
+  tide_list_init(&own->choose.link);
+  tide_list_init(&own->cancelled);
+  op->points = true;
+  for (size_t i = 0; i < plan->wait_count; i++) {
+    copy_wait(op, plan->points->waits[i], &plan->waits[i]);
+    plan->needs[i] = &tide_wait_for_point(op->waits)->need;
+  }
+  for (size_t i = 0; i < plan->promise_count; i++) copy_retired(op, plan->promises[i]);
+  if (plan->outside) {
+    tide_gate_init(&own->outside, TIDE_GATE_OUTSIDE, NULL);
+    plan->waits[plan->wait_count] = (struct tide_resolved){.gate = &own->outside};
+    plan->needs[plan->wait_count++] = &own->outside_need;
+  }
+  own->chooses = plan->points && plan->points->choose;
+  if (own->chooses) copy_otherwise(op, operation);
+}
+
+static void cancel(struct tide_op_points *own, struct tide_fired *fired);
+
+enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points_plan *plan,
+                                    struct tide_diag *diag) {
+  struct tide_op_points *own = tide_op_points(op);
+  struct tide_channel *channel = &op->queue->channel->channel;
+  struct tide_fired *fired = &op->queue->sched->fired;
+  struct tide_command_plan command = {.waits = plan->waits,
+                                      .needs = plan->needs,
+                                      .wait_count = plan->wait_count,
+                                      .promises = plan->promises,
+                                      .promise_count = plan->promise_count,
+                                      .passable = (op->flags & TIDE_MAY_BE_PASSED) != 0};
+  enum tide_status status = tide_channel_insert(channel, &own->command, &command, fired);
+  if (status != TIDE_OK)
+    return tide_diag_set(diag, status,
+                         "operation '%s' of queue '%s' would wait for itself, by way of points",
+                         op->work.label, op->queue->label);
+  own->queued = true;
+  if (plan->points && plan->points->cancel) {
+    if (plan->cancel.gate && !plan->cancel.gate->ended)
+      tide_gate_listen(plan->cancel.gate, &own->cancel);
+    else if (plan->cancel.status == TIDE_OK) cancel(own, fired);
+  }
+  if (own->chooses) {
+    if (plan->choose.gate && !plan->choose.gate->ended)
+      tide_gate_listen(plan->choose.gate, &own->choose);
+    else own->retired = plan->choose.status == TIDE_OK;
+  }
+  tide_points_look_again(channel->points, fired);
+  return TIDE_OK;
+}
+
+/* ---- what it hears -------------------------------------------------------------------- */
+
+static bool despite(const struct tide_op_wait *wait) {
+  return (wait->op->flags & TIDE_DESPITE_BROKEN) != 0;
+}
+
+bool tide_point_wait_over(const struct tide_op_wait *wait, enum tide_status *out_status) {
+  const struct tide_need *need = &tide_wait_for_point(wait)->need;
+  if (need->target) return false;
+  *out_status = despite(wait) ? TIDE_OK : (enum tide_status)need->status;
+  return true;
+}
+
+/* The operation that retires the point has entered: its record is there to be looked at. */
+static bool is_pending(const struct tide_op_wait *wait) {
+  const struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
+  return record && record->node.key == wait->value;
+}
+
+enum tide_wait_class tide_point_wait_class(const struct tide_op_wait *wait) {
+  enum tide_status status;
+  if (tide_point_wait_over(wait, &status))
+    return status == TIDE_OK ? TIDE_WAIT_RESOLVED : TIDE_WAIT_FAILED;
+  return is_pending(wait) ? TIDE_WAIT_ISSUED : TIDE_WAIT_HELD;
+}
+
+static void hear_point(struct tide_listener *listener, const struct tide_gate *gate,
+                       struct tide_fired *fired) {
+  struct tide_point_wait *own = TIDE_CONTAINER(listener, struct tide_point_wait, listener);
+  struct tide_op_wait *wait = own->wait;
+  bool held = wait->op->state == TIDE_OP_HELD;
+  bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
+  if (!gate->settled && !promised) {
+    /* Perhaps a part has ended, and somebody need not hurry any more. */
+    if (wait->op->queue->sched->prioritised) tide_queue_lend(wait->op->queue);
+    return;
+  }
+  tide_gate_unlisten(listener);
+  enum tide_status status = (enum tide_status)gate->status;
+  tide_fired_push(fired, &tide_wait_node(wait)->node,
+                  gate->settled && !despite(wait) ? status : TIDE_OK);
+}
+
+void tide_point_wait_listen(struct tide_op_wait *wait) {
+  struct tide_point_wait *own = tide_wait_for_point(wait);
+  tide_wait_queue(wait, 0)->state = TIDE_NODE_QUEUED;
+  wait->heap = TIDE_HEAP_POINT;
+  tide_gate_listen(own->need.target, &own->listener);
+}
+
+bool tide_point_wait_forget(struct tide_op_wait *wait) {
+  struct tide_listener *listener = &tide_wait_for_point(wait)->listener;
+  if (tide_wait_node(wait)->node.state == TIDE_NODE_FIRED) return false;
+  tide_gate_unlisten(listener);
+  tide_wait_node(wait)->node.state = TIDE_NODE_IDLE;
+  return true;
+}
+
+static void hear_choice(struct tide_listener *listener, const struct tide_gate *gate,
+                        struct tide_fired *fired) {
+  struct tide_op_points *own = TIDE_CONTAINER(listener, struct tide_op_points, choose);
+  (void)fired;
+  if (!gate->ended) return;
+  tide_gate_unlisten(listener);
+  own->retired = gate->status == TIDE_OK;
+}
+
+/* ---- being cancelled from a point ------------------------------------------------------- */
+
+static void cancel(struct tide_op_points *own, struct tide_fired *fired) {
+  struct tide_queue_channel *channel = own->op->queue->channel;
+  tide_list_push_back(&channel->cancelled, &own->cancelled);
+  if (channel->cancel.state != TIDE_NODE_IDLE) return; /* on its way */
+  channel->cancel.fire = tide_cancel_fire;
+  tide_fired_push(fired, &channel->cancel, TIDE_OK);
+}
+
+static void hear_cancel(struct tide_listener *listener, const struct tide_gate *gate,
+                        struct tide_fired *fired) {
+  if (!gate->ended) return;
+  tide_gate_unlisten(listener);
+  if (gate->status == TIDE_OK)
+    cancel(TIDE_CONTAINER(listener, struct tide_op_points, cancel), fired);
+}
+
+void tide_cancel_fired(struct tide_node *node) {
+  struct tide_queue_channel *channel = TIDE_CONTAINER(node, struct tide_queue_channel, cancel);
+  struct tide_link *link;
+  node->state = TIDE_NODE_IDLE;
+  while ((link = tide_list_pop_front(&channel->cancelled))) {
+    struct tide_op *op = TIDE_CONTAINER(link, struct tide_op_points, cancelled)->op;
+    if (op->state == TIDE_OP_HELD) tide_op_leave(op, TIDE_CANCELLED);
+    else tide_op_cancel(op, TIDE_CANCELLED);
+  }
+  tide_sched_look(channel->queue);
+}
+
+void tide_cancel_fire(struct tide_node *node, enum tide_status status) {
+  struct tide_sched *sched = TIDE_CONTAINER(node, struct tide_queue_channel, cancel)->queue->sched;
+  (void)status;
+  tide_sched_enter(sched);
+  tide_cancel_fired(node);
+  tide_sched_leave(sched);
+}
+
+/* ---- what it tells ------------------------------------------------------------------------ */
+
+void tide_op_points_entered(struct tide_op *op) {
+  struct tide_op_points *own = tide_op_points(op);
+  tide_command_entered(&own->command, &op->queue->sched->fired);
+}
+
+static void end_outside(struct tide_op_points *own) {
+  struct tide_fired *fired = &own->op->queue->sched->fired;
+  struct tide_wave wave;
+  if (own->outside.kind != TIDE_GATE_OUTSIDE || own->outside.ended) return;
+  tide_wave_begin(&wave, fired);
+  tide_gate_end(&wave, &own->outside, TIDE_OK);
+  tide_wave_finish(&wave);
+  tide_points_look_again(own->op->queue->channel->channel.points, fired);
+}
+
+void tide_op_points_turn(struct tide_op *op) {
+  struct tide_op_points *own = tide_op_points(op);
+  end_outside(own);
+  if (op->status) return;
+  if (own->chooses && !own->retired) {
+    op->work.body = own->otherwise;
+    op->work.arguments = own->otherwise_arguments;
+  }
+  if (own->change) tide_change_begin(op->queue, own->change);
+  own->change = NULL;
+}
+
+void tide_op_points_done(struct tide_op *op) {
+  struct tide_op_points *own = tide_op_points(op);
+  struct tide_fired *fired = &op->queue->sched->fired;
+  if (own->change) tide_change_drop(op->queue, own->change);
+  own->change = NULL;
+  if (!own->queued) return;
+  own->queued = false;
+  end_outside(own);
+  tide_command_done(&own->command, op->status, fired);
+  tide_points_look_again(op->queue->channel->channel.points, fired);
+}
+
+void tide_op_points_fail(struct tide_op *op) {
+  struct tide_op_points *own = tide_op_points(op);
+  struct tide_fired *fired = &op->queue->sched->fired;
+  if (!own->queued) return;
+  tide_command_fail(&own->command, op->status, fired);
+  tide_points_look_again(op->queue->channel->channel.points, fired);
+}
+
+void tide_op_points_free(struct tide_op *op) {
+  struct tide_op_points *own = tide_op_points(op);
+  tide_gate_unlisten(&own->cancel);
+  tide_gate_unlisten(&own->choose);
+  tide_list_remove(&own->cancelled);
+  op->points = false;
+}
