@@ -32,6 +32,16 @@ expect own_backend '  hello
 expect points 'both swap: success
 the buffer is free: success
 the next one: a promise was not queued in time'
+expect frames '40 frames shown, the client woke once
+40 frames shown, the others were taken back'
+expect upload 'draw a placeholder
+copy
+swizzle
+draw the texture'
+expect priorities 'ahead of the browser: 3
+the browser will need it: 12, no more than its own
+its frame is there: 3
+and consumed: 8'
 
 # Short enough to be read at once.
 long=$(wc -l examples/*.c | awk '$2 != "total" && $1 >= 60 {print $2}')

@@ -1,0 +1,56 @@
+/* 100 frames are queued ahead and run without their client, who is woken once; then one point takes
+ * back those that have not started (use case 7 of docs/points.md). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <tidemark/tidemark.h>
+
+static void must(enum tide_status status) {
+  if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
+}
+
+static int shown;
+static enum tide_status count(void *arguments) {
+  (void)arguments;
+  shown++; /* one queue, one after the other */
+  return TIDE_OK;
+}
+static const struct tide_body_class show = {.name = "show", .host = count};
+
+int main(void) {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_points *points;
+  struct tide_client *player;
+  struct tide_queue *screen;
+  struct tide_future *user;
+  struct tide_point stop, more, last[2];
+  must(tide_context_init(&context, NULL));
+  must(tide_sched_create(&context, NULL, &sched));
+  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  must(tide_points_create(&context, NULL, &points));
+  must(tide_client_create(points, NULL, &player));
+  must(tide_queue_create(device, &(struct tide_queue_params){.client = player}, &screen));
+  must(tide_future_create(player, NULL, &user));
+  must(tide_future_promise(user, 0, &stop));
+  must(tide_future_promise(user, 0, &more));
+  for (int frame = 0; frame < 100; frame++) {
+    struct tide_operation_points needs = {
+        .waits = &more, .wait_count = frame == 40, .cancel = &stop};
+    struct tide_operation operation = {.body = &show, .points = &needs};
+    must(tide_queue_submit(screen, &operation, NULL, NULL));
+    if (frame == 39 || frame == 99) must(tide_queue_insert_point(screen, &last[frame / 99], NULL));
+  }
+  must(tide_point_wait(points, last[0], TIDE_FOREVER));
+  printf("%d frames shown, the client woke once\n", shown);
+  must(tide_future_fulfil(user, stop.value, NULL));
+  must(tide_queue_drain(screen, TIDE_FOREVER));
+  printf("%d frames shown, the others were taken back\n", shown);
+  tide_queue_destroy(screen);
+  tide_cpu_close(cpu);
+  tide_client_destroy(player, TIDE_OK);
+  tide_points_destroy(points);
+  tide_sched_destroy(sched);
+  tide_context_fini(&context);
+}
