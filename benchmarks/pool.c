@@ -1,7 +1,8 @@
 /* Buffers from a pool: what a lifecycle costs as its uses grow, against what other pools do about
- * uses (rival_pool.h). One trace of eight queues through all of them is in pool_trace.c. */
+ * uses (rival_*.h). One trace of eight queues through all of them is in pool_trace.c. */
 #include "bench.h"
 #include "rival_pool.h"
+#include "rival_rmm.h"
 
 #include "base/atomic.h"
 #include "causal/tracker.h"
@@ -22,6 +23,7 @@ struct single {
   struct tide_position last;       /* of the first queue, which has waited for the others */
   TIDE_FRONTIER_STORAGE(all, ROOM);
   struct rival_pool *rival;
+  struct rmm_pool *rmm;
 };
 
 static void *single_make(void) {
@@ -45,6 +47,7 @@ static void *single_make(void) {
   s->last = s->positions[0];
   s->last.frontier = &s->all.frontier;
   s->rival = rival_make(SMALLEST);
+  s->rmm = rmm_make(s->rival, QUEUES, SMALLEST);
   for (unsigned i = 0; i < QUEUES; i++) s->rival->done[i] = s->positions[i].epoch;
   return s;
 }
@@ -57,6 +60,7 @@ static void single_drop(void *state) {
   BENCH_CHECK(tide_pool_destroy(s->pool) == TIDE_OK);
   BENCH_CHECK(tide_pool_destroy(s->covered) == TIDE_OK);
   tide_context_fini(&s->context);
+  free(s->rmm);
   free(s->rival);
   free(s);
 }
@@ -113,7 +117,7 @@ static void malloc_0(void *state, uint64_t count) {
 
 /* ---- as uses grow --------------------------------------------------------------------- */
 
-enum policy { OURS, COVERED, USE, RECORD, FREE, PLAIN, UNKNOWN };
+enum policy { OURS, COVERED, USE, RECORD, FREE, RMM, PLAIN, UNKNOWN };
 
 static void life_theirs(struct single *s, enum policy policy, unsigned uses, unsigned queues) {
   struct rival_pool *pool = s->rival;
@@ -138,6 +142,12 @@ struct question {
   unsigned uses, queues;
 };
 
+static void life_rmm(struct single *s) {
+  uintptr_t at = rmm_alloc(s->rmm, SMALLEST, 0, 1);
+  bench_keep(at);
+  rmm_free(s->rmm, at, SMALLEST, 0, 1);
+}
+
 static double life_ns(struct single *s, enum policy policy, unsigned uses, unsigned queues) {
   uint64_t count = bench_smoke() ? 10 : 2000000 / (uses + 20);
   uint64_t start = bench_now();
@@ -145,6 +155,7 @@ static double life_ns(struct single *s, enum policy policy, unsigned uses, unsig
     if (policy == OURS) life_ours(s, s->pool, uses, queues);
     else if (policy == COVERED) life_ours(s, s->covered, uses, queues);
     else if (policy == UNKNOWN) life_untracked(s);
+    else if (policy == RMM) life_rmm(s);
     else life_theirs(s, policy, uses, queues);
   }
   return (double)(bench_now() - start) / (double)count;
@@ -159,9 +170,10 @@ static const char *measure(const void *what, unsigned side, double *out) {
   out[0] = life_ns(s, policy, q->uses, q->queues);
   out[1] = out[0] - life_ns(bare, policy <= COVERED ? UNKNOWN : PLAIN, q->uses, q->queues);
   if (policy >= PLAIN) out[1] = NAN;
-  s->rival->recorded = 0;
-  if (policy > COVERED && policy < PLAIN) life_theirs(s, policy, q->uses, q->queues);
-  out[2] = (double)s->rival->recorded;
+  s->rival->recorded = s->rmm->recorded = 0;
+  if (policy == RMM) life_rmm(s);
+  else if (policy > COVERED && policy < PLAIN) life_theirs(s, policy, q->uses, q->queues);
+  out[2] = (double)(s->rival->recorded + s->rmm->recorded);
   BENCH_CHECK(s->rival->used <= 1); /* nobody had to wait: it was one block */
   single_drop(bare);
   single_drop(s);
@@ -177,8 +189,8 @@ static const char *measure(const void *what, unsigned side, double *out) {
   {.name = #shape "_" #n "_uses",                                                                  \
    .contest =                                                                                      \
        &(const struct bench_contest){.sides = {"ours", "ours, frees cover uses", "event a use",    \
-                                               "record_stream", "event a free", "nothing tracked", \
-                                               "ours, nothing tracked"},                           \
+                                               "record_stream", "event a free", "RMM",             \
+                                               "nothing tracked", "ours, nothing tracked"},        \
                                      .values = {{"a lifecycle", "ns", BENCH_LESS},                 \
                                                 {"for tracking", "ns", BENCH_LESS},                \
                                                 {"events", "a life", BENCH_LESS}},                 \

@@ -1,4 +1,4 @@
-/* One trace of buffers through our pool and through those of others (rival_pool.h), on a machine
+/* One trace of buffers through our pool and through those of others (rival_*.h), on a machine
  * whose times are computed: queues with operations of 5 to 25 µs, and a host that runs ahead of
  * them and looks every 16 lifecycles what has finished.
  *
@@ -12,6 +12,7 @@
  * ever needed, and when the last operation ended. */
 #include "bench.h"
 #include "rival_pool.h"
+#include "rival_rmm.h"
 
 #include "base/random.h"
 #include "causal/tracker.h"
@@ -29,8 +30,9 @@
 #define EPOCHS (LIFECYCLES * 16u)
 #define AHEAD 192u /* lifecycles that the host runs ahead */
 #define PAGES 16384u
+#define BATCH 128u /* calls between two looks at the clock */
 
-enum policy { OURS, NAMED, COVERED, USE, RECORD, FREE, PLAIN, POLICIES };
+enum policy { OURS, NAMED, COVERED, USE, RECORD, FREE, RMM, PLAIN, POLICIES };
 
 /* The n-th lifecycle: what it is, is the same whoever runs it. */
 struct cycle {
@@ -92,6 +94,8 @@ struct machine {
   /* theirs */
   struct rival_pool *rival;
   struct rival_block *blocks[LIFECYCLES];
+  struct rmm_pool *rmm;
+  uintptr_t places[LIFECYCLES];                       /* rmm: of the memory */
   struct wait made[LIFECYCLES];                       /* by whom */
   TIDE_FRONTIER_STORAGE(records[LIFECYCLES], QUEUES); /* what that operation knew */
   struct logged calls[CALLS];
@@ -120,9 +124,11 @@ static void machine_init(struct machine *m, const struct question *q) {
   memset(m, 0, offsetof(struct machine, calls));
   m->q = asked;
   plan(m);
+  size_t chunk = (size_t)SMALLEST << (asked.classes > 1 ? 6 : 0);
   m->rival = rival_make(SMALLEST);
+  m->rmm = rmm_make(m->rival, asked.queues, chunk);
   BENCH_CHECK(tide_context_init(&m->context, NULL) == TIDE_OK);
-  struct tide_pool_params params = {.chunk = (size_t)SMALLEST << (asked.classes > 1 ? 6 : 0),
+  struct tide_pool_params params = {.chunk = chunk,
                                     .frees_cover_uses = asked.policy == COVERED,
                                     .uses_are_named = asked.policy == NAMED};
   BENCH_CHECK(tide_pool_create(&m->context, &params, &m->pool) == TIDE_OK);
@@ -141,6 +147,7 @@ static void machine_fini(struct machine *m) {
   }
   BENCH_CHECK(tide_pool_destroy(m->pool) == TIDE_OK);
   tide_context_fini(&m->context);
+  free(m->rmm);
   free(m->rival);
 }
 
@@ -169,6 +176,7 @@ static struct page *page_of(struct machine *m, uintptr_t number) {
 /* The memory of the n-th: its pages, made up for blocks that have none. */
 static uintptr_t first_page(const struct machine *m, unsigned n) {
   if (ours(m)) return (uintptr_t)tide_buffer_data(m->buffers[n]) / SMALLEST;
+  if (m->q.policy == RMM) return m->places[n] / SMALLEST;
   return (uintptr_t)(m->blocks[n] - m->rival->blocks + 1) << RIVAL_CLASSES;
 }
 
@@ -277,7 +285,7 @@ static uint64_t use(struct machine *m, unsigned n, unsigned queue, double cost) 
   BENCH_CHECK(start >= m->free_at[n]);
   if (start + cost > m->last_use[n]) m->last_use[n] = start + cost;
   uint64_t epoch = m->epoch[queue];
-  if (m->q.policy == FREE || m->q.policy == PLAIN) return epoch;
+  if (m->q.policy >= FREE) return epoch;
   record(m, CALL_USE, n, queue);
   if (ours(m)) use_ours(m, n, &m->positions[queue]);
   else if (m->q.policy == USE) use_use(m->rival, m->blocks[n], queue, epoch);
@@ -294,28 +302,51 @@ static struct rival_block *rival_alloc(struct machine *m, const struct cycle *c,
   return plain_alloc(m->rival, c->kind);
 }
 
-static void rival_free(struct machine *m, struct rival_block *block, unsigned queue, uint64_t epoch,
+static void rival_free(struct machine *m, unsigned n, unsigned queue, uint64_t epoch,
                        const uint64_t *epochs) {
-  if (m->q.policy == FREE) free_free(m->rival, block, queue, epoch);
+  struct rival_block *block = m->blocks[n];
+  size_t size = (size_t)SMALLEST << m->cycles[n].kind;
+  if (m->q.policy == RMM) rmm_free(m->rmm, m->places[n], size, queue, epoch);
+  else if (m->q.policy == FREE) free_free(m->rival, block, queue, epoch);
   else if (m->q.policy == USE) use_free(m->rival, block);
   else if (m->q.policy == RECORD) record_free(m->rival, block, epochs);
   else plain_free(m->rival, block);
 }
 
+static void await_memory(struct machine *m, unsigned queue, unsigned other, uint64_t epoch) {
+  m->inserted++;
+  m->pending[queue][m->pending_count[queue]++] = (struct wait){other, epoch};
+}
+
+static void alloc_ours(struct machine *m, unsigned n, const struct tide_position *position) {
+  size_t size = (size_t)SMALLEST << m->cycles[n].kind;
+  if (tide_pool_alloc(m->pool, size, position, NULL, &m->buffers[n]) != TIDE_OK)
+    bench_wrong("alloc");
+}
+
+static void alloc_rmm(struct machine *m, unsigned n, uint64_t epoch) {
+  const struct cycle *c = &m->cycles[n];
+  m->places[n] = rmm_alloc(m->rmm, (size_t)SMALLEST << c->kind, c->maker, epoch + 1);
+}
+
+static void alloc_theirs(struct machine *m, const struct cycle *c, unsigned n) {
+  unsigned from = QUEUES;
+  uint64_t epoch = 0;
+  m->blocks[n] = rival_alloc(m, c, &from, &epoch);
+  if (from != QUEUES) await_memory(m, c->maker, from, epoch);
+}
+
 static void make(struct machine *m, unsigned n) {
   const struct cycle *c = &m->cycles[n];
-  unsigned stolen_from = QUEUES;
-  uint64_t epoch = 0;
   record(m, CALL_MAKE, n, c->maker);
-  if (!ours(m)) {
-    m->blocks[n] = rival_alloc(m, c, &stolen_from, &epoch);
-  } else if (tide_pool_alloc(m->pool, (size_t)SMALLEST << c->kind, &m->positions[c->maker], NULL,
-                             &m->buffers[n]) != TIDE_OK) {
-    bench_wrong("alloc");
-  }
-  if (stolen_from != QUEUES) {
-    m->inserted++;
-    m->pending[c->maker][m->pending_count[c->maker]++] = (struct wait){stolen_from, epoch};
+  if (ours(m)) {
+    alloc_ours(m, n, &m->positions[c->maker]);
+  } else if (m->q.policy == RMM) {
+    alloc_rmm(m, n, m->epoch[c->maker]);
+    for (unsigned i = 0; i < m->rmm->wait_count; i++)
+      await_memory(m, c->maker, m->rmm->waits[i].queue, m->rmm->waits[i].epoch);
+  } else {
+    alloc_theirs(m, c, n);
   }
   begin_life(m, n);
   m->made[n] = (struct wait){c->maker, use(m, n, c->maker, c->cost)};
@@ -338,7 +369,7 @@ static void finish_cycle(struct machine *m, unsigned n) {
   record(m, CALL_FREE, n, c->freer);
   end_life(m, n);
   if (ours(m)) tide_pool_free(m->buffers[n], &m->positions[c->freer]);
-  else rival_free(m, m->blocks[n], c->freer, epoch, m->epoch);
+  else rival_free(m, n, c->freer, epoch, m->epoch);
 }
 
 static void see(struct machine *m, const uint64_t *done) {
@@ -379,12 +410,7 @@ static void again_ours(struct machine *m, struct logged *c) {
   struct tide_position position = {
       .axis = m->positions[c->queue].axis, .epoch = c->epoch, .frontier = &c->known.frontier};
   switch (c->call) {
-    case CALL_MAKE:
-      if (tide_pool_alloc(m->pool, (size_t)SMALLEST << m->cycles[c->n].kind, &position, NULL,
-                          &m->buffers[c->n]) != TIDE_OK) {
-        bench_wrong("alloc");
-      }
-      break;
+    case CALL_MAKE: alloc_ours(m, c->n, &position); break;
     case CALL_USE: use_ours(m, c->n, &position); break;
     case CALL_FREE: tide_pool_free(m->buffers[c->n], &position); break;
     case CALL_LOOK: see(m, c->epochs); break;
@@ -395,41 +421,53 @@ static void again_theirs(struct machine *m, const struct logged *c) {
   unsigned from;
   uint64_t epoch;
   switch (c->call) {
-    case CALL_MAKE: m->blocks[c->n] = rival_alloc(m, &m->cycles[c->n], &from, &epoch); break;
+    case CALL_MAKE:
+      if (m->q.policy == RMM) alloc_rmm(m, c->n, c->epoch);
+      else m->blocks[c->n] = rival_alloc(m, &m->cycles[c->n], &from, &epoch);
+      break;
     case CALL_USE:
       if (m->q.policy == USE) use_use(m->rival, m->blocks[c->n], c->queue, c->epoch);
       else record_use(m->rival, m->blocks[c->n], c->queue);
       break;
-    case CALL_FREE: rival_free(m, m->blocks[c->n], c->queue, c->epoch, c->epochs); break;
+    case CALL_FREE: rival_free(m, c->n, c->queue, c->epoch, c->epochs); break;
     case CALL_LOOK: see(m, c->epochs); break;
   }
 }
 
-/* So that reading what was recorded takes no more time than it must: a program has it at hand. */
-static void warm(const struct machine *m) {
-  const unsigned char *at = (const void *)m->calls;
+/* A program has at hand what was recorded: reading it from far away is no part of the calls. */
+static void fetch(const struct logged *calls, unsigned count) {
+  const unsigned char *at = (const void *)calls;
   uint64_t sum = 0;
-  for (size_t i = 0; i < m->call_count * sizeof m->calls[0]; i += 64) sum += at[i];
+  for (size_t i = 0; i < count * sizeof *calls; i += 64) sum += at[i];
   bench_keep(sum);
+}
+
+static uint64_t time_batch(struct machine *m, unsigned from, unsigned to) {
+  fetch(&m->calls[from], to - from);
+  uint64_t start = bench_now();
+  for (unsigned i = from; i < to; i++) {
+    if (ours(m)) again_ours(m, &m->calls[i]);
+    else again_theirs(m, &m->calls[i]);
+  }
+  return bench_now() - start;
 }
 
 /* ns in the pool's calls a lifecycle, of a pool like the first one, which gives the same answers.
  */
 static double time_calls(struct machine *m) {
-  unsigned first = 0;
-  uint64_t from = 0;
-  uint64_t waits = m->inserted;
+  unsigned at = 0;
+  uint64_t ns = 0, waits = m->inserted;
   machine_fini(m);
   machine_init(m, &m->q);
   m->inserted = waits;
-  warm(m);
-  while (m->calls[first].n < WARM) first++;
-  for (unsigned i = 0; i < m->call_count; i++) {
-    if (i == first) from = bench_now();
-    if (ours(m)) again_ours(m, &m->calls[i]);
-    else again_theirs(m, &m->calls[i]);
+  while (m->calls[at].n < WARM) at++;
+  (void)time_batch(m, 0, at);
+  while (at < m->call_count) {
+    unsigned end = m->call_count - at > BATCH ? at + BATCH : m->call_count;
+    ns += time_batch(m, at, end);
+    at = end;
   }
-  return (double)(bench_now() - from) / (LIFECYCLES - WARM);
+  return (double)ns / (LIFECYCLES - WARM);
 }
 
 /* ---- figures ------------------------------------------------------------------------ */
@@ -451,10 +489,11 @@ static const char *measure(const void *what, unsigned side, double *out) {
   q.policy = (enum policy)side;
   struct machine *m = run(&q);
   tide_pool_stats(m->pool, &stats);
-  out[EVENTS] = (double)m->rival->recorded / LIFECYCLES;
+  out[EVENTS] = (double)(m->rival->recorded + m->rmm->recorded) / LIFECYCLES;
   out[QUERIES] = (double)m->rival->queried / LIFECYCLES;
   out[WAITS] = (double)m->inserted / LIFECYCLES;
-  out[MEMORY] = (double)(ours(m) ? stats.source_peak : m->rival->bytes) / SMALLEST;
+  size_t theirs = m->q.policy == RMM ? m->rmm->end - m->rmm->chunk : m->rival->bytes;
+  out[MEMORY] = (double)(ours(m) ? stats.source_peak : theirs) / SMALLEST;
   out[SPAN] = span_of(m);
   out[NS] = time_calls(m);
   machine_fini(m);
@@ -465,7 +504,7 @@ static const char *measure(const void *what, unsigned side, double *out) {
 #define CONTEST(in, sizes, untracked)                                                              \
   (&(const struct bench_contest){                                                                  \
       .sides = {"ours", "ours, uses named", "ours, frees cover uses", "event a use",               \
-                "record_stream", "event a free", untracked},                                       \
+                "record_stream", "event a free", "RMM", untracked},                                \
       .values = {{"calls", "ns", BENCH_LESS},                                                      \
                  {"events", "a life", BENCH_LESS},                                                 \
                  {"queries", "a life", BENCH_LESS},                                                \

@@ -7,13 +7,15 @@
  *   record  PyTorch's record_stream: a block belongs to the queue that made it; a free records an
  *           event on every other queue that used it, and the block goes back when they are done;
  *           nobody takes from another queue
- *   free    RMM: a free records one event on the freeing queue; an alloc takes from its own
- *           queue's list, else steals from another's and has its queue wait for that one's newest
- *           event
+ *   free    the least that RMM's policy can be: a free records one event on the freeing queue; an
+ *           alloc takes from its own queue's list of the size, else steals from another's and has
+ *           its queue wait for that one's newest event. It cannot split, join or grow
+ *   rmm     RMM itself: rival_rmm.h
  *
- * What is charged: taking the lock, and for an event taking one from a list, a few stores to record
- * it, a load to query it, a store to give it back. For `free` not even that: one store. No device
- * has events at that price: it must be told of one, and it must answer; a driver takes about a
+ * What is charged: taking the lock, and for an event taking one from a list, a call of the device
+ * to record it, one to query it, a store to give it back. For `free` and `rmm`, whose events belong
+ * to the queues, the call alone. A call is one that goes through a table of the device's functions,
+ * and one load or store in it. No device has events at that price: a driver takes about a
  * microsecond to record, and hundreds of nanoseconds to query. So what is printed flatters them,
  * and the events and queries are printed beside it: whoever knows what they cost can add it.
  */
@@ -22,6 +24,7 @@
 
 #include "bench.h"
 
+#include "base/atomic.h"
 #include "base/lock.h"
 #include <stdlib.h>
 
@@ -29,6 +32,25 @@
 #define RIVAL_CLASSES 6u
 #define RIVAL_BLOCKS 4096u
 #define RIVAL_EVENTS 65536u
+
+/* What a device that has events offers; its calls are not seen through. */
+struct rival_device {
+  void (*record)(uint64_t *event, uint64_t epoch);           /* at what its queue was given last */
+  bool (*done)(const uint64_t *event, const uint64_t *seen); /* `seen`: what its queue finished */
+  void (*wait)(uint64_t *queue, const uint64_t *event);      /* whatever enters the queue next */
+};
+
+__attribute__((noinline, unused)) static void rival_device_record(uint64_t *event, uint64_t epoch) {
+  tide_store_release(event, epoch);
+}
+__attribute__((noinline, unused)) static bool rival_device_done(const uint64_t *event,
+                                                                const uint64_t *seen) {
+  return tide_load_acquire(event) <= tide_load_acquire(seen);
+}
+__attribute__((noinline, unused)) static void rival_device_wait(uint64_t *queue,
+                                                                const uint64_t *event) {
+  tide_store_release(queue, tide_load_acquire(event));
+}
 
 struct rival_event {
   struct rival_event *next;
@@ -48,10 +70,12 @@ struct rival_block {
 struct rival_pool {
   struct tide_lock lock;
   const struct tide_platform *platform;
+  const struct rival_device *device;
   struct rival_block *lists[RIVAL_QUEUES][RIVAL_CLASSES];
   struct rival_block *waiting, **waiting_end; /* use: freed, not yet free */
   struct rival_event *outstanding[RIVAL_QUEUES], **outstanding_end[RIVAL_QUEUES]; /* record */
   uint64_t event_epoch[RIVAL_QUEUES]; /* free: the newest recorded */
+  uint64_t awaited[RIVAL_QUEUES];     /* free: what the queue was told last to wait for */
   uint64_t done[RIVAL_QUEUES];        /* what the host has seen */
   struct rival_event *spare;
   uint64_t recorded, queried;
@@ -62,7 +86,11 @@ struct rival_pool {
 
 static inline struct rival_pool *rival_make(size_t smallest) {
   struct rival_pool *pool = calloc(1, sizeof *pool);
+  static const struct rival_device plain_device = {rival_device_record, rival_device_done,
+                                                   rival_device_wait};
   BENCH_CHECK(pool != NULL);
+  pool->device = &plain_device;
+  __asm__("" : "+r"(pool->device)); /* nobody knows which */
   pool->platform = tide_platform_linux();
   pool->smallest = smallest;
   pool->waiting_end = &pool->waiting;
@@ -103,14 +131,17 @@ static inline struct rival_event *rival_record(struct rival_pool *pool, struct r
   struct rival_event *event = pool->spare;
   BENCH_CHECK(event != NULL);
   pool->spare = event->next;
-  *event = (struct rival_event){NULL, block, epoch, queue};
+  event->next = NULL;
+  event->block = block;
+  event->queue = queue;
+  pool->device->record(&event->epoch, epoch);
   pool->recorded++;
   return event;
 }
 
 static inline bool rival_query(struct rival_pool *pool, const struct rival_event *event) {
   pool->queried++;
-  return event->epoch <= pool->done[event->queue];
+  return pool->device->done(&event->epoch, &pool->done[event->queue]);
 }
 
 static inline void rival_drop(struct rival_pool *pool, struct rival_event *event) {
@@ -242,6 +273,8 @@ static inline struct rival_block *free_alloc(struct rival_pool *pool, unsigned q
   }
   *out_from = block && from != queue ? from : RIVAL_QUEUES;
   *out_epoch = pool->event_epoch[from];
+  if (*out_from != RIVAL_QUEUES)
+    pool->device->wait(&pool->awaited[queue], &pool->event_epoch[from]);
   if (!block) block = rival_fresh(pool, queue, kind);
   tide_lock_give(&pool->lock);
   return block;
@@ -250,7 +283,7 @@ static inline struct rival_block *free_alloc(struct rival_pool *pool, unsigned q
 static inline void free_free(struct rival_pool *pool, struct rival_block *block, unsigned queue,
                              uint64_t epoch) {
   tide_lock_take(&pool->lock, pool->platform);
-  pool->event_epoch[queue] = epoch;
+  pool->device->record(&pool->event_epoch[queue], epoch);
   pool->recorded++;
   rival_put(pool, block, queue);
   tide_lock_give(&pool->lock);
