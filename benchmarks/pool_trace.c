@@ -158,6 +158,7 @@ static struct logged *record(struct machine *m, enum call call, unsigned n, unsi
   if (ours(m)) {
     tide_frontier_init(&logged->known.frontier, QUEUES);
     tide_frontier_copy(&logged->known.frontier, m->positions[queue].frontier, NULL);
+    logged->known.frontier.raised = m->positions[queue].frontier->raised; /* as it is there */
   } else {
     memcpy(logged->epochs, m->epoch, sizeof m->epoch);
   }

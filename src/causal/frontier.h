@@ -96,13 +96,26 @@ static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t
  * TIDE_SHORT entries. */
 #define TIDE_SHORT 16
 
+/* How many of these are below it: without a branch that depends on where it is, since nobody could
+ * foretell that. */
+static inline size_t tide_short_place(const tide_axis *axes, size_t count, tide_axis axis) {
+  size_t place = 0;
+  for (size_t i = 0; i < count; i++) place += axes[i] < axis;
+  return place;
+}
+
 /* tide_frontier_get. */
 static inline uint64_t tide_short_get(const struct tide_frontier *f, tide_axis axis) {
   const tide_axis *axes = tide_frontier_axes(f);
-  for (size_t i = 0, count = f->count; i < count; i++) {
-    if (axes[i] == axis) return axes[i + f->capacity];
-  }
-  return 0;
+  size_t count = f->count, place = tide_short_place(axes, count, axis);
+  return place < count && axes[place] == axis ? axes[place + f->capacity] : 0;
+}
+
+/* The same, for the axis that was raised last, mostly. */
+static inline uint64_t tide_short_get_raised(const struct tide_frontier *f, tide_axis axis) {
+  const tide_axis *at = tide_frontier_axes(f) + f->raised;
+  if (f->raised < f->count && *at == axis) return at[f->capacity];
+  return tide_short_get(f, axis);
 }
 
 /* tide_frontier_copy, and tide_frontier_get on the way. from->count <= to->capacity. */

@@ -72,20 +72,21 @@ static inline bool use_quickly(struct tide_frontier *uses, const struct tide_nam
   tide_axis *axes = tide_frontier_axes_of(uses);
   uint64_t *epochs = tide_frontier_epochs_of(uses);
   size_t count = uses->count;
-  for (size_t i = 0; i < count && i < TIDE_SHORT; i++) {
-    if (axes[i] != use->axis) continue;
-    if (epochs[i] < use->since && count > 1) return false;
-    if (epochs[i] < use->epoch) epochs[i] = use->epoch;
+  if (count > 1) {
+    size_t place = count > TIDE_SHORT ? count : tide_short_place(axes, count, use->axis);
+    if (place >= count || axes[place] != use->axis || epochs[place] < use->since) return false;
+    if (epochs[place] < use->epoch) epochs[place] = use->epoch;
     return true;
   }
-  if (count == 1 &&
-      (use->known->count > TIDE_SHORT || tide_short_get(use->known, axes[0]) < epochs[0])) {
-    return false;
+  uint64_t epoch = use->epoch;
+  if (count == 1) {
+    if (axes[0] == use->axis) epoch = epochs[0] > epoch ? epochs[0] : epoch;
+    else if (use->known->count > TIDE_SHORT) return false;
+    else if (tide_short_get(use->known, axes[0]) < epochs[0]) return false;
   }
-  if (count > 1) return false;
   uses->count = 1;
   axes[0] = use->axis;
-  epochs[0] = use->epoch;
+  epochs[0] = epoch;
   return true;
 }
 

@@ -15,7 +15,7 @@ struct walk {
   uint32_t fits, misfits;              /* how many more may be looked at */
 };
 
-static void enter_bin(struct walk *walk, unsigned from) {
+static inline void enter_bin(struct walk *walk, unsigned from) {
   walk->bin = tide_bins_next(walk->bins, from);
   walk->new_end = walk->old_end = NULL;
   if (walk->bin >= TIDE_BINS) return;
@@ -24,13 +24,13 @@ static void enter_bin(struct walk *walk, unsigned from) {
   walk->old_end = walk->bins->lists[walk->bin].prev;
 }
 
-static struct walk begin(struct tide_bins *bins, size_t size, uint32_t looks) {
+static inline struct walk begin(struct tide_bins *bins, size_t size, uint32_t looks) {
   struct walk walk = {.bins = bins, .size = size, .fits = looks, .misfits = looks};
   enter_bin(&walk, tide_bin_of(size));
   return walk;
 }
 
-static struct tide_block *next(struct walk *walk) {
+static inline struct tide_block *next(struct walk *walk) {
   while (walk->bin < TIDE_BINS && walk->fits) {
     if (!walk->new_end || (walk->first && !walk->misfits)) {
       enter_bin(walk, walk->bin + 1);
@@ -51,29 +51,36 @@ static struct tide_block *next(struct walk *walk) {
   return NULL;
 }
 
-static void choose(struct tide_choice *out_choice, struct tide_block *block, enum tide_reuse reuse,
-                   size_t missing) {
+static inline void choose(struct tide_choice *out_choice, struct tide_block *block,
+                          enum tide_reuse reuse, size_t missing) {
   *out_choice = (struct tide_choice){block, reuse, missing};
+}
+
+/* What someone who knows `frontier`, but not all of this, would have to wait for. */
+static size_t count_missing(struct tide_pool *pool, const struct tide_death *death,
+                            const struct tide_frontier *frontier, bool *out_closable) {
+  *out_closable = true;
+  if (death->axis && !death->frontier.tainted && tide_namers_state(&pool->namers, death->axis)) {
+    return 1;
+  }
+  return tide_death_missing(death, frontier, pool->context->tracker, out_closable);
 }
 
 /* One that is not known to the requester: has it finished, or what would have to be waited for? */
 static bool settle(struct tide_pool *pool, struct tide_block *block,
                    const struct tide_frontier *frontier, struct tide_choice *out_choice) {
-  struct tide_tracker *tracker = pool->context->tracker;
   struct tide_death *death = block->death;
-  bool closable = true;
-  size_t missing = 1;
+  bool closable;
   if (tide_death_settle(death, &pool->namers)) {
     choose(out_choice, block, TIDE_REUSE_FINISHED, 0);
     return true;
   }
-  if (!tide_death_alone(death) || !tide_namers_listed(&pool->namers, death->axis)) {
-    if (tide_death_known(death, frontier)) {
-      choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
-      return true;
-    }
-    missing = tide_death_missing(death, frontier, tracker, &closable);
+  /* Less may be left of it than the requester was asked about. */
+  if (!death->listed && tide_death_known(death, frontier)) {
+    choose(out_choice, block, TIDE_REUSE_KNOWN, 0);
+    return true;
   }
+  size_t missing = count_missing(pool, death, frontier, &closable);
   if (closable && (!out_choice->block || missing < out_choice->missing)) {
     choose(out_choice, block, TIDE_REUSE_GAP, missing);
   }

@@ -2,34 +2,29 @@
 #include "memory/death.h"
 
 #include "base/plant.h"
-#include "causal/tracker.h"
 
 void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
   to->axis = from->axis;
   to->epoch = from->epoch;
+  to->listed = from->listed;
   tide_frontier_copy(&to->frontier, &from->frontier, NULL);
 }
 
-bool tide_death_known(const struct tide_death *death, const struct tide_frontier *frontier) {
-  if (tide_death_empty(death)) return true;
-  if (death->axis && tide_frontier_get(frontier, death->axis) >= death->epoch) return true;
-  if (tide_death_alone(death)) return false;
-  return tide_frontier_dominates(frontier, &death->frontier);
+/* axis 0: none. */
+static void set_signaller(struct tide_death *death, tide_axis axis, uint64_t epoch) {
+  death->axis = axis;
+  death->epoch = axis ? epoch : 0;
+  death->listed = axis && tide_frontier_get(&death->frontier, axis) >= epoch;
 }
 
 /* The one entry is the signaller. */
 static void stand_alone(struct tide_death *death) {
   death->axis = tide_frontier_axes(&death->frontier)[0];
   death->epoch = tide_frontier_epochs(&death->frontier)[0];
+  death->listed = true;
 }
 
-bool tide_death_settle(struct tide_death *death, const struct tide_namers *namers) {
-  if (tide_death_empty(death)) return true;
-  if (death->axis && tide_namers_finished(namers, death->axis, death->epoch)) {
-    tide_death_clear(death);
-    return true;
-  }
-  if (tide_death_alone(death)) return false;
+bool tide_death_settle_entries(struct tide_death *death, struct tide_namers *namers) {
   struct tide_frontier *f = &death->frontier;
   for (size_t i = f->count; i-- > 0;) {
     tide_axis axis = tide_frontier_axes(f)[i];
@@ -108,25 +103,29 @@ static bool use_known(const struct tide_frontier *known, tide_axis axis, uint64_
 
 void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
                    struct tide_tracker *tracker) {
-  struct tide_eviction eviction = {.tracker = tracker};
   tide_axis *axes = tide_frontier_axes_of(uses);
-  uint64_t *epochs = tide_frontier_epochs_of(uses);
-  size_t left = 0;
-  bool listed = false;
-  for (size_t i = 0, count = uses->count; i < count; i++) {
+  uint64_t *epochs = tide_frontier_epochs_of(uses), newest = use->epoch;
+  size_t left = 0, count = uses->count;
+  for (size_t i = 0; i < count; i++) {
     tide_axis axis = axes[i];
     uint64_t epoch = epochs[i];
-    if (axis == use->axis) {
-      listed = true;
-      if (epoch < use->epoch) epoch = use->epoch;
-    } else if (use_known(use->known, axis, epoch)) {
-      continue;
-    }
+    bool own = axis == use->axis;
+    if (own && newest < epoch) newest = epoch;
     axes[left] = axis;
-    epochs[left++] = epoch;
+    epochs[left] = epoch;
+    left += !own & !use_known(use->known, axis, epoch);
   }
   uses->count = (uint8_t)left;
-  if (!listed) tide_frontier_raise(uses, use->axis, use->epoch, &eviction);
+  if (left == uses->capacity) {
+    struct tide_eviction eviction = {.tracker = tracker};
+    tide_frontier_raise(uses, use->axis, newest, &eviction);
+    return;
+  }
+  size_t place = tide_short_place(axes, left, use->axis);
+  tide_frontier_shift(axes, epochs, place + 1, place, left - place);
+  axes[place] = use->axis;
+  epochs[place] = newest;
+  uses->count = (uint8_t)(left + 1);
 }
 
 /* Freed by the host: nothing but what is left of the past and the uses. */
@@ -134,7 +133,7 @@ static void make_by_host(struct tide_death *death, const struct tide_ending *end
   struct tide_eviction eviction = {.tracker = ending->tracker};
   tide_death_copy(death, ending->past);
   if (ending->uses->count == 0 && !ending->uses->tainted) return;
-  death->axis = death->epoch = 0;
+  set_signaller(death, 0, 0);
   if (!TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
     tide_frontier_merge(&death->frontier, ending->uses, &eviction);
   }
@@ -206,7 +205,7 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
   if (!TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
     tide_frontier_merge(&death->frontier, ending->uses, NULL);
   }
-  death->axis = death->epoch = 0;
+  set_signaller(death, 0, 0);
   return true;
 }
 
@@ -273,8 +272,7 @@ static bool make_of_uses(struct tide_death *death, const struct tide_ending *end
   keep_foreign(&death->frontier, ending);
   if (others) tide_frontier_merge(&death->frontier, uses, NULL);
   else tide_frontier_copy(&death->frontier, uses, NULL);
-  death->axis = stands ? position->axis : 0;
-  death->epoch = stands ? position->epoch : 0;
+  set_signaller(death, stands ? position->axis : 0, position->epoch);
   if (death->frontier.count == 1) stand_alone(death);
   return true;
 }
@@ -304,8 +302,7 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
   }
   bool signaller = position->epoch > 0 && past_known && uses_known;
   if (TIDE_PLANTED(TIDE_PLANT_OWNER)) signaller = position->epoch > 0;
-  death->axis = signaller ? position->axis : 0;
-  death->epoch = signaller ? position->epoch : 0;
+  set_signaller(death, signaller ? position->axis : 0, position->epoch);
 }
 
 int tide_death_covers(const struct tide_death *a, const struct tide_death *b) {
@@ -328,6 +325,7 @@ bool tide_death_join(struct tide_death *into, const struct tide_death *other,
   tide_frontier_merge(scratch, &other->frontier, &eviction);
   if (scratch->tainted) return false;
   tide_frontier_copy(&into->frontier, scratch, NULL);
-  if (into->axis != other->axis || into->epoch != other->epoch) into->axis = into->epoch = 0;
+  bool same = into->axis == other->axis && into->epoch == other->epoch;
+  set_signaller(into, same ? into->axis : 0, into->epoch);
   return true;
 }

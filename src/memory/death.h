@@ -8,12 +8,16 @@
 
 #include "causal/frontier.h"
 #include "causal/tracker.h"
+#include "causal/tracker_axis.h"
 #include "memory/pool.h"
 
 struct tide_death {
   tide_axis axis; /* the signaller; 0 = none */
   uint64_t epoch;
-  struct tide_frontier frontier; /* its entries follow in memory */
+  /* The frontier has the signaller's entry, too. So who does not know the signaller does not know
+   * all of it, and as long as the signaller has not finished, all of it has not. */
+  bool listed;
+  _Alignas(8) struct tide_frontier frontier; /* its entries follow in memory */
 };
 
 static inline size_t tide_death_size(uint8_t capacity) {
@@ -22,11 +26,13 @@ static inline size_t tide_death_size(uint8_t capacity) {
 
 static inline void tide_death_init(struct tide_death *death, uint8_t capacity) {
   death->axis = death->epoch = 0;
+  death->listed = false;
   tide_frontier_init(&death->frontier, capacity);
 }
 
 static inline void tide_death_clear(struct tide_death *death) {
   death->axis = death->epoch = 0;
+  death->listed = false;
   tide_frontier_clear(&death->frontier);
 }
 
@@ -38,13 +44,6 @@ static inline bool tide_death_empty(const struct tide_death *death) {
 /* Nobody can say from the entries alone when it is satisfied, and there is no signaller either. */
 static inline bool tide_death_opaque(const struct tide_death *death) {
   return death->frontier.tainted && !death->axis;
-}
-
-/* It is its signaller and nothing else: nothing more to look at. */
-static inline bool tide_death_alone(const struct tide_death *death) {
-  return death->axis && death->frontier.count == 1 && !death->frontier.tainted &&
-         tide_frontier_axes(&death->frontier)[0] == death->axis &&
-         tide_frontier_epochs(&death->frontier)[0] == death->epoch;
 }
 
 /* Both of the same capacity. */
@@ -65,21 +64,50 @@ static inline bool tide_namers_listed(const struct tide_namers *namers, tide_axi
 static inline bool tide_namers_have(struct tide_namers *namers, tide_axis axis) {
   return tide_namers_listed(namers, axis) || tide_namers_ask(namers, axis);
 }
-/* tide_tracker_finished. */
-static inline bool tide_namers_finished(const struct tide_namers *namers, tide_axis axis,
-                                        uint64_t epoch) {
+/* The axis' state if it is listed and not closed, else NULL. */
+static inline const struct tide_tracker_axis *tide_namers_state(const struct tide_namers *namers,
+                                                                tide_axis axis) {
   const struct tide_tracker_axis *state = namers->states[axis % TIDE_NAMERS];
-  if (!tide_namers_listed(namers, axis)) return tide_tracker_finished(namers->tracker, axis, epoch);
-  bool finished = tide_tracker_axis_epoch(state) >= epoch;
-  return tide_tracker_axis_is(state, axis) ? finished
-                                           : tide_tracker_finished(namers->tracker, axis, epoch);
+  return tide_namers_listed(namers, axis) && tide_load_acquire(&state->axis) == axis ? state : NULL;
+}
+/* tide_tracker_finished. */
+static inline bool tide_namers_finished(struct tide_namers *namers, tide_axis axis,
+                                        uint64_t epoch) {
+  if (!tide_namers_have(namers, axis)) return tide_tracker_finished(namers->tracker, axis, epoch);
+  const struct tide_tracker_axis *state = namers->states[axis % TIDE_NAMERS];
+  bool finished = tide_tracker_axis_finished(state) >= epoch;
+  if (tide_load_acquire(&state->axis) == axis) return finished;
+  return tide_tracker_finished(namers->tracker, axis, epoch);
+}
+
+static inline uint64_t tide_death_look_up(const struct tide_frontier *frontier, tide_axis axis) {
+  if (frontier->count > TIDE_SHORT) return tide_frontier_get(frontier, axis);
+  return tide_short_get(frontier, axis);
 }
 
 /* Does `frontier` know all of it? The signaller first, else dominance. */
-bool tide_death_known(const struct tide_death *death, const struct tide_frontier *frontier);
+static inline bool tide_death_known(const struct tide_death *death,
+                                    const struct tide_frontier *frontier) {
+  if (death->axis) {
+    if (tide_death_look_up(frontier, death->axis) >= death->epoch) return true;
+    if (death->listed) return false;
+  }
+  return tide_death_empty(death) || tide_frontier_dominates(frontier, &death->frontier);
+}
 
-/* Drops what the tracker saw finish. True: nothing is left. */
-bool tide_death_settle(struct tide_death *death, const struct tide_namers *namers);
+/* True when nothing is left that the tracker did not see finish. Where nothing else says so, what
+ * it saw finish is dropped entry by entry. */
+bool tide_death_settle_entries(struct tide_death *death, struct tide_namers *namers);
+static inline bool tide_death_settle(struct tide_death *death, struct tide_namers *namers) {
+  if (death->axis) {
+    if (tide_namers_finished(namers, death->axis, death->epoch)) {
+      tide_death_clear(death);
+      return true;
+    }
+    if (death->listed) return false;
+  }
+  return tide_death_empty(death) || tide_death_settle_entries(death, namers);
+}
 
 /* How many entries must be waited for by someone who knows `frontier`, but not all of this one,
  * which is settled: one when there is a signaller. *out_closable: such waits can be made (of
@@ -123,9 +151,11 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
   if (!all) return false;
   death->axis = tide_frontier_axes(uses)[0];
   death->epoch = tide_short_copy(&death->frontier, uses, death->axis);
+  death->listed = uses->count == 1;
   if (uses->count == 1) return true;
   /* Where completion is in order, the newest operation is behind all that the queue knows. */
-  bool stands = position->epoch > 0 && tide_short_get(known, position->axis) >= position->epoch;
+  bool stands =
+      position->epoch > 0 && tide_short_get_raised(known, position->axis) >= position->epoch;
   for (size_t i = 0; stands && i < uses->count; i++) {
     stands = tide_short_get(known, tide_frontier_axes(uses)[i]) >= tide_frontier_epochs(uses)[i];
   }
@@ -161,9 +191,13 @@ static inline bool tide_death_follow(struct tide_death *death, const struct tide
       return false;
     }
   }
+  if (tide_short_get_raised(known, axis) != epoch) return false;
   death->axis = axis;
   death->epoch = epoch;
-  return tide_short_copy(&death->frontier, known, axis) == epoch;
+  death->listed = true;
+  /* Whoever calls has taken a lock since the position was written: no store is under way. */
+  tide_frontier_copy_wide(&death->frontier, known);
+  return true;
 }
 
 /* Can one of the two serve for both as it is? 1: the first, -1: the second, 0: neither. */

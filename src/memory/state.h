@@ -174,7 +174,15 @@ void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
 
 /* Is there a spare handle, two spare blocks, room for a snapshot? If not, they are allocated; the
  * lock is let go meanwhile. False: no memory. */
-bool tide_pool_stock_locked(struct tide_pool *pool);
+#define TIDE_SPARE_BLOCKS 2 /* one for a new chunk, one for the rest of a split */
+bool tide_pool_restock_locked(struct tide_pool *pool);
+static inline bool tide_pool_stock_locked(struct tide_pool *pool) {
+  if (pool->spare_block_count >= TIDE_SPARE_BLOCKS && pool->spare_buffers &&
+      !tide_grace_starved(&pool->grace)) {
+    return true;
+  }
+  return tide_pool_restock_locked(pool);
+}
 void tide_pool_stock_free(struct tide_pool *pool);
 
 /* ---- source.c --------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include "memory/state.h"
 
 #define SLAB_ITEMS 64
-#define SPARE_BLOCKS 2 /* one for a new chunk, one for the rest of a split */
 #define SNAPSHOT_ROOM 64
 
 static size_t block_bytes(const struct tide_pool *pool) {
@@ -79,9 +78,9 @@ static bool snapshot_grow(struct tide_pool *pool) {
   return true;
 }
 
-bool tide_pool_stock_locked(struct tide_pool *pool) {
+bool tide_pool_restock_locked(struct tide_pool *pool) {
   for (;;) {
-    if (pool->spare_block_count < SPARE_BLOCKS) {
+    if (pool->spare_block_count < TIDE_SPARE_BLOCKS) {
       if (!blocks_grow(pool)) return false;
     } else if (!pool->spare_buffers) {
       if (!buffers_grow(pool)) return false;
