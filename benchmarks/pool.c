@@ -44,6 +44,7 @@ static void *single_make(void) {
     s->uses[i] = (struct tide_naming){axis, 1, s->positions[i].frontier, 1};
     tide_frontier_raise(&s->all.frontier, axis, 1, NULL);
   }
+  tide_frontier_raise(&s->all.frontier, s->positions[0].axis, 1, NULL); /* a queue's own is last */
   s->last = s->positions[0];
   s->last.frontier = &s->all.frontier;
   s->rival = rival_make(SMALLEST);

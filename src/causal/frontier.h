@@ -92,6 +92,13 @@ static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t
   }
 }
 
+/* tide_frontier_get of the axis that was raised last, mostly a queue's own; 0 where that is another
+ * one. One compare. */
+static inline uint64_t tide_frontier_get_raised(const struct tide_frontier *f, tide_axis axis) {
+  const tide_axis *at = tide_frontier_axes(f) + f->raised;
+  return f->raised < f->count && *at == axis ? at[f->capacity] : 0;
+}
+
 /* What follows is for short frontiers in paths that are to need no call and no stack: of up to
  * TIDE_SHORT entries. */
 #define TIDE_SHORT 16
@@ -112,10 +119,9 @@ static inline uint64_t tide_short_get(const struct tide_frontier *f, tide_axis a
 }
 
 /* The same, for the axis that was raised last, mostly. */
-static inline uint64_t tide_short_get_raised(const struct tide_frontier *f, tide_axis axis) {
-  const tide_axis *at = tide_frontier_axes(f) + f->raised;
-  if (f->raised < f->count && *at == axis) return at[f->capacity];
-  return tide_short_get(f, axis);
+static inline uint64_t tide_short_get_own(const struct tide_frontier *f, tide_axis axis) {
+  uint64_t epoch = tide_frontier_get_raised(f, axis);
+  return epoch ? epoch : tide_short_get(f, axis);
 }
 
 /* tide_frontier_copy, and tide_frontier_get on the way. from->count <= to->capacity. */

@@ -8,33 +8,34 @@
 struct walk {
   struct tide_bins *bins;
   size_t size;
-  unsigned bin;  /* being walked; TIDE_BINS: done */
-  bool first;    /* it is the bin of `size` itself, where some may be too small */
-  bool backward; /* the next one comes from the old end */
+  unsigned bin;                        /* being walked; TIDE_BINS: done */
+  bool backward;                       /* the next one comes from the old end */
   struct tide_link *new_end, *old_end; /* what remains of it; NULL: nothing */
   uint32_t fits, misfits;              /* how many more may be looked at */
 };
 
-static inline void enter_bin(struct walk *walk, unsigned from) {
-  walk->bin = tide_bins_next(walk->bins, from);
+static inline void enter_bin(struct walk *walk, unsigned bin) {
+  walk->bin = bin;
   walk->new_end = walk->old_end = NULL;
-  if (walk->bin >= TIDE_BINS) return;
-  walk->first = walk->bin == tide_bin_of(walk->size);
-  walk->new_end = walk->bins->lists[walk->bin].next;
-  walk->old_end = walk->bins->lists[walk->bin].prev;
+  if (bin >= TIDE_BINS) return;
+  walk->new_end = walk->bins->lists[bin].next;
+  walk->old_end = walk->bins->lists[bin].prev;
 }
 
 static inline struct walk begin(struct tide_bins *bins, size_t size, uint32_t looks) {
   struct walk walk = {.bins = bins, .size = size, .fits = looks, .misfits = looks};
-  enter_bin(&walk, tide_bin_of(size));
+  unsigned bin = tide_bin_of(size);
+  enter_bin(&walk, tide_list_empty(&bins->lists[bin]) ? tide_bins_next(bins, bin + 1) : bin);
   return walk;
 }
 
+/* In the bin of `size` itself some may be too small, and no others. */
 static inline struct tide_block *next(struct walk *walk) {
-  while (walk->bin < TIDE_BINS && walk->fits) {
-    if (!walk->new_end || (walk->first && !walk->misfits)) {
-      enter_bin(walk, walk->bin + 1);
-      continue;
+  while (walk->fits) {
+    if (!walk->new_end || !walk->misfits) {
+      enter_bin(walk, tide_bins_next(walk->bins, walk->bin + 1));
+      if (walk->bin >= TIDE_BINS) return NULL;
+      walk->misfits = 1; /* from here on none is */
     }
     struct tide_link *link = walk->backward ? walk->old_end : walk->new_end;
     if (walk->new_end == walk->old_end) walk->new_end = walk->old_end = NULL;

@@ -154,8 +154,7 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
   death->listed = uses->count == 1;
   if (uses->count == 1) return true;
   /* Where completion is in order, the newest operation is behind all that the queue knows. */
-  bool stands =
-      position->epoch > 0 && tide_short_get_raised(known, position->axis) >= position->epoch;
+  bool stands = position->epoch > 0 && tide_short_get_own(known, position->axis) >= position->epoch;
   for (size_t i = 0; stands && i < uses->count; i++) {
     stands = tide_short_get(known, tide_frontier_axes(uses)[i]) >= tide_frontier_epochs(uses)[i];
   }
@@ -191,7 +190,7 @@ static inline bool tide_death_follow(struct tide_death *death, const struct tide
       return false;
     }
   }
-  if (tide_short_get_raised(known, axis) != epoch) return false;
+  if (tide_short_get_own(known, axis) != epoch) return false;
   death->axis = axis;
   death->epoch = epoch;
   death->listed = true;

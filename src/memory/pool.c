@@ -310,13 +310,13 @@ alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position 
 }
 
 /* What the requester freed just now is what it asks for again, as often as not: the newest block of
- * exactly this size, when no wait is needed and nothing else is to be done. NULL, and nothing has
- * changed: choose. It is what choosing would come to, too. */
+ * exactly this size, freed by its own queue, when no wait is needed and nothing else is to be done.
+ * NULL, and nothing has changed: choose. It is what choosing would come to, too. */
 static inline struct tide_buffer *reuse_newest(struct tide_pool *pool, size_t size,
                                                const struct tide_frontier *known,
                                                const char *label) {
   size_t whole = whole_size(pool, size);
-  if (whole == 0 || known->count > TIDE_SHORT || pool->live >= pool->buffers) return NULL;
+  if (whole == 0 || pool->live >= pool->buffers) return NULL;
   if (!pool->spare_buffers || tide_grace_busy(&pool->grace) || pool->context->sink) return NULL;
   struct tide_link *list = &pool->free.lists[tide_bin_of(whole)], *link = list->next;
   struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
@@ -326,7 +326,7 @@ static inline struct tide_buffer *reuse_newest(struct tide_pool *pool, size_t si
   if (!death->axis) {
     if (!tide_death_empty(death)) return NULL;
     reuse = TIDE_REUSE_FINISHED;
-  } else if (tide_short_get(known, death->axis) < death->epoch) {
+  } else if (tide_frontier_get_raised(known, death->axis) < death->epoch) {
     return NULL;
   }
   list->next = link->next;
