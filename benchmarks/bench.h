@@ -79,6 +79,9 @@ struct bench_figure {
 
 /* Monotonic nanoseconds. */
 uint64_t bench_now(void);
+/* The processor time of this thread, which does not count what others had of the processor. It
+ * takes a system call: for what runs for a while by itself. */
+uint64_t bench_spent(void);
 /* True in ./bench --smoke: one short round; sizes may be cut down. */
 bool bench_smoke(void);
 /* Lets the compiler drop nothing that leads to the value. */

@@ -30,6 +30,12 @@ uint64_t bench_now(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t bench_spent(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 bool bench_smoke(void) { return smoke; }
 
 static const char *skipped; /* why, when setup said so */

@@ -151,7 +151,7 @@ static void life_rmm(struct single *s) {
 
 static double life_ns(struct single *s, enum policy policy, unsigned uses, unsigned queues) {
   uint64_t count = bench_smoke() ? 10 : 2000000 / (uses + 20);
-  uint64_t start = bench_now();
+  uint64_t start = bench_spent();
   for (uint64_t i = 0; i < count; i++) {
     if (policy == OURS) life_ours(s, s->pool, uses, queues);
     else if (policy == COVERED) life_ours(s, s->covered, uses, queues);
@@ -159,7 +159,7 @@ static double life_ns(struct single *s, enum policy policy, unsigned uses, unsig
     else if (policy == RMM) life_rmm(s);
     else life_theirs(s, policy, uses, queues);
   }
-  return (double)(bench_now() - start) / (double)count;
+  return (double)(bench_spent() - start) / (double)count;
 }
 
 /* What tracking costs is what a pool takes more than one of the same make that tracks nothing: ours
