@@ -27,11 +27,17 @@ struct pending {
   struct tide_frontier_wait *wait;
   struct need others[];
 };
+#define ROOM (__builtin_offsetof(struct pending, others) - sizeof(struct need))
 _Static_assert(sizeof(struct pending) <= sizeof(struct tide_waiter) &&
                    sizeof(struct need) <= sizeof(struct tide_waiter),
                "a waiter holds the node, each further one a need");
 _Static_assert(_Alignof(struct pending) <= _Alignof(struct tide_waiter), "and is aligned for it");
 _Static_assert(TIDE_FRONTIER_CAPACITY_MAX <= UINT8_MAX, "others are counted in a byte");
+
+/* Where as many needs lie as there are waiters: the last ones are `others`. */
+static struct need *room_of(const struct tide_frontier_wait *wait) {
+  return (struct need *)(void *)((char *)wait->nodes + ROOM);
+}
 
 /* wait->state. NEVER: refused or cancelled, `done` will not run. */
 enum { NEVER, PENDING, DECIDED };
@@ -74,27 +80,24 @@ static void unlist_locked(struct tide_tracker *tracker, struct tide_frontier_wai
 
 /* ---- one axis at a time ---- */
 
-/* Takes one of the others, from whichever end's turn it is. */
-static struct need take(struct tide_frontier_wait *wait) {
-  const struct need *others = pending_of(wait)->others;
-  wait->others--;
-  return others[wait->front ? wait->first++ : wait->first + wait->others];
-}
-
 /* A state that has gone over to another axis, or to none: its former one has closed. */
-static bool queue_at_locked(struct tide_frontier_wait *wait, struct need need) {
-  if (tide_load_relaxed(&need.at->axis) != need.axis) return false;
-  if (tide_tracker_axis_finished(need.at) >= need.epoch) return false;
-  wait->at = need.at;
-  return tide_tracker_join_locked(need.at, &need.at->waits, &pending_of(wait)->node, need.epoch);
+static inline bool queue_at_locked(struct tide_frontier_wait *wait, const struct need *need) {
+  struct tide_tracker_axis *at = need->at;
+  if (tide_load_relaxed(&at->axis) != need->axis) return false;
+  if (tide_tracker_axis_finished(at) >= need->epoch) return false;
+  wait->at = at;
+  return tide_tracker_join_locked(at, &at->waits, &pending_of(wait)->node, need->epoch);
 }
 
-/* False when all others have finished. */
+/* Takes one of the others after another, from whichever end's turn it is. False when all have
+ * finished. */
 static bool queue_locked(struct tide_frontier_wait *wait) {
-  while (wait->others > 0) {
-    if (queue_at_locked(wait, take(wait))) return true;
-  }
-  return false;
+  const struct need *first = pending_of(wait)->others + wait->first, *end = first + wait->others;
+  bool queued = false;
+  while (first < end && !queued) queued = queue_at_locked(wait, wait->front ? --end : first++);
+  wait->first = (uint8_t)(first - pending_of(wait)->others);
+  wait->others = (uint8_t)(end - first);
+  return queued;
 }
 
 /* It is pending, so it is queued: closing an axis takes all off. */
@@ -144,29 +147,36 @@ void tide_tracker_fail_waits_locked(struct tide_tracker *tracker, struct tide_tr
 
 /* ---- waiting ---- */
 
-/* Notes what has not finished: the need that is furthest from it apart, .at = NULL where there is
- * none. TIDE_NOT_FOUND where an axis is unknown; *out_failure: that of the first one that cannot
- * finish. */
+/* Notes what has not finished: the need that is furthest from it apart, if there is one; the others
+ * from the array's end downward, the first noted last. One more than there is room for lies where
+ * the node will be, until the furthest has left. TIDE_NOT_FOUND where an axis is unknown;
+ * *out_failure: that of the first one that cannot finish. */
 static enum tide_status note_locked(struct tide_tracker *tracker,
                                     const struct tide_frontier *frontier,
                                     struct tide_frontier_wait *wait, struct need *out_furthest,
                                     enum tide_status *out_failure) {
+  struct tide_axis_table *table = tide_load_relaxed(&tracker->table);
   const tide_axis *axes = tide_frontier_axes(frontier);
   const uint64_t *epochs = tide_frontier_epochs(frontier);
-  struct need *other = pending_of(wait)->others, furthest = {NULL, 0, 0};
+  struct need *end = room_of(wait) + frontier->count, *need = end, *furthest = NULL;
   uint64_t most = 0;
-  for (size_t i = 0; i < frontier->count; i++) {
-    struct need need = {tide_tracker_find_locked(tracker, axes[i]), axes[i], epochs[i]};
-    if (!need.at && !tide_closed_contains(&tracker->closed, axes[i])) return TIDE_NOT_FOUND;
-    uint64_t finished = need.at ? tide_tracker_axis_finished(need.at) : UINT64_MAX;
-    if (finished >= need.epoch) continue;
-    if (*out_failure == TIDE_OK) *out_failure = (enum tide_status)need.at->failure;
-    bool further = need.epoch - finished >= most;
-    if (furthest.at) *other++ = further ? furthest : need;
-    if (further) furthest = need, most = need.epoch - finished;
+  uint32_t failure = TIDE_OK;
+  for (size_t i = 0, count = frontier->count; i < count; i++) {
+    struct tide_tracker_axis *at = tide_axis_table_find(table, axes[i]);
+    if (!at && !tide_closed_contains(&tracker->closed, axes[i])) return TIDE_NOT_FOUND;
+    uint64_t finished = at ? tide_tracker_axis_finished(at) : UINT64_MAX;
+    if (finished >= epochs[i]) continue;
+    *--need = (struct need){at, axes[i], epochs[i]};
+    if (!failure) failure = at->failure;
+    uint64_t left = epochs[i] - finished;
+    if (left >= most) furthest = need, most = left;
   }
-  wait->others = (uint8_t)(other - pending_of(wait)->others);
-  *out_furthest = furthest;
+  *out_failure = (enum tide_status)failure;
+  if (furthest) *out_furthest = *furthest;
+  for (; furthest > need; furthest--) *furthest = furthest[-1];
+  if (need < end) need++;
+  wait->first = (uint8_t)(need - pending_of(wait)->others);
+  wait->others = (uint8_t)(end - need);
   return TIDE_OK;
 }
 
@@ -178,7 +188,7 @@ static bool begin_locked(struct tide_tracker *tracker, struct tide_frontier_wait
   pending->node.counts_on = 0;
   pending->node.state = TIDE_NODE_IDLE;
   pending->wait = wait;
-  if (!queue_at_locked(wait, furthest) && !queue_locked(wait)) return false;
+  if (!queue_at_locked(wait, &furthest) && !queue_locked(wait)) return false;
   list_locked(tracker, wait);
   return true;
 }
@@ -192,10 +202,10 @@ enum tide_status tide_tracker_wait(struct tide_tracker *tracker,
   wait->status = TIDE_OK;
   if (frontier->tainted) return TIDE_INVALID;
   if (frontier->count > node_count) return TIDE_FULL;
-  struct need furthest;
-  enum tide_status failure = TIDE_OK;
+  struct need furthest = {NULL, 0, 0};
+  enum tide_status failure = TIDE_OK, status = TIDE_OK;
   tide_tracker_lock(tracker);
-  enum tide_status status = note_locked(tracker, frontier, wait, &furthest, &failure);
+  if (frontier->count > 0) status = note_locked(tracker, frontier, wait, &furthest, &failure);
   if (status == TIDE_OK) {
     bool pending = failure == TIDE_OK && furthest.at && begin_locked(tracker, wait, furthest);
     wait->state = pending ? PENDING : DECIDED;
