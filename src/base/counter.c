@@ -7,48 +7,49 @@
  * pairs together, right to left; both passes are loops, so a heap of a million
  * children cannot overflow the stack. Equal values: the one melded from the left stays above, which
  * keeps waiters of one value nearly in order of arrival (no promise). */
+static inline struct tide_node *lay(struct tide_node *above, struct tide_node *below) {
+  below->next = above->child;
+  if (above->child) above->child->prev = below;
+  below->prev = above;
+  above->child = below;
+  return above;
+}
+
+/* Which one is above cannot be foretold, so it is no branch. Of the one above, next and prev stay
+ * as they are. */
+static inline struct tide_node *meld_two(struct tide_node *a, struct tide_node *b) {
+  bool swap = b->value < a->value;
+  return lay(swap ? b : a, swap ? a : b);
+}
+
 static struct tide_node *meld(struct tide_node *a, struct tide_node *b) {
   if (!a) return b;
   if (!b) return a;
-  if (b->value < a->value) {
-    struct tide_node *t = a;
-    a = b;
-    b = t;
-  }
-  b->next = a->child;
-  if (a->child) a->child->prev = b;
-  b->prev = a;
-  a->child = b;
-  a->next = NULL;
-  a->prev = NULL;
-  return a;
+  struct tide_node *root = meld_two(a, b);
+  root->next = root->prev = NULL;
+  return root;
 }
 
 static struct tide_node *meld_children(struct tide_node *first) {
   struct tide_node *pairs = NULL;
-  while (first) {
-    struct tide_node *a = first, *b = a->next;
-    first = b ? b->next : NULL;
-    a->next = a->prev = NULL;
-    if (b) b->next = b->prev = NULL;
-    struct tide_node *pair = meld(a, b);
+  for (struct tide_node *a = first, *b; a && (b = a->next); a = first) {
+    first = b->next;
+    struct tide_node *pair = meld_two(a, b);
     pair->next = pairs;
     pairs = pair;
   }
-  struct tide_node *root = NULL;
+  struct tide_node *root = first; /* one without another, or none */
+  if (!root && pairs) {
+    root = pairs;
+    pairs = pairs->next;
+  }
   while (pairs) {
     struct tide_node *rest = pairs->next;
-    pairs->next = NULL;
-    root = meld(pairs, root);
+    root = meld_two(pairs, root);
     pairs = rest;
   }
+  if (root) root->next = root->prev = NULL;
   return root;
-}
-
-static void keep_least(struct tide_counter *counter) {
-  uint64_t least = counter->first ? counter->first->value : UINT64_MAX;
-  if (counter->root && counter->root->value < least) least = counter->root->value;
-  counter->not_least = ~least;
 }
 
 static bool follow(struct tide_node *other, struct tide_sleeper *sleeper, uint64_t value) {
@@ -63,24 +64,16 @@ static bool join(struct tide_counter *counter, struct tide_sleeper *sleeper, uin
   return follow(counter->last, sleeper, value) || follow(counter->root, sleeper, value);
 }
 
-void tide_counter_add(struct tide_counter *counter, struct tide_node *node, uint64_t value) {
-  TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
-  node->value = value;
-  node->state = TIDE_NODE_QUEUED;
-  node->next = NULL;
+void tide_counter_add_apart(struct tide_counter *counter, struct tide_node *node) {
   struct tide_sleeper *sleeper = tide_sleeper_of(node);
-  if (sleeper && join(counter, sleeper, value)) return;
-  if (!counter->last || counter->last->value <= value) {
-    node->child = node;
-    node->prev = counter->last;
-    if (counter->last) counter->last->next = node;
-    else counter->first = node;
-    counter->last = node;
+  node->next = NULL;
+  if (sleeper && join(counter, sleeper, node->value)) return;
+  if (!counter->last || counter->last->value <= node->value) {
+    tide_counter_append(counter, node);
   } else {
     node->child = node->prev = NULL;
     counter->root = meld(counter->root, node);
   }
-  if (value < tide_counter_least(counter)) counter->not_least = ~value;
 }
 
 static void unlink(struct tide_counter *counter, struct tide_node *node) {
@@ -130,14 +123,13 @@ static bool leave_ring(struct tide_counter *counter, struct tide_sleeper *sleepe
   return next;
 }
 
-bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
-  if (node->state != TIDE_NODE_QUEUED) return false;
+bool tide_counter_remove_apart(struct tide_counter *counter, struct tide_node *node) {
   struct tide_sleeper *sleeper = tide_sleeper_of(node);
   /* Nobody looked at those who follow when their head was taken off. */
   if (sleeper && node->value <= counter->value) return false;
   if (!sleeper || !leave_ring(counter, sleeper)) detach(counter, node);
   node->state = TIDE_NODE_IDLE;
-  if (node->value == tide_counter_least(counter)) keep_least(counter);
+  if (node->value == tide_counter_least(counter)) tide_counter_keep_least(counter);
   return true;
 }
 
@@ -170,12 +162,12 @@ void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_
   struct tide_node *root;
   while ((root = counter->root) && root->value <= value) {
     pop_listed(counter, root->value, fired, status);
-    cut(counter, root);
+    counter->root = meld_children(root->child);
     root->child = root->prev = NULL;
     tide_fired_push(fired, root, status);
   }
   pop_listed(counter, value, fired, status);
-  keep_least(counter);
+  tide_counter_keep_least(counter);
 }
 
 static bool fails_with(const struct tide_node *node, uint64_t value) {
@@ -215,7 +207,7 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
     node->next = NULL;
     counter->root = meld(counter->root, node);
   }
-  keep_least(counter);
+  tide_counter_keep_least(counter);
 }
 
 void tide_fired_push_sleeper(struct tide_fired *fired, struct tide_node *node) {

@@ -14,6 +14,7 @@
 #ifndef TIDE_BASE_COUNTER_H
 #define TIDE_BASE_COUNTER_H
 
+#include "base/check.h"
 #include "tidemark/base.h"
 
 enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED = 2 };
@@ -79,20 +80,58 @@ static inline void tide_fired_run(struct tide_fired *fired) {
     node->fire(node, (enum tide_status)node->status);
 }
 
-/* node->fire is set; node->value is set here. */
-void tide_counter_add(struct tide_counter *counter, struct tide_node *node, uint64_t value);
+/* The smallest awaited value; UINT64_MAX when nobody waits. */
+static inline uint64_t tide_counter_least(const struct tide_counter *counter) {
+  return ~counter->not_least;
+}
+static inline void tide_counter_keep_least(struct tide_counter *counter) {
+  uint64_t least = counter->first ? counter->first->value : UINT64_MAX;
+  if (counter->root && counter->root->value < least) least = counter->root->value;
+  counter->not_least = ~least;
+}
+
+/* At the list's end. */
+static inline void tide_counter_append(struct tide_counter *counter, struct tide_node *node) {
+  node->child = node;
+  node->next = NULL;
+  node->prev = counter->last;
+  *(counter->last ? &counter->last->next : &counter->first) = node;
+  counter->last = node;
+}
+/* Of add and remove what is not the list's. */
+void tide_counter_add_apart(struct tide_counter *counter, struct tide_node *node);
+bool tide_counter_remove_apart(struct tide_counter *counter, struct tide_node *node);
+
+/* node->fire is set; node->value is set here. What comes in order and is no sleeper needs no call.
+ */
+static inline void tide_counter_add(struct tide_counter *counter, struct tide_node *node,
+                                    uint64_t value) {
+  TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
+  node->value = value;
+  node->state = TIDE_NODE_QUEUED;
+  if (node->fire == tide_sleeper_fire || (counter->last && counter->last->value > value))
+    tide_counter_add_apart(counter, node);
+  else tide_counter_append(counter, node);
+  if (value < tide_counter_least(counter)) counter->not_least = ~value;
+}
 /* False when it is not queued here (idle, or fired already). */
-bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node);
+static inline bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
+  if (node->state != TIDE_NODE_QUEUED) return false;
+  if (node->child != node || node->fire == tide_sleeper_fire)
+    return tide_counter_remove_apart(counter, node);
+  struct tide_node *prev = node->prev, *next = node->next;
+  *(prev ? &prev->next : &counter->first) = next;
+  *(next ? &next->prev : &counter->last) = prev;
+  node->state = TIDE_NODE_IDLE;
+  if (!prev) tide_counter_keep_least(counter);
+  return true;
+}
 /* Takes off all waiters of values <= value, in ascending order. Does not store value. */
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status);
 /* Takes off all waiters of values >= value, and those that count on such a value; in any order. */
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status);
-/* The smallest awaited value; UINT64_MAX when nobody waits. */
-static inline uint64_t tide_counter_least(const struct tide_counter *counter) {
-  return ~counter->not_least;
-}
 static inline bool tide_counter_empty(const struct tide_counter *counter) {
   return !counter->first && !counter->root;
 }
