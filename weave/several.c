@@ -115,12 +115,35 @@ static void wait_and_end_set(void *self) {
   give(s, s->points, 2 * sizeof *s->points);
 }
 
-TEST(latched_set_ends) {
-  static const struct weave_case one = {.size = sizeof(struct state),
-                                        .setup = setup_set,
-                                        .threads = {signal_first, signal_second, wait_and_end_set}};
-  weave_explore(&one);
+#define SEVERAL_SET(name, ...)                                                                     \
+  TEST(name) {                                                                                     \
+    static const struct weave_case one = {                                                         \
+        .size = sizeof(struct state), .setup = setup_set, .threads = {__VA_ARGS__}};               \
+    weave_explore(&one);                                                                           \
+  }
+
+SEVERAL_SET(latched_set_ends, signal_first, signal_second, wait_and_end_set)
+
+/* Nobody but the set's points holds the first timeline any more when the set ends, or soon after.
+ */
+static void release_first(void *self) {
+  struct state *s = self;
+  tide_timeline_release(s->lines[0]);
+}
+static void signal_and_release_first(void *self) {
+  signal_first(self);
+  release_first(self);
+}
+static void end_set(void *self) {
+  struct state *s = self;
+  tide_wait_any_fini(s->set);
+  give(s, s->set, sizeof *s->set);
+  give(s, s->points, 2 * sizeof *s->points);
 }
 
+SEVERAL_SET(released_set_ends, release_first, end_set)
+SEVERAL_SET(signalled_set_ends, signal_and_release_first, end_set)
+
 TEST_MAIN(CASE(any_of_two), CASE(all_of_two), CASE_SECONDS(all_deadline, 300), CASE(all_failure),
-          CASE_SECONDS(all_failures, 300), CASE(any_of_two_old_values), CASE(latched_set_ends))
+          CASE_SECONDS(all_failures, 300), CASE(any_of_two_old_values), CASE(latched_set_ends),
+          CASE(released_set_ends), CASE(signalled_set_ends))

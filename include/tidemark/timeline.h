@@ -235,7 +235,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_wait(struct tide_wait_se
 
 struct tide_notifier;
 
-/* The caller owns it until `call` has run or cancel has said that it will not. */
+/* The caller owns it until `call` has run or cancel has said that it will not; then it may be added
+ * again as it is. */
 struct tide_timepoint {
   /* status: TIDE_OK, or the failure. Runs without a lock held: it may signal, submit, and free the
    * timepoint. Without a notifier it runs on the signalling thread, one callback of a context at a
@@ -244,7 +245,7 @@ struct tide_timepoint {
   void *user;
   struct tide_notifier *notifier; /* NULL, or who dispatches */
   struct tide_wait_point point;   /* timeline and value; the rest is private */
-  void *private_words[3];
+  void *private_words[2];
 };
 /* Registers; when the value is reached or failed already the call runs (or is queued) at once. No
  * call comes after an error: TIDE_INVALID: no timeline, or no call; TIDE_SCOPE. Never allocates. */

@@ -18,14 +18,15 @@ static struct tide_deferred_call *take(struct tide_deferred *queue) {
   return call;
 }
 
+void tide_deferred_drain(struct tide_deferred *queue) {
+  for (struct tide_deferred_call *call; (call = take(queue));) call->run(call);
+}
+
 void tide_deferred_add(struct tide_deferred *queue, struct tide_deferred_call *call) {
-  call->next = NULL;
   tide_lock_take(&queue->lock, queue->platform);
-  *queue->last = call;
-  queue->last = &call->next;
-  bool mine = !queue->running;
-  queue->running = true;
+  bool now = tide_deferred_enter(queue, call);
   tide_lock_give(&queue->lock);
-  if (!mine) return;
-  while ((call = take(queue))) call->run(call);
+  if (!now) return;
+  call->run(call);
+  tide_deferred_drain(queue);
 }

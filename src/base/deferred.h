@@ -22,6 +22,19 @@ struct tide_deferred {
 };
 
 void tide_deferred_init(struct tide_deferred *queue, const struct tide_platform *platform);
+/* Under the queue's lock. True: nobody runs the queue, so the caller makes its call at once,
+ * without the lock, and drains the queue afterwards. False: it is queued, for whoever runs the
+ * queue. */
+static inline bool tide_deferred_enter(struct tide_deferred *queue,
+                                       struct tide_deferred_call *call) {
+  if (__builtin_expect(!queue->running, 1)) return queue->running = true;
+  call->next = NULL;
+  *queue->last = call;
+  queue->last = &call->next;
+  return false;
+}
+/* Runs what was queued meanwhile, until there is nothing left. */
+void tide_deferred_drain(struct tide_deferred *queue);
 /* Queues the call, and runs the queue unless another thread, or a call further up
  * this stack, is running it. No lock may be held. */
 void tide_deferred_add(struct tide_deferred *queue, struct tide_deferred_call *call);

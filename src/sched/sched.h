@@ -306,7 +306,8 @@ static inline void tide_sched_retain(struct tide_timeline *timeline) {
   tide_timeline_adopt(timeline);
 }
 static inline void tide_sched_release(struct tide_timeline *timeline) {
-  if (--timeline->in_operations == 0) tide_timeline_release(timeline);
+  if (--timeline->in_operations == 0 && tide_timeline_let_go_locked(timeline, false))
+    tide_timeline_free(timeline);
 }
 
 /* ---- settle.c ---- */

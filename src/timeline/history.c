@@ -51,7 +51,14 @@ static void drop_oldest(struct tide_timeline *timeline) {
   timeline->oldest++;
 }
 
+/* The newest record's value, while it is external, is the timeline's: it is written down before
+ * anybody looks, and before another comes. */
+static inline void settle(const struct tide_timeline *timeline) {
+  if (timeline->newest_external) *timeline->newest_external = timeline->reached.value;
+}
+
 static inline struct slot *next_slot(struct tide_timeline *timeline) {
+  settle(timeline);
   if (timeline->newest - timeline->oldest == timeline->history) drop_oldest(timeline);
   return slot_at(timeline, timeline->newest++);
 }
@@ -126,6 +133,7 @@ static uint64_t lower_bound(const struct tide_timeline *timeline, uint64_t value
 bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
                        struct tide_record_view *out_view) {
   if (value <= timeline->initial) return false;
+  settle(timeline);
   bool coarse = value <= timeline->dropped;
   if (coarse && timeline->kept && kept_slot(timeline)->value >= value)
     return view_slot(kept_slot(timeline), true, out_view);

@@ -40,7 +40,8 @@ void tide_timeline_refresh(struct tide_timeline *timeline) {
 /* Everything that waits for `value` in either heap. Under the guard. */
 static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired) {
   tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
-  tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
+  if (tide_counter_least(&timeline->promised) <= value)
+    tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
   limit_wakes(timeline);
 }
 
@@ -63,7 +64,7 @@ void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
     tide_history_push_step(timeline, value, position);
     tide_tracker_advance_collect(timeline->context->tracker, position->tracked, position->epoch,
                                  fired);
-  } else {
+  } else if (!timeline->newest_external) {
     tide_history_push_external(timeline, value);
     limit_quiet(timeline);
   }
@@ -111,6 +112,7 @@ signal_slowly(struct tide_timeline *timeline, uint64_t value, struct tide_positi
 enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
   if (position) return signal_slowly(timeline, value, position);
+  bool heard = tide_timeline_heard(timeline); /* before the exchange, which loads wait for */
   struct tide_lock *guard = tide_load_acquire(&timeline->guard);
   if (!tide_lock_take_free(guard)) return signal_slowly(timeline, value, NULL);
   if (__builtin_expect(guard != tide_load_relaxed(&timeline->guard), 0)) {
@@ -118,8 +120,7 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
     return signal_slowly(timeline, value, NULL);
   }
   bool quiet = value > timeline->reached.value && value < timeline->quiet_below;
-  if (!quiet || tide_timeline_heard(timeline)) return signal_locked(timeline, guard, value, NULL);
-  *timeline->newest_external = value;
+  if (!quiet || heard) return signal_locked(timeline, guard, value, NULL);
   tide_store_release(&timeline->reached.value, value);
   tide_lock_give(guard);
   return TIDE_OK;
@@ -228,23 +229,6 @@ bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t
   return tide_history_find(timeline, value, out_view);
 }
 
-enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline, uint64_t value,
-                                           struct tide_node *node) {
-  if (timeline->turned) {
-    enum tide_status status;
-    enum tide_await stands = tide_turn_look_locked(timeline, value, &status);
-    if (stands == TIDE_AWAIT_QUEUED)
-      tide_counter_add(&tide_turn_find_locked(timeline, value)->waiters, node, value);
-    return stands;
-  }
-  if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
-  if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
-  tide_counter_add(&timeline->reached, node, value);
-  if (value < timeline->wake_at) timeline->wake_at = value;
-  if (value < timeline->quiet_below) timeline->quiet_below = value;
-  return TIDE_AWAIT_QUEUED;
-}
-
 enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node) {
   struct tide_lock *guard = tide_timeline_lock(timeline);
@@ -280,16 +264,6 @@ enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t valu
   enum tide_await stands = tide_turn_look_locked(timeline, value, &status);
   tide_lock_give(guard);
   return stands;
-}
-
-bool tide_timeline_forget_locked(struct tide_timeline *timeline, struct tide_node *node) {
-  if (timeline->turned) {
-    struct tide_turn *turn = tide_turn_find_locked(timeline, node->value);
-    return turn && tide_counter_remove(&turn->waiters, node);
-  }
-  bool gone = tide_counter_remove(&timeline->reached, node);
-  if (gone && node->value == timeline->wake_at) limit_wakes(timeline);
-  return gone;
 }
 
 bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node) {

@@ -94,6 +94,15 @@ enum tide_status tide_timeline_create_sourced(const struct tide_context *context
   return TIDE_OK;
 }
 
+struct tide_lock *tide_timeline_lock_slowly(struct tide_timeline *timeline) {
+  for (;;) {
+    struct tide_lock *guard = tide_load_acquire(&timeline->guard);
+    tide_lock_take(guard, timeline->context->platform);
+    if (guard == tide_load_relaxed(&timeline->guard)) return guard;
+    tide_lock_give(guard);
+  }
+}
+
 void tide_timeline_adopt(struct tide_timeline *timeline) {
   struct tide_lock *own = &timeline->own_lock;
   if (timeline->guard != own) return;
@@ -102,12 +111,21 @@ void tide_timeline_adopt(struct tide_timeline *timeline) {
   tide_lock_give(own);
 }
 
-void tide_timeline_retain(struct tide_timeline *timeline) {
-  tide_fetch_add(&timeline->references, 1u);
-}
+void tide_timeline_retain(struct tide_timeline *timeline) { tide_timeline_hold(timeline); }
 
 void tide_timeline_release(struct tide_timeline *timeline) {
-  if (!timeline || tide_fetch_sub(&timeline->references, 1u) != 1) return;
+  if (timeline) tide_timeline_let_go(timeline);
+}
+
+void tide_timeline_orphan(struct tide_timeline *timeline) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  timeline->orphan = true;
+  bool held = timeline->held > 0;
+  tide_lock_give(guard);
+  if (!held) tide_timeline_free(timeline);
+}
+
+void tide_timeline_free(struct tide_timeline *timeline) {
   TIDE_ASSERT(tide_counter_empty(&timeline->reached) && tide_counter_empty(&timeline->promised) &&
               !timeline->pending.root);
   if (timeline->slots) tide_history_fini(timeline);

@@ -7,7 +7,8 @@
  * operation's submit and its publication need no lock but the one that they hold, and
  * no host's signal comes between two looks of the scheduler. Whoever does not hold the
  * scheduler's lock takes the guard by tide_timeline_lock. Functions named _locked
- * expect the guard to be held. Order: guard, then the tracker's lock.
+ * expect the guard to be held. Order: the callbacks' lock (of a cancel: see timepoint.c), guard,
+ * then the tracker's lock.
  *
  * Waking. Nothing is called under a lock: whoever became ready is appended to a
  * `struct tide_fired`, and the caller runs it later. */
@@ -16,6 +17,7 @@
 
 #include "base/counter.h"
 #include "base/lock.h"
+#include "base/memory.h"
 #include "base/tree.h"
 #include "tidemark/timeline.h"
 
@@ -44,24 +46,29 @@ struct tide_record_source {
   bool (*find)(void *self, uint64_t value, struct tide_record_view *out_view);
 };
 
-/* What the calls of hosts touch comes first. */
+/* What the calls of hosts touch is in the first two lines; an external signal needs the first and
+ * the context. */
 struct tide_timeline {
-  struct tide_counter reached; /* the value, and who waits for it */
-  uint64_t quiet_below;    /* a host may signal less, nobody waits for it, and the newest record is
-                              external: the least of host_limit and wake_at, or 0 */
-  uint64_t wake_at;        /* nobody waits, for this or for a promise, for less */
-  struct tide_lock *guard; /* changes once: see above */
-  uint64_t fail_from;      /* values >= it have failed; UINT64_MAX: none */
-  uint64_t *newest_external; /* where the newest record keeps its value; NULL: it is tracked */
+  _Alignas(TIDE_CACHE_LINE) struct tide_counter reached; /* the value, and who waits for it */
+  uint64_t quiet_below; /* a host may signal less, nobody waits for it, and the newest record is
+                           external: the least of host_limit and wake_at, or 0 */
+  struct tide_lock own_lock;
+  uint32_t references;
+  struct tide_lock *guard;   /* changes once: see above */
+  uint64_t wake_at;          /* nobody waits, for this or for a promise, for less; perhaps nobody
+                                for this either */
+  uint64_t fail_from;        /* values >= it have failed; UINT64_MAX: none */
+  uint64_t *newest_external; /* where the newest record will keep its value, which is the timeline's
+                                as long as it is the newest; NULL: it is tracked */
   const struct tide_context *context;
   uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
                           not below; 0 where hosts may not signal at all */
-  struct tide_lock own_lock;
-  uint32_t references;
   uint32_t status;
   enum tide_scope scope;
   uint32_t vain_spins;          /* atomic: since one was worth its while; see wait.c */
   bool turned;                  /* its values end one by one: see turn.h */
+  bool was_held, orphan;        /* see tide_timeline_hold_locked */
+  uint32_t held;                /* by points */
   bool gone;                    /* such a one whose holes are not known any more */
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
@@ -92,14 +99,58 @@ static inline struct tide_record *tide_record_of(struct tide_tree_node *node) {
   return (struct tide_record *)(void *)node;
 }
 
+/* Where the guard is not free, or is another by now. */
+struct tide_lock *tide_timeline_lock_slowly(struct tide_timeline *timeline);
 static inline struct tide_lock *tide_timeline_lock(struct tide_timeline *timeline) {
-  for (;;) {
-    struct tide_lock *guard = tide_load_acquire(&timeline->guard);
-    tide_lock_take(guard, timeline->context->platform);
-    if (__builtin_expect(guard == tide_load_relaxed(&timeline->guard), 1)) return guard;
-    tide_lock_give(guard);
-  }
+  struct tide_lock *guard = tide_load_acquire(&timeline->guard);
+  if (!tide_lock_take_free(guard)) return tide_timeline_lock_slowly(timeline);
+  if (__builtin_expect(guard == tide_load_relaxed(&timeline->guard), 1)) return guard;
+  tide_lock_give(guard);
+  return tide_timeline_lock_slowly(timeline);
 }
+
+/* References. Each owner's is counted in `references`. Points hold a timeline that is its hosts'
+ * alone through `held`, which the guard that they take anyway protects. Once there was such a
+ * point, TIDE_REFERENCES_HELD is part of `references`, so that the last owner finds out that it has
+ * to look for them: if there are any, it leaves the timeline to the last of them, as an orphan. */
+#define TIDE_REFERENCES_HELD (1u << 31)
+
+void tide_timeline_free(struct tide_timeline *timeline);
+/* The last owner has gone, and there were points. */
+void tide_timeline_orphan(struct tide_timeline *timeline);
+
+/* tide_timeline_retain and _release, without a call. */
+static inline void tide_timeline_hold(struct tide_timeline *timeline) {
+  tide_fetch_add(&timeline->references, 1u);
+}
+static inline void tide_timeline_let_go(struct tide_timeline *timeline) {
+  uint32_t references = tide_fetch_sub(&timeline->references, 1u);
+  if (references == 1) tide_timeline_free(timeline);
+  else if (references == TIDE_REFERENCES_HELD + 1) tide_timeline_orphan(timeline);
+}
+
+/* True: counted in `held`. */
+static inline bool tide_timeline_hold_locked(struct tide_timeline *timeline) {
+  if (__builtin_expect(timeline->guard != &timeline->own_lock, 0)) {
+    tide_timeline_hold(timeline);
+    return false;
+  }
+  timeline->held++;
+  if (__builtin_expect(!timeline->was_held, 0)) {
+    timeline->was_held = true;
+    tide_fetch_add(&timeline->references, TIDE_REFERENCES_HELD);
+  }
+  return true;
+}
+/* True: nobody holds it any more, and the caller frees it once the guard is given back. */
+static inline bool tide_timeline_let_go_locked(struct tide_timeline *timeline, bool counted) {
+  if (counted) return --timeline->held == 0 && timeline->orphan;
+  uint32_t references = tide_fetch_sub(&timeline->references, 1u);
+  if ((references & ~TIDE_REFERENCES_HELD) != 1) return false;
+  timeline->orphan = true;
+  return timeline->held == 0;
+}
+
 /* An operation names it. The scheduler's lock is held. */
 void tide_timeline_adopt(struct tide_timeline *timeline);
 
@@ -168,11 +219,23 @@ static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_
 /* ---- waiting ---- */
 
 enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
+/* Where values end one by one: see turn.h. */
+enum tide_await tide_turn_await_locked(struct tide_timeline *timeline, uint64_t value,
+                                       struct tide_node *node);
+bool tide_turn_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
 /* Fires the node when the value is reached or failed; says at once if it is so already. */
 enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node);
-enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline, uint64_t value,
-                                           struct tide_node *node);
+static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline,
+                                                         uint64_t value, struct tide_node *node) {
+  if (__builtin_expect(timeline->turned, 0)) return tide_turn_await_locked(timeline, value, node);
+  if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
+  if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
+  tide_counter_add(&timeline->reached, node, value);
+  if (value < timeline->wake_at) timeline->wake_at = value;
+  if (value < timeline->quiet_below) timeline->quiet_below = value;
+  return TIDE_AWAIT_QUEUED;
+}
 /* Fires the node when something changes for a value that nobody has promised: promised, reached or
  * failed. */
 void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t value,
@@ -183,7 +246,12 @@ enum tide_status tide_timeline_failure(struct tide_timeline *timeline, uint64_t 
 enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value);
 /* True: it will not fire. */
 bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node);
-bool tide_timeline_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
+/* wake_at stays as it is: the next signal that finds nobody there will raise it. */
+static inline bool tide_timeline_forget_locked(struct tide_timeline *timeline,
+                                               struct tide_node *node) {
+  if (__builtin_expect(timeline->turned, 0)) return tide_turn_forget_locked(timeline, node);
+  return tide_counter_remove(&timeline->reached, node);
+}
 bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct tide_node *node);
 
 /* For check mode alone: a timeline was made, perhaps where another one was. */

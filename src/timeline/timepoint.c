@@ -15,7 +15,11 @@ struct tide_notifier {
 
 /* In private_words: the deferred call, or the next in a notifier's list. */
 _Static_assert(sizeof(struct tide_deferred_call) <= 2 * sizeof(void *),
-               "a timepoint must hold its deferred call, and its callbacks' queue behind it");
+               "a timepoint must hold its deferred call");
+
+static struct tide_deferred_call *call_of(struct tide_timepoint *timepoint) {
+  return (struct tide_deferred_call *)(void *)timepoint->private_words;
+}
 
 static struct tide_timepoint **next_of(struct tide_timepoint *timepoint) {
   return (struct tide_timepoint **)(void *)timepoint->private_words;
@@ -26,36 +30,33 @@ static enum tide_status status_of(struct tide_timepoint *timepoint) {
 }
 
 /* Whoever cancels may find the timeline gone, unless the point still has its owner: both look, and
- * the owner is taken away, under the lock of the context's callbacks. */
+ * the owner is taken away, under the lock of the context's callbacks. So a cancel holds that while
+ * it takes the timeline's guard; nobody takes it with a guard held. */
 static struct tide_deferred *callbacks_of(struct tide_timepoint *timepoint) {
-  return timepoint->private_words[2];
+  return tide_waiter_of(&timepoint->point)->callbacks;
+}
+
+/* The owner has been taken away. */
+static inline void make_call(struct tide_timepoint *timepoint) {
+  enum tide_status status = status_of(timepoint);
+  tide_point_let_go(timepoint->point.timeline, tide_waiter_of(&timepoint->point)->holds);
+  timepoint->call(timepoint, status);
 }
 
 static void run(struct tide_timepoint *timepoint) {
   struct tide_deferred *callbacks = callbacks_of(timepoint);
-  struct tide_timeline *timeline = timepoint->point.timeline;
-  enum tide_status status = status_of(timepoint);
   tide_lock_take(&callbacks->lock, callbacks->platform);
   tide_waiter_of(&timepoint->point)->owner = NULL;
   tide_lock_give(&callbacks->lock);
-  tide_timeline_release(timeline);
-  timepoint->call(timepoint, status);
+  make_call(timepoint);
 }
 
 static void run_deferred(struct tide_deferred_call *call) {
   run(TIDE_CONTAINER(call, struct tide_timepoint, private_words));
 }
 
-static void make_due(struct tide_timepoint *timepoint) {
+static void notify(struct tide_timepoint *timepoint, const struct tide_platform *platform) {
   struct tide_notifier *notifier = timepoint->notifier;
-  const struct tide_context *context = timepoint->point.timeline->context;
-  if (!notifier) {
-    struct tide_deferred_call *call = (struct tide_deferred_call *)(void *)timepoint->private_words;
-    call->run = run_deferred;
-    tide_deferred_add(context->deferred, call);
-    return;
-  }
-  const struct tide_platform *platform = context->platform;
   tide_lock_take(&notifier->lock, platform);
   bool was_empty = !notifier->first;
   *next_of(timepoint) = NULL;
@@ -63,6 +64,25 @@ static void make_due(struct tide_timepoint *timepoint) {
   notifier->last = next_of(timepoint);
   if (was_empty) platform->notify_raise(platform->self, notifier->descriptor);
   tide_lock_give(&notifier->lock);
+}
+
+/* At once, unless another call of the context is running: one section both begins and takes the
+ * owner away. */
+static void make_due(struct tide_timepoint *timepoint) {
+  struct tide_deferred *callbacks = callbacks_of(timepoint);
+  if (timepoint->notifier) {
+    notify(timepoint, callbacks->platform);
+    return;
+  }
+  struct tide_deferred_call *call = call_of(timepoint);
+  call->run = run_deferred;
+  tide_lock_take(&callbacks->lock, callbacks->platform);
+  bool now = tide_deferred_enter(callbacks, call);
+  if (now) tide_waiter_of(&timepoint->point)->owner = NULL;
+  tide_lock_give(&callbacks->lock);
+  if (!now) return;
+  make_call(timepoint);
+  tide_deferred_drain(callbacks);
 }
 
 static void fire_timepoint(struct tide_node *node, enum tide_status status) {
@@ -77,9 +97,8 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   if (!timepoint->call || !timeline) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   struct tide_point_waiter *waiter = tide_waiter_of(point);
-  *waiter = (struct tide_point_waiter){.node.fire = fire_timepoint, .owner = timepoint};
-  timepoint->private_words[2] = timeline->context->deferred;
-  tide_timeline_retain(timeline);
+  *waiter = (struct tide_point_waiter){
+      .node.fire = fire_timepoint, .owner = timepoint, .callbacks = timeline->context->deferred};
   enum tide_await state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
@@ -91,17 +110,15 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
 
 bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   struct tide_deferred *callbacks = callbacks_of(timepoint);
+  struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
   struct tide_timeline *timeline = timepoint->point.timeline;
   if (!callbacks) return false; /* it was never added */
+  bool last = false;
   tide_lock_take(&callbacks->lock, callbacks->platform);
-  bool over = tide_waiter_of(&timepoint->point)->owner == NULL;
-  if (!over) tide_timeline_retain(timeline);
+  bool mine = waiter->owner && tide_point_forget(&timepoint->point, &last);
+  if (mine) waiter->owner = NULL; /* a second cancel says no */
   tide_lock_give(&callbacks->lock);
-  if (over) return false;
-  bool mine = tide_point_forget(&timepoint->point);
-  if (mine) tide_waiter_of(&timepoint->point)->owner = NULL; /* a second cancel says no */
-  if (mine) tide_timeline_release(timeline);
-  tide_timeline_release(timeline);
+  if (last) tide_timeline_free(timeline);
   return mine;
 }
 

@@ -111,3 +111,17 @@ void tide_turn_forget_all_locked(struct tide_timeline *timeline) {
   timeline->holes = (struct tide_tree){NULL, NULL, NULL};
   timeline->gone = true;
 }
+
+enum tide_await tide_turn_await_locked(struct tide_timeline *timeline, uint64_t value,
+                                       struct tide_node *node) {
+  enum tide_status status;
+  enum tide_await stands = tide_turn_look_locked(timeline, value, &status);
+  if (stands == TIDE_AWAIT_QUEUED)
+    tide_counter_add(&tide_turn_find_locked(timeline, value)->waiters, node, value);
+  return stands;
+}
+
+bool tide_turn_forget_locked(struct tide_timeline *timeline, struct tide_node *node) {
+  struct tide_turn *turn = tide_turn_find_locked(timeline, node->value);
+  return turn && tide_counter_remove(&turn->waiters, node);
+}

@@ -27,14 +27,6 @@ static inline enum tide_await glance(struct tide_timeline *timeline, uint64_t va
   return TIDE_AWAIT_QUEUED;
 }
 
-enum tide_await tide_point_register(struct tide_wait_point *point) {
-  return tide_timeline_await(point->timeline, point->value, &tide_waiter_of(point)->node);
-}
-
-bool tide_point_forget(struct tide_wait_point *point) {
-  return tide_timeline_forget(point->timeline, &tide_waiter_of(point)->node);
-}
-
 /* ---- one -------------------------------------------------------------------- */
 
 static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value,
@@ -145,6 +137,11 @@ static void latch(struct tide_wait_any_set *set, size_t winner, enum tide_status
 
 #define AHEAD 8 /* so many points ahead memory is fetched: 10 000 timelines are not near */
 
+static inline void fetch(struct tide_timeline *timeline) {
+  __builtin_prefetch(timeline, 1);
+  __builtin_prefetch(&timeline->scope, 1);
+}
+
 /* Where in the set a timeline's points are looked up: any place < count will do. */
 static size_t place_of(const struct tide_wait_any_set *set, const struct tide_timeline *timeline) {
   uint32_t mixed = (uint32_t)(((uint64_t)(uintptr_t)timeline * 0x9e3779b97f4a7c15u) >> 32);
@@ -185,17 +182,25 @@ static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
   return kept;
 }
 
-/* One point, its timeline retained: it may be destroyed before the set is. */
-static void register_point(struct tide_wait_any_set *set, size_t i) {
+static __attribute__((noinline)) void not_queued(struct tide_wait_any_set *set, size_t i,
+                                                 enum tide_await state) {
   struct tide_wait_point *point = &set->points[i];
-  enum tide_await state = glance(point->timeline, point->value);
-  tide_timeline_retain(point->timeline);
-  if (state == TIDE_AWAIT_QUEUED) state = tide_point_register(point);
-  if (state == TIDE_AWAIT_QUEUED) return;
   tide_fetch_sub(&set->outstanding, 1u);
   if (state == TIDE_AWAIT_FAILED)
     latch(set, i, tide_timeline_failure(point->timeline, point->value));
   else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
+}
+
+static inline void register_point(struct tide_wait_any_set *set, size_t i) {
+  enum tide_await state = tide_point_register(&set->points[i]);
+  if (__builtin_expect(state != TIDE_AWAIT_QUEUED, 0)) not_queued(set, i, state);
+}
+
+static inline bool unregister_point(struct tide_wait_point *point) {
+  struct tide_timeline *timeline = point->timeline;
+  bool last, gone = tide_point_forget(point, &last);
+  if (__builtin_expect(last, 0)) tide_timeline_free(timeline);
+  return gone;
 }
 
 /* Registers until it is known how it ends. All are outstanding beforehand, so that no point's
@@ -204,7 +209,7 @@ static void register_points(struct tide_wait_any_set *set, uint32_t kept) {
   uint32_t left = kept;
   set->outstanding = kept;
   for (size_t i = 0; left && !tide_load_acquire(&set->word); i++) {
-    if (i + AHEAD < set->count) __builtin_prefetch(set->points[i + AHEAD].timeline, 1);
+    if (i + AHEAD < set->count) fetch(set->points[i + AHEAD].timeline);
     if (!tide_waiter_of(&set->points[i])->owner) continue;
     register_point(set, i);
     set->registered = i + 1;
@@ -270,12 +275,11 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
   const struct tide_platform *platform = set->points[0].timeline->context->platform;
   uint32_t forgotten = 0;
   for (size_t i = 0; i < set->registered; i++) {
-    if (i + AHEAD < set->registered) __builtin_prefetch(set->points[i + AHEAD].timeline, 1);
+    if (i + AHEAD < set->registered) fetch(set->points[i + AHEAD].timeline);
     struct tide_point_waiter *waiter = tide_waiter_of(&set->points[i]);
-    if (!waiter->owner || !tide_point_forget(&set->points[i])) continue;
+    if (!waiter->owner || !unregister_point(&set->points[i])) continue;
     forgotten++;
     waiter->owner = NULL;
-    tide_timeline_release(set->points[i].timeline);
   }
   if (forgotten) tide_fetch_sub(&set->outstanding, forgotten);
   /* Points that were taken off already are about to fire: their last touch is near. */
@@ -283,7 +287,8 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
   while ((left = tide_load_acquire(&set->outstanding)))
     platform->wait(platform->self, &set->outstanding, left, TIDE_FOREVER);
   for (size_t i = 0; i < set->registered; i++)
-    if (tide_waiter_of(&set->points[i])->owner) tide_timeline_release(set->points[i].timeline);
+    if (tide_waiter_of(&set->points[i])->owner)
+      tide_point_let_go(set->points[i].timeline, tide_waiter_of(&set->points[i])->holds);
   set->registered = 0;
 }
 
