@@ -180,13 +180,13 @@ static void unsatisfied_theirs(void *state, uint64_t count) {
 
 /* ---- waiters ---- */
 
-/* A random one leaves, and comes back. */
+/* A random one leaves, and comes back as it is. */
 static void unregister_ours(void *state, uint64_t count) {
   struct world *w = state;
   while (count--) {
     size_t one = (size_t)tide_random_below(&w->random, w->count);
     BENCH_CHECK(api.cancel(&w->points[one]));
-    add_ours(w, one, w->points[one].point.value);
+    BENCH_CHECK(api.add(&w->points[one]) == TIDE_OK);
   }
 }
 static void unregister_theirs(void *state, uint64_t count) {
@@ -194,7 +194,7 @@ static void unregister_theirs(void *state, uint64_t count) {
   while (count--) {
     size_t one = (size_t)tide_random_below(&w->random, w->count);
     BENCH_CHECK(api.fx_remove(&w->fx, &w->nodes[one]));
-    add_theirs(w, one, w->nodes[one].value);
+    BENCH_CHECK(api.fx_add(&w->fx, &w->nodes[one], w->nodes[one].value));
   }
 }
 
