@@ -95,6 +95,12 @@ struct tide_allocator {
 
 struct tide_thread; /* made by platform->spawn */
 
+/* A word, and what it was when somebody decided to sleep. */
+struct tide_word {
+  const uint32_t *word;
+  uint32_t expected;
+};
+
 /* All that Tidemark asks of outside. Every function may be called from any
  * thread. `random` need not be secret. */
 struct tide_platform {
@@ -120,6 +126,12 @@ struct tide_platform {
   void (*notify_raise)(void *self, int descriptor);
   void (*notify_clear)(void *self, int descriptor);
   void (*notify_close)(void *self, int descriptor);
+  /* The same as wait and wake, for words in memory that other processes map too, perhaps to read
+   * only. Sleeps while each of `count` words (1..128) is as expected, until one of them is woken;
+   * may return early for no reason, but then not at once again and again. Both NULL where no memory
+   * is shared. */
+  void (*wait_shared)(void *self, const struct tide_word *words, uint32_t count, uint64_t deadline);
+  void (*wake_shared)(void *self, const uint32_t *word, uint32_t count);
   void *self;
 };
 

@@ -6,6 +6,7 @@
 #include "tidemark/clock.h"
 #include "tidemark/causal.h"
 #include "tidemark/timeline.h"
+#include "tidemark/shared.h"
 #include "tidemark/point.h"
 #include "tidemark/memory.h"
 #include "tidemark/sched.h"

@@ -57,7 +57,7 @@ enum tide_scope {
   TIDE_SCOPE_DEVICE = 2,  /* a hand-over between workers of one device */
   TIDE_SCOPE_GROUP = 3,   /* a wake across devices */
   TIDE_SCOPE_PROCESS = 4, /* a futex */
-  TIDE_SCOPE_SYSTEM = 5   /* shared memory and an exportable descriptor; not there yet */
+  TIDE_SCOPE_SYSTEM = 5   /* memory that several processes map: tidemark/shared.h */
 };
 
 /* "queue", "device" …; "unknown" for anything else. A constant. */
@@ -84,8 +84,9 @@ struct tide_timeline_params {
 };
 
 /* One reference, the caller's: release it, or destroy. NULL params are the defaults. TIDE_NOMEM;
- * TIDE_INVALID: no such scope, or a history above 2^24; TIDE_UNSUPPORTED: TIDE_SCOPE_SYSTEM, which
- * needs a service that this version has not. Allocates all it will ever need. */
+ * TIDE_INVALID: no such scope, or a history above 2^24; TIDE_UNSUPPORTED: TIDE_SCOPE_SYSTEM: what
+ * is made here has waiters and calls of this process, which no other can see; tidemark/shared.h
+ * has timelines that lie in shared memory. Allocates all it will ever need. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_timeline_create(const struct tide_context *context, const struct tide_timeline_params *params,
                      struct tide_timeline **out_timeline);

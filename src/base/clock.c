@@ -133,6 +133,18 @@ static void clock_wake(void *self, const uint32_t *word, uint32_t count) {
   (void)self, (void)word, (void)count;
 }
 
+/* Nobody else runs, in no other process either: the happenings change the words, if anything does.
+ * What changes another word than the first is found when the wait is asked for again. */
+static void clock_wait_shared(void *self, const struct tide_word *words, uint32_t count,
+                              uint64_t deadline) {
+  struct tide_clock *clock = self;
+  for (uint32_t i = 0; i < count; i++)
+    if (tide_load_acquire(words[i].word) != words[i].expected) return;
+  if (count == 1 || !clock->first || clock->first->time > deadline)
+    clock_wait(self, words[0].word, words[0].expected, deadline);
+  else (void)tide_clock_step(clock);
+}
+
 static void clock_yield(void *self) { (void)tide_clock_step(self); }
 
 static uint64_t clock_random(void *self) {
@@ -192,6 +204,8 @@ enum tide_status tide_clock_create(const struct tide_allocator *allocator,
       .notify_raise = clock_notify,
       .notify_clear = clock_notify,
       .notify_close = clock_notify,
+      .wait_shared = clock_wait_shared,
+      .wake_shared = clock_wake,
       .self = clock,
   };
   *out_clock = clock;

@@ -47,6 +47,67 @@ static void linux_wake(void *self, const uint32_t *word, uint32_t count) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, most, NULL, NULL, 0);
 }
 
+/* ---- words that other processes map too ---- */
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#define NAP 1000000u
+
+/* What the kernel calls struct futex_waitv; older headers don't know it. */
+struct waited {
+  uint64_t expected, word;
+  uint32_t flags, reserved;
+};
+#define WAITED_32_BITS 2u
+
+static struct timespec time_of(uint64_t ns) {
+  return (struct timespec){(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
+}
+
+static uint64_t nap_end(uint64_t deadline) {
+  uint64_t end = linux_now(NULL) + NAP;
+  return deadline < end ? deadline : end;
+}
+
+/* The kernel only reads the word, so memory that is mapped to read only will do. */
+static void wait_for_one(const struct tide_word *word, uint64_t deadline) {
+  struct timespec t = time_of(deadline);
+  if (syscall(SYS_futex, word->word, FUTEX_WAIT_BITSET, word->expected,
+              deadline == TIDE_FOREVER ? NULL : &t, NULL, FUTEX_BITSET_MATCH_ANY) == 0)
+    return;
+  if (errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT) return;
+  t = time_of(nap_end(deadline)); /* it cannot sleep on this word: do not spin */
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static void linux_wait_shared(void *self, const struct tide_word *words, uint32_t count,
+                              uint64_t deadline) {
+  (void)self;
+  struct waited waited[128];
+  if (deadline == TIDE_NOW || count == 0) return;
+  if (count == 1) {
+    wait_for_one(words, deadline);
+    return;
+  }
+  if (count > 128) count = 128;
+  for (uint32_t i = 0; i < count; i++)
+    waited[i] =
+        (struct waited){words[i].expected, (uint64_t)(uintptr_t)words[i].word, WAITED_32_BITS, 0};
+  struct timespec t = time_of(deadline);
+  if (syscall(SYS_futex_waitv, waited, count, 0, deadline == TIDE_FOREVER ? NULL : &t,
+              CLOCK_MONOTONIC) >= 0)
+    return;
+  if (errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT) return;
+  wait_for_one(words, nap_end(deadline)); /* before Linux 5.16, or it may not */
+}
+
+static void linux_wake_shared(void *self, const uint32_t *word, uint32_t count) {
+  (void)self;
+  int most = count > 0x7fffffff ? 0x7fffffff : (int)count;
+  syscall(SYS_futex, word, FUTEX_WAKE, most, NULL, NULL, 0);
+}
+
 static void linux_yield(void *self) {
   (void)self;
   sched_yield();
@@ -147,6 +208,8 @@ const struct tide_platform *tide_platform_linux(void) {
       .notify_raise = linux_notify_raise,
       .notify_clear = linux_notify_clear,
       .notify_close = linux_notify_close,
+      .wait_shared = linux_wait_shared,
+      .wake_shared = linux_wake_shared,
   };
   return &platform;
 }

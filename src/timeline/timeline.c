@@ -62,7 +62,7 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
   if (!params) params = &defaults;
   if ((unsigned)params->scope > TIDE_SCOPE_SYSTEM) return TIDE_INVALID;
   if (params->scope == TIDE_SCOPE_SYSTEM)
-    return TIDE_UNSUPPORTED; /* no service shares memory yet */
+    return TIDE_UNSUPPORTED; /* those are in tidemark/shared.h: they need memory, and an owner */
   struct tide_timeline *timeline = make(context, params->label);
   if (!timeline) return TIDE_NOMEM;
   timeline->scope = params->scope ? params->scope : TIDE_SCOPE_PROCESS;

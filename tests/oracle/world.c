@@ -109,6 +109,11 @@ static void platform_wake(void *self, const uint32_t *word, uint32_t count) {
   (void)word;
   (void)count;
 }
+static void platform_wait_shared(void *self, const struct tide_word *words, uint32_t count,
+                                 uint64_t deadline) {
+  (void)count;
+  platform_wait(self, words->word, words->expected, deadline);
+}
 static void platform_yield(void *self) {
   (void)self;
   violation(current, "a lock is taken twice");
@@ -131,6 +136,8 @@ static const struct tide_platform platform = {.now = clock_now,
                                               .random = platform_random,
                                               .thread_id = platform_thread,
                                               .cores = platform_cores,
+                                              .wait_shared = platform_wait_shared,
+                                              .wake_shared = platform_wake,
                                               .self = &time_now};
 
 /* ---- ending ------------------------------------------------------------------------------ */

@@ -95,7 +95,7 @@ TEST(scopes_and_parameters) {
   tide_timeline_destroy(t);
   params = (struct tide_timeline_params){.scope = (enum tide_scope)6};
   CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_INVALID);
-  params = (struct tide_timeline_params){.scope = TIDE_SCOPE_SYSTEM}; /* nothing serves it yet */
+  params = (struct tide_timeline_params){.scope = TIDE_SCOPE_SYSTEM}; /* see shared.h */
   CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_UNSUPPORTED);
   params = (struct tide_timeline_params){.history = UINT32_MAX};
   CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_INVALID);

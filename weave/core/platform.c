@@ -40,6 +40,13 @@ static void woven_wake(void *self, const uint32_t *word, uint32_t count) {
   weave_note("wakes %llu", weave_wake((uintptr_t)word, count));
 }
 
+/* Of several words none is slept on: it comes back early, but not before something has changed. */
+static void woven_wait_shared(void *self, const struct tide_word *words, uint32_t count,
+                              uint64_t deadline) {
+  if (count == 1) woven_wait(self, words->word, words->expected, deadline);
+  else if (weave_exploring) weave_yield(CALLER);
+}
+
 static void woven_yield(void *self) {
   (void)self;
   if (weave_exploring) weave_yield(CALLER);
@@ -96,6 +103,8 @@ const struct tide_platform *tide_platform_linux(void) {
       .notify_raise = woven_descriptor,
       .notify_clear = woven_descriptor,
       .notify_close = woven_descriptor,
+      .wait_shared = woven_wait_shared,
+      .wake_shared = woven_wake,
   };
   return &platform;
 }
