@@ -3,6 +3,7 @@
 #include "shared_rig.h"
 
 #include "base/random.h"
+#include "tidemark/clock.h"
 
 static void *memory;
 static size_t size;
@@ -401,6 +402,34 @@ TEST(alone) {
   free(memory);
 }
 
+/* In a simulation the happenings change the words. */
+static void signal_second(struct tide_happening *happening) {
+  (void)happening;
+  CHECK_OK(signal_plain(&owner, 1, 1));
+}
+
+TEST(simulated) {
+  open_region(2, 0, 0);
+  struct tide_clock *clock;
+  CHECK_OK(tide_clock_create(tide_allocator_system(), NULL, &clock));
+  owner.platform = reader.platform = tide_clock_platform(clock);
+  CHECK_OK(tide_shared_open(&owner, 0, 1, 0));
+  CHECK_OK(tide_shared_open(&owner, 1, 1, 0));
+  struct tide_happening happening = {.happen = signal_second};
+  tide_clock_at(clock, &happening, 100);
+  struct tide_shared_point points[] = {{&reader, 0, 1, 1}, {&reader, 1, 1, 1}};
+  size_t index;
+  CHECK_STATUS(tide_shared_wait(&reader, 1, 1, 1, 50), TIDE_TIMEOUT);
+  CHECK_STATUS(tide_shared_wait_any(points, 2, 60, &index), TIDE_TIMEOUT);
+  CHECK_EQ_U64(tide_clock_now(clock), 60);
+  CHECK_OK(tide_shared_wait_any(points, 2, TIDE_FOREVER, &index));
+  CHECK(index == 1 && tide_clock_now(clock) == 100);
+  CHECK_STATUS(tide_shared_wait(&reader, 1, 1, 2, 200), TIDE_TIMEOUT);
+  CHECK_EQ_U64(tide_clock_now(clock), 200);
+  tide_clock_destroy(clock);
+  free(memory);
+}
+
 TEST(no_shared_waits) {
   open_region(2, 0, 0);
   struct tide_platform poor = *tide_platform_linux();
@@ -419,4 +448,5 @@ TEST(no_shared_waits) {
 
 TEST_MAIN(CASE(shapes), CASE(attach_checks), CASE(values), CASE(generations), CASE(fails),
           CASE(highest_fails), CASE(lowest_broken), CASE(records), CASE(leases), CASE(record_sizes),
-          CASE(bad_records), CASE(chance), CASE(any), CASE(alone), CASE(no_shared_waits))
+          CASE(bad_records), CASE(chance), CASE(any), CASE(alone), CASE(no_shared_waits),
+          CASE(simulated))

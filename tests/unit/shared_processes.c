@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/futex.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -127,16 +129,33 @@ static void wait_for_any(struct tide_shared *view, uint32_t count) {
 static void any_of_few(struct tide_shared *view) { wait_for_any(view, 100); }
 static void any_of_many(struct tide_shared *view) { wait_for_any(view, 200); }
 
+/* As on a system that cannot sleep on several words. */
+static void any_without_waitv(struct tide_shared *view) {
+  static struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 449, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog filter = {sizeof code / sizeof *code, code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0)
+    MUST(syscall(449, NULL, 0, 0, NULL, 0) == -1 && errno == ENOSYS);
+  wait_for_any(view, 100);
+}
+
 TEST(wakes_any) {
   open_region(200, 0, 0);
   for (uint32_t i = 0; i < 200; i++) CHECK_OK(tide_shared_open(&owner, i, 1, 0));
   pid_t few = start_reader(any_of_few), many = start_reader(any_of_many);
+  pid_t old = start_reader(any_without_waitv);
   for (uint32_t i = 200; i-- > 0;) { /* the furthest first */
     CHECK_OK(signal_plain(&owner, i, 1));
     if (i % 16 == 0) usleep(1000);
   }
   expect_end(few);
   expect_end(many);
+  expect_end(old);
   close_region();
 }
 
