@@ -18,5 +18,6 @@
 #include "tidemark/device.h"
 #include "tidemark/sim.h"
 #include "tidemark/kernel.h"
+#include "tidemark/service.h"
 
 #endif

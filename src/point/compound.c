@@ -28,14 +28,15 @@ static void drop_parts(struct tide_compound *compound) {
   compound->parts = 0;
 }
 
-static void free_name(struct tide_compound *compound) {
+static void free_name(struct tide_compound *compound, struct tide_fired *fired) {
+  tide_points_tell(compound->points, compound->slot, compound->debt.timeline, 0, TIDE_OK, 0, fired);
   if (compound->slot) tide_slot_give(compound->points, compound->slot);
   compound->slot = 0;
 }
 
-static void free_compound(struct tide_compound *compound) {
+static void free_compound(struct tide_compound *compound, struct tide_fired *fired) {
   struct tide_points *points = compound->points;
-  free_name(compound);
+  free_name(compound, fired);
   if (compound->client) compound->client->stats.timelines--;
   else points->orphans--;
   tide_list_remove(&compound->link);
@@ -57,6 +58,8 @@ static void tell(struct tide_compound *compound, struct tide_fired *fired) {
     tide_timeline_raise_locked(debt->timeline, 1, NULL, fired);
     while (tide_turn_pass_locked(debt->timeline, fired)) continue;
   }
+  tide_points_tell(compound->points, compound->slot, debt->timeline, 1,
+                   (enum tide_status)debt->gate.status, 0, fired);
   if (!debt->client) return;
   if (debt->gate.status) debt->client->stats.broken++;
   else debt->client->stats.kept++;
@@ -67,7 +70,7 @@ static void compound_changed(struct tide_gate *gate, struct tide_fired *fired) {
   if (gate->ended && !compound->told) tell(compound, fired);
   if (!gate->settled) return;
   drop_parts(compound);
-  if (compound->gone) free_compound(compound);
+  if (compound->gone) free_compound(compound, fired);
 }
 
 static enum tide_status begin(struct tide_client *client, struct tide_compound *compound,
@@ -135,7 +138,7 @@ void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause
   compound->client = compound->debt.client = NULL;
   compound->points->orphans++;
   compound->gone = true;
-  if (compound->debt.gate.settled) free_compound(compound);
+  if (compound->debt.gate.settled) free_compound(compound, fired);
 }
 
 /* The caller's own. */
@@ -153,9 +156,9 @@ static enum tide_status find(struct tide_client *client, struct tide_point point
 
 static void destroy(struct tide_compound *compound, struct tide_fired *fired) {
   tide_compound_break(compound, TIDE_CANCELLED, fired);
-  free_name(compound);
+  free_name(compound, fired);
   compound->gone = true;
-  if (compound->debt.gate.settled) free_compound(compound);
+  if (compound->debt.gate.settled) free_compound(compound, fired);
 }
 
 enum tide_status tide_compound_destroy(struct tide_client *client, struct tide_point point) {

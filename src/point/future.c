@@ -13,10 +13,13 @@ static void give_back(struct tide_promise *promise) {
   struct tide_future *future = promise->future;
   promise->next = future->free;
   future->free = promise;
+  future->returned++;
 }
 
-static void free_future(struct tide_future *future) {
+static void free_future(struct tide_future *future, struct tide_fired *fired) {
   const struct tide_allocator *allocator = future->points->context->allocator;
+  tide_points_tell(future->points, future->slot, future->timeline, 0, TIDE_OK, future->returned,
+                   fired);
   if (future->slot) tide_slot_give(future->points, future->slot);
   if (future->client) future->client->stats.timelines--;
   else future->points->orphans--;
@@ -37,8 +40,9 @@ static void uncount(struct tide_promise *promise) {
 static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   struct tide_promise *promise = TIDE_CONTAINER(gate, struct tide_promise, debt.gate);
   struct tide_future *future = promise->future;
-  (void)fired;
   if (!gate->settled) return;
+  uint64_t value = promise->debt.turn.node.key;
+  enum tide_status status = (enum tide_status)gate->status;
   if (promise->debt.client) {
     if (gate->status) promise->debt.client->stats.broken++;
     else promise->debt.client->stats.kept++;
@@ -51,7 +55,9 @@ static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   tide_list_remove(&promise->in_command);
   if (!gate->status || promise->spare) give_back(promise);
   future->open--;
-  if (future->gone && !future->open) free_future(future);
+  tide_points_tell(future->points, future->slot, future->timeline, value, status, future->returned,
+                   fired);
+  if (future->gone && !future->open) free_future(future, fired);
 }
 
 void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
@@ -170,6 +176,7 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
       future->promises[i].future = future;
       give_back(&future->promises[i]);
     }
+    future->returned = 0;
     status = tide_timeline_create_turned(context, &timeline, &future->timeline);
   }
   if (status == TIDE_OK) status = open_future(future, channel);
@@ -205,7 +212,7 @@ static void end_future(struct tide_future *future, enum tide_status cause,
                        struct tide_fired *fired) {
   break_owed(future, cause, fired);
   future->gone = true;
-  if (!future->open) free_future(future);
+  if (!future->open) free_future(future, fired);
 }
 
 void tide_future_orphan(struct tide_future *future, enum tide_status cause,

@@ -73,6 +73,20 @@ struct tide_group {
   struct tide_group *next;
 };
 
+/* Tells somebody of each value that ends: for those who show it elsewhere (a service, in memory
+ * that other processes read). Under the lock: stores only. Whom it wants to wake it appends to
+ * `fired`. */
+struct tide_observed {
+  uint32_t slot, generation; /* the name of the timeline */
+  uint64_t value, lowest;    /* how far it is, and its lowest broken value */
+  uint64_t ended;            /* this one has ended, */
+  enum tide_status status;   /* so */
+  uint64_t returned;         /* promises whose room came free, from the beginning */
+  bool closed;               /* the name goes: nothing ends any more */
+};
+typedef void (*tide_observer)(void *user, const struct tide_observed *what,
+                              struct tide_fired *fired);
+
 struct tide_points {
   const struct tide_context *context;
   uint32_t domain;
@@ -92,6 +106,8 @@ struct tide_points {
   uint64_t asleep_until; /* the thread's */
   uint32_t word;         /* it sleeps on it */
   bool stopping, nudge;  /* nudge: it sleeps too long */
+  tide_observer observer;
+  void *observer_user;
 };
 
 struct tide_client {
@@ -136,9 +152,10 @@ struct tide_future {
   uint32_t slot;
   uint64_t newest; /* the last value promised */
   uint64_t newest_queued;
-  uint32_t skipped; /* promises before it that are not queued */
-  uint32_t closed;  /* its channel is: nothing is promised any more */
-  bool gone;        /* when all that is open has ended, it goes */
+  uint64_t returned; /* promises that came free, from the beginning */
+  uint32_t skipped;  /* promises before it that are not queued */
+  uint32_t closed;   /* its channel is: nothing is promised any more */
+  bool gone;         /* when all that is open has ended, it goes */
 };
 
 struct tide_compound {
@@ -263,6 +280,12 @@ void tide_points_unlock(struct tide_points *points, struct tide_fired *fired);
 /* The same without giving back: for sched, once it has told all. */
 void tide_points_look_again(struct tide_points *points, struct tide_fired *fired);
 
+/* One observer; before there are any points. NULL: none. */
+void tide_points_observe(struct tide_points *points, tide_observer observer, void *user);
+/* A value of the timeline at `slot` has ended, so; 0: none has, the name goes. */
+void tide_points_tell(struct tide_points *points, uint32_t slot,
+                      const struct tide_timeline *timeline, uint64_t ended, enum tide_status status,
+                      uint64_t returned, struct tide_fired *fired);
 enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *client,
                                 enum tide_slot_kind kind, void *object, uint32_t *out_slot);
 void tide_slot_give(struct tide_points *points, uint32_t slot);

@@ -65,6 +65,30 @@ void *tide_slot_find(const struct tide_points *points, struct tide_point point,
   return slot->kind == kind && slot->generation == point.generation ? slot->object : NULL;
 }
 
+/* ---- who is told of ends ---- */
+
+void tide_points_observe(struct tide_points *points, tide_observer observer, void *user) {
+  struct tide_lock *lock = tide_points_lock(points);
+  points->observer = observer;
+  points->observer_user = user;
+  tide_lock_give(lock);
+}
+
+void tide_points_tell(struct tide_points *points, uint32_t slot,
+                      const struct tide_timeline *timeline, uint64_t ended, enum tide_status status,
+                      uint64_t returned, struct tide_fired *fired) {
+  if (!points->observer || !slot) return;
+  struct tide_observed what = {.slot = slot,
+                               .generation = points->slots[slot].generation,
+                               .value = timeline->reached.value,
+                               .lowest = timeline->lowest_hole,
+                               .ended = ended,
+                               .status = status,
+                               .returned = returned,
+                               .closed = ended == 0};
+  points->observer(points->observer_user, &what, fired);
+}
+
 /* ---- parts ------------------------------------------------------------------------ */
 
 uint32_t tide_parts_left(const struct tide_points *points, const struct tide_client *client) {

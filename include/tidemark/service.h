@@ -1,0 +1,238 @@
+/* tidemark/service.h: sync points between processes that don't trust each other.
+ *
+ * The model. A *service* owns a device, channels and all points of its domain. *Sessions* are its
+ * clients, in other processes. A session makes promises, keeps them, waits for those of others and
+ * queues commands on its channels, as with point.h and channel.h, and by the same names; a
+ * struct tide_point that a session gave is a name of this session alone.
+ *
+ *      session A                     service                       session B
+ *      promise p      --- ring --->  p is promised
+ *      grant p        --- ring --->  token
+ *                     <-- socket --  token          (any way it likes)  ---->  redeem
+ *      submit, retires p  - ring ->  runs, p retires
+ *                                    value of p --- shared memory --->  wait: returns
+ *
+ * Commands go through shared memory: a call that queues something is some tens of nanoseconds, and
+ * no system call unless the service sleeps. What a session may look at lies in shared memory that
+ * it can only read: asking whether a point has retired is two loads, waiting for it one futex.
+ *
+ * A point is handed to somebody by a *token*, 128 random bits: whoever has it may wait for the
+ * timeline's points, and nothing else. Guessing one is hopeless, and trying ends the connection.
+ *
+ * Errors. What can be known at once is returned at once. What only the service finds out is told
+ * later, through `refused` of the session, with the number of the call; what the call was to keep
+ * breaks, so that nobody waits for it for ever.
+ *
+ * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
+ * When a client ends, or is killed, what it has promised and not queued breaks with
+ * TIDE_OWNER_DIED.
+ *
+ * Threads: a session may be used by several threads. Calls (`call`, `refused`) run within
+ * tide_session_dispatch, or within a blocking call of this session, one at a time, without a lock.
+ *
+ * Source: seed 001; DESIGN 4.7; docs/service.md.
+ */
+#ifndef TIDEMARK_SERVICE_H
+#define TIDEMARK_SERVICE_H
+
+#include "tidemark/point.h"
+#include "tidemark/sched.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the service ------------------------------------------------------------------- */
+
+struct tide_service;
+
+enum tide_service_event_kind {
+  TIDE_SERVICE_CONNECTED = 1,
+  TIDE_SERVICE_TURNED_AWAY, /* before it was a client: `status` says why */
+  TIDE_SERVICE_GONE,        /* TIDE_OK: it went, or died; else it was let go for that */
+  TIDE_SERVICE_REFUSED      /* a command of a client failed */
+};
+struct tide_service_event {
+  enum tide_service_event_kind kind;
+  enum tide_status status;
+  uint64_t time;   /* ns of the monotonic clock */
+  uint64_t client; /* its number, never used again; 0: none yet */
+  uint32_t uid, pid;
+  const char *label;
+  const char *what; /* REFUSED: the command's name; NULL else */
+  uint64_t sequence;
+};
+
+struct tide_service_params {
+  const char *socket; /* path of the socket */
+  const char *policy; /* text, see docs/service.md; NULL: everybody has the defaults */
+  size_t policy_length;
+  uint32_t domain;  /* 0: 1 */
+  uint32_t workers; /* of the device; 0: as tide_cpu_params */
+  /* Called on the service's thread. */
+  void (*event)(void *user, const struct tide_service_event *event);
+  void *user;
+};
+
+/* Listens from now on, and serves once it runs. The diag says what is wrong with the policy, or
+ * with the socket (TIDE_IO). TIDE_INVALID: no socket is named. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
+                    struct tide_diag *diag);
+/* Serves on this thread until it is stopped. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_service_run(struct tide_service *service);
+/* From any thread, or a signal handler: run returns. */
+TIDE_API void tide_service_stop(struct tide_service *service);
+/* All clients are told TIDE_LOST; the socket's path goes. Nobody is in run. Blocks while bodies
+ * run. NULL is fine. */
+TIDE_API void tide_service_destroy(struct tide_service *service);
+
+/* ---- sessions ------------------------------------------------------------------------ */
+
+struct tide_session;
+
+struct tide_session_params {
+  const char *socket;
+  const char *label; /* for people; copied, cut at 31 bytes */
+  uint64_t deadline; /* absolute, for connecting; 0: 5 s from now */
+  /* A command that had been taken by the ring was refused: the `sequence`th of this session,
+   * counted from 1. NULL: they are only counted. */
+  void (*refused)(void *user, uint64_t sequence, const char *what, enum tide_status status);
+  void *user;
+};
+
+/* TIDE_LOST: nobody serves there; TIDE_DENIED: the policy, or it is full (TIDE_FULL);
+ * TIDE_MISMATCH: another version; TIDE_TIMEOUT; TIDE_INVALID: no socket is named. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_connect(const struct tide_session_params *params, struct tide_session **out_session,
+                     struct tide_diag *diag);
+/* Outstanding calls come with TIDE_CANCELLED first. What is owed breaks as if it had died. Nobody
+ * else uses the session. NULL is fine. */
+TIDE_API void tide_session_close(struct tide_session *session);
+/* TIDE_OK, or TIDE_LOST. */
+TIDE_API enum tide_status tide_session_status(struct tide_session *session);
+/* Readable when there is something to dispatch. */
+TIDE_API int tide_session_descriptor(const struct tide_session *session);
+/* Runs what has come; waits until something has, or the deadline has passed: TIDE_TIMEOUT.
+ * TIDE_LOST. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_dispatch(struct tide_session *session,
+                                                                uint64_t deadline);
+/* How many commands were given to the service so far: the number of the newest one. */
+TIDE_API uint64_t tide_session_sequence(struct tide_session *session);
+/* How many of them were refused that nobody asked about, as far as the service has said. */
+TIDE_API uint64_t tide_session_refusals(struct tide_session *session);
+/* Blocks until the service has executed all that was given to it before. TIDE_TIMEOUT, TIDE_LOST.
+ */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session *session,
+                                                            uint64_t deadline);
+
+/* What all calls below may answer besides what they say: TIDE_LOST; TIDE_FULL: the ring is full and
+ * the service does not come to it, or a quota; TIDE_NOT_FOUND: no such name in this session. */
+
+/* ---- future timelines ------------------------------------------------------------------- */
+
+/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Seed:
+ * CreateFutureSyncPointTimeline. Blocks for the service's answer. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_create_future(struct tide_session *session, const struct tide_future_params *params,
+                           struct tide_point *out_timeline);
+/* Promises the next value; no round trip. TIDE_FULL: as many are promised as there is room for;
+ * TIDE_EXHAUSTED. A deadline as of tide_future_promise. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_promise(struct tide_session *session,
+                                                               struct tide_point timeline,
+                                                               uint64_t deadline,
+                                                               struct tide_point *out_point);
+/* Keeps it; no round trip. TIDE_VALUE: it has ended well; its own error when it is broken; what the
+ * service finds comes as a refusal. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_fulfil(struct tide_session *session,
+                                                              struct tide_point point);
+/* Gives it up; no round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_break(struct tide_session *session, struct tide_point point, enum tide_status cause);
+/* The name goes: of a future timeline, a compound, a channel, a buffer, or what was redeemed. What
+ * is owed on it breaks with TIDE_CANCELLED. No round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_destroy(struct tide_session *session,
+                                                               struct tide_point object);
+
+/* ---- compounds: as in point.h ------------------------------------------------------------- */
+
+/* No round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_promise_compound(struct tide_session *session, uint64_t deadline,
+                              struct tide_point *out_point);
+/* At most TIDE_SESSION_PARTS parts at once. No round trip: what the service finds (TIDE_DEADLOCK …)
+ * comes as a refusal. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_all(struct tide_session *session,
+                                                           struct tide_point compound,
+                                                           const struct tide_point *parts,
+                                                           size_t count);
+/* The same with ANY. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_any(struct tide_session *session,
+                                                           struct tide_point compound,
+                                                           const struct tide_point *parts,
+                                                           size_t count);
+/* Checked here; TIDE_CORRUPT with the column. At most 2048 bytes. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_expression(struct tide_session *session, struct tide_point compound, const char *text,
+                        size_t length, const struct tide_point *parts, size_t count,
+                        struct tide_diag *diag);
+#define TIDE_SESSION_PARTS 96
+
+/* ---- asking and waiting ---------------------------------------------------------------------- */
+
+/* TIDE_OK: retired; TIDE_TIMEOUT: not yet; its error when it is broken. Two loads, mostly. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_query(struct tide_session *session,
+                                                             struct tide_point point);
+/* All four states; asks the service unless it has ended. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_state(struct tide_session *session,
+                                                             struct tide_point point,
+                                                             enum tide_point_state *out_state,
+                                                             enum tide_status *out_status);
+/* Blocks until it has ended: TIDE_OK: retired; its error; TIDE_TIMEOUT: the deadline; TIDE_LOST. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_wait(struct tide_session *session, struct tide_point point, uint64_t deadline);
+
+typedef void (*tide_session_call)(void *user, enum tide_status status);
+/* Seed: SyncPointClientWaitUntilComplete. *out_wait (may be NULL) is for forget. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_when_complete(struct tide_session *session, struct tide_point point,
+                           tide_session_call call, void *user, uint32_t *out_wait);
+/* Seed: SyncPointClientWaitUntilSchedulable; as tide_point_when_schedulable, but that all errors
+ * come through the call. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_when_schedulable(struct tide_session *session, struct tide_point point,
+                              const struct tide_point *assumed, size_t assumed_count,
+                              tide_session_call call, void *user, uint32_t *out_wait);
+/* True: the call will not run. */
+TIDE_API bool tide_session_forget(struct tide_session *session, uint32_t wait);
+/* Seed: AddTrustedService, for this session's own waits: as tide_client_trust. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_trust(struct tide_session *session,
+                                                             uint32_t domain);
+
+/* ---- handing over -------------------------------------------------------------------------------
+ */
+
+struct tide_token {
+  unsigned char bytes[16];
+};
+enum tide_rights {
+  TIDE_RIGHT_WAIT = 0, /* of a timeline: to wait for its points */
+  TIDE_RIGHT_READ = 0, /* of a buffer: commands may read it, and it may be mapped for reading */
+  TIDE_RIGHT_WRITE = 1 /* of a buffer: to write it, too */
+};
+/* Whoever has the token may redeem it, as often as they like, as long as the object has its name
+ * and this session lives. One's own objects only: TIDE_DENIED. TIDE_FULL: the quota. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_grant(struct tide_session *session,
+                                                             struct tide_point object,
+                                                             enum tide_rights rights,
+                                                             struct tide_token *out_token);
+/* *out_object: a name in this session; for a point, set its `value`. TIDE_NOT_FOUND: no such token,
+ * or not any more; too many of these end the connection. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_redeem(struct tide_session *session,
+                                                              const struct tide_token *token,
+                                                              struct tide_point *out_object);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,191 @@
+/* The policy's text: words in lines. */
+#include "service/policy.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+struct reader {
+  const char *text;
+  size_t length, at;
+  uint32_t line;
+  size_t line_start;
+  const char *word; /* the one that was read last */
+  size_t size;
+  struct tide_diag *diag;
+};
+
+static enum tide_status wrong(const struct reader *r, const char *what) {
+  uint32_t column = (uint32_t)((size_t)(r->word - r->text) - r->line_start + 1);
+  /* Shown as it is only where it is a plain word. */
+  for (size_t i = 0; i < r->size; i++)
+    if (r->word[i] < '!' || r->word[i] > '~')
+      return tide_diag_at(r->diag, TIDE_CORRUPT, r->line, column, "%s", what);
+  size_t shown = r->size < 40 ? r->size : 40;
+  return tide_diag_at(r->diag, TIDE_CORRUPT, r->line, column, "%s, not '%.*s'", what, (int)shown,
+                      r->word);
+}
+
+/* The next word of this line; false: it is over. */
+static bool next_word(struct reader *r) {
+  while (r->at < r->length && (r->text[r->at] == ' ' || r->text[r->at] == '\t')) r->at++;
+  r->word = r->text + r->at;
+  r->size = 0;
+  if (r->at < r->length && r->text[r->at] == '#')
+    while (r->at < r->length && r->text[r->at] != '\n') r->at++;
+  while (r->at < r->length && r->text[r->at] != '\n' && r->text[r->at] != ' ' &&
+         r->text[r->at] != '\t' && r->text[r->at] != '#') {
+    r->at++;
+    r->size++;
+  }
+  return r->size > 0;
+}
+
+static bool is(const struct reader *r, const char *word) {
+  return strlen(word) == r->size && memcmp(word, r->word, r->size) == 0;
+}
+
+static bool parse_number(const struct reader *r, uint64_t most, uint64_t *out) {
+  uint64_t value = 0;
+  size_t i = 0;
+  for (; i < r->size && r->word[i] >= '0' && r->word[i] <= '9'; i++) {
+    if (value > (UINT64_MAX - 9) / 10) return false;
+    value = value * 10 + (uint64_t)(r->word[i] - '0');
+  }
+  if (i == 0) return false;
+  if (i + 1 == r->size) {
+    char unit = r->word[i];
+    unsigned shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
+    if (!shift || value > UINT64_MAX >> shift) return false;
+    value <<= shift;
+    i++;
+  }
+  if (i != r->size || value > most) return false;
+  *out = value;
+  return true;
+}
+
+struct key {
+  const char *name;
+  size_t offset;
+  uint64_t least, most;
+};
+#define LIMIT(name) offsetof(struct tide_policy_rule, limits.name)
+static const struct key keys[] = {
+    {"handles", LIMIT(handles), 1, 1u << 16},
+    {"timelines", LIMIT(timelines), 1, 1u << 16},
+    {"promises", LIMIT(promises), 1, 1u << 16},
+    {"channels", LIMIT(channels), 0, 1024},
+    {"waits", LIMIT(waits), 1, 1u << 16},
+    {"parts", LIMIT(parts), 0, 1u << 16},
+    {"grants", LIMIT(grants), 0, 1u << 16},
+    {"operations", LIMIT(operations), 1, 1u << 16},
+    {"cells", LIMIT(cells), 64, 1u << 16},
+    {"priority", LIMIT(priority), 1, 15},
+    {"connections", offsetof(struct tide_policy_rule, connections), 0, 1u << 16},
+};
+
+static enum tide_status read_key(struct reader *r, struct tide_policy_rule *rule) {
+  uint64_t number;
+  if (is(r, "bytes")) {
+    if (!next_word(r) || !parse_number(r, 1ull << 40, &number))
+      return wrong(r, "a size is expected, such as 64M");
+    rule->limits.bytes = number;
+    return TIDE_OK;
+  }
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    if (!is(r, keys[i].name)) continue;
+    if (!next_word(r) || !parse_number(r, keys[i].most, &number) || number < keys[i].least)
+      return wrong(r, "a number is expected that this limit may be");
+    memcpy((char *)rule + keys[i].offset, &(uint32_t){(uint32_t)number}, sizeof(uint32_t));
+    return TIDE_OK;
+  }
+  return wrong(r, "a limit, trusted, admin or denied is expected");
+}
+
+static enum tide_status read_rule(struct reader *r, struct tide_policy_rule *rule) {
+  while (next_word(r)) {
+    enum tide_status status = TIDE_OK;
+    if (is(r, "trusted")) rule->trusted = true;
+    else if (is(r, "untrusted")) rule->trusted = false;
+    else if (is(r, "admin")) rule->admin = true;
+    else if (is(r, "denied")) rule->denied = true;
+    else if (is(r, "allowed")) rule->denied = false;
+    else status = read_key(r, rule);
+    if (status != TIDE_OK) return status;
+  }
+  uint32_t cells = 64; /* of the ring: a power of two */
+  while (cells < rule->limits.cells) cells *= 2;
+  rule->limits.cells = cells;
+  return TIDE_OK;
+}
+
+static enum tide_status read_uid(struct reader *r, struct tide_policy *policy) {
+  uint64_t uid;
+  if (!next_word(r) || !parse_number(r, UINT32_MAX, &uid)) return wrong(r, "a uid is expected");
+  struct tide_policy_rule rule = policy->all;
+  rule.uid = (uint32_t)uid;
+  uint32_t at = 0;
+  while (at < policy->count && policy->rules[at].uid != uid) at++;
+  if (at == TIDE_POLICY_UIDS) {
+    enum tide_status status = wrong(r, "there are too many uids");
+    if (r->diag) r->diag->status = TIDE_FULL;
+    return status == TIDE_OK ? TIDE_OK : TIDE_FULL;
+  }
+  enum tide_status status = read_rule(r, &rule);
+  if (status != TIDE_OK) return status;
+  policy->rules[at] = rule;
+  if (at == policy->count) policy->count++;
+  return TIDE_OK;
+}
+
+static enum tide_status read_line(struct reader *r, struct tide_policy *policy) {
+  uint64_t number;
+  if (!next_word(r)) return TIDE_OK;
+  if (is(r, "uid")) return read_uid(r, policy);
+  if (is(r, "default")) {
+    struct tide_policy_rule rule = policy->all;
+    enum tide_status status = read_rule(r, &rule);
+    if (status == TIDE_OK) policy->all = rule;
+    return status;
+  }
+  if (!is(r, "clients")) return wrong(r, "'default', 'uid' or 'clients' is expected");
+  if (!next_word(r) || !parse_number(r, 4096, &number) || !number)
+    return wrong(r, "a number from 1 to 4096 is expected");
+  policy->clients = (uint32_t)number;
+  return next_word(r) ? wrong(r, "the end of the line is expected") : TIDE_OK;
+}
+
+void tide_policy_init(struct tide_policy *policy) {
+  memset(policy, 0, sizeof *policy);
+  policy->clients = 256;
+  policy->all.connections = 64;
+  policy->all.limits = (struct tide_wire_limits){.handles = 1024,
+                                                 .timelines = 256,
+                                                 .promises = 1024,
+                                                 .channels = 16,
+                                                 .waits = 256,
+                                                 .parts = 256,
+                                                 .grants = 64,
+                                                 .operations = 256,
+                                                 .cells = 1024,
+                                                 .priority = 8,
+                                                 .bytes = 64u << 20};
+}
+
+enum tide_status tide_policy_read(struct tide_policy *policy, const char *text, size_t length,
+                                  struct tide_diag *diag) {
+  struct reader r = {.text = text, .length = length, .line = 1, .word = text, .diag = diag};
+  while (r.at < length) {
+    enum tide_status status = read_line(&r, policy);
+    if (status != TIDE_OK) return status;
+    r.at++; /* the newline */
+    r.line++;
+    r.line_start = r.at;
+  }
+  return TIDE_OK;
+}
+
+const struct tide_policy_rule *tide_policy_find(const struct tide_policy *policy, uint32_t uid) {
+  for (uint32_t i = 0; i < policy->count; i++)
+    if (policy->rules[i].uid == uid) return &policy->rules[i];
+  return &policy->all;
+}

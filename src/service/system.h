@@ -1,0 +1,41 @@
+/* service/system.h: memory that processes share, and messages with descriptors. */
+#ifndef TIDE_SERVICE_SYSTEM_H
+#define TIDE_SERVICE_SYSTEM_H
+
+#include "service/wire.h"
+
+struct tide_mapping {
+  void *memory;
+  size_t size;
+  int descriptor;
+};
+
+/* Zeroed shared memory of a fixed size: nobody can make it smaller under our feet. `read_only`: the
+ * others can only ever map it for reading. TIDE_NOMEM; TIDE_FULL: no descriptors left. */
+enum tide_status tide_mapping_create(struct tide_mapping *out, const char *name, size_t size,
+                                     bool read_only);
+/* What somebody sent; the descriptor is taken, also on an error. TIDE_CORRUPT: it is not so large,
+ * or could be made smaller. */
+enum tide_status tide_mapping_open(struct tide_mapping *out, int descriptor, size_t size,
+                                   bool read_only);
+void tide_mapping_close(struct tide_mapping *mapping);
+/* Another descriptor of the same memory, for reading only; -1. */
+int tide_mapping_reader(const struct tide_mapping *mapping);
+
+#define TIDE_DESCRIPTORS_MOST 4
+
+/* TIDE_BUSY: there is no room in the socket now; TIDE_LOST: nobody is there. Never blocks. */
+enum tide_status tide_message_send(int socket, const struct tide_wire_message *message,
+                                   const int *descriptors, unsigned count);
+/* One message. TIDE_BUSY: none is there; TIDE_LOST: the end; TIDE_CORRUPT: it is no message of this
+ * size. The other descriptors are -1; `most` 0: who sends some has forged. */
+enum tide_status tide_message_receive(int socket, struct tide_wire_message *message,
+                                      int descriptors[TIDE_DESCRIPTORS_MOST], unsigned most);
+
+/* A listening socket at a path, which must not be in use; a leftover is removed. -1, and errno. */
+int tide_socket_listen(const char *path);
+int tide_socket_connect(const char *path);
+
+uint64_t tide_service_now(void);
+
+#endif
