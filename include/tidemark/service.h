@@ -136,6 +136,12 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session 
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_future(struct tide_session *session, const struct tide_future_params *params,
                            struct tide_point *out_timeline);
+/* The same, for promises that commands of this channel keep. Seed: CreateFutureSyncPointTimeline.
+ */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_create_channel_future(struct tide_session *session, struct tide_point channel,
+                                   const struct tide_future_params *params,
+                                   struct tide_point *out_timeline);
 /* Promises the next value; no round trip. TIDE_FULL: as many are promised as there is room for;
  * TIDE_EXHAUSTED. A deadline as of tide_future_promise. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_promise(struct tide_session *session,

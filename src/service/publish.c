@@ -1,0 +1,104 @@
+/* What ends is shown in shared memory, at once and on whichever thread it ends. */
+#include "base/memory.h"
+#include "service/served.h"
+
+static void destroy(struct tide_published *published) {
+  struct tide_service *service = published->service;
+  struct tide_lock *lock = tide_points_lock(service->points);
+  tide_list_remove(&published->link);
+  tide_lock_give(lock);
+  tide_mapping_close(&published->mapping);
+  tide_free(service->context.allocator, published, 1,
+            sizeof *published + published->count * sizeof published->places[0]);
+}
+
+void tide_published_release(struct tide_published *published) {
+  if (published && tide_fetch_sub(&published->references, 1u) == 1) destroy(published);
+}
+
+/* Runs without the lock. It is not pending before it wakes: whoever publishes meanwhile either sees
+ * that, or has stored before this wakes. */
+static void wake(struct tide_node *node, enum tide_status status) {
+  struct tide_publication *at = TIDE_CONTAINER(node, struct tide_publication, wake);
+  struct tide_published *published = at->owner;
+  (void)status;
+  tide_exchange(&at->pending, 0u);
+  tide_values_wake(&published->values->places[at - published->places]);
+  tide_published_release(published);
+}
+
+enum tide_status tide_published_create(struct tide_service *service, uint64_t owner,
+                                       uint32_t places, struct tide_published **out_published) {
+  struct tide_published *published = tide_alloc(
+      service->context.allocator, 1, sizeof *published + places * sizeof published->places[0]);
+  if (!published) return TIDE_NOMEM;
+  enum tide_status status =
+      tide_mapping_create(&published->mapping, "tidemark-values", tide_values_bytes(places), true);
+  published->service = service;
+  published->count = places;
+  published->owner = owner;
+  published->references = 1;
+  tide_list_init(&published->link);
+  if (status != TIDE_OK) {
+    tide_free(service->context.allocator, published, 1,
+              sizeof *published + places * sizeof published->places[0]);
+    return status;
+  }
+  published->values = published->mapping.memory;
+  for (uint32_t i = 0; i < places; i++) {
+    published->places[i].owner = published;
+    published->places[i].wake.fire = wake;
+  }
+  struct tide_lock *lock = tide_points_lock(service->points);
+  tide_list_push_back(&service->published, &published->link);
+  tide_lock_give(lock);
+  *out_published = published;
+  return TIDE_OK;
+}
+
+void tide_publish(struct tide_published *published, uint32_t place, uint32_t generation,
+                  struct tide_point base) {
+  struct tide_service *service = published->service;
+  struct tide_publication *at = &published->places[place];
+  struct tide_lock *lock = tide_points_lock(service->points);
+  service->places[base.timeline] = (struct tide_place_of){published, place};
+  tide_fetch_add(&published->references, 1u);
+  tide_store_release(&at->busy, 1u);
+  tide_values_open(&published->values->places[place], generation, base.value);
+  tide_lock_give(lock);
+  tide_values_wake(&published->values->places[place]);
+}
+
+void tide_publish_observe(void *user, const struct tide_observed *what, struct tide_fired *fired) {
+  struct tide_service *service = user;
+  struct tide_place_of *of = &service->places[what->slot];
+  struct tide_published *published = of->published;
+  if (!published) return;
+  struct tide_publication *at = &published->places[of->place];
+  struct tide_values_news news = {.value = what->value,
+                                  .lowest = what->lowest,
+                                  .returned = what->returned,
+                                  .ended = what->ended,
+                                  .status = (uint32_t)what->status,
+                                  .closed = what->closed};
+  /* Whoever sees it closed may use the place again. */
+  if (what->closed) tide_store_release(&at->busy, 0u);
+  tide_values_publish(&published->values->places[of->place], &news);
+  if (!tide_exchange(&at->pending, 1u)) {
+    tide_fetch_add(&published->references, 1u);
+    tide_fired_push(fired, &at->wake, TIDE_OK);
+  }
+  if (!what->closed) return;
+  *of = (struct tide_place_of){NULL, 0};
+  tide_fetch_sub(&published->references, 1u); /* the wake has one: it is not the last */
+}
+
+void tide_published_fail_all(struct tide_service *service, enum tide_status status) {
+  struct tide_lock *lock = tide_points_lock(service->points);
+  for (struct tide_link *link = service->published.next; link != &service->published;
+       link = link->next) {
+    struct tide_published *published = TIDE_CONTAINER(link, struct tide_published, link);
+    tide_values_fail(published->values, published->count, status);
+  }
+  tide_lock_give(lock);
+}

@@ -1,0 +1,307 @@
+/* One client, from its connection to its end. */
+#include "base/memory.h"
+#include "service/served.h"
+#include "service/work.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HELLO_TIME 1000000000ull
+#define BELL_BIT 1u /* of what epoll says: its bell, not its socket */
+
+static const struct tide_allocator *allocator_of(const struct tide_served *client) {
+  return client->service->context.allocator;
+}
+
+/* ---- outgoing ------------------------------------------------------------------------ */
+
+static void listen_for_room(struct tide_served *client, bool flooded) {
+  struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP | (flooded ? EPOLLOUT : 0),
+                              .data.ptr = client};
+  if (client->flooded == flooded) return;
+  client->flooded = flooded;
+  epoll_ctl(client->service->epoll, EPOLL_CTL_MOD, client->socket, &event);
+}
+
+static void flush(struct tide_served *client) {
+  while (client->outgoing_count) {
+    struct tide_outgoing *next = &client->outgoing[client->outgoing_first];
+    enum tide_status status =
+        tide_message_send(client->socket, &next->message, &next->descriptor, next->descriptor >= 0);
+    if (status == TIDE_BUSY) break;
+    if (next->descriptor >= 0) close(next->descriptor);
+    client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_room;
+    client->outgoing_count--; /* lost: its end is on its way */
+  }
+  if (!client->outgoing_count) client->outgoing_first = 0;
+  listen_for_room(client, client->outgoing_count > 0);
+}
+
+void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
+                      int descriptor) {
+  if (client->outgoing_count == client->outgoing_room) {
+    client->dropped++;
+    if (descriptor >= 0) close(descriptor);
+    return;
+  }
+  uint32_t at = (client->outgoing_first + client->outgoing_count++) % client->outgoing_room;
+  client->outgoing[at].message = *message;
+  client->outgoing[at].descriptor = descriptor;
+  if (client->outgoing_count == 1) flush(client);
+}
+
+/* ---- the beginning --------------------------------------------------------------------- */
+
+static void turn_away(struct tide_service *service, int socket, const struct ucred *who,
+                      enum tide_status status) {
+  struct tide_wire_message goodbye;
+  struct tide_served nobody = {.service = service, .uid = who->uid, .pid = (uint32_t)who->pid};
+  tide_wire_begin(&goodbye, TIDE_WIRE_GOODBYE);
+  goodbye.status = (uint32_t)status;
+  (void)!tide_message_send(socket, &goodbye, NULL, 0);
+  close(socket);
+  tide_service_tell(service, TIDE_SERVICE_TURNED_AWAY, &nobody, status, NULL);
+}
+
+static uint32_t connections_of(const struct tide_service *service, uint32_t uid) {
+  uint32_t count = 0;
+  for (struct tide_link *link = service->clients.next; link != &service->clients; link = link->next)
+    count += TIDE_CONTAINER(link, struct tide_served, link)->uid == uid;
+  return count;
+}
+
+void tide_served_accept(struct tide_service *service, int socket) {
+  struct ucred who = {.uid = UINT32_MAX};
+  socklen_t size = sizeof who;
+  enum tide_status status = TIDE_OK;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) status = TIDE_DENIED;
+  const struct tide_policy_rule *rule = tide_policy_find(&service->policy, who.uid);
+  if (rule->denied) status = TIDE_DENIED;
+  else if (service->client_count >= service->policy.clients ||
+           connections_of(service, who.uid) >= rule->connections)
+    status = TIDE_FULL;
+  struct tide_served *client = NULL;
+  if (status == TIDE_OK) {
+    client = tide_alloc(service->context.allocator, 1, sizeof *client);
+    if (!client) status = TIDE_NOMEM;
+  }
+  if (status != TIDE_OK) {
+    turn_away(service, socket, &who, status);
+    return;
+  }
+  client->service = service;
+  client->socket = socket;
+  client->bell = -1;
+  client->ring_memory.descriptor = -1;
+  client->uid = who.uid;
+  client->pid = (uint32_t)who.pid;
+  client->rule = rule;
+  client->limits = rule->limits;
+  client->hello_before = tide_service_now() + HELLO_TIME;
+  tide_list_init(&client->active);
+  tide_list_init(&client->lines);
+  tide_list_init(&client->stores);
+  tide_list_push_back(&service->clients, &client->link);
+  service->client_count++;
+  struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = client};
+  if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, socket, &event) != 0)
+    tide_served_end(client, TIDE_NOMEM);
+}
+
+static enum tide_status make_tables(struct tide_served *client) {
+  const struct tide_allocator *allocator = allocator_of(client);
+  client->entries = tide_alloc(allocator, client->limits.handles, sizeof *client->entries);
+  client->pendings = tide_alloc(allocator, client->limits.waits, sizeof *client->pendings);
+  client->outgoing_room = client->limits.waits + TIDE_REFUSALS_ROOM;
+  client->outgoing = tide_alloc(allocator, client->outgoing_room, sizeof *client->outgoing);
+  if (!client->entries || !client->pendings || !client->outgoing) return TIDE_NOMEM;
+  for (uint32_t i = 0; i < client->limits.handles; i++) tide_list_init(&client->entries[i].grants);
+  return TIDE_OK;
+}
+
+static enum tide_status make_memory(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  enum tide_status status = tide_mapping_create(&client->ring_memory, "tidemark-ring",
+                                                tide_ring_bytes(client->limits.cells), false);
+  if (status != TIDE_OK) return status;
+  client->ring = (struct tide_ring){client->ring_memory.memory, client->limits.cells, 0};
+  client->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (client->bell < 0) return TIDE_FULL;
+  /* Each write is an edge: it need never be read. */
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET,
+                              .data.u64 = (uint64_t)(uintptr_t)client | BELL_BIT};
+  if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, client->bell, &event) != 0) return TIDE_NOMEM;
+  return tide_published_create(service, client->number, client->limits.handles, &client->published);
+}
+
+static enum tide_status make_client(struct tide_served *client) {
+  struct tide_client_params params = {.label = client->label,
+                                      .timelines = client->limits.timelines,
+                                      .parts = client->limits.parts ? client->limits.parts : 1};
+  enum tide_status status = make_tables(client);
+  if (status == TIDE_OK) status = make_memory(client);
+  if (status == TIDE_OK)
+    status = tide_client_create(client->service->points, &params, &client->client);
+  return status;
+}
+
+static enum tide_status welcome(struct tide_served *client) {
+  struct tide_wire_message message;
+  tide_wire_begin(&message, TIDE_WIRE_WELCOME);
+  message.owner = client->number;
+  message.domain = client->service->points->domain;
+  message.trusted = client->rule->trusted;
+  message.limits = client->limits;
+  int values = tide_mapping_reader(&client->published->mapping);
+  int descriptors[3] = {client->ring_memory.descriptor, values, client->bell};
+  if (values < 0) return TIDE_FULL;
+  enum tide_status status = tide_message_send(client->socket, &message, descriptors, 3);
+  close(values);
+  return status;
+}
+
+/* Its first message, or too many. */
+static enum tide_status hear_hello(struct tide_served *client) {
+  struct tide_wire_message raw, hello;
+  enum tide_status status = tide_message_receive(client->socket, &raw, NULL, 0);
+  if (status == TIDE_BUSY) return TIDE_OK;
+  if (status == TIDE_LOST) return TIDE_LOST;
+  if (status != TIDE_OK || client->client) return TIDE_CORRUPT;
+  status = tide_wire_check_hello(&raw, sizeof raw, &hello);
+  if (status != TIDE_OK) return status;
+  memcpy(client->label, hello.label, sizeof client->label);
+  client->number = ++client->service->clients_ever;
+  status = make_client(client);
+  if (status == TIDE_OK) status = welcome(client);
+  if (status != TIDE_OK) return status;
+  client->hello_before = 0;
+  tide_service_tell(client->service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
+  tide_served_wake(client);
+  return TIDE_OK;
+}
+
+void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable) {
+  enum tide_status status = TIDE_OK;
+  if (readable) status = hear_hello(client);
+  if (status != TIDE_OK || hung_up) {
+    tide_served_end(client, status == TIDE_OK || status == TIDE_LOST ? TIDE_OK : status);
+    return;
+  }
+  if (writable && client->client) flush(client);
+}
+
+void tide_served_wake(struct tide_served *client) {
+  if (client->client && tide_list_empty(&client->active))
+    tide_list_push_back(&client->service->active, &client->active);
+}
+
+/* ---- its commands ------------------------------------------------------------------------ */
+
+static void refuse(struct tide_served *client, const struct tide_wire_command *command,
+                   enum tide_status status) {
+  struct tide_wire_message refusal;
+  client->refused++;
+  tide_service_tell(client->service, TIDE_SERVICE_REFUSED, client, status,
+                    tide_wire_op_name(command->op));
+  /* The answers that are owed keep their room. */
+  if (client->outgoing_count + client->pending_count + 1 >= client->outgoing_room) {
+    client->dropped++;
+    return;
+  }
+  tide_wire_begin(&refusal, TIDE_WIRE_REFUSAL);
+  refusal.sequence = client->sequence;
+  refusal.value = client->refused;
+  refusal.op = command->op;
+  refusal.status = (uint32_t)status;
+  tide_served_send(client, &refusal, -1);
+}
+
+static void execute(struct tide_served *client, const struct tide_wire_record *record,
+                    uint32_t cells) {
+  struct tide_wire_view view;
+  struct tide_wire_message answer;
+  int descriptor = -1;
+  bool later = false;
+  client->sequence++;
+  tide_wire_begin(&answer, TIDE_WIRE_ANSWER);
+  enum tide_status status = tide_wire_open(record, cells, &view);
+  if (status == TIDE_OK) status = tide_call(client, &view, &answer, &descriptor, &later);
+  if (later) return;
+  if (!record->command.answer) {
+    if (descriptor >= 0) close(descriptor);
+    if (status != TIDE_OK) refuse(client, &record->command, status);
+    return;
+  }
+  answer.answer = record->command.answer;
+  answer.status = (uint32_t)status;
+  answer.sequence = client->sequence;
+  tide_served_send(client, &answer, descriptor);
+}
+
+bool tide_served_round(struct tide_served *client) {
+  struct tide_wire_record record;
+  uint32_t cells;
+  uint64_t begin = tide_service_now(), now = begin;
+  for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && now - begin < TIDE_ROUND_TIME; i++) {
+    enum tide_status status = tide_ring_read(&client->ring, &record, &cells);
+    if (status == TIDE_TIMEOUT) {
+      if (!tide_ring_sleep(&client->ring)) continue;
+      tide_list_remove(&client->active);
+      break;
+    }
+    if (status == TIDE_OK) execute(client, &record, cells);
+    if (status != TIDE_OK || client->wrong_tokens > TIDE_WRONG_TOKENS) {
+      tide_served_end(client, status == TIDE_OK ? TIDE_DENIED : status);
+      return false;
+    }
+    now = tide_service_now();
+  }
+  client->spent += tide_service_now() - begin;
+  return true;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void free_tables(struct tide_served *client) {
+  const struct tide_allocator *allocator = allocator_of(client);
+  for (; client->outgoing_count; client->outgoing_count--) {
+    int fd = client->outgoing[client->outgoing_first].descriptor;
+    if (fd >= 0) close(fd);
+    client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_room;
+  }
+  tide_free(allocator, client->entries, client->limits.handles, sizeof *client->entries);
+  tide_free(allocator, client->pendings, client->limits.waits, sizeof *client->pendings);
+  tide_free(allocator, client->outgoing, client->outgoing_room, sizeof *client->outgoing);
+}
+
+static void say_goodbye(struct tide_served *client, enum tide_status cause) {
+  struct tide_wire_message goodbye;
+  tide_wire_begin(&goodbye, TIDE_WIRE_GOODBYE);
+  goodbye.status = (uint32_t)cause;
+  (void)!tide_message_send(client->socket, &goodbye, NULL, 0);
+}
+
+/* What it owes breaks before anything else of it goes; what it queued goes on. */
+void tide_served_end(struct tide_served *client, enum tide_status cause) {
+  struct tide_service *service = client->service;
+  tide_service_tell(service, client->hello_before ? TIDE_SERVICE_TURNED_AWAY : TIDE_SERVICE_GONE,
+                    client, cause, NULL);
+  if (cause != TIDE_OK) say_goodbye(client, cause);
+  tide_list_remove(&client->link);
+  tide_list_remove(&client->active);
+  service->client_count--;
+  if (client->entries)
+    for (uint32_t i = 0; i < client->limits.handles; i++) tide_grants_drop(&client->entries[i]);
+  if (client->pendings) tide_pending_forget_all(client);
+  tide_client_destroy(client->client, TIDE_OWNER_DIED);
+  tide_work_abandon(client);
+  tide_published_release(client->published);
+  free_tables(client);
+  if (client->bell >= 0) close(client->bell);
+  close(client->socket);
+  tide_mapping_close(&client->ring_memory);
+  tide_free(allocator_of(client), client, 1, sizeof *client);
+}

@@ -1,0 +1,227 @@
+/* service/served.h: the service from inside.
+ *
+ * One thread serves: it takes commands out of rings, a few of each client a round, and talks to
+ * sockets. What ends on other threads (a body, a deadline) reaches clients in two ways: values are
+ * stored into shared memory right there (publish.c), and answers that somebody waits for are put on
+ * a list that the serving thread works off (waits.c).
+ *
+ * Nothing that a client does can block that thread: it sends without blocking, and each answer has
+ * its room from the moment when it was asked for. */
+#ifndef TIDE_SERVICE_SERVED_H
+#define TIDE_SERVICE_SERVED_H
+
+#include "base/check.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "point/point.h"
+#include "service/policy.h"
+#include "service/ring.h"
+#include "service/system.h"
+#include "service/values.h"
+#include "tidemark/device.h"
+#include "tidemark/service.h"
+
+struct tide_served;
+
+/* ---- publish.c: what a client's timelines show ---- */
+
+struct tide_published;
+
+/* One place of the shared memory. */
+struct tide_publication {
+  struct tide_node wake;
+  struct tide_published *owner;
+  uint32_t pending; /* the wake is on its way */
+  uint32_t busy;    /* atomic: its timeline may still end something */
+};
+/* A client's shared memory. Stays until the client is gone, and all that it had queued has ended.
+ */
+struct tide_published {
+  struct tide_service *service;
+  struct tide_mapping mapping;
+  struct tide_values *values;
+  uint32_t references, count;
+  uint64_t owner;
+  struct tide_link link;
+  struct tide_publication places[];
+};
+enum tide_status tide_published_create(struct tide_service *service, uint64_t owner,
+                                       uint32_t places, struct tide_published **out_published);
+void tide_published_release(struct tide_published *published);
+/* The timeline's ends go to this place from now on; nothing of it has ended yet. */
+void tide_publish(struct tide_published *published, uint32_t place, uint32_t generation,
+                  struct tide_point base);
+/* Of the room's points. */
+void tide_publish_observe(void *user, const struct tide_observed *what, struct tide_fired *fired);
+/* What the service's own shared memory is told at the end. */
+void tide_published_fail_all(struct tide_service *service, enum tide_status status);
+
+/* ---- the table of a client's names ---- */
+
+enum tide_entry_kind {
+  TIDE_ENTRY_FREE,
+  TIDE_ENTRY_FUTURE,
+  TIDE_ENTRY_COMPOUND,
+  TIDE_ENTRY_FOREIGN, /* somebody else's timeline */
+  TIDE_ENTRY_CHANNEL,
+  TIDE_ENTRY_BUFFER
+};
+struct tide_entry {
+  uint8_t kind;
+  bool writable; /* a buffer */
+  uint32_t generation;
+  struct tide_point base;  /* of a timeline */
+  void *object;            /* a tide_future, tide_line or tide_store */
+  uint64_t owner;          /* of a foreign timeline: whose it is */
+  struct tide_link grants; /* tokens for it */
+};
+
+/* ---- tokens.c ---- */
+
+struct tide_grant {
+  struct tide_grant *next; /* in its bucket */
+  struct tide_link link;   /* of the entry */
+  struct tide_served *client;
+  struct tide_entry *entry;
+  bool writable;
+  struct tide_token token;
+};
+#define TIDE_GRANT_BUCKETS 1024u
+
+enum tide_status tide_grant_create(struct tide_served *client, struct tide_entry *entry,
+                                   bool writable, struct tide_token *out_token);
+/* NULL: there is none. */
+struct tide_grant *tide_grant_find(struct tide_service *service, const struct tide_token *token);
+/* All of an entry. */
+void tide_grants_drop(struct tide_entry *entry);
+
+/* ---- waits.c ---- */
+
+struct tide_pending {
+  struct tide_pending *next;  /* of the finished ones */
+  struct tide_served *client; /* NULL: gone */
+  uint32_t answer;
+  uint32_t status;
+  bool schedulable;
+  union {
+    struct tide_timepoint complete;
+    struct tide_schedulable scheduled;
+  };
+};
+/* TIDE_FULL; TIDE_BUSY: this number is taken. */
+enum tide_status tide_pending_begin(struct tide_served *client, uint32_t answer,
+                                    struct tide_pending **out_pending);
+/* It never began to wait. */
+void tide_pending_drop(struct tide_pending *pending);
+void tide_pending_complete(struct tide_timepoint *timepoint, enum tide_status status);
+void tide_pending_scheduled(struct tide_schedulable *wait, enum tide_status status);
+/* True: it will not be answered. */
+bool tide_pending_forget(struct tide_served *client, uint32_t answer);
+void tide_pending_forget_all(struct tide_served *client);
+/* On the serving thread: sends what has finished. */
+void tide_pending_deliver(struct tide_service *service);
+
+/* ---- served.c: one client ---- */
+
+struct tide_outgoing {
+  struct tide_wire_message message;
+  int descriptor; /* -1; else it is closed when it was sent */
+};
+
+struct tide_served {
+  struct tide_service *service;
+  struct tide_link link;   /* of all */
+  struct tide_link active; /* of those whose rings may have something */
+  int socket, bell;
+  uint64_t number;
+  uint32_t uid, pid;
+  const struct tide_policy_rule *rule;
+  struct tide_wire_limits limits;
+  char label[TIDE_WIRE_LABEL];
+  uint64_t hello_before;      /* the deadline for its hello; 0: it came */
+  struct tide_client *client; /* of the room; NULL before the hello */
+  struct tide_mapping ring_memory;
+  struct tide_ring ring;
+  struct tide_published *published;
+  struct tide_entry *entries;     /* limits.handles; 0 is none's */
+  struct tide_pending **pendings; /* limits.waits */
+  uint32_t pending_count;
+  struct tide_outgoing *outgoing; /* a row: first .. first + count */
+  uint32_t outgoing_room, outgoing_first, outgoing_count;
+  bool flooded;                         /* epoll tells when there is room in the socket */
+  uint32_t timelines, channels, grants; /* in use */
+  uint64_t bytes;
+  uint32_t wrong_tokens;
+  struct tide_link lines, stores; /* channels, buffers */
+  uint64_t sequence, refused, dropped;
+  uint64_t spent; /* ns of the serving thread */
+};
+
+/* Before its hello. Takes the descriptor. */
+void tide_served_accept(struct tide_service *service, int socket);
+/* Something happened on its socket. */
+void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable);
+/* Its bell was rung. */
+void tide_served_wake(struct tide_served *client);
+/* Executes some of its commands. False: it is gone. */
+bool tide_served_round(struct tide_served *client);
+void tide_served_end(struct tide_served *client, enum tide_status cause);
+/* Into its outgoing messages; takes the descriptor (-1: none). */
+void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
+                      int descriptor);
+
+/* ---- calls.c: one command ---- */
+
+/* Executes it. *out_answer is filled. *out_later: the answer comes later. *out_descriptor: goes
+ * with the answer; -1. */
+enum tide_status tide_call(struct tide_served *client, const struct tide_wire_view *view,
+                           struct tide_wire_message *answer, int *out_descriptor, bool *out_later);
+/* NULL: no such name, or it is of another kind (FREE: of any). */
+struct tide_entry *tide_entry_find(struct tide_served *client, struct tide_wire_name name,
+                                   enum tide_entry_kind kind);
+/* A free place for a new one, chosen by the client: its generation must be new. */
+enum tide_status tide_entry_claim(struct tide_served *client, struct tide_wire_name name,
+                                  struct tide_entry **out_entry);
+/* TIDE_NOT_FOUND. */
+enum tide_status tide_entry_point(struct tide_served *client, struct tide_wire_point point,
+                                  struct tide_point *out_point);
+void tide_entry_free(struct tide_served *client, struct tide_entry *entry);
+
+/* ---- the service ---- */
+
+struct tide_place_of {
+  struct tide_published *published;
+  uint32_t place;
+};
+
+struct tide_service {
+  struct tide_service_params params;
+  char *path;
+  struct tide_policy policy;
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_points *points;
+  int listener, epoll, bell;
+  uint32_t asleep, stopping; /* atomic */
+  uint64_t clients_ever;
+  uint32_t client_count;
+  struct tide_link clients, active, published;
+  struct tide_lock finished_lock;
+  struct tide_pending *finished, **last_finished;
+  struct tide_place_of *places; /* of the room's timelines, by slot; under the room's lock */
+  struct tide_grant *grants[TIDE_GRANT_BUCKETS];
+};
+
+/* Wakes the serving thread. Any thread. */
+void tide_service_kick(struct tide_service *service);
+void tide_service_tell(struct tide_service *service, enum tide_service_event_kind kind,
+                       const struct tide_served *client, enum tide_status status, const char *what);
+/* How much one client gets a round. */
+#define TIDE_ROUND_COMMANDS 64u
+#define TIDE_ROUND_TIME 100000ull
+#define TIDE_WRONG_TOKENS 16u
+#define TIDE_REFUSALS_ROOM 32u
+
+#endif

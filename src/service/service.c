@@ -1,0 +1,253 @@
+/* The service: what it owns, and its loop. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "service/served.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ACCEPTS 16 /* a round */
+#define EVENTS 64
+
+void tide_service_kick(struct tide_service *service) {
+  uint64_t one = 1;
+  if (tide_exchange(&service->asleep, 0u)) (void)!write(service->bell, &one, sizeof one);
+}
+
+void tide_service_stop(struct tide_service *service) {
+  uint64_t one = 1;
+  int error = errno;
+  tide_store_ordered(&service->stopping, 1u);
+  (void)!write(service->bell, &one, sizeof one);
+  errno = error;
+}
+
+void tide_service_tell(struct tide_service *service, enum tide_service_event_kind kind,
+                       const struct tide_served *client, enum tide_status status,
+                       const char *what) {
+  if (!service->params.event) return;
+  struct tide_service_event event = {.kind = kind,
+                                     .status = status,
+                                     .time = tide_service_now(),
+                                     .client = client->number,
+                                     .uid = client->uid,
+                                     .pid = client->pid,
+                                     .label = client->label,
+                                     .what = what,
+                                     .sequence = client->sequence};
+  service->params.event(service->params.user, &event);
+}
+
+/* ---- the loop ------------------------------------------------------------------------- */
+
+static void accept_some(struct tide_service *service) {
+  for (int i = 0; i < ACCEPTS; i++) {
+    int socket = accept4(service->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (socket < 0) return;
+    tide_served_accept(service, socket);
+  }
+}
+
+/* A client that ends in this batch may have another event in it: its bell. */
+static void drop_events_of(struct epoll_event *events, int from, int count, uint64_t client) {
+  for (int i = from; i < count; i++)
+    if ((events[i].data.u64 & ~1ull) == client) events[i].data.u64 = 0;
+}
+
+static void handle(struct tide_service *service, struct epoll_event *events, int count) {
+  for (int i = 0; i < count; i++) {
+    uint64_t who = events[i].data.u64;
+    if (who == 0 || who == (uint64_t)(uintptr_t)&service->bell) continue;
+    if (who == (uint64_t)(uintptr_t)&service->listener) {
+      accept_some(service);
+      continue;
+    }
+    struct tide_served *client = (struct tide_served *)(uintptr_t)(who & ~1ull);
+    if (who & 1) {
+      tide_served_wake(client);
+      continue;
+    }
+    uint32_t what = events[i].events;
+    uint32_t before = service->client_count;
+    tide_served_hear(client, what & (EPOLLHUP | EPOLLERR | EPOLLRDHUP), what & EPOLLIN,
+                     what & EPOLLOUT);
+    if (service->client_count < before) drop_events_of(events, i + 1, count, who & ~1ull);
+  }
+}
+
+/* Who said no hello in time goes. Returns when to look again. */
+static uint64_t expire_hellos(struct tide_service *service) {
+  uint64_t now = tide_service_now(), next = TIDE_FOREVER;
+  struct tide_link *link = service->clients.next;
+  while (link != &service->clients) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    link = link->next;
+    if (!client->hello_before) continue;
+    if (client->hello_before <= now) tide_served_end(client, TIDE_TIMEOUT);
+    else if (client->hello_before < next) next = client->hello_before;
+  }
+  return next;
+}
+
+/* One round: each that may have something gets its share. */
+static void serve_round(struct tide_service *service) {
+  struct tide_link *link = service->active.next;
+  while (link != &service->active) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, active);
+    link = link->next;
+    tide_served_round(client);
+  }
+}
+
+static int milliseconds(uint64_t until) {
+  uint64_t now = tide_service_now();
+  if (until == TIDE_FOREVER) return -1;
+  return until <= now ? 0 : (int)((until - now) / 1000000u + 1);
+}
+
+static bool anything_finished(struct tide_service *service) {
+  tide_lock_take(&service->finished_lock, service->context.platform);
+  bool some = service->finished != NULL;
+  tide_lock_give(&service->finished_lock);
+  return some;
+}
+
+enum tide_status tide_service_run(struct tide_service *service) {
+  struct epoll_event events[EVENTS];
+  while (!tide_load_ordered(&service->stopping)) {
+    int patience = 0;
+    if (tide_list_empty(&service->active)) {
+      patience = milliseconds(expire_hellos(service));
+      tide_store_ordered(&service->asleep, 1u);
+      if (anything_finished(service) || tide_load_ordered(&service->stopping)) patience = 0;
+    }
+    int count = epoll_wait(service->epoll, events, EVENTS, patience);
+    tide_store_ordered(&service->asleep, 0u);
+    if (count < 0 && errno != EINTR) return TIDE_IO;
+    handle(service, events, count < 0 ? 0 : count);
+    tide_pending_deliver(service);
+    serve_round(service);
+  }
+  return TIDE_OK;
+}
+
+/* ---- making and unmaking ------------------------------------------------------------------ */
+
+static bool listen_to(struct tide_service *service, int descriptor, void *name, uint32_t events) {
+  struct epoll_event event = {.events = events, .data.ptr = name};
+  return epoll_ctl(service->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
+}
+
+static enum tide_status open_descriptors(struct tide_service *service, struct tide_diag *diag) {
+  service->listener = tide_socket_listen(service->path);
+  if (service->listener < 0)
+    return tide_diag_set(diag, TIDE_IO, "%s: %s", service->path, strerror(errno));
+  service->epoll = epoll_create1(EPOLL_CLOEXEC);
+  service->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (service->epoll < 0 || service->bell < 0 ||
+      !listen_to(service, service->listener, &service->listener, EPOLLIN) ||
+      !listen_to(service, service->bell, &service->bell, EPOLLIN | EPOLLET))
+    return tide_diag_set(diag, TIDE_FULL, "no descriptors are left: %s", strerror(errno));
+  return TIDE_OK;
+}
+
+/* All quotas of all clients fit: nobody's use takes what another was promised. */
+static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
+  uint64_t all = (uint64_t)policy->clients * most_each;
+  return all > 1u << 20 ? 1u << 20 : (uint32_t)all;
+}
+
+static enum tide_status open_parts(struct tide_service *service) {
+  const struct tide_policy *policy = &service->policy;
+  uint32_t timelines = policy->all.limits.timelines, parts = policy->all.limits.parts;
+  for (uint32_t i = 0; i < policy->count; i++) {
+    const struct tide_wire_limits *limits = &policy->rules[i].limits;
+    if (limits->timelines > timelines) timelines = limits->timelines;
+    if (limits->parts > parts) parts = limits->parts;
+  }
+  struct tide_points_params points = {.domain = service->params.domain,
+                                      .timelines = room_for(policy, timelines),
+                                      .parts = room_for(policy, parts ? parts : 1)};
+  struct tide_cpu_params cpu = {.workers = service->params.workers};
+  enum tide_status status = tide_context_init(&service->context, NULL);
+  if (status != TIDE_OK) return status;
+  status = tide_sched_create(&service->context, NULL, &service->sched);
+  if (status == TIDE_OK)
+    status = tide_cpu_open(&service->context, service->sched, &cpu, "cpu", &service->cpu,
+                           &service->device);
+  if (status == TIDE_OK) status = tide_points_create(&service->context, &points, &service->points);
+  if (status != TIDE_OK) return status;
+  service->places =
+      tide_alloc(service->context.allocator, (size_t)points.timelines + 1, sizeof *service->places);
+  if (!service->places) return TIDE_NOMEM;
+  tide_points_observe(service->points, tide_publish_observe, service);
+  return TIDE_OK;
+}
+
+static void free_service(struct tide_service *service) {
+  const struct tide_allocator *system = tide_allocator_system();
+  if (service->context.tracker) {
+    uint32_t places = service->points ? service->points->slot_count + 1 : 0;
+    tide_points_destroy(service->points);
+    tide_cpu_close(service->cpu);
+    tide_sched_destroy(service->sched);
+    tide_free(service->context.allocator, service->places, places, sizeof *service->places);
+    tide_context_fini(&service->context);
+  }
+  if (service->listener >= 0) {
+    unlink(service->path);
+    close(service->listener);
+  }
+  if (service->epoll >= 0) close(service->epoll);
+  if (service->bell >= 0) close(service->bell);
+  tide_free(system, service->path, 1, strlen(service->path) + 1);
+  tide_free(system, service, 1, sizeof *service);
+}
+
+enum tide_status tide_service_create(const struct tide_service_params *params,
+                                     struct tide_service **out_service, struct tide_diag *diag) {
+  const struct tide_allocator *system = tide_allocator_system();
+  if (!params || !params->socket || !params->socket[0])
+    return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
+  struct tide_service *service = tide_alloc(system, 1, sizeof *service);
+  size_t length = strlen(params->socket) + 1;
+  char *path = tide_alloc(system, 1, length);
+  if (!service || !path) {
+    tide_free(system, service, 1, sizeof *service);
+    tide_free(system, path, 1, length);
+    return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
+  }
+  memcpy(path, params->socket, length);
+  service->params = *params;
+  service->path = path;
+  service->listener = service->epoll = service->bell = -1;
+  service->last_finished = &service->finished;
+  tide_list_init(&service->clients);
+  tide_list_init(&service->active);
+  tide_list_init(&service->published);
+  tide_policy_init(&service->policy);
+  enum tide_status status = tide_policy_read(&service->policy, params->policy,
+                                             params->policy ? params->policy_length : 0, diag);
+  if (status == TIDE_OK) {
+    status = open_parts(service);
+    if (status != TIDE_OK) tide_diag_set(diag, status, "%s", tide_status_text(status));
+  }
+  if (status == TIDE_OK) status = open_descriptors(service, diag);
+  if (status == TIDE_OK) *out_service = service;
+  else free_service(service);
+  return status;
+}
+
+/* What is under way ends; whoever still has our memory is told that nothing more will come. */
+void tide_service_destroy(struct tide_service *service) {
+  if (!service) return;
+  tide_published_fail_all(service, TIDE_LOST);
+  while (!tide_list_empty(&service->clients))
+    tide_served_end(TIDE_CONTAINER(service->clients.next, struct tide_served, link), TIDE_LOST);
+  tide_pending_deliver(service);
+  free_service(service);
+}

@@ -1,0 +1,302 @@
+/* A session: connecting, and the table of its names. */
+#include "service/session.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATIENCE 5000000000ull
+
+static const struct tide_allocator *allocator(void) { return tide_allocator_system(); }
+
+/* ---- names --------------------------------------------------------------------------- */
+
+static bool has_points(uint8_t kind) {
+  return kind == TIDE_NAME_FUTURE || kind == TIDE_NAME_COMPOUND || kind == TIDE_NAME_FOREIGN;
+}
+
+struct tide_session_name *tide_session_find(struct tide_session *session, struct tide_point point,
+                                            enum tide_name_kind kind) {
+  if (point.domain != session->domain || point.reserved || point.timeline == 0 ||
+      point.timeline >= session->limits.handles)
+    return NULL;
+  struct tide_session_name *name = &session->names[point.timeline];
+  if (name->generation != point.generation || name->kind <= TIDE_NAME_LIMBO) return NULL;
+  if (kind == TIDE_NAME_FREE) return has_points(name->kind) ? name : NULL;
+  return name->kind == kind ? name : NULL;
+}
+
+/* The service shows values at the name's own place as long as something may end there. */
+static bool is_over(const struct tide_session *session, const struct tide_session_name *name) {
+  if (!name->shown) return true;
+  const struct tide_values *values = session->views->mapping.memory;
+  const struct tide_values_place *place = &values->places[name - session->names];
+  return tide_load_acquire(&place->generation) == name->shown && tide_load_acquire(&place->closed);
+}
+
+static void sweep(struct tide_session *session) {
+  for (uint32_t i = 1; i < session->limits.handles; i++) {
+    struct tide_session_name *name = &session->names[i];
+    if (name->kind != TIDE_NAME_LIMBO || !is_over(session, name)) continue;
+    name->kind = TIDE_NAME_FREE;
+    name->shown = 0;
+    session->timelines--;
+  }
+}
+
+static struct tide_session_name *next_free(struct tide_session *session) {
+  for (uint32_t i = 1; i < session->limits.handles; i++) {
+    uint32_t at = 1 + session->next_name++ % (session->limits.handles - 1);
+    if (session->names[at].kind == TIDE_NAME_FREE && session->names[at].generation < UINT32_MAX)
+      return &session->names[at];
+  }
+  return NULL;
+}
+
+enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
+                                    struct tide_session_name **out_name) {
+  if (session->status) return (enum tide_status)session->status;
+  if (timeline && session->timelines >= session->limits.timelines) sweep(session);
+  if (timeline && session->timelines >= session->limits.timelines) return TIDE_FULL;
+  struct tide_session_name *name = next_free(session);
+  if (!name) {
+    sweep(session);
+    name = next_free(session);
+  }
+  if (!name) return TIDE_FULL;
+  *name = (struct tide_session_name){
+      .kind = TIDE_NAME_MAKING, .generation = name->generation + 1, .memory.descriptor = -1};
+  if (timeline) {
+    session->timelines++;
+    name->shown = name->generation;
+    name->view = session->views;
+    name->view->uses++;
+    name->place = (uint32_t)(name - session->names);
+    name->place_generation = name->generation;
+  }
+  *out_name = name;
+  return TIDE_OK;
+}
+
+static void drop_view(struct tide_session *session, struct tide_values_view *view) {
+  if (!view || --view->uses) return;
+  struct tide_values_view **at = &session->views;
+  while (*at != view) at = &(*at)->next;
+  *at = view->next;
+  tide_mapping_close(&view->mapping);
+  tide_free(allocator(), view, 1, sizeof *view);
+}
+
+/* The service refused to make it. */
+void tide_session_give_up(struct tide_session *session, struct tide_session_name *name) {
+  if (name->shown) session->timelines--;
+  drop_view(session, name->view);
+  name->view = NULL;
+  name->shown = 0;
+  name->kind = TIDE_NAME_FREE;
+}
+
+struct tide_wire_name tide_session_wire(const struct tide_session *session,
+                                        const struct tide_session_name *name) {
+  return (struct tide_wire_name){(uint32_t)(name - session->names), name->generation};
+}
+
+struct tide_point tide_session_point(const struct tide_session *session,
+                                     const struct tide_session_name *name, uint64_t value) {
+  return (struct tide_point){.domain = session->domain,
+                             .timeline = (uint32_t)(name - session->names),
+                             .generation = name->generation,
+                             .value = value};
+}
+
+enum tide_status tide_session_add_points(struct tide_session *session,
+                                         struct tide_wire_record *record, size_t *used,
+                                         const struct tide_point *points, size_t count) {
+  struct tide_wire_point *to =
+      (struct tide_wire_point *)(void *)(record->bytes + sizeof record->command);
+  if (count > TIDE_WIRE_POINTS - *used) return TIDE_INVALID;
+  for (size_t i = 0; i < count; i++) {
+    struct tide_session_name *name = tide_session_find(session, points[i], TIDE_NAME_FREE);
+    if (!name) return TIDE_NOT_FOUND;
+    to[(*used)++] = (struct tide_wire_point){tide_session_wire(session, name), points[i].value};
+  }
+  return TIDE_OK;
+}
+
+enum tide_status tide_session_destroy(struct tide_session *session, struct tide_point object) {
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, object, TIDE_NAME_FREE);
+  if (!name) name = tide_session_find(session, object, TIDE_NAME_CHANNEL);
+  if (!name) name = tide_session_find(session, object, TIDE_NAME_BUFFER);
+  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
+  if (name) {
+    struct tide_wire_record record = {
+        .command = {.op = TIDE_WIRE_DESTROY, .object = tide_session_wire(session, name)}};
+    status = tide_session_push(session, &record);
+  }
+  if (status == TIDE_OK) {
+    drop_view(session, name->view);
+    name->view = NULL;
+    tide_mapping_close(&name->memory);
+    name->kind = name->shown ? TIDE_NAME_LIMBO : TIDE_NAME_FREE;
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+/* ---- connecting -------------------------------------------------------------------------- */
+
+static void free_session(struct tide_session *session) {
+  for (uint32_t i = 0; session->names && i < session->limits.handles; i++)
+    tide_mapping_close(&session->names[i].memory);
+  while (session->views) {
+    struct tide_values_view *view = session->views;
+    session->views = view->next;
+    tide_mapping_close(&view->mapping);
+    tide_free(allocator(), view, 1, sizeof *view);
+  }
+  tide_free(allocator(), session->names, session->limits.handles, sizeof *session->names);
+  tide_free(allocator(), session->asks, session->limits.waits, sizeof *session->asks);
+  tide_mapping_close(&session->ring_memory);
+  if (session->bell >= 0) close(session->bell);
+  if (session->socket >= 0) close(session->socket);
+  pthread_cond_destroy(&session->changed);
+  pthread_mutex_destroy(&session->lock);
+  tide_free(allocator(), session, 1, sizeof *session);
+}
+
+static enum tide_status say_hello(struct tide_session *session, const char *label) {
+  struct tide_wire_message hello;
+  tide_wire_begin(&hello, TIDE_WIRE_HELLO);
+  size_t length = label ? strlen(label) : 0;
+  if (length >= sizeof hello.label) length = sizeof hello.label - 1;
+  if (length) memcpy(hello.label, label, length);
+  return tide_message_send(session->socket, &hello, NULL, 0);
+}
+
+static enum tide_status hear_welcome(struct tide_session *session, uint64_t deadline,
+                                     struct tide_wire_message *message, int descriptors[]) {
+  for (;;) {
+    enum tide_status status =
+        tide_message_receive(session->socket, message, descriptors, TIDE_DESCRIPTORS_MOST);
+    if (status == TIDE_OK) break;
+    if (status != TIDE_BUSY) return TIDE_LOST;
+    struct pollfd one = {.fd = session->socket, .events = POLLIN};
+    uint64_t now = tide_service_now();
+    if (now >= deadline) return TIDE_TIMEOUT;
+    uint64_t left = (deadline - now) / 1000000u + 1;
+    poll(&one, 1, left > 1000 ? 1000 : (int)left);
+  }
+  if (message->kind == TIDE_WIRE_GOODBYE)
+    return message->status ? (enum tide_status)message->status : TIDE_LOST;
+  if (message->magic != TIDE_WIRE_MAGIC || message->version != TIDE_WIRE_VERSION)
+    return TIDE_MISMATCH;
+  const struct tide_wire_limits *l = &message->limits;
+  bool sane = message->kind == TIDE_WIRE_WELCOME && l->handles && l->waits && l->cells >= 64 &&
+              !(l->cells & (l->cells - 1));
+  return sane ? TIDE_OK : TIDE_CORRUPT;
+}
+
+static enum tide_status take_memory(struct tide_session *session, int descriptors[]) {
+  struct tide_values_view *own = tide_alloc(allocator(), 1, sizeof *own);
+  session->names = tide_alloc(allocator(), session->limits.handles, sizeof *session->names);
+  session->asks = tide_alloc(allocator(), session->limits.waits, sizeof *session->asks);
+  session->views = own;
+  if (!own || !session->names || !session->asks) return TIDE_NOMEM;
+  own->owner = session->number;
+  own->count = session->limits.handles;
+  own->uses = 1;
+  for (uint32_t i = 0; i < session->limits.handles; i++) session->names[i].memory.descriptor = -1;
+  enum tide_status status = tide_mapping_open(&session->ring_memory, descriptors[0],
+                                              tide_ring_bytes(session->limits.cells), false);
+  descriptors[0] = -1;
+  if (status != TIDE_OK) return status;
+  session->ring = (struct tide_ring){session->ring_memory.memory, session->limits.cells, 0};
+  status = tide_mapping_open(&own->mapping, descriptors[1],
+                             tide_values_bytes(session->limits.handles), true);
+  descriptors[1] = -1;
+  session->bell = descriptors[2];
+  descriptors[2] = -1;
+  return status != TIDE_OK ? status : session->bell < 0 ? TIDE_CORRUPT : TIDE_OK;
+}
+
+static enum tide_status begin(struct tide_session *session,
+                              const struct tide_session_params *params) {
+  struct tide_wire_message welcome;
+  int descriptors[TIDE_DESCRIPTORS_MOST] = {-1, -1, -1, -1};
+  uint64_t deadline = params->deadline ? params->deadline : tide_service_now() + PATIENCE;
+  session->socket = tide_socket_connect(params->socket);
+  if (session->socket < 0) return errno == EACCES ? TIDE_DENIED : TIDE_LOST;
+  enum tide_status status = say_hello(session, params->label);
+  /* Whom the service turned away at once cannot say hello, but can read why. */
+  enum tide_status heard = hear_welcome(session, deadline, &welcome, descriptors);
+  if (status == TIDE_OK || heard != TIDE_LOST) status = heard;
+  if (status == TIDE_OK) {
+    session->limits = welcome.limits;
+    session->domain = welcome.domain;
+    session->number = welcome.owner;
+    status = take_memory(session, descriptors);
+  }
+  for (unsigned i = 0; i < TIDE_DESCRIPTORS_MOST; i++)
+    if (descriptors[i] >= 0) close(descriptors[i]);
+  return status;
+}
+
+enum tide_status tide_session_connect(const struct tide_session_params *params,
+                                      struct tide_session **out_session, struct tide_diag *diag) {
+  if (!params || !params->socket || !params->socket[0])
+    return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
+  struct tide_session *session = tide_alloc(allocator(), 1, sizeof *session);
+  if (!session) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
+  pthread_condattr_t clock;
+  pthread_condattr_init(&clock);
+  pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+  pthread_mutex_init(&session->lock, NULL);
+  pthread_cond_init(&session->changed, &clock);
+  pthread_condattr_destroy(&clock);
+  session->socket = session->bell = -1;
+  session->ring_memory.descriptor = -1;
+  session->refused = params->refused;
+  session->user = params->user;
+  enum tide_status status = begin(session, params);
+  if (status == TIDE_OK) {
+    *out_session = session;
+    return TIDE_OK;
+  }
+  free_session(session);
+  return tide_diag_set(diag, status, "%s: %s", params->socket, tide_status_text(status));
+}
+
+void tide_session_close(struct tide_session *session) {
+  if (!session) return;
+  tide_session_lock(session);
+  tide_session_fail(session, TIDE_CANCELLED);
+  tide_session_unlock(session);
+  free_session(session);
+}
+
+enum tide_status tide_session_status(struct tide_session *session) {
+  tide_session_lock(session);
+  enum tide_status status = (enum tide_status)session->status;
+  tide_session_unlock(session);
+  return status;
+}
+
+int tide_session_descriptor(const struct tide_session *session) { return session->socket; }
+
+uint64_t tide_session_sequence(struct tide_session *session) {
+  tide_session_lock(session);
+  uint64_t sequence = session->sequence;
+  tide_session_unlock(session);
+  return sequence;
+}
+
+uint64_t tide_session_refusals(struct tide_session *session) {
+  tide_session_lock(session);
+  uint64_t refusals = session->refusals;
+  tide_session_unlock(session);
+  return refusals;
+}

@@ -1,0 +1,111 @@
+/* service/session.h: a client's side from inside. */
+#ifndef TIDE_SERVICE_SESSION_H
+#define TIDE_SERVICE_SESSION_H
+
+#include "service/ring.h"
+#include "service/system.h"
+#include "service/values.h"
+#include "tidemark/service.h"
+
+#include <pthread.h>
+
+/* Somebody's values that we may read. */
+struct tide_values_view {
+  struct tide_values_view *next;
+  struct tide_mapping mapping;
+  uint64_t owner;
+  uint32_t count, uses;
+};
+
+enum tide_name_kind {
+  TIDE_NAME_FREE,
+  TIDE_NAME_MAKING, /* the service has not said yes */
+  TIDE_NAME_LIMBO,  /* gone for us, while what was queued ends */
+  TIDE_NAME_FUTURE,
+  TIDE_NAME_COMPOUND,
+  TIDE_NAME_FOREIGN,
+  TIDE_NAME_CHANNEL,
+  TIDE_NAME_BUFFER
+};
+
+struct tide_session_name {
+  uint8_t kind;
+  uint32_t generation;
+  uint32_t shown; /* the generation with which its values are shown; 0: they are not */
+  struct tide_values_view *view;
+  uint32_t place, place_generation; /* in the view */
+  uint64_t initial, newest;
+  uint32_t capacity;
+  struct tide_mapping memory; /* of a buffer */
+};
+
+/* An answer that is awaited. */
+struct tide_session_ask {
+  uint32_t number; /* 0: free */
+  bool blocking, done;
+  tide_session_call call;
+  void *user;
+  struct tide_wire_message answer;
+  int descriptor;
+};
+
+struct tide_session {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  bool reading;
+  pthread_t reader;
+  int socket, bell;
+  uint32_t status;
+  uint32_t domain;
+  uint64_t number;
+  struct tide_wire_limits limits;
+  struct tide_mapping ring_memory;
+  struct tide_ring ring;
+  struct tide_values_view *views; /* the first one is our own */
+  struct tide_session_name *names;
+  uint32_t next_name, timelines;
+  struct tide_session_ask *asks;
+  uint32_t next_ask, ask_count, ask_round;
+  uint64_t sequence, refusals;
+  void (*refused)(void *user, uint64_t sequence, const char *what, enum tide_status status);
+  void *user;
+};
+
+void tide_session_lock(struct tide_session *session);
+void tide_session_unlock(struct tide_session *session);
+
+/* ---- all of these with the lock held ---- */
+
+/* NULL: no such name, or of another kind (FREE: of any that has points). */
+struct tide_session_name *tide_session_find(struct tide_session *session, struct tide_point point,
+                                            enum tide_name_kind kind);
+/* A new one, MAKING. TIDE_FULL. `timeline`: it counts as one. */
+enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
+                                    struct tide_session_name **out_name);
+void tide_session_give_up(struct tide_session *session, struct tide_session_name *name);
+struct tide_wire_name tide_session_wire(const struct tide_session *session,
+                                        const struct tide_session_name *name);
+struct tide_point tide_session_point(const struct tide_session *session,
+                                     const struct tide_session_name *name, uint64_t value);
+/* Copies points into a record as names. TIDE_NOT_FOUND, TIDE_INVALID: too many. */
+enum tide_status tide_session_add_points(struct tide_session *session,
+                                         struct tide_wire_record *record, size_t *used,
+                                         const struct tide_point *points, size_t count);
+
+/* Gives a command to the service. May let go of the lock while the ring is full. TIDE_FULL,
+ * TIDE_LOST. */
+enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record);
+/* The same, and waits for the answer. *out_descriptor: -1, or the caller's (NULL: none is
+ * expected). */
+enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire_record *record,
+                                  uint64_t deadline, struct tide_wire_message *out_answer,
+                                  int *out_descriptor);
+/* The same, and calls when it comes. */
+enum tide_status tide_session_ask_later(struct tide_session *session,
+                                        struct tide_wire_record *record, tide_session_call call,
+                                        void *user, uint32_t *out_number);
+/* Reads what has come, once; waits for it until the deadline. */
+enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline);
+void tide_session_fail(struct tide_session *session, enum tide_status status);
+
+#endif

@@ -1,0 +1,259 @@
+/* A session's two ways: commands into the ring, answers from the socket. */
+#include "base/memory.h"
+#include "service/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RING_PATIENCE 2000000000ull /* ns that a full ring is waited for */
+#define RING_NAP 50000
+
+void tide_session_lock(struct tide_session *session) { pthread_mutex_lock(&session->lock); }
+void tide_session_unlock(struct tide_session *session) { pthread_mutex_unlock(&session->lock); }
+
+/* ---- commands ------------------------------------------------------------------------ */
+
+static void ring_bell(const struct tide_session *session) {
+  uint64_t one = 1;
+  (void)!write(session->bell, &one, sizeof one);
+}
+
+/* A dead service does not empty its ring: its socket tells. */
+static void look_for_hangup(struct tide_session *session) {
+  struct pollfd poll_one = {.fd = session->socket, .events = POLLRDHUP};
+  if (poll(&poll_one, 1, 0) > 0 && poll_one.revents & (POLLHUP | POLLERR | POLLRDHUP))
+    tide_session_fail(session, TIDE_LOST);
+}
+
+enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record) {
+  uint64_t until = 0;
+  for (;;) {
+    bool asleep;
+    if (session->status) return (enum tide_status)session->status;
+    enum tide_status status = tide_ring_write(&session->ring, record, &asleep);
+    if (status == TIDE_OK) {
+      session->sequence++;
+      if (asleep) ring_bell(session);
+      return TIDE_OK;
+    }
+    if (status != TIDE_FULL) return status;
+    uint64_t now = tide_service_now();
+    if (!until) until = now + RING_PATIENCE;
+    if (now >= until) return TIDE_FULL;
+    tide_session_unlock(session);
+    struct timespec nap = {.tv_nsec = RING_NAP};
+    nanosleep(&nap, NULL);
+    tide_session_lock(session);
+    look_for_hangup(session);
+  }
+}
+
+/* ---- answers --------------------------------------------------------------------------- */
+
+static enum tide_status claim_ask(struct tide_session *session, struct tide_session_ask **out_ask) {
+  uint32_t room = session->limits.waits;
+  if (session->ask_count == room) return TIDE_FULL;
+  for (;;) {
+    uint32_t at = session->next_ask++ % room;
+    struct tide_session_ask *ask = &session->asks[at];
+    if (ask->number) continue;
+    /* The number tells the place; the rounds make it new. Zero is no number. */
+    session->ask_round = (session->ask_round + 1) % (UINT32_MAX / room - 1);
+    *ask =
+        (struct tide_session_ask){.number = (session->ask_round + 1) * room + at, .descriptor = -1};
+    session->ask_count++;
+    *out_ask = ask;
+    return TIDE_OK;
+  }
+}
+
+static void free_ask(struct tide_session *session, struct tide_session_ask *ask) {
+  ask->number = 0;
+  session->ask_count--;
+}
+
+/* Lets go of the lock for the call. */
+static void finish_ask(struct tide_session *session, struct tide_session_ask *ask,
+                       enum tide_status status) {
+  if (ask->blocking) {
+    ask->done = true;
+    ask->answer.status = (uint32_t)status;
+    return;
+  }
+  tide_session_call call = ask->call;
+  void *user = ask->user;
+  free_ask(session, ask);
+  if (!call) return;
+  tide_session_unlock(session);
+  call(user, status);
+  tide_session_lock(session);
+}
+
+void tide_session_fail(struct tide_session *session, enum tide_status status) {
+  if (session->status) return;
+  session->status = (uint32_t)status;
+  for (uint32_t i = 0; i < session->limits.waits; i++)
+    if (session->asks[i].number && !session->asks[i].done)
+      finish_ask(session, &session->asks[i], status);
+  pthread_cond_broadcast(&session->changed);
+}
+
+static void hear_refusal(struct tide_session *session, const struct tide_wire_message *message) {
+  session->refusals = message->value;
+  if (!session->refused) return;
+  tide_session_unlock(session);
+  session->refused(session->user, message->sequence, tide_wire_op_name(message->op),
+                   (enum tide_status)message->status);
+  tide_session_lock(session);
+}
+
+static void hear(struct tide_session *session, const struct tide_wire_message *message,
+                 int descriptor) {
+  if (message->kind == TIDE_WIRE_ANSWER && message->answer) {
+    struct tide_session_ask *ask = &session->asks[message->answer % session->limits.waits];
+    if (ask->number == message->answer && !ask->done) {
+      if (ask->blocking) {
+        ask->answer = *message;
+        ask->descriptor = descriptor;
+        descriptor = -1;
+      }
+      finish_ask(session, ask, (enum tide_status)message->status);
+    }
+  }
+  if (descriptor >= 0) close(descriptor);
+  if (message->kind == TIDE_WIRE_REFUSAL) hear_refusal(session, message);
+  if (message->kind == TIDE_WIRE_GOODBYE)
+    tide_session_fail(session, message->status ? (enum tide_status)message->status : TIDE_LOST);
+}
+
+/* Reads all that is there. False: nothing was. */
+static bool read_all(struct tide_session *session) {
+  for (bool some = false;; some = true) {
+    struct tide_wire_message message;
+    int descriptors[TIDE_DESCRIPTORS_MOST];
+    enum tide_status status =
+        tide_message_receive(session->socket, &message, descriptors, TIDE_DESCRIPTORS_MOST);
+    if (status == TIDE_BUSY) return some;
+    if (status != TIDE_OK) {
+      tide_session_fail(session, TIDE_LOST);
+      return true;
+    }
+    for (unsigned i = 1; i < TIDE_DESCRIPTORS_MOST; i++)
+      if (descriptors[i] >= 0) close(descriptors[i]);
+    hear(session, &message, descriptors[0]);
+  }
+}
+
+static struct timespec until(uint64_t deadline) {
+  return (struct timespec){(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
+}
+
+static void wait_for_socket(const struct tide_session *session, uint64_t deadline) {
+  struct pollfd one = {.fd = session->socket, .events = POLLIN | POLLRDHUP};
+  uint64_t now = tide_service_now(), left = deadline > now ? deadline - now : 0;
+  struct timespec patience = until(left);
+  ppoll(&one, 1, deadline == TIDE_FOREVER ? NULL : &patience, NULL);
+}
+
+/* One thread reads for all; a call that it runs may read again. */
+enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline) {
+  bool nested = session->reading && pthread_equal(session->reader, pthread_self());
+  if (session->status) return (enum tide_status)session->status;
+  if (session->reading && !nested) {
+    struct timespec t = until(deadline);
+    int late = 0;
+    if (deadline == TIDE_FOREVER) pthread_cond_wait(&session->changed, &session->lock);
+    else late = pthread_cond_timedwait(&session->changed, &session->lock, &t);
+    return late ? TIDE_TIMEOUT : TIDE_OK;
+  }
+  session->reading = true;
+  session->reader = pthread_self();
+  bool some = read_all(session);
+  if (!some && deadline != TIDE_NOW) {
+    tide_session_unlock(session);
+    wait_for_socket(session, deadline);
+    tide_session_lock(session);
+    some = read_all(session);
+  }
+  if (!nested) session->reading = false;
+  pthread_cond_broadcast(&session->changed);
+  if (session->status) return (enum tide_status)session->status;
+  return some ? TIDE_OK : TIDE_TIMEOUT;
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire_record *record,
+                                  uint64_t deadline, struct tide_wire_message *out_answer,
+                                  int *out_descriptor) {
+  struct tide_session_ask *ask;
+  enum tide_status status = claim_ask(session, &ask);
+  if (status != TIDE_OK) return status;
+  ask->blocking = true;
+  record->command.answer = ask->number;
+  status = tide_session_push(session, record);
+  while (status == TIDE_OK && !ask->done) {
+    status = tide_session_receive(session, deadline);
+    if (status == TIDE_TIMEOUT && tide_service_now() < deadline) status = TIDE_OK;
+  }
+  if (ask->done) status = (enum tide_status)ask->answer.status;
+  if (ask->done && out_answer) *out_answer = ask->answer;
+  if (ask->done && out_descriptor) *out_descriptor = ask->descriptor;
+  else if (ask->done && ask->descriptor >= 0) close(ask->descriptor);
+  if (!ask->done && status == TIDE_TIMEOUT) {
+    ask->blocking = false; /* its place is free when the answer comes, and nobody is called */
+    ask->call = NULL;
+    return status;
+  }
+  free_ask(session, ask);
+  return status;
+}
+
+enum tide_status tide_session_ask_later(struct tide_session *session,
+                                        struct tide_wire_record *record, tide_session_call call,
+                                        void *user, uint32_t *out_number) {
+  struct tide_session_ask *ask;
+  enum tide_status status = claim_ask(session, &ask);
+  if (status != TIDE_OK) return status;
+  ask->call = call;
+  ask->user = user;
+  record->command.answer = ask->number;
+  if (out_number) *out_number = ask->number;
+  uint32_t number = ask->number;
+  status = tide_session_push(session, record);
+  /* When the session failed meanwhile, the call was made. */
+  if (status == TIDE_OK || ask->number != number) return TIDE_OK;
+  free_ask(session, ask);
+  return status;
+}
+
+bool tide_session_forget(struct tide_session *session, uint32_t wait) {
+  tide_session_lock(session);
+  struct tide_session_ask *ask = wait ? &session->asks[wait % session->limits.waits] : NULL;
+  bool mine = ask && ask->number == wait && !ask->blocking && ask->call;
+  if (mine) {
+    /* Its place is free when the service has answered. */
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_FORGET, .number = wait}};
+    ask->call = NULL;
+    (void)!tide_session_push(session, &record);
+  }
+  tide_session_unlock(session);
+  return mine;
+}
+
+enum tide_status tide_session_dispatch(struct tide_session *session, uint64_t deadline) {
+  tide_session_lock(session);
+  enum tide_status status = tide_session_receive(session, deadline);
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_sync(struct tide_session *session, uint64_t deadline) {
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_SYNC}};
+  tide_session_lock(session);
+  enum tide_status status = tide_session_ask(session, &record, deadline, NULL, NULL);
+  tide_session_unlock(session);
+  return status;
+}

@@ -1,0 +1,430 @@
+/* A session's points: promises, compounds, waits, tokens. */
+#include "base/memory.h"
+#include "point/point.h"
+#include "service/session.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#define SLICE 50000000ull /* ns of sleep before we look whether the service still lives */
+
+/* ---- future timelines ------------------------------------------------------------------ */
+
+static enum tide_status make_future(struct tide_session *session, struct tide_wire_name channel,
+                                    const struct tide_future_params *params,
+                                    struct tide_point *out_timeline) {
+  static const struct tide_future_params defaults = {0};
+  struct tide_session_name *name;
+  if (!params) params = &defaults;
+  uint32_t capacity = params->capacity ? params->capacity : 16;
+  if (capacity > session->limits.promises) return TIDE_FULL;
+  enum tide_status status = tide_session_claim(session, true, &name);
+  if (status != TIDE_OK) return status;
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_FUTURE,
+                                                .object = tide_session_wire(session, name),
+                                                .other = channel,
+                                                .number = capacity,
+                                                .value = params->initial}};
+  status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
+  if (status != TIDE_OK) {
+    tide_session_give_up(session, name);
+    return status;
+  }
+  name->kind = TIDE_NAME_FUTURE;
+  name->capacity = capacity;
+  name->initial = name->newest = params->initial;
+  *out_timeline = tide_session_point(session, name, params->initial);
+  return TIDE_OK;
+}
+
+enum tide_status tide_session_create_future(struct tide_session *session,
+                                            const struct tide_future_params *params,
+                                            struct tide_point *out_timeline) {
+  tide_session_lock(session);
+  enum tide_status status =
+      make_future(session, (struct tide_wire_name){0, 0}, params, out_timeline);
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_create_channel_future(struct tide_session *session,
+                                                    struct tide_point channel,
+                                                    const struct tide_future_params *params,
+                                                    struct tide_point *out_timeline) {
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
+  enum tide_status status =
+      name ? make_future(session, tide_session_wire(session, name), params, out_timeline)
+           : TIDE_NOT_FOUND;
+  tide_session_unlock(session);
+  return status;
+}
+
+/* How many more it can promise: what was promised, less what came free. */
+static bool has_room(const struct tide_session *session, const struct tide_session_name *name) {
+  const struct tide_values *values = session->views->mapping.memory;
+  const struct tide_values *own = name->view ? name->view->mapping.memory : values;
+  uint64_t returned = tide_load_acquire(&own->places[name->place].returned);
+  return name->newest - name->initial - returned < name->capacity;
+}
+
+enum tide_status tide_session_promise(struct tide_session *session, struct tide_point timeline,
+                                      uint64_t deadline, struct tide_point *out_point) {
+  enum tide_status status = TIDE_NOT_FOUND;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, timeline, TIDE_NAME_FUTURE);
+  if (name) status = name->newest == UINT64_MAX ? TIDE_EXHAUSTED : TIDE_OK;
+  if (status == TIDE_OK && !has_room(session, name)) status = TIDE_FULL;
+  if (status == TIDE_OK) {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_PROMISE,
+                                                  .object = tide_session_wire(session, name),
+                                                  .value = name->newest + 1,
+                                                  .deadline = deadline}};
+    status = tide_session_push(session, &record);
+  }
+  if (status == TIDE_OK) *out_point = tide_session_point(session, name, ++name->newest);
+  tide_session_unlock(session);
+  return status;
+}
+
+static enum tide_status look(const struct tide_session_name *name, uint64_t value) {
+  return tide_values_look(name->view->mapping.memory, name->place, name->place_generation, value);
+}
+
+static enum tide_status end_promise(struct tide_session *session, struct tide_point point,
+                                    enum tide_wire_op op, enum tide_status cause) {
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FUTURE);
+  enum tide_status status = name && point.value <= name->newest ? TIDE_OK : TIDE_NOT_FOUND;
+  if (status == TIDE_OK) {
+    enum tide_status stands = look(name, point.value);
+    if (stands == TIDE_OK) status = TIDE_VALUE;
+    else if (stands != TIDE_TIMEOUT && stands != TIDE_BUSY) status = stands;
+  }
+  if (status == TIDE_OK) {
+    struct tide_wire_record record = {.command = {.op = (uint16_t)op,
+                                                  .object = tide_session_wire(session, name),
+                                                  .value = point.value,
+                                                  .number = (uint32_t)cause}};
+    status = tide_session_push(session, &record);
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_fulfil(struct tide_session *session, struct tide_point point) {
+  return end_promise(session, point, TIDE_WIRE_FULFIL, TIDE_OK);
+}
+
+enum tide_status tide_session_break(struct tide_session *session, struct tide_point point,
+                                    enum tide_status cause) {
+  if (cause == TIDE_OK || (unsigned)cause >= TIDE_STATUS_COUNT) return TIDE_INVALID;
+  return end_promise(session, point, TIDE_WIRE_BREAK, cause);
+}
+
+/* ---- compounds ----------------------------------------------------------------------------- */
+
+enum tide_status tide_session_promise_compound(struct tide_session *session, uint64_t deadline,
+                                               struct tide_point *out_point) {
+  struct tide_session_name *name;
+  tide_session_lock(session);
+  enum tide_status status = tide_session_claim(session, true, &name);
+  if (status == TIDE_OK) {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_COMPOUND,
+                                                  .object = tide_session_wire(session, name),
+                                                  .deadline = deadline}};
+    status = tide_session_push(session, &record);
+    if (status == TIDE_OK) {
+      name->kind = TIDE_NAME_COMPOUND;
+      name->newest = 1;
+      *out_point = tide_session_point(session, name, 1);
+    } else {
+      tide_session_give_up(session, name);
+    }
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+static enum tide_status define(struct tide_session *session, struct tide_point compound,
+                               enum tide_wire_op op, const char *text, size_t length,
+                               const struct tide_point *parts, size_t count) {
+  struct tide_wire_record record = {.command = {.op = (uint16_t)op}};
+  size_t used = 0;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, compound, TIDE_NAME_COMPOUND);
+  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
+  if (status == TIDE_OK) status = tide_session_add_points(session, &record, &used, parts, count);
+  if (status == TIDE_OK) {
+    record.command.object = tide_session_wire(session, name);
+    record.command.wait_count = (uint16_t)count;
+    record.command.text_size = (uint32_t)length;
+    unsigned char *at =
+        record.bytes + sizeof record.command + used * sizeof(struct tide_wire_point);
+    if (length) memcpy(at, text, length);
+    status = tide_session_push(session, &record);
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_all(struct tide_session *session, struct tide_point compound,
+                                  const struct tide_point *parts, size_t count) {
+  return define(session, compound, TIDE_WIRE_ALL, NULL, 0, parts, count);
+}
+
+enum tide_status tide_session_any(struct tide_session *session, struct tide_point compound,
+                                  const struct tide_point *parts, size_t count) {
+  if (count == 0) return TIDE_INVALID;
+  return define(session, compound, TIDE_WIRE_ANY, NULL, 0, parts, count);
+}
+
+enum tide_status tide_session_expression(struct tide_session *session, struct tide_point compound,
+                                         const char *text, size_t length,
+                                         const struct tide_point *parts, size_t count,
+                                         struct tide_diag *diag) {
+  enum tide_status status = tide_expression_check(text, length, count, diag);
+  if (status != TIDE_OK) return status;
+  if (length > 2048) return TIDE_INVALID;
+  return define(session, compound, TIDE_WIRE_EXPRESSION, text, length, parts, count);
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+enum tide_status tide_session_state(struct tide_session *session, struct tide_point point,
+                                    enum tide_point_state *out_state,
+                                    enum tide_status *out_status) {
+  struct tide_wire_message answer;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
+  enum tide_status why = name ? look(name, point.value) : TIDE_NOT_FOUND, status = TIDE_OK;
+  if (!name) {
+    status = TIDE_NOT_FOUND;
+  } else if (why != TIDE_TIMEOUT && why != TIDE_BUSY) {
+    *out_state = why ? TIDE_POINT_BROKEN : TIDE_POINT_RETIRED;
+  } else {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_STATE,
+                                                  .object = tide_session_wire(session, name),
+                                                  .value = point.value}};
+    status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, NULL);
+    if (status == TIDE_OK) {
+      *out_state = (enum tide_point_state)answer.state;
+      why = (enum tide_status)answer.value;
+    }
+  }
+  tide_session_unlock(session);
+  if (status == TIDE_OK && out_status) *out_status = why;
+  return status;
+}
+
+/* Only the service can tell how it stands, for the reasons of too many broken values are shown no
+ * more. */
+static enum tide_status ask_for_end(struct tide_session *session,
+                                    const struct tide_session_name *name, uint64_t value,
+                                    uint64_t deadline) {
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_COMPLETE,
+                                                .object = tide_session_wire(session, name),
+                                                .value = value}};
+  return tide_session_ask(session, &record, deadline, NULL, NULL);
+}
+
+enum tide_status tide_session_query(struct tide_session *session, struct tide_point point) {
+  tide_session_lock(session);
+  const struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
+  enum tide_status status = name ? look(name, point.value) : TIDE_NOT_FOUND;
+  tide_session_unlock(session);
+  if (status != TIDE_BUSY) return status;
+  enum tide_point_state state;
+  enum tide_status why, asked = tide_session_state(session, point, &state, &why);
+  if (asked != TIDE_OK) return asked;
+  if (state == TIDE_POINT_BROKEN) return why;
+  return state == TIDE_POINT_RETIRED ? TIDE_OK : TIDE_TIMEOUT;
+}
+
+/* Is the service there? Its last word may be in the socket. */
+static bool is_lost(struct tide_session *session) {
+  struct pollfd one = {.fd = session->socket, .events = POLLRDHUP};
+  if (!session->status && poll(&one, 1, 0) > 0 && one.revents & (POLLHUP | POLLERR | POLLRDHUP))
+    tide_session_fail(session, TIDE_LOST);
+  return session->status != 0;
+}
+
+static enum tide_status sleep_for(struct tide_session *session, struct tide_session_name *name,
+                                  uint64_t value, uint64_t deadline) {
+  struct tide_values_view *view = name->view;
+  const struct tide_values *values = view->mapping.memory;
+  uint32_t place = name->place, generation = name->place_generation;
+  enum tide_status status;
+  view->uses++; /* it stays mapped, whoever destroys the name */
+  for (;;) {
+    uint64_t slice = tide_service_now() + SLICE;
+    tide_session_unlock(session);
+    status =
+        tide_values_wait(values, place, generation, value, slice < deadline ? slice : deadline);
+    tide_session_lock(session);
+    if (status != TIDE_TIMEOUT) break;
+    if (is_lost(session)) {
+      status = tide_values_look(values, place, generation, value);
+      if (status == TIDE_TIMEOUT || status == TIDE_BUSY) status = (enum tide_status)session->status;
+      break;
+    }
+    if (tide_service_now() >= deadline) break;
+  }
+  view->uses--; /* whoever is last unmaps it at the end of the session */
+  return status;
+}
+
+enum tide_status tide_session_wait(struct tide_session *session, struct tide_point point,
+                                   uint64_t deadline) {
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
+  enum tide_status status = name ? look(name, point.value) : TIDE_NOT_FOUND;
+  if (name && status == TIDE_TIMEOUT && deadline != TIDE_NOW)
+    status = sleep_for(session, name, point.value, deadline);
+  if (name && status == TIDE_BUSY) status = ask_for_end(session, name, point.value, deadline);
+  tide_session_unlock(session);
+  return status;
+}
+
+/* ---- calls when something ends ------------------------------------------------------------------
+ */
+
+enum tide_status tide_session_when_complete(struct tide_session *session, struct tide_point point,
+                                            tide_session_call call, void *user,
+                                            uint32_t *out_wait) {
+  enum tide_status status = TIDE_NOT_FOUND;
+  if (!call) return TIDE_INVALID;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
+  if (name) {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_COMPLETE,
+                                                  .object = tide_session_wire(session, name),
+                                                  .value = point.value}};
+    status = tide_session_ask_later(session, &record, call, user, out_wait);
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_when_schedulable(struct tide_session *session,
+                                               struct tide_point point,
+                                               const struct tide_point *assumed,
+                                               size_t assumed_count, tide_session_call call,
+                                               void *user, uint32_t *out_wait) {
+  enum tide_status status = TIDE_NOT_FOUND;
+  size_t used = 0;
+  if (!call || assumed_count > TIDE_ASSUMED_MAX) return TIDE_INVALID;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
+  if (name) {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_SCHEDULABLE,
+                                                  .object = tide_session_wire(session, name),
+                                                  .value = point.value,
+                                                  .wait_count = (uint16_t)assumed_count}};
+    status = tide_session_add_points(session, &record, &used, assumed, assumed_count);
+    if (status == TIDE_OK) status = tide_session_ask_later(session, &record, call, user, out_wait);
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_trust(struct tide_session *session, uint32_t domain) {
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_TRUST, .number = domain}};
+  tide_session_lock(session);
+  enum tide_status status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
+  tide_session_unlock(session);
+  return status;
+}
+
+/* ---- handing over
+ * ---------------------------------------------------------------------------------- */
+
+enum tide_status tide_session_grant(struct tide_session *session, struct tide_point object,
+                                    enum tide_rights rights, struct tide_token *out_token) {
+  enum tide_status status = TIDE_NOT_FOUND;
+  struct tide_wire_message answer;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, object, TIDE_NAME_FREE);
+  if (!name) name = tide_session_find(session, object, TIDE_NAME_BUFFER);
+  if (name) {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_GRANT,
+                                                  .object = tide_session_wire(session, name),
+                                                  .number = (uint32_t)rights}};
+    status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, NULL);
+  }
+  if (status == TIDE_OK) memcpy(out_token->bytes, answer.token, sizeof out_token->bytes);
+  tide_session_unlock(session);
+  return status;
+}
+
+/* Somebody's values: mapped once, however many timelines of theirs we know. */
+static enum tide_status view_of(struct tide_session *session,
+                                const struct tide_wire_message *answer, int descriptor,
+                                struct tide_values_view **out_view) {
+  struct tide_values_view *view = session->views;
+  uint32_t count = (uint32_t)answer->value;
+  if (answer->name.handle >= count || answer->value > 1u << 16) return TIDE_CORRUPT;
+  while (view && view->owner != answer->owner) view = view->next;
+  if (view) {
+    if (descriptor >= 0) close(descriptor);
+    if (answer->name.handle >= view->count) return TIDE_CORRUPT;
+    view->uses++;
+    *out_view = view;
+    return TIDE_OK;
+  }
+  view = tide_alloc(tide_allocator_system(), 1, sizeof *view);
+  if (!view) {
+    if (descriptor >= 0) close(descriptor);
+    return TIDE_NOMEM;
+  }
+  enum tide_status status =
+      tide_mapping_open(&view->mapping, descriptor, tide_values_bytes(count), true);
+  if (status != TIDE_OK) {
+    tide_free(tide_allocator_system(), view, 1, sizeof *view);
+    return status;
+  }
+  view->owner = answer->owner;
+  view->count = count;
+  view->uses = 1;
+  view->next = session->views->next; /* our own stays the first */
+  session->views->next = view;
+  *out_view = view;
+  return TIDE_OK;
+}
+
+static enum tide_status redeem(struct tide_session *session, const struct tide_token *token,
+                               struct tide_session_name *name) {
+  struct tide_wire_message answer;
+  int descriptor = -1;
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_REDEEM,
+                                                .object = tide_session_wire(session, name),
+                                                .text_size = sizeof token->bytes}};
+  memcpy(record.bytes + sizeof record.command, token->bytes, sizeof token->bytes);
+  enum tide_status status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, &descriptor);
+  if (status != TIDE_OK) return status;
+  if (answer.more) { /* a buffer: so many bytes */
+    name->kind = TIDE_NAME_BUFFER;
+    return tide_mapping_open(&name->memory, descriptor, answer.more, !answer.trusted);
+  }
+  status = view_of(session, &answer, descriptor, &name->view);
+  if (status != TIDE_OK) return status;
+  name->kind = TIDE_NAME_FOREIGN;
+  name->place = answer.name.handle;
+  name->place_generation = answer.name.generation;
+  return TIDE_OK;
+}
+
+enum tide_status tide_session_redeem(struct tide_session *session, const struct tide_token *token,
+                                     struct tide_point *out_object) {
+  struct tide_session_name *name;
+  tide_session_lock(session);
+  enum tide_status status = tide_session_claim(session, false, &name);
+  if (status == TIDE_OK) {
+    status = redeem(session, token, name);
+    if (status == TIDE_OK) *out_object = tide_session_point(session, name, 0);
+    else tide_session_give_up(session, name);
+  }
+  tide_session_unlock(session);
+  return status;
+}

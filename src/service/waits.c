@@ -1,0 +1,106 @@
+/* Answers that come later. Whoever ends the wait, on whichever thread, puts it on a list; the
+ * serving thread sends it. */
+#include "base/memory.h"
+#include "service/served.h"
+
+static void free_pending(struct tide_service *service, struct tide_pending *pending) {
+  tide_free(service->context.allocator, pending, 1, sizeof *pending);
+}
+
+/* The number tells the place, so that nothing has to be searched. */
+static struct tide_pending **place_of(struct tide_served *client, uint32_t answer) {
+  return &client->pendings[answer % client->limits.waits];
+}
+
+enum tide_status tide_pending_begin(struct tide_served *client, uint32_t answer,
+                                    struct tide_pending **out_pending) {
+  struct tide_pending **place = place_of(client, answer);
+  if (*place) return TIDE_BUSY;
+  struct tide_pending *pending = tide_alloc(client->service->context.allocator, 1, sizeof *pending);
+  if (!pending) return TIDE_NOMEM;
+  pending->client = client;
+  pending->answer = answer;
+  *place = pending;
+  client->pending_count++;
+  *out_pending = pending;
+  return TIDE_OK;
+}
+
+static void leave(struct tide_pending *pending) {
+  struct tide_served *client = pending->client;
+  if (!client) return;
+  *place_of(client, pending->answer) = NULL;
+  client->pending_count--;
+  pending->client = NULL;
+}
+
+void tide_pending_drop(struct tide_pending *pending) {
+  struct tide_service *service = pending->client->service;
+  leave(pending);
+  free_pending(service, pending);
+}
+
+/* `user` is the service: the client may be gone. */
+static void finish(struct tide_service *service, struct tide_pending *pending,
+                   enum tide_status status) {
+  pending->status = (uint32_t)status;
+  pending->next = NULL;
+  tide_lock_take(&service->finished_lock, service->context.platform);
+  *service->last_finished = pending;
+  service->last_finished = &pending->next;
+  tide_lock_give(&service->finished_lock);
+  tide_service_kick(service);
+}
+
+void tide_pending_complete(struct tide_timepoint *timepoint, enum tide_status status) {
+  finish(timepoint->user, TIDE_CONTAINER(timepoint, struct tide_pending, complete), status);
+}
+
+void tide_pending_scheduled(struct tide_schedulable *wait, enum tide_status status) {
+  finish(wait->user, TIDE_CONTAINER(wait, struct tide_pending, scheduled), status);
+}
+
+/* False: its call has run, or will, and it is on the list then. */
+static bool cancel(struct tide_pending *pending) {
+  return pending->schedulable ? tide_schedulable_cancel(&pending->scheduled)
+                              : tide_timepoint_cancel(&pending->complete);
+}
+
+bool tide_pending_forget(struct tide_served *client, uint32_t answer) {
+  struct tide_pending *pending = *place_of(client, answer);
+  if (!pending || pending->answer != answer || !cancel(pending)) return false;
+  tide_pending_drop(pending);
+  return true;
+}
+
+void tide_pending_forget_all(struct tide_served *client) {
+  for (uint32_t i = 0; client->pending_count && i < client->limits.waits; i++) {
+    struct tide_pending *pending = client->pendings[i];
+    if (!pending) continue;
+    bool mine = cancel(pending);
+    leave(pending);
+    if (mine) free_pending(client->service, pending);
+  }
+}
+
+void tide_pending_deliver(struct tide_service *service) {
+  tide_lock_take(&service->finished_lock, service->context.platform);
+  struct tide_pending *pending = service->finished;
+  service->finished = NULL;
+  service->last_finished = &service->finished;
+  tide_lock_give(&service->finished_lock);
+  while (pending) {
+    struct tide_pending *next = pending->next;
+    struct tide_served *client = pending->client;
+    if (client) {
+      struct tide_wire_message answer;
+      tide_wire_begin(&answer, TIDE_WIRE_ANSWER);
+      answer.answer = pending->answer;
+      answer.status = pending->status;
+      leave(pending);
+      tide_served_send(client, &answer, -1);
+    }
+    free_pending(service, pending);
+    pending = next;
+  }
+}

@@ -1,0 +1,145 @@
+/* What the tests of the service share: a service in a process of its own, and clients in others. */
+#ifndef TESTS_SERVICE_RIG_H
+#define TESTS_SERVICE_RIG_H
+
+#include "harness.h"
+#include "service/system.h"
+#include "tidemark/service.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MS 1000000ull
+
+struct rig {
+  char folder[64], path[96];
+  pid_t server;
+};
+
+static struct tide_service *rig_service;
+
+static void rig_on_term(int number) {
+  (void)number;
+  tide_service_stop(rig_service);
+}
+
+__attribute__((unused)) static void rig_events(void *user, const struct tide_service_event *event) {
+  (void)user;
+  if (getenv("SERVICE_EVENTS"))
+    fprintf(stderr, "%d %s client %d %s %s\n", event->kind, tide_status_name(event->status),
+            (int)event->client, event->label, event->what ? event->what : "");
+}
+
+static void rig_serve(struct rig *r, const char *policy) {
+  struct tide_diag diag = {.status = TIDE_OK};
+  struct tide_service_params params = {.socket = r->path,
+                                       .policy = policy,
+                                       .policy_length = policy ? strlen(policy) : 0,
+                                       .workers = 2,
+                                       .event = rig_events};
+  if (tide_service_create(&params, &rig_service, &diag) != TIDE_OK) {
+    fprintf(stderr, "service: %s\n", diag.text);
+    _exit(3);
+  }
+  signal(SIGTERM, rig_on_term);
+  enum tide_status status = tide_service_run(rig_service);
+  tide_service_destroy(rig_service);
+  _exit(status == TIDE_OK ? 0 : 4);
+}
+
+/* The service runs, and can be connected to. */
+__attribute__((unused)) static void rig_open(struct rig *r, const char *policy) {
+  snprintf(r->folder, sizeof r->folder, "/tmp/tidemark-test-XXXXXX");
+  CHECK(mkdtemp(r->folder) != NULL);
+  snprintf(r->path, sizeof r->path, "%s/socket", r->folder);
+  fflush(NULL);
+  r->server = fork();
+  CHECK(r->server >= 0);
+  if (r->server == 0) rig_serve(r, policy);
+  for (int i = 0; i < 5000 && access(r->path, F_OK) != 0; i++) usleep(2000);
+}
+
+/* As the client of another process would. */
+__attribute__((unused)) static struct tide_session *rig_connect(const struct rig *r,
+                                                                const char *label) {
+  struct tide_session_params params = {.socket = r->path, .label = label};
+  struct tide_session *session = NULL;
+  struct tide_diag diag = {.status = TIDE_OK};
+  for (int i = 0; i < 100; i++) { /* it may have bound its socket, and not listen yet */
+    if (tide_session_connect(&params, &session, &diag) == TIDE_OK) return session;
+    usleep(10000);
+  }
+  FAIL("no connection: %s", diag.text);
+  return NULL;
+}
+
+__attribute__((unused)) static void rig_join(pid_t child) {
+  int status;
+  CHECK(waitpid(child, &status, 0) == child);
+  if (WIFSIGNALED(status)) FAIL("a process was killed by signal %d", WTERMSIG(status));
+  CHECK_EQ_U64((uint64_t)WEXITSTATUS(status), 0);
+}
+
+/* The service ends, clean: under a sanitizer, without a finding. */
+__attribute__((unused)) static void rig_close(struct rig *r) {
+  CHECK(kill(r->server, SIGTERM) == 0);
+  rig_join(r->server);
+  CHECK(access(r->path, F_OK) != 0);
+  rmdir(r->folder);
+}
+
+/* Another process, with a pipe each way. */
+struct rig_child {
+  pid_t pid;
+  int to, from;
+};
+__attribute__((unused)) static void rig_spawn(struct rig_child *child,
+                                              void (*run)(const struct rig *r, int in, int out),
+                                              const struct rig *r) {
+  int to[2], from[2];
+  CHECK(pipe(to) == 0 && pipe(from) == 0);
+  fflush(NULL);
+  child->pid = fork();
+  CHECK(child->pid >= 0);
+  if (child->pid == 0) {
+    close(to[1]);
+    close(from[0]);
+    run(r, to[0], from[1]);
+    _exit(0);
+  }
+  close(to[0]);
+  close(from[1]);
+  child->to = to[1];
+  child->from = from[0];
+}
+__attribute__((unused)) static void rig_tell(int fd, const void *data, size_t size) {
+  CHECK(write(fd, data, size) == (ssize_t)size);
+}
+__attribute__((unused)) static void rig_hear(int fd, void *data, size_t size) {
+  for (size_t got = 0; got < size;) {
+    ssize_t now = read(fd, (char *)data + got, size - got);
+    if (now <= 0) FAIL("the other process has gone");
+    got += (size_t)now;
+  }
+}
+__attribute__((unused)) static void rig_end(struct rig_child *child) {
+  close(child->to);
+  close(child->from);
+  rig_join(child->pid);
+}
+__attribute__((unused)) static void rig_kill(struct rig_child *child) {
+  CHECK(kill(child->pid, SIGKILL) == 0);
+  CHECK(waitpid(child->pid, NULL, 0) == child->pid);
+  close(child->to);
+  close(child->from);
+}
+
+__attribute__((unused)) static uint64_t rig_in(uint64_t milliseconds) {
+  return tide_service_now() + milliseconds * MS * test_slowdown();
+}
+
+#endif
