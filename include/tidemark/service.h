@@ -238,6 +238,100 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_redeem(struct tide_sessio
                                                               const struct tide_token *token,
                                                               struct tide_point *out_object);
 
+/* ---- buffers -----------------------------------------------------------------------------------
+ */
+
+/* Zeroed memory of the service's, mapped here too; *out_buffer is its name (value 0). TIDE_FULL:
+ * the quota; TIDE_INVALID: no bytes. Whoever has a name for it is charged all of it. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_create_buffer(struct tide_session *session,
+                                                                     uint64_t size,
+                                                                     struct tide_point *out_buffer);
+/* Where it is mapped; read-only when it was granted so. As long as it has its name. NULL: no such
+ * buffer. */
+TIDE_API void *tide_session_buffer_data(struct tide_session *session, struct tide_point buffer,
+                                        uint64_t *out_size);
+
+/* ---- channels
+ * ------------------------------------------------------------------------------------ */
+
+struct tide_session_channel_params {
+  const char *label;   /* copied, cut at 31 bytes */
+  uint32_t operations; /* capacity; 0: 64 */
+  uint8_t priority;    /* base priority, cut to what the policy allows; 0: 8 */
+};
+/* NULL params are the defaults. *out_channel: its name. TIDE_FULL: the quota. Blocks. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_create_channel(struct tide_session *session,
+                            const struct tide_session_channel_params *params,
+                            struct tide_point *out_channel);
+
+/* What a command may do, and its arguments in order. Buffers' sizes are those of the ranges. */
+enum tide_session_body {
+  TIDE_SESSION_NOTHING = 0,
+  TIDE_SESSION_FILL = 1,   /* out, value: every byte */
+  TIDE_SESSION_COPY = 2,   /* from, to: of one size */
+  TIDE_SESSION_HASH = 3,   /* from, out (8 bytes), seed */
+  TIDE_SESSION_IOTA = 4,   /* out (64-bit words), start */
+  TIDE_SESSION_TILE = 5,   /* from, to, width: rows of 4-byte pixels to squares of 4 x 4 of them */
+  TIDE_SESSION_UNTILE = 6, /* and back */
+  TIDE_SESSION_OVER = 7,   /* from, onto: one 8-bit RGBA image over another */
+  TIDE_SESSION_FLUSH = 8,  /* range: what was written before is visible to everybody */
+  TIDE_SESSION_SPIN = 9,   /* microseconds, at most 20000 */
+  TIDE_SESSION_FAIL = 10   /* fails, to see what depends on it */
+};
+struct tide_session_argument {
+  struct tide_point buffer; /* all zero: a number, which is in `offset` */
+  uint64_t offset, size;
+};
+struct tide_session_operation {
+  uint32_t flags; /* TIDE_MAY_BE_PASSED, TIDE_DESPITE_BROKEN */
+  enum tide_session_body body;
+  const struct tide_session_argument *arguments;
+  size_t argument_count;
+  const struct tide_point *waits; /* as in tide_operation_points: at most 32 of each */
+  size_t wait_count;
+  const struct tide_point *retires; /* promises of this channel's timelines */
+  size_t retire_count;
+  const struct tide_point *cancel; /* once it is retired, the operation is cancelled; or NULL */
+  const struct tide_point *choose; /* at its turn: retired: `body`, else `otherwise`; or NULL */
+  enum tide_session_body otherwise;
+  const struct tide_session_argument *otherwise_arguments;
+  size_t otherwise_count;
+};
+/* No round trip. TIDE_FULL: as many are unfinished as the channel has room for. What only the
+ * service finds (TIDE_DEADLOCK, TIDE_DENIED …) comes as a refusal, and what it was to retire breaks
+ * with it. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_submit(struct tide_session *session, struct tide_point channel,
+                    const struct tide_session_operation *operation);
+/* How many of the channel's operations are over, one way or another. */
+TIDE_API uint64_t tide_session_channel_over(struct tide_session *session,
+                                            struct tide_point channel);
+/* An upload as a service, of several points: `from` goes into `to` through the channel; `source` is
+ * kept when `from` may be written again, `device` when other channels may read `to`, `host` when
+ * whoever has mapped it may. Three commands. No round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_upload(struct tide_session *session, struct tide_point channel,
+                    const struct tide_session_argument *from,
+                    const struct tide_session_argument *to, const struct tide_point *source,
+                    const struct tide_point *device, const struct tide_point *host);
+
+/* As in channel.h; no round trip, so that all but TIDE_NOT_FOUND comes as a refusal. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_increase_priority_until(struct tide_session *session, struct tide_point channel,
+                                     struct tide_point target, uint8_t level);
+/* *out_cancel: for tide_session_cancel_decrease, which takes the newest 16 of a channel. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_decrease_priority_until(struct tide_session *session, struct tide_point channel,
+                                     struct tide_point dependency, uint32_t amount,
+                                     struct tide_point *out_cancel);
+/* As in channel.h. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_cancel_decrease(struct tide_session *session,
+                                                                       struct tide_point cancel);
+/* As in channel.h. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_cancel_priority_decreases(struct tide_session *session, struct tide_point channel);
+
 #ifdef __cplusplus
 }
 #endif

@@ -97,7 +97,7 @@ static enum tide_status call_future(const struct call *c) {
   if (c->command->other.handle) {
     struct tide_entry *channel = tide_entry_find(client, c->command->other, TIDE_ENTRY_CHANNEL);
     if (!channel) return TIDE_NOT_FOUND;
-    status = tide_work_create_future(channel, &params, &future);
+    status = tide_work_create_future(client, channel, &params, &future);
   } else {
     status = tide_future_create(client->client, &params, &future);
   }
@@ -268,12 +268,13 @@ static enum tide_status call_grant(const struct call *c) {
 static enum tide_status redeem_timeline(const struct call *c, const struct tide_grant *grant,
                                         struct tide_entry *entry) {
   struct tide_published *published = grant->client->published;
-  *c->descriptor = tide_mapping_reader(&published->mapping);
+  *c->descriptor = tide_mapping_another(&published->mapping, false);
   if (*c->descriptor < 0) return TIDE_FULL;
   entry->kind = TIDE_ENTRY_FOREIGN;
   entry->generation = c->command->object.generation;
   entry->base = grant->entry->base;
   entry->owner = published->owner;
+  entry->writable = grant->client->rule->trusted;
   c->answer->owner = published->owner;
   c->answer->name =
       (struct tide_wire_name){.handle = (uint32_t)(grant->entry - grant->client->entries),

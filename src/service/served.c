@@ -103,7 +103,6 @@ void tide_served_accept(struct tide_service *service, int socket) {
   client->hello_before = tide_service_now() + HELLO_TIME;
   tide_list_init(&client->active);
   tide_list_init(&client->lines);
-  tide_list_init(&client->stores);
   tide_list_push_back(&service->clients, &client->link);
   service->client_count++;
   struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = client};
@@ -141,6 +140,8 @@ static enum tide_status make_client(struct tide_served *client) {
   struct tide_client_params params = {.label = client->label,
                                       .timelines = client->limits.timelines,
                                       .parts = client->limits.parts ? client->limits.parts : 1};
+  const struct tide_points *points = client->service->points;
+  if (points->orphans > points->slot_count / 2) return TIDE_FULL;
   enum tide_status status = make_tables(client);
   if (status == TIDE_OK) status = make_memory(client);
   if (status == TIDE_OK)
@@ -155,7 +156,7 @@ static enum tide_status welcome(struct tide_served *client) {
   message.domain = client->service->points->domain;
   message.trusted = client->rule->trusted;
   message.limits = client->limits;
-  int values = tide_mapping_reader(&client->published->mapping);
+  int values = tide_mapping_another(&client->published->mapping, false);
   int descriptors[3] = {client->ring_memory.descriptor, values, client->bell};
   if (values < 0) return TIDE_FULL;
   enum tide_status status = tide_message_send(client->socket, &message, descriptors, 3);

@@ -22,6 +22,7 @@
 #include "tidemark/service.h"
 
 struct tide_served;
+struct tide_store;
 
 /* ---- publish.c: what a client's timelines show ---- */
 
@@ -68,7 +69,7 @@ enum tide_entry_kind {
 };
 struct tide_entry {
   uint8_t kind;
-  bool writable; /* a buffer */
+  bool writable; /* a buffer; of a foreign timeline: its owner is trusted */
   uint32_t generation;
   struct tide_point base;  /* of a timeline */
   void *object;            /* a tide_future, tide_line or tide_store */
@@ -152,7 +153,7 @@ struct tide_served {
   uint32_t timelines, channels, grants; /* in use */
   uint64_t bytes;
   uint32_t wrong_tokens;
-  struct tide_link lines, stores; /* channels, buffers */
+  struct tide_link lines; /* channels */
   uint64_t sequence, refused, dropped;
   uint64_t spent; /* ns of the serving thread */
 };
@@ -212,6 +213,9 @@ struct tide_service {
   struct tide_pending *finished, **last_finished;
   struct tide_place_of *places; /* of the room's timelines, by slot; under the room's lock */
   struct tide_grant *grants[TIDE_GRANT_BUCKETS];
+  struct tide_link closing; /* channels whose client has let go of them */
+  uint32_t closing_count;
+  struct tide_store *dead_stores; /* atomic */
 };
 
 /* Wakes the serving thread. Any thread. */

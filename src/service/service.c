@@ -1,7 +1,7 @@
 /* The service: what it owns, and its loop. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "service/served.h"
+#include "service/work.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 
 #define ACCEPTS 16 /* a round */
 #define EVENTS 64
+#define REAP_MS 2 /* while channels of clients that are gone have something left */
 
 void tide_service_kick(struct tide_service *service) {
   uint64_t one = 1;
@@ -120,8 +121,10 @@ enum tide_status tide_service_run(struct tide_service *service) {
   struct epoll_event events[EVENTS];
   while (!tide_load_ordered(&service->stopping)) {
     int patience = 0;
+    bool left = tide_lines_reap(service);
     if (tide_list_empty(&service->active)) {
       patience = milliseconds(expire_hellos(service));
+      if (left && (patience < 0 || patience > REAP_MS)) patience = REAP_MS;
       tide_store_ordered(&service->asleep, 1u);
       if (anything_finished(service) || tide_load_ordered(&service->stopping)) patience = 0;
     }
@@ -155,9 +158,10 @@ static enum tide_status open_descriptors(struct tide_service *service, struct ti
   return TIDE_OK;
 }
 
-/* All quotas of all clients fit: nobody's use takes what another was promised. */
+/* All quotas of all clients fit, so nobody's use takes what another was promised; and as much again
+ * for what those who are gone had queued (see served.c: nobody is let in while that is more). */
 static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
-  uint64_t all = (uint64_t)policy->clients * most_each;
+  uint64_t all = 2 * (uint64_t)policy->clients * most_each;
   return all > 1u << 20 ? 1u << 20 : (uint32_t)all;
 }
 
@@ -171,7 +175,7 @@ static enum tide_status open_parts(struct tide_service *service) {
   }
   struct tide_points_params points = {.domain = service->params.domain,
                                       .timelines = room_for(policy, timelines),
-                                      .parts = room_for(policy, parts ? parts : 1)};
+                                      .parts = room_for(policy, parts ? parts : 1) / 2 + 1};
   struct tide_cpu_params cpu = {.workers = service->params.workers};
   enum tide_status status = tide_context_init(&service->context, NULL);
   if (status != TIDE_OK) return status;
@@ -229,6 +233,7 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   tide_list_init(&service->clients);
   tide_list_init(&service->active);
   tide_list_init(&service->published);
+  tide_list_init(&service->closing);
   tide_policy_init(&service->policy);
   enum tide_status status = tide_policy_read(&service->policy, params->policy,
                                              params->policy ? params->policy_length : 0, diag);
@@ -248,6 +253,7 @@ void tide_service_destroy(struct tide_service *service) {
   tide_published_fail_all(service, TIDE_LOST);
   while (!tide_list_empty(&service->clients))
     tide_served_end(TIDE_CONTAINER(service->clients.next, struct tide_served, link), TIDE_LOST);
+  tide_lines_end(service);
   tide_pending_deliver(service);
   free_service(service);
 }

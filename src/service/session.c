@@ -43,7 +43,7 @@ static void sweep(struct tide_session *session) {
     if (name->kind != TIDE_NAME_LIMBO || !is_over(session, name)) continue;
     name->kind = TIDE_NAME_FREE;
     name->shown = 0;
-    session->timelines--;
+    session->timelines -= name->timeline;
   }
 }
 
@@ -71,6 +71,7 @@ enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
       .kind = TIDE_NAME_MAKING, .generation = name->generation + 1, .memory.descriptor = -1};
   if (timeline) {
     session->timelines++;
+    name->timeline = true;
     name->shown = name->generation;
     name->view = session->views;
     name->view->uses++;
@@ -92,7 +93,7 @@ static void drop_view(struct tide_session *session, struct tide_values_view *vie
 
 /* The service refused to make it. */
 void tide_session_give_up(struct tide_session *session, struct tide_session_name *name) {
-  if (name->shown) session->timelines--;
+  session->timelines -= name->timeline;
   drop_view(session, name->view);
   name->view = NULL;
   name->shown = 0;

@@ -31,11 +31,13 @@ enum tide_name_kind {
 struct tide_session_name {
   uint8_t kind;
   uint32_t generation;
+  bool timeline;  /* it counts as one */
   uint32_t shown; /* the generation with which its values are shown; 0: they are not */
   struct tide_values_view *view;
   uint32_t place, place_generation; /* in the view */
   uint64_t initial, newest;
   uint32_t capacity;
+  uint64_t decreases;         /* of a channel: numbers given */
   struct tide_mapping memory; /* of a buffer */
 };
 

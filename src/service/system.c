@@ -72,10 +72,10 @@ void tide_mapping_close(struct tide_mapping *mapping) {
   *mapping = (struct tide_mapping){.descriptor = -1};
 }
 
-int tide_mapping_reader(const struct tide_mapping *mapping) {
+int tide_mapping_another(const struct tide_mapping *mapping, bool writable) {
   char path[64];
   snprintf(path, sizeof path, "/proc/self/fd/%d", mapping->descriptor);
-  return open(path, O_RDONLY | O_CLOEXEC);
+  return open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
 }
 
 /* ---- messages --------------------------------------------------------------------- */

@@ -19,8 +19,8 @@ enum tide_status tide_mapping_create(struct tide_mapping *out, const char *name,
 enum tide_status tide_mapping_open(struct tide_mapping *out, int descriptor, size_t size,
                                    bool read_only);
 void tide_mapping_close(struct tide_mapping *mapping);
-/* Another descriptor of the same memory, for reading only; -1. */
-int tide_mapping_reader(const struct tide_mapping *mapping);
+/* Another descriptor of the same memory, perhaps for reading only; -1. */
+int tide_mapping_another(const struct tide_mapping *mapping, bool writable);
 
 #define TIDE_DESCRIPTORS_MOST 4
 

@@ -1,16 +1,98 @@
-/* service/work.h: what clients have done: channels, buffers, bodies. */
+/* service/work.h: what clients have done: channels, buffers, bodies.
+ *
+ * A *line* is a client's channel: a queue of the one device. Each command of it is a *job*, which
+ * holds on to the buffers that it names until the scheduler says that it is over, however it went.
+ * A *store* is a buffer: memory of the service's own, with one reference for each client that has a
+ * name for it, and each job. Everyone who has a name is charged its size.
+ *
+ * What becomes free on other threads is only marked there (under the scheduler's lock), and goes on
+ * the serving thread: tide_work_reap. */
 #ifndef TIDE_SERVICE_WORK_H
 #define TIDE_SERVICE_WORK_H
 
 #include "service/served.h"
+#include "tidemark/channel.h"
+#include "tidemark/kernel.h"
+
+/* ---- store.c ---- */
+
+struct tide_store {
+  struct tide_service *service;
+  struct tide_store *next_dead;
+  struct tide_mapping mapping;
+  uint32_t references; /* atomic */
+};
+enum tide_status tide_store_create(struct tide_service *service, uint64_t size,
+                                   struct tide_store **out_store);
+/* Any thread; under whatever lock. */
+void tide_store_drop(struct tide_store *store);
+/* On the serving thread: those that nobody holds any more go. */
+void tide_stores_reap(struct tide_service *service);
+enum tide_status tide_store_claim(struct tide_served *client, struct tide_entry *entry,
+                                  struct tide_store *store, bool writable);
+
+/* ---- bodies.c ---- */
+
+struct tide_served_body {
+  const char *name;
+  enum tide_status (*run)(void *arguments); /* struct tide_argument[count] */
+  uint8_t count;
+  uint8_t numbers; /* a bit for each argument that is a number */
+  uint8_t written; /* a bit for each buffer that is written */
+};
+/* NULL: there is none of that number. */
+const struct tide_served_body *tide_served_body(uint32_t number);
+
+/* ---- line.c ---- */
+
+struct tide_job {
+  struct tide_line *line;
+  struct tide_job *next; /* of the free ones */
+  const struct tide_served_body *body, *other;
+  struct tide_argument arguments[2][TIDE_WIRE_ARGUMENTS];
+  struct tide_store *stores[2 * TIDE_WIRE_ARGUMENTS];
+  uint32_t store_count;
+};
+#define TIDE_LINE_DECREASES 16u
+struct tide_line {
+  struct tide_service *service;
+  struct tide_link link;            /* of its client, or of the service's closing ones */
+  struct tide_served *client;       /* who is charged; NULL: gone */
+  struct tide_queue *queue;         /* NULL: what was left is cancelled */
+  struct tide_published *published; /* where its count of commands that are over is shown */
+  uint32_t place;
+  uint32_t capacity;
+  uint64_t submitted, over; /* `over` under the scheduler's lock */
+  uint64_t close_by;        /* the deadline for what was queued; then it is cancelled */
+  struct tide_job *jobs, *free;
+  uint32_t used_jobs; /* from here on they were never used */
+  struct {
+    uint64_t number;
+    struct tide_point cancel;
+  } decreases[TIDE_LINE_DECREASES];
+};
+
+enum tide_status tide_line_create(struct tide_served *client, struct tide_entry *entry,
+                                  const struct tide_wire_view *view);
+/* What is queued runs; then it goes. At `close_by` what has not started is cancelled. */
+void tide_line_close(struct tide_line *line, uint64_t close_by);
+enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *line,
+                                  const struct tide_wire_view *view);
+/* Nobody is charged for them any more. */
+void tide_lines_orphan(const struct tide_served *client);
+/* On the serving thread: lines that are over go. True: some are left. */
+bool tide_lines_reap(struct tide_service *service);
+/* The service ends: all are cancelled, and this blocks until they are over. */
+void tide_lines_end(struct tide_service *service);
+
+/* ---- work.c ---- */
 
 /* The client goes: what it has queued runs, then its channels and buffers go. */
 void tide_work_abandon(struct tide_served *client);
-
 void tide_work_free(struct tide_served *client, struct tide_entry *entry,
                     enum tide_entry_kind kind);
 /* Promises that this channel's commands keep. */
-enum tide_status tide_work_create_future(struct tide_entry *channel,
+enum tide_status tide_work_create_future(struct tide_served *client, struct tide_entry *channel,
                                          const struct tide_future_params *params,
                                          struct tide_future **out_future);
 /* A buffer that was granted. */

@@ -1,0 +1,291 @@
+/* Channels of clients, and what is queued on them. */
+#include "base/memory.h"
+#include "service/work.h"
+
+#define CLOSING_MOST 1024u /* channels of those who are gone that may still finish */
+
+/* ---- jobs ------------------------------------------------------------------------------ */
+
+static struct tide_lock *lock_of(const struct tide_line *line) {
+  return tide_points_lock(line->service->points);
+}
+
+static struct tide_job *take_job(struct tide_line *line) {
+  struct tide_lock *lock = lock_of(line);
+  struct tide_job *job = line->free;
+  if (job) line->free = job->next;
+  else if (line->used_jobs < line->capacity) job = &line->jobs[line->used_jobs++];
+  tide_lock_give(lock);
+  if (job) *job = (struct tide_job){.line = line};
+  return job;
+}
+
+static void show_over(struct tide_line *line, bool closed) {
+  struct tide_values_news news = {
+      .value = line->over, .lowest = UINT64_MAX, .returned = line->over, .closed = closed};
+  tide_values_publish(&line->published->values->places[line->place], &news);
+}
+
+/* Under the scheduler's lock. */
+static void job_over(struct tide_job *job) {
+  struct tide_line *line = job->line;
+  for (uint32_t i = 0; i < job->store_count; i++) tide_store_drop(job->stores[i]);
+  job->next = line->free;
+  line->free = job;
+  line->over++;
+  show_over(line, false);
+}
+
+static enum tide_status run_body(void *arguments) {
+  struct tide_job *job = *(struct tide_job **)arguments;
+  return job->body->run(job->arguments[0]);
+}
+static enum tide_status run_other(void *arguments) {
+  struct tide_job *job = *(struct tide_job **)arguments;
+  return job->other->run(job->arguments[1]);
+}
+static void over(void *arguments) { job_over(*(struct tide_job **)arguments); }
+
+static const struct tide_body_class class_body = {.name = "body", .host = run_body, .over = over};
+static const struct tide_body_class class_other = {
+    .name = "otherwise", .host = run_other, .over = over};
+
+/* ---- submitting ---------------------------------------------------------------------------- */
+
+/* One buffer's range, checked; the job holds it from here on. */
+static enum tide_status add_range(struct tide_served *client, struct tide_job *job,
+                                  const struct tide_wire_argument *from, bool written,
+                                  struct tide_argument *to) {
+  struct tide_entry *entry = tide_entry_find(client, from->buffer, TIDE_ENTRY_BUFFER);
+  if (!entry) return TIDE_NOT_FOUND;
+  if (written && !entry->writable) return TIDE_DENIED;
+  struct tide_store *store = entry->object;
+  if (from->offset > store->mapping.size || from->size > store->mapping.size - from->offset)
+    return TIDE_INVALID;
+  tide_fetch_add(&store->references, 1u);
+  job->stores[job->store_count++] = store;
+  to->data = (unsigned char *)store->mapping.memory + from->offset;
+  to->size = from->size;
+  return TIDE_OK;
+}
+
+static enum tide_status add_arguments(struct tide_served *client, struct tide_job *job,
+                                      const struct tide_served_body *body,
+                                      const struct tide_wire_argument *from, size_t count,
+                                      struct tide_argument *to) {
+  if (!body || count != body->count) return TIDE_INVALID;
+  for (size_t i = 0; i < count; i++) {
+    bool number = body->numbers >> i & 1;
+    if (number != (from[i].buffer.handle == 0)) return TIDE_INVALID;
+    if (number) {
+      to[i].integer = (int64_t)from[i].offset;
+      continue;
+    }
+    enum tide_status status = add_range(client, job, &from[i], body->written >> i & 1, &to[i]);
+    if (status != TIDE_OK) return status;
+  }
+  return TIDE_OK;
+}
+
+static enum tide_status fill_job(struct tide_served *client, struct tide_job *job,
+                                 const struct tide_wire_view *view) {
+  const struct tide_wire_command *command = view->command;
+  job->body = tide_served_body(command->body);
+  job->other = tide_served_body(command->other_body);
+  enum tide_status status = add_arguments(client, job, job->body, view->arguments,
+                                          command->argument_count, job->arguments[0]);
+  if (status != TIDE_OK) return status;
+  return add_arguments(client, job, job->other, view->arguments + command->argument_count,
+                       command->other_count, job->arguments[1]);
+}
+
+/* A trusted client's channels are what others rely on: they wait only for what is known to come. */
+static enum tide_status check_trust(struct tide_served *client, const struct tide_wire_view *view,
+                                    const struct tide_point *points) {
+  if (!client->rule->trusted) return TIDE_OK;
+  for (size_t i = 0; i < view->command->wait_count; i++) {
+    const struct tide_entry *entry = &client->entries[view->points[i].name.handle];
+    enum tide_point_state state;
+    if (entry->kind != TIDE_ENTRY_FOREIGN || entry->writable) continue; /* its owner is trusted */
+    enum tide_status status = tide_point_state(client->service->points, points[i], &state, NULL);
+    if (status != TIDE_OK) return status;
+    if (state == TIDE_POINT_PROMISED) return TIDE_DENIED;
+  }
+  return TIDE_OK;
+}
+
+static enum tide_status submit_job(struct tide_line *line, struct tide_job *job,
+                                   const struct tide_wire_view *view,
+                                   const struct tide_point *points) {
+  const struct tide_wire_command *command = view->command;
+  const struct tide_point *next = points + command->wait_count + command->retire_count;
+  struct tide_operation_points named = {.waits = points,
+                                        .wait_count = command->wait_count,
+                                        .retires = points + command->wait_count,
+                                        .retire_count = command->retire_count};
+  if (command->flags & TIDE_WIRE_HAS_CANCEL) named.cancel = next++;
+  if (command->flags & TIDE_WIRE_HAS_CHOOSE) {
+    named.choose = next++;
+    named.otherwise = &class_other;
+    named.otherwise_arguments = &job;
+    named.otherwise_arguments_size = sizeof job;
+  }
+  struct tide_operation operation = {.label = job->body->name,
+                                     .body = &class_body,
+                                     .arguments = &job,
+                                     .arguments_size = sizeof job,
+                                     .points = &named};
+  if (command->flags & TIDE_WIRE_MAY_BE_PASSED) operation.flags |= TIDE_MAY_BE_PASSED;
+  if (command->flags & TIDE_WIRE_DESPITE_BROKEN) operation.flags |= TIDE_DESPITE_BROKEN;
+  return tide_queue_submit(line->queue, &operation, NULL, NULL);
+}
+
+static enum tide_status resolve(struct tide_served *client, const struct tide_wire_view *view,
+                                struct tide_point *out_points) {
+  if (view->command->wait_count > TIDE_POINTS_MAX || view->command->retire_count > TIDE_POINTS_MAX)
+    return TIDE_INVALID;
+  for (size_t i = 0; i < view->point_count; i++) {
+    enum tide_status status = tide_entry_point(client, view->points[i], &out_points[i]);
+    if (status != TIDE_OK) return status;
+  }
+  return check_trust(client, view, out_points);
+}
+
+/* What a refused command was to keep breaks: nobody shall wait for it until its deadline. */
+static void break_retires(struct tide_served *client, const struct tide_wire_view *view,
+                          enum tide_status cause) {
+  for (size_t i = 0; i < view->command->retire_count; i++) {
+    const struct tide_wire_point *point = &view->points[view->command->wait_count + i];
+    struct tide_entry *entry = tide_entry_find(client, point->name, TIDE_ENTRY_FUTURE);
+    if (entry) (void)!tide_future_break(entry->object, point->value, cause);
+  }
+}
+
+enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *line,
+                                  const struct tide_wire_view *view) {
+  struct tide_point points[TIDE_WIRE_POINTS];
+  struct tide_job *job = take_job(line);
+  line->submitted++;
+  enum tide_status status = job ? resolve(client, view, points) : TIDE_FULL;
+  if (status == TIDE_OK) status = fill_job(client, job, view);
+  if (status == TIDE_OK) status = submit_job(line, job, view, points);
+  if (status == TIDE_OK) return TIDE_OK;
+  struct tide_lock *lock = lock_of(line);
+  if (job) {
+    job_over(job);
+  } else {
+    line->over++;
+    show_over(line, false);
+  }
+  tide_lock_give(lock);
+  break_retires(client, view, status);
+  return status;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------
+ */
+
+enum tide_status tide_line_create(struct tide_served *client, struct tide_entry *entry,
+                                  const struct tide_wire_view *view) {
+  struct tide_service *service = client->service;
+  const struct tide_allocator *allocator = service->context.allocator;
+  const struct tide_wire_command *command = view->command;
+  char label[TIDE_WIRE_LABEL] = "";
+  if (client->channels >= client->limits.channels) return TIDE_FULL;
+  if (command->text_size < sizeof label) memcpy(label, view->text, command->text_size);
+  uint32_t capacity = command->value ? (uint32_t)command->value : 64;
+  if (command->value > client->limits.operations) return TIDE_FULL;
+  if (capacity > client->limits.operations) capacity = client->limits.operations;
+  uint32_t priority = command->number ? command->number : 8;
+  if (priority > client->limits.priority) priority = client->limits.priority;
+  struct tide_line *line = tide_alloc(allocator, 1, sizeof *line);
+  struct tide_job *jobs = tide_alloc(allocator, capacity, sizeof *jobs);
+  struct tide_queue_params params = {.label = label,
+                                     .operations = capacity,
+                                     .priority = (uint8_t)priority,
+                                     .client = client->client};
+  enum tide_status status = line && jobs ? TIDE_OK : TIDE_NOMEM;
+  if (status == TIDE_OK) status = tide_queue_create(service->device, &params, &line->queue);
+  if (status != TIDE_OK) {
+    tide_free(allocator, line, 1, sizeof *line);
+    tide_free(allocator, jobs, capacity, sizeof *jobs);
+    return status;
+  }
+  line->service = service;
+  line->jobs = jobs;
+  line->capacity = capacity;
+  line->published = client->published;
+  line->place = command->object.handle;
+  tide_fetch_add(&line->published->references, 1u);
+  tide_store_release(&line->published->places[line->place].busy, 1u);
+  tide_values_open(&line->published->values->places[line->place], command->object.generation, 0);
+  tide_list_push_back(&client->lines, &line->link);
+  line->client = client;
+  client->channels++;
+  entry->kind = TIDE_ENTRY_CHANNEL;
+  entry->object = line;
+  return TIDE_OK;
+}
+
+void tide_line_close(struct tide_line *line, uint64_t close_by) {
+  tide_list_remove(&line->link);
+  tide_list_push_back(&line->service->closing, &line->link);
+  line->close_by = close_by;
+  line->service->closing_count++;
+}
+
+static void free_line(struct tide_line *line) {
+  const struct tide_allocator *allocator = line->service->context.allocator;
+  struct tide_publication *at = &line->published->places[line->place];
+  tide_list_remove(&line->link);
+  line->service->closing_count--;
+  if (line->client) line->client->channels--;
+  tide_queue_destroy(line->queue);
+  tide_store_release(&at->busy, 0u);
+  struct tide_lock *lock = lock_of(line);
+  show_over(line, true);
+  tide_lock_give(lock);
+  tide_published_release(line->published);
+  tide_free(allocator, line->jobs, line->capacity, sizeof *line->jobs);
+  tide_free(allocator, line, 1, sizeof *line);
+}
+
+void tide_lines_orphan(const struct tide_served *client) {
+  struct tide_link *head = &client->service->closing;
+  for (struct tide_link *link = head->next; link != head; link = link->next) {
+    struct tide_line *line = TIDE_CONTAINER(link, struct tide_line, link);
+    if (line->client == client) line->client = NULL;
+  }
+}
+
+static bool is_over(const struct tide_line *line) {
+  struct tide_lock *lock = lock_of(line);
+  bool done = line->over == line->submitted;
+  tide_lock_give(lock);
+  return done;
+}
+
+bool tide_lines_reap(struct tide_service *service) {
+  struct tide_link *link = service->closing.next;
+  while (link != &service->closing) {
+    struct tide_line *line = TIDE_CONTAINER(link, struct tide_line, link);
+    link = link->next;
+    /* The oldest are the first. */
+    bool crowded = service->closing_count > CLOSING_MOST;
+    if (line->queue && (crowded || line->close_by <= tide_service_now())) {
+      tide_queue_destroy(line->queue);
+      line->queue = NULL;
+    }
+    if (is_over(line)) free_line(line);
+  }
+  tide_stores_reap(service);
+  return !tide_list_empty(&service->closing);
+}
+
+void tide_lines_end(struct tide_service *service) {
+  struct tide_link *link = service->closing.next;
+  for (; link != &service->closing; link = link->next)
+    TIDE_CONTAINER(link, struct tide_line, link)->close_by = 0;
+  const struct tide_platform *platform = service->context.platform;
+  while (tide_lines_reap(service)) platform->yield(platform->self);
+}

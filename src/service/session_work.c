@@ -1,0 +1,242 @@
+/* A session's channels and buffers. */
+#include "base/memory.h"
+#include "service/session.h"
+#include "tidemark/channel.h"
+
+/* ---- buffers ------------------------------------------------------------------------- */
+
+enum tide_status tide_session_create_buffer(struct tide_session *session, uint64_t size,
+                                            struct tide_point *out_buffer) {
+  struct tide_session_name *name;
+  struct tide_wire_message answer;
+  int descriptor = -1;
+  tide_session_lock(session);
+  enum tide_status status = tide_session_claim(session, false, &name);
+  if (status == TIDE_OK) {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_BUFFER,
+                                                  .object = tide_session_wire(session, name),
+                                                  .value = size}};
+    status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, &descriptor);
+    if (status == TIDE_OK) status = tide_mapping_open(&name->memory, descriptor, size, false);
+    if (status == TIDE_OK) {
+      name->kind = TIDE_NAME_BUFFER;
+      *out_buffer = tide_session_point(session, name, 0);
+    } else {
+      tide_session_give_up(session, name);
+    }
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+void *tide_session_buffer_data(struct tide_session *session, struct tide_point buffer,
+                               uint64_t *out_size) {
+  tide_session_lock(session);
+  const struct tide_session_name *name = tide_session_find(session, buffer, TIDE_NAME_BUFFER);
+  void *data = name ? name->memory.memory : NULL;
+  if (out_size) *out_size = name ? name->memory.size : 0;
+  tide_session_unlock(session);
+  return data;
+}
+
+/* ---- channels ------------------------------------------------------------------------------ */
+
+enum tide_status tide_session_create_channel(struct tide_session *session,
+                                             const struct tide_session_channel_params *params,
+                                             struct tide_point *out_channel) {
+  static const struct tide_session_channel_params defaults = {0};
+  struct tide_session_name *name;
+  if (!params) params = &defaults;
+  tide_session_lock(session);
+  enum tide_status status = tide_session_claim(session, false, &name);
+  if (status == TIDE_OK) {
+    size_t length = params->label ? strlen(params->label) : 0;
+    if (length >= TIDE_WIRE_LABEL) length = TIDE_WIRE_LABEL - 1;
+    uint32_t operations = params->operations ? params->operations : 64;
+    if (!params->operations && operations > session->limits.operations)
+      operations = session->limits.operations;
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_CHANNEL,
+                                                  .object = tide_session_wire(session, name),
+                                                  .value = operations,
+                                                  .number = params->priority,
+                                                  .text_size = (uint32_t)length}};
+    if (length) memcpy(record.bytes + sizeof record.command, params->label, length);
+    status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
+    if (status == TIDE_OK) {
+      name->kind = TIDE_NAME_CHANNEL;
+      name->capacity = operations;
+      name->shown = name->generation;
+      *out_channel = tide_session_point(session, name, 0);
+    } else {
+      tide_session_give_up(session, name);
+    }
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+static uint64_t over_of(const struct tide_session *session, const struct tide_session_name *name) {
+  const struct tide_values *values = session->views->mapping.memory;
+  return tide_load_acquire(&values->places[name - session->names].value);
+}
+
+uint64_t tide_session_channel_over(struct tide_session *session, struct tide_point channel) {
+  tide_session_lock(session);
+  const struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
+  uint64_t over = name ? over_of(session, name) : 0;
+  tide_session_unlock(session);
+  return over;
+}
+
+/* Behind the points and the arguments that are there already. */
+static enum tide_status add_arguments(struct tide_session *session, struct tide_wire_argument *to,
+                                      const struct tide_session_argument *from, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    to[i] = (struct tide_wire_argument){.offset = from[i].offset, .size = from[i].size};
+    if (!from[i].buffer.domain) continue;
+    const struct tide_session_name *name =
+        tide_session_find(session, from[i].buffer, TIDE_NAME_BUFFER);
+    if (!name) return TIDE_NOT_FOUND;
+    to[i].buffer = tide_session_wire(session, name);
+  }
+  return TIDE_OK;
+}
+
+static enum tide_status write_points(struct tide_session *session, struct tide_wire_record *record,
+                                     const struct tide_session_operation *o, size_t *out_used) {
+  enum tide_status status =
+      tide_session_add_points(session, record, out_used, o->waits, o->wait_count);
+  if (status == TIDE_OK)
+    status = tide_session_add_points(session, record, out_used, o->retires, o->retire_count);
+  if (status == TIDE_OK && o->cancel)
+    status = tide_session_add_points(session, record, out_used, o->cancel, 1);
+  if (status == TIDE_OK && o->choose)
+    status = tide_session_add_points(session, record, out_used, o->choose, 1);
+  return status;
+}
+
+static enum tide_status write_operation(struct tide_session *session,
+                                        struct tide_wire_record *record,
+                                        const struct tide_session_operation *o) {
+  struct tide_wire_command *command = &record->command;
+  size_t used = 0;
+  if (o->wait_count > TIDE_POINTS_MAX || o->retire_count > TIDE_POINTS_MAX ||
+      o->argument_count > TIDE_WIRE_ARGUMENTS || o->otherwise_count > TIDE_WIRE_ARGUMENTS)
+    return TIDE_INVALID;
+  command->wait_count = (uint16_t)o->wait_count;
+  command->retire_count = (uint16_t)o->retire_count;
+  command->argument_count = (uint8_t)o->argument_count;
+  command->other_count = (uint8_t)o->otherwise_count;
+  command->body = (uint8_t)o->body;
+  command->other_body = (uint8_t)o->otherwise;
+  if (o->flags & TIDE_MAY_BE_PASSED) command->flags |= TIDE_WIRE_MAY_BE_PASSED;
+  if (o->flags & TIDE_DESPITE_BROKEN) command->flags |= TIDE_WIRE_DESPITE_BROKEN;
+  if (o->cancel) command->flags |= TIDE_WIRE_HAS_CANCEL;
+  if (o->choose) command->flags |= TIDE_WIRE_HAS_CHOOSE;
+  enum tide_status status = write_points(session, record, o, &used);
+  if (status != TIDE_OK) return status;
+  struct tide_wire_argument *arguments =
+      (struct tide_wire_argument *)(void *)(record->bytes + sizeof *command +
+                                            used * sizeof(struct tide_wire_point));
+  status = add_arguments(session, arguments, o->arguments, o->argument_count);
+  if (status != TIDE_OK) return status;
+  return add_arguments(session, arguments + o->argument_count, o->otherwise_arguments,
+                       o->otherwise_count);
+}
+
+enum tide_status tide_session_submit(struct tide_session *session, struct tide_point channel,
+                                     const struct tide_session_operation *operation) {
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_SUBMIT}};
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
+  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
+  if (status == TIDE_OK && name->newest - over_of(session, name) >= name->capacity)
+    status = TIDE_FULL;
+  if (status == TIDE_OK) status = write_operation(session, &record, operation);
+  if (status == TIDE_OK) {
+    record.command.object = tide_session_wire(session, name);
+    status = tide_session_push(session, &record);
+  }
+  if (status == TIDE_OK) name->newest++;
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_upload(struct tide_session *session, struct tide_point channel,
+                                     const struct tide_session_argument *from,
+                                     const struct tide_session_argument *to,
+                                     const struct tide_point *source,
+                                     const struct tide_point *device,
+                                     const struct tide_point *host) {
+  struct tide_session_argument both[2] = {*from, *to};
+  struct tide_session_operation copy = {.body = TIDE_SESSION_COPY,
+                                        .arguments = both,
+                                        .argument_count = 2,
+                                        .retires = source,
+                                        .retire_count = source != NULL};
+  struct tide_session_operation flush = {.body = TIDE_SESSION_FLUSH,
+                                         .arguments = to,
+                                         .argument_count = 1,
+                                         .retires = device,
+                                         .retire_count = device != NULL};
+  enum tide_status status = tide_session_submit(session, channel, &copy);
+  if (status == TIDE_OK) status = tide_session_submit(session, channel, &flush);
+  flush.retires = host;
+  flush.retire_count = host != NULL;
+  if (status == TIDE_OK) status = tide_session_submit(session, channel, &flush);
+  return status;
+}
+
+/* ---- priorities ---------------------------------------------------------------------------------
+ */
+
+static enum tide_status change(struct tide_session *session, struct tide_point channel,
+                               enum tide_wire_op op, const struct tide_point *point,
+                               uint32_t amount, uint64_t *number) {
+  struct tide_wire_record record = {.command = {.op = (uint16_t)op, .number = amount}};
+  size_t used = 0;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
+  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
+  if (status == TIDE_OK && point)
+    status = tide_session_add_points(session, &record, &used, point, 1);
+  if (status == TIDE_OK) {
+    record.command.object = tide_session_wire(session, name);
+    record.command.wait_count = point != NULL;
+    if (op == TIDE_WIRE_DECREASE) *number = ++name->decreases;
+    record.command.value = number ? *number : 0;
+    status = tide_session_push(session, &record);
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
+enum tide_status tide_session_increase_priority_until(struct tide_session *session,
+                                                      struct tide_point channel,
+                                                      struct tide_point target, uint8_t level) {
+  return change(session, channel, TIDE_WIRE_INCREASE, &target, level, NULL);
+}
+
+enum tide_status tide_session_decrease_priority_until(struct tide_session *session,
+                                                      struct tide_point channel,
+                                                      struct tide_point dependency, uint32_t amount,
+                                                      struct tide_point *out_cancel) {
+  uint64_t number = 0;
+  enum tide_status status =
+      change(session, channel, TIDE_WIRE_DECREASE, &dependency, amount, &number);
+  if (status == TIDE_OK && out_cancel) {
+    *out_cancel = channel;
+    out_cancel->value = number;
+  }
+  return status;
+}
+
+enum tide_status tide_session_cancel_decrease(struct tide_session *session,
+                                              struct tide_point cancel) {
+  return change(session, cancel, TIDE_WIRE_CANCEL_DECREASE, NULL, 0, &cancel.value);
+}
+
+enum tide_status tide_session_cancel_priority_decreases(struct tide_session *session,
+                                                        struct tide_point channel) {
+  return change(session, channel, TIDE_WIRE_CANCEL_ALL, NULL, 0, NULL);
+}
