@@ -73,6 +73,10 @@ struct tide_body_class {
    * several such operations at once, which saves most of what handing out one costs; each counts as
    * finished, for everybody else, once all of them are. */
   bool brief;
+  /* Called once for each operation that was taken, when it is over, however it ended: nothing of it
+   * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this
+   * library. NULL: nobody wants to know. */
+  void (*over)(void *arguments);
 };
 
 #define TIDE_ARGUMENTS_MAX 192 /* bytes of arguments that an operation copies */

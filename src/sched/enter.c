@@ -9,6 +9,7 @@
 void tide_op_free_parts(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
   if (op->points) tide_op_points_free(op);
+  if (op->work.body && op->work.body->over) op->work.body->over(op->work.arguments);
   while (op->waits) {
     struct tide_op_wait *wait = op->waits;
     op->waits = wait->next;

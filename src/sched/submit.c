@@ -147,7 +147,7 @@ static enum tide_status check_effects(const struct tide_queue *queue,
 
 static inline bool has_parts(const struct tide_operation *operation) {
   return (operation->wait_count | operation->signal_count | operation->buffer_count) != 0 ||
-         operation->points;
+         operation->points || (operation->body && operation->body->over);
 }
 
 static inline enum tide_status check_arguments(const struct tide_queue *queue,
@@ -393,6 +393,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op,
   }
   if (status != TIDE_OK) {
     if (sched->checker && diag) tide_check_note(sched, diag);
+    op->work.body = NULL; /* it was not taken: nobody is told that it is over */
     tide_op_free(op);
     return status;
   }

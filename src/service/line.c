@@ -193,6 +193,8 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   char label[TIDE_WIRE_LABEL] = "";
   if (client->channels >= client->limits.channels) return TIDE_FULL;
   if (command->text_size < sizeof label) memcpy(label, view->text, command->text_size);
+  for (char *at = label; *at; at++)
+    if (*at < ' ' || *at > '~') *at = '?';
   uint32_t capacity = command->value ? (uint32_t)command->value : 64;
   if (command->value > client->limits.operations) return TIDE_FULL;
   if (capacity > client->limits.operations) capacity = client->limits.operations;
@@ -203,7 +205,8 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   struct tide_queue_params params = {.label = label,
                                      .operations = capacity,
                                      .priority = (uint8_t)priority,
-                                     .client = client->client};
+                                     .client = client->client,
+                                     .changes = TIDE_POLICY_CHANGES};
   enum tide_status status = line && jobs ? TIDE_OK : TIDE_NOMEM;
   if (status == TIDE_OK) status = tide_queue_create(service->device, &params, &line->queue);
   if (status != TIDE_OK) {

@@ -13,6 +13,7 @@
 #include "service/wire.h"
 
 #define TIDE_POLICY_UIDS 64u
+#define TIDE_POLICY_CHANGES 16u /* of priorities, under way on one channel */
 
 struct tide_policy_rule {
   uint32_t uid;
@@ -36,6 +37,11 @@ void tide_policy_init(struct tide_policy *policy);
  * was made by tide_policy_init and the lines before. */
 enum tide_status tide_policy_read(struct tide_policy *policy, const char *text, size_t length,
                                   struct tide_diag *diag);
+/* All timelines that such a client may have in the room: its own, and those that channels use by
+ * themselves, for inserted points and for decreases of priorities. */
+static inline uint32_t tide_policy_timelines(const struct tide_wire_limits *limits) {
+  return limits->timelines + limits->channels * (1 + TIDE_POLICY_CHANGES);
+}
 const struct tide_policy_rule *tide_policy_find(const struct tide_policy *policy, uint32_t uid);
 
 #endif

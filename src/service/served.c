@@ -138,7 +138,7 @@ static enum tide_status make_memory(struct tide_served *client) {
 
 static enum tide_status make_client(struct tide_served *client) {
   struct tide_client_params params = {.label = client->label,
-                                      .timelines = client->limits.timelines,
+                                      .timelines = tide_policy_timelines(&client->limits),
                                       .parts = client->limits.parts ? client->limits.parts : 1};
   const struct tide_points *points = client->service->points;
   if (points->orphans > points->slot_count / 2) return TIDE_FULL;

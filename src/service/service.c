@@ -167,10 +167,12 @@ static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
 
 static enum tide_status open_parts(struct tide_service *service) {
   const struct tide_policy *policy = &service->policy;
-  uint32_t timelines = policy->all.limits.timelines, parts = policy->all.limits.parts;
+  uint32_t timelines = tide_policy_timelines(&policy->all.limits);
+  uint32_t parts = policy->all.limits.parts;
   for (uint32_t i = 0; i < policy->count; i++) {
     const struct tide_wire_limits *limits = &policy->rules[i].limits;
-    if (limits->timelines > timelines) timelines = limits->timelines;
+    uint32_t these = tide_policy_timelines(limits);
+    if (these > timelines) timelines = these;
     if (limits->parts > parts) parts = limits->parts;
   }
   struct tide_points_params points = {.domain = service->params.domain,

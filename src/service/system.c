@@ -140,8 +140,12 @@ enum tide_status tide_message_receive(int socket, struct tide_wire_message *mess
   }
   for (unsigned i = 0; i < most; i++) descriptors[i] = -1;
   ssize_t got;
-  do got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  while (got < 0 && errno == EINTR);
+  /* A reset is told once, before the last words that may still be there. */
+  bool reset = false;
+  do {
+    if (reset) errno = 0;
+    got = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (got < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
   if (got < 0) return errno == EAGAIN ? TIDE_BUSY : TIDE_LOST;
   unsigned count = most ? take_descriptors(&header, descriptors, most) : 0;
   if (got == (ssize_t)sizeof *message && !(header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
