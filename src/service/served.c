@@ -301,7 +301,11 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
   tide_work_abandon(client);
   tide_published_release(client->published);
   free_tables(client);
-  if (client->bell >= 0) close(client->bell);
+  /* The client has the bell, too: closing ours would not take it out of epoll. */
+  if (client->bell >= 0) {
+    epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->bell, NULL);
+    close(client->bell);
+  }
   close(client->socket);
   tide_mapping_close(&client->ring_memory);
   tide_free(allocator_of(client), client, 1, sizeof *client);

@@ -198,8 +198,8 @@ static void free_service(struct tide_service *service) {
   const struct tide_allocator *system = tide_allocator_system();
   if (service->context.tracker) {
     uint32_t places = service->points ? service->points->slot_count + 1 : 0;
+    tide_cpu_close(service->cpu); /* its threads may still tell of what has ended */
     tide_points_destroy(service->points);
-    tide_cpu_close(service->cpu);
     tide_sched_destroy(service->sched);
     tide_free(service->context.allocator, service->places, places, sizeof *service->places);
     tide_context_fini(&service->context);
