@@ -332,6 +332,39 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_cancel_decrease(struct ti
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_cancel_priority_decreases(struct tide_session *session, struct tide_point channel);
 
+/* ---- asking about everybody: for the service's own user, and whom the policy calls admin --------
+ */
+
+struct tide_session_client_stats {
+  char label[32];
+  uint64_t client; /* its number */
+  uint32_t uid, pid;
+  bool trusted;
+  uint64_t promised, kept, broken, missed; /* as tide_client_stats */
+  uint32_t timelines, parts, channels, grants, waits;
+  uint64_t bytes;             /* of buffers */
+  uint64_t commands, refused; /* taken so far; and of these refused */
+  uint64_t spent;             /* ns of the serving thread */
+};
+/* The index-th of those who are connected. TIDE_NOT_FOUND: there are no more; TIDE_DENIED. Blocks,
+ * as the next ones. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_client_stats(struct tide_session *session, uint32_t index,
+                          struct tide_session_client_stats *out_stats);
+struct tide_session_channel_stats {
+  char label[32];
+  uint8_t priority;         /* what the arbiter goes by now */
+  uint64_t submitted, over; /* refused ones are over */
+  uint32_t capacity;
+};
+/* The index-th channel of that client. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_channel_stats(struct tide_session *session, uint32_t client, uint32_t index,
+                           struct tide_session_channel_stats *out_stats);
+/* Who waits for whom, as tide_sched_diagnose; cut where it does not fit. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_diagnose(struct tide_session *session, char *buffer, size_t size, size_t *out_length);
+
 #ifdef __cplusplus
 }
 #endif

@@ -51,10 +51,13 @@ enum tide_wire_op {
   TIDE_WIRE_CANCEL_ALL,      /* object: channel */
   TIDE_WIRE_BUFFER,          /* object: where; value: bytes; answered with its descriptor */
   TIDE_WIRE_TRUST,           /* number: the domain */
-  TIDE_WIRE_STATS,           /* number: which client; answered */
-  TIDE_WIRE_SYNC,            /* answered when all before it was executed */
+  TIDE_WIRE_STATS, /* number: which client; value: which channel, or from where; answered */
+  TIDE_WIRE_SYNC,  /* answered when all before it was executed */
   TIDE_WIRE_OPS
 };
+
+/* What STATS is about: its object's handle. */
+enum tide_stats_about { TIDE_STATS_CLIENT = 1, TIDE_STATS_CHANNEL, TIDE_STATS_DIAGNOSIS };
 
 /* A name of the client's own table, and a value where one belongs to it. */
 struct tide_wire_name {

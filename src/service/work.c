@@ -137,6 +137,7 @@ enum tide_status tide_work_call(struct tide_served *client, const struct tide_wi
   switch (view->command->op) {
     case TIDE_WIRE_CHANNEL: return create_channel(client, view);
     case TIDE_WIRE_BUFFER: return create_buffer(client, view, answer, out_descriptor);
+    case TIDE_WIRE_STATS: return tide_stats_call(client, view, answer);
     case TIDE_WIRE_SUBMIT:
     case TIDE_WIRE_INCREASE:
     case TIDE_WIRE_DECREASE:

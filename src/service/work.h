@@ -85,6 +85,12 @@ bool tide_lines_reap(struct tide_service *service);
 /* The service ends: all are cancelled, and this blocks until they are over. */
 void tide_lines_end(struct tide_service *service);
 
+/* ---- stats.c ---- */
+
+/* TIDE_DENIED: it is no admin, and not of the service's own user. */
+enum tide_status tide_stats_call(struct tide_served *client, const struct tide_wire_view *view,
+                                 struct tide_wire_message *answer);
+
 /* ---- work.c ---- */
 
 /* The client goes: what it has queued runs, then its channels and buffers go. */

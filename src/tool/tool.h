@@ -15,6 +15,8 @@ int tide_tool_sim(int argc, char **argv);
 int tide_tool_explain(int argc, char **argv);
 int tide_tool_fmt(int argc, char **argv);
 int tide_tool_generate(int argc, char **argv);
+int tide_tool_serve(int argc, char **argv);
+int tide_tool_top(int argc, char **argv);
 
 /* ---- arguments.c ---- */
 
@@ -76,6 +78,11 @@ void tide_tool_watch_run(struct tide_run *run);
 /* Is removed when a signal ends the program, until it is forgotten. False: no memory. */
 bool tide_tool_remember_file(const char *path);
 void tide_tool_forget_file(const char *path);
+
+/* ---- serve.c ---- */
+
+/* Where a service listens if nothing is said. Returns the buffer. */
+const char *tide_tool_socket(char *buffer, size_t size);
 
 /* ---- json.c ---- */
 

@@ -1,0 +1,81 @@
+/* What an admin may ask: who is there, what they have, who waits for whom. */
+#include "base/memory.h"
+#include "service/work.h"
+
+#include <unistd.h>
+
+#define DIAGNOSIS_MOST (1u << 16)
+
+static struct tide_served *nth_client(struct tide_service *service, uint32_t index) {
+  for (struct tide_link *link = service->clients.next; link != &service->clients;
+       link = link->next) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    if (client->client && index-- == 0) return client;
+  }
+  return NULL;
+}
+
+static void describe_client(const struct tide_served *client, struct tide_wire_message *answer) {
+  struct tide_client_stats points;
+  tide_client_stats(client->client, &points);
+  uint64_t numbers[] = {
+      client->uid,   client->pid,      client->rule->trusted, points.promised,
+      points.kept,   points.broken,    points.missed,         client->timelines,
+      points.parts,  client->channels, client->grants,        client->pending_count,
+      client->bytes, client->sequence, client->refused,       client->spent};
+  _Static_assert(sizeof numbers == sizeof answer->numbers, "all of them");
+  memcpy(answer->numbers, numbers, sizeof numbers);
+  memcpy(answer->label, client->label, sizeof answer->label);
+  answer->owner = client->number;
+}
+
+static enum tide_status describe_channel(struct tide_served *client, uint64_t index,
+                                         struct tide_wire_message *answer) {
+  for (struct tide_link *link = client->lines.next; link != &client->lines; link = link->next) {
+    struct tide_line *line = TIDE_CONTAINER(link, struct tide_line, link);
+    if (index-- != 0) continue;
+    const char *label = tide_queue_label(line->queue);
+    size_t length = strlen(label);
+    if (length >= sizeof answer->label) length = sizeof answer->label - 1;
+    memcpy(answer->label, label, length);
+    answer->numbers[0] = tide_queue_priority(line->queue);
+    answer->numbers[1] = line->submitted;
+    answer->numbers[2] = tide_load_acquire(&line->over);
+    answer->numbers[3] = line->capacity;
+    return TIDE_OK;
+  }
+  return TIDE_NOT_FOUND;
+}
+
+/* A piece of the text, made anew for each: it is for people, and may change between two pieces. */
+static enum tide_status diagnose(struct tide_service *service, uint64_t offset,
+                                 struct tide_wire_message *answer) {
+  const struct tide_allocator *allocator = service->context.allocator;
+  char *text = tide_alloc(allocator, 1, DIAGNOSIS_MOST);
+  if (!text) return TIDE_NOMEM;
+  size_t length = tide_sched_diagnose(service->sched, text, DIAGNOSIS_MOST);
+  if (length >= DIAGNOSIS_MOST) length = DIAGNOSIS_MOST - 1;
+  size_t piece = offset < length ? length - (size_t)offset : 0;
+  if (piece > sizeof answer->numbers) piece = sizeof answer->numbers;
+  if (piece) memcpy(answer->numbers, text + offset, piece);
+  answer->value = piece;
+  answer->more = length;
+  tide_free(allocator, text, 1, DIAGNOSIS_MOST);
+  return TIDE_OK;
+}
+
+enum tide_status tide_stats_call(struct tide_served *client, const struct tide_wire_view *view,
+                                 struct tide_wire_message *answer) {
+  const struct tide_wire_command *command = view->command;
+  if (client->uid != geteuid() && !client->rule->admin) return TIDE_DENIED;
+  if (command->flags) return TIDE_INVALID;
+  if (command->object.handle == TIDE_STATS_DIAGNOSIS)
+    return diagnose(client->service, command->value, answer);
+  struct tide_served *about = nth_client(client->service, command->number);
+  if (!about) return TIDE_NOT_FOUND;
+  if (command->object.handle == TIDE_STATS_CHANNEL)
+    return describe_channel(about, command->value, answer);
+  if (command->object.handle != TIDE_STATS_CLIENT) return TIDE_INVALID;
+  describe_client(about, answer);
+  return TIDE_OK;
+}
