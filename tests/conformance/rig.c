@@ -171,7 +171,8 @@ static enum tide_status cell_io(const void *arguments, struct tide_io *out_io) {
   return cell->answer;
 }
 
-const struct tide_body_class cell_class = {"cell", cell_host, TIDE_IO_READ, cell_io, false};
+const struct tide_body_class cell_class = {
+    .name = "cell", .host = cell_host, .verb = TIDE_IO_READ, .io = cell_io};
 
 void cell_submit(struct tide_queue *queue, const struct cell *cell, const struct tide_wait *waits,
                  size_t wait_count, struct tide_timeline *timeline, uint64_t value) {
