@@ -1,27 +1,10 @@
 /* Joining two frontiers in a third: what a queue does that keeps the old one. */
 #include "causal/frontier.h"
 
-static inline uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
-
-/* Both list the same axes, which those do that have known each other for a while. The arrays of
- * `to` are nobody else's, which compilers are to know. */
-static inline void join_same(struct tide_frontier *to, size_t capacity,
-                             const struct tide_frontier *a, const struct tide_frontier *b) {
-  size_t count = a->count;
-  uint64_t *restrict axes = tide_frontier_axes_of(to), *restrict epochs = axes + capacity;
-  const tide_axis *from = tide_frontier_axes(a);
-  const uint64_t *a_epochs = tide_frontier_epochs(a), *b_epochs = tide_frontier_epochs(b);
-  for (size_t i = 0; i < count; i++) {
-    axes[i] = from[i];
-    epochs[i] = larger(a_epochs[i], b_epochs[i]);
-  }
-  to->capacity = (uint8_t)capacity;
-  to->count = (uint8_t)count;
-}
-
-static bool join_others(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
+bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b) {
   to->capacity = capacity;
+  to->raised = a->raised;
   uint64_t *restrict axes = tide_frontier_axes_of(to), *restrict epochs = axes + capacity;
   const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
   const uint64_t *a_epochs = tide_frontier_epochs(a), *b_epochs = tide_frontier_epochs(b);
@@ -29,7 +12,7 @@ static bool join_others(struct tide_frontier *to, uint8_t capacity, const struct
   for (; i < a_count && j < b_count && k < capacity; k++) {
     tide_axis axis = a_axes[i] <= b_axes[j] ? a_axes[i] : b_axes[j];
     uint64_t epoch = a_axes[i] == axis ? a_epochs[i++] : 0;
-    if (b_axes[j] == axis) epoch = larger(epoch, b_epochs[j++]);
+    if (b_axes[j] == axis) epoch = tide_larger(epoch, b_epochs[j++]);
     axes[k] = axis;
     epochs[k] = epoch;
   }
@@ -37,15 +20,5 @@ static bool join_others(struct tide_frontier *to, uint8_t capacity, const struct
   for (; i < a_count; i++, k++) axes[k] = a_axes[i], epochs[k] = a_epochs[i];
   for (; j < b_count; j++, k++) axes[k] = b_axes[j], epochs[k] = b_epochs[j];
   to->count = (uint8_t)k;
-  return true;
-}
-
-TIDE_HOT bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, uint8_t room,
-                                 const struct tide_frontier *a, const struct tide_frontier *b) {
-  size_t count = a->count;
-  to->raised = a->raised;
-  if (count != b->count || count + room > capacity || !tide_same_axes(a, b))
-    return join_others(to, capacity, a, b);
-  join_same(to, count + room, a, b);
   return true;
 }

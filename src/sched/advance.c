@@ -124,9 +124,10 @@ static bool all_finished(struct tide_op *op) {
 /* ---- the operation's turn ---- */
 
 /* What was imported is waited for; it is above what was asked for only where nobody but an
- * operation could signal in between. */
+ * operation could signal in between: with a planted bug elsewhere, too. */
 static inline uint64_t value_of(const struct tide_op_wait *wait) {
-  bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis && wait->timeline->operations_only;
+  bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis &&
+                (!TIDE_HAS_PLANTS || wait->timeline->operations_only);
   return raised ? wait->record_value : wait->value;
 }
 
@@ -141,6 +142,11 @@ static void arm_point(struct tide_op *op, struct tide_op_wait *wait) {
   enum tide_status status;
   if (tide_point_wait_over(wait, &status)) open_wait(op, wait, status);
   else tide_point_wait_listen(wait);
+}
+
+/* So it may start, and none of the questions below has to be asked. What is queued has to fire. */
+static inline bool is_clear(const struct tide_op *op) {
+  return !op->status && !op->uses && !op->points && !(op->armed && op->unmet) && waits_over(op);
 }
 
 /* Queues those of the issued waits that are not over. */
@@ -174,8 +180,13 @@ static inline bool waits_open(struct tide_op *op) {
   return !op->unmet;
 }
 
+/* All the questions, one by one. */
+TIDE_APART static bool may_start(struct tide_op *op) {
+  return waits_open(op) && (!(op->waits || op->uses) || all_finished(op));
+}
+
 /* Elision dropped the wait, never the failure: at the start every record is settled. */
-static void check_settled(struct tide_op *op) {
+TIDE_APART static void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
     if (wait->point) {
@@ -193,8 +204,7 @@ static void check_settled(struct tide_op *op) {
 /* ---- starting ---------------------------------------------------------------------- */
 
 /* Nothing more stands before this operation. It runs, or it is skipped because it has failed. */
-static void go(struct tide_queue *queue, struct tide_op *op) {
-  if (op->waits) check_settled(op);
+static inline void go(struct tide_queue *queue, struct tide_op *op) {
   if (op->points) tide_op_points_turn(op);
   if (op->status || !op->work.body) {
     tide_op_started(queue, op);
@@ -223,7 +233,7 @@ static struct tide_op *behind(struct tide_queue *queue) {
 }
 
 void tide_queue_advance(struct tide_queue *queue) {
-  bool in_order = queue->device->backend->in_order;
+  bool in_order = queue->in_order;
   while (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
     if (op->state != TIDE_OP_ENTERED) return; /* ready: its turn has come already */
@@ -231,9 +241,12 @@ void tide_queue_advance(struct tide_queue *queue) {
     if (in_order && queue->published + 1 != queue->next_start) return;
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
       op = behind(queue);
-    if (!waits_open(op) || ((op->waits || op->uses) && !all_finished(op))) return;
+    bool clear = is_clear(op);
+    if (clear) op->unmet = 0;
+    else if (!may_start(op)) return;
     if (queue->device->lost && !queue->device->certified) return;
     if (op->part && !tide_instance_arrive(op)) return;
+    if (!clear && op->waits) check_settled(op);
     go(queue, op);
     if (op->state == TIDE_OP_READY) return;
   }
@@ -241,21 +254,26 @@ void tide_queue_advance(struct tide_queue *queue) {
 
 /* ---- publishing ---------------------------------------------------------------------- */
 
-/* The epoch has finished: the tracker knows it before any value does. */
-static inline void pass(struct tide_queue *queue, uint64_t epoch) {
+/* Up to this epoch all have finished: the tracker knows it before any value does. */
+static inline __attribute__((always_inline)) void finish_to(struct tide_queue *queue,
+                                                            uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
-  queue->places[epoch & queue->ring_mask].op = NULL;
   if (queue->tracked && !(TIDE_PLANTED(TIDE_PLANT_TRACKER) && epoch % 4 == 0))
     tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
   if (epoch > queue->published) queue->published = epoch;
   tide_timeline_advance(queue->progress, epoch, &sched->fired);
-  sched->stats.finished++;
+}
+
+static inline void leave_place(struct tide_queue *queue, uint64_t epoch) {
+  queue->places[epoch & queue->ring_mask].op = NULL;
+  queue->sched->stats.finished++;
 }
 
 static void publish(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   uint64_t epoch = op->work.epoch;
-  pass(queue, epoch);
+  leave_place(queue, epoch);
+  finish_to(queue, epoch);
   tide_sched_look(queue);
   for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
     if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
@@ -287,10 +305,25 @@ void tide_op_done(struct tide_op *op, enum tide_status status) {
 
 /* ---- the one call --------------------------------------------------------------------- */
 
-static void hand_back(struct tide_device *device, struct tide_work *work) {
+/* Nobody has to be told that this operation is over but those who look at the queue, if it is the
+ * next to be so: on a device in order it is, and the one behind it is not over yet. */
+static inline bool is_quiet(const struct tide_op *op) {
+  return op->bare || !((uintptr_t)op->signals | op->part | op->told);
+}
+
+static inline void hand_back(struct tide_device *device, struct tide_work *work) {
   struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
-  TIDE_ASSERT(op->queue->device == device && op->state == TIDE_OP_RUNNING);
-  tide_op_done(op, work->status);
+  struct tide_queue *queue = op->queue;
+  TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING);
+  if (!is_quiet(op) || (uint32_t)work->status | (uint32_t)op->status || !queue->in_order ||
+      work->epoch != queue->published + 1 || queue->heard || TIDE_PLANTED_ANY) {
+    tide_op_done(op, work->status);
+    return;
+  }
+  leave_place(queue, work->epoch);
+  finish_to(queue, work->epoch);
+  tide_op_free(op);
+  tide_sched_look(queue);
 }
 
 static inline bool is_brief(const struct tide_op *op) {
@@ -300,7 +333,7 @@ static inline bool is_brief(const struct tide_op *op) {
 /* It is the operation's turn, and it is handed out. */
 static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *op) {
   tide_op_started(queue, op);
-  tide_sched_emit(queue->sched, TIDE_EVENT_START, op, NULL);
+  if (__builtin_expect(queue->heard, 0)) tide_sched_emit(queue->sched, TIDE_EVENT_START, op, NULL);
   op->work.status = TIDE_OK;
   return &op->work;
 }
@@ -337,46 +370,49 @@ static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work
   return count;
 }
 
-/* The short way: operations of one queue, without parts, are over, and all that can start now are
- * the next ones of it, without parts too. Nobody has to be asked whose turn it is. */
+/* The short way: quiet operations of one queue are over, and all that can start now are the next
+ * ones of it, which are clear. Nobody has to be asked whose turn it is. */
 static inline bool goes_on(const struct tide_device *device, struct tide_work *const *done,
                            size_t count) {
   const struct tide_sched *sched = device->sched;
   const struct tide_op *last = TIDE_CONTAINER(done[count - 1], struct tide_op, work);
   const struct tide_queue *queue = last->queue;
   const struct tide_op *next = tide_queue_op(queue, last->work.epoch + 1);
-  if (!next || !next->bare || next->state != TIDE_OP_ENTERED || !next->work.body ||
+  if (!next || next->part || next->state != TIDE_OP_ENTERED || !next->work.body ||
       (uint32_t)next->status | device->ready_count | sched->paused | queue->retry_held |
           (uint32_t)device->lost ||
-      sched->context->sink || !device->backend->in_order || TIDE_PLANTED_ANY)
+      queue->heard || !queue->in_order || TIDE_PLANTED_ANY)
     return false;
   for (size_t i = 0; i < count; i++) {
     const struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
-    if (!op->bare || op->queue != queue || op->work.epoch != queue->published + 1 + i ||
+    if (!is_quiet(op) || op->queue != queue || op->work.epoch != queue->published + 1 + i ||
         (uint32_t)op->work.status | (uint32_t)op->status)
       return false;
   }
-  return true;
+  return next->bare || is_clear(next);
 }
 
-/* False: somebody waited for this, and comes first. */
+/* False: somebody waited for this, and comes first. What is handed back together is over at once:
+ * its last epoch says it of all. */
 static inline bool go_on(struct tide_device *device, struct tide_work *const *done, size_t count,
                          struct tide_work **out_work) {
   struct tide_sched *sched = device->sched;
   struct tide_queue *queue = TIDE_CONTAINER(done[0], struct tide_op, work)->queue;
+  uint64_t last = queue->published + count;
   for (size_t i = 0; i < count; i++) {
     struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
-    TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING &&
-                op->work.epoch == queue->published + 1);
-    pass(queue, op->work.epoch);
+    TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING);
+    leave_place(queue, op->work.epoch);
     tide_op_free(op);
   }
+  finish_to(queue, last);
   if (__builtin_expect(sched->fired.first != NULL, 0)) {
     tide_sched_look(queue);
     return false;
   }
   struct tide_op *next = tide_queue_op(queue, queue->published + 1);
   TIDE_ASSERT(queue->next_start == next->work.epoch);
+  next->unmet = 0;
   tide_op_started(queue, next);
   tide_arbiter_count_pick(device);
   next->work.status = TIDE_OK;
@@ -394,15 +430,17 @@ static inline bool takes_more(const struct tide_device *device, const struct tid
 /* Takes what may start, into out_work[count] and on. Returns the new count. */
 static size_t take(struct tide_device *device, struct tide_work **out_work, size_t count,
                    size_t most) {
-  const struct tide_sched *sched = device->sched;
   const struct tide_backend *backend = device->backend;
-  while (count < most && !sched->paused && !device->lost) {
+  bool behind_others = backend->sequential && backend->in_order;
+  if (device->sched->paused || device->lost) return count;
+  while (count < most) {
     if (count && !takes_more(device, out_work[count - 1])) break;
-    if (count && backend->sequential && backend->in_order) {
+    if (count && behind_others && !device->ready_count) {
       struct tide_queue *queue = TIDE_CONTAINER(out_work[count - 1], struct tide_op, work)->queue;
       count += start_behind(queue, out_work + count, most - count);
       if (count == most) break;
     }
+    if (!device->ready_count) break;
     struct tide_work *work = start_next(device, count > 0);
     if (!work) break;
     out_work[count++] = work;

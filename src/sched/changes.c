@@ -98,12 +98,17 @@ struct givers {
   uint32_t count;
 };
 
+/* In one order, however the waits are listed: whose level changes first is served first. */
 static void add_giver(struct givers *givers, struct tide_queue *giver,
                       const struct tide_queue *waiter) {
   if (!giver || giver == waiter || givers->count == TIDE_LENDS_MAX) return;
+  uint32_t at = givers->count;
   for (uint32_t i = 0; i < givers->count; i++)
     if (givers->list[i] == giver) return;
-  givers->list[givers->count++] = giver;
+  for (; at && givers->list[at - 1]->position.axis > giver->position.axis; at--)
+    givers->list[at] = givers->list[at - 1];
+  givers->list[at] = giver;
+  givers->count++;
 }
 
 static struct tide_queue *queue_of(struct tide_channel *channel) {

@@ -156,7 +156,7 @@ static struct tide_shadow_queue *shadow_queue(struct tide_checker *checker,
   struct tide_shadow_queue *shadow = &table->queues[table->queue_count++];
   queue->check_index = table->queue_count;
   *shadow = (struct tide_shadow_queue){.queue = queue};
-  shadow->in_order = queue->device->backend->in_order;
+  shadow->in_order = queue->in_order;
   memcpy(shadow->label, queue->label, sizeof shadow->label);
   return shadow;
 }

@@ -88,6 +88,13 @@ void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_sta
       tide_queue_count_frontiers(TIDE_CONTAINER(link, struct tide_queue, in_device));
   }
   *out_stats = sched->stats;
+  /* Beside a failed one, one that nobody has promised does not hold the operation back. */
+  out_stats->waits_failed = sched->waits_of[TIDE_WAIT_FAILED] + sched->waits_of[TIDE_WAIT_HELD];
+  out_stats->waits_resolved = sched->waits_of[TIDE_WAIT_RESOLVED];
+  out_stats->waits_elided = sched->waits_of[TIDE_WAIT_ELIDED];
+  out_stats->waits_issued = sched->waits_of[TIDE_WAIT_ISSUED];
+  out_stats->waits = out_stats->waits_failed + out_stats->waits_resolved + out_stats->waits_elided +
+                     out_stats->waits_issued;
   tide_sched_leave(sched);
 }
 

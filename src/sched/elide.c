@@ -5,6 +5,13 @@
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
+/* Where lies what was found. */
+static inline struct tide_pending *found_of(struct tide_sched *sched,
+                                            const struct tide_op_wait *wait) {
+  if (wait->place < TIDE_WAITS_FEW) return &sched->found[wait->place];
+  return &tide_wait_node(wait)->found;
+}
+
 static inline bool view_of(const struct tide_record *record, struct tide_pending *out) {
   if (!record) return false;
   const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
@@ -22,14 +29,14 @@ static bool pending_from_source(const struct tide_timeline *timeline, uint64_t v
 }
 
 /* The smallest pending record >= what is waited for. */
-static inline bool find_pending(const struct tide_op_wait *wait, struct tide_pending *out) {
-  const struct tide_timeline *timeline = wait->timeline;
+static inline bool find_pending(const struct tide_timeline *timeline, uint64_t value,
+                                struct tide_pending *out) {
   struct tide_queue *queue = timeline->source_self;
   uint64_t epoch;
-  if (!timeline->source) return view_of(tide_timeline_pending(timeline, wait->value), out);
+  if (!timeline->source) return view_of(tide_timeline_pending(timeline, value), out);
   if (timeline->source != &tide_queue_source || !queue)
-    return pending_from_source(timeline, wait->value, out);
-  if (!tide_queue_find(queue, wait->value, &epoch)) return false;
+    return pending_from_source(timeline, value, out);
+  if (!tide_queue_find(queue, value, &epoch)) return false;
   *out = (struct tide_pending){epoch, queue->position.axis, epoch,
                                tide_queue_record_of_others(queue, epoch), queue};
   return true;
@@ -46,9 +53,10 @@ static const struct tide_pending *find_above(const struct tide_op_wait *wait,
 
 /* The smallest *tracked* one: reaching it implies that the value was passed. Mostly it is the one
  * that was found; else it is looked up in `storage`. NULL: there is none. */
-static inline const struct tide_pending *find_tracked(const struct tide_op_wait *wait,
+static inline const struct tide_pending *find_tracked(struct tide_sched *sched,
+                                                      const struct tide_op_wait *wait,
                                                       struct tide_pending *storage) {
-  const struct tide_pending *found = &tide_wait_node(wait)->found;
+  const struct tide_pending *found = found_of(sched, wait);
   return found->frontier ? found : find_above(wait, storage);
 }
 
@@ -72,10 +80,20 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
 
 /* ---- pass one: look ---------------------------------------------------------- */
 
+static inline enum tide_wait_class look(const struct tide_timeline *timeline, uint64_t value,
+                                        struct tide_pending *out) {
+  if (timeline->reached.value >= value) return TIDE_WAIT_RESOLVED;
+  if (tide_timeline_has_failed(timeline, value)) return TIDE_WAIT_FAILED;
+  return find_pending(timeline, value, out) ? TIDE_WAIT_ISSUED : TIDE_WAIT_HELD;
+}
+
+static inline bool is_known(const struct tide_sched *sched, const struct tide_pending *pending) {
+  return pending->frontier && tide_frontier_get(sched->known, pending->axis) >= pending->epoch;
+}
+
 /* An issued wait whose record the queue knows already says so (KNOWN); it is elided once it is
  * clear that the operation enters. */
 static inline void look_at(struct tide_sched *sched, struct tide_op_wait *wait) {
-  const struct tide_timeline *timeline = wait->timeline;
   struct tide_pending pending;
   wait->axis = 0;
   wait->record_value = 0;
@@ -85,29 +103,23 @@ static inline void look_at(struct tide_sched *sched, struct tide_op_wait *wait) 
     wait->class_ = (uint8_t)tide_point_wait_class(wait);
     if (wait->class_ != TIDE_WAIT_ISSUED) return;
   }
-  if (timeline->reached.value >= wait->value) {
-    wait->class_ = TIDE_WAIT_RESOLVED;
-  } else if (tide_timeline_has_failed(timeline, wait->value)) {
-    wait->class_ = TIDE_WAIT_FAILED;
-  } else if (!find_pending(wait, &pending)) {
-    wait->class_ = TIDE_WAIT_HELD;
-  } else {
-    wait->class_ = TIDE_WAIT_ISSUED;
-    if (!pending.frontier || tide_frontier_get(sched->known, pending.axis) < pending.epoch) {
-      tide_wait_node(wait)->found = pending;
-      return;
-    }
-    wait->reason = TIDE_REASON_KNOWN;
-    wait->axis = pending.axis;
-    wait->epoch = pending.epoch;
-    wait->record_value = pending.value;
+  wait->class_ = (uint8_t)look(wait->timeline, wait->value, &pending);
+  if (wait->class_ != TIDE_WAIT_ISSUED) return;
+  if (!is_known(sched, &pending)) {
+    *found_of(sched, wait) = pending;
+    return;
   }
+  wait->reason = TIDE_REASON_KNOWN;
+  wait->axis = pending.axis;
+  wait->epoch = pending.epoch;
+  wait->record_value = pending.value;
 }
 
 /* ---- pass two: learn ----------------------------------------------------------- */
 
-static void learn_in_scratch(struct tide_sched *sched, const struct tide_frontier *frontier,
-                             const struct tide_eviction *eviction) {
+TIDE_APART static void learn_in_scratch(struct tide_sched *sched,
+                                        const struct tide_frontier *frontier,
+                                        const struct tide_eviction *eviction) {
   if (sched->known != sched->scratch) {
     tide_frontier_copy(sched->scratch, sched->known, NULL);
     sched->known = sched->scratch;
@@ -120,46 +132,53 @@ static bool fits(const struct tide_frontier *next, const struct tide_frontier *m
          (next->count == more->count && tide_same_axes(next, more));
 }
 
-/* Until now it knows what the queue does. */
-static void learn_first(struct tide_queue *queue, struct tide_frontier *next,
-                        const struct tide_frontier *frontier,
-                        const struct tide_eviction *eviction) {
-  struct tide_sched *sched = queue->sched;
-  /* On a device in order the own axis is listed from the first version on. */
-  uint8_t room = !queue->device->backend->in_order || sched->known->count == 0;
-  tide_queue_own_entry(queue);
-  if (tide_frontier_join(next, queue->apart->capacity, room, sched->known, frontier)) {
-    next->tainted = frontier->tainted;
-    sched->known = next;
-    return;
-  }
-  tide_frontier_copy(sched->scratch, sched->known, NULL);
-  sched->scratch->tainted = 0;
-  sched->known = sched->scratch;
-  tide_frontier_merge(sched->scratch, frontier, eviction);
-}
-
-/* Taint that arises is told apart from taint that was there before: `known` has only the former
- * once it is no longer the queue's own. What might overflow is put together in the scratch, for
- * what is evicted is chosen from all of it. */
-void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
+/* What might overflow is put together in the scratch, for what is evicted is chosen from all of it.
+ */
+TIDE_APART static void learn_more(struct tide_queue *queue, const struct tide_frontier *frontier) {
   struct tide_sched *sched = queue->sched;
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
-  if (sched->known == queue->position.frontier) learn_first(queue, next, frontier, &eviction);
-  else if (sched->known == next && fits(next, frontier))
-    tide_frontier_merge(next, frontier, &eviction);
+  if (sched->known == queue->position.frontier) {
+    tide_frontier_copy(sched->scratch, sched->known, NULL);
+    sched->scratch->tainted = 0;
+    sched->known = sched->scratch;
+  }
+  if (sched->known == next && fits(next, frontier)) tide_frontier_merge(next, frontier, &eviction);
   else learn_in_scratch(sched, frontier, &eviction);
 }
 
+/* Taint that arises is told apart from taint that was there before: `known` has only the former
+ * once it is no longer the queue's own. */
+static inline __attribute__((always_inline)) void learn_one(struct tide_queue *queue,
+                                                            const struct tide_frontier *frontier) {
+  struct tide_sched *sched = queue->sched;
+  if (sched->known == queue->position.frontier) {
+    struct tide_frontier *next = tide_queue_next_frontier(queue);
+    /* On a device in order the own axis is listed from the first version on. */
+    uint8_t room = !queue->in_order || sched->known->count == 0;
+    tide_queue_own_entry(queue);
+    if (tide_frontier_join_alike(next, queue->apart->capacity, room, sched->known, frontier) ||
+        tide_frontier_join(next, queue->apart->capacity, sched->known, frontier)) {
+      next->tainted = frontier->tainted;
+      sched->known = next;
+      return;
+    }
+  }
+  learn_more(queue, frontier);
+}
+void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
+  learn_one(queue, frontier);
+}
+
 /* Whose signaller has finished. A queue's own state says it without a look-up. */
-static bool signaller_finished(const struct tide_sched *sched, const struct tide_pending *pending) {
+static inline bool signaller_finished(const struct tide_sched *sched,
+                                      const struct tide_pending *pending) {
   const struct tide_queue *queue = pending->queue;
-  if (queue && queue->tracked) return tide_tracker_axis_epoch(queue->tracked) >= pending->epoch;
+  if (queue && queue->tracked) return tide_tracker_axis_finished(queue->tracked) >= pending->epoch;
   return tide_tracker_finished(sched->context->tracker, pending->axis, pending->epoch);
 }
 
-static void import_resolved(struct tide_queue *queue, struct tide_op_wait *wait) {
+TIDE_APART static void import_resolved(struct tide_queue *queue, struct tide_op_wait *wait) {
   struct tide_record_view view;
   if (!tide_timeline_reached_locked(wait->timeline, wait->value, &view) || !view.frontier) return;
   /* Whoever is known was imported with all that it knew. */
@@ -170,13 +189,18 @@ static void import_resolved(struct tide_queue *queue, struct tide_op_wait *wait)
   wait->record_value = view.value;
 }
 
-static void elide(struct tide_queue *queue, struct tide_op_wait *wait,
-                  const struct tide_pending *record, uint8_t reason) {
+static inline void mark_elided(struct tide_op_wait *wait, const struct tide_pending *record,
+                               uint8_t reason) {
   wait->class_ = TIDE_WAIT_ELIDED;
   wait->reason = reason;
   wait->axis = record->axis;
   wait->epoch = record->epoch;
   wait->record_value = record->value;
+}
+
+static void elide(struct tide_queue *queue, struct tide_op_wait *wait,
+                  const struct tide_pending *record, uint8_t reason) {
+  mark_elided(wait, record, reason);
   /* Whoever is known was imported with all that it knew. */
   if (reason != TIDE_REASON_KNOWN) tide_sched_learn(queue, frontier_of(record));
 }
@@ -186,7 +210,7 @@ static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *
                            const struct tide_pending *record, uint8_t *out_reason) {
   const struct tide_sched *sched = queue->sched;
   /* As long as nothing was learned, the first look has said that what it found is not known. */
-  bool news = sched->known != queue->position.frontier || record != &tide_wait_node(wait)->found;
+  bool news = sched->known != queue->position.frontier || record != found_of(queue->sched, wait);
   *out_reason = TIDE_REASON_KNOWN;
   if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
   *out_reason = TIDE_REASON_FINISHED;
@@ -204,7 +228,7 @@ static size_t elide_known(struct tide_queue *queue, struct tide_op *op) {
     for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-      const struct tide_pending *record = find_tracked(wait, &storage);
+      const struct tide_pending *record = find_tracked(queue->sched, wait, &storage);
       if (!record || !settled(queue, wait, record, &reason)) {
         remaining++;
         continue;
@@ -222,9 +246,11 @@ static bool imports(const struct tide_op_wait *wait, const struct tide_pending *
   return record->frontier && (record->value == wait->value || wait->timeline->operations_only ||
                               TIDE_PLANTED(TIDE_PLANT_RAISEWAIT));
 }
-static bool import_of(const struct tide_op_wait *wait, struct tide_pending *out) {
-  *out = tide_wait_node(wait)->found;
-  return imports(wait, out);
+/* NULL: it imports nothing. */
+static const struct tide_pending *import_of(struct tide_sched *sched,
+                                            const struct tide_op_wait *wait) {
+  const struct tide_pending *found = found_of(sched, wait);
+  return imports(wait, found) ? found : NULL;
 }
 
 /* An order among waits for the same signaller that does not depend on how they were listed. */
@@ -235,22 +261,22 @@ static bool goes_first(const struct tide_op_wait *a, const struct tide_op_wait *
 
 /* Does `other`, issued, bring what `wait` needs? Causality has no cycles, so two waits cover each
  * other only when one operation signals both: then the one that goes first stays. */
-static bool covers(const struct tide_op_wait *other, const struct tide_op_wait *wait,
-                   const struct tide_pending *needed) {
-  struct tide_pending brought, own;
-  if (!import_of(other, &brought)) return false;
-  if (brought.axis == needed->axis) {
-    if (brought.epoch != needed->epoch) return brought.epoch > needed->epoch;
-    return !import_of(wait, &own) || goes_first(other, wait);
+static bool covers(struct tide_sched *sched, const struct tide_op_wait *other,
+                   const struct tide_op_wait *wait, const struct tide_pending *needed) {
+  const struct tide_pending *brought = import_of(sched, other);
+  if (!brought) return false;
+  if (brought->axis == needed->axis) {
+    if (brought->epoch != needed->epoch) return brought->epoch > needed->epoch;
+    return !import_of(sched, wait) || goes_first(other, wait);
   }
-  return tide_frontier_get(brought.frontier, needed->axis) >= needed->epoch;
+  return tide_frontier_get(brought->frontier, needed->axis) >= needed->epoch;
 }
 
-static bool pair_covers(const struct tide_op *op, const struct tide_op_wait *wait,
-                        const struct tide_pending *needed) {
+static bool pair_covers(struct tide_sched *sched, const struct tide_op *op,
+                        const struct tide_op_wait *wait, const struct tide_pending *needed) {
   for (const struct tide_op_wait *other = op->waits; other; other = other->next) {
     bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
-    if (other != wait && was_issued && covers(other, wait, needed)) return true;
+    if (other != wait && was_issued && covers(sched, other, wait, needed)) return true;
   }
   return false;
 }
@@ -267,70 +293,77 @@ struct brought {
 /* Where comparing in pairs is cheaper. The oracle's operations are small, and it is to see both. */
 #define FEW (TIDE_HAS_PLANTS ? 2u : 8u)
 
-static void add_brought(struct brought *all, const struct tide_op_wait *wait) {
-  struct tide_pending own;
-  if (wait->class_ != TIDE_WAIT_ISSUED || !import_of(wait, &own)) return;
-  const tide_axis *axes = tide_frontier_axes(own.frontier);
-  const uint64_t *epochs = tide_frontier_epochs(own.frontier);
-  all->same_signaller |= tide_frontier_get(&all->signallers.frontier, own.axis) == own.epoch;
-  tide_frontier_raise(&all->signallers.frontier, own.axis, own.epoch, NULL);
-  for (uint8_t i = 0; i < own.frontier->count; i++)
-    if (axes[i] != own.axis) tide_frontier_raise(&all->others.frontier, axes[i], epochs[i], NULL);
+static void add_brought(struct tide_sched *sched, struct brought *all,
+                        const struct tide_op_wait *wait) {
+  const struct tide_pending *own = wait->class_ == TIDE_WAIT_ISSUED ? import_of(sched, wait) : NULL;
+  if (!own) return;
+  const tide_axis *axes = tide_frontier_axes(own->frontier);
+  const uint64_t *epochs = tide_frontier_epochs(own->frontier);
+  all->same_signaller |= tide_frontier_get(&all->signallers.frontier, own->axis) == own->epoch;
+  tide_frontier_raise(&all->signallers.frontier, own->axis, own->epoch, NULL);
+  for (uint8_t i = 0; i < own->frontier->count; i++)
+    if (axes[i] != own->axis) tide_frontier_raise(&all->others.frontier, axes[i], epochs[i], NULL);
 }
 
 enum covered { NOT_COVERED, COVERED, PERHAPS_COVERED };
 
-static enum covered covered_by(const struct brought *all, const struct tide_op_wait *wait,
-                               const struct tide_pending *needed) {
-  struct tide_pending own;
+static enum covered covered_by(struct tide_sched *sched, const struct brought *all,
+                               const struct tide_op_wait *wait, const struct tide_pending *needed) {
   uint64_t signaller = tide_frontier_get(&all->signallers.frontier, needed->axis);
   if (signaller > needed->epoch ||
       tide_frontier_get(&all->others.frontier, needed->axis) >= needed->epoch)
     return COVERED;
   if (all->signallers.frontier.tainted || all->others.frontier.tainted) return PERHAPS_COVERED;
   if (signaller < needed->epoch) return NOT_COVERED;
-  return all->same_signaller || !import_of(wait, &own) ? PERHAPS_COVERED : NOT_COVERED;
+  return all->same_signaller || !import_of(sched, wait) ? PERHAPS_COVERED : NOT_COVERED;
 }
 
 static void elide_by_siblings(struct tide_queue *queue, struct tide_op *op, size_t issued) {
+  struct tide_sched *sched = queue->sched;
   struct brought all;
   if (issued > FEW) {
     tide_frontier_init(&all.signallers.frontier, TIDE_FRONTIER_CAPACITY_MAX);
     tide_frontier_init(&all.others.frontier, TIDE_FRONTIER_CAPACITY_MAX);
     all.same_signaller = false;
-    for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) add_brought(&all, wait);
+    for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+      add_brought(sched, &all, wait);
   }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     struct tide_pending storage;
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-    const struct tide_pending *needed = find_tracked(wait, &storage);
+    const struct tide_pending *needed = find_tracked(sched, wait, &storage);
     if (!needed) continue;
-    enum covered covered = issued > FEW ? covered_by(&all, wait, needed) : PERHAPS_COVERED;
+    enum covered covered = issued > FEW ? covered_by(sched, &all, wait, needed) : PERHAPS_COVERED;
     if (covered == NOT_COVERED) continue;
-    if (covered == PERHAPS_COVERED && !pair_covers(op, wait, needed)) continue;
+    if (covered == PERHAPS_COVERED && !pair_covers(sched, op, wait, needed)) continue;
     wait->class_ = TIDE_WAIT_ELIDED;
     wait->reason = TIDE_REASON_SIBLING;
   }
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     struct tide_pending storage;
     if (wait->class_ != TIDE_WAIT_ELIDED || wait->reason != TIDE_REASON_SIBLING) continue;
-    const struct tide_pending *record = find_tracked(wait, &storage);
+    const struct tide_pending *record = find_tracked(sched, wait, &storage);
     if (record) elide(queue, wait, record, TIDE_REASON_SIBLING);
   }
 }
 
-static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
-  const struct tide_pending *record = &tide_wait_node(wait)->found;
+/* Does it import something? */
+static inline bool mark_issued(struct tide_op_wait *wait, const struct tide_pending *record) {
   wait->reason = TIDE_REASON_UNKNOWN;
   wait->record_value = record->value;
-  if (!imports(wait, record)) return;
+  if (!imports(wait, record)) return false;
   wait->axis = record->axis;
   wait->epoch = record->epoch;
-  tide_sched_learn(queue, frontier_of(record));
+  return true;
+}
+
+static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
+  const struct tide_pending *record = found_of(queue->sched, wait);
+  if (mark_issued(wait, record)) tide_sched_learn(queue, frontier_of(record));
 }
 
 /* The waits that the queue's own knowledge did not settle. */
-static void learn(struct tide_queue *queue, struct tide_op *op) {
+TIDE_APART static void learn(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
     if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
   tide_queue_own_entry(queue); /* it may have looked at its own records */
@@ -338,6 +371,30 @@ static void learn(struct tide_queue *queue, struct tide_op *op) {
   if (remaining > 1) elide_by_siblings(queue, op, remaining);
   for (struct tide_op_wait *wait = op->waits; remaining && wait; wait = wait->next)
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(queue, wait);
+}
+
+/* The same, of a wait that is the only one that the queue's own knowledge did not settle: nothing
+ * was learned yet, and nothing is learned after it. */
+static inline void learn_alone(struct tide_queue *queue, struct tide_op_wait *wait) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_pending storage;
+  if (wait->class_ == TIDE_WAIT_RESOLVED) {
+    import_resolved(queue, wait);
+    return;
+  }
+  const struct tide_pending *found = &sched->found[wait->place];
+  const struct tide_pending *record = found->frontier ? found : find_above(wait, &storage);
+  if (record && record != found && is_known(sched, record)) {
+    mark_elided(wait, record, TIDE_REASON_KNOWN);
+    return;
+  }
+  if (record && signaller_finished(sched, record)) {
+    mark_elided(wait, record, TIDE_REASON_FINISHED);
+  } else {
+    if (!mark_issued(wait, found)) return;
+    record = found;
+  }
+  learn_one(queue, frontier_of(record));
 }
 
 /* Two planted bugs. */
@@ -352,7 +409,7 @@ static void know_own(struct tide_queue *queue) {
 static void keep_learned(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
-  bool in_order = queue->device->backend->in_order;
+  bool in_order = queue->in_order;
   if (sched->known == queue->position.frontier || !queue->position.epoch) return;
   tide_frontier_copy(queue->apart, sched->known, &eviction);
   if (in_order)
@@ -383,6 +440,98 @@ enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op)
     return TIDE_ENTER_HELD;
   }
   return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
+}
+
+/* ---- the short way ---------------------------------------------------------- */
+
+/* Bound to nobody, guarded by the lock already, and not of points: as every queue's progress is. */
+static inline bool is_plain(const struct tide_sched *sched, const struct tide_timeline *timeline) {
+  if (!timeline || timeline->guard != sched->lock) return false;
+  if (timeline->source == &tide_queue_source) return true;
+  return timeline->scope > TIDE_SCOPE_DEVICE && !timeline->turned;
+}
+
+static inline bool knows(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
+  uint64_t had = known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
+  return had >= epoch;
+}
+
+static inline void mark_known(struct tide_op_wait *wait, tide_axis axis, uint64_t epoch,
+                              uint64_t value) {
+  wait->class_ = TIDE_WAIT_ELIDED;
+  wait->reason = TIDE_REASON_KNOWN;
+  wait->axis = axis;
+  wait->epoch = epoch;
+  wait->record_value = value;
+}
+
+/* Of a value that is not reached: false if it has to be held. If it is issued, its record is in
+ * *found. Of a queue's progress the record is only looked for where it is not known. */
+static inline bool look_pending(const struct tide_sched *sched, struct tide_op_wait *wait,
+                                uint64_t value, struct tide_pending *found) {
+  const struct tide_timeline *timeline = wait->timeline;
+  struct tide_queue *queue = timeline->source_self;
+  wait->class_ = TIDE_WAIT_ISSUED;
+  if (timeline->source == &tide_queue_source && queue) {
+    tide_axis axis = queue->position.axis;
+    uint64_t epoch;
+    if (!tide_queue_find(queue, value, &epoch)) return false;
+    if (knows(sched->known, axis, epoch)) mark_known(wait, axis, epoch, epoch);
+    else
+      *found = (struct tide_pending){epoch, axis, epoch, tide_queue_record_of_others(queue, epoch),
+                                     queue};
+    return true;
+  }
+  if (!find_pending(timeline, value, found)) return false;
+  if (is_known(sched, found)) mark_known(wait, found->axis, found->epoch, found->value);
+  return true;
+}
+
+/* False: the long way is needed. */
+static inline bool look_few(struct tide_sched *sched, const struct tide_wait *asked, size_t i,
+                            struct tide_op_wait *wait) {
+  struct tide_timeline *timeline = asked->timeline;
+  uint64_t value = asked->value;
+  if (__builtin_expect(!is_plain(sched, timeline), 0)) return false;
+  wait->timeline = timeline;
+  wait->value = value;
+  wait->axis = 0;
+  wait->record_value = 0;
+  wait->class_ = TIDE_WAIT_RESOLVED;
+  wait->reason = TIDE_REASON_NONE;
+  wait->heap = TIDE_HEAP_NONE;
+  wait->point = false;
+  wait->open = wait->finish = false;
+  wait->place = (uint8_t)i;
+  if (timeline->reached.value >= value) return true;
+  return !tide_timeline_has_failed(timeline, value) &&
+         look_pending(sched, wait, value, &sched->found[i]);
+}
+
+/* The free waits are written to from the beginning, and taken at the end. */
+bool tide_elide_few(struct tide_queue *queue, struct tide_op *op, const struct tide_wait *waits,
+                    size_t count) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_op_wait *wait = queue->free_waits, *last = wait, *unknown = NULL;
+  size_t unknowns = 0;
+  tide_queue_own_entry(queue);
+  sched->known = queue->position.frontier;
+  for (size_t i = 0; i < count; i++, last = wait, wait = wait->next) {
+    if (!look_few(sched, &waits[i], i, wait)) return false;
+    wait->op = op;
+    if (wait->class_ == TIDE_WAIT_ELIDED) continue;
+    unknowns++;
+    unknown = wait;
+  }
+  op->waits = queue->free_waits;
+  queue->free_waits = wait;
+  queue->free_waits_count -= (uint32_t)count;
+  last->next = NULL;
+  tide_fetch_lines(wait, 1); /* for the next one */
+  for (size_t i = 0; i < count; i++) tide_sched_retain(waits[i].timeline);
+  if (unknowns == 1) learn_alone(queue, unknown);
+  else if (unknowns) learn(queue, op);
+  return true;
 }
 
 /* All of a taint's past has finished once the tracker passes the epoch where it arose. */

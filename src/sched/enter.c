@@ -6,18 +6,10 @@
 
 /* ---- storage ----------------------------------------------------------------- */
 
-void tide_op_free_parts(struct tide_op *op) {
+void tide_op_free_effects(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
   if (op->points) tide_op_points_free(op);
   if (op->work.body && op->work.body->over) op->work.body->over(op->work.arguments);
-  while (op->waits) {
-    struct tide_op_wait *wait = op->waits;
-    op->waits = wait->next;
-    tide_sched_release(wait->timeline);
-    wait->next = queue->free_waits;
-    queue->free_waits = wait;
-    queue->free_waits_count++;
-  }
   while (op->signals) {
     struct tide_op_signal *signal = op->signals;
     op->signals = signal->next;
@@ -51,7 +43,7 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
 
 /* A buffer whose past is not known here: its missing epochs must have finished before the start.
  * From then on the queue knows them, for whoever enters next is ordered behind this operation. */
-static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
+TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   for (struct tide_op_use *use = op->uses; use; use = use->next) {
     use->gap = false;
@@ -63,8 +55,10 @@ static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
   }
 }
 
-/* The epochs of one version count alike, so it is enough to look when it changes. */
-void tide_queue_count_frontiers(struct tide_queue *queue) {
+/* The epochs of versions with as many entries count alike, so it is enough to look when that
+ * changes.
+ */
+TIDE_APART void tide_queue_count_frontiers(struct tide_queue *queue) {
   struct tide_sched_stats *stats = &queue->sched->stats;
   uint64_t epochs = queue->position.epoch - queue->counted;
   if (!epochs) return;
@@ -73,58 +67,68 @@ void tide_queue_count_frontiers(struct tide_queue *queue) {
   queue->counted = queue->position.epoch;
 }
 
-/* What is known becomes the queue's next version; on a device in order, with the own entry. */
-static struct tide_frontier *make_version(struct tide_queue *queue, uint64_t epoch) {
+/* Nothing was learned, or it was put together in the scratch. */
+TIDE_APART static void copy_known(struct tide_queue *queue, struct tide_frontier *next) {
   const struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
+  tide_frontier_init(next, queue->apart->capacity);
+  tide_frontier_copy(next, sched->known, &eviction);
+  if (sched->known == queue->position.frontier) next->tainted = 0;
+}
+
+TIDE_APART static void list_own(struct tide_queue *queue, struct tide_frontier *next,
+                                uint64_t epoch) {
+  struct tide_eviction eviction = {queue->sched->context->tracker, queue->position.axis};
+  tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
+  next->raised = (uint8_t)tide_frontier_index(next, queue->position.axis);
+}
+
+/* What is known becomes the queue's next version; on a device in order, with the own entry. */
+static inline struct tide_frontier *make_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_frontier *next = tide_queue_next_frontier(queue);
-  if (sched->known != next) {
-    tide_frontier_init(next, queue->apart->capacity);
-    tide_frontier_copy(next, sched->known, &eviction);
-    if (sched->known == queue->position.frontier) next->tainted = 0;
-  }
-  if (!queue->device->backend->in_order) {
+  if (queue->sched->known != next) copy_known(queue, next);
+  if (!queue->in_order) {
     tide_frontier_copy(queue->apart, next, NULL);
     queue->position.frontier = queue->apart;
   }
   uint8_t guess = next->raised;
-  if (guess >= next->count || tide_frontier_axes(next)[guess] != queue->position.axis) {
-    tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
-    next->raised = (uint8_t)tide_frontier_index(next, queue->position.axis);
-  }
+  if (guess >= next->count || tide_frontier_axes(next)[guess] != queue->position.axis)
+    list_own(queue, next, epoch);
   tide_frontier_epochs_of(next)[next->raised] = epoch;
   return next;
 }
 
-/* It takes no more room than it has entries. */
-static void pack(struct tide_queue *queue, struct tide_frontier *version) {
+TIDE_APART static void move_epochs(struct tide_frontier *version) {
   uint64_t *axes = tide_frontier_axes_of(version), *epochs = tide_frontier_epochs_of(version);
   size_t count = version->count;
-  if (count < version->capacity) {
-    for (size_t i = 0; i < count; i++) axes[count + i] = epochs[i];
-    version->capacity = (uint8_t)count;
-  }
-  size_t most = 1 + 2 * (size_t)queue->apart->capacity;
+  for (size_t i = 0; i < count; i++) axes[count + i] = epochs[i];
+  version->capacity = (uint8_t)count;
+}
+/* It takes no more room than it has entries. */
+static inline void pack(struct tide_queue *queue, struct tide_frontier *version) {
+  size_t count = version->count;
+  if (count < version->capacity) move_epochs(version);
   queue->next_frontier += 1 + 2 * count;
-  if (queue->next_frontier + most > queue->frontier_words) queue->next_frontier = 0;
+  if (queue->next_frontier > queue->frontier_limit) queue->next_frontier = 0;
   tide_fetch_lines(queue->frontiers + queue->next_frontier, 3);
 }
 
 /* Something was learned, or a taint has healed: the operations from here on share a new version. */
-static void renew_version(struct tide_queue *queue, uint64_t epoch) {
+static inline void renew_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   bool was_tainted = queue->position.frontier->tainted;
-  tide_queue_count_frontiers(queue);
   struct tide_frontier *version = make_version(queue, epoch);
   if (version->tainted || was_tainted) {
     if (version->tainted || !queue->taint_epoch) queue->taint_epoch = epoch;
     version->tainted = 1;
   }
+  if (queue->newest->count != version->count || queue->newest->tainted != version->tainted)
+    tide_queue_count_frontiers(queue);
   queue->version.at = (uint32_t)queue->next_frontier;
   queue->version.own = version->raised;
   pack(queue, version);
   queue->newest = version;
-  if (queue->device->backend->in_order) queue->position.frontier = version;
+  if (queue->in_order) queue->position.frontier = version;
   else queue->apart->tainted = version->tainted;
   if (version->count > sched->stats.frontier_peak) sched->stats.frontier_peak = version->count;
   queue->learned = epoch;
@@ -133,17 +137,8 @@ static void renew_version(struct tide_queue *queue, uint64_t epoch) {
 
 /* ---- entering -------------------------------------------------------------------- */
 
-static void count_wait(struct tide_sched *sched, const struct tide_op *op,
-                       const struct tide_op_wait *wait) {
-  struct tide_sched_stats *stats = &sched->stats;
-  stats->waits++;
-  switch ((enum tide_wait_class)wait->class_) {
-    case TIDE_WAIT_RESOLVED: stats->waits_resolved++; break;
-    case TIDE_WAIT_ELIDED: stats->waits_elided++; break;
-    case TIDE_WAIT_ISSUED: stats->waits_issued++; break;
-    default: stats->waits_failed++; break;
-  }
-  if (!sched->context->sink) return;
+TIDE_APART static void emit_wait(struct tide_sched *sched, const struct tide_op *op,
+                                 const struct tide_op_wait *wait) {
   struct tide_event event = {.detail = wait->class_ | (uint32_t)wait->reason << 8,
                              .value = wait->value,
                              .object = wait->timeline,
@@ -155,11 +150,13 @@ static void count_wait(struct tide_sched *sched, const struct tide_op *op,
 }
 
 /* Issued waits are looked at when the operation's turn comes: most are over by then. */
-static void start_waits(struct tide_queue *queue, struct tide_op *op) {
+static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    count_wait(queue->sched, op, wait);
-    if (wait->class_ == TIDE_WAIT_FAILED && !op->status) op->status = tide_wait_failure(wait);
+    sched->waits_of[wait->class_]++;
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
+    if (wait->class_ == TIDE_WAIT_FAILED && !op->status) op->status = tide_wait_failure(wait);
+    if (__builtin_expect(queue->heard, 0)) emit_wait(sched, op, wait);
   }
   if (op->status) tide_op_give_up_waits(op);
 }
@@ -175,7 +172,7 @@ static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
   if (op->points && !op->refused) tide_op_points_entered(op);
 }
 
-static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
+TIDE_APART static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
   struct tide_naming told = {queue->position.axis, op->work.epoch, queue->newest, queue->learned};
   for (struct tide_op_use *use = op->uses; use; use = use->next) {
     tide_buffer_use(use->buffer, &told);
@@ -185,9 +182,9 @@ static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_
 
 /* What is known at the start, for whoever listens: the position, which it may be, is about to move.
  */
-static void keep_known(struct tide_queue *queue) {
+TIDE_APART static void keep_known(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
-  if (sched->known == sched->scratch) return;
+  if (!sched->context->sink || sched->known == sched->scratch) return;
   bool own = sched->known != tide_queue_next_frontier(queue);
   tide_queue_own_entry(queue);
   tide_frontier_copy(sched->scratch, sched->known, NULL);
@@ -195,8 +192,9 @@ static void keep_known(struct tide_queue *queue) {
   sched->known = sched->scratch;
 }
 
-static void emit_enter(struct tide_queue *queue, struct tide_op *op) {
+TIDE_APART static void emit_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
+  if (!sched->context->sink) return;
   sched->scratch->tainted = queue->newest->tainted;
   struct tide_event event = {.frontier = sched->scratch};
   tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
@@ -209,7 +207,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   bool was_held = op->state == TIDE_OP_HELD;
   if (op->uses) add_gap_waits(queue, op);
-  bool heard = __builtin_expect(sched->context->sink != NULL, 0);
+  bool heard = __builtin_expect(queue->heard, 0);
   bool renew = queue->renew || sched->known != queue->position.frontier;
   if (heard) keep_known(queue); /* which teaches nothing */
   if (renew) renew_version(queue, queue->position.epoch + 1);
@@ -217,7 +215,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (heard) emit_enter(queue, op);
   if (op->waits) start_waits(queue, op);
   if (op->uses) take_buffers(queue, op, was_held);
-  if (__builtin_expect(sched->checker != NULL, 0)) tide_check_entered(queue, op);
+  if (heard && sched->checker) tide_check_entered(queue, op);
   if (op->signals) promise_signals(queue, op);
   if (op->part) tide_instance_entered(op);
   tide_op_entered(queue, epoch);

@@ -50,6 +50,14 @@ static void chain_storage(struct tide_queue *queue) {
   queue->free_uses_count = queue->use_capacity;
 }
 
+/* Of a full one. */
+static size_t full_words(const struct tide_queue *queue) {
+  return tide_frontier_size(queue->sched->context->frontier_capacity) / sizeof *queue->frontiers;
+}
+static size_t frontier_words(const struct tide_queue *queue) {
+  return queue->frontier_limit + full_words(queue);
+}
+
 #define TOUCHED tide_frontier_size(8)
 
 static enum tide_status make_storage(struct tide_queue *queue) {
@@ -61,13 +69,13 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->ring_mask = ring - 1;
   size_t most = tide_frontier_size(context->frontier_capacity);
   /* A full one for each, one before it turns over, one that is being made. */
-  queue->frontier_words = (ring + 3) * (most / sizeof *queue->frontiers);
-  if (queue->frontier_words > UINT32_MAX) return TIDE_NOMEM; /* see struct tide_version */
+  queue->frontier_limit = (ring + 2) * (most / sizeof *queue->frontiers);
+  if (frontier_words(queue) > UINT32_MAX) return TIDE_NOMEM; /* see struct tide_version */
   queue->places = tide_alloc(a, ring, sizeof *queue->places);
-  queue->frontiers = tide_alloc_unset(a, queue->frontier_words, sizeof *queue->frontiers);
+  queue->frontiers = tide_alloc_unset(a, frontier_words(queue), sizeof *queue->frontiers);
   /* The first touch of a page costs as much as several submits: as much as frontiers of eight
    * entries take is touched here. */
-  size_t touched = ring * (most < TOUCHED ? most : TOUCHED);
+  size_t touched = (queue->op_capacity + 1) * (most < TOUCHED ? most : TOUCHED);
   if (queue->frontiers) memset(queue->frontiers, 0, touched);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
   queue->rare = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->rare);
@@ -91,7 +99,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   tide_queue_free_channel(queue);
   tide_timeline_release(queue->progress);
   tide_free(a, queue->places, (size_t)queue->ring_mask + 1, sizeof *queue->places);
-  tide_free(a, queue->frontiers, queue->frontier_words, sizeof *queue->frontiers);
+  tide_free(a, queue->frontiers, frontier_words(queue), sizeof *queue->frontiers);
   tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
   tide_free(a, queue->rare, queue->op_capacity, sizeof *queue->rare);
   tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
@@ -143,6 +151,8 @@ enum tide_status tide_queue_create(struct tide_device *device,
   if (!queue) return TIDE_NOMEM;
   queue->sched = sched;
   queue->device = device;
+  queue->in_order = device->backend->in_order;
+  queue->heard = context->sink || sched->checker;
   queue->next_start = 1;
   tide_list_init(&queue->held);
   enum tide_status status =

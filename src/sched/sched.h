@@ -25,6 +25,10 @@
 #include "tidemark/backend.h"
 #include "timeline/timeline.h"
 
+/* What only some operations need is a function apart, so that the others save no registers for it.
+ */
+#define TIDE_APART __attribute__((noinline))
+
 struct tide_op;
 struct tide_checker;
 struct tide_instance;
@@ -41,6 +45,9 @@ struct tide_pending {
   struct tide_queue *queue;             /* whose record it is; NULL: no queue's */
 };
 
+/* Of so many waits of one operation the scheduler keeps what was found; most have no more. */
+#define TIDE_WAITS_FEW 8
+
 /* One wait of one operation: a cache line. What only some need is apart. */
 struct tide_op_wait {
   struct tide_op_wait *next;
@@ -56,15 +63,17 @@ struct tide_op_wait {
   bool open;             /* an issued wait that is over */
   bool finish;           /* it failed after importing: the signaller must have finished */
   bool point;            /* it is for a point: see channel.h */
+  uint8_t place;         /* among the operation's waits, TIDE_WAITS_FEW at most: see elide.c */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op_wait) == TIDE_CACHE_LINE,
                "an elided wait is one cache line");
 
-/* Of waits[i] at i, where the queue's own knowledge did not settle it. */
+/* Of waits[i] at i, for those that have to be queued: most are over when their turn comes, and
+ * never touch it. */
 struct tide_wait_node {
   union {
     struct tide_node node;     /* in the timeline's `reached` or `promised` heap */
-    struct tide_pending found; /* while the wait is classified: then the node is in none */
+    struct tide_pending found; /* of one of many, while they are classified: it is in none then */
   };
   struct tide_op_wait *wait;
 };
@@ -121,6 +130,7 @@ struct tide_op {
   bool finishing : 1; /* it waits for something to finish: see tide_op_rare */
   bool rare : 1;      /* the storage has been used with its tide_op_rare before */
   bool points : 1;    /* it is a command of points: see channel.h */
+  bool told : 1;      /* somebody is told that it is over: points, or its body class */
   _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_FEW]; /* work.arguments, when they are few */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == 2 * TIDE_CACHE_LINE,
@@ -164,6 +174,8 @@ struct tide_lend {
 struct tide_queue {
   struct tide_sched *sched;
   struct tide_device *device;
+  bool in_order;              /* the device's */
+  bool heard;                 /* somebody listens, or checks: no short ways */
   struct tide_link in_device; /* device->queues */
   struct tide_queue *next;    /* to be looked at, or gone */
   struct tide_link in_ready;  /* device->ready[level] */
@@ -183,7 +195,8 @@ struct tide_queue {
    * other, each as long as it has entries; behind the newest there is room for a full one. On an
    * in-order device the newest is the position's frontier, too. */
   uint64_t *frontiers;
-  size_t frontier_words, next_frontier; /* of the whole; where the next one goes */
+  size_t frontier_limit, next_frontier; /* behind it there is no room for a full one; the next one's
+                                           place */
   struct tide_frontier *newest;         /* the current version */
   uint64_t learned;                     /* the epoch since which it is that */
   struct tide_version version;
@@ -265,16 +278,19 @@ struct tide_sched {
   struct tide_queue *gone;      /* to free after unlocking */
   struct tide_link collectives; /* those that have members */
   struct tide_collective *gone_collectives;
-  bool calls; /* there is something to do after unlocking */
-  struct tide_sched_stats stats;
-  uint64_t search;              /* the deadlock search's number */
-  uint64_t batch;               /* submit_all's number */
-  struct tide_checker *checker; /* check mode; else NULL */
+  bool calls;                            /* there is something to do after unlocking */
+  struct tide_sched_stats stats;         /* the waits are counted below */
+  uint64_t waits_of[TIDE_WAIT_HELD + 1]; /* by enum tide_wait_class */
+  uint64_t search;                       /* the deadlock search's number */
+  uint64_t batch;                        /* submit_all's number */
+  struct tide_checker *checker;          /* check mode; else NULL */
   struct tide_sched_params params;
   /* What the operation at hand would know: the queue's own frontier until something is learned,
    * then the queue's next version, or, where that might overflow, the scratch. */
   const struct tide_frontier *known;
   struct tide_frontier *scratch; /* capacity 255 */
+  /* What was found of the waits at hand, as long as they are classified. */
+  struct tide_pending found[TIDE_WAITS_FEW];
 };
 
 static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
@@ -344,7 +360,7 @@ static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kin
 /* ---- a queue's frontiers ---- */
 /* The records of the newest version are looked at through it, so its own entry may lag behind. */
 static inline void tide_queue_own_entry(struct tide_queue *queue) {
-  if (queue->device->backend->in_order)
+  if (queue->in_order)
     tide_frontier_epochs_of(queue->position.frontier)[queue->version.own] = queue->position.epoch;
 }
 /* Where the next version would lie. */
@@ -370,6 +386,11 @@ enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 /* Classifies every wait. sched->known becomes what the operation would know at its start. Changes
  * nothing but the waits' own fields. */
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op);
+/* The same for few waits that nobody has to be asked about, and that are not copied yet: they
+ * become those of `op`, which is to enter. False: the long way is needed, and nothing has changed.
+ */
+bool tide_elide_few(struct tide_queue *queue, struct tide_op *op, const struct tide_wait *waits,
+                    size_t count);
 void tide_sched_heal(struct tide_queue *queue);
 static inline enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
   tide_queue_own_entry(queue);
@@ -418,7 +439,7 @@ static inline uint64_t tide_op_take_place(struct tide_queue *queue, struct tide_
   op->state = TIDE_OP_ENTERED;
   place->op = op;
   place->version = queue->version;
-  if (queue->device->backend->in_order)
+  if (queue->in_order)
     tide_frontier_epochs_of(queue->position.frontier)[queue->version.own] = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
   queue->sched->stats.entered++;
@@ -430,7 +451,7 @@ static inline void tide_op_entered(struct tide_queue *queue, uint64_t epoch) {
   struct tide_counter *promised = &queue->progress->promised;
   if (tide_counter_least(promised) <= epoch)
     tide_counter_pop(promised, epoch, &queue->sched->fired, TIDE_OK);
-  bool in_order = queue->device->backend->in_order;
+  bool in_order = queue->in_order;
   if (in_order ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
 }
 /* Brings what is known of the queue's frontiers into the statistics. */
@@ -443,10 +464,27 @@ enum tide_status tide_wait_failure(const struct tide_op_wait *wait);
 /* Takes a held operation out for good; its signals fail with `status`. */
 void tide_op_leave(struct tide_op *op, enum tide_status status);
 /* Gives the operation's storage back. */
-void tide_op_free_parts(struct tide_op *op);
+/* Of its signals and uses; and tells that it is over. */
+void tide_op_free_effects(struct tide_op *op);
+static inline void tide_op_free_waits(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_op_wait *wait = op->waits;
+  uint32_t count = 1;
+  tide_sched_release(wait->timeline);
+  for (; wait->next; count++) {
+    wait = wait->next;
+    tide_sched_release(wait->timeline);
+  }
+  wait->next = queue->free_waits;
+  queue->free_waits = op->waits;
+  queue->free_waits_count += count;
+  op->waits = NULL;
+}
 static inline void tide_op_free(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
-  if (!op->bare) tide_op_free_parts(op);
+  if (!op->bare) {
+    if (op->waits) tide_op_free_waits(queue, op);
+    if (op->signals || op->uses || op->told) tide_op_free_effects(op);
+  }
   op->state = TIDE_OP_FREE;
   op->work.next = (struct tide_work *)(void *)queue->free_ops;
   queue->free_ops = op;

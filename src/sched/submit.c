@@ -145,9 +145,14 @@ static enum tide_status check_effects(const struct tide_queue *queue,
   return status == TIDE_OK ? check_signals(operation, diag) : status;
 }
 
+/* Somebody is told that it is over. */
+static inline bool is_told(const struct tide_operation *operation) {
+  return operation->points || (operation->body && operation->body->over);
+}
+
 static inline bool has_parts(const struct tide_operation *operation) {
   return (operation->wait_count | operation->signal_count | operation->buffer_count) != 0 ||
-         operation->points || (operation->body && operation->body->over);
+         is_told(operation);
 }
 
 static inline enum tide_status check_arguments(const struct tide_queue *queue,
@@ -177,6 +182,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     wait->value = operation->waits[i].value;
     wait->heap = TIDE_HEAP_NONE;
     wait->point = false;
+    wait->place = (uint8_t)(i < TIDE_WAITS_FEW ? i : TIDE_WAITS_FEW);
     tide_sched_retain(wait->timeline);
     *end = wait;
     end = &wait->next;
@@ -263,7 +269,7 @@ static inline struct tide_op *copy_bare(struct tide_queue *queue,
   op->flags = (uint16_t)operation->flags;
   op->state = TIDE_OP_ENTERED;
   op->armed = op->part = op->retry = op->leaving = op->refused = op->arrived = false;
-  op->points = false;
+  op->points = op->told = false;
   op->bare = true;
   op->work.arguments = op->arguments;
   op->work.label = no_label;
@@ -290,6 +296,7 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   if (operation->wait_count) copy_waits(queue, op, operation);
   if (operation->signal_count) copy_signals(queue, op, operation);
   if (operation->buffer_count) copy_uses(queue, op, operation);
+  op->told = plan || is_told(operation);
   if (plan) tide_points_copy(op, operation, plan);
   return op;
 }
@@ -464,31 +471,41 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
   return status;
 }
 
-/* The short way: a body and nothing else, for a queue where nobody would ask any of the questions
- * of the long way. Both come to the same. */
+/* The short way: a body and few waits, for a queue where nobody would ask any of the other
+ * questions of the long way. Both come to the same. */
 static inline bool is_short(const struct tide_queue *queue,
                             const struct tide_operation *operation) {
-  const struct tide_sched *sched = queue->sched;
-  return !has_parts(operation) && operation->arguments_size <= TIDE_ARGUMENTS_MAX &&
+  size_t waits = operation->wait_count;
+  return !(operation->signal_count | operation->buffer_count) && !is_told(operation) &&
+         waits <= TIDE_WAITS_FEW && !(waits && queue->channel) &&
+         waits <= queue->free_waits_count && operation->arguments_size <= TIDE_ARGUMENTS_MAX &&
          queue->free_ops && device_takes(queue, operation->body) &&
-         !(queue->held_firm | queue->renew | queue->closing | queue->position.frontier->tainted |
-           (uint32_t)queue->device->lost) &&
-         !sched->checker && !sched->context->sink && !TIDE_PLANTED_ANY;
+         !(queue->held_firm | queue->closing | queue->position.frontier->tainted |
+           (uint32_t)queue->device->lost | (queue->renew && !waits) | queue->heard) &&
+         !TIDE_PLANTED_ANY;
 }
 
-static inline void submit_short(struct tide_queue *queue, const struct tide_operation *operation) {
+/* False: its waits need the long way, and nothing has changed. */
+static inline bool submit_short(struct tide_queue *queue, const struct tide_operation *operation) {
+  size_t waits = operation->wait_count;
+  if (waits && !tide_elide_few(queue, queue->free_ops, operation->waits, waits)) return false;
   struct tide_op *op = copy_bare(queue, operation);
   queue->sequence = op->sequence;
   queue->sched->stats.submitted++;
-  tide_op_entered(queue, tide_op_take_place(queue, op));
+  if (!waits) {
+    tide_op_entered(queue, tide_op_take_place(queue, op));
+    return true;
+  }
+  op->bare = false;
+  tide_op_enter(queue, op);
+  return true;
 }
 
 enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_operation *operation,
                                    uint64_t *out_sequence, struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
   tide_sched_enter(queue->sched);
-  if (is_short(queue, operation)) {
-    submit_short(queue, operation);
+  if (is_short(queue, operation) && submit_short(queue, operation)) {
     if (out_sequence) *out_sequence = queue->sequence;
   } else {
     status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);

@@ -1,6 +1,6 @@
-/* Operations without parts take a short way through submit and exchange, unless somebody listens.
- * So each random run is done twice, alone and with a listener: whatever can be seen from outside
- * must come to the same, step by step. */
+/* Operations that only run and wait take a short way through submit and exchange, unless somebody
+ * listens. So each random run is done twice, alone and with a listener: whatever can be seen from
+ * outside must come to the same, step by step. */
 #include "harness.h"
 
 #include "base/random.h"
@@ -10,7 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUES = 5, TIMELINES = 3, STEPS = 400, HANDS = 3, POINTS = 8, RECORD = 1 << 20 };
+enum {
+  QUEUES = 5,
+  TIMELINES = 3,
+  STEPS = 400,
+  HANDS = 3,
+  POINTS = 8,
+  WAITS = 10,
+  RECORD = 1 << 20
+};
 
 struct device {
   struct tide_backend backend;
@@ -89,8 +97,28 @@ static void open_world(struct world *world, uint64_t seed, bool listen) {
 
 /* ---- steps ---- */
 
+/* For what is over, promised or not, and known or not. */
+static size_t add_waits(struct world *world, struct tide_wait *out_waits) {
+  size_t count = 1 + below(world, below(world, 4) ? 3 : WAITS);
+  for (size_t i = 0; i < count; i++) {
+    size_t line = below(world, TIMELINES);
+    if (below(world, 4) == 0) {
+      out_waits[i] = (struct tide_wait){world->timelines[line], world->values[line]};
+      continue;
+    }
+    struct tide_queue *queue = world->queues[below(world, QUEUES)];
+    uint64_t epoch;
+    tide_queue_position(queue, NULL, &epoch);
+    out_waits[i].timeline = tide_queue_progress(queue);
+    out_waits[i].value = tide_timeline_query(out_waits[i].timeline) + below(world, 4);
+    if (out_waits[i].value > epoch && below(world, 8)) out_waits[i].value = epoch;
+  }
+  return count;
+}
+
 static void submit(struct world *world) {
   struct tide_queue *queue = world->queues[below(world, QUEUES)];
+  struct tide_wait several[WAITS];
   struct tide_wait wait = {world->timelines[below(world, TIMELINES)], 0};
   struct tide_signal signal = {world->timelines[below(world, TIMELINES)], 0, false};
   struct tide_operation operation = {.label = below(world, 4) ? NULL : "labelled",
@@ -103,7 +131,7 @@ static void submit(struct world *world) {
     operation.arguments_size = sizeof arguments;
   }
   if (below(world, 60) == 0) operation.body = &elsewhere;
-  uint64_t kind = below(world, 14), sequence = 0;
+  uint64_t kind = below(world, 20), sequence = 0;
   for (int i = 0; i < TIMELINES; i++) {
     if (wait.timeline == world->timelines[i]) wait.value = world->values[i] + (kind == 0);
     if (signal.timeline == world->timelines[i]) signal.value = world->values[i] + 1 + (kind == 3);
@@ -117,6 +145,10 @@ static void submit(struct world *world) {
   operation.wait_count =
       (kind < 3 || kind == 13) && wait.value > 0 && wait.timeline != signal.timeline;
   operation.signal_count = kind < 5;
+  if (kind > 13) {
+    operation.waits = several;
+    operation.wait_count = add_waits(world, several);
+  }
   enum tide_status status = tide_queue_submit(queue, &operation, &sequence, NULL);
   see(world, "submit", status, sequence);
   for (int i = 0; status == TIDE_OK && operation.signal_count && i < TIMELINES; i++)
