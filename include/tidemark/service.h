@@ -238,6 +238,25 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_redeem(struct tide_sessio
                                                               const struct tide_token *token,
                                                               struct tide_point *out_object);
 
+/* ---- two services
+ * ----------------------------------------------------------------------------------
+ *
+ * Who has a session with each carries points across: a *stand-in* here stands for a point there. It
+ * learns there what becomes of the point (when_schedulable, when_complete), and reports it here.
+ * The policy says who may speak for which domain, and which domains are believed: of others, only
+ * the end counts. */
+
+/* Promises a point that stands for one of `domain`, to end, or to be reported scheduled by a domain
+ * that is trusted, before the deadline. No round trip: TIDE_DENIED comes as a refusal. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_stand_in(struct tide_session *session,
+                                                                uint32_t domain, uint64_t deadline,
+                                                                struct tide_point *out_point);
+/* How it stands there. No round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_report(struct tide_session *session,
+                                                              struct tide_point stand_in,
+                                                              enum tide_point_state state,
+                                                              enum tide_status status);
+
 /* ---- buffers -----------------------------------------------------------------------------------
  */
 

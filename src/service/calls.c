@@ -159,6 +159,43 @@ static enum tide_status call_compound(const struct call *c) {
   return TIDE_OK;
 }
 
+/* A point of another service's, which this client speaks for. */
+static enum tide_status call_stand_in(const struct call *c) {
+  struct tide_served *client = c->client;
+  struct tide_entry *entry;
+  enum tide_status status = tide_entry_claim(client, c->command->object, &entry);
+  if (status != TIDE_OK) return status;
+  if (!c->command->number || client->rule->speaks != c->command->number) return TIDE_DENIED;
+  if (client->timelines >= client->limits.timelines) return TIDE_FULL;
+  /* For ever is not for clients to say. */
+  uint64_t deadline = c->command->deadline == TIDE_FOREVER ? 0 : c->command->deadline;
+  status = tide_stand_in_create(client->client, c->command->number, deadline, &entry->base);
+  if (status != TIDE_OK) return status;
+  entry->kind = TIDE_ENTRY_COMPOUND;
+  entry->generation = c->command->object.generation;
+  entry->base.value = 0;
+  client->timelines++;
+  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);
+  return TIDE_OK;
+}
+
+static enum tide_status call_report(const struct call *c) {
+  struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_COMPOUND);
+  struct tide_points *points = c->client->service->points;
+  struct tide_fired fired;
+  if (!entry) return TIDE_NOT_FOUND;
+  if (c->command->number > TIDE_POINT_BROKEN || c->command->value >= TIDE_STATUS_COUNT)
+    return TIDE_INVALID;
+  struct tide_point point = entry->base;
+  point.value = 1;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  tide_stand_in_report(points, point, (enum tide_point_state)c->command->number,
+                       (enum tide_status)c->command->value, &fired);
+  tide_points_unlock(points, &fired);
+  return TIDE_OK;
+}
+
 static enum tide_status call_define(const struct call *c) {
   struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_COMPOUND);
   struct tide_point parts[TIDE_WIRE_POINTS];
@@ -315,6 +352,7 @@ static const call_function calls[TIDE_WIRE_OPS] = {
     [TIDE_WIRE_COMPLETE] = call_complete, [TIDE_WIRE_SCHEDULABLE] = call_schedulable,
     [TIDE_WIRE_FORGET] = call_forget,     [TIDE_WIRE_GRANT] = call_grant,
     [TIDE_WIRE_REDEEM] = call_redeem,     [TIDE_WIRE_TRUST] = call_trust,
+    [TIDE_WIRE_STAND_IN] = call_stand_in, [TIDE_WIRE_REPORT] = call_report,
     [TIDE_WIRE_SYNC] = call_sync,
 };
 

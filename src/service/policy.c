@@ -81,6 +81,7 @@ static const struct key keys[] = {
     {"cells", LIMIT(cells), 64, 1u << 16},
     {"priority", LIMIT(priority), 1, 15},
     {"connections", offsetof(struct tide_policy_rule, connections), 0, 1u << 16},
+    {"speaks", offsetof(struct tide_policy_rule, speaks), 0, UINT32_MAX},
 };
 
 static enum tide_status read_key(struct reader *r, struct tide_policy_rule *rule) {
@@ -137,6 +138,15 @@ static enum tide_status read_uid(struct reader *r, struct tide_policy *policy) {
   return TIDE_OK;
 }
 
+static enum tide_status read_trust(struct reader *r, struct tide_policy *policy) {
+  uint64_t domain;
+  if (!next_word(r) || !parse_number(r, UINT32_MAX, &domain) || !domain ||
+      policy->trusted_count == TIDE_POLICY_DOMAINS)
+    return wrong(r, "the number of a domain is expected, of at most 16");
+  policy->trusted[policy->trusted_count++] = (uint32_t)domain;
+  return next_word(r) ? wrong(r, "the end of the line is expected") : TIDE_OK;
+}
+
 static enum tide_status read_line(struct reader *r, struct tide_policy *policy) {
   uint64_t number;
   if (!next_word(r)) return TIDE_OK;
@@ -147,7 +157,8 @@ static enum tide_status read_line(struct reader *r, struct tide_policy *policy) 
     if (status == TIDE_OK) policy->all = rule;
     return status;
   }
-  if (!is(r, "clients")) return wrong(r, "'default', 'uid' or 'clients' is expected");
+  if (is(r, "trust")) return read_trust(r, policy);
+  if (!is(r, "clients")) return wrong(r, "'default', 'uid', 'trust' or 'clients' is expected");
   if (!next_word(r) || !parse_number(r, 4096, &number) || !number)
     return wrong(r, "a number from 1 to 4096 is expected");
   policy->clients = (uint32_t)number;

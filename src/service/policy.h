@@ -4,6 +4,8 @@
  *      default  priority 8 timelines 128 promises 64
  *      uid 1000 trusted priority 15 bytes 256M
  *      uid 1001 denied
+ *      uid 1002 speaks 7       may say how points of domain 7 stand
+ *      trust 7                 and is believed before they have ended
  *
  * A uid's line begins with what `default` says at that place. Text in, errors with line and
  * column. */
@@ -13,6 +15,7 @@
 #include "service/wire.h"
 
 #define TIDE_POLICY_UIDS 64u
+#define TIDE_POLICY_DOMAINS 16u
 #define TIDE_POLICY_CHANGES 16u /* of priorities, under way on one channel */
 
 struct tide_policy_rule {
@@ -22,13 +25,16 @@ struct tide_policy_rule {
   bool admin;   /* may ask about everybody */
   struct tide_wire_limits limits;
   uint32_t connections; /* at a time */
+  uint32_t speaks;      /* for the points of this domain, another service's; 0: none */
 };
 
 struct tide_policy {
   struct tide_policy_rule all; /* uid is not used */
   struct tide_policy_rule rules[TIDE_POLICY_UIDS];
   uint32_t count;
-  uint32_t clients; /* of all uids at a time */
+  uint32_t clients;                      /* of all uids at a time */
+  uint32_t trusted[TIDE_POLICY_DOMAINS]; /* domains that are believed */
+  uint32_t trusted_count;
 };
 
 /* What holds where nothing is said. */

@@ -186,6 +186,8 @@ static enum tide_status open_parts(struct tide_service *service) {
     status = tide_cpu_open(&service->context, service->sched, &cpu, "cpu", &service->cpu,
                            &service->device);
   if (status == TIDE_OK) status = tide_points_create(&service->context, &points, &service->points);
+  for (uint32_t i = 0; status == TIDE_OK && i < policy->trusted_count; i++)
+    status = tide_points_trust(service->points, policy->trusted[i]);
   if (status != TIDE_OK) return status;
   service->places =
       tide_alloc(service->context.allocator, (size_t)points.timelines + 1, sizeof *service->places);

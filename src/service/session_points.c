@@ -124,14 +124,16 @@ enum tide_status tide_session_break(struct tide_session *session, struct tide_po
 
 /* ---- compounds ----------------------------------------------------------------------------- */
 
-enum tide_status tide_session_promise_compound(struct tide_session *session, uint64_t deadline,
-                                               struct tide_point *out_point) {
+static enum tide_status promise_single(struct tide_session *session, enum tide_wire_op op,
+                                       uint32_t number, uint64_t deadline,
+                                       struct tide_point *out_point) {
   struct tide_session_name *name;
   tide_session_lock(session);
   enum tide_status status = tide_session_claim(session, true, &name);
   if (status == TIDE_OK) {
-    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_COMPOUND,
+    struct tide_wire_record record = {.command = {.op = (uint16_t)op,
                                                   .object = tide_session_wire(session, name),
+                                                  .number = number,
                                                   .deadline = deadline}};
     status = tide_session_push(session, &record);
     if (status == TIDE_OK) {
@@ -144,6 +146,34 @@ enum tide_status tide_session_promise_compound(struct tide_session *session, uin
   }
   tide_session_unlock(session);
   return status;
+}
+
+enum tide_status tide_session_promise_compound(struct tide_session *session, uint64_t deadline,
+                                               struct tide_point *out_point) {
+  return promise_single(session, TIDE_WIRE_COMPOUND, 0, deadline, out_point);
+}
+
+/* ---- other domains ---- */
+
+enum tide_status tide_session_stand_in(struct tide_session *session, uint32_t domain,
+                                       uint64_t deadline, struct tide_point *out_point) {
+  return promise_single(session, TIDE_WIRE_STAND_IN, domain, deadline, out_point);
+}
+
+enum tide_status tide_session_report(struct tide_session *session, struct tide_point stand_in,
+                                     enum tide_point_state state, enum tide_status status) {
+  enum tide_status result = TIDE_NOT_FOUND;
+  tide_session_lock(session);
+  struct tide_session_name *name = tide_session_find(session, stand_in, TIDE_NAME_COMPOUND);
+  if (name) {
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_REPORT,
+                                                  .object = tide_session_wire(session, name),
+                                                  .number = (uint32_t)state,
+                                                  .value = (uint64_t)status}};
+    result = tide_session_push(session, &record);
+  }
+  tide_session_unlock(session);
+  return result;
 }
 
 static enum tide_status define(struct tide_session *session, struct tide_point compound,

@@ -28,6 +28,8 @@ static const char *const names[TIDE_WIRE_OPS] = {
     [TIDE_WIRE_BUFFER] = "BUFFER",
     [TIDE_WIRE_TRUST] = "TRUST",
     [TIDE_WIRE_STATS] = "STATS",
+    [TIDE_WIRE_STAND_IN] = "STAND_IN",
+    [TIDE_WIRE_REPORT] = "REPORT",
     [TIDE_WIRE_SYNC] = "SYNC",
 };
 

@@ -51,8 +51,10 @@ enum tide_wire_op {
   TIDE_WIRE_CANCEL_ALL,      /* object: channel */
   TIDE_WIRE_BUFFER,          /* object: where; value: bytes; answered with its descriptor */
   TIDE_WIRE_TRUST,           /* number: the domain */
-  TIDE_WIRE_STATS, /* number: which client; value: which channel, or from where; answered */
-  TIDE_WIRE_SYNC,  /* answered when all before it was executed */
+  TIDE_WIRE_STATS,    /* number: which client; value: which channel, or from where; answered */
+  TIDE_WIRE_STAND_IN, /* promises one; object: where, number: of which domain, deadline */
+  TIDE_WIRE_REPORT,   /* object: a stand-in, number: its state, value: its status */
+  TIDE_WIRE_SYNC,     /* answered when all before it was executed */
   TIDE_WIRE_OPS
 };
 
