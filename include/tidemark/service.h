@@ -156,7 +156,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_fulfil(struct tide_sessio
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_break(struct tide_session *session, struct tide_point point, enum tide_status cause);
 /* The name goes: of a future timeline, a compound, a channel, a buffer, or what was redeemed. What
- * is owed on it breaks with TIDE_CANCELLED. No round trip. */
+ * is owed on it breaks with TIDE_CANCELLED. No round trip: what it took of the quotas comes free
+ * once the service has come to it, and all that was queued on it has ended. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_destroy(struct tide_session *session,
                                                                struct tide_point object);
 

@@ -70,6 +70,7 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry) {
   entry->kind = TIDE_ENTRY_FREE;
   switch (kind) {
     case TIDE_ENTRY_FUTURE:
+      client->promises -= ((const struct tide_future *)entry->object)->capacity;
       tide_future_destroy(entry->object);
       client->timelines--;
       break;
@@ -91,7 +92,8 @@ static enum tide_status call_future(const struct call *c) {
   if (status != TIDE_OK) return status;
   struct tide_future_params params = {.capacity = c->command->number, .initial = c->command->value};
   if (!params.capacity) params.capacity = 16;
-  if (params.capacity > client->limits.promises || client->timelines >= client->limits.timelines)
+  if (params.capacity > client->limits.promises - client->promises ||
+      client->timelines >= client->limits.timelines)
     return TIDE_FULL;
   struct tide_future *future;
   if (c->command->other.handle) {
@@ -105,6 +107,7 @@ static enum tide_status call_future(const struct call *c) {
   entry->kind = TIDE_ENTRY_FUTURE;
   entry->generation = c->command->object.generation;
   entry->object = future;
+  client->promises += future->capacity;
   entry->base = tide_slot_point(client->service->points, future->slot, params.initial);
   client->timelines++;
   tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);

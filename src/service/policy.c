@@ -171,7 +171,7 @@ void tide_policy_init(struct tide_policy *policy) {
   policy->all.connections = 64;
   policy->all.limits = (struct tide_wire_limits){.handles = 1024,
                                                  .timelines = 256,
-                                                 .promises = 1024,
+                                                 .promises = 4096,
                                                  .channels = 16,
                                                  .waits = 256,
                                                  .parts = 256,

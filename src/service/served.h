@@ -151,6 +151,7 @@ struct tide_served {
   uint32_t outgoing_room, outgoing_first, outgoing_count;
   bool flooded;                         /* epoll tells when there is room in the socket */
   uint32_t timelines, channels, grants; /* in use */
+  uint32_t promises;                    /* the room for them, of all future timelines */
   uint64_t bytes;
   uint32_t wrong_tokens;
   struct tide_link lines; /* channels */

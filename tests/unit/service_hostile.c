@@ -356,6 +356,16 @@ TEST(quotas_are_of_each) {
   for (int i = 0; i < 8; i++) CHECK_OK(tide_session_create_future(victim, NULL, &points[i]));
   CHECK_OK(tide_session_create_buffer(victim, 60000, &more));
   CHECK_OK(tide_session_create_channel(victim, NULL, &more));
+  /* Room for promises is of all timelines together. */
+  struct tide_future_params large = {.capacity = 3000};
+  CHECK_OK(tide_session_destroy(victim, points[0]));
+  CHECK_OK(tide_session_destroy(victim, points[1]));
+  CHECK_OK(tide_session_sync(victim, rig_in(5000)));
+  CHECK_OK(tide_session_create_future(victim, &large, &points[0]));
+  CHECK_STATUS(tide_session_create_future(victim, &large, &points[1]), TIDE_FULL);
+  CHECK_OK(tide_session_destroy(victim, points[0]));
+  CHECK_OK(tide_session_sync(victim, rig_in(5000)));
+  CHECK_OK(tide_session_create_future(victim, &large, &points[1]));
   tide_session_close(greedy);
   tide_session_close(victim);
   rig_close(&r);
