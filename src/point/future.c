@@ -263,6 +263,7 @@ void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
 static enum tide_status promise_locked(struct tide_future *future, uint64_t deadline,
                                        struct tide_point *out_point) {
   if (future->closed) return (enum tide_status)future->closed;
+  if (future->gone) return TIDE_CANCELLED; /* by its name it is found as long as it keeps some */
   if (future->newest == UINT64_MAX) return TIDE_EXHAUSTED;
   struct tide_promise *promise = future->free;
   if (!promise) return future->open ? TIDE_FULL : TIDE_EXHAUSTED;
@@ -296,6 +297,14 @@ enum tide_status tide_future_promise_named(struct tide_points *points, struct ti
   return promise_locked(future, tide_points_deadline(points, 0), out_point);
 }
 
+struct tide_client *tide_future_client(struct tide_points *points, struct tide_point name) {
+  struct tide_lock *lock = tide_points_lock(points);
+  const struct tide_future *future = tide_slot_find(points, name, TIDE_SLOT_FUTURE);
+  struct tide_client *client = future && !future->gone ? future->client : NULL;
+  tide_lock_give(lock);
+  return client;
+}
+
 /* The promise of this value while it is only promised. */
 static enum tide_status find_owed(struct tide_future *future, uint64_t value,
                                   struct tide_promise **out_promise) {
@@ -310,8 +319,8 @@ static enum tide_status find_owed(struct tide_future *future, uint64_t value,
 
 enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
                                    struct tide_promise **out_promise, struct tide_fired *fired) {
+  if (fired && !TIDE_PLANTED(TIDE_PLANT_OVERDUE)) tide_points_expire_locked(channel->points, fired);
   struct tide_future *future = tide_slot_find(channel->points, point, TIDE_SLOT_FUTURE);
-  if (!TIDE_PLANTED(TIDE_PLANT_OVERDUE)) tide_points_expire_locked(channel->points, fired);
   if (!future) return TIDE_NOT_FOUND;
   if (future->channel != channel) return TIDE_INVALID;
   enum tide_status status = find_owed(future, point.value, out_promise);

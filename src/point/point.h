@@ -11,7 +11,8 @@
  *
  * The order of things for one operation that waits for points and retires some:
  *
- *   1. submit: tide_point_resolve each point that it names; tide_promise_find each that it retires.
+ *   1. submit: tide_points_expire_locked, then tide_point_resolve each point that it names and
+ *      tide_promise_find each that it retires.
  *      tide_channel_insert. On an error nothing has changed and the submit is refused:
  *      TIDE_DEADLOCK: a wait would close a circle; TIDE_NOT_FOUND; TIDE_VALUE; a broken promise's
  *      own error ("a broken one keeps its turn").
@@ -220,6 +221,8 @@ struct tide_timeline *tide_point_find_timeline(const struct tide_points *points,
  * room's deadline, and as tide_future_destroy. TIDE_CANCELLED: it is gone. */
 enum tide_status tide_future_promise_named(struct tide_points *points, struct tide_point name,
                                            struct tide_point *out_point);
+/* Whose it is; NULL: its client, or itself, is gone. Takes the lock. */
+struct tide_client *tide_future_client(struct tide_points *points, struct tide_point name);
 void tide_future_give_up(struct tide_points *points, struct tide_point name,
                          struct tide_fired *fired);
 /* As tide_compound_destroy, whoever's it is; nothing when it is gone. */
@@ -228,7 +231,9 @@ void tide_compound_give_up(struct tide_points *points, struct tide_point name,
 /* A compound without a deadline, which nobody waits for. Takes the lock. */
 enum tide_status tide_compound_promise_open(struct tide_client *client,
                                             struct tide_point *out_point);
-/* The promise that a command may retire: owed by this channel. Looks at the clock. TIDE_NOT_FOUND;
+/* The promise that a command may retire: owed by this channel. Looks at the clock first, whereupon
+ * what is overdue breaks and what was found before may go; `fired` NULL: the caller has
+ * (tide_points_expire_locked). TIDE_NOT_FOUND;
  * TIDE_VALUE: it is retired, queued, or below one that is queued; TIDE_INVALID: another channel's,
  * or no future timeline's; the error of a broken one. */
 enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,

@@ -29,9 +29,10 @@ static void leaving_node_fired(struct tide_op *op) {
 static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_status status) {
   wait->open = true;
   op->unmet--;
-  if (status == TIDE_OK) return;
+  /* Also an operation that goes on despite a broken point: what it imported must have finished. */
+  if (status != TIDE_OK || (wait->point && tide_wait_for_point(wait)->need.status))
+    wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
   first_cause(op, status);
-  wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
 }
 
 void tide_wait_fired(struct tide_op_wait *wait) {

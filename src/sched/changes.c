@@ -305,6 +305,11 @@ enum tide_status tide_queue_increase_priority_until(struct tide_queue *queue,
   return status;
 }
 
+static enum tide_status promise_cancel(struct tide_queue *queue, struct tide_point *out_cancel) {
+  struct tide_client *client = tide_channel_client(queue);
+  return client ? tide_compound_promise_open(client, out_cancel) : TIDE_CANCELLED;
+}
+
 enum tide_status tide_queue_decrease_priority_until(struct tide_queue *queue,
                                                     struct tide_point dependency, uint32_t amount,
                                                     struct tide_point *out_cancel,
@@ -313,8 +318,7 @@ enum tide_status tide_queue_decrease_priority_until(struct tide_queue *queue,
   struct tide_resolved found;
   enum tide_status status = TIDE_OK;
   if (!dependency.value) return TIDE_NOT_FOUND;
-  if (out_cancel && queue->channel)
-    status = tide_compound_promise_open(queue->channel->client, &wanted.cancel);
+  if (out_cancel && queue->channel) status = promise_cancel(queue, &wanted.cancel);
   if (status != TIDE_OK)
     return tide_diag_set(diag, status, "queue '%s': no point to cancel by", queue->label);
   status = enter(queue, dependency, &found, diag);
@@ -333,8 +337,9 @@ enum tide_status tide_queue_decrease_priority_until(struct tide_queue *queue,
 
 enum tide_status tide_queue_cancel_decrease(struct tide_queue *queue, struct tide_point cancel) {
   if (!queue->channel) return TIDE_INVALID;
-  enum tide_status status = tide_compound_all(queue->channel->client, cancel, NULL, 0);
-  return status == TIDE_OK ? TIDE_OK : TIDE_NOT_FOUND;
+  struct tide_client *client = tide_channel_client(queue);
+  if (!client || tide_compound_all(client, cancel, NULL, 0) != TIDE_OK) return TIDE_NOT_FOUND;
+  return TIDE_OK;
 }
 
 enum tide_status tide_queue_cancel_priority_decreases(struct tide_queue *queue,

@@ -5,13 +5,12 @@
 
 /* ---- making and unmaking ------------------------------------------------------- */
 
-static enum tide_status make_inserted(struct tide_queue *queue) {
+static enum tide_status make_inserted(struct tide_queue *queue, struct tide_client *client) {
   struct tide_queue_channel *channel = queue->channel;
   struct tide_future_params params = {.label = queue->label, .capacity = queue->op_capacity};
   struct tide_future *future;
   if (params.capacity > TIDE_FUTURE_MOST) params.capacity = TIDE_FUTURE_MOST;
-  enum tide_status status =
-      tide_future_create_on(channel->client, &channel->channel, &params, &future);
+  enum tide_status status = tide_future_create_on(client, &channel->channel, &params, &future);
   if (status == TIDE_OK) channel->inserted = tide_slot_point(future->points, future->slot, 0);
   return status;
 }
@@ -29,7 +28,6 @@ enum tide_status tide_queue_open_channel(struct tide_queue *queue,
   if (!channel) return TIDE_NOMEM;
   queue->channel = channel;
   channel->queue = queue;
-  channel->client = client;
   channel->change_count = params->changes ? params->changes : 16;
   tide_channel_open(&channel->channel, client->points);
   tide_list_init(&channel->cancelled);
@@ -37,7 +35,7 @@ enum tide_status tide_queue_open_channel(struct tide_queue *queue,
   channel->waits = tide_alloc_unset(a, queue->wait_capacity, sizeof *channel->waits);
   channel->changes = tide_alloc(a, channel->change_count, sizeof *channel->changes);
   if (!channel->ops || !channel->waits || !channel->changes) return TIDE_NOMEM;
-  return make_inserted(queue);
+  return make_inserted(queue, client);
 }
 
 void tide_queue_close_channel(struct tide_queue *queue, enum tide_status cause) {
@@ -60,12 +58,19 @@ void tide_queue_free_channel(struct tide_queue *queue) {
   queue->channel = NULL;
 }
 
+/* The client may be gone before the channel. Then the points that were inserted are nobody's. */
+struct tide_client *tide_channel_client(struct tide_queue *queue) {
+  return tide_future_client(queue->channel->channel.points, queue->channel->inserted);
+}
+
 enum tide_status tide_queue_create_future(struct tide_queue *queue,
                                           const struct tide_future_params *params,
                                           struct tide_future **out_future) {
   if (!queue->channel) return TIDE_INVALID;
-  return tide_future_create_on(queue->channel->client, &queue->channel->channel, params,
-                               out_future);
+  struct tide_client *client = tide_channel_client(queue);
+  if (!client)
+    return queue->channel->channel.closed ? queue->channel->channel.closed : TIDE_CANCELLED;
+  return tide_future_create_on(client, &queue->channel->channel, params, out_future);
 }
 
 /* ---- the seed's commands --------------------------------------------------------- */

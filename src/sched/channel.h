@@ -55,7 +55,6 @@ struct tide_op_points {
 struct tide_queue_channel {
   struct tide_channel channel;
   struct tide_queue *queue;
-  struct tide_client *client;
   struct tide_point inserted; /* names the future timeline of inserted points */
   struct tide_op_points *ops;
   struct tide_point_wait *waits;
@@ -100,6 +99,8 @@ enum tide_status tide_queue_open_channel(struct tide_queue *queue,
 /* It promises no more, and what it owes breaks. */
 void tide_queue_close_channel(struct tide_queue *queue, enum tide_status cause);
 void tide_queue_free_channel(struct tide_queue *queue);
+/* NULL: it is gone. Takes the lock. */
+struct tide_client *tide_channel_client(struct tide_queue *queue);
 
 /* ---- changes.c ---- */
 /* Its turn has come. */

@@ -20,8 +20,8 @@ static enum tide_status find_retired(struct tide_queue *queue,
   const struct tide_operation_points *points = operation->points;
   for (size_t i = 0; i < points->retire_count; i++) {
     struct tide_promise **found = &plan->promises[i];
-    enum tide_status status = tide_promise_find(&queue->channel->channel, points->retires[i], found,
-                                                &queue->sched->fired);
+    enum tide_status status =
+        tide_promise_find(&queue->channel->channel, points->retires[i], found, NULL);
     if (status != TIDE_OK) return refuse(operation, "promise", i, points->retires[i], status, diag);
     for (size_t j = 0; j < i; j++) {
       if (plan->promises[j]->future != (*found)->future) continue;
@@ -87,6 +87,9 @@ enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_o
     return tide_diag_set(diag, TIDE_INVALID,
                          "queue '%s' is no channel: it was made without a client", queue->label);
   enum tide_status status = check_numbers(queue, operation, diag);
+  /* First what is overdue breaks, and may go: nobody looks at the clock once others are found. */
+  if (status == TIDE_OK && !TIDE_PLANTED(TIDE_PLANT_OVERDUE))
+    tide_points_expire_locked(queue->channel->channel.points, &queue->sched->fired);
   if (status == TIDE_OK) status = find_awaited(queue, operation, plan, diag);
   if (status == TIDE_OK) status = find_retired(queue, operation, plan, diag);
   if (status == TIDE_OK)

@@ -175,6 +175,8 @@ enum tide_status tide_queue_create(struct tide_device *device,
     tide_list_push_back(&device->queues, &queue->in_device);
     tide_fetch_add(&device->queue_count, 1u);
     if (queue->effective != TIDE_PRIORITY_DEFAULT) tide_sched_prioritise(sched);
+  } else if (queue->channel) {
+    tide_queue_close_channel(queue, status);
   }
   tide_sched_leave(sched);
   if (status != TIDE_OK) {

@@ -448,7 +448,11 @@ static enum tide_status submit_command(struct tide_queue *queue,
   enum tide_status status = tide_points_check(queue, operation, &plan, diag);
   plan.change = change;
   plan.outside |= instance != NULL;
-  return status == TIDE_OK ? submit(queue, operation, instance, &plan, diag) : status;
+  if (status == TIDE_OK) status = submit(queue, operation, instance, &plan, diag);
+  /* What was found overdue was found, also when the rest comes to nothing. */
+  if (status != TIDE_OK && queue->channel)
+    tide_points_look_again(queue->channel->channel.points, &queue->sched->fired);
+  return status;
 }
 
 enum tide_status tide_op_submit_change(struct tide_queue *queue,

@@ -62,10 +62,13 @@ static const struct tide_body_class fake_body = {.name = "fake", .host = fake_ne
 
 static inline void fake_kick(void *self) { ++*(uint32_t *)self; }
 
-static inline void fake_open(struct fake *f, bool in_order, uint8_t capacity) {
+/* platform NULL: the system's. */
+static inline void fake_open_on(struct fake *f, const struct tide_platform *platform, bool in_order,
+                                uint8_t capacity) {
   memset(f, 0, sizeof *f);
   f->sink = (struct tide_sink){.event = fake_event, .self = f};
-  struct tide_context_params params = {.sink = &f->sink, .frontier_capacity = capacity};
+  struct tide_context_params params = {
+      .platform = platform, .sink = &f->sink, .frontier_capacity = capacity};
   CHECK_OK(tide_context_init(&f->context, &params));
   CHECK_OK(tide_sched_create(&f->context, NULL, &f->sched));
   f->backend = (struct tide_backend){
@@ -75,6 +78,10 @@ static inline void fake_open(struct fake *f, bool in_order, uint8_t capacity) {
   f->other_backend.domain = TIDE_DOMAIN_STORAGE;
   CHECK_OK(tide_device_create(f->sched, &f->backend, "fake", &f->device));
   CHECK_OK(tide_device_create(f->sched, &f->other_backend, "other", &f->other));
+}
+
+static inline void fake_open(struct fake *f, bool in_order, uint8_t capacity) {
+  fake_open_on(f, NULL, in_order, capacity);
 }
 
 static inline struct tide_queue *fake_queue_on(struct tide_device *device, const char *label,

@@ -1,0 +1,185 @@
+/* Channels when somebody has gone: clients, devices, deadlines that passed, many at once. */
+#include "fake_device.h"
+#include "tidemark/clock.h"
+
+#include <stdlib.h>
+
+#define MS 1000000ull
+
+struct world {
+  struct tide_clock *clock;
+  struct fake f;
+  struct tide_points *points;
+  struct tide_client *client;
+  struct tide_queue *a, *b;
+  struct tide_future *fa, *fb;
+};
+
+static struct tide_queue *channel(struct tide_device *device, struct tide_client *client,
+                                  const char *label, uint32_t operations) {
+  struct tide_queue_params params = {.label = label, .client = client, .operations = operations};
+  struct tide_queue *queue;
+  CHECK_OK(tide_queue_create(device, &params, &queue));
+  return queue;
+}
+
+static struct tide_future *future_of(struct tide_queue *queue, uint32_t capacity) {
+  struct tide_future_params params = {.label = "future", .capacity = capacity};
+  struct tide_future *future;
+  CHECK_OK(tide_queue_create_future(queue, &params, &future));
+  return future;
+}
+
+static void open_world(struct world *w) {
+  struct tide_points_params params = {.manual = true, .parts = 8192};
+  struct tide_clock_params clock = {.start = 1000 * MS};
+  CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &w->clock));
+  fake_open_on(&w->f, tide_clock_platform(w->clock), true, 16);
+  CHECK_OK(tide_points_create(&w->f.context, &params, &w->points));
+  CHECK_OK(tide_client_create(w->points, NULL, &w->client));
+  w->a = channel(w->f.device, w->client, "a", 64);
+  w->b = channel(w->f.device, w->client, "b", 64);
+  w->fa = future_of(w->a, 64);
+  w->fb = future_of(w->b, 64);
+}
+
+static void close_world(struct world *w) {
+  tide_queue_destroy(w->a);
+  tide_queue_destroy(w->b);
+  fake_run_out(&w->f);
+  tide_client_destroy(w->client, TIDE_OK);
+  fake_run_out(&w->f);
+  tide_points_destroy(w->points);
+  fake_close(&w->f);
+  tide_clock_destroy(w->clock);
+}
+
+static struct tide_point promise(struct tide_future *future) {
+  struct tide_point point;
+  CHECK_OK(tide_future_promise(future, 0, &point));
+  return point;
+}
+
+/* One whose deadline passes before others', and nobody has looked. */
+static struct tide_point brief(struct world *w, struct tide_future *future) {
+  struct tide_point point;
+  CHECK_OK(tide_future_promise(future, tide_clock_now(w->clock) + MS, &point));
+  return point;
+}
+
+#define POINTS(...)                                                                                \
+  .points = &(const struct tide_operation_points) { __VA_ARGS__ }
+#define WAIT_FOR(...)                                                                              \
+  .waits = (const struct tide_point[]){__VA_ARGS__},                                               \
+  .wait_count = sizeof((const struct tide_point[]){__VA_ARGS__}) / sizeof(struct tide_point)
+#define RETIRE(...)                                                                                \
+  .retires = (const struct tide_point[]){__VA_ARGS__},                                             \
+  .retire_count = sizeof((const struct tide_point[]){__VA_ARGS__}) / sizeof(struct tide_point)
+
+/* ---- clients that are gone -------------------------------------------------------- */
+
+/* What it inserted is still under way, and keeps its timeline. */
+TEST(nothing_is_inserted_for_a_dead_client) {
+  struct world w;
+  struct tide_client *mortal;
+  struct tide_point p;
+  struct tide_future *future;
+  open_world(&w);
+  CHECK_OK(tide_client_create(w.points, NULL, &mortal));
+  struct tide_queue *queue = channel(w.f.device, mortal, "mortal", 8);
+  CHECK_OK(SUBMIT(queue, .label = "x"));
+  CHECK_OK(tide_queue_insert_point(queue, &p, NULL));
+  tide_client_destroy(mortal, TIDE_OK);
+  CHECK_STATUS(tide_queue_insert_point(queue, &p, NULL), TIDE_CANCELLED);
+  CHECK_STATUS(tide_queue_create_future(queue, NULL, &future), TIDE_CANCELLED);
+  struct tide_point stop;
+  CHECK_STATUS(tide_queue_decrease_priority_until(queue, p, 1, &stop, NULL), TIDE_CANCELLED);
+  CHECK_STATUS(tide_queue_cancel_decrease(queue, p), TIDE_NOT_FOUND);
+  fake_run(&w.f, "x");
+  CHECK_STATUS(tide_queue_insert_point(queue, &p, NULL), TIDE_CANCELLED);
+  tide_queue_destroy(queue);
+  close_world(&w);
+}
+
+/* ---- devices that are gone ------------------------------------------------------------ */
+
+TEST(a_channel_of_a_lost_device_leaves_nothing_behind) {
+  struct world w;
+  struct tide_client *mortal;
+  struct tide_queue *queue;
+  struct tide_client_stats stats;
+  open_world(&w);
+  CHECK_OK(tide_client_create(w.points, NULL, &mortal));
+  tide_device_lose(w.f.other, TIDE_LOST);
+  struct tide_queue_params params = {.label = "late", .client = mortal};
+  CHECK_STATUS(tide_queue_create(w.f.other, &params, &queue), TIDE_LOST);
+  tide_client_stats(mortal, &stats);
+  CHECK(stats.timelines == 0);
+  tide_client_destroy(mortal, TIDE_OK);
+  tide_device_certify(w.f.other);
+  close_world(&w);
+}
+
+/* It goes on though the point broke, but what it imported must have finished all the same. */
+TEST(despite_a_lost_device_its_work_is_waited_for) {
+  struct world w;
+  open_world(&w);
+  struct tide_queue *away = channel(w.f.other, w.client, "away", 8);
+  struct tide_future *future = future_of(away, 8);
+  struct tide_point p = promise(future);
+  CHECK_OK(SUBMIT(away, .label = "x", POINTS(RETIRE(p))));
+  CHECK_OK(SUBMIT(w.b, .label = "despite", .flags = TIDE_DESPITE_BROKEN, POINTS(WAIT_FOR(p))));
+  fake_take(&w.f, "x");
+  tide_device_lose(w.f.other, TIDE_LOST);
+  CHECK(!fake_runs(&w.f, "despite")); /* x may still be at its memory */
+  for (uint32_t i = 0; i < w.f.count; i++)
+    if (strcmp(w.f.out[i]->label, "x") == 0) w.f.out[i--] = w.f.out[--w.f.count];
+  tide_device_certify(w.f.other);
+  fake_run(&w.f, "despite");
+  CHECK_STATUS(fake_status(&w.f, "despite"), TIDE_OK);
+  tide_future_destroy(future);
+  tide_queue_destroy(away);
+  close_world(&w);
+}
+
+/* ---- deadlines that passed ---------------------------------------------------------------- */
+
+/* The submit finds that a promise is overdue; a compound made of it goes, and with it its name. */
+TEST(what_a_submit_finds_overdue_is_not_used_any_more) {
+  struct world w;
+  struct tide_client *mortal;
+  struct tide_point all;
+  open_world(&w);
+  CHECK_OK(tide_client_create(w.points, NULL, &mortal));
+  CHECK_OK(tide_compound_promise(mortal, 0, &all));
+  struct tide_point p = brief(&w, w.fb), q = promise(w.fa);
+  CHECK_OK(tide_compound_all(mortal, all, &p, 1));
+  tide_client_destroy(mortal, TIDE_OK); /* it stays until it has ended */
+  tide_clock_pass(w.clock, 2 * MS);
+  CHECK_STATUS(SUBMIT(w.a, .label = "x", POINTS(WAIT_FOR(all), RETIRE(q))), TIDE_NOT_FOUND);
+  close_world(&w);
+}
+
+static void count_call(struct tide_schedulable *wait, enum tide_status status) {
+  *(enum tide_status *)wait->user = status;
+}
+
+TEST(a_submit_that_fails_tells_of_what_it_found_overdue) {
+  struct world w;
+  enum tide_status told = TIDE_STATUS_COUNT;
+  open_world(&w);
+  struct tide_point p = brief(&w, w.fa);
+  struct tide_schedulable wait = {.call = count_call, .user = &told, .client = w.client};
+  CHECK_OK(tide_point_when_schedulable(&wait, p, NULL, 0));
+  CHECK(told == TIDE_STATUS_COUNT);
+  tide_clock_pass(w.clock, 2 * MS);
+  CHECK_STATUS(tide_queue_retire_point(w.a, p, NULL), TIDE_TIMED_OUT);
+  CHECK_STATUS(told, TIDE_TIMED_OUT);
+  close_world(&w);
+}
+
+TEST_MAIN(CASE(nothing_is_inserted_for_a_dead_client),
+          CASE(a_channel_of_a_lost_device_leaves_nothing_behind),
+          CASE(despite_a_lost_device_its_work_is_waited_for),
+          CASE(what_a_submit_finds_overdue_is_not_used_any_more),
+          CASE(a_submit_that_fails_tells_of_what_it_found_overdue))
