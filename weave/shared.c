@@ -202,6 +202,24 @@ static void read_across(void *self) {
   if (s->status == TIDE_OK) EXPECT(!info.external && info.value == 1);
 }
 
+/* Who knows the name of the next life already; its first reached 9. */
+static void signal_reopen(void *self) {
+  struct state *s = self;
+  signal(s, 0, 9);
+  EXPECT_OK(tide_shared_close(&s->owner, 0));
+  EXPECT_OK(tide_shared_open(&s->owner, 0, 2, 5));
+}
+static void look_ahead(void *self) {
+  struct state *s = self;
+  EXPECT(tide_shared_look(&s->reader, 0, 2, 7) == TIDE_TIMEOUT);
+}
+static void wait_ahead(void *self) {
+  struct state *s = self;
+  EXPECT_OK(tide_shared_wait(&s->reader, 0, 2, 5, TIDE_FOREVER));
+}
+WEAVE_CASE(open_look, 3, setup, NULL, signal_reopen, look_ahead)
+WEAVE_CASE(open_wait, 2, setup, NULL, signal_reopen, wait_ahead)
+
 WEAVE_CASE(close_wait, 2, setup, NULL, reopen, wait_until_closed)
 WEAVE_CASE(close_look, 3, setup, NULL, reopen, look_across)
 WEAVE_CASE(close_read, 2, setup_full, NULL, reopen_and_signal, read_across)
@@ -222,4 +240,4 @@ WEAVE_CASE(any_of_two, 1, setup, NULL, signal_one, signal_other, wait_any)
 TEST_MAIN(CASE(signal_wait), CASE(signals_waits), CASE(signal_deadline), CASE(publish_wake),
           CASE(signal_read), CASE(signal_wait_read), CASE(overwrite_read), CASE(three_read),
           CASE(fail_wait), CASE(fail_look), CASE(bury_wait), CASE(break_wait), CASE(close_wait),
-          CASE(close_look), CASE(close_read), CASE(any_of_two))
+          CASE(open_look), CASE(open_wait), CASE(close_look), CASE(close_read), CASE(any_of_two))

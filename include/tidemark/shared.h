@@ -96,8 +96,9 @@ TIDE_API void tide_shared_set_alone(struct tide_shared *shared, bool alone);
 
 /* ---- the owner's -------------------------------------------------------------------------- */
 
-/* A new timeline in a slot that is closed. The generation tells it from earlier ones and must be
- * above theirs, and above 0: TIDE_INVALID. TIDE_BUSY: the slot is open. */
+/* A new timeline in a slot that is closed; who waits for this generation already is woken. The
+ * generation tells it from earlier ones and must be above theirs, and above 0: TIDE_INVALID.
+ * TIDE_BUSY: the slot is open. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_shared_open(struct tide_shared *shared, uint32_t slot, uint32_t generation, uint64_t initial);
 /* Raises the value, and wakes. With a frontier, which lists (axis, epoch), the signaller, the value
@@ -128,7 +129,8 @@ tide_shared_fail(struct tide_shared *shared, uint32_t slot, uint64_t from, enum 
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_close(struct tide_shared *shared,
                                                             uint32_t slot);
 /* The undertaker's, of a writer that has ended: fails all that is unreached in all open slots, and
- * wakes all who sleep in the region. What was reached stays so. May be done twice. TIDE_INVALID as
+ * wakes all who sleep in the region; generations that would have come fail, too. What was reached
+ * stays so. May be done twice. TIDE_INVALID as
  * above. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_bury(struct tide_shared *shared,
                                                            enum tide_status status);
@@ -137,7 +139,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_bury(struct tide_shared *s
 
 /* The current value: one load. 0: no such slot. It may be that of another generation. */
 TIDE_API uint64_t tide_shared_value(const struct tide_shared *shared, uint32_t slot);
-/* What became of a value: TIDE_OK: it is good, and stays so; TIDE_TIMEOUT: nothing yet;
+/* What became of a value: TIDE_OK: it is good, and stays so; TIDE_TIMEOUT: nothing yet, or the slot
+ * has not come to this generation;
  * TIDE_NOT_FOUND: at or above the lowest broken one, which the memory does not tell apart: ask the
  * owner; TIDE_CORRUPT: no owner writes such things; else the failure. Never blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_look(const struct tide_shared *shared,
@@ -149,6 +152,14 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_look(const struct tide_sha
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_wait(const struct tide_shared *shared,
                                                            uint32_t slot, uint32_t generation,
                                                            uint64_t value, uint64_t deadline);
+
+/* For whoever has more to look at than the slot, which the owner writes before it wakes: read the
+ * word, look at everything, sleep for as long as the word is that. TIDE_OK: look again;
+ * TIDE_TIMEOUT: the deadline has passed; TIDE_UNSUPPORTED as above. */
+TIDE_API uint32_t tide_shared_word(const struct tide_shared *shared, uint32_t slot);
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_sleep(const struct tide_shared *shared,
+                                                            uint32_t slot, uint32_t seen,
+                                                            uint64_t deadline);
 
 struct tide_shared_point {
   const struct tide_shared *shared;

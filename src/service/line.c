@@ -23,7 +23,7 @@ static struct tide_job *take_job(struct tide_line *line) {
 static void show_over(struct tide_line *line, bool closed) {
   struct tide_values_news news = {
       .value = line->over, .lowest = UINT64_MAX, .returned = line->over, .closed = closed};
-  tide_values_publish(&line->published->values->places[line->place], &news);
+  tide_values_publish(&line->published->values, line->place, &news);
 }
 
 /* Under the scheduler's lock. */
@@ -221,7 +221,7 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   line->place = command->object.handle;
   tide_fetch_add(&line->published->references, 1u);
   tide_store_release(&line->published->places[line->place].busy, 1u);
-  tide_values_open(&line->published->values->places[line->place], command->object.generation, 0);
+  tide_values_open(&line->published->values, line->place, command->object.generation, 0);
   tide_list_push_back(&client->lines, &line->link);
   line->client = client;
   client->channels++;

@@ -23,7 +23,7 @@ static void wake(struct tide_node *node, enum tide_status status) {
   struct tide_published *published = at->owner;
   (void)status;
   tide_exchange(&at->pending, 0u);
-  tide_values_wake(&published->values->places[at - published->places]);
+  tide_values_wake(&published->values, (uint32_t)(at - published->places));
   tide_published_release(published);
 }
 
@@ -39,12 +39,15 @@ enum tide_status tide_published_create(struct tide_service *service, uint64_t ow
   published->owner = owner;
   published->references = 1;
   tide_list_init(&published->link);
+  if (status == TIDE_OK) status = tide_values_format(published->mapping.memory, places);
+  if (status == TIDE_OK)
+    status = tide_values_attach(&published->values, published->mapping.memory, places, true);
   if (status != TIDE_OK) {
+    tide_mapping_close(&published->mapping);
     tide_free(service->context.allocator, published, 1,
               sizeof *published + places * sizeof published->places[0]);
     return status;
   }
-  published->values = published->mapping.memory;
   for (uint32_t i = 0; i < places; i++) {
     published->places[i].owner = published;
     published->places[i].wake.fire = wake;
@@ -64,9 +67,9 @@ void tide_publish(struct tide_published *published, uint32_t place, uint32_t gen
   service->places[base.timeline] = (struct tide_place_of){published, place};
   tide_fetch_add(&published->references, 1u);
   tide_store_release(&at->busy, 1u);
-  tide_values_open(&published->values->places[place], generation, base.value);
+  tide_values_open(&published->values, place, generation, base.value);
   tide_lock_give(lock);
-  tide_values_wake(&published->values->places[place]);
+  tide_values_wake(&published->values, place);
 }
 
 void tide_publish_observe(void *user, const struct tide_observed *what, struct tide_fired *fired) {
@@ -83,7 +86,7 @@ void tide_publish_observe(void *user, const struct tide_observed *what, struct t
                                   .closed = what->closed};
   /* Whoever sees it closed may use the place again. */
   if (what->closed) tide_store_release(&at->busy, 0u);
-  tide_values_publish(&published->values->places[of->place], &news);
+  tide_values_publish(&published->values, of->place, &news);
   if (!tide_exchange(&at->pending, 1u)) {
     tide_fetch_add(&published->references, 1u);
     tide_fired_push(fired, &at->wake, TIDE_OK);
@@ -98,7 +101,7 @@ void tide_published_fail_all(struct tide_service *service, enum tide_status stat
   for (struct tide_link *link = service->published.next; link != &service->published;
        link = link->next) {
     struct tide_published *published = TIDE_CONTAINER(link, struct tide_published, link);
-    tide_values_fail(published->values, published->count, status);
+    tide_values_fail(&published->values, status);
   }
   tide_lock_give(lock);
 }

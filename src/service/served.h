@@ -40,7 +40,7 @@ struct tide_publication {
 struct tide_published {
   struct tide_service *service;
   struct tide_mapping mapping;
-  struct tide_values *values;
+  struct tide_values values;
   uint32_t references, count;
   uint64_t owner;
   struct tide_link link;

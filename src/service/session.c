@@ -32,9 +32,7 @@ struct tide_session_name *tide_session_find(struct tide_session *session, struct
 /* The service shows values at the name's own place as long as something may end there. */
 static bool is_over(const struct tide_session *session, const struct tide_session_name *name) {
   if (!name->shown) return true;
-  const struct tide_values *values = session->views->mapping.memory;
-  const struct tide_values_place *place = &values->places[name - session->names];
-  return tide_load_acquire(&place->generation) == name->shown && tide_load_acquire(&place->closed);
+  return tide_values_over(&session->views->values, (uint32_t)(name - session->names), name->shown);
 }
 
 static void sweep(struct tide_session *session) {
@@ -218,6 +216,8 @@ static enum tide_status take_memory(struct tide_session *session, int descriptor
   session->ring = (struct tide_ring){session->ring_memory.memory, session->limits.cells, 0};
   status = tide_mapping_open(&own->mapping, descriptors[1],
                              tide_values_bytes(session->limits.handles), true);
+  if (status == TIDE_OK)
+    status = tide_values_attach(&own->values, own->mapping.memory, own->count, false);
   descriptors[1] = -1;
   session->bell = descriptors[2];
   descriptors[2] = -1;

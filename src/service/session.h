@@ -13,6 +13,7 @@
 struct tide_values_view {
   struct tide_values_view *next;
   struct tide_mapping mapping;
+  struct tide_values values;
   uint64_t owner;
   uint32_t count, uses;
 };

@@ -62,9 +62,8 @@ enum tide_status tide_session_create_channel_future(struct tide_session *session
 
 /* How many more it can promise: what was promised, less what came free. */
 static bool has_room(const struct tide_session *session, const struct tide_session_name *name) {
-  const struct tide_values *values = session->views->mapping.memory;
-  const struct tide_values *own = name->view ? name->view->mapping.memory : values;
-  uint64_t returned = tide_load_acquire(&own->places[name->place].returned);
+  const struct tide_values_view *own = name->view ? name->view : session->views;
+  uint64_t returned = tide_values_returned(&own->values, name->place);
   return name->newest - name->initial - returned < name->capacity;
 }
 
@@ -88,7 +87,7 @@ enum tide_status tide_session_promise(struct tide_session *session, struct tide_
 }
 
 static enum tide_status look(const struct tide_session_name *name, uint64_t value) {
-  return tide_values_look(name->view->mapping.memory, name->place, name->place_generation, value);
+  return tide_values_look(&name->view->values, name->place, name->place_generation, value);
 }
 
 static enum tide_status end_promise(struct tide_session *session, struct tide_point point,
@@ -283,7 +282,7 @@ static bool is_lost(struct tide_session *session) {
 static enum tide_status sleep_for(struct tide_session *session, struct tide_session_name *name,
                                   uint64_t value, uint64_t deadline) {
   struct tide_values_view *view = name->view;
-  const struct tide_values *values = view->mapping.memory;
+  const struct tide_values *values = &view->values;
   uint32_t place = name->place, generation = name->place_generation;
   enum tide_status status;
   view->uses++; /* it stays mapped, whoever destroys the name */
@@ -410,6 +409,10 @@ static enum tide_status view_of(struct tide_session *session,
   }
   enum tide_status status =
       tide_mapping_open(&view->mapping, descriptor, tide_values_bytes(count), true);
+  if (status == TIDE_OK) {
+    status = tide_values_attach(&view->values, view->mapping.memory, count, false);
+    if (status != TIDE_OK) tide_mapping_close(&view->mapping);
+  }
   if (status != TIDE_OK) {
     tide_free(tide_allocator_system(), view, 1, sizeof *view);
     return status;

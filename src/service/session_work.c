@@ -76,8 +76,7 @@ enum tide_status tide_session_create_channel(struct tide_session *session,
 }
 
 static uint64_t over_of(const struct tide_session *session, const struct tide_session_name *name) {
-  const struct tide_values *values = session->views->mapping.memory;
-  return tide_load_acquire(&values->places[name - session->names].value);
+  return tide_shared_value(&session->views->values.shared, (uint32_t)(name - session->names));
 }
 
 uint64_t tide_session_channel_over(struct tide_session *session, struct tide_point channel) {

@@ -91,8 +91,16 @@ static enum tide_status judge_broken(const struct tide_shared_slot *slot, uint64
   return value <= reached ? TIDE_OK : TIDE_TIMEOUT; /* the highest value there is, and none broke */
 }
 
+/* Unless whoever would open it has died. */
+static enum tide_status still_to_come(const struct tide_shared_slot *slot) {
+  uint32_t buried = tide_load_acquire(&slot->buried);
+  return tide_shared_fails(buried) ? (enum tide_status)buried : TIDE_TIMEOUT;
+}
+
 enum tide_status tide_shared_judge(const struct tide_shared_slot *slot, uint32_t generation,
                                    uint64_t value, uint64_t *out_reached) {
+  /* First: what is read from here on is of no earlier life. */
+  if (tide_load_acquire(&slot->generation) >> 1 < generation) return still_to_come(slot);
   uint64_t reached = tide_load_acquire(&slot->value);
   uint64_t broken = tide_load_acquire(&slot->broken);
   enum tide_status status = value <= reached ? TIDE_OK : TIDE_TIMEOUT;
@@ -135,6 +143,23 @@ enum tide_status tide_shared_wait(const struct tide_shared *shared, uint32_t slo
     if (!platform->wait_shared) return TIDE_UNSUPPORTED;
     platform->wait_shared(platform->self, &word, 1, deadline);
   }
+}
+
+uint32_t tide_shared_word(const struct tide_shared *shared, uint32_t slot) {
+  const struct tide_shared_slot *at = tide_shared_slot_of(shared, slot);
+  return at ? tide_load_acquire(&at->word) : 0;
+}
+
+enum tide_status tide_shared_sleep(const struct tide_shared *shared, uint32_t slot, uint32_t seen,
+                                   uint64_t deadline) {
+  const struct tide_shared_slot *at = tide_shared_slot_of(shared, slot);
+  const struct tide_platform *platform = shared->platform;
+  if (!at) return TIDE_INVALID;
+  if (passed(platform, deadline)) return TIDE_TIMEOUT;
+  if (!platform->wait_shared) return TIDE_UNSUPPORTED;
+  struct tide_word word = {&at->word, seen};
+  platform->wait_shared(platform->self, &word, 1, deadline);
+  return TIDE_OK;
 }
 
 /* The words of the first points are noted before anything is looked at. */

@@ -36,8 +36,9 @@ struct tide_shared_slot {
   uint32_t status; /* of what has failed */
   uint32_t word;   /* who waits sleeps on it; goes up with every change */
   uint64_t initial;
-  uint64_t next; /* the place of the next record: the writer's */
-  uint64_t reserved;
+  uint64_t next;   /* the place of the next record: the writer's */
+  uint32_t buried; /* the status for generations that will not come any more */
+  uint32_t reserved;
 };
 
 /* Then the entries follow, each an axis and an epoch. */

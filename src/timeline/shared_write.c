@@ -51,6 +51,7 @@ enum tide_status tide_shared_open(struct tide_shared *shared, uint32_t slot, uin
   tide_store_release(&at->initial, initial);
   tide_store_release(&at->value, initial);
   tide_store_release(&at->generation, (uint64_t)generation << 1 | 1);
+  wake(shared, at);
   return TIDE_OK;
 }
 
@@ -136,7 +137,8 @@ enum tide_status tide_shared_bury(struct tide_shared *shared, enum tide_status s
   if (!shared->writable) return TIDE_DENIED;
   for (uint32_t i = 0; i < shared->shape.count; i++) {
     struct tide_shared_slot *slot = tide_shared_slot_of(shared, i);
-    if (tide_load_acquire(&slot->generation) == 0) continue;
+    if (!tide_shared_fails(tide_load_relaxed(&slot->buried)))
+      tide_store_release(&slot->buried, (uint32_t)status);
     if (is_open(slot)) fail(slot, 0, status);
     wake(shared, slot);
   }

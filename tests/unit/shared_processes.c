@@ -228,19 +228,13 @@ static void follow_either(struct tide_shared *view) {
 }
 
 /* Each life ends by its close, but for the last, which ends by its owner's death; or that came
- * while the slot was closed. */
+ * while the slot was closed, and the next one never begins. */
 static void follow_reopened(struct tide_shared *view) {
   for (uint32_t generation = 1;; generation++) {
     enum tide_status status =
         tide_shared_wait(view, REOPENED, generation, UINT64_MAX, TIDE_FOREVER);
     if (status == TIDE_OWNER_DIED) return;
     MUST(status == TIDE_CANCELLED);
-    /* The next life has begun; or will, or the owner is dead. */
-    while (tide_shared_look(view, REOPENED, generation + 1, 0) == TIDE_CANCELLED) {
-      if (tide_shared_look(view, TRACKED, 1, UINT64_MAX) == TIDE_OWNER_DIED) return;
-      if (tide_shared_slot_of(view, REOPENED)->generation >> 1 > generation) break;
-      usleep(50);
-    }
   }
 }
 
