@@ -1,0 +1,339 @@
+/* Points in one process, in the shapes in which Chromium's sync points were measured: release
+ * without and with a waiter, rings of clients, crowds, channels, clients that go. The machine's own
+ * unit beside it is an uncontended mutex, locked and unlocked. */
+#include "bench.h"
+
+#include "tidemark/tidemark.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOUR 3600000000000u
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void lock_unlock(void *state, uint64_t count) {
+  (void)state;
+  for (uint64_t i = 0; i < count; i++) {
+    pthread_mutex_lock(&mutex);
+    bench_keep(i);
+    pthread_mutex_unlock(&mutex);
+  }
+}
+
+/* ---- one point at a time ---------------------------------------------------------------- */
+
+struct world {
+  struct tide_context context;
+  struct tide_points *points;
+  struct tide_client *client;
+  struct tide_future *future;
+  struct tide_timepoint wait;
+  struct tide_point point;
+  uint64_t called;
+};
+
+static void open_room(struct world *world, uint32_t timelines) {
+  struct tide_points_params params = {
+      .timelines = timelines, .manual = true, .deadline = HOUR, .longest = HOUR};
+  BENCH_CHECK(tide_context_init(&world->context, NULL) == TIDE_OK);
+  BENCH_CHECK(tide_points_create(&world->context, &params, &world->points) == TIDE_OK);
+}
+static void close_room(struct world *world) {
+  tide_points_destroy(world->points);
+  tide_context_fini(&world->context);
+}
+
+static void *make(void) {
+  struct world *world = calloc(1, sizeof *world);
+  open_room(world, 4);
+  BENCH_CHECK(tide_client_create(world->points, NULL, &world->client) == TIDE_OK);
+  BENCH_CHECK(tide_future_create(world->client, NULL, &world->future) == TIDE_OK);
+  BENCH_CHECK(tide_future_promise(world->future, 0, &world->point) == TIDE_OK);
+  return world;
+}
+static void drop(void *state) {
+  struct world *world = state;
+  tide_client_destroy(world->client, TIDE_OK);
+  close_room(world);
+  free(world);
+}
+
+static void promise_and_release(void *state, uint64_t count) {
+  struct world *world = state;
+  struct tide_point point = world->point;
+  for (uint64_t i = 0; i < count; i++) {
+    BENCH_CHECK(tide_future_fulfil(world->future, point.value, NULL) == TIDE_OK);
+    BENCH_CHECK(tide_future_promise(world->future, 0, &point) == TIDE_OK);
+  }
+  world->point = point;
+}
+
+static void ask_state(void *state, uint64_t count) {
+  struct world *world = state;
+  enum tide_point_state what;
+  for (uint64_t i = 0; i < count; i++)
+    BENCH_CHECK(tide_point_state(world->points, world->point, &what, NULL) == TIDE_OK);
+}
+
+static void count_call(struct tide_timepoint *timepoint, enum tide_status status) {
+  BENCH_CHECK(status == TIDE_OK);
+  ++*(uint64_t *)timepoint->user;
+}
+
+static void wait_release_call(void *state, uint64_t count) {
+  struct world *world = state;
+  struct tide_point point = world->point;
+  uint64_t before = world->called;
+  world->wait = (struct tide_timepoint){.call = count_call, .user = &world->called};
+  for (uint64_t i = 0; i < count; i++) {
+    BENCH_CHECK(tide_point_when_complete(world->points, point, &world->wait) == TIDE_OK);
+    BENCH_CHECK(tide_future_fulfil(world->future, point.value, NULL) == TIDE_OK);
+    BENCH_CHECK(tide_future_promise(world->future, 0, &point) == TIDE_OK);
+  }
+  BENCH_CHECK(world->called == before + count);
+  world->point = point;
+}
+
+/* ---- crowds, rings, clients --------------------------------------------------------------- */
+
+struct shape {
+  uint32_t size;
+};
+
+static const char *unit_of(double *out_values, unsigned at) {
+  uint64_t begin = bench_now(), count = bench_smoke() ? 1000 : 2000000;
+  lock_unlock(NULL, count);
+  out_values[at] = (double)(bench_now() - begin) / (double)count;
+  return NULL;
+}
+
+/* All wait for one point: nanoseconds a waiter, for waiting and for being called. */
+static const char *crowd(const void *what, unsigned side, double *out_values) {
+  uint32_t size = ((const struct shape *)what)->size;
+  struct world *world = make();
+  (void)side;
+  if (bench_smoke()) size = 1000;
+  struct tide_timepoint *waits = calloc(size, sizeof *waits);
+  memset(waits, 1, size * sizeof *waits); /* the pages are there */
+  uint64_t begin = bench_now();
+  for (uint32_t i = 0; i < size; i++) {
+    waits[i] = (struct tide_timepoint){.call = count_call, .user = &world->called};
+    BENCH_CHECK(tide_point_when_complete(world->points, world->point, &waits[i]) == TIDE_OK);
+  }
+  uint64_t waited = bench_now();
+  BENCH_CHECK(tide_future_fulfil(world->future, world->point.value, NULL) == TIDE_OK);
+  uint64_t end = bench_now();
+  BENCH_CHECK(world->called == size);
+  out_values[0] = (double)(waited - begin) / size;
+  out_values[1] = (double)(end - waited) / size;
+  out_values[2] = sizeof(struct tide_timepoint);
+  free(waits);
+  drop(world);
+  return unit_of(out_values, 3);
+}
+
+/* Each client waits for the one before it, and keeps its promise when it is called. */
+struct member {
+  struct tide_timepoint wait;
+  struct tide_future *future;
+  struct tide_client *client;
+  uint64_t value;
+};
+static void keep_own(struct tide_timepoint *timepoint, enum tide_status status) {
+  struct member *member = timepoint->user;
+  BENCH_CHECK(status == TIDE_OK);
+  BENCH_CHECK(tide_future_fulfil(member->future, member->value, NULL) == TIDE_OK);
+}
+
+static const char *ring(const void *what, unsigned side, double *out_values) {
+  uint32_t size = ((const struct shape *)what)->size, rounds;
+  struct world world = {0};
+  (void)side;
+  open_room(&world, size + 1);
+  struct member *members = calloc(size, sizeof *members);
+  struct tide_point *points = calloc(size, sizeof *points);
+  for (uint32_t i = 0; i < size; i++) {
+    BENCH_CHECK(tide_client_create(world.points, NULL, &members[i].client) == TIDE_OK);
+    BENCH_CHECK(tide_future_create(members[i].client, NULL, &members[i].future) == TIDE_OK);
+  }
+  rounds = (bench_smoke() ? 8192 : 400000) / size;
+  uint64_t begin = bench_now();
+  for (uint32_t round = 0; round < rounds; round++) {
+    for (uint32_t i = 0; i < size; i++) {
+      BENCH_CHECK(tide_future_promise(members[i].future, 0, &points[i]) == TIDE_OK);
+      members[i].value = points[i].value;
+    }
+    for (uint32_t i = 1; i < size; i++) {
+      members[i].wait = (struct tide_timepoint){.call = keep_own, .user = &members[i]};
+      BENCH_CHECK(tide_point_when_complete(world.points, points[i - 1], &members[i].wait) ==
+                  TIDE_OK);
+    }
+    BENCH_CHECK(tide_future_fulfil(members[0].future, members[0].value, NULL) == TIDE_OK);
+    BENCH_CHECK(tide_point_wait(world.points, points[size - 1], TIDE_NOW) == TIDE_OK);
+  }
+  out_values[0] = (double)rounds * (size - 1) * 1000 / (double)(bench_now() - begin);
+  for (uint32_t i = 0; i < size; i++) tide_client_destroy(members[i].client, TIDE_OK);
+  free(members);
+  free(points);
+  close_room(&world);
+  return unit_of(out_values, 1);
+}
+
+/* One of many goes, with what it owes. */
+static const char *leave(const void *what, unsigned side, double *out_values) {
+  uint32_t size = ((const struct shape *)what)->size, some = 64;
+  struct world world = {0};
+  (void)side;
+  if (bench_smoke()) size = 200;
+  open_room(&world, size);
+  struct tide_client **clients = calloc(size, sizeof(struct tide_client *));
+  for (uint32_t i = 0; i < size; i++) {
+    struct tide_future *future;
+    struct tide_point point;
+    BENCH_CHECK(tide_client_create(world.points, NULL, &clients[i]) == TIDE_OK);
+    BENCH_CHECK(tide_future_create(clients[i], NULL, &future) == TIDE_OK);
+    BENCH_CHECK(tide_future_promise(future, 0, &point) == TIDE_OK);
+  }
+  uint64_t begin = bench_now();
+  for (uint32_t i = 0; i < some; i++) {
+    tide_client_destroy(clients[size / some * i], TIDE_OK);
+    clients[size / some * i] = NULL;
+  }
+  out_values[0] = (double)(bench_now() - begin) / some / 1000;
+  for (uint32_t i = 0; i < size; i++) tide_client_destroy(clients[i], TIDE_OK);
+  free(clients);
+  close_room(&world);
+  return unit_of(out_values, 1);
+}
+
+/* ---- channels ------------------------------------------------------------------------------- */
+
+enum { CHANNEL_DEPTH = 512 };
+
+static enum tide_status nothing(void *arguments) { return (void)arguments, TIDE_OK; }
+static const struct tide_body_class empty = {.name = "empty", .host = nothing, .brief = true};
+
+struct lane {
+  struct tide_queue *queue;
+  struct tide_future *future;
+  struct tide_point last;
+};
+
+/* Each task waits for a task of the channel before, and keeps a promise of its own. */
+static void submit_row(struct lane *lanes, uint32_t size) {
+  struct tide_point before = {0};
+  for (uint32_t i = 0; i < size; i++) {
+    struct tide_point own;
+    BENCH_CHECK(tide_future_promise(lanes[i].future, 0, &own) == TIDE_OK);
+    struct tide_operation_points points = {
+        .waits = &before, .wait_count = before.value != 0, .retires = &own, .retire_count = 1};
+    struct tide_operation task = {.body = &empty, .points = &points};
+    enum tide_status status;
+    while ((status = tide_queue_submit(lanes[i].queue, &task, NULL, NULL)) == TIDE_FULL)
+      BENCH_CHECK(tide_queue_drain(lanes[i].queue, TIDE_FOREVER) == TIDE_OK);
+    BENCH_CHECK(status == TIDE_OK);
+    lanes[i].last = before = own;
+  }
+}
+
+static const char *tasks(const void *what, unsigned side, double *out_values) {
+  uint32_t size = ((const struct shape *)what)->size;
+  uint32_t rows = (bench_smoke() ? 512 : 200000) / size;
+  struct world world = {0};
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  (void)side;
+  open_room(&world, 2 * size + 1);
+  BENCH_CHECK(tide_sched_create(&world.context, NULL, &sched) == TIDE_OK);
+  BENCH_CHECK(tide_cpu_open(&world.context, sched, NULL, "cpu", &cpu, &device) == TIDE_OK);
+  BENCH_CHECK(tide_client_create(world.points, NULL, &world.client) == TIDE_OK);
+  struct lane *lanes = calloc(size, sizeof *lanes);
+  struct tide_queue_params params = {.client = world.client, .operations = CHANNEL_DEPTH};
+  struct tide_future_params future = {.capacity = 2 * CHANNEL_DEPTH};
+  for (uint32_t i = 0; i < size; i++) {
+    BENCH_CHECK(tide_queue_create(device, &params, &lanes[i].queue) == TIDE_OK);
+    BENCH_CHECK(tide_queue_create_future(lanes[i].queue, &future, &lanes[i].future) == TIDE_OK);
+  }
+  uint64_t begin = bench_now();
+  for (uint32_t row = 0; row < rows; row++) submit_row(lanes, size);
+  for (uint32_t i = 0; i < size; i++)
+    BENCH_CHECK(tide_point_wait(world.points, lanes[i].last, TIDE_FOREVER) == TIDE_OK);
+  out_values[0] = (double)rows * size * 1000000 / (double)(bench_now() - begin);
+  for (uint32_t i = 0; i < size; i++) tide_queue_destroy(lanes[i].queue);
+  tide_cpu_close(cpu);
+  tide_client_destroy(world.client, TIDE_OK);
+  free(lanes);
+  tide_points_destroy(world.points);
+  tide_sched_destroy(sched);
+  tide_context_fini(&world.context);
+  return unit_of(out_values, 1);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------
+ */
+
+#define SHAPE(count)                                                                               \
+  &(const struct shape) { count }
+#define RING(count)                                                                                \
+  {                                                                                                \
+    .name = "ring_" #count, .rounds = 7, .contest = &(const struct bench_contest) {                \
+      .sides = {"ours"}, .values = {{"waits", "M/s", BENCH_MORE}, {"a mutex", "ns", BENCH_LESS}},  \
+      .measure = ring, .what = SHAPE(count)                                                        \
+    }                                                                                              \
+  }
+#define LEAVE(count)                                                                               \
+  {                                                                                                \
+    .name = "destroy_one_of_" #count, .rounds = 7, .contest = &(const struct bench_contest) {      \
+      .sides = {"ours"},                                                                           \
+      .values = {{"a client", "us", BENCH_LESS}, {"a mutex", "ns", BENCH_LESS}}, .measure = leave, \
+      .what = SHAPE(count)                                                                         \
+    }                                                                                              \
+  }
+#define TASKS(count)                                                                               \
+  {                                                                                                \
+    .name = "tasks_" #count "_channels", .rounds = 7, .contest = &(const struct bench_contest) {   \
+      .sides = {"ours"}, .values = {{"tasks", "/ms", BENCH_MORE}, {"a mutex", "ns", BENCH_LESS}},  \
+      .measure = tasks, .what = SHAPE(count)                                                       \
+    }                                                                                              \
+  }
+
+const struct bench_figure bench_points[] = {
+    {.name = "promise_and_release",
+     .rival = "a mutex",
+     .setup = make,
+     .teardown = drop,
+     .ours = promise_and_release,
+     .theirs = lock_unlock},
+    {.name = "state",
+     .rival = "a mutex",
+     .setup = make,
+     .teardown = drop,
+     .ours = ask_state,
+     .theirs = lock_unlock},
+    {.name = "promise_wait_release_call",
+     .rival = "a mutex",
+     .setup = make,
+     .teardown = drop,
+     .ours = wait_release_call,
+     .theirs = lock_unlock},
+    {.name = "crowd_1000000",
+     .rounds = 5,
+     .contest = &(const struct bench_contest){.sides = {"ours"},
+                                              .values = {{"a wait", "ns", BENCH_LESS},
+                                                         {"a call", "ns", BENCH_LESS},
+                                                         {"memory a wait", "B", BENCH_LESS},
+                                                         {"a mutex", "ns", BENCH_LESS}},
+                                              .measure = crowd,
+                                              .what = SHAPE(1000000)}},
+    RING(2),
+    RING(1024),
+    RING(4096),
+    LEAVE(200),
+    LEAVE(20000),
+    TASKS(2),
+    TASKS(32),
+    TASKS(128),
+    {0}};
