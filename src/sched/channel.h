@@ -36,20 +36,22 @@ struct tide_change {
   uint8_t kind, state;
 };
 
-/* Of ops[i] at i. */
+/* Of ops[i] at i. What is below the flags is touched only where they say so. */
 struct tide_op_points {
   struct tide_op *op;
   struct tide_command command;
+  struct tide_change *change;
+  bool queued;      /* point/ knows of it, and not of its end */
+  bool has_outside; /* it waits for something besides points */
+  bool cancels, chooses;
+  bool retired; /* what it chooses by is */
   /* What it waits for besides points: nobody here knows whether that ends. */
   struct tide_gate outside;
   struct tide_need outside_need;
   struct tide_listener cancel, choose;
   struct tide_link cancelled; /* in the channel's list */
-  struct tide_change *change;
   const struct tide_body_class *otherwise;
   void *otherwise_arguments;
-  bool queued;           /* point/ knows of it, and not of its end */
-  bool chooses, retired; /* retired: what it chooses by is */
 };
 
 struct tide_queue_channel {

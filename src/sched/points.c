@@ -81,7 +81,11 @@ static enum tide_status check_numbers(const struct tide_queue *queue,
 enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_operation *operation,
                                    struct tide_points_plan *plan, struct tide_diag *diag) {
   const struct tide_operation_points *points = operation->points;
-  *plan = (struct tide_points_plan){.points = points, .outside = operation->wait_count > 0};
+  plan->wait_count = plan->promise_count = 0; /* the arrays are long, and mostly not looked at */
+  plan->cancel = plan->choose = (struct tide_resolved){NULL, TIDE_OK};
+  plan->points = points;
+  plan->change = NULL;
+  plan->outside = operation->wait_count > 0;
   if (!points) return TIDE_OK;
   if (!queue->channel)
     return tide_diag_set(diag, TIDE_INVALID,
@@ -160,11 +164,12 @@ static void hear_choice(struct tide_listener *listener, const struct tide_gate *
 void tide_points_copy(struct tide_op *op, const struct tide_operation *operation,
                       struct tide_points_plan *plan) {
   struct tide_op_points *own = tide_op_points(op);
-  *own = (struct tide_op_points){
-      .op = op, .cancel.hear = hear_cancel, .choose.hear = hear_choice, .change = plan->change};
-  tide_list_init(&own->cancel.link);
-  tide_list_init(&own->choose.link);
-  tide_list_init(&own->cancelled);
+  own->op = op;
+  own->change = plan->change;
+  own->queued = own->retired = false;
+  own->has_outside = plan->outside;
+  own->cancels = plan->points && plan->points->cancel;
+  own->chooses = plan->points && plan->points->choose;
   op->points = true;
   for (size_t i = 0; i < plan->wait_count; i++) {
     copy_wait(op, plan->points->waits[i], &plan->waits[i]);
@@ -176,8 +181,16 @@ void tide_points_copy(struct tide_op *op, const struct tide_operation *operation
     plan->waits[plan->wait_count] = (struct tide_resolved){.gate = &own->outside};
     plan->needs[plan->wait_count++] = &own->outside_need;
   }
-  own->chooses = plan->points && plan->points->choose;
-  if (own->chooses) copy_otherwise(op, operation);
+  if (own->cancels) {
+    own->cancel.hear = hear_cancel;
+    tide_list_init(&own->cancel.link);
+    tide_list_init(&own->cancelled);
+  }
+  if (own->chooses) {
+    own->choose.hear = hear_choice;
+    tide_list_init(&own->choose.link);
+    copy_otherwise(op, operation);
+  }
 }
 
 static void cancel(struct tide_op_points *own, struct tide_fired *fired);
@@ -199,7 +212,7 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
                          "operation '%s' of queue '%s' would wait for itself, by way of points",
                          op->work.label, op->queue->label);
   own->queued = true;
-  if (plan->points && plan->points->cancel) {
+  if (own->cancels) {
     if (plan->cancel.gate && !plan->cancel.gate->ended)
       tide_gate_listen(plan->cancel.gate, &own->cancel);
     else if (plan->cancel.status == TIDE_OK) cancel(own, fired);
@@ -328,7 +341,7 @@ void tide_op_points_entered(struct tide_op *op) {
 static void end_outside(struct tide_op_points *own) {
   struct tide_fired *fired = &own->op->queue->sched->fired;
   struct tide_wave wave;
-  if (own->outside.kind != TIDE_GATE_OUTSIDE || own->outside.ended) return;
+  if (!own->has_outside || own->outside.ended) return;
   tide_wave_begin(&wave, fired);
   tide_gate_end(&wave, &own->outside, TIDE_OK);
   tide_wave_finish(&wave);
@@ -369,8 +382,10 @@ void tide_op_points_fail(struct tide_op *op) {
 
 void tide_op_points_free(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
-  tide_gate_unlisten(&own->cancel);
-  tide_gate_unlisten(&own->choose);
-  tide_list_remove(&own->cancelled);
+  if (own->chooses) tide_gate_unlisten(&own->choose);
+  if (own->cancels) {
+    tide_gate_unlisten(&own->cancel);
+    tide_list_remove(&own->cancelled);
+  }
   op->points = false;
 }
