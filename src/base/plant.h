@@ -56,7 +56,19 @@ enum tide_plant {
   TIDE_PLANT_DISTRUST,  /* an untrusted domain is believed */
   TIDE_PLANT_WATCH,     /* a wait for "schedulable" looks once */
   TIDE_PLANT_OPENEARLY, /* a broken ALL opens service-side waits before all parts have ended */
-  TIDE_PLANT_OWNER_DIES /* a client that goes leaves its compounds undefined */
+  TIDE_PLANT_OWNER_DIES, /* a client that goes leaves its compounds undefined */
+  TIDE_PLANT_CHANNELS = 3000, /* what sched does with points: found by the oracle of channels */
+  TIDE_PLANT_ABOVE,      /* the record of a value above the point's counts, too */
+  TIDE_PLANT_POINTFAIL,  /* an elided wait for a point forgets that it broke */
+  TIDE_PLANT_ENDED,      /* a compound opens when its end is known, not when its parts have ended */
+  TIDE_PLANT_CANCELHELD, /* a point that cancels forgets those that are held */
+  TIDE_PLANT_CHOOSE,     /* what is chosen is decided at submit */
+  TIDE_PLANT_LENT,       /* what was lent is not taken back */
+  TIDE_PLANT_RATCHET,    /* an increase is clamped to what the lender was lent itself */
+  TIDE_PLANT_RELISTEN,   /* a held operation that was classified again listens no more */
+  TIDE_PLANT_DESPITE,    /* what goes on despite a broken point forgets what it imported */
+  TIDE_PLANT_SCOPE,      /* a scope of decreases never ends */
+  TIDE_PLANT_CHANNELS_END
 };
 
 #ifdef TIDE_PLANTS

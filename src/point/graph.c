@@ -230,15 +230,33 @@ void tide_gate_tell(struct tide_gate *gate, struct tide_fired *fired) {
   tell_listeners(gate, fired);
 }
 
+#define CLIMB_MOST 256 /* edges that one wave looks at for those above that only listen */
+
+/* What a compound is made of has changed, perhaps far below: whoever asks who keeps its parts asks
+ * again. */
+static unsigned touch_groups_above(struct tide_wave *wave, const struct tide_gate *gate,
+                                   unsigned left) {
+  struct tide_link *link = gate->awaited.next;
+  for (; left && link != &gate->awaited; link = link->next, left--) {
+    struct tide_gate *owner = TIDE_CONTAINER(link, struct tide_need, link)->owner;
+    if (is_group(owner)) tide_gate_touch(wave, owner);
+  }
+  return left;
+}
+
 void tide_wave_finish(struct tide_wave *wave) {
   struct tide_gate *gate, *next, *last = NULL;
+  unsigned left = CLIMB_MOST;
   while ((gate = wave->ended)) {
     wave->ended = gate->next_ended;
     if (!wave->ended) wave->last_ended = &wave->ended;
     gate->on_ended = false;
     tell_ended(wave, gate);
   }
-  for (gate = wave->changed; gate; gate = gate->next_changed) expect(wave, gate);
+  for (gate = wave->changed; gate; gate = gate->next_changed) {
+    expect(wave, gate);
+    if (is_group(gate)) left = touch_groups_above(wave, gate, left);
+  }
   while ((gate = wave->scheduled)) {
     wave->scheduled = gate->next_scheduled;
     if (!wave->scheduled) wave->last_scheduled = &wave->scheduled;

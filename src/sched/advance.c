@@ -30,7 +30,8 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   wait->open = true;
   op->unmet--;
   /* Also an operation that goes on despite a broken point: what it imported must have finished. */
-  if (status != TIDE_OK || (wait->point && tide_wait_for_point(wait)->need.status))
+  bool broke = wait->point && tide_wait_for_point(wait)->need.status != TIDE_OK;
+  if (status != TIDE_OK || (broke && !TIDE_PLANTED(TIDE_PLANT_DESPITE)))
     wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
   first_cause(op, status);
 }
@@ -191,7 +192,7 @@ TIDE_APART static void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
     if (wait->point) {
-      first_cause(op, tide_wait_failure(wait));
+      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) first_cause(op, tide_wait_failure(wait));
       continue;
     }
     if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;

@@ -1,6 +1,7 @@
 /* Changes of priorities that channels ask for, and what a queue that waits lends to whom it waits
  * for. */
 #include "base/check.h"
+#include "base/plant.h"
 #include "base/text.h"
 #include "sched/channel.h"
 
@@ -119,6 +120,8 @@ static struct tide_queue *keeper_of(const struct tide_gate *gate) {
   return queue_of(TIDE_CONTAINER(gate, const struct tide_promise, debt.gate)->future->channel);
 }
 
+#define LOOKS_MOST 1024 /* parts that are looked at, each time that one of them ends */
+
 /* Who keeps a promise, or one of those that a compound is made of. */
 static void add_keepers(struct givers *givers, struct tide_gate *gate,
                         const struct tide_queue *waiter) {
@@ -126,11 +129,11 @@ static void add_keepers(struct givers *givers, struct tide_gate *gate,
   uint64_t mark = ++waiter->channel->channel.points->searches;
   uint32_t steps = 0;
   gate->above = NULL;
-  while ((gate = todo) && givers->count < TIDE_LENDS_MAX && ++steps < 16 * TIDE_LENDS_MAX) {
+  while ((gate = todo) && givers->count < TIDE_LENDS_MAX && steps++ < LOOKS_MOST) {
     todo = gate->above;
     if (gate->kind == TIDE_GATE_PROMISE) add_giver(givers, keeper_of(gate), waiter);
     if (gate->kind != TIDE_GATE_ALL && gate->kind != TIDE_GATE_ANY) continue;
-    for (struct tide_need *need = gate->needs; need; need = need->next) {
+    for (struct tide_need *need = gate->needs; need && steps++ < LOOKS_MOST; need = need->next) {
       if (!need->target || need->target->settled || need->target->mark == mark) continue;
       need->target->mark = mark;
       need->target->above = todo;
@@ -155,14 +158,16 @@ static void add_giver_of(struct givers *givers, struct tide_op_wait *wait) {
   }
 }
 
-/* The operation that the queue stands at, if that waits. Of its waits those count that are queued
- * somewhere: only of these is it told, by whoever is over, that they are over. */
+/* The operation that the queue stands at, if that waits: while another one runs on a device in
+ * order, none does. Of its waits those count that are queued somewhere: only of these is it told,
+ * by whoever is over, that they are over. */
 static struct tide_op *waiting(const struct tide_queue *queue) {
   if (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
     return op && op->state == TIDE_OP_ENTERED && op->armed && op->unmet ? op : NULL;
   }
-  return tide_list_empty(&queue->held) ? NULL : tide_op_of_link(queue->held.next);
+  bool runs = queue->device->backend->in_order && queue->published < queue->position.epoch;
+  return runs || tide_list_empty(&queue->held) ? NULL : tide_op_of_link(queue->held.next);
 }
 
 void tide_queue_lend(struct tide_queue *queue) {
@@ -176,7 +181,7 @@ void tide_queue_lend(struct tide_queue *queue) {
     before[i] = lend->to;
     if (lend->to) {
       tide_list_remove(&lend->link);
-      lend->to->lent[queue->effective]--;
+      if (!TIDE_PLANTED(TIDE_PLANT_LENT)) lend->to->lent[queue->effective]--;
     }
     lend->to = i < now.count ? now.list[i] : NULL;
     if (!lend->to) continue;
@@ -226,6 +231,7 @@ void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
   change->state = TIDE_CHANGE_UNDER_WAY;
   tide_sched_prioritise(queue->sched);
   if (change->kind == TIDE_CHANGE_SCOPE) {
+    if (TIDE_PLANTED(TIDE_PLANT_SCOPE)) return;
     tide_scope_end(&queue->priority, &change->as.scope);
     change->state = TIDE_CHANGE_FREE;
   } else if (change->kind == TIDE_CHANGE_DECREASE) {
@@ -235,8 +241,9 @@ void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
                         cancelled ? NULL : gate, cancel);
   } else {
     struct tide_queue *keeper = gate ? keeper_of(gate) : NULL;
+    uint8_t base = TIDE_PLANTED(TIDE_PLANT_RATCHET) ? queue->effective : queue->priority.base;
     tide_increase_begin(&change->as.increase, keeper ? &keeper->priority : &queue->priority,
-                        (uint8_t)change->amount, queue->priority.base, keeper ? gate : NULL);
+                        (uint8_t)change->amount, base, keeper ? gate : NULL);
   }
 }
 

@@ -253,6 +253,9 @@ static bool take_nodes_off(struct tide_op *op) {
 
 /* The waits of a held operation listen for whatever may change their class. */
 static void listen(struct tide_op *op) {
+  for (struct tide_op_wait *wait = op->waits; TIDE_PLANTED(TIDE_PLANT_RELISTEN) && wait;
+       wait = wait->next)
+    if (wait->class_ == TIDE_WAIT_ISSUED) return;
   for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
     if (wait->heap != TIDE_HEAP_NONE) continue;
     if (wait->point) {

@@ -218,9 +218,9 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
     else if (plan->cancel.status == TIDE_OK) cancel(own, fired);
   }
   if (own->chooses) {
-    if (plan->choose.gate && !plan->choose.gate->ended)
+    if (plan->choose.gate && !plan->choose.gate->ended && !TIDE_PLANTED(TIDE_PLANT_CHOOSE))
       tide_gate_listen(plan->choose.gate, &own->choose);
-    else own->retired = plan->choose.status == TIDE_OK;
+    else own->retired = !plan->choose.gate && plan->choose.status == TIDE_OK;
   }
   tide_points_look_again(channel->points, fired);
   return TIDE_OK;
@@ -234,7 +234,7 @@ static bool despite(const struct tide_op_wait *wait) {
 
 bool tide_point_wait_over(const struct tide_op_wait *wait, enum tide_status *out_status) {
   const struct tide_need *need = &tide_wait_for_point(wait)->need;
-  if (need->target) return false;
+  if (need->target && !(TIDE_PLANTED(TIDE_PLANT_ENDED) && need->target->ended)) return false;
   *out_status = despite(wait) ? TIDE_OK : (enum tide_status)need->status;
   return true;
 }
@@ -242,7 +242,7 @@ bool tide_point_wait_over(const struct tide_op_wait *wait, enum tide_status *out
 /* The operation that retires the point has entered: its record is there to be looked at. */
 static bool is_pending(const struct tide_op_wait *wait) {
   const struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
-  return record && record->node.key == wait->value;
+  return record && (record->node.key == wait->value || TIDE_PLANTED(TIDE_PLANT_ABOVE));
 }
 
 enum tide_wait_class tide_point_wait_class(const struct tide_op_wait *wait) {
@@ -258,15 +258,15 @@ static void hear_point(struct tide_listener *listener, const struct tide_gate *g
   struct tide_op_wait *wait = own->wait;
   bool held = wait->op->state == TIDE_OP_HELD;
   bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
-  if (!gate->settled && !promised) {
+  bool over = gate->settled || (gate->ended && TIDE_PLANTED(TIDE_PLANT_ENDED));
+  if (!over && !promised) {
     /* Perhaps a part has ended, and somebody need not hurry any more. */
     if (wait->op->queue->sched->prioritised) tide_queue_lend(wait->op->queue);
     return;
   }
   tide_gate_unlisten(listener);
   enum tide_status status = (enum tide_status)gate->status;
-  tide_fired_push(fired, &tide_wait_node(wait)->node,
-                  gate->settled && !despite(wait) ? status : TIDE_OK);
+  tide_fired_push(fired, &tide_wait_node(wait)->node, over && !despite(wait) ? status : TIDE_OK);
 }
 
 void tide_point_wait_listen(struct tide_op_wait *wait) {
@@ -317,6 +317,7 @@ void tide_cancel_fired(struct tide_node *node) {
   node->state = TIDE_NODE_IDLE;
   while ((link = tide_list_pop_front(&channel->cancelled))) {
     struct tide_op *op = TIDE_CONTAINER(link, struct tide_op_points, cancelled)->op;
+    if (op->state == TIDE_OP_HELD && TIDE_PLANTED(TIDE_PLANT_CANCELHELD)) continue;
     if (op->state == TIDE_OP_HELD) tide_op_leave(op, TIDE_CANCELLED);
     else tide_op_cancel(op, TIDE_CANCELLED);
   }
@@ -351,6 +352,8 @@ static void end_outside(struct tide_op_points *own) {
 void tide_op_points_turn(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
   end_outside(own);
+  /* Cancelled by the one before it just now, and nobody has gone through the list yet. */
+  if (!tide_list_empty(&own->cancelled) && !op->status) op->status = TIDE_CANCELLED;
   if (op->status) return;
   if (own->chooses && !own->retired) {
     op->work.body = own->otherwise;

@@ -178,7 +178,25 @@ TEST(a_submit_that_fails_tells_of_what_it_found_overdue) {
   close_world(&w);
 }
 
-TEST_MAIN(CASE(nothing_is_inserted_for_a_dead_client),
+/* ---- one behind the other ------------------------------------------------------------ */
+
+/* Nothing has to be picked between the two. */
+TEST(what_the_one_before_cancels_does_not_start) {
+  struct world w;
+  open_world(&w);
+  struct tide_point p = promise(w.fa), q = promise(w.fa);
+  CHECK_OK(SUBMIT(w.a, .label = "x"));
+  CHECK_OK(tide_queue_retire_point(w.a, p, NULL));
+  struct tide_operation empty = {.label = "empty", POINTS(RETIRE(q), .cancel = &p)};
+  CHECK_OK(tide_queue_submit(w.a, &empty, NULL, NULL));
+  fake_run(&w.f, "x");
+  CHECK_STATUS(fake_status(&w.f, "empty"), TIDE_CANCELLED);
+  CHECK_STATUS(tide_point_wait(w.points, q, TIDE_NOW), TIDE_CANCELLED);
+  close_world(&w);
+}
+
+TEST_MAIN(CASE(what_the_one_before_cancels_does_not_start),
+          CASE(nothing_is_inserted_for_a_dead_client),
           CASE(a_channel_of_a_lost_device_leaves_nothing_behind),
           CASE(despite_a_lost_device_its_work_is_waited_for),
           CASE(what_a_submit_finds_overdue_is_not_used_any_more),
