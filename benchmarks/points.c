@@ -261,7 +261,10 @@ static const char *tasks(const void *what, unsigned side, double *out_values) {
   for (uint32_t row = 0; row < rows; row++) submit_row(lanes, size);
   for (uint32_t i = 0; i < size; i++)
     BENCH_CHECK(tide_point_wait(world.points, lanes[i].last, TIDE_FOREVER) == TIDE_OK);
+  struct tide_client_stats stats;
   out_values[0] = (double)rows * size * 1000000 / (double)(bench_now() - begin);
+  tide_client_stats(world.client, &stats);
+  BENCH_CHECK(stats.kept == (uint64_t)rows * size && !stats.broken);
   for (uint32_t i = 0; i < size; i++) tide_queue_destroy(lanes[i].queue);
   tide_cpu_close(cpu);
   tide_client_destroy(world.client, TIDE_OK);

@@ -353,7 +353,7 @@ void tide_op_points_turn(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
   end_outside(own);
   /* Cancelled by the one before it just now, and nobody has gone through the list yet. */
-  if (!tide_list_empty(&own->cancelled) && !op->status) op->status = TIDE_CANCELLED;
+  if (own->cancels && !tide_list_empty(&own->cancelled) && !op->status) op->status = TIDE_CANCELLED;
   if (op->status) return;
   if (own->chooses && !own->retired) {
     op->work.body = own->otherwise;
