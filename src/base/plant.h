@@ -44,22 +44,22 @@ enum tide_plant {
   TIDE_PLANT_COVER,         /* a retirement covers nothing before it */
   TIDE_PLANT_BREAKALL,      /* what breaks takes the later ones along */
   TIDE_PLANT_CHAIN,         /* a command does not wait for the one before it in its channel */
-  TIDE_PLANT_LATEPART,  /* a compound part that is scheduled already counts as one that is not */
-  TIDE_PLANT_ANYALL,    /* ANY is scheduled only when all parts are */
-  TIDE_PLANT_ALLGOOD,   /* ALL forgets that a part broke */
-  TIDE_PLANT_ANYBREAK,  /* ANY breaks with its first part */
-  TIDE_PLANT_CIRCLE,    /* circles are not refused */
-  TIDE_PLANT_DEADLINE,  /* a queued promise still has its deadline */
-  TIDE_PLANT_OVERDUE,   /* queueing does not look at the deadline */
-  TIDE_PLANT_ASSUMEONE, /* an assumed point implies nothing before it */
-  TIDE_PLANT_ASSUMEALL, /* an assumed point implies all its timeline */
-  TIDE_PLANT_DISTRUST,  /* an untrusted domain is believed */
-  TIDE_PLANT_WATCH,     /* a wait for "schedulable" looks once */
-  TIDE_PLANT_OPENEARLY, /* a broken ALL opens service-side waits before all parts have ended */
+  TIDE_PLANT_LATEPART,   /* a compound part that is scheduled already counts as one that is not */
+  TIDE_PLANT_ANYALL,     /* ANY is scheduled only when all parts are */
+  TIDE_PLANT_ALLGOOD,    /* ALL forgets that a part broke */
+  TIDE_PLANT_ANYBREAK,   /* ANY breaks with its first part */
+  TIDE_PLANT_CIRCLE,     /* circles are not refused */
+  TIDE_PLANT_DEADLINE,   /* a queued promise still has its deadline */
+  TIDE_PLANT_OVERDUE,    /* queueing does not look at the deadline */
+  TIDE_PLANT_ASSUMEONE,  /* an assumed point implies nothing before it */
+  TIDE_PLANT_ASSUMEALL,  /* an assumed point implies all its timeline */
+  TIDE_PLANT_DISTRUST,   /* an untrusted domain is believed */
+  TIDE_PLANT_WATCH,      /* a wait for "schedulable" looks once */
+  TIDE_PLANT_OPENEARLY,  /* a broken ALL opens service-side waits before all parts have ended */
   TIDE_PLANT_OWNER_DIES, /* a client that goes leaves its compounds undefined */
   TIDE_PLANT_CHANNELS = 3000, /* what sched does with points: found by the oracle of channels */
-  TIDE_PLANT_ABOVE,      /* the record of a value above the point's counts, too */
-  TIDE_PLANT_POINTFAIL,  /* an elided wait for a point forgets that it broke */
+  TIDE_PLANT_ABOVE,           /* the record of a value above the point's counts, too */
+  TIDE_PLANT_POINTFAIL,       /* an elided wait for a point forgets that it broke */
   TIDE_PLANT_ENDED,      /* a compound opens when its end is known, not when its parts have ended */
   TIDE_PLANT_CANCELHELD, /* a point that cancels forgets those that are held */
   TIDE_PLANT_CHOOSE,     /* what is chosen is decided at submit */

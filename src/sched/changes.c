@@ -162,6 +162,7 @@ static void add_giver_of(struct givers *givers, struct tide_op_wait *wait) {
  * order, none does. Of its waits those count that are queued somewhere: only of these is it told,
  * by whoever is over, that they are over. */
 static struct tide_op *waiting(const struct tide_queue *queue) {
+  if (queue->closing) return NULL; /* nobody is hurried for what will not run */
   if (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
     return op && op->state == TIDE_OP_ENTERED && op->armed && op->unmet ? op : NULL;
