@@ -45,7 +45,9 @@ static void hand_on(struct tide_wave *wave, struct tide_command *command) {
   bool early = false;
   for (struct tide_need *need = command->gate.needs; need; need = need->next)
     early = early || need->target;
-  if (early) tide_gate_touch_above(wave, &command->gate, ++command->channel->points->searches);
+  /* Only those that look where they are held up, and not at what is scheduled, have to hear. */
+  struct tide_points *points = command->channel->points;
+  if (early && points->looks) tide_gate_touch_above(wave, &command->gate, ++points->searches);
   for (; before && link != &command->gate.awaited; link = next) {
     struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
     next = link->next;

@@ -97,6 +97,7 @@ struct tide_points {
   struct tide_cell *cells, *free_cell;
   struct tide_group *groups, *free_group;
   uint32_t part_count, free_cells, free_groups;
+  uint32_t looks; /* cells that watches have */
   struct tide_domains trusted;
   struct tide_counter due; /* debts, by deadline */
   struct tide_link clients;

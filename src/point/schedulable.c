@@ -70,6 +70,7 @@ static void drop_looks(struct tide_watch *watch) {
     tide_gate_unlisten(&cell->as.look.listener);
   tide_cells_give(watch->points, watch->looks);
   wait_of(watch)->client->stats.parts -= watch->look_count;
+  watch->points->looks -= watch->look_count;
   watch->looks = NULL;
   watch->look_count = 0;
 }
@@ -85,6 +86,7 @@ static bool add_look(void *self, struct tide_gate *gate) {
   cell->next = watch->looks;
   watch->looks = cell;
   watch->look_count++;
+  watch->points->looks++;
   client->stats.parts++;
   tide_gate_listen(gate, &cell->as.look.listener);
   return true;

@@ -155,7 +155,6 @@ enum tide_status tide_device_destroy(struct tide_device *device) {
 
 static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   struct tide_sched *sched = queue->sched;
-  struct tide_link *link;
   if (queue->channel) tide_queue_close_channel(queue, status);
   if (queue->tracked)
     tide_tracker_fail_collect(sched->context->tracker, queue->tracked, status, &sched->fired);
@@ -170,7 +169,7 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
         tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, op->status,
                                   &sched->fired);
   }
-  while ((link = queue->held.next) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
+  tide_queue_leave_held(queue, status);
   if (queue->members) tide_collectives_lose(queue, status);
 }
 

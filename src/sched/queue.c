@@ -190,9 +190,10 @@ enum tide_status tide_queue_create(struct tide_device *device,
 
 /* ---- the end ----------------------------------------------------------------------- */
 
-static void leave_all_held(struct tide_queue *queue, enum tide_status status) {
+void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status) {
   struct tide_link *link;
-  while ((link = queue->held.next) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
+  /* The last one first: what is behind has nothing to hand on. */
+  while ((link = queue->held.prev) != &queue->held) tide_op_leave(tide_op_of_link(link), status);
 }
 
 /* Waits that imported nothing don't delay an operation that will not run. */
@@ -222,7 +223,7 @@ void tide_queue_destroy(struct tide_queue *queue) {
   tide_sched_enter(sched);
   queue->closing = true;
   if (queue->channel) tide_queue_close_channel(queue, TIDE_CANCELLED);
-  leave_all_held(queue, TIDE_CANCELLED);
+  tide_queue_leave_held(queue, TIDE_CANCELLED);
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
     if (op) tide_op_cancel(op, TIDE_CANCELLED);

@@ -421,6 +421,8 @@ static inline bool tide_queue_find(struct tide_queue *queue, uint64_t value, uin
   return true;
 }
 void tide_queue_free_storage(struct tide_queue *queue);
+/* What is held leaves. */
+void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status);
 /* An entered operation that has not started will not run. */
 void tide_op_cancel(struct tide_op *op, enum tide_status status);
 /* It has failed: it waits on only for what it imported. */

@@ -178,6 +178,28 @@ TEST(a_submit_that_fails_tells_of_what_it_found_overdue) {
   close_world(&w);
 }
 
+/* ---- many ------------------------------------------------------------------------------ */
+
+/* All of them held, each a command behind the one before: they leave, or are cancelled from one
+ * point, in time that grows as their number does. (With a walk over all that is behind, for each,
+ * this takes minutes.) */
+static void many_leave(bool by_point) {
+  enum { N = 100000 };
+  struct world w;
+  open_world(&w);
+  struct tide_queue *many = channel(w.f.device, w.client, "many", N);
+  struct tide_future *user;
+  CHECK_OK(tide_future_create(w.client, NULL, &user));
+  struct tide_point p = promise(w.fa), stop = promise(user);
+  for (int i = 0; i < N; i++)
+    CHECK_OK(SUBMIT(many, .label = "held", POINTS(WAIT_FOR(p), .cancel = &stop)));
+  if (by_point) CHECK_OK(tide_future_fulfil(user, stop.value, NULL));
+  tide_queue_destroy(many);
+  close_world(&w);
+}
+TEST(a_crowd_leaves_with_its_queue) { many_leave(false); }
+TEST(a_crowd_is_cancelled_from_a_point) { many_leave(true); }
+
 /* ---- one behind the other ------------------------------------------------------------ */
 
 /* Nothing has to be picked between the two. */
@@ -195,7 +217,8 @@ TEST(what_the_one_before_cancels_does_not_start) {
   close_world(&w);
 }
 
-TEST_MAIN(CASE(what_the_one_before_cancels_does_not_start),
+TEST_MAIN(CASE(a_crowd_leaves_with_its_queue), CASE(a_crowd_is_cancelled_from_a_point),
+          CASE(what_the_one_before_cancels_does_not_start),
           CASE(nothing_is_inserted_for_a_dead_client),
           CASE(a_channel_of_a_lost_device_leaves_nothing_behind),
           CASE(despite_a_lost_device_its_work_is_waited_for),
