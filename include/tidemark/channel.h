@@ -74,7 +74,8 @@ tide_queue_create_future(struct tide_queue *queue, const struct tide_future_para
 
 /* ---- the seed's commands, each an operation without a body -------------------------------- */
 
-/* All of them: TIDE_INVALID: the queue is no channel; TIDE_NOT_FOUND: no such point, or nobody has
+/* All of them: TIDE_INVALID: the queue is no channel; TIDE_CANCELLED: what its client would own is
+ * asked for, and the client is gone; TIDE_NOT_FOUND: no such point, or nobody has
  * promised it; and as tide_queue_submit. On an error nothing has changed. */
 
 /* A point behind all that the channel has taken so far. Seed: InsertSyncPoint. TIDE_FULL also when
@@ -107,9 +108,10 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_increase_priority_until(struct tide_queue *queue, struct tide_point target,
                                    uint8_t level, struct tide_diag *diag);
 /* When its turn has come: this channel's priority is `amount` lower, on top of other decreases,
- * until the dependency ends or the decrease is cancelled. *out_cancel (may be NULL) is a promise
- * that nobody waits for: tide_queue_cancel_decrease keeps it. Seed: DecreasePriorityUntil.
- * TIDE_FULL as above, or no room for the point. */
+ * until the dependency ends or the decrease is cancelled. *out_cancel (may be NULL) is a promise of
+ * the client that nobody waits for: tide_queue_cancel_decrease keeps it, and when the client goes
+ * it breaks, and the decrease with it. Seed: DecreasePriorityUntil. TIDE_FULL as above, or no room
+ * for the point. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_decrease_priority_until(struct tide_queue *queue, struct tide_point dependency,
                                    uint32_t amount, struct tide_point *out_cancel,
