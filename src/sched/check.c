@@ -4,7 +4,7 @@
  * submitting thread itself waited for; from nothing else. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "sched/sched.h"
+#include "sched/channel.h"
 #include "sched/shadow.h"
 
 #define FINDINGS_KEPT 64
@@ -262,12 +262,20 @@ static void add_access(struct tide_checker *checker, const struct tide_op *op,
 /* A wait says that the operation comes behind whoever signals that very value; behind an operation
  * that signals more only where nothing but operations signal. Else a host may signal something in
  * between and open the wait, also if in this run it came too late for that. */
+/* But nobody else keeps a channel's promises, and in order: a point that was kept, be it by a later
+ * one that covers it, comes behind the first operation that was to keep it or a later one. */
+static bool kept_by(const struct tide_op_wait *wait, const struct tide_shadow_record *record) {
+  if (record->value == wait->value) return true;
+  if (!wait->point) return record->below;
+  enum tide_status status;
+  return tide_point_wait_over(wait, &status) && tide_wait_for_point(wait)->need.status == TIDE_OK;
+}
+
 static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *clock,
                         const struct tide_op_wait *wait) {
   if (wait->class_ == TIDE_WAIT_FAILED || wait->value <= wait->timeline->initial) return;
   const struct tide_shadow_record *record = record_of(checker, wait->timeline, wait->value);
-  if (record && (record->value == wait->value || record->below))
-    tide_shadow_merge(&checker->table, clock, &record->clock);
+  if (record && kept_by(wait, record)) tide_shadow_merge(&checker->table, clock, &record->clock);
 }
 
 /* Signals that are ordered by other means teach nothing; nor does a value above one teach whoever

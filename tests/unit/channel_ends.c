@@ -217,8 +217,56 @@ TEST(what_the_one_before_cancels_does_not_start) {
   close_world(&w);
 }
 
-TEST_MAIN(CASE(a_crowd_leaves_with_its_queue), CASE(a_crowd_is_cancelled_from_a_point),
-          CASE(what_the_one_before_cancels_does_not_start),
+/* ---- check mode ------------------------------------------------------------------------ */
+
+static void count_finding(void *user, const struct tide_diag *diag) {
+  (void)diag;
+  ++*(unsigned *)user;
+}
+
+/* A wait that a later retirement covers orders what a wait for that very one would. */
+TEST(check_mode_knows_what_a_later_point_covers) {
+  struct world w;
+  unsigned findings = 0;
+  struct tide_pool *pool;
+  struct tide_buffer *buffer;
+  open_world(&w);
+  tide_queue_destroy(w.a);
+  tide_queue_destroy(w.b);
+  CHECK_OK(tide_device_destroy(w.f.device));
+  CHECK_OK(tide_device_destroy(w.f.other));
+  tide_sched_destroy(w.f.sched);
+  struct tide_sched_params params = {
+      .check = true, .finding = count_finding, .finding_user = &findings};
+  CHECK_OK(tide_sched_create(&w.f.context, &params, &w.f.sched));
+  CHECK_OK(tide_device_create(w.f.sched, &w.f.backend, "fake", &w.f.device));
+  CHECK_OK(tide_device_create(w.f.sched, &w.f.other_backend, "other", &w.f.other));
+  w.a = channel(w.f.device, w.client, "a", 8);
+  w.b = channel(w.f.device, w.client, "b", 8);
+  tide_future_destroy(w.fa);
+  w.fa = future_of(w.a, 8);
+  CHECK_OK(tide_pool_create(&w.f.context, NULL, &pool));
+  CHECK_OK(tide_queue_alloc(w.a, pool, 64, "buffer", &buffer));
+  struct tide_use write = {buffer, TIDE_WRITE, 0, 0}, read = {buffer, TIDE_READ, 0, 0};
+  struct tide_point p = promise(w.fa), q = promise(w.fa);
+  CHECK_OK(SUBMIT(w.b, .label = "read", .buffers = &read, .buffer_count = 1, POINTS(WAIT_FOR(p))));
+  CHECK_OK(SUBMIT(w.a, .label = "fill", .buffers = &write, .buffer_count = 1, POINTS(RETIRE(q))));
+  fake_run_out(&w.f);
+  CHECK(fake_ran(&w.f, "read"));
+  CHECK_EQ_U64(findings, 0);
+  CHECK_OK(SUBMIT(w.a, .label = "again", .buffers = &write, .buffer_count = 1));
+  CHECK_EQ_U64(findings, 1); /* and nothing orders this behind the read */
+  tide_queue_free(w.a, buffer);
+  fake_run_out(&w.f);
+  tide_queue_destroy(w.a);
+  tide_queue_destroy(w.b);
+  w.a = w.b = NULL;
+  CHECK_OK(tide_pool_destroy(pool));
+  close_world(&w);
+}
+
+TEST_MAIN(CASE(check_mode_knows_what_a_later_point_covers), CASE(a_crowd_leaves_with_its_queue),
+          CASE(a_crowd_is_cancelled_from_a_point), CASE(what_the_one_before_cancels_does_not_start),
           CASE(nothing_is_inserted_for_a_dead_client),
           CASE(a_channel_of_a_lost_device_leaves_nothing_behind),
           CASE(despite_a_lost_device_its_work_is_waited_for),
