@@ -703,41 +703,6 @@ TEST(who_waits_lends_along_the_chain) {
   close_world(&w);
 }
 
-/* Parts of parts: made later, and over before the whole is. */
-TEST(who_waits_lends_through_compounds_in_compounds) {
-  struct world w;
-  struct tide_point outer, inner, parts;
-  open_world(&w);
-  struct tide_queue *high = channel(&w, "high", 14);
-  struct tide_point p = promise(w.fa), q = promise(w.fb), r = promise(w.fb);
-  CHECK_OK(tide_compound_promise(w.client, 0, &outer));
-  CHECK_OK(tide_compound_promise(w.client, 0, &inner));
-  CHECK_OK(tide_compound_all(w.client, outer, &inner, 1));
-  CHECK_OK(SUBMIT(high, .label = "held", POINTS(WAIT_FOR(outer))));
-  CHECK_OK(tide_compound_all(w.client, inner, (struct tide_point[]){p, q}, 2));
-  CHECK(tide_queue_priority(w.a) == 14);
-  CHECK(tide_queue_priority(w.b) == 14);
-  CHECK_OK(tide_queue_retire_point(w.a, p, NULL));
-  CHECK(tide_queue_priority(w.a) == 8);
-  CHECK(tide_queue_priority(w.b) == 14);
-  CHECK_OK(tide_queue_retire_point(w.b, q, NULL));
-  CHECK(tide_queue_priority(w.b) == 8);
-  fake_run(&w.f, "held");
-  /* The groups of an expression. */
-  p = promise(w.fa), q = promise(w.fb);
-  CHECK_OK(tide_compound_promise(w.client, 0, &parts));
-  CHECK_OK(tide_compound_expression(w.client, parts, "0&1|2", 5, (struct tide_point[]){p, q, r}, 3,
-                                    NULL));
-  CHECK_OK(SUBMIT(high, .label = "held too", POINTS(WAIT_FOR(parts))));
-  CHECK(tide_queue_priority(w.a) == 14);
-  CHECK_OK(tide_queue_retire_point(w.a, p, NULL));
-  CHECK(tide_queue_priority(w.a) == 8);
-  CHECK_OK(tide_queue_retire_point(w.b, r, NULL));
-  CHECK(tide_queue_priority(w.b) == 8);
-  tide_queue_destroy(high);
-  close_world(&w);
-}
-
 TEST(plain_waits_lend_too) {
   struct world w;
   open_world(&w);
@@ -810,5 +775,5 @@ TEST_MAIN(
     CASE(a_lost_device_breaks_its_promises_at_once), CASE(a_boost_lasts_until_its_target_ends),
     CASE(a_boost_waits_for_its_turn), CASE(decreases_add_up_and_end_alone),
     CASE(a_scope_suspends_decreases), CASE(changes_are_counted),
-    CASE(who_waits_lends_along_the_chain), CASE(who_waits_lends_through_compounds_in_compounds),
-    CASE(plain_waits_lend_too), CASE(a_long_chain_lends_without_recursion))
+    CASE(who_waits_lends_along_the_chain), CASE(plain_waits_lend_too),
+    CASE(a_long_chain_lends_without_recursion))

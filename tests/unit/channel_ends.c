@@ -1,4 +1,5 @@
-/* Channels when somebody has gone: clients, devices, deadlines that passed, many at once. */
+/* Channels when somebody has gone: clients, devices, deadlines that passed, many at once; compounds
+ * in compounds; check mode. */
 #include "fake_device.h"
 #include "tidemark/clock.h"
 
@@ -217,6 +218,44 @@ TEST(what_the_one_before_cancels_does_not_start) {
   close_world(&w);
 }
 
+/* ---- priorities ------------------------------------------------------------------------ */
+
+/* Parts of parts: made later, and over before the whole is. */
+TEST(who_waits_lends_through_compounds_in_compounds) {
+  struct world w;
+  struct tide_point outer, inner, parts;
+  open_world(&w);
+  struct tide_queue *high = channel(w.f.device, w.client, "high", 8);
+  tide_queue_set_priority(high, 14);
+  struct tide_point p = promise(w.fa), q = promise(w.fb), r = promise(w.fb);
+  CHECK_OK(tide_compound_promise(w.client, 0, &outer));
+  CHECK_OK(tide_compound_promise(w.client, 0, &inner));
+  CHECK_OK(tide_compound_all(w.client, outer, &inner, 1));
+  CHECK_OK(SUBMIT(high, .label = "held", POINTS(WAIT_FOR(outer))));
+  CHECK_OK(tide_compound_all(w.client, inner, (struct tide_point[]){p, q}, 2));
+  CHECK(tide_queue_priority(w.a) == 14);
+  CHECK(tide_queue_priority(w.b) == 14);
+  CHECK_OK(tide_queue_retire_point(w.a, p, NULL));
+  CHECK(tide_queue_priority(w.a) == 8);
+  CHECK(tide_queue_priority(w.b) == 14);
+  CHECK_OK(tide_queue_retire_point(w.b, q, NULL));
+  CHECK(tide_queue_priority(w.b) == 8);
+  fake_run(&w.f, "held");
+  /* The groups of an expression. */
+  p = promise(w.fa), q = promise(w.fb);
+  CHECK_OK(tide_compound_promise(w.client, 0, &parts));
+  CHECK_OK(tide_compound_expression(w.client, parts, "0&1|2", 5, (struct tide_point[]){p, q, r}, 3,
+                                    NULL));
+  CHECK_OK(SUBMIT(high, .label = "held too", POINTS(WAIT_FOR(parts))));
+  CHECK(tide_queue_priority(w.a) == 14);
+  CHECK_OK(tide_queue_retire_point(w.a, p, NULL));
+  CHECK(tide_queue_priority(w.a) == 8);
+  CHECK_OK(tide_queue_retire_point(w.b, r, NULL));
+  CHECK(tide_queue_priority(w.b) == 8);
+  tide_queue_destroy(high);
+  close_world(&w);
+}
+
 /* ---- check mode ------------------------------------------------------------------------ */
 
 static void count_finding(void *user, const struct tide_diag *diag) {
@@ -265,7 +304,8 @@ TEST(check_mode_knows_what_a_later_point_covers) {
   close_world(&w);
 }
 
-TEST_MAIN(CASE(check_mode_knows_what_a_later_point_covers), CASE(a_crowd_leaves_with_its_queue),
+TEST_MAIN(CASE(who_waits_lends_through_compounds_in_compounds),
+          CASE(check_mode_knows_what_a_later_point_covers), CASE(a_crowd_leaves_with_its_queue),
           CASE(a_crowd_is_cancelled_from_a_point), CASE(what_the_one_before_cancels_does_not_start),
           CASE(nothing_is_inserted_for_a_dead_client),
           CASE(a_channel_of_a_lost_device_leaves_nothing_behind),
