@@ -75,6 +75,7 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry) {
       client->timelines--;
       break;
     case TIDE_ENTRY_COMPOUND:
+      entry->base.value = 1; /* the one that a compound has */
       (void)!tide_compound_destroy(client->client, entry->base);
       client->timelines--;
       break;
