@@ -190,8 +190,8 @@ struct scene {
   unsigned times; /* before */
 };
 
-/* The attack is made, the victim goes on, and the service holds what it held before. From the
- * second time on it does not grow, either (under a sanitizer, memory tells nothing). */
+/* The attack is made, the victim goes on, and the service holds what it held before; it does not
+ * grow for ever, either (under a sanitizer, that tells nothing; but there leaks are looked for). */
 __attribute__((unused)) static void survive(const char *policy, unsigned times,
                                             void (*attack)(struct scene *s)) {
   struct scene s = {0};
@@ -203,8 +203,10 @@ __attribute__((unused)) static void survive(const char *policy, unsigned times,
     attack(&s);
     victim_goes_on(&s.v);
     attack_settle(&s.r, before);
+    /* In the first half it may grow: what is freed is kept for later. */
     uint64_t now = attack_look(&s.r).resident;
-    if (s.times > 1 && test_slowdown() == 1 && now > resident + (1u << 20))
+    bool grown = now > resident + (8u << 20);
+    if (s.times * 2 >= times && s.times > 1 && test_slowdown() == 1 && grown)
       FAIL("it grew from %lu to %lu bytes", (unsigned long)resident, (unsigned long)now);
     if (now > resident) resident = now;
   }

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@ struct rig {
 };
 
 static struct tide_service *rig_service;
+__attribute__((unused)) static uint32_t rig_workers = 2; /* of the next one */
+__attribute__((unused)) static uint32_t rig_descriptors; /* that it may have; 0: as many as we */
 
 static void rig_on_term(int number) {
   (void)number;
@@ -34,12 +37,22 @@ __attribute__((unused)) static void rig_events(void *user, const struct tide_ser
             (int)event->client, event->label, event->what ? event->what : "");
 }
 
+/* Under AddressSanitizer, whether anything is left that nobody knows: _exit looks for nothing. */
+#ifdef __SANITIZE_ADDRESS__
+int __lsan_do_recoverable_leak_check(void);
+static bool rig_leaks(void) { return __lsan_do_recoverable_leak_check() != 0; }
+#else
+static bool rig_leaks(void) { return false; }
+#endif
+
 static void rig_serve(struct rig *r, const char *policy) {
   struct tide_diag diag = {.status = TIDE_OK};
+  struct rlimit few = {rig_descriptors, rig_descriptors};
+  if (rig_descriptors && setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(3);
   struct tide_service_params params = {.socket = r->path,
                                        .policy = policy,
                                        .policy_length = policy ? strlen(policy) : 0,
-                                       .workers = 2,
+                                       .workers = rig_workers,
                                        .event = rig_events};
   if (tide_service_create(&params, &rig_service, &diag) != TIDE_OK) {
     fprintf(stderr, "service: %s\n", diag.text);
@@ -48,7 +61,8 @@ static void rig_serve(struct rig *r, const char *policy) {
   signal(SIGTERM, rig_on_term);
   enum tide_status status = tide_service_run(rig_service);
   tide_service_destroy(rig_service);
-  _exit(status == TIDE_OK ? 0 : 4);
+  rig_service = NULL;
+  _exit(status != TIDE_OK ? 4 : rig_leaks() ? 5 : 0);
 }
 
 /* The service runs, and can be connected to. */
