@@ -131,10 +131,14 @@ static enum tide_status call_fulfil(const struct call *c) {
   return tide_future_fulfil(entry->object, c->command->value, NULL);
 }
 
+/* TIDE_TIMEOUT and TIDE_BUSY are "not yet" to whoever looks at a value: broken with one of these,
+ * it would leave the others asleep for ever. */
 static enum tide_status call_break(const struct call *c) {
   struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_FUTURE);
+  uint32_t cause = c->command->number;
   if (!entry) return TIDE_NOT_FOUND;
-  return tide_future_break(entry->object, c->command->value, (enum tide_status)c->command->number);
+  if (cause == TIDE_TIMEOUT || cause == TIDE_BUSY) return TIDE_INVALID;
+  return tide_future_break(entry->object, c->command->value, (enum tide_status)cause);
 }
 
 static enum tide_status call_destroy(const struct call *c) {

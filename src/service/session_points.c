@@ -117,7 +117,8 @@ enum tide_status tide_session_fulfil(struct tide_session *session, struct tide_p
 
 enum tide_status tide_session_break(struct tide_session *session, struct tide_point point,
                                     enum tide_status cause) {
-  if (cause == TIDE_OK || (unsigned)cause >= TIDE_STATUS_COUNT) return TIDE_INVALID;
+  bool not_yet = cause == TIDE_TIMEOUT || cause == TIDE_BUSY; /* that is what it would look like */
+  if (cause == TIDE_OK || not_yet || (unsigned)cause >= TIDE_STATUS_COUNT) return TIDE_INVALID;
   return end_promise(session, point, TIDE_WIRE_BREAK, cause);
 }
 
