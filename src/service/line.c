@@ -2,7 +2,8 @@
 #include "base/memory.h"
 #include "service/work.h"
 
-#define CLOSING_MOST 1024u /* channels of those who are gone that may still finish */
+#define CLOSING_MOST 1024u        /* channels of those who are gone that may still finish */
+#define ORPHANS_MOST (1ull << 30) /* bytes of buffers that they may still use */
 
 /* ---- jobs ------------------------------------------------------------------------------ */
 
@@ -274,7 +275,7 @@ bool tide_lines_reap(struct tide_service *service) {
     struct tide_line *line = TIDE_CONTAINER(link, struct tide_line, link);
     link = link->next;
     /* The oldest are the first. */
-    bool crowded = service->closing_count > CLOSING_MOST;
+    bool crowded = service->closing_count > CLOSING_MOST || service->orphan_bytes > ORPHANS_MOST;
     if (line->queue && (crowded || line->close_by <= tide_service_now())) {
       tide_queue_destroy(line->queue);
       line->queue = NULL;

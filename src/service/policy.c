@@ -78,6 +78,7 @@ static const struct key keys[] = {
     {"parts", LIMIT(parts), 0, 1u << 16},
     {"grants", LIMIT(grants), 0, 1u << 16},
     {"operations", LIMIT(operations), 1, 1u << 16},
+    {"buffers", LIMIT(buffers), 0, 1u << 16},
     {"cells", LIMIT(cells), 64, 1u << 16},
     {"priority", LIMIT(priority), 1, 15},
     {"connections", offsetof(struct tide_policy_rule, connections), 0, 1u << 16},
@@ -177,6 +178,7 @@ void tide_policy_init(struct tide_policy *policy) {
                                                  .parts = 256,
                                                  .grants = 64,
                                                  .operations = 256,
+                                                 .buffers = 64,
                                                  .cells = 1024,
                                                  .priority = 8,
                                                  .bytes = 64u << 20};

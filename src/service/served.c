@@ -32,7 +32,10 @@ static void flush(struct tide_served *client) {
     enum tide_status status =
         tide_message_send(client->socket, &next->message, &next->descriptor, next->descriptor >= 0);
     if (status == TIDE_BUSY) break;
-    if (next->descriptor >= 0) close(next->descriptor);
+    if (next->descriptor >= 0) {
+      close(next->descriptor);
+      client->outgoing_descriptors--;
+    }
     client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_room;
     client->outgoing_count--; /* lost: its end is on its way */
   }
@@ -50,6 +53,7 @@ void tide_served_send(struct tide_served *client, const struct tide_wire_message
   uint32_t at = (client->outgoing_first + client->outgoing_count++) % client->outgoing_room;
   client->outgoing[at].message = *message;
   client->outgoing[at].descriptor = descriptor;
+  client->outgoing_descriptors += descriptor >= 0;
   if (client->outgoing_count == 1) flush(client);
 }
 
@@ -64,6 +68,13 @@ static void turn_away(struct tide_service *service, int socket, const struct ucr
   (void)!tide_message_send(socket, &goodbye, NULL, 0);
   close(socket);
   tide_service_tell(service, TIDE_SERVICE_TURNED_AWAY, &nobody, status, NULL);
+}
+
+void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status) {
+  struct ucred who = {.uid = UINT32_MAX};
+  socklen_t size = sizeof who;
+  (void)!getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size);
+  turn_away(service, socket, &who, status);
 }
 
 static uint32_t connections_of(const struct tide_service *service, uint32_t uid) {
@@ -103,6 +114,7 @@ void tide_served_accept(struct tide_service *service, int socket) {
   client->hello_before = tide_service_now() + HELLO_TIME;
   tide_list_init(&client->active);
   tide_list_init(&client->lines);
+  tide_list_init(&client->stores);
   tide_list_push_back(&service->clients, &client->link);
   service->client_count++;
   struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = client};
@@ -178,6 +190,9 @@ static enum tide_status hear_hello(struct tide_served *client) {
   status = make_client(client);
   if (status == TIDE_OK) status = welcome(client);
   if (status != TIDE_OK) return status;
+  /* The client has it: nobody else is ever given its ring. */
+  close(client->ring_memory.descriptor);
+  client->ring_memory.descriptor = -1;
   client->hello_before = 0;
   tide_service_tell(client->service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
   tide_served_wake(client);
@@ -229,6 +244,9 @@ static void execute(struct tide_served *client, const struct tide_wire_record *r
   client->sequence++;
   tide_wire_begin(&answer, TIDE_WIRE_ANSWER);
   enum tide_status status = tide_wire_open(record, cells, &view);
+  bool given = record->command.op == TIDE_WIRE_REDEEM || record->command.op == TIDE_WIRE_BUFFER;
+  if (status == TIDE_OK && given && client->outgoing_descriptors >= TIDE_DESCRIPTORS_UNREAD)
+    status = TIDE_FULL; /* let it read first */
   if (status == TIDE_OK) status = tide_call(client, &view, &answer, &descriptor, &later);
   if (later) return;
   if (!record->command.answer) {

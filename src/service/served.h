@@ -70,6 +70,7 @@ enum tide_entry_kind {
 struct tide_entry {
   uint8_t kind;
   bool writable; /* a buffer; of a foreign timeline: its owner is trusted */
+  bool made;     /* a buffer of its own, which is charged until it is gone */
   uint32_t generation;
   struct tide_point base;  /* of a timeline */
   void *object;            /* a tide_future, tide_line or tide_store */
@@ -149,18 +150,23 @@ struct tide_served {
   uint32_t pending_count;
   struct tide_outgoing *outgoing; /* a row: first .. first + count */
   uint32_t outgoing_room, outgoing_first, outgoing_count;
+  uint32_t outgoing_descriptors;        /* of these messages */
   bool flooded;                         /* epoll tells when there is room in the socket */
   uint32_t timelines, channels, grants; /* in use */
-  uint32_t promises;                    /* the room for them, of all future timelines */
+  uint32_t buffers;
+  uint32_t promises; /* the room for them, of all future timelines */
   uint64_t bytes;
   uint32_t wrong_tokens;
-  struct tide_link lines; /* channels */
+  struct tide_link lines;  /* channels */
+  struct tide_link stores; /* buffers that it made and that are not gone */
   uint64_t sequence, refused, dropped;
   uint64_t spent; /* ns of the serving thread */
 };
 
 /* Before its hello. Takes the descriptor. */
 void tide_served_accept(struct tide_service *service, int socket);
+/* It is told why. Takes the descriptor. */
+void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status);
 /* Something happened on its socket. */
 void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable);
 /* Its bell was rung. */
@@ -206,6 +212,9 @@ struct tide_service {
   struct tide_device *device;
   struct tide_points *points;
   int listener, epoll, bell;
+  int spare;                 /* a descriptor to accept with when all are used up */
+  int buffers_most;          /* descriptors from here on are not for buffers */
+  uint64_t hellos_seen;      /* when it was looked who says none */
   uint32_t asleep, stopping; /* atomic */
   uint64_t clients_ever;
   uint32_t client_count;
@@ -217,6 +226,7 @@ struct tide_service {
   struct tide_link closing; /* channels whose client has let go of them */
   uint32_t closing_count;
   struct tide_store *dead_stores; /* atomic */
+  uint64_t orphan_bytes;          /* of buffers whose makers are gone */
 };
 
 /* Wakes the serving thread. Any thread. */
@@ -228,5 +238,7 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 #define TIDE_ROUND_TIME 100000ull
 #define TIDE_WRONG_TOKENS 16u
 #define TIDE_REFUSALS_ROOM 32u
+/* Answers with a descriptor that may wait until a client reads; each is one of ours. */
+#define TIDE_DESCRIPTORS_UNREAD 8u
 
 #endif

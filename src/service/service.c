@@ -4,15 +4,19 @@
 #include "service/work.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define ACCEPTS 16 /* a round */
 #define EVENTS 64
-#define REAP_MS 2 /* while channels of clients that are gone have something left */
+#define HELLOS_TIME 100000000ull /* ns after which it is looked for those who say no hello */
+#define REAP_MS 2                /* while channels of clients that are gone have something left */
 
 void tide_service_kick(struct tide_service *service) {
   uint64_t one = 1;
@@ -45,11 +49,23 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
+/* All descriptors are used up. Who waits at the door is told so, with the one that is kept for
+ * this: left there, it would wake us for ever. */
+static bool turn_away_one(struct tide_service *service) {
+  if (service->spare < 0) return false;
+  close(service->spare);
+  int socket = accept4(service->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (socket >= 0) tide_served_turn_away(service, socket, TIDE_FULL);
+  service->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  return socket >= 0;
+}
+
 static void accept_some(struct tide_service *service) {
   for (int i = 0; i < ACCEPTS; i++) {
     int socket = accept4(service->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (socket < 0) return;
-    tide_served_accept(service, socket);
+    bool full = socket < 0 && (errno == EMFILE || errno == ENFILE);
+    if (socket >= 0) tide_served_accept(service, socket);
+    else if (!full || !turn_away_one(service)) return;
   }
 }
 
@@ -83,6 +99,7 @@ static void handle(struct tide_service *service, struct epoll_event *events, int
 /* Who said no hello in time goes. Returns when to look again. */
 static uint64_t expire_hellos(struct tide_service *service) {
   uint64_t now = tide_service_now(), next = TIDE_FOREVER;
+  service->hellos_seen = now;
   struct tide_link *link = service->clients.next;
   while (link != &service->clients) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
@@ -128,6 +145,7 @@ enum tide_status tide_service_run(struct tide_service *service) {
       tide_store_ordered(&service->asleep, 1u);
       if (anything_finished(service) || tide_load_ordered(&service->stopping)) patience = 0;
     }
+    if (tide_service_now() - service->hellos_seen > HELLOS_TIME) expire_hellos(service);
     int count = epoll_wait(service->epoll, events, EVENTS, patience);
     tide_store_ordered(&service->asleep, 0u);
     if (count < 0 && errno != EINTR) return TIDE_IO;
@@ -145,12 +163,21 @@ static bool listen_to(struct tide_service *service, int descriptor, void *name, 
   return epoll_ctl(service->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
+/* A quarter of what the process may have is left for those who come. */
+static int descriptors_for_buffers(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX) return INT_MAX;
+  return (int)(limit.rlim_cur - limit.rlim_cur / 4);
+}
+
 static enum tide_status open_descriptors(struct tide_service *service, struct tide_diag *diag) {
   service->listener = tide_socket_listen(service->path);
   if (service->listener < 0)
     return tide_diag_set(diag, TIDE_IO, "%s: %s", service->path, strerror(errno));
   service->epoll = epoll_create1(EPOLL_CLOEXEC);
   service->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  service->buffers_most = descriptors_for_buffers();
+  service->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (service->epoll < 0 || service->bell < 0 ||
       !listen_to(service, service->listener, &service->listener, EPOLLIN) ||
       !listen_to(service, service->bell, &service->bell, EPOLLIN | EPOLLET))
@@ -212,6 +239,7 @@ static void free_service(struct tide_service *service) {
   }
   if (service->epoll >= 0) close(service->epoll);
   if (service->bell >= 0) close(service->bell);
+  if (service->spare >= 0) close(service->spare);
   tide_free(system, service->path, 1, strlen(service->path) + 1);
   tide_free(system, service, 1, sizeof *service);
 }
@@ -232,7 +260,7 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   memcpy(path, params->socket, length);
   service->params = *params;
   service->path = path;
-  service->listener = service->epoll = service->bell = -1;
+  service->listener = service->epoll = service->bell = service->spare = -1;
   service->last_finished = &service->finished;
   tide_list_init(&service->clients);
   tide_list_init(&service->active);

@@ -140,7 +140,7 @@ enum tide_wire_kind {
 
 /* What a client may have at a time; the policy sets it. */
 struct tide_wire_limits {
-  uint32_t handles, timelines, promises, channels, waits, parts, grants, operations;
+  uint32_t handles, timelines, promises, channels, waits, parts, grants, operations, buffers;
   uint32_t cells; /* of the ring */
   uint32_t priority;
   uint64_t bytes;

@@ -10,7 +10,7 @@ void tide_work_free(struct tide_served *client, struct tide_entry *entry,
                     enum tide_entry_kind kind) {
   if (kind == TIDE_ENTRY_BUFFER) {
     struct tide_store *store = entry->object;
-    client->bytes -= store->mapping.size;
+    if (!entry->made) tide_store_discharge(client, store);
     tide_store_drop(store);
   }
   if (kind == TIDE_ENTRY_CHANNEL) {
@@ -25,6 +25,7 @@ void tide_work_abandon(struct tide_served *client) {
     if (entry->kind == TIDE_ENTRY_CHANNEL || entry->kind == TIDE_ENTRY_BUFFER)
       tide_work_free(client, entry, (enum tide_entry_kind)entry->kind);
   }
+  tide_stores_orphan(client);
   tide_lines_orphan(client);
 }
 
@@ -102,12 +103,15 @@ static enum tide_status create_buffer(struct tide_served *client, const struct t
   uint64_t size = view->command->value;
   enum tide_status status = tide_entry_claim(client, view->command->object, &entry);
   if (status != TIDE_OK) return status;
-  if (size == 0 || size > client->limits.bytes - client->bytes)
-    return size ? TIDE_FULL : TIDE_INVALID;
+  tide_stores_reap(client->service); /* what it gave back just now is free */
+  if (size == 0) return TIDE_INVALID;
+  if (size > client->limits.bytes - client->bytes || client->buffers >= client->limits.buffers)
+    return TIDE_FULL;
   status = tide_store_create(client->service, size, &store);
   if (status != TIDE_OK) return status;
-  status = answer_buffer(store, true, answer, out_descriptor);
-  if (status == TIDE_OK) status = tide_store_claim(client, entry, store, true);
+  if (store->mapping.descriptor >= client->service->buffers_most) status = TIDE_FULL;
+  if (status == TIDE_OK) status = answer_buffer(store, true, answer, out_descriptor);
+  if (status == TIDE_OK) status = tide_store_claim(client, entry, store, true, true);
   if (status != TIDE_OK) {
     tide_store_drop(store);
     return status;
@@ -121,7 +125,7 @@ enum tide_status tide_work_redeem(struct tide_served *client, const struct tide_
                                   struct tide_entry *entry, struct tide_wire_message *answer,
                                   int *out_descriptor) {
   struct tide_store *store = grant->entry->object;
-  enum tide_status status = tide_store_claim(client, entry, store, grant->writable);
+  enum tide_status status = tide_store_claim(client, entry, store, grant->writable, false);
   if (status != TIDE_OK) return status;
   tide_fetch_add(&store->references, 1u);
   entry->owner = grant->client->number;

@@ -20,6 +20,9 @@ struct tide_store {
   struct tide_service *service;
   struct tide_store *next_dead;
   struct tide_mapping mapping;
+  struct tide_served *maker; /* who is charged until it is gone; NULL: gone, or not yet */
+  struct tide_link link;     /* of the maker */
+  bool orphan;
   uint32_t references; /* atomic */
 };
 enum tide_status tide_store_create(struct tide_service *service, uint64_t size,
@@ -28,8 +31,13 @@ enum tide_status tide_store_create(struct tide_service *service, uint64_t size,
 void tide_store_drop(struct tide_store *store);
 /* On the serving thread: those that nobody holds any more go. */
 void tide_stores_reap(struct tide_service *service);
+/* The client is not charged for it any more. */
+void tide_store_discharge(struct tide_served *client, const struct tide_store *store);
+/* Its maker goes. */
+void tide_stores_orphan(struct tide_served *client);
+/* Charges it to the client for a name. `made`: until it is gone. */
 enum tide_status tide_store_claim(struct tide_served *client, struct tide_entry *entry,
-                                  struct tide_store *store, bool writable);
+                                  struct tide_store *store, bool writable, bool made);
 
 /* ---- bodies.c ---- */
 

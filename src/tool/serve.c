@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -73,6 +74,11 @@ static char *read_config(const char *path, size_t *out_length) {
 
 static int serve(struct tide_service_params *params, const char *config) {
   struct tide_diag diag = {.status = TIDE_OK};
+  struct rlimit descriptors; /* clients' quotas are made of them */
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
+    descriptors.rlim_cur = descriptors.rlim_max;
+    (void)!setrlimit(RLIMIT_NOFILE, &descriptors);
+  }
   enum tide_status status = tide_service_create(params, &serving, &diag);
   if (status != TIDE_OK) {
     if (diag.line) tide_tool_error_at(config, &diag);
