@@ -133,11 +133,13 @@ static enum tide_status call_fulfil(const struct call *c) {
 
 /* TIDE_TIMEOUT and TIDE_BUSY are "not yet" to whoever looks at a value: broken with one of these,
  * it would leave the others asleep for ever. */
+static bool says_not_yet(uint32_t cause) { return cause == TIDE_TIMEOUT || cause == TIDE_BUSY; }
+
 static enum tide_status call_break(const struct call *c) {
   struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_FUTURE);
   uint32_t cause = c->command->number;
   if (!entry) return TIDE_NOT_FOUND;
-  if (cause == TIDE_TIMEOUT || cause == TIDE_BUSY) return TIDE_INVALID;
+  if (says_not_yet(cause)) return TIDE_INVALID;
   return tide_future_break(entry->object, c->command->value, (enum tide_status)cause);
 }
 
@@ -192,7 +194,8 @@ static enum tide_status call_report(const struct call *c) {
   struct tide_points *points = c->client->service->points;
   struct tide_fired fired;
   if (!entry) return TIDE_NOT_FOUND;
-  if (c->command->number > TIDE_POINT_BROKEN || c->command->value >= TIDE_STATUS_COUNT)
+  if (c->command->number > TIDE_POINT_BROKEN || c->command->value >= TIDE_STATUS_COUNT ||
+      says_not_yet((uint32_t)c->command->value))
     return TIDE_INVALID;
   struct tide_point point = entry->base;
   point.value = 1;

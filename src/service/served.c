@@ -191,8 +191,7 @@ static enum tide_status hear_hello(struct tide_served *client) {
   if (status == TIDE_OK) status = welcome(client);
   if (status != TIDE_OK) return status;
   /* The client has it: nobody else is ever given its ring. */
-  close(client->ring_memory.descriptor);
-  client->ring_memory.descriptor = -1;
+  tide_mapping_keep(&client->ring_memory);
   client->hello_before = 0;
   tide_service_tell(client->service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
   tide_served_wake(client);
@@ -317,6 +316,7 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
   if (client->pendings) tide_pending_forget_all(client);
   tide_client_destroy(client->client, TIDE_OWNER_DIED);
   tide_work_abandon(client);
+  if (client->published) tide_mapping_keep(&client->published->mapping);
   tide_published_release(client->published);
   free_tables(client);
   /* The client has the bell, too: closing ours would not take it out of epoll. */

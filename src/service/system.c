@@ -66,9 +66,14 @@ enum tide_status tide_mapping_open(struct tide_mapping *out, int descriptor, siz
   return TIDE_OK;
 }
 
-void tide_mapping_close(struct tide_mapping *mapping) {
-  if (mapping->memory) munmap(mapping->memory, mapping->size);
+void tide_mapping_keep(struct tide_mapping *mapping) {
   if (mapping->memory && mapping->descriptor >= 0) close(mapping->descriptor);
+  mapping->descriptor = -1;
+}
+
+void tide_mapping_close(struct tide_mapping *mapping) {
+  tide_mapping_keep(mapping);
+  if (mapping->memory) munmap(mapping->memory, mapping->size);
   *mapping = (struct tide_mapping){.descriptor = -1};
 }
 

@@ -18,6 +18,8 @@ enum tide_status tide_mapping_create(struct tide_mapping *out, const char *name,
  * or could be made smaller. */
 enum tide_status tide_mapping_open(struct tide_mapping *out, int descriptor, size_t size,
                                    bool read_only);
+/* Nobody will be given it any more: its descriptor goes, the memory stays. */
+void tide_mapping_keep(struct tide_mapping *mapping);
 void tide_mapping_close(struct tide_mapping *mapping);
 /* Another descriptor of the same memory, perhaps for reading only; -1. */
 int tide_mapping_another(const struct tide_mapping *mapping, bool writable);

@@ -11,6 +11,7 @@ void tide_work_free(struct tide_served *client, struct tide_entry *entry,
   if (kind == TIDE_ENTRY_BUFFER) {
     struct tide_store *store = entry->object;
     if (!entry->made) tide_store_discharge(client, store);
+    else tide_mapping_keep(&store->mapping); /* only its maker could grant it */
     tide_store_drop(store);
   }
   if (kind == TIDE_ENTRY_CHANNEL) {
