@@ -3,6 +3,7 @@
 #ifndef TESTS_ATTACK_RIG_H
 #define TESTS_ATTACK_RIG_H
 
+#include "attacks/left.h"
 #include "unit/service_raw.h"
 
 #include <dirent.h>
@@ -70,6 +71,18 @@ __attribute__((unused)) static void attack_settle(const struct rig *r, struct ho
   CHECK_EQ_U64(now.descriptors, before.descriptors);
   CHECK_EQ_U64(now.mappings, before.mappings);
   CHECK_EQ_U64(now.threads, before.threads);
+}
+
+/* What it holds when nobody is there. */
+__attribute__((unused)) static struct holds attack_nobody(const struct rig *r) {
+  tide_session_close(rig_connect(r, "first"));
+  struct holds now = attack_look(r);
+  while (now.mappings) {
+    usleep(10000);
+    now = attack_look(r);
+  }
+  usleep(10000);
+  return attack_look(r);
 }
 
 /* ---- the victim ---- */
@@ -196,7 +209,9 @@ __attribute__((unused)) static void survive(const char *policy, unsigned times,
                                             void (*attack)(struct scene *s)) {
   struct scene s = {0};
   uint64_t resident = 0;
+  rig_at_end = left_of_clients;
   rig_open(&s.r, policy);
+  struct holds nobody = attack_nobody(&s.r);
   victim_start(&s.v, &s.r);
   struct holds before = attack_look(&s.r);
   for (; s.times < times; s.times++) {
@@ -211,6 +226,7 @@ __attribute__((unused)) static void survive(const char *policy, unsigned times,
     if (now > resident) resident = now;
   }
   victim_end(&s.v);
+  attack_settle(&s.r, nobody);
   rig_close(&s.r);
 }
 

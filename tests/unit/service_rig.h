@@ -45,6 +45,9 @@ static bool rig_leaks(void) { return __lsan_do_recoverable_leak_check() != 0; }
 static bool rig_leaks(void) { return false; }
 #endif
 
+/* What is looked at when the service has stopped serving; 0: all is well. */
+__attribute__((unused)) static int (*rig_at_end)(const struct tide_service *service);
+
 static void rig_serve(struct rig *r, const char *policy) {
   struct tide_diag diag = {.status = TIDE_OK};
   struct rlimit few = {rig_descriptors, rig_descriptors};
@@ -60,8 +63,10 @@ static void rig_serve(struct rig *r, const char *policy) {
   }
   signal(SIGTERM, rig_on_term);
   enum tide_status status = tide_service_run(rig_service);
+  int left = rig_at_end ? rig_at_end(rig_service) : 0;
   tide_service_destroy(rig_service);
   rig_service = NULL;
+  if (left) _exit(6);
   _exit(status != TIDE_OK ? 4 : rig_leaks() ? 5 : 0);
 }
 
