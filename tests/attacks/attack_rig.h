@@ -257,10 +257,11 @@ struct peer {
 };
 __attribute__((unused)) static void peer_open(struct peer *p, const struct rig *r,
                                               uint32_t capacity) {
-  struct tide_future_params params = {.capacity = capacity};
+  struct tide_future_params params = {.capacity = capacity < 60000 ? capacity : 60000};
   struct tide_session_channel_params channel = {.operations = capacity};
   p->s = rig_connect(r, "peer");
-  CHECK_OK(tide_session_create_future(p->s, &params, &p->hosts));
+  struct tide_future_params few = {.capacity = capacity < 64 ? capacity : 64};
+  CHECK_OK(tide_session_create_future(p->s, &few, &p->hosts));
   CHECK_OK(tide_session_create_channel(p->s, &channel, &p->channel));
   CHECK_OK(tide_session_create_channel_future(p->s, p->channel, &params, &p->line));
 }
