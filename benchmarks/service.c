@@ -416,9 +416,10 @@ static void plain_connect(struct plain_client *c, const struct house *house, con
 
 static bool plain_push(struct plain_client *c, enum tide_wire_op op, uint32_t handle,
                        uint64_t value) {
-  struct tide_wire_record record = {
-      .command = {.op = (uint16_t)op, .object = {handle, 1}, .value = value}};
+  struct tide_wire_record record; /* of which only the command is used */
   uint64_t one = 1;
+  record.command =
+      (struct tide_wire_command){.op = (uint16_t)op, .object = {handle, 1}, .value = value};
   bool asleep;
   if (tide_ring_write(&c->ring, &record, &asleep) != TIDE_OK) return false;
   if (asleep) (void)!write(c->bell, &one, sizeof one);
@@ -469,16 +470,17 @@ static const char *measure_crowd(const void *what, unsigned side, double *out_va
   struct tide_session *victim = enter(&house), *admin = enter(&house);
   struct tide_point timeline;
   OK(tide_session_create_future(victim, NULL, &timeline));
-  pid_t feeders[2] = {feed(&house, all - hostile, false, ready[1]),
+  pid_t feeders[3] = {feed(&house, (all - hostile) / 2, false, ready[1]),
+                      feed(&house, (all - hostile) / 2, false, ready[1]),
                       feed(&house, hostile, true, ready[1])};
-  for (int got = 0; got < 2;) {
+  for (int got = 0; got < 3;) {
     ssize_t now = read(ready[0], word, sizeof word);
     BENCH_CHECK(now > 0);
     got += (int)now;
   }
-  usleep(bench_smoke() ? 20000 : 700000);
+  usleep(bench_smoke() ? 20000 : 2000000);
   out_values[2] = victim_delay(victim, timeline);
-  for (int i = 0; i < 2; i++) kill(feeders[i], SIGSTOP);
+  for (int i = 0; i < 3; i++) kill(feeders[i], SIGSTOP);
   double spent[2] = {0}, commands[2] = {0};
   struct tide_session_client_stats stats;
   for (uint32_t i = 0; tide_session_client_stats(admin, i, &stats) == TIDE_OK; i++) {
@@ -489,7 +491,7 @@ static const char *measure_crowd(const void *what, unsigned side, double *out_va
   }
   out_values[0] = 100 * spent[1] / (spent[0] + spent[1]);
   out_values[1] = 100 * commands[1] / (commands[0] + commands[1]);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 3; i++) {
     kill(feeders[i], SIGKILL);
     waitpid(feeders[i], NULL, 0);
   }

@@ -269,13 +269,23 @@ static bool is_over(const struct tide_line *line) {
   return done;
 }
 
+/* Those who are gone hold more than they may together: channels, memory, or the places of
+ * timelines that those who come are to have. */
+static bool is_crowded(const struct tide_service *service) {
+  struct tide_points *points = service->points;
+  struct tide_lock *lock = tide_points_lock(points);
+  bool many = points->orphans > points->slot_count / 4;
+  tide_lock_give(lock);
+  return many || service->closing_count > CLOSING_MOST || service->orphan_bytes > ORPHANS_MOST;
+}
+
 bool tide_lines_reap(struct tide_service *service) {
   struct tide_link *link = service->closing.next;
   while (link != &service->closing) {
     struct tide_line *line = TIDE_CONTAINER(link, struct tide_line, link);
     link = link->next;
     /* The oldest are the first. */
-    bool crowded = service->closing_count > CLOSING_MOST || service->orphan_bytes > ORPHANS_MOST;
+    bool crowded = is_crowded(service);
     if (line->queue && (crowded || line->close_by <= tide_service_now())) {
       tide_queue_destroy(line->queue);
       line->queue = NULL;

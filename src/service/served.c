@@ -148,12 +148,19 @@ static enum tide_status make_memory(struct tide_served *client) {
   return tide_published_create(service, client->number, client->limits.handles, &client->published);
 }
 
+/* What the gone have left behind is soon cancelled when it is much (see line.c). */
+static bool has_room(struct tide_points *points) {
+  struct tide_lock *lock = tide_points_lock(points);
+  bool room = points->orphans <= points->slot_count / 2;
+  tide_lock_give(lock);
+  return room;
+}
+
 static enum tide_status make_client(struct tide_served *client) {
   struct tide_client_params params = {.label = client->label,
                                       .timelines = tide_policy_timelines(&client->limits),
                                       .parts = client->limits.parts ? client->limits.parts : 1};
-  const struct tide_points *points = client->service->points;
-  if (points->orphans > points->slot_count / 2) return TIDE_FULL;
+  if (!has_room(client->service->points)) return TIDE_FULL;
   enum tide_status status = make_tables(client);
   if (status == TIDE_OK) status = make_memory(client);
   if (status == TIDE_OK)
@@ -263,7 +270,8 @@ bool tide_served_round(struct tide_served *client) {
   struct tide_wire_record record;
   uint32_t cells;
   uint64_t begin = tide_service_now(), now = begin;
-  for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && now - begin < TIDE_ROUND_TIME; i++) {
+  for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && (i == 0 || now - begin < client->service->share);
+       i++) {
     enum tide_status status = tide_ring_read(&client->ring, &record, &cells);
     if (status == TIDE_TIMEOUT) {
       if (!tide_ring_sleep(&client->ring)) continue;

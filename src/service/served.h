@@ -214,6 +214,9 @@ struct tide_service {
   int listener, epoll, bell;
   int spare;                 /* a descriptor to accept with when all are used up */
   int buffers_most;          /* descriptors from here on are not for buffers */
+  uint64_t share;            /* ns that each client gets in this round */
+  uint64_t served_last;      /* how many had something in the last one */
+  uint64_t reaped;           /* when channels of those who are gone were looked at */
   uint64_t hellos_seen;      /* when it was looked who says none */
   uint32_t asleep, stopping; /* atomic */
   uint64_t clients_ever;
@@ -236,6 +239,8 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 /* How much one client gets a round. */
 #define TIDE_ROUND_COMMANDS 64u
 #define TIDE_ROUND_TIME 100000ull
+/* … and all of them together, about: who has little to ask for waits no longer than that. */
+#define TIDE_ROUND_ALL 2000000ull
 #define TIDE_WRONG_TOKENS 16u
 #define TIDE_REFUSALS_ROOM 32u
 /* Answers with a descriptor that may wait until a client reads; each is one of ours. */

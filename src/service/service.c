@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define ACCEPTS 16 /* a round */
-#define EVENTS 64
+#define EVENTS 256
 #define HELLOS_TIME 100000000ull /* ns after which it is looked for those who say no hello */
 #define REAP_MS 2                /* while channels of clients that are gone have something left */
 
@@ -114,9 +114,13 @@ static uint64_t expire_hellos(struct tide_service *service) {
 /* One round: each that may have something gets its share. */
 static void serve_round(struct tide_service *service) {
   struct tide_link *link = service->active.next;
+  uint64_t share = TIDE_ROUND_ALL / (service->served_last + 1);
+  service->share = share > TIDE_ROUND_TIME ? TIDE_ROUND_TIME : share;
+  service->served_last = 0;
   while (link != &service->active) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, active);
     link = link->next;
+    service->served_last++;
     tide_served_round(client);
   }
 }
@@ -134,11 +138,20 @@ static bool anything_finished(struct tide_service *service) {
   return some;
 }
 
+/* Looking at all channels of those who are gone costs time, however little comes of it. */
+static bool reap_now_and_then(struct tide_service *service) {
+  uint64_t now = tide_service_now();
+  if (!tide_list_empty(&service->closing) && now - service->reaped < REAP_MS * 500000ull)
+    return true;
+  service->reaped = now;
+  return tide_lines_reap(service);
+}
+
 enum tide_status tide_service_run(struct tide_service *service) {
   struct epoll_event events[EVENTS];
   while (!tide_load_ordered(&service->stopping)) {
     int patience = 0;
-    bool left = tide_lines_reap(service);
+    bool left = reap_now_and_then(service);
     if (tide_list_empty(&service->active)) {
       patience = milliseconds(expire_hellos(service));
       if (left && (patience < 0 || patience > REAP_MS)) patience = REAP_MS;

@@ -154,6 +154,43 @@ static void leave_behind(struct scene *s) {
 }
 TEST(much_is_left_behind) { survive(NULL, 3, leave_behind); }
 
+/* The same with many timelines: who comes new finds room all the same. */
+static void leave_timelines(struct scene *s) {
+  struct peer holder;
+  struct tide_token token;
+  peer_open(&holder, &s->r, 16);
+  struct tide_point gate = peer_promise(&holder, holder.hosts);
+  CHECK_OK(tide_session_grant(holder.s, holder.hosts, TIDE_RIGHT_WAIT, &token));
+  peer_sync(&holder);
+  for (unsigned i = 0; i < 40; i++) {
+    struct tide_session *session = rig_connect(&s->r, "leaver");
+    struct tide_point there, channel, line, promises[60];
+    CHECK_OK(tide_session_redeem(session, &token, &there));
+    there.value = gate.value;
+    CHECK_OK(tide_session_create_channel(session, NULL, &channel));
+    for (int k = 0; k < 60; k++) {
+      CHECK_OK(tide_session_create_channel_future(session, channel, NULL, &line));
+      CHECK_OK(tide_session_promise(session, line, 0, &promises[k]));
+    }
+    for (int k = 0; k < 60; k += 30) {
+      struct tide_session_operation o = {
+          .waits = &there, .wait_count = 1, .retires = promises + k, .retire_count = 30};
+      CHECK_OK(tide_session_submit(session, channel, &o));
+    }
+    CHECK_OK(tide_session_sync(session, rig_in(9000)));
+    CHECK_EQ_U64(tide_session_refusals(session), 0);
+    tide_session_close(session);
+  }
+  struct tide_session *honest = rig_connect(&s->r, "honest");
+  struct tide_point timeline;
+  for (int i = 0; i < 60; i++) CHECK_OK(tide_session_create_future(honest, NULL, &timeline));
+  tide_session_close(honest);
+  tide_session_close(holder.s);
+}
+TEST(many_timelines_are_left_behind) {
+  survive("clients 8\ndefault timelines 64 channels 2", 3, leave_timelines);
+}
+
 /* ---- what goes together is destroyed in every order ---- */
 
 static void orders(struct scene *s) {
@@ -285,5 +322,6 @@ static void reports(struct scene *s) {
 TEST(reports_of_nonsense) { survive("default speaks 7\ntrust 7", 3, reports); }
 
 TEST_MAIN(CASE(names_of_compounds_come_back), CASE(sleepers_are_moved),
-          CASE(buffers_without_a_name), CASE(much_is_left_behind), CASE(destroyed_in_every_order),
+          CASE(buffers_without_a_name), CASE(much_is_left_behind),
+          CASE(many_timelines_are_left_behind), CASE(destroyed_in_every_order),
           CASE(a_client_forks), CASE(reports_of_nonsense))
