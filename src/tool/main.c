@@ -15,6 +15,7 @@ static const struct {
     {"explain", "says of each wait of a program what becomes of it, and why", tide_tool_explain},
     {"fmt", "lays a program out in its one way", tide_tool_fmt},
     {"generate", "makes an image to run programs on", tide_tool_generate},
+    {"demo", "runs an example of several processes", tide_tool_demo},
     {"serve", "orders the work of other processes", tide_tool_serve},
     {"top", "shows who is connected to a service, and who waits for whom", tide_tool_top},
 };

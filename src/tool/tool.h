@@ -15,6 +15,7 @@ int tide_tool_sim(int argc, char **argv);
 int tide_tool_explain(int argc, char **argv);
 int tide_tool_fmt(int argc, char **argv);
 int tide_tool_generate(int argc, char **argv);
+int tide_tool_demo(int argc, char **argv);
 int tide_tool_serve(int argc, char **argv);
 int tide_tool_top(int argc, char **argv);
 
