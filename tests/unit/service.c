@@ -216,6 +216,30 @@ TEST(names_are_used_again) {
   rig_close(&r);
 }
 
+/* Far more than there may be at a time. */
+TEST(compounds_are_given_back) {
+  struct rig r;
+  struct tide_point timeline, point, compound;
+  rig_open(&r, "default handles 16 timelines 4");
+  struct tide_session *s = rig_connect(&r, "compounds");
+  CHECK_OK(tide_session_create_future(s, NULL, &timeline));
+  for (int i = 0; i < 100; i++) {
+    CHECK_OK(tide_session_promise(s, timeline, 0, &point));
+    CHECK_OK(tide_session_promise_compound(s, 0, &compound));
+    CHECK_OK(tide_session_all(s, compound, &point, 1));
+    if (i % 2) { /* half of them end before they go */
+      CHECK_OK(tide_session_fulfil(s, point));
+      CHECK_OK(tide_session_wait(s, compound, rig_in(5000)));
+    }
+    CHECK_OK(tide_session_destroy(s, compound));
+    CHECK_OK(tide_session_sync(s, rig_in(5000)));
+    if (i % 2 == 0) CHECK_OK(tide_session_fulfil(s, point));
+  }
+  CHECK_EQ_U64(tide_session_refusals(s), 0);
+  tide_session_close(s);
+  rig_close(&r);
+}
+
 TEST(service_that_ends_or_dies) {
   for (int kills = 0; kills < 2; kills++) {
     struct rig r;
@@ -268,4 +292,5 @@ TEST(promises_are_bounded) {
 TEST_MAIN(CASE(promise_and_fulfil_alone), CASE(two_processes),
           CASE(killed_producer_breaks_what_it_owes), CASE(missed_deadline),
           CASE(calls_when_complete_and_schedulable), CASE(compounds), CASE(names_are_used_again),
-          CASE(service_that_ends_or_dies), CASE(promises_are_bounded))
+          CASE(compounds_are_given_back), CASE(service_that_ends_or_dies),
+          CASE(promises_are_bounded))
