@@ -11,8 +11,10 @@
 #define PRIORITY 12         /* what it lends; the service cuts it to what the browser has */
 
 struct ticket *ticket_of(struct browser *b, enum who who, uint64_t frame) {
-  const struct layer *by = &b->layers[b->layers[who].swapped_by];
-  return by->tickets && frame <= by->promised ? &by->tickets[frame] : NULL;
+  enum who by = b->layers[who].swapped_by;
+  if (frame > b->layers[by].promised) return NULL;
+  struct ticket *ticket = &b->layers[by].tickets[frame];
+  return by == who || ticket->nested ? ticket : NULL;
 }
 
 /* It died, or does what nobody should. What it has drawn stays, what it owes breaks. */
@@ -100,6 +102,7 @@ static bool take_swap(struct browser *b, enum who who, const struct message *mes
     return false;
   ticket->point.value = 1;
   ticket->own = true;
+  ticket->nested = message->nested;
   layer->promised++;
   ask_about(b, ticket);
   return true;
@@ -163,7 +166,7 @@ static void give_back(struct browser *b) {
 static bool is_settled(struct browser *b, enum who who, uint64_t frame) {
   const struct ticket *ticket = ticket_of(b, who, frame);
   const struct layer *layer = &b->layers[who];
-  if (ticket && ticket->known) return true;
+  if (ticket ? ticket->known : frame <= b->layers[layer->swapped_by].promised) return true;
   return layer->gone || b->layers[layer->swapped_by].gone;
 }
 

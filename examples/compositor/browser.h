@@ -11,7 +11,8 @@ struct ticket {
   struct tide_point point; /* all zero: not promised yet */
   bool known;              /* it will come, or it broke: see `status` */
   enum tide_status status;
-  bool own; /* a name for this frame alone, to be given back */
+  bool own;    /* a name for this frame alone, to be given back */
+  bool nested; /* it is the nested layer's, too */
 };
 
 struct layer {
@@ -37,7 +38,7 @@ struct browser {
 
 /* ---- browser.c ---- */
 
-/* The ticket of a layer's frame; NULL: none was ever promised. */
+/* The ticket of a layer's frame; NULL: it was not promised. */
 struct ticket *ticket_of(struct browser *b, enum who who, uint64_t frame);
 
 /* ---- screen.c ---- */

@@ -57,6 +57,7 @@ struct report {
   uint64_t ended[TIDE_STATUS_COUNT]; /* its promises, by how they ended */
   uint64_t guesses;                  /* tokens that were none */
   uint64_t hash;                     /* of all frames, above the band */
+  char refusal[64];                  /* the last one */
   char problem[160];
 };
 
@@ -103,11 +104,11 @@ enum message_kind {
   HELLO = 1, /* renderer: tokens of its timeline `drawn`, and of its buffers */
   WELCOME,   /* browser: the token of the timeline `returned` */
   PROMISED,  /* renderer: frames up to `value` are promised */
-  SWAP,      /* embedder: frame `value` is this point's */
+  SWAP,      /* embedder: frame `value` is this point's, and the nested one's if `nested` */
   RETURNED   /* browser: the buffers of frames up to `value` will be free */
 };
 struct message {
-  uint32_t kind, reserved;
+  uint32_t kind, nested;
   uint64_t value;
   struct tide_token tokens[1 + WINDOWS];
 };

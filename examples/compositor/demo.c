@@ -187,11 +187,19 @@ static bool ended_well(const struct options *options, const struct outcome *outc
   return WIFEXITED(end) && WEXITSTATUS(end) == 0;
 }
 
+/* An honest layer is in every frame, and the service had nothing against it. */
+static bool served_well(const struct options *options, const struct outcome *outcome,
+                        unsigned who) {
+  const struct report *r = &outcome->reports[who];
+  return who >= HOSTILE || options->kill >= 0 || (!r->missing && !r->refused);
+}
+
 static void judge(const struct stage *s) {
   struct outcome *outcome = s->outcome;
   outcome->good = !outcome->hung && outcome->reports[BROWSER].frames == s->scene.frames;
   for (unsigned who = 0; who < PROCESSES; who++)
-    outcome->good = outcome->good && ended_well(s->options, outcome, who);
+    outcome->good = outcome->good && ended_well(s->options, outcome, who) &&
+                    served_well(s->options, outcome, who);
 }
 
 /* ---- one run ------------------------------------------------------------------------------------

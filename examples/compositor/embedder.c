@@ -70,6 +70,7 @@ void offer_both(struct embedder *e, uint64_t frame) {
   struct party *me = e->r->me;
   struct message message = {.kind = SWAP, .value = frame};
   while (!e->lost && (!e->there || e->promised < frame)) listen_once(e->r);
+  message.nested = !e->lost;
   forget_old(e);
   struct tide_point parts[2] = {at(e->r->drawn, frame), at(e->nested, frame)};
   struct tide_point *both = &e->frames[frame].point;

@@ -52,8 +52,9 @@ void must(const struct party *me, enum tide_status status, const char *what) {
 
 static void on_refusal(void *user, uint64_t sequence, const char *what, enum tide_status status) {
   struct party *me = user;
-  (void)what, (void)status;
   me->report->refused++;
+  snprintf(me->report->refusal, sizeof me->report->refusal, "%s %s", what,
+           tide_status_name(status));
   if (me->refused) me->refused(me->user, sequence);
 }
 
@@ -61,8 +62,7 @@ void party_open(struct party *me) {
   struct tide_diag diag = {.status = TIDE_OK};
   struct tide_session_params params = {
       .socket = me->scene->socket, .label = who_names[me->who], .refused = on_refusal, .user = me};
-  if (tide_session_connect(&params, &me->session, &diag) != TIDE_OK)
-    give_up(me, "%s: %s", me->scene->socket, diag.text);
+  if (tide_session_connect(&params, &me->session, &diag) != TIDE_OK) give_up(me, "%s", diag.text);
 }
 
 void party_close(struct party *me) {

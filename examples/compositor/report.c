@@ -26,6 +26,7 @@ static void print_row(const struct outcome *outcome, unsigned who) {
   printf(" %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %7" PRIu64 " %7" PRIu64 " %8" PRIu64, r->waits,
          r->wakes, r->early, r->boosts, r->lowered, r->refused);
   describe_end(outcome, who, end, sizeof end);
+  if (r->refused && who != HOSTILE) printf("  (%.63s)", r->refusal);
   printf("%s%s\n", end[0] ? "  " : "", end);
 }
 
@@ -42,7 +43,7 @@ static void print_status(enum tide_status status) {
 
 static void print_promises(const struct report *r) {
   const char *between = "";
-  printf("  its promises: ");
+  printf("  its promises:%s", r->frames ? " " : " none");
   for (int i = 0; i < TIDE_STATUS_COUNT; i++) {
     if (!r->ended[i]) continue;
     printf("%s%" PRIu64, between, r->ended[i]);
