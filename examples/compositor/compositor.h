@@ -10,7 +10,8 @@
  *
  * demo.c starts the processes and says what came of it; browser.c listens to renderers and
  * screen.c composes; renderer.c, painters.c and embedder.c draw; hostile.c does not play by the
- * rules. link.c passes messages, picture.c has pixels and PNGs. Begin with renderer.c. */
+ * rules. link.c passes messages, picture.c has pixels and PNGs, reference.c
+ * knows what must come out. Begin with renderer.c. */
 #ifndef COMPOSITOR_H
 #define COMPOSITOR_H
 
@@ -130,6 +131,22 @@ void paint_page(const struct scene *scene, uint64_t frame, unsigned char *tiled)
 void paint_sprite(uint32_t width, uint32_t height, unsigned char *pixels);
 void paint_backdrop(const struct scene *scene, unsigned char *pixels);
 
+/* The video is noise, and a line that grows. */
+struct video_place {
+  uint64_t top, rows;
+  uint64_t noise; /* two pixels; the next two are one more */
+  uint64_t line_left, line_top, line_rows, line_pixels;
+  unsigned char line_grey;
+};
+struct video_place video_place(const struct scene *scene, uint64_t frame);
+/* The advert is a small picture that wanders. */
+#define SPRITE_WIDTH 32
+#define SPRITE_HEIGHT 16
+void sprite_place(const struct scene *scene, uint64_t frame, uint64_t *out_left, uint64_t *out_top);
+
+/* What the honest ones' rows of a frame must be. False: no memory. */
+bool reference_frame(const struct scene *scene, uint64_t frame, unsigned char *pixels);
+
 void frame_path(const char *folder, uint64_t frame, char *out_path, size_t size);
 bool write_png(const char *path, uint32_t width, uint32_t height, const unsigned char *pixels);
 /* Into width x height pixels. */
@@ -160,8 +177,8 @@ void run_demo(const struct options *options, bool hostile, const char *folder,
               struct outcome *out_outcome);
 void print_outcome(const struct options *options, const struct outcome *outcome, const char *check);
 void print_json(const struct options *options, const struct outcome *outcome, const char *check);
-/* The frames' rows above the band: those that differ in two folders, or are not there. */
-uint64_t compare_frames(const struct scene *scene, const char *folder, const char *other);
+/* The rows above the band: how many frames differ from what they must be, or are not there. */
+uint64_t compare_frames(const struct scene *scene, const char *folder);
 
 /* All of it; returns the exit status. */
 int compositor_demo(int argc, char **argv);

@@ -2,9 +2,6 @@
  * alone. All of it follows from the frame's number. */
 #include "renderer.h"
 
-#define STRIPES 8
-#define SPRITE_WIDTH 32
-#define SPRITE_HEIGHT 16
 #define HEAVY 200 /* microseconds that the video takes besides */
 
 static struct tide_session_argument number(uint64_t value) {
@@ -76,20 +73,17 @@ static void paint_by_untiling(struct renderer *r, uint64_t frame) {
 
 /* ---- by commands ---------------------------------------------------------------------------- */
 
-/* A noisy picture, and a line that shows how far it is. */
+/* Noise, and a line that shows how far it is. */
 static void paint_by_commands(struct renderer *r, uint64_t frame) {
-  const struct scene *scene = r->me->scene;
   struct tide_point window = window_of(r, frame);
-  uint64_t rows = scene->height - scene->band, top = rows / 8 * 5, tall = rows / 4;
-  uint64_t done = (scene->width - 8) * frame / scene->frames;
-  struct tide_session_argument picture[] = {
-      piece(r, window, 0, top, scene->width * tall),
-      number(0xa0402060a0000000u + (frame * 5 % 256 << 16) + (frame * 3 % 128 << 32))};
+  struct video_place at = video_place(r->me->scene, frame);
+  struct tide_session_argument noise[] = {
+      piece(r, window, 0, at.top, at.rows * r->me->scene->width), number(at.noise)};
   clear(r, frame);
-  draw(r, frame, TIDE_SESSION_IOTA, picture, 2, false, false);
-  for (uint64_t y = 0; y < STRIPES; y++) {
-    struct tide_session_argument line[] = {piece(r, window, 4, top + tall / 2 + y, done),
-                                           number(0xe0)};
+  draw(r, frame, TIDE_SESSION_IOTA, noise, 2, false, false);
+  for (uint64_t y = 0; y < at.line_rows; y++) {
+    struct tide_session_argument line[] = {
+        piece(r, window, at.line_left, at.line_top + y, at.line_pixels), number(at.line_grey)};
     draw(r, frame, TIDE_SESSION_FILL, line, 2, false, false);
   }
   struct tide_session_argument time[] = {number(HEAVY)};
@@ -98,9 +92,8 @@ static void paint_by_commands(struct renderer *r, uint64_t frame) {
 
 /* A picture that was painted once, copied to where it is now. */
 static void paint_by_copies(struct renderer *r, uint64_t frame) {
-  const struct scene *scene = r->me->scene;
-  uint64_t left = (scene->width - SPRITE_WIDTH) * frame / scene->frames;
-  uint64_t top = (scene->height - scene->band) / 8;
+  uint64_t left, top;
+  sprite_place(r->me->scene, frame, &left, &top);
   clear(r, frame);
   for (uint64_t y = 0; y < SPRITE_HEIGHT; y++) {
     struct tide_session_argument row[] = {

@@ -61,6 +61,27 @@ void paint_backdrop(const struct scene *scene, unsigned char *pixels) {
     }
 }
 
+/* ---- what is drawn by commands ------------------------------------------------------------- */
+
+struct video_place video_place(const struct scene *scene, uint64_t frame) {
+  uint64_t rows = scene->height - scene->band, top = rows / 8 * 5, tall = rows / 4;
+  return (struct video_place){.top = top,
+                              .rows = tall,
+                              .noise = 0xa0402060a0000000u + (frame * 5 % 256 << 16) +
+                                       (frame * 3 % 128 << 32),
+                              .line_left = 4,
+                              .line_top = top + tall / 2,
+                              .line_rows = 6,
+                              .line_pixels = (scene->width - 8) * frame / scene->frames,
+                              .line_grey = 0xe0};
+}
+
+void sprite_place(const struct scene *scene, uint64_t frame, uint64_t *out_left,
+                  uint64_t *out_top) {
+  *out_left = (scene->width - SPRITE_WIDTH) * frame / scene->frames;
+  *out_top = (scene->height - scene->band) / 8;
+}
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 void frame_path(const char *folder, uint64_t frame, char *out_path, size_t size) {
