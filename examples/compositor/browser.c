@@ -225,18 +225,10 @@ static void open_browser(struct browser *b, const int links[LAYERS]) {
   }
 }
 
-/* What the hostile one has promised ends, too: at the latest by its deadlines. */
+/* The hostile one is seen to its end, and so is what it has promised. */
 static void await_ends(struct browser *b) {
   uint64_t patience = now() + PATIENCE;
-  while (b->awaited && now() < patience) {
-    listen_to(b->me, b->links, LAYERS, patience);
-    for (int who = 0; who < LAYERS; who++) {
-      struct message message;
-      enum heard heard = NOTHING_YET;
-      while (b->links[who] >= 0 && (heard = hear_message(b->links[who], &message)) == HEARD) {}
-      if (heard == HUNG_UP) drop(b, (enum who)who);
-    }
-  }
+  while ((b->awaited || b->links[HOSTILE] >= 0) && now() < patience) listen_until(b, patience);
 }
 
 void run_browser(struct party *me, const int links[LAYERS]) {

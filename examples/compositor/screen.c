@@ -82,20 +82,24 @@ static bool give(struct layer *layer, uint64_t frame, struct tide_point *out_poi
 static void put_layer(struct browser *b, enum who who, uint64_t frame) {
   struct layer *layer = &b->layers[who];
   const struct ticket *ticket = ticket_of(b, who, frame);
-  struct tide_point back;
+  struct tide_point back[2];
+  size_t backs = 0;
   if (!layer->ready || !ticket || (ticket->known && ticket->status != TIDE_OK)) return;
   if (!ticket->known && layer->gone) return;
   struct tide_session_argument arguments[] = {part(b, frame, (int)who), part(b, frame, (int)who)};
   arguments[0].buffer = layer->windows[frame % WINDOWS];
   arguments[0].offset = 0;
+  /* A page may forget its point once it has its buffer back: not before the nested one has it. */
+  if (who != PAGE) backs += give(layer, frame, &back[backs]);
+  if (who == ADVERT) backs += give(&b->layers[PAGE], frame, &back[backs]);
   struct tide_session_operation over = {.flags = TIDE_DESPITE_BROKEN,
                                         .body = TIDE_SESSION_OVER,
                                         .arguments = arguments,
                                         .argument_count = 2,
                                         .waits = &ticket->point,
                                         .wait_count = ticket->known,
-                                        .retires = &back,
-                                        .retire_count = give(layer, frame, &back),
+                                        .retires = back,
+                                        .retire_count = backs,
                                         .choose = &ticket->point,
                                         .otherwise = TIDE_SESSION_NOTHING};
   queue(b, &over);
