@@ -142,8 +142,9 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_channel_future(struct tide_session *session, struct tide_point channel,
                                    const struct tide_future_params *params,
                                    struct tide_point *out_timeline);
-/* Promises the next value; no round trip. TIDE_FULL: as many are promised as there is room for;
- * TIDE_EXHAUSTED. A deadline as of tide_future_promise. */
+/* Promises the next value; no round trip. Others may name it once the service has executed that:
+ * tell them after tide_session_sync, or after any answer. TIDE_FULL: as many are promised as there
+ * is room for; TIDE_EXHAUSTED. A deadline as of tide_future_promise. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_promise(struct tide_session *session,
                                                                struct tide_point timeline,
                                                                uint64_t deadline,
