@@ -140,8 +140,8 @@ static uint64_t may_draw(const struct browser *b, enum who who) {
 }
 
 /* Tells renderers that they may draw further: a buffer goes back as a promise, long before the
- * frame that it holds has been composed (use case 3). */
-static void give_back(struct browser *b) {
+ * frame that it holds has been composed (use case 3). True: it told somebody. */
+static bool give_back(struct browser *b) {
   bool tells[LAYERS] = {false}, any = false;
   struct tide_point point;
   for (int who = 0; who < LAYERS; who++) {
@@ -157,6 +157,7 @@ static void give_back(struct browser *b) {
     struct message message = {.kind = RETURNED, .value = b->layers[who].allowed};
     if (tells[who] && !send_message(b->links[who], &message)) drop(b, (enum who)who);
   }
+  return any;
 }
 
 /* ---- frames ------------------------------------------------------------------------------------
@@ -177,7 +178,8 @@ static bool all_settled(struct browser *b, uint64_t frame) {
 }
 
 static void listen_until(struct browser *b, uint64_t deadline) {
-  give_back(b);
+  /* What blocks for the service runs its calls, too: what is waited for may be there by now. */
+  if (give_back(b)) deadline = TIDE_NOW;
   listen_to(b->me, b->links, LAYERS, deadline);
   hear_all(b);
 }

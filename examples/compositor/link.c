@@ -100,7 +100,7 @@ bool listen_to(struct party *me, const int *links, unsigned count, uint64_t dead
   for (unsigned i = 0; i < count; i++) polls[i] = (struct pollfd){links[i], POLLIN, 0};
   polls[count] = (struct pollfd){tide_session_descriptor(me->session), POLLIN, 0};
   int ready = poll(polls, count + 1, 0);
-  if (ready == 0) {
+  if (ready == 0 && deadline != TIDE_NOW) {
     uint64_t time = now(), left = deadline > time ? deadline - time : 0;
     struct timespec t = {(time_t)(left / SECOND), (long)(left % SECOND)};
     me->report->wakes += me->flowing;
