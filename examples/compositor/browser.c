@@ -248,9 +248,9 @@ void run_browser(struct party *me, const int links[LAYERS]) {
   for (uint64_t frame = frames < WINDOWS ? 1 : frames - WINDOWS + 1; frame <= frames; frame++)
     finish(&b, frame);
   await_ends(&b);
+  party_close(me); /* calls that are left come now */
   for (int who = 0; who < LAYERS; who++) {
     drop(&b, (enum who)who);
     free(b.layers[who].tickets);
   }
-  party_close(me);
 }
