@@ -1,5 +1,6 @@
 /* Attacks that are on nobody's list. */
 #include "attack_rig.h"
+#include "timeline/shared.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -22,7 +23,6 @@ TEST(names_of_compounds_come_back) {
 static void mover(const struct rig *r, int in, int out) {
   struct raw c;
   struct tide_token tokens[2];
-  struct tide_values *values = NULL;
   uint32_t *elsewhere = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   CHECK(elsewhere != MAP_FAILED);
   raw_connect(&c, r);
@@ -40,19 +40,21 @@ static void mover(const struct rig *r, int in, int out) {
   CHECK_OK((enum tide_status)answer.status);
   size_t size = tide_values_bytes((uint32_t)answer.value);
   CHECK(mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0) == MAP_FAILED);
-  values = mmap(NULL, size, PROT_READ, MAP_SHARED, fds[0], 0);
-  CHECK(values != MAP_FAILED);
-  CHECK(mprotect(values, size, PROT_READ | PROT_WRITE) != 0);
+  void *memory = mmap(NULL, size, PROT_READ, MAP_SHARED, fds[0], 0);
+  struct tide_values values;
+  CHECK(memory != MAP_FAILED);
+  CHECK_OK(tide_values_attach(&values, memory, (uint32_t)answer.value, false));
+  CHECK(mprotect(memory, size, PROT_READ | PROT_WRITE) != 0);
   CHECK(fallocate(fds[0], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) != 0);
-  CHECK(madvise(values, size, MADV_REMOVE) != 0);
+  CHECK(madvise(memory, size, MADV_REMOVE) != 0);
   close(fds[0]);
   rig_tell(out, "r", 1);
   struct pollfd one = {.fd = in, .events = POLLIN};
   while (poll(&one, 1, 0) == 0)
-    for (uint64_t i = 0; i < answer.value; i++)
-      syscall(SYS_futex, &values->places[i].word, FUTEX_REQUEUE, 0, (void *)(uintptr_t)64,
-              elsewhere, 0);
-  munmap(values, size);
+    for (uint32_t i = 0; i < answer.value; i++)
+      syscall(SYS_futex, &tide_shared_slot_of(&values.shared, i)->word, FUTEX_REQUEUE, 0,
+              (void *)(uintptr_t)64, elsewhere, 0);
+  munmap(memory, size);
   raw_close(&c);
 }
 
