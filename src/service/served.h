@@ -240,7 +240,7 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 #define TIDE_ROUND_COMMANDS 64u
 #define TIDE_ROUND_TIME 100000ull
 /* … and all of them together, about: who has little to ask for waits no longer than that. */
-#define TIDE_ROUND_ALL 2000000ull
+#define TIDE_ROUND_ALL 10000000ull
 #define TIDE_WRONG_TOKENS 16u
 #define TIDE_REFUSALS_ROOM 32u
 /* Answers with a descriptor that may wait until a client reads; each is one of ours. */
