@@ -154,9 +154,10 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_wait(const struct tide_sha
                                                            uint64_t value, uint64_t deadline);
 
 /* For whoever has more to look at than the slot, which the owner writes before it wakes: read the
- * word, look at everything, sleep for as long as the word is that. TIDE_OK: look again;
- * TIDE_TIMEOUT: the deadline has passed; TIDE_UNSUPPORTED as above. */
+ * word, look at everything, sleep for as long as the word is that. Sleeping answers TIDE_OK: look
+ * again; TIDE_TIMEOUT: the deadline has passed; TIDE_UNSUPPORTED as above. */
 TIDE_API uint32_t tide_shared_word(const struct tide_shared *shared, uint32_t slot);
+/* Sleeps while the word is `seen`: see above. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_sleep(const struct tide_shared *shared,
                                                             uint32_t slot, uint32_t seen,
                                                             uint64_t deadline);

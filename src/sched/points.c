@@ -108,8 +108,9 @@ enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_o
 static void hear_point(struct tide_listener *listener, const struct tide_gate *gate,
                        struct tide_fired *fired);
 
+/* `place` is among all waits of the operation. */
 static void copy_wait(struct tide_op *op, struct tide_point point,
-                      const struct tide_resolved *resolved) {
+                      const struct tide_resolved *resolved, size_t place) {
   struct tide_queue *queue = op->queue;
   struct tide_op_wait *wait = queue->free_waits;
   queue->free_waits = wait->next;
@@ -118,6 +119,7 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   wait->timeline = tide_point_find_timeline(queue->channel->channel.points, point);
   wait->value = point.value;
   wait->heap = TIDE_HEAP_NONE;
+  wait->place = (uint8_t)(place < TIDE_WAITS_FEW ? place : TIDE_WAITS_FEW);
   wait->point = true;
   tide_sched_retain(wait->timeline);
   wait->next = op->waits;
@@ -172,7 +174,7 @@ void tide_points_copy(struct tide_op *op, const struct tide_operation *operation
   own->chooses = plan->points && plan->points->choose;
   op->points = true;
   for (size_t i = 0; i < plan->wait_count; i++) {
-    copy_wait(op, plan->points->waits[i], &plan->waits[i]);
+    copy_wait(op, plan->points->waits[i], &plan->waits[i], operation->wait_count + i);
     plan->needs[i] = &tide_wait_for_point(op->waits)->need;
   }
   for (size_t i = 0; i < plan->promise_count; i++) copy_retired(op, plan->promises[i]);

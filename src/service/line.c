@@ -33,7 +33,7 @@ static void job_over(struct tide_job *job) {
   for (uint32_t i = 0; i < job->store_count; i++) tide_store_drop(job->stores[i]);
   job->next = line->free;
   line->free = job;
-  line->over++;
+  tide_store_release(&line->over, line->over + 1); /* others look at it without the lock */
   show_over(line, false);
 }
 
@@ -175,7 +175,7 @@ enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *
   if (job) {
     job_over(job);
   } else {
-    line->over++;
+    tide_store_release(&line->over, line->over + 1);
     show_over(line, false);
   }
   tide_lock_give(lock);

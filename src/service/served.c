@@ -205,16 +205,6 @@ static enum tide_status hear_hello(struct tide_served *client) {
   return TIDE_OK;
 }
 
-void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable) {
-  enum tide_status status = TIDE_OK;
-  if (readable) status = hear_hello(client);
-  if (status != TIDE_OK || hung_up) {
-    tide_served_end(client, status == TIDE_OK || status == TIDE_LOST ? TIDE_OK : status);
-    return;
-  }
-  if (writable && client->client) flush(client);
-}
-
 void tide_served_wake(struct tide_served *client) {
   if (client->client && tide_list_empty(&client->active))
     tide_list_push_back(&client->service->active, &client->active);
@@ -266,27 +256,61 @@ static void execute(struct tide_served *client, const struct tide_wire_record *r
   tide_served_send(client, &answer, descriptor);
 }
 
-bool tide_served_round(struct tide_served *client) {
+/* One command. False: it is gone, or there is none: *out_idle. */
+static bool execute_next(struct tide_served *client, bool *out_idle) {
   struct tide_wire_record record;
   uint32_t cells;
-  uint64_t begin = tide_service_now(), now = begin;
-  for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && (i == 0 || now - begin < client->service->share);
-       i++) {
-    enum tide_status status = tide_ring_read(&client->ring, &record, &cells);
-    if (status == TIDE_TIMEOUT) {
+  enum tide_status status = tide_ring_read(&client->ring, &record, &cells);
+  *out_idle = status == TIDE_TIMEOUT;
+  if (status == TIDE_TIMEOUT) return false;
+  if (status == TIDE_OK) execute(client, &record, cells);
+  if (status == TIDE_OK && client->wrong_tokens <= TIDE_WRONG_TOKENS) return true;
+  tide_served_end(client, status == TIDE_OK ? TIDE_DENIED : status);
+  return false;
+}
+
+/* Who took more than its share of a round, because one command takes as long as it takes, waits
+ * until its shares have made up for it. */
+bool tide_served_round(struct tide_served *client) {
+  int64_t share = (int64_t)client->service->share;
+  uint64_t now = tide_service_now();
+  bool idle;
+  client->credit = client->credit > 0 ? share : client->credit + share;
+  for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && client->credit > 0; i++) {
+    uint64_t begin = now;
+    client->service->served++;
+    if (!execute_next(client, &idle)) {
+      if (!idle) return false;
       if (!tide_ring_sleep(&client->ring)) continue;
       tide_list_remove(&client->active);
       break;
     }
-    if (status == TIDE_OK) execute(client, &record, cells);
-    if (status != TIDE_OK || client->wrong_tokens > TIDE_WRONG_TOKENS) {
-      tide_served_end(client, status == TIDE_OK ? TIDE_DENIED : status);
-      return false;
-    }
     now = tide_service_now();
+    client->spent += now - begin;
+    client->credit -= (int64_t)(now - begin);
   }
-  client->spent += tide_service_now() - begin;
   return true;
+}
+
+/* What it gave before it went still counts: as much as its ring can hold, if it is not alone in
+ * writing it. */
+static bool drain(struct tide_served *client) {
+  bool idle = false;
+  for (uint32_t i = 0; i < client->limits.cells && !idle; i++)
+    if (!execute_next(client, &idle) && !idle) return false;
+  return true;
+}
+
+void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable) {
+  enum tide_status status = TIDE_OK;
+  if (readable) status = hear_hello(client);
+  if (status != TIDE_OK || hung_up) {
+    bool went = status == TIDE_OK || status == TIDE_LOST;
+    if (went && client->client && !drain(client)) return;
+    tide_served_end(client, went ? TIDE_OK : status);
+    return;
+  }
+  if (writable && client->client) flush(client);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -161,6 +161,7 @@ struct tide_served {
   struct tide_link stores; /* buffers that it made and that are not gone */
   uint64_t sequence, refused, dropped;
   uint64_t spent; /* ns of the serving thread */
+  int64_t credit; /* ns that it may still take; below 0: that it took too much */
 };
 
 /* Before its hello. Takes the descriptor. */
@@ -216,6 +217,8 @@ struct tide_service {
   int buffers_most;          /* descriptors from here on are not for buffers */
   uint64_t share;            /* ns that each client gets in this round */
   uint64_t served_last;      /* how many had something in the last one */
+  uint64_t served;           /* looks into rings, in this one */
+  uint32_t idle_rounds;      /* in a row in which all had taken too much before */
   uint64_t reaped;           /* when channels of those who are gone were looked at */
   uint64_t hellos_seen;      /* when it was looked who says none */
   uint32_t asleep, stopping; /* atomic */

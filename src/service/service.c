@@ -115,8 +115,11 @@ static uint64_t expire_hellos(struct tide_service *service) {
 static void serve_round(struct tide_service *service) {
   struct tide_link *link = service->active.next;
   uint64_t share = TIDE_ROUND_ALL / (service->served_last + 1);
-  service->share = share > TIDE_ROUND_TIME ? TIDE_ROUND_TIME : share;
-  service->served_last = 0;
+  if (share > TIDE_ROUND_TIME) share = TIDE_ROUND_TIME;
+  /* All wait for what they took too much: the sooner they have made up for it, the better. */
+  service->idle_rounds = service->served_last && !service->served ? service->idle_rounds + 1 : 0;
+  service->share = share << (service->idle_rounds < 16 ? service->idle_rounds : 16);
+  service->served_last = service->served = 0;
   while (link != &service->active) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, active);
     link = link->next;

@@ -49,6 +49,10 @@ static void producer(const struct rig *r, int in, int out) {
     }
     if (order == 'f') CHECK_OK(tide_session_fulfil(s, point));
     if (order == 'b') CHECK_OK(tide_session_break(s, point, TIDE_CANCELLED));
+    if (order == 'd') { /* it keeps its word, and dies with it */
+      CHECK_OK(tide_session_fulfil(s, point));
+      raise(SIGKILL);
+    }
   }
   tide_session_close(s);
 }
@@ -102,6 +106,28 @@ TEST(killed_producer_breaks_what_it_owes) {
   CHECK_OK(tide_session_query(s, kept));
   struct tide_point again;
   CHECK_STATUS(tide_session_redeem(s, &token, &again), TIDE_NOT_FOUND);
+  tide_session_close(s);
+  rig_close(&r);
+}
+
+/* What it had given to the ring counts, whether the service has come to it or not. */
+TEST(last_words_count) {
+  struct rig r;
+  rig_open(&r, NULL);
+  struct tide_session *s = rig_connect(&r, "waiter");
+  for (int i = 0; i < 40; i++) {
+    struct rig_child child;
+    struct tide_token token;
+    struct tide_point point;
+    rig_spawn(&child, producer, &r);
+    rig_hear(child.from, &token, sizeof token);
+    CHECK_OK(tide_session_redeem(s, &token, &point));
+    point.value = promise(&child);
+    rig_tell(child.to, "d", 1);
+    CHECK_OK(tide_session_wait(s, point, rig_in(5000)));
+    rig_kill(&child);
+    CHECK_OK(tide_session_destroy(s, point));
+  }
   tide_session_close(s);
   rig_close(&r);
 }
@@ -290,7 +316,7 @@ TEST(promises_are_bounded) {
 }
 
 TEST_MAIN(CASE(promise_and_fulfil_alone), CASE(two_processes),
-          CASE(killed_producer_breaks_what_it_owes), CASE(missed_deadline),
+          CASE(killed_producer_breaks_what_it_owes), CASE(last_words_count), CASE(missed_deadline),
           CASE(calls_when_complete_and_schedulable), CASE(compounds), CASE(names_are_used_again),
           CASE(compounds_are_given_back), CASE(service_that_ends_or_dies),
           CASE(promises_are_bounded))
