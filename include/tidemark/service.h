@@ -374,14 +374,37 @@ tide_session_client_stats(struct tide_session *session, uint32_t index,
                           struct tide_session_client_stats *out_stats);
 struct tide_session_channel_stats {
   char label[32];
-  uint8_t priority;         /* what the arbiter goes by now */
+  uint8_t base, priority;   /* its own; what the arbiter goes by now */
   uint64_t submitted, over; /* refused ones are over */
   uint32_t capacity;
 };
-/* The index-th channel of that client. */
+/* The index-th channel of the client of that number. TIDE_NOT_FOUND: no more; it is gone. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_session_channel_stats(struct tide_session *session, uint32_t client, uint32_t index,
+tide_session_channel_stats(struct tide_session *session, uint64_t client, uint32_t index,
                            struct tide_session_channel_stats *out_stats);
+enum tide_session_timeline_kind {
+  TIDE_SESSION_FUTURE = 1,
+  TIDE_SESSION_COMPOUND, /* a timeline of one value */
+  TIDE_SESSION_STAND_IN  /* the same */
+};
+struct tide_session_timeline_stats {
+  char label[32];
+  enum tide_session_timeline_kind kind;
+  uint32_t timeline, generation; /* its owner's name for it */
+  uint64_t value, newest;        /* reached; the last one promised */
+  uint64_t owed;                 /* promised, and not queued (of a compound: not defined) */
+  uint64_t queued;               /* queued or defined, and not over */
+  uint64_t broken;
+  uint64_t oldest_deadline; /* of the oldest that is owed; TIDE_FOREVER; 0: nothing is */
+  uint32_t capacity;        /* promises at a time */
+  uint32_t parts;           /* of a compound that is defined and has not settled */
+  bool cut;                 /* thousands are open: the numbers above are what was counted of them */
+};
+/* The next timeline of the client of that number: *place is 0 for the first, and moves on.
+ * TIDE_NOT_FOUND: no more; it is gone. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_timeline_stats(struct tide_session *session, uint64_t client, uint32_t *place,
+                            struct tide_session_timeline_stats *out_stats);
 /* Who waits for whom, as tide_sched_diagnose; cut where it does not fit. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_diagnose(struct tide_session *session, char *buffer, size_t size, size_t *out_length);

@@ -278,6 +278,23 @@ void tide_stand_in_report(struct tide_points *points, struct tide_point point,
 void tide_points_lose_domain(struct tide_points *points, uint32_t domain, enum tide_status cause,
                              struct tide_fired *fired);
 
+/* ---- describe.c: for people who look; take the lock ---- */
+
+struct tide_described {
+  char label[TIDE_LABEL_SIZE];
+  bool stand_in;
+  bool cut;               /* there was more than could be counted in a bounded time */
+  uint64_t value, newest; /* reached; the last one promised */
+  uint64_t owed, queued;  /* promised and not queued or defined; queued, and not over */
+  uint64_t broken;
+  uint64_t oldest_due; /* the deadline of the oldest that is owed; 0: none is */
+  uint32_t capacity, parts;
+};
+void tide_future_describe(const struct tide_future *future, struct tide_described *out);
+/* Of a compound or a stand-in. TIDE_NOT_FOUND. */
+enum tide_status tide_compound_describe(struct tide_points *points, struct tide_point name,
+                                        struct tide_described *out);
+
 /* ---- among the files of point/ ---- */
 
 struct tide_lock *tide_points_lock(const struct tide_points *points);

@@ -91,7 +91,10 @@ static enum tide_status call_future(const struct call *c) {
   struct tide_entry *entry;
   enum tide_status status = tide_entry_claim(client, c->command->object, &entry);
   if (status != TIDE_OK) return status;
-  struct tide_future_params params = {.capacity = c->command->number, .initial = c->command->value};
+  char label[TIDE_WIRE_LABEL];
+  tide_wire_label(c->view, label);
+  struct tide_future_params params = {
+      .label = label, .capacity = c->command->number, .initial = c->command->value};
   if (!params.capacity) params.capacity = 16;
   if (params.capacity > client->limits.promises - client->promises ||
       client->timelines >= client->limits.timelines)

@@ -191,11 +191,9 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   struct tide_service *service = client->service;
   const struct tide_allocator *allocator = service->context.allocator;
   const struct tide_wire_command *command = view->command;
-  char label[TIDE_WIRE_LABEL] = "";
+  char label[TIDE_WIRE_LABEL];
   if (client->channels >= client->limits.channels) return TIDE_FULL;
-  if (command->text_size < sizeof label) memcpy(label, view->text, command->text_size);
-  for (char *at = label; *at; at++)
-    if (*at < ' ' || *at > '~') *at = '?';
+  tide_wire_label(view, label);
   uint32_t capacity = command->value ? (uint32_t)command->value : 64;
   if (command->value > client->limits.operations) return TIDE_FULL;
   if (capacity > client->limits.operations) capacity = client->limits.operations;
@@ -218,6 +216,7 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   line->service = service;
   line->jobs = jobs;
   line->capacity = capacity;
+  line->priority = (uint8_t)priority;
   line->published = client->published;
   line->place = command->object.handle;
   tide_fetch_add(&line->published->references, 1u);

@@ -125,6 +125,13 @@ enum tide_status tide_session_add_points(struct tide_session *session,
   return TIDE_OK;
 }
 
+void tide_session_add_label(struct tide_wire_record *record, const char *label) {
+  size_t length = label ? strlen(label) : 0;
+  if (length >= TIDE_WIRE_LABEL) length = TIDE_WIRE_LABEL - 1;
+  record->command.text_size = (uint32_t)length;
+  if (length) memcpy(record->bytes + sizeof record->command, label, length);
+}
+
 enum tide_status tide_session_destroy(struct tide_session *session, struct tide_point object) {
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, object, TIDE_NAME_FREE);

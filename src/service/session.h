@@ -95,6 +95,9 @@ enum tide_status tide_session_add_points(struct tide_session *session,
                                          struct tide_wire_record *record, size_t *used,
                                          const struct tide_point *points, size_t count);
 
+/* The record's text, of a record without points. NULL: none. */
+void tide_session_add_label(struct tide_wire_record *record, const char *label);
+
 /* Gives a command to the service. May let go of the lock while the ring is full. TIDE_FULL,
  * TIDE_LOST. */
 enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record);

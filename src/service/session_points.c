@@ -25,6 +25,7 @@ static enum tide_status make_future(struct tide_session *session, struct tide_wi
                                                 .other = channel,
                                                 .number = capacity,
                                                 .value = params->initial}};
+  tide_session_add_label(&record, params->label);
   status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
   if (status != TIDE_OK) {
     tide_session_give_up(session, name);

@@ -50,17 +50,14 @@ enum tide_status tide_session_create_channel(struct tide_session *session,
   tide_session_lock(session);
   enum tide_status status = tide_session_claim(session, false, &name);
   if (status == TIDE_OK) {
-    size_t length = params->label ? strlen(params->label) : 0;
-    if (length >= TIDE_WIRE_LABEL) length = TIDE_WIRE_LABEL - 1;
     uint32_t operations = params->operations ? params->operations : 64;
     if (!params->operations && operations > session->limits.operations)
       operations = session->limits.operations;
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_CHANNEL,
                                                   .object = tide_session_wire(session, name),
                                                   .value = operations,
-                                                  .number = params->priority,
-                                                  .text_size = (uint32_t)length}};
-    if (length) memcpy(record.bytes + sizeof record.command, params->label, length);
+                                                  .number = params->priority}};
+    tide_session_add_label(&record, params->label);
     status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
     if (status == TIDE_OK) {
       name->kind = TIDE_NAME_CHANNEL;

@@ -15,6 +15,15 @@ static struct tide_served *nth_client(struct tide_service *service, uint32_t ind
   return NULL;
 }
 
+static struct tide_served *client_of(struct tide_service *service, uint64_t number) {
+  for (struct tide_link *link = service->clients.next; link != &service->clients;
+       link = link->next) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    if (client->client && client->number == number) return client;
+  }
+  return NULL;
+}
+
 static void describe_client(const struct tide_served *client, struct tide_wire_message *answer) {
   struct tide_client_stats points;
   tide_client_stats(client->client, &points);
@@ -42,6 +51,41 @@ static enum tide_status describe_channel(struct tide_served *client, uint64_t in
     answer->numbers[1] = line->submitted;
     answer->numbers[2] = tide_load_acquire(&line->over);
     answer->numbers[3] = line->capacity;
+    answer->numbers[4] = line->priority;
+    return TIDE_OK;
+  }
+  return TIDE_NOT_FOUND;
+}
+
+/* The first one at this place of its table or behind it; `more` is where to go on. */
+static enum tide_status describe_timeline(struct tide_served *client, uint64_t from,
+                                          struct tide_wire_message *answer) {
+  struct tide_described d;
+  for (uint64_t i = from; i < client->limits.handles; i++) {
+    const struct tide_entry *entry = &client->entries[i];
+    struct tide_point name = entry->base;
+    name.value = 1;
+    if (entry->kind == TIDE_ENTRY_FUTURE) tide_future_describe(entry->object, &d);
+    else if (entry->kind != TIDE_ENTRY_COMPOUND ||
+             tide_compound_describe(client->service->points, name, &d) != TIDE_OK)
+      continue;
+    uint64_t numbers[] = {entry->kind == TIDE_ENTRY_FUTURE ? TIDE_SESSION_FUTURE
+                          : d.stand_in                     ? TIDE_SESSION_STAND_IN
+                                                           : TIDE_SESSION_COMPOUND,
+                          d.value,
+                          d.newest,
+                          d.owed,
+                          d.queued,
+                          d.broken,
+                          d.oldest_due,
+                          d.capacity,
+                          d.parts,
+                          d.cut};
+    _Static_assert(sizeof numbers <= sizeof answer->numbers, "all of them");
+    memcpy(answer->numbers, numbers, sizeof numbers);
+    memcpy(answer->label, d.label, sizeof answer->label);
+    answer->name = (struct tide_wire_name){(uint32_t)i, entry->generation};
+    answer->more = i + 1;
     return TIDE_OK;
   }
   return TIDE_NOT_FOUND;
@@ -71,10 +115,13 @@ enum tide_status tide_stats_call(struct tide_served *client, const struct tide_w
   if (command->flags) return TIDE_INVALID;
   if (command->object.handle == TIDE_STATS_DIAGNOSIS)
     return diagnose(client->service, command->value, answer);
-  struct tide_served *about = nth_client(client->service, command->number);
+  struct tide_served *about = command->deadline ? client_of(client->service, command->deadline)
+                                                : nth_client(client->service, command->number);
   if (!about) return TIDE_NOT_FOUND;
   if (command->object.handle == TIDE_STATS_CHANNEL)
     return describe_channel(about, command->value, answer);
+  if (command->object.handle == TIDE_STATS_TIMELINE)
+    return describe_timeline(about, command->value, answer);
   if (command->object.handle != TIDE_STATS_CLIENT) return TIDE_INVALID;
   describe_client(about, answer);
   return TIDE_OK;

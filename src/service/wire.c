@@ -31,6 +31,7 @@ static const char *const names[TIDE_WIRE_OPS] = {
     [TIDE_WIRE_STAND_IN] = "STAND_IN",
     [TIDE_WIRE_REPORT] = "REPORT",
     [TIDE_WIRE_SYNC] = "SYNC",
+    [TIDE_WIRE_ALLOCATE] = "ALLOCATE",
 };
 
 const char *tide_wire_op_name(uint32_t op) { return op < TIDE_WIRE_OPS ? names[op] : names[0]; }
@@ -74,6 +75,19 @@ enum tide_status tide_wire_open(const struct tide_wire_record *record, uint32_t 
   return TIDE_OK;
 }
 
+static void keep_letters(char *text) {
+  for (; *text; text++)
+    if (*text < ' ' || *text > '~') *text = '?';
+}
+
+void tide_wire_label(const struct tide_wire_view *view, char out_label[TIDE_WIRE_LABEL]) {
+  size_t length = view->command->text_size;
+  if (length >= TIDE_WIRE_LABEL) length = TIDE_WIRE_LABEL - 1;
+  memset(out_label, 0, TIDE_WIRE_LABEL);
+  memcpy(out_label, view->text, length);
+  keep_letters(out_label);
+}
+
 void tide_wire_begin(struct tide_wire_message *message, enum tide_wire_kind kind) {
   memset(message, 0, sizeof *message);
   message->magic = TIDE_WIRE_MAGIC;
@@ -90,7 +104,6 @@ enum tide_status tide_wire_check_hello(const void *bytes, size_t size,
   if (out_hello->kind != TIDE_WIRE_HELLO) return TIDE_CORRUPT;
   /* It ends in other people's tables: letters only. */
   out_hello->label[TIDE_WIRE_LABEL - 1] = 0;
-  for (char *at = out_hello->label; *at; at++)
-    if (*at < ' ' || *at > '~') *at = '?';
+  keep_letters(out_hello->label);
   return TIDE_OK;
 }

@@ -27,14 +27,14 @@
 
 enum tide_wire_op {
   TIDE_WIRE_NONE = 0,
-  TIDE_WIRE_FUTURE,          /* makes a future timeline; object: where; other: its channel */
-  TIDE_WIRE_PROMISE,         /* object, value, deadline */
-  TIDE_WIRE_FULFIL,          /* object, value */
-  TIDE_WIRE_BREAK,           /* object, value, number: the cause */
-  TIDE_WIRE_DESTROY,         /* object: of whatever kind */
-  TIDE_WIRE_COMPOUND,        /* promises one; object: where, deadline */
-  TIDE_WIRE_ALL,             /* object, points */
-  TIDE_WIRE_ANY,             /* object, points */
+  TIDE_WIRE_FUTURE,   /* makes a future timeline; object: where; other: its channel; text: label */
+  TIDE_WIRE_PROMISE,  /* object, value, deadline */
+  TIDE_WIRE_FULFIL,   /* object, value */
+  TIDE_WIRE_BREAK,    /* object, value, number: the cause */
+  TIDE_WIRE_DESTROY,  /* object: of whatever kind */
+  TIDE_WIRE_COMPOUND, /* promises one; object: where, deadline */
+  TIDE_WIRE_ALL,      /* object, points */
+  TIDE_WIRE_ANY,      /* object, points */
   TIDE_WIRE_EXPRESSION,      /* object, points, text */
   TIDE_WIRE_STATE,           /* object, value; answered */
   TIDE_WIRE_COMPLETE,        /* object, value; answered when it has ended */
@@ -51,15 +51,24 @@ enum tide_wire_op {
   TIDE_WIRE_CANCEL_ALL,      /* object: channel */
   TIDE_WIRE_BUFFER,          /* object: where; value: bytes; answered with its descriptor */
   TIDE_WIRE_TRUST,           /* number: the domain */
-  TIDE_WIRE_STATS,    /* number: which client; value: which channel, or from where; answered */
+  TIDE_WIRE_STATS,    /* number: which client; deadline: or whose number; value: which channel, or
+                         from where; answered */
   TIDE_WIRE_STAND_IN, /* promises one; object: where, number: of which domain, deadline */
   TIDE_WIRE_REPORT,   /* object: a stand-in, number: its state, value: its status */
   TIDE_WIRE_SYNC,     /* answered when all before it was executed */
+  TIDE_WIRE_ALLOCATE, /* object: channel; other: where to put the buffer; value: bytes; points: one
+                         of the channel's, and perhaps one of the host's; answered with its
+                         descriptor */
   TIDE_WIRE_OPS
 };
 
 /* What STATS is about: its object's handle. */
-enum tide_stats_about { TIDE_STATS_CLIENT = 1, TIDE_STATS_CHANNEL, TIDE_STATS_DIAGNOSIS };
+enum tide_stats_about {
+  TIDE_STATS_CLIENT = 1,
+  TIDE_STATS_CHANNEL,
+  TIDE_STATS_DIAGNOSIS,
+  TIDE_STATS_TIMELINE
+};
 
 /* A name of the client's own table, and a value where one belongs to it. */
 struct tide_wire_name {
@@ -125,6 +134,10 @@ uint32_t tide_wire_cells(const struct tide_wire_command *command);
 /* TIDE_CORRUPT: a count, flag or size does not fit, or its size is not what its parts need. */
 enum tide_status tide_wire_open(const struct tide_wire_record *record, uint32_t cells,
                                 struct tide_wire_view *out_view);
+/* Its text as a label: letters only, for it ends in other people's tables; cut where it is too
+ * long.
+ */
+void tide_wire_label(const struct tide_wire_view *view, char out_label[TIDE_WIRE_LABEL]);
 /* "PROMISE" …; "?" for what is none. */
 const char *tide_wire_op_name(uint32_t op);
 

@@ -70,6 +70,7 @@ struct tide_line {
   struct tide_published *published; /* where its count of commands that are over is shown */
   uint32_t place;
   uint32_t capacity;
+  uint8_t priority;         /* its base */
   uint64_t submitted, over; /* `over` under the scheduler's lock */
   uint64_t close_by;        /* the deadline for what was queued; then it is cancelled */
   struct tide_job *jobs, *free;

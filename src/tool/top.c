@@ -1,75 +1,133 @@
 /* tidemark top: who is connected to a service, what they have, and who waits for whom. */
-#include "tidemark/service.h"
+#include "tool/top.h"
 #include "tool/tool.h"
 
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
+enum { SOCKET, ONCE, INTERVAL, ROWS, AS_JSON };
 static const struct tide_tool_option options[] = {
-    {"--socket", "PATH", "of the service; as tidemark serve if not given"},
-    {"--once", NULL, "prints one table and ends"},
-    {"--interval", "MS", "between two tables; 1000 if not given"},
+    [SOCKET] = {"--socket", "PATH", "of the service; as tidemark serve if not given"},
+    [ONCE] = {"--once", NULL, "prints one table and ends"},
+    [INTERVAL] = {"--interval", "MS", "between two tables; 1000 if not given"},
+    [ROWS] = {"--rows", "N", "channels and timelines of each client; 8 if not given"},
+    [AS_JSON] = {"--json", NULL, "one object instead of a table, once"},
     {NULL, NULL, NULL},
 };
 static const struct tide_tool_usage usage = {
-    "top", "", "Shows a service's clients, their channels, and who waits for whom.", options, NULL};
+    "top", "", "Shows a service's clients, their channels and timelines, and who waits for whom.",
+    options, "On a terminal, q ends it."};
 
-#define WAITS_ROOM (1 << 14)
+/* ---- the terminal ------------------------------------------------------------------------ */
 
-static void print_channels(struct tide_session *session, uint32_t client) {
-  struct tide_session_channel_stats channel;
-  for (uint32_t i = 0; tide_session_channel_stats(session, client, i, &channel) == TIDE_OK; i++)
-    printf("       %-20s  priority %2u  %8llu taken  %8llu over  %4llu of %u under way\n",
-           channel.label[0] ? channel.label : "(channel)", channel.priority,
-           (unsigned long long)channel.submitted, (unsigned long long)channel.over,
-           (unsigned long long)(channel.submitted - channel.over), channel.capacity);
+#define HIDE "\033[?25l"
+#define SHOW "\033[?25h"
+
+static struct termios before;
+static bool has_keys;
+
+/* Also from a signal handler. */
+static void leave_terminal(void) {
+  if (has_keys) tcsetattr(STDIN_FILENO, TCSANOW, &before);
+  (void)!write(STDOUT_FILENO, SHOW, sizeof SHOW - 1);
 }
 
-static enum tide_status print_table(struct tide_session *session) {
-  struct tide_session_client_stats c;
-  enum tide_status status;
-  printf("%6s %-20s %6s %7s %9s %6s %6s %6s %5s %5s %9s %8s %8s\n", "client", "label", "uid", "pid",
-         "promised", "kept", "broken", "missed", "lines", "waits", "bytes", "commands", "refused");
-  for (uint32_t i = 0; (status = tide_session_client_stats(session, i, &c)) == TIDE_OK; i++) {
-    printf("%6llu %-20s %6u %7u %9llu %6llu %6llu %6llu %5u %5u %9llu %8llu %8llu\n",
-           (unsigned long long)c.client, c.label, c.uid, c.pid, (unsigned long long)c.promised,
-           (unsigned long long)c.kept, (unsigned long long)c.broken, (unsigned long long)c.missed,
-           c.timelines, c.waits, (unsigned long long)c.bytes, (unsigned long long)c.commands,
-           (unsigned long long)c.refused);
-    print_channels(session, i);
+static void on_signal(int number) {
+  leave_terminal();
+  signal(number, SIG_DFL);
+  raise(number);
+}
+
+/* Keys come at once, and are not shown. */
+static void enter_terminal(void) {
+  has_keys = tcgetattr(STDIN_FILENO, &before) == 0;
+  struct sigaction action = {.sa_handler = on_signal};
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGHUP, &action, NULL);
+  if (has_keys) {
+    struct termios now = before;
+    now.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+    tcsetattr(STDIN_FILENO, TCSANOW, &now);
   }
-  if (status != TIDE_NOT_FOUND) return status;
-  char *waits = malloc(WAITS_ROOM);
+  fputs(HIDE "\033[2J", stdout);
+}
+
+/* Each line cut to the width, over what stood there; what does not fit is counted. */
+static void draw(const char *text) {
+  struct winsize size = {.ws_row = 24, .ws_col = 80};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2 || size.ws_col < 2)
+    size = (struct winsize){.ws_row = 24, .ws_col = 80};
+  unsigned row = 0, left = 0;
+  fputs("\033[H", stdout);
+  while (*text) {
+    size_t length = strcspn(text, "\n");
+    size_t shown = length < size.ws_col ? length : size.ws_col;
+    if (row + 1 < size.ws_row) {
+      fwrite(text, 1, shown, stdout);
+      fputs("\033[K\n", stdout);
+      row++;
+    } else {
+      left++;
+    }
+    text += length + (text[length] == '\n');
+  }
+  fputs("\033[J", stdout);
+  if (left) printf("%u more lines", left);
+  fflush(stdout);
+}
+
+/* True: q was typed. */
+static bool nap(bool keys, uint64_t milliseconds) {
+  struct pollfd one = {.fd = STDIN_FILENO, .events = POLLIN};
+  char key = 0;
+  if (poll(&one, keys, (int)milliseconds) <= 0) return false;
+  return read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q';
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* Made as a whole first: a table shows at once, or not at all. */
+static enum tide_status show(const struct tide_top_view *view, bool terminal) {
+  char *text = NULL;
   size_t length = 0;
-  status = waits ? tide_session_diagnose(session, waits, WAITS_ROOM, &length) : TIDE_NOMEM;
-  if (status == TIDE_OK && length) printf("\n%s", waits);
-  free(waits);
+  FILE *to = open_memstream(&text, &length);
+  if (!to) return TIDE_NOMEM;
+  enum tide_status status = tide_top_print(view, to);
+  if (fclose(to) != 0 && status == TIDE_OK) status = TIDE_NOMEM;
+  if (status == TIDE_OK && terminal) draw(text);
+  else if (status == TIDE_OK) fwrite(text, 1, length, stdout);
+  free(text);
   fflush(stdout);
   return status;
 }
 
-static int watch(struct tide_session *session, bool once, uint64_t interval) {
+static int watch(const struct tide_top_view *view, bool once, uint64_t interval) {
+  bool terminal = !once && isatty(STDOUT_FILENO);
+  enum tide_status status;
+  if (terminal) enter_terminal();
   for (;;) {
-    if (!once && isatty(STDOUT_FILENO)) fputs("\033[H\033[2J", stdout);
-    enum tide_status status = print_table(session);
-    if (status != TIDE_OK) {
-      tide_tool_error("%s", tide_status_text(status));
-      return TIDE_EXIT_FAILED;
-    }
-    if (once || ferror(stdout)) return TIDE_EXIT_OK;
-    struct timespec nap = {(time_t)(interval / 1000), (long)(interval % 1000 * 1000000)};
-    nanosleep(&nap, NULL);
+    status = show(view, terminal);
+    if (status != TIDE_OK || once || ferror(stdout)) break;
+    if (nap(terminal && has_keys, interval)) break;
+    if (!terminal) fputc('\n', stdout);
   }
+  if (terminal) leave_terminal();
+  if (status != TIDE_OK) tide_tool_error("%s", tide_status_text(status));
+  return status == TIDE_OK && !ferror(stdout) ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 }
 
 int tide_tool_top(int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
   struct tide_session_params params = {.label = "top"};
   struct tide_diag diag = {.status = TIDE_OK};
-  struct tide_session *session;
-  uint64_t interval = 1000;
+  struct tide_top_view view = {.rows = 8};
+  uint64_t interval = 1000, rows = 8;
   bool once = false;
   char path[200];
   int option;
@@ -78,17 +136,22 @@ int tide_tool_top(int argc, char **argv) {
     if (option == TIDE_ARGUMENT_ERROR) return TIDE_EXIT_USAGE;
     if (option == TIDE_ARGUMENT_POSITIONAL)
       return tide_tool_wrong_usage(&usage, "unexpected '%s'", arguments.value);
-    if (option == 0) params.socket = arguments.value;
-    if (option == 1) once = true;
-    if (option == 2 && (!tide_tool_parse_number(arguments.value, 1000000, &interval) || !interval))
+    if (option == SOCKET) params.socket = arguments.value;
+    if (option == ONCE) once = true;
+    if (option == AS_JSON) once = view.json = true;
+    if (option == INTERVAL &&
+        (!tide_tool_parse_number(arguments.value, 1000000, &interval) || !interval))
       return tide_tool_wrong_usage(&usage, "--interval %s: expected milliseconds", arguments.value);
+    if (option == ROWS && !tide_tool_parse_number(arguments.value, 1u << 16, &rows))
+      return tide_tool_wrong_usage(&usage, "--rows %s: expected 0 to 65536", arguments.value);
   }
+  view.rows = (uint32_t)rows;
   if (!params.socket) params.socket = tide_tool_socket(path, sizeof path);
-  if (tide_session_connect(&params, &session, &diag) != TIDE_OK) {
+  if (tide_session_connect(&params, &view.session, &diag) != TIDE_OK) {
     tide_tool_error("%s", diag.text);
     return TIDE_EXIT_FAILED;
   }
-  int result = watch(session, once, interval);
-  tide_session_close(session);
+  int result = watch(&view, once, interval);
+  tide_session_close(view.session);
   return result;
 }

@@ -33,6 +33,46 @@ server=$!
 wait_for "$work/s" && "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err" &&
   grep -q ' top ' "$work/table"
 say $? top_shows_itself
+"$TIDEMARK" top --rows many --socket "$work/s" >"$work/out2" 2>"$work/err"
+[ $? = 2 ] && grep -q 'expected 0 to 65536' "$work/err"
+say $? top_wrong_usage
+"$TIDEMARK" top --json --socket "$work/s" >"$work/object" 2>"$work/err" &&
+  python3 - "$work/object" 2>"$work/err" <<'END'
+import json, sys
+table = json.load(open(sys.argv[1]))
+assert table["client_count"] == 1 and table["outstanding"] == 0, table
+client = table["clients"][0]
+assert client["label"] == "top" and client["channels"] == [] and client["timelines"] == [], client
+END
+say $? top_as_json
+# On a terminal of 40 columns and 10 lines: nothing is wider, it is drawn again, q ends it, and the
+# cursor and the keys are as before.
+python3 - "$TIDEMARK" "$work/s" 2>"$work/err" <<'END'
+import fcntl, os, pty, re, struct, sys, termios
+ready, go = os.pipe()
+pid, fd = pty.fork()
+if pid == 0:
+    os.read(ready, 1) # the size is set
+    os.execv(sys.argv[1], ["tidemark", "top", "--interval", "50", "--socket", sys.argv[2]])
+fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 10, 40, 0, 0))
+os.write(go, b"g")
+seen = b""
+while seen.count(b"\033[H") < 3:
+    seen += os.read(fd, 4096)
+assert not termios.tcgetattr(fd)[3] & termios.ICANON
+os.write(fd, b"q")
+try:
+    while chunk := os.read(fd, 4096):
+        seen += chunk
+except OSError:
+    pass # it has gone, and its side of the terminal
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+assert termios.tcgetattr(fd)[3] & termios.ICANON
+assert b"\033[?25l" in seen and seen.rstrip().endswith(b"\033[?25h"), seen[-40:]
+plain = re.sub(rb"\033\[[?0-9]*[A-Za-z]", b"", seen).decode()
+assert "label" in plain and max(len(line) for line in plain.split("\r\n")) <= 40, plain
+END
+say $? top_on_a_terminal
 "$TIDEMARK" serve --socket "$work/s" >"$work/out2" 2>"$work/err"
 [ $? = 1 ] && grep -q 'in use' "$work/err"
 say $? one_service_a_socket
@@ -43,7 +83,7 @@ say $? it_ends_clean
 python3 - "$work/events" 2>"$work/err" <<'END'
 import json, sys
 kinds = [json.loads(line)["event"] for line in open(sys.argv[1])]
-assert kinds.count("connected") == 1 and kinds.count("gone") == 1, kinds
+assert kinds.count("connected") == 3 and kinds.count("gone") == 3, kinds
 END
 say $? events_are_json
 
