@@ -235,7 +235,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_grant(struct tide_session
                                                              enum tide_rights rights,
                                                              struct tide_token *out_token);
 /* *out_object: a name in this session; for a point, set its `value`. TIDE_NOT_FOUND: no such token,
- * or not any more; too many of these end the connection. Blocks. */
+ * or not any more; too many of these end the connection. TIDE_BUSY: a buffer that has not been made
+ * yet: its `device` point tells. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_redeem(struct tide_session *session,
                                                               const struct tide_token *token,
                                                               struct tide_point *out_object);
@@ -268,7 +269,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_create_buffer(struct tide
                                                                      uint64_t size,
                                                                      struct tide_point *out_buffer);
 /* Where it is mapped; read-only when it was granted so. As long as it has its name. NULL: no such
- * buffer. */
+ * buffer, or, of one that was allocated, not yet: then what has come is read first, and calls may
+ * run. */
 TIDE_API void *tide_session_buffer_data(struct tide_session *session, struct tide_point buffer,
                                         uint64_t *out_size);
 
@@ -296,7 +298,7 @@ enum tide_session_body {
   TIDE_SESSION_TILE = 5,   /* from, to, width: rows of 4-byte pixels to squares of 4 x 4 of them */
   TIDE_SESSION_UNTILE = 6, /* and back */
   TIDE_SESSION_OVER = 7,   /* from, onto: one 8-bit RGBA image over another */
-  TIDE_SESSION_FLUSH = 8,  /* range: what was written before is visible to everybody */
+  TIDE_SESSION_FLUSH = 8,  /* 1 to 8 ranges: what was written before is visible to everybody */
   TIDE_SESSION_SPIN = 9,   /* microseconds, at most 20000 */
   TIDE_SESSION_FAIL = 10   /* fails, to see what depends on it */
 };
@@ -336,6 +338,30 @@ tide_session_upload(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_argument *from,
                     const struct tide_session_argument *to, const struct tide_point *source,
                     const struct tide_point *device, const struct tide_point *host);
+
+/* A flush as a service, of two points: what was written to these ranges before, by commands of this
+ * channel or by whoever submits it, may be read by other devices once `device` is kept, and by
+ * whoever has mapped them once `host` is. Either may be NULL. At most 8 ranges; TIDE_INVALID: none.
+ * The device of this service is made of this machine's processors, and all memory is coherent: a
+ * flush copies nothing, it only orders. Who keeps the points apart is right elsewhere, too. A
+ * command for each point. No round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_flush(struct tide_session *session, struct tide_point channel,
+                   const struct tide_session_argument *ranges, size_t count,
+                   const struct tide_point *device, const struct tide_point *host);
+/* An allocation as a service, of two points: a zeroed buffer as of tide_session_create_buffer is
+ * made when the command's turn comes in its channel. `device`, a promise of the channel, is kept
+ * when commands may use it; `host` (may be NULL), a promise of a timeline that is no channel's,
+ * when its memory has come to this process, for tide_session_buffer_data. *out_buffer is its name
+ * from here on: commands that run after `device` may be queued with it at once; one that runs
+ * before fails with TIDE_INVALID. It is charged when the service takes the command. When it cannot
+ * be made both points break, with TIDE_FULL (a quota), TIDE_NOMEM, or the command's error; the name
+ * has gone then, and is charged no more. Takes one of the answers that may be awaited. No round
+ * trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_session_allocate(struct tide_session *session, struct tide_point channel, uint64_t size,
+                      const struct tide_point *device, const struct tide_point *host,
+                      struct tide_point *out_buffer);
 
 /* As in channel.h; no round trip, so that all but TIDE_NOT_FOUND comes as a refusal. */
 TIDE_API TIDE_MUST_CHECK enum tide_status

@@ -54,25 +54,29 @@ static enum tide_status body_over(void *arguments) {
   return TIDE_OK;
 }
 
+#define FLUSHES TIDE_WIRE_ARGUMENTS /* ranges at a time */
+
 /* All before it is visible to everybody: on this device, memory is coherent, and what orders is the
- * end of the operation. The range is still looked at. */
+ * end of the operation. The ranges are still looked at; those that were not given are empty. */
 static enum tide_status body_flush(void *arguments) {
   const struct tide_argument *a = arguments;
-  return tide_argument_of(&a[0], 1) ? TIDE_OK : TIDE_INVALID;
+  for (uint32_t i = 0; i < FLUSHES; i++)
+    if (!tide_argument_of(&a[i], 1)) return TIDE_INVALID;
+  return TIDE_OK;
 }
 
 static const struct tide_served_body bodies[] = {
-    [TIDE_SESSION_NOTHING] = {"nothing", tide_body_nop, 0, 0, 0},
-    [TIDE_SESSION_FILL] = {"fill", tide_body_fill, 2, 2, 1},
-    [TIDE_SESSION_COPY] = {"copy", tide_body_copy, 2, 0, 2},
-    [TIDE_SESSION_HASH] = {"hash", tide_body_hash, 3, 4, 2},
-    [TIDE_SESSION_IOTA] = {"iota", tide_body_iota, 2, 2, 1},
-    [TIDE_SESSION_TILE] = {"tile", body_tile, 3, 4, 2},
-    [TIDE_SESSION_UNTILE] = {"untile", body_untile, 3, 4, 2},
-    [TIDE_SESSION_OVER] = {"over", body_over, 2, 0, 2},
-    [TIDE_SESSION_FLUSH] = {"flush", body_flush, 1, 0, 0},
-    [TIDE_SESSION_SPIN] = {"spin", body_spin, 1, 1, 0},
-    [TIDE_SESSION_FAIL] = {"fail", tide_body_fail, 0, 0, 0},
+    [TIDE_SESSION_NOTHING] = {"nothing", tide_body_nop, 0, 0, 0, 0},
+    [TIDE_SESSION_FILL] = {"fill", tide_body_fill, 2, 2, 2, 1},
+    [TIDE_SESSION_COPY] = {"copy", tide_body_copy, 2, 2, 0, 2},
+    [TIDE_SESSION_HASH] = {"hash", tide_body_hash, 3, 3, 4, 2},
+    [TIDE_SESSION_IOTA] = {"iota", tide_body_iota, 2, 2, 2, 1},
+    [TIDE_SESSION_TILE] = {"tile", body_tile, 3, 3, 4, 2},
+    [TIDE_SESSION_UNTILE] = {"untile", body_untile, 3, 3, 4, 2},
+    [TIDE_SESSION_OVER] = {"over", body_over, 2, 2, 0, 2},
+    [TIDE_SESSION_FLUSH] = {"flush", body_flush, 1, FLUSHES, 0, 0},
+    [TIDE_SESSION_SPIN] = {"spin", body_spin, 1, 1, 1, 0},
+    [TIDE_SESSION_FAIL] = {"fail", tide_body_fail, 0, 0, 0, 0},
 };
 
 const struct tide_served_body *tide_served_body(uint32_t number) {

@@ -353,6 +353,10 @@ static enum tide_status call_redeem(const struct call *c) {
   return status;
 }
 
+static enum tide_status call_allocate(const struct call *c) {
+  return tide_allocate(c->client, c->view, c->later);
+}
+
 /* ---- all of them
  * ------------------------------------------------------------------------------------ */
 
@@ -367,7 +371,7 @@ static const call_function calls[TIDE_WIRE_OPS] = {
     [TIDE_WIRE_FORGET] = call_forget,     [TIDE_WIRE_GRANT] = call_grant,
     [TIDE_WIRE_REDEEM] = call_redeem,     [TIDE_WIRE_TRUST] = call_trust,
     [TIDE_WIRE_STAND_IN] = call_stand_in, [TIDE_WIRE_REPORT] = call_report,
-    [TIDE_WIRE_SYNC] = call_sync,
+    [TIDE_WIRE_SYNC] = call_sync,         [TIDE_WIRE_ALLOCATE] = call_allocate,
 };
 
 enum tide_status tide_call(struct tide_served *client, const struct tide_wire_view *view,

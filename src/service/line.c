@@ -30,6 +30,7 @@ static void show_over(struct tide_line *line, bool closed) {
 /* Under the scheduler's lock. */
 static void job_over(struct tide_job *job) {
   struct tide_line *line = job->line;
+  if (job->made) tide_store_fail(job->made, TIDE_CANCELLED); /* unless it was made */
   for (uint32_t i = 0; i < job->store_count; i++) tide_store_drop(job->stores[i]);
   job->next = line->free;
   line->free = job;
@@ -37,44 +38,79 @@ static void job_over(struct tide_job *job) {
   show_over(line, false);
 }
 
+/* Its buffers are in `stores`, from here to there. TIDE_INVALID: one is not there, and nobody has
+ * waited for the point that says so. */
+static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t store,
+                                  uint32_t end) {
+  const struct tide_served_body *body = which ? job->other : job->body;
+  for (uint32_t i = 0; i < body->count && store < end; i++) {
+    if (body->numbers >> i & 1) continue;
+    const struct tide_store *from = job->stores[store++];
+    if (!(job->late[which] >> i & 1)) continue;
+    enum tide_status status = tide_store_status(from);
+    if (status != TIDE_OK) return status == TIDE_BUSY ? TIDE_INVALID : status;
+    struct tide_argument *to = &job->arguments[which][i];
+    to->data = (unsigned char *)from->mapping.memory + to->integer;
+  }
+  return TIDE_OK;
+}
+
 static enum tide_status run_body(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
-  return job->body->run(job->arguments[0]);
+  enum tide_status status = TIDE_OK;
+  if (job->late[0]) status = find_late(job, 0, 0, job->body_stores);
+  return status == TIDE_OK ? job->body->run(job->arguments[0]) : status;
 }
 static enum tide_status run_other(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
-  return job->other->run(job->arguments[1]);
+  enum tide_status status = TIDE_OK;
+  if (job->late[1]) status = find_late(job, 1, job->body_stores, job->store_count);
+  return status == TIDE_OK ? job->other->run(job->arguments[1]) : status;
+}
+static enum tide_status run_make(void *arguments) {
+  struct tide_job *job = *(struct tide_job **)arguments;
+  return tide_store_make(job->made);
 }
 static void over(void *arguments) { job_over(*(struct tide_job **)arguments); }
 
 static const struct tide_body_class class_body = {.name = "body", .host = run_body, .over = over};
 static const struct tide_body_class class_other = {
     .name = "otherwise", .host = run_other, .over = over};
+static const struct tide_body_class class_make = {
+    .name = "allocate", .host = run_make, .over = over};
 
 /* ---- submitting ---------------------------------------------------------------------------- */
+
+static void hold(struct tide_job *job, struct tide_store *store) {
+  tide_fetch_add(&store->references, 1u);
+  job->stores[job->store_count++] = store;
+}
 
 /* One buffer's range, checked; the job holds it from here on. */
 static enum tide_status add_range(struct tide_served *client, struct tide_job *job,
                                   const struct tide_wire_argument *from, bool written,
-                                  struct tide_argument *to) {
+                                  struct tide_argument *to, bool *out_late) {
   struct tide_entry *entry = tide_entry_find(client, from->buffer, TIDE_ENTRY_BUFFER);
   if (!entry) return TIDE_NOT_FOUND;
   if (written && !entry->writable) return TIDE_DENIED;
   struct tide_store *store = entry->object;
   if (from->offset > store->mapping.size || from->size > store->mapping.size - from->offset)
     return TIDE_INVALID;
-  tide_fetch_add(&store->references, 1u);
-  job->stores[job->store_count++] = store;
-  to->data = (unsigned char *)store->mapping.memory + from->offset;
+  enum tide_status status = tide_store_status(store);
+  if (status != TIDE_OK && status != TIDE_BUSY) return status;
+  hold(job, store);
   to->size = from->size;
+  if (status == TIDE_OK) to->data = (unsigned char *)store->mapping.memory + from->offset;
+  else to->integer = (int64_t)from->offset;
+  *out_late = status != TIDE_OK;
   return TIDE_OK;
 }
 
 static enum tide_status add_arguments(struct tide_served *client, struct tide_job *job,
                                       const struct tide_served_body *body,
                                       const struct tide_wire_argument *from, size_t count,
-                                      struct tide_argument *to) {
-  if (!body || count != body->count) return TIDE_INVALID;
+                                      struct tide_argument *to, uint8_t *late) {
+  if (!body || count < body->fewest || count > body->count) return TIDE_INVALID;
   for (size_t i = 0; i < count; i++) {
     bool number = body->numbers >> i & 1;
     if (number != (from[i].buffer.handle == 0)) return TIDE_INVALID;
@@ -82,8 +118,11 @@ static enum tide_status add_arguments(struct tide_served *client, struct tide_jo
       to[i].integer = (int64_t)from[i].offset;
       continue;
     }
-    enum tide_status status = add_range(client, job, &from[i], body->written >> i & 1, &to[i]);
+    bool is_late;
+    enum tide_status status =
+        add_range(client, job, &from[i], body->written >> i & 1, &to[i], &is_late);
     if (status != TIDE_OK) return status;
+    *late |= (uint8_t)(is_late << i);
   }
   return TIDE_OK;
 }
@@ -93,11 +132,13 @@ static enum tide_status fill_job(struct tide_served *client, struct tide_job *jo
   const struct tide_wire_command *command = view->command;
   job->body = tide_served_body(command->body);
   job->other = tide_served_body(command->other_body);
-  enum tide_status status = add_arguments(client, job, job->body, view->arguments,
-                                          command->argument_count, job->arguments[0]);
+  enum tide_status status =
+      add_arguments(client, job, job->body, view->arguments, command->argument_count,
+                    job->arguments[0], &job->late[0]);
   if (status != TIDE_OK) return status;
+  job->body_stores = job->store_count;
   return add_arguments(client, job, job->other, view->arguments + command->argument_count,
-                       command->other_count, job->arguments[1]);
+                       command->other_count, job->arguments[1], &job->late[1]);
 }
 
 /* A trusted client's channels are what others rely on: they wait only for what is known to come. */
@@ -162,6 +203,42 @@ static void break_retires(struct tide_served *client, const struct tide_wire_vie
   }
 }
 
+/* It was not queued: `job` NULL: there was no room. */
+static enum tide_status give_back(struct tide_line *line, struct tide_job *job,
+                                  enum tide_status status) {
+  struct tide_lock *lock = lock_of(line);
+  if (job) {
+    job_over(job);
+  } else {
+    tide_store_release(&line->over, line->over + 1);
+    show_over(line, false);
+  }
+  tide_lock_give(lock);
+  return status;
+}
+
+void tide_line_skip(struct tide_line *line) {
+  line->submitted++;
+  (void)give_back(line, NULL, TIDE_OK);
+}
+
+enum tide_status tide_line_allocate(struct tide_line *line, struct tide_store *store,
+                                    struct tide_point device) {
+  struct tide_job *job = take_job(line);
+  struct tide_operation_points named = {.retires = &device, .retire_count = 1};
+  struct tide_operation operation = {.label = class_make.name,
+                                     .body = &class_make,
+                                     .arguments = &job,
+                                     .arguments_size = sizeof job,
+                                     .points = &named};
+  line->submitted++;
+  if (!job) return give_back(line, NULL, TIDE_FULL);
+  hold(job, store);
+  job->made = store;
+  enum tide_status status = tide_queue_submit(line->queue, &operation, NULL, NULL);
+  return status == TIDE_OK ? TIDE_OK : give_back(line, job, status);
+}
+
 enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *line,
                                   const struct tide_wire_view *view) {
   struct tide_point points[TIDE_WIRE_POINTS];
@@ -171,14 +248,7 @@ enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *
   if (status == TIDE_OK) status = fill_job(client, job, view);
   if (status == TIDE_OK) status = submit_job(line, job, view, points);
   if (status == TIDE_OK) return TIDE_OK;
-  struct tide_lock *lock = lock_of(line);
-  if (job) {
-    job_over(job);
-  } else {
-    tide_store_release(&line->over, line->over + 1);
-    show_over(line, false);
-  }
-  tide_lock_give(lock);
+  give_back(line, job, status);
   break_retires(client, view, status);
   return status;
 }

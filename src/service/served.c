@@ -29,9 +29,11 @@ static void listen_for_room(struct tide_served *client, bool flooded) {
 static void flush(struct tide_served *client) {
   while (client->outgoing_count) {
     struct tide_outgoing *next = &client->outgoing[client->outgoing_first];
+    if (next->buffer.handle && next->descriptor < 0) tide_allocate_open(client, next);
     enum tide_status status =
         tide_message_send(client->socket, &next->message, &next->descriptor, next->descriptor >= 0);
     if (status == TIDE_BUSY) break;
+    if (next->buffer.handle && status == TIDE_OK) tide_allocate_sent(client, next);
     if (next->descriptor >= 0) {
       close(next->descriptor);
       client->outgoing_descriptors--;
@@ -43,18 +45,29 @@ static void flush(struct tide_served *client) {
   listen_for_room(client, client->outgoing_count > 0);
 }
 
-void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
-                      int descriptor) {
+static void send_one(struct tide_served *client, const struct tide_outgoing *one) {
   if (client->outgoing_count == client->outgoing_room) {
     client->dropped++;
-    if (descriptor >= 0) close(descriptor);
+    if (one->descriptor >= 0) close(one->descriptor);
     return;
   }
   uint32_t at = (client->outgoing_first + client->outgoing_count++) % client->outgoing_room;
-  client->outgoing[at].message = *message;
-  client->outgoing[at].descriptor = descriptor;
-  client->outgoing_descriptors += descriptor >= 0;
+  client->outgoing[at] = *one;
+  client->outgoing_descriptors += one->descriptor >= 0;
   if (client->outgoing_count == 1) flush(client);
+}
+
+void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
+                      int descriptor) {
+  struct tide_outgoing one = {.message = *message, .descriptor = descriptor};
+  send_one(client, &one);
+}
+
+void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_message *message,
+                             struct tide_wire_name buffer, struct tide_wire_point host) {
+  struct tide_outgoing one = {
+      .message = *message, .descriptor = -1, .buffer = buffer, .host = host};
+  send_one(client, &one);
 }
 
 /* ---- the beginning --------------------------------------------------------------------- */

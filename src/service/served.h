@@ -105,6 +105,8 @@ struct tide_pending {
   uint32_t answer;
   uint32_t status;
   bool schedulable;
+  struct tide_wire_name makes; /* the buffer that it is about; 0: none */
+  struct tide_wire_point host; /* to be kept when the client has been sent it; 0: none */
   union {
     struct tide_timepoint complete;
     struct tide_schedulable scheduled;
@@ -128,6 +130,9 @@ void tide_pending_deliver(struct tide_service *service);
 struct tide_outgoing {
   struct tide_wire_message message;
   int descriptor; /* -1; else it is closed when it was sent */
+  /* Of this buffer, opened when it is sent, so that what waits costs none; then `host` is kept. */
+  struct tide_wire_name buffer;
+  struct tide_wire_point host;
 };
 
 struct tide_served {
@@ -178,6 +183,10 @@ void tide_served_end(struct tide_served *client, enum tide_status cause);
 /* Into its outgoing messages; takes the descriptor (-1: none). */
 void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
                       int descriptor);
+
+/* An answer that gives a buffer. */
+void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_message *message,
+                             struct tide_wire_name buffer, struct tide_wire_point host);
 
 /* ---- calls.c: one command ---- */
 

@@ -39,7 +39,7 @@ struct tide_session_name {
   uint64_t initial, newest;
   uint32_t capacity;
   uint64_t decreases;         /* of a channel: numbers given */
-  struct tide_mapping memory; /* of a buffer */
+  struct tide_mapping memory; /* of a buffer; its `memory` is NULL until it has come */
 };
 
 /* An answer that is awaited. */
@@ -48,6 +48,8 @@ struct tide_session_ask {
   bool blocking, done;
   tide_session_call call;
   void *user;
+  struct tide_wire_name buffer; /* that comes with it; 0: none */
+  uint64_t size;
   struct tide_wire_message answer;
   int descriptor;
 };
@@ -110,6 +112,10 @@ enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire
 enum tide_status tide_session_ask_later(struct tide_session *session,
                                         struct tide_wire_record *record, tide_session_call call,
                                         void *user, uint32_t *out_number);
+/* The same for a buffer, which gets its memory with the answer, or goes. */
+enum tide_status tide_session_ask_buffer(struct tide_session *session,
+                                         struct tide_wire_record *record,
+                                         const struct tide_session_name *name, uint64_t size);
 /* Reads what has come, once; waits for it until the deadline. */
 enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline);
 void tide_session_fail(struct tide_session *session, enum tide_status status);

@@ -109,6 +109,19 @@ static void hear_refusal(struct tide_session *session, const struct tide_wire_me
   tide_session_lock(session);
 }
 
+/* The buffer of a name that has gone meanwhile is nobody's. *descriptor is -1 when it was taken. */
+static void hear_buffer(struct tide_session *session, const struct tide_session_ask *ask,
+                        const struct tide_wire_message *message, int *descriptor) {
+  struct tide_session_name *name = &session->names[ask->buffer.handle];
+  if (name->kind != TIDE_NAME_BUFFER || name->generation != ask->buffer.generation) return;
+  if (message->status != TIDE_OK) {
+    tide_session_give_up(session, name);
+    return;
+  }
+  (void)!tide_mapping_open(&name->memory, *descriptor, ask->size, false);
+  *descriptor = -1;
+}
+
 static void hear(struct tide_session *session, const struct tide_wire_message *message,
                  int descriptor) {
   if (message->kind == TIDE_WIRE_ANSWER && message->answer) {
@@ -119,6 +132,7 @@ static void hear(struct tide_session *session, const struct tide_wire_message *m
         ask->descriptor = descriptor;
         descriptor = -1;
       }
+      if (ask->buffer.handle) hear_buffer(session, ask, message, &descriptor);
       finish_ask(session, ask, (enum tide_status)message->status);
     }
   }
@@ -226,6 +240,21 @@ enum tide_status tide_session_ask_later(struct tide_session *session,
   /* When the session failed meanwhile, the call was made. */
   if (status == TIDE_OK || ask->number != number) return TIDE_OK;
   free_ask(session, ask);
+  return status;
+}
+
+enum tide_status tide_session_ask_buffer(struct tide_session *session,
+                                         struct tide_wire_record *record,
+                                         const struct tide_session_name *name, uint64_t size) {
+  struct tide_session_ask *ask;
+  enum tide_status status = claim_ask(session, &ask);
+  if (status != TIDE_OK) return status;
+  ask->buffer = tide_session_wire(session, name);
+  ask->size = size;
+  record->command.answer = ask->number;
+  uint32_t number = ask->number;
+  status = tide_session_push(session, record);
+  if (status != TIDE_OK && ask->number == number) free_ask(session, ask);
   return status;
 }
 

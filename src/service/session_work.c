@@ -3,6 +3,11 @@
 #include "service/session.h"
 #include "tidemark/channel.h"
 
+#include <poll.h>
+
+#define PATIENCE 1000000000ull /* ns that another thread may take to read */
+#define SLICE 1000000ull
+
 /* ---- buffers ------------------------------------------------------------------------- */
 
 enum tide_status tide_session_create_buffer(struct tide_session *session, uint64_t size,
@@ -29,9 +34,22 @@ enum tide_status tide_session_create_buffer(struct tide_session *session, uint64
   return status;
 }
 
+/* What has come to the socket is read, by us or by whoever reads already. */
+static void catch_up(struct tide_session *session, struct tide_point buffer) {
+  uint64_t until = tide_service_now() + PATIENCE;
+  for (;;) {
+    struct pollfd one = {.fd = session->socket, .events = POLLIN};
+    const struct tide_session_name *name = tide_session_find(session, buffer, TIDE_NAME_BUFFER);
+    if (!name || name->memory.memory || session->status) return;
+    if (poll(&one, 1, 0) <= 0 || tide_service_now() >= until) return;
+    (void)!tide_session_receive(session, tide_service_now() + SLICE);
+  }
+}
+
 void *tide_session_buffer_data(struct tide_session *session, struct tide_point buffer,
                                uint64_t *out_size) {
   tide_session_lock(session);
+  catch_up(session, buffer);
   const struct tide_session_name *name = tide_session_find(session, buffer, TIDE_NAME_BUFFER);
   void *data = name ? name->memory.memory : NULL;
   if (out_size) *out_size = name ? name->memory.size : 0;
@@ -180,6 +198,66 @@ enum tide_status tide_session_upload(struct tide_session *session, struct tide_p
   flush.retires = host;
   flush.retire_count = host != NULL;
   if (status == TIDE_OK) status = tide_session_submit(session, channel, &flush);
+  return status;
+}
+
+/* One timeline's points are kept by one command each. */
+enum tide_status tide_session_flush(struct tide_session *session, struct tide_point channel,
+                                    const struct tide_session_argument *ranges, size_t count,
+                                    const struct tide_point *device,
+                                    const struct tide_point *host) {
+  const struct tide_point *first = device ? device : host;
+  struct tide_session_operation flush = {.body = TIDE_SESSION_FLUSH,
+                                         .arguments = ranges,
+                                         .argument_count = count,
+                                         .retires = first,
+                                         .retire_count = first != NULL};
+  enum tide_status status = count ? TIDE_OK : TIDE_INVALID;
+  if (status == TIDE_OK) status = tide_session_submit(session, channel, &flush);
+  flush.retires = host;
+  if (status == TIDE_OK && device && host) status = tide_session_submit(session, channel, &flush);
+  return status;
+}
+
+static enum tide_status allocate(struct tide_session *session, struct tide_session_name *channel,
+                                 struct tide_session_name *buffer, uint64_t size,
+                                 const struct tide_point *points, size_t count) {
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_ALLOCATE,
+                                                .object = tide_session_wire(session, channel),
+                                                .other = tide_session_wire(session, buffer),
+                                                .value = size,
+                                                .wait_count = (uint16_t)count}};
+  size_t used = 0;
+  enum tide_status status = tide_session_add_points(session, &record, &used, points, count);
+  /* It has its name before the answer can come. */
+  buffer->kind = TIDE_NAME_BUFFER;
+  if (status == TIDE_OK) status = tide_session_ask_buffer(session, &record, buffer, size);
+  if (status == TIDE_OK) channel->newest++;
+  return status;
+}
+
+enum tide_status tide_session_allocate(struct tide_session *session, struct tide_point channel,
+                                       uint64_t size, const struct tide_point *device,
+                                       const struct tide_point *host,
+                                       struct tide_point *out_buffer) {
+  struct tide_session_name *name;
+  struct tide_point points[2];
+  size_t count = 0;
+  if (!device || !size) return TIDE_INVALID;
+  points[count++] = *device;
+  if (host) points[count++] = *host;
+  tide_session_lock(session);
+  struct tide_session_name *line = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
+  enum tide_status status = line ? TIDE_OK : TIDE_NOT_FOUND;
+  if (status == TIDE_OK && line->newest - over_of(session, line) >= line->capacity)
+    status = TIDE_FULL;
+  if (status == TIDE_OK) status = tide_session_claim(session, false, &name);
+  if (status == TIDE_OK) {
+    status = allocate(session, line, name, size, points, count);
+    if (status == TIDE_OK) *out_buffer = tide_session_point(session, name, 0);
+    else tide_session_give_up(session, name);
+  }
+  tide_session_unlock(session);
   return status;
 }
 

@@ -2,20 +2,58 @@
 #include "base/memory.h"
 #include "service/work.h"
 
-enum tide_status tide_store_create(struct tide_service *service, uint64_t size,
-                                   struct tide_store **out_store) {
+enum tide_status tide_store_begin(struct tide_service *service, uint64_t size,
+                                  struct tide_store **out_store) {
   struct tide_store *store = tide_alloc(service->context.allocator, 1, sizeof *store);
   if (!store) return TIDE_NOMEM;
-  enum tide_status status = tide_mapping_create(&store->mapping, "tidemark-buffer", size, false);
-  if (status != TIDE_OK) {
-    tide_free(service->context.allocator, store, 1, sizeof *store);
-    return status;
-  }
   store->service = service;
+  store->mapping = (struct tide_mapping){.size = size, .descriptor = -1};
   store->references = 1;
   tide_list_init(&store->link);
   *out_store = store;
   return TIDE_OK;
+}
+
+/* The name may go while this runs; whoever comes second takes the descriptor away. The size stays
+ * as it is: others read it. */
+enum tide_status tide_store_make(struct tide_store *store) {
+  struct tide_mapping mapping;
+  uint32_t before = TIDE_STORE_TO_MAKE;
+  enum tide_status status =
+      tide_mapping_create(&mapping, "tidemark-buffer", store->mapping.size, false);
+  if (status == TIDE_OK && mapping.descriptor >= store->service->buffers_most) {
+    tide_mapping_close(&mapping);
+    status = TIDE_FULL;
+  }
+  if (status != TIDE_OK) {
+    tide_store_fail(store, status);
+    return status;
+  }
+  store->mapping.memory = mapping.memory;
+  store->mapping.descriptor = mapping.descriptor;
+  if (!tide_compare_exchange(&store->state, &before, (uint32_t)TIDE_STORE_MADE)) {
+    tide_mapping_keep(&store->mapping);
+    tide_store_release(&store->state, (uint32_t)TIDE_STORE_MADE);
+  }
+  return TIDE_OK;
+}
+
+void tide_store_fail(struct tide_store *store, enum tide_status status) {
+  if (tide_load_acquire(&store->state) >= TIDE_STORE_MADE) return;
+  store->status = (uint32_t)status;
+  tide_store_release(&store->state, (uint32_t)TIDE_STORE_FAILED);
+}
+
+enum tide_status tide_store_status(const struct tide_store *store) {
+  uint32_t state = tide_load_acquire(&store->state);
+  if (state == TIDE_STORE_FAILED) return (enum tide_status)store->status;
+  return state == TIDE_STORE_MADE ? TIDE_OK : TIDE_BUSY;
+}
+
+void tide_store_close_name(struct tide_store *store) {
+  uint32_t before = TIDE_STORE_TO_MAKE;
+  if (tide_compare_exchange(&store->state, &before, (uint32_t)TIDE_STORE_NAMELESS)) return;
+  if (before == TIDE_STORE_MADE) tide_mapping_keep(&store->mapping);
 }
 
 void tide_store_drop(struct tide_store *store) {
@@ -54,6 +92,13 @@ void tide_stores_reap(struct tide_service *service) {
     tide_free(service->context.allocator, store, 1, sizeof *store);
     store = next;
   }
+}
+
+enum tide_status tide_store_check_quota(struct tide_served *client, uint64_t size) {
+  tide_stores_reap(client->service); /* what it gave back just now is free */
+  if (size == 0) return TIDE_INVALID;
+  if (size > client->limits.bytes - client->bytes) return TIDE_FULL;
+  return client->buffers < client->limits.buffers ? TIDE_OK : TIDE_FULL;
 }
 
 enum tide_status tide_store_claim(struct tide_served *client, struct tide_entry *entry,

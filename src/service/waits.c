@@ -2,6 +2,7 @@
  * serving thread sends it. */
 #include "base/memory.h"
 #include "service/served.h"
+#include "service/work.h"
 
 static void free_pending(struct tide_service *service, struct tide_pending *pending) {
   tide_free(service->context.allocator, pending, 1, sizeof *pending);
@@ -92,7 +93,10 @@ void tide_pending_deliver(struct tide_service *service) {
   while (pending) {
     struct tide_pending *next = pending->next;
     struct tide_served *client = pending->client;
-    if (client) {
+    if (client && pending->makes.handle) {
+      leave(pending);
+      tide_allocate_over(client, pending, (enum tide_status)pending->status);
+    } else if (client) {
       struct tide_wire_message answer;
       tide_wire_begin(&answer, TIDE_WIRE_ANSWER);
       answer.answer = pending->answer;

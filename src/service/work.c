@@ -11,7 +11,7 @@ void tide_work_free(struct tide_served *client, struct tide_entry *entry,
   if (kind == TIDE_ENTRY_BUFFER) {
     struct tide_store *store = entry->object;
     if (!entry->made) tide_store_discharge(client, store);
-    else tide_mapping_keep(&store->mapping); /* only its maker could grant it */
+    else tide_store_close_name(store); /* only its maker could grant it */
     tide_store_drop(store);
   }
   if (kind == TIDE_ENTRY_CHANNEL) {
@@ -104,13 +104,10 @@ static enum tide_status create_buffer(struct tide_served *client, const struct t
   uint64_t size = view->command->value;
   enum tide_status status = tide_entry_claim(client, view->command->object, &entry);
   if (status != TIDE_OK) return status;
-  tide_stores_reap(client->service); /* what it gave back just now is free */
-  if (size == 0) return TIDE_INVALID;
-  if (size > client->limits.bytes - client->bytes || client->buffers >= client->limits.buffers)
-    return TIDE_FULL;
-  status = tide_store_create(client->service, size, &store);
+  status = tide_store_check_quota(client, size);
+  if (status == TIDE_OK) status = tide_store_begin(client->service, size, &store);
   if (status != TIDE_OK) return status;
-  if (store->mapping.descriptor >= client->service->buffers_most) status = TIDE_FULL;
+  status = tide_store_make(store);
   if (status == TIDE_OK) status = answer_buffer(store, true, answer, out_descriptor);
   if (status == TIDE_OK) status = tide_store_claim(client, entry, store, true, true);
   if (status != TIDE_OK) {
@@ -126,7 +123,9 @@ enum tide_status tide_work_redeem(struct tide_served *client, const struct tide_
                                   struct tide_entry *entry, struct tide_wire_message *answer,
                                   int *out_descriptor) {
   struct tide_store *store = grant->entry->object;
-  enum tide_status status = tide_store_claim(client, entry, store, grant->writable, false);
+  enum tide_status status = tide_store_status(store);
+  if (status != TIDE_OK) return status;
+  status = tide_store_claim(client, entry, store, grant->writable, false);
   if (status != TIDE_OK) return status;
   tide_fetch_add(&store->references, 1u);
   entry->owner = grant->client->number;

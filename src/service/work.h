@@ -16,6 +16,13 @@
 
 /* ---- store.c ---- */
 
+/* Its memory is there from the beginning, or comes when a command's turn has come. */
+enum tide_store_state {
+  TIDE_STORE_TO_MAKE,
+  TIDE_STORE_NAMELESS, /* to be made, for queued commands alone: nobody will be given it */
+  TIDE_STORE_MADE,
+  TIDE_STORE_FAILED
+};
 struct tide_store {
   struct tide_service *service;
   struct tide_store *next_dead;
@@ -24,9 +31,20 @@ struct tide_store {
   struct tide_link link;     /* of the maker */
   bool orphan;
   uint32_t references; /* atomic */
+  uint32_t state;      /* atomic */
+  uint32_t status;     /* why it failed */
 };
-enum tide_status tide_store_create(struct tide_service *service, uint64_t size,
-                                   struct tide_store **out_store);
+/* Without its memory. */
+enum tide_status tide_store_begin(struct tide_service *service, uint64_t size,
+                                  struct tide_store **out_store);
+/* Its memory, once. Any thread. TIDE_NOMEM, TIDE_FULL: it has failed. */
+enum tide_status tide_store_make(struct tide_store *store);
+/* It will not be made; nothing when it was. */
+void tide_store_fail(struct tide_store *store, enum tide_status status);
+/* TIDE_OK: its memory is there; TIDE_BUSY: not yet; else why it failed. */
+enum tide_status tide_store_status(const struct tide_store *store);
+/* Nobody will be given it any more: its descriptor is needed no longer. */
+void tide_store_close_name(struct tide_store *store);
 /* Any thread; under whatever lock. */
 void tide_store_drop(struct tide_store *store);
 /* On the serving thread: those that nobody holds any more go. */
@@ -35,6 +53,8 @@ void tide_stores_reap(struct tide_service *service);
 void tide_store_discharge(struct tide_served *client, const struct tide_store *store);
 /* Its maker goes. */
 void tide_stores_orphan(struct tide_served *client);
+/* One more of this size is within the client's quotas. TIDE_INVALID: no bytes; TIDE_FULL. */
+enum tide_status tide_store_check_quota(struct tide_served *client, uint64_t size);
 /* Charges it to the client for a name. `made`: until it is gone. */
 enum tide_status tide_store_claim(struct tide_served *client, struct tide_entry *entry,
                                   struct tide_store *store, bool writable, bool made);
@@ -44,9 +64,9 @@ enum tide_status tide_store_claim(struct tide_served *client, struct tide_entry 
 struct tide_served_body {
   const char *name;
   enum tide_status (*run)(void *arguments); /* struct tide_argument[count] */
-  uint8_t count;
-  uint8_t numbers; /* a bit for each argument that is a number */
-  uint8_t written; /* a bit for each buffer that is written */
+  uint8_t fewest, count;                    /* arguments, at least and at most */
+  uint8_t numbers;                          /* a bit for each argument that is a number */
+  uint8_t written;                          /* a bit for each buffer that is written */
 };
 /* NULL: there is none of that number. */
 const struct tide_served_body *tide_served_body(uint32_t number);
@@ -58,8 +78,11 @@ struct tide_job {
   struct tide_job *next; /* of the free ones */
   const struct tide_served_body *body, *other;
   struct tide_argument arguments[2][TIDE_WIRE_ARGUMENTS];
-  struct tide_store *stores[2 * TIDE_WIRE_ARGUMENTS];
-  uint32_t store_count;
+  struct tide_store *stores[2 * TIDE_WIRE_ARGUMENTS]; /* of the buffers among them, in order */
+  uint32_t store_count, body_stores;                  /* the first ones are `body`'s */
+  uint8_t late[2];         /* a bit for each buffer that was not made when it was queued: its
+                              argument is the offset */
+  struct tide_store *made; /* what it makes */
 };
 #define TIDE_LINE_DECREASES 16u
 struct tide_line {
@@ -87,6 +110,11 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
 void tide_line_close(struct tide_line *line, uint64_t close_by);
 enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *line,
                                   const struct tide_wire_view *view);
+/* A command that makes the store's memory, and then keeps `device`. */
+enum tide_status tide_line_allocate(struct tide_line *line, struct tide_store *store,
+                                    struct tide_point device);
+/* A command that is not to be counts as one that is over. */
+void tide_line_skip(struct tide_line *line);
 /* Nobody is charged for them any more. */
 void tide_lines_orphan(const struct tide_served *client);
 /* On the serving thread: lines that are over go. True: some are left. */
@@ -99,6 +127,20 @@ void tide_lines_end(struct tide_service *service);
 /* TIDE_DENIED: it is no admin, and not of the service's own user. */
 enum tide_status tide_stats_call(struct tide_served *client, const struct tide_wire_view *view,
                                  struct tide_wire_message *answer);
+
+/* ---- allocate.c ---- */
+
+/* ALLOCATE. *later: it is answered when its turn has come. */
+enum tide_status tide_allocate(struct tide_served *client, const struct tide_wire_view *view,
+                               bool *later);
+/* Its turn has come, or it was never to come: `status`. */
+void tide_allocate_over(struct tide_served *client, const struct tide_pending *pending,
+                        enum tide_status status);
+
+/* The message is about to be sent: its descriptor, or why there is none. */
+void tide_allocate_open(struct tide_served *client, struct tide_outgoing *next);
+/* It has been. */
+void tide_allocate_sent(struct tide_served *client, const struct tide_outgoing *sent);
 
 /* ---- work.c ---- */
 
