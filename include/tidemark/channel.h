@@ -79,7 +79,8 @@ tide_queue_create_future(struct tide_queue *queue, const struct tide_future_para
  * promised it; and as tide_queue_submit. On an error nothing has changed. */
 
 /* A point behind all that the channel has taken so far. Seed: InsertSyncPoint. TIDE_FULL also when
- * as many inserted ones are unfinished as the queue takes operations. */
+ * as many inserted ones are unfinished as the queue takes operations; TIDE_EXHAUSTED: as many
+ * broke, each apart from the others, as that (they are remembered): make another channel. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_insert_point(struct tide_queue *queue,
                                                                   struct tide_point *out_point,
                                                                   struct tide_diag *diag);

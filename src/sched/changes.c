@@ -343,10 +343,27 @@ enum tide_status tide_queue_decrease_priority_until(struct tide_queue *queue,
   return status;
 }
 
+/* Of a decrease of this channel, and not any compound of its client's. */
+static bool cancels_one(struct tide_queue *queue, struct tide_point cancel) {
+  const struct tide_queue_channel *channel = queue->channel;
+  bool found = false;
+  tide_sched_enter(queue->sched);
+  for (uint32_t i = 0; i < channel->change_count && !found; i++) {
+    const struct tide_change *change = &channel->changes[i];
+    found = change->state != TIDE_CHANGE_FREE && change->cancel.value &&
+            change->cancel.timeline == cancel.timeline &&
+            change->cancel.generation == cancel.generation;
+  }
+  tide_sched_leave(queue->sched);
+  return found;
+}
+
 enum tide_status tide_queue_cancel_decrease(struct tide_queue *queue, struct tide_point cancel) {
   if (!queue->channel) return TIDE_INVALID;
   struct tide_client *client = tide_channel_client(queue);
-  if (!client || tide_compound_all(client, cancel, NULL, 0) != TIDE_OK) return TIDE_NOT_FOUND;
+  if (!client || !cancels_one(queue, cancel) ||
+      tide_compound_all(client, cancel, NULL, 0) != TIDE_OK)
+    return TIDE_NOT_FOUND;
   return TIDE_OK;
 }
 

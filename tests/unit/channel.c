@@ -627,6 +627,10 @@ TEST(decreases_add_up_and_end_alone) {
   CHECK_OK(tide_queue_cancel_decrease(w.b, second));
   CHECK(tide_queue_priority(w.b) == 5);
   CHECK_STATUS(tide_queue_cancel_decrease(w.b, second), TIDE_NOT_FOUND);
+  struct tide_point other;
+  CHECK_OK(tide_compound_promise(w.client, 0, &other));
+  CHECK_STATUS(tide_queue_cancel_decrease(w.b, other), TIDE_NOT_FOUND);
+  STATE(&w, other, PROMISED);
   CHECK_OK(tide_queue_decrease_priority_until(w.b, q, 200, NULL, NULL));
   CHECK(tide_queue_priority(w.b) == 0);
   CHECK_OK(tide_future_break(w.fa, q.value, TIDE_FAILED)); /* broken ends it, too */
