@@ -282,6 +282,24 @@ static bool execute_next(struct tide_served *client, bool *out_idle) {
   return false;
 }
 
+void tide_served_begin_round(struct tide_service *service) {
+  service->seen_wall = tide_service_now();
+  service->seen_own = tide_service_own_time();
+}
+
+/* What others had of the processor meanwhile is nobody's debt. The thread's own time takes a system
+ * call, so it is asked only where there is much to explain. */
+static uint64_t cost_of(struct tide_service *service, uint64_t begin, uint64_t end) {
+  uint64_t cost = end - begin;
+  if (cost < TIDE_ROUND_LONG) return cost;
+  uint64_t own = tide_service_own_time();
+  uint64_t wall = end - service->seen_wall, mine = own - service->seen_own;
+  uint64_t lost = wall > mine ? wall - mine : 0;
+  service->seen_wall = end;
+  service->seen_own = own;
+  return cost > lost ? cost - lost : 0;
+}
+
 /* Who took more than its share of a round, because one command takes as long as it takes, waits
  * until its shares have made up for it. */
 bool tide_served_round(struct tide_served *client) {
@@ -299,8 +317,9 @@ bool tide_served_round(struct tide_served *client) {
       break;
     }
     now = tide_service_now();
-    client->spent += now - begin;
-    client->credit -= (int64_t)(now - begin);
+    uint64_t cost = cost_of(client->service, begin, now);
+    client->spent += cost;
+    client->credit -= (int64_t)cost;
   }
   return true;
 }

@@ -177,6 +177,8 @@ void tide_served_turn_away(struct tide_service *service, int socket, enum tide_s
 void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable);
 /* Its bell was rung. */
 void tide_served_wake(struct tide_served *client);
+/* A round begins now. */
+void tide_served_begin_round(struct tide_service *service);
 /* Executes some of its commands. False: it is gone. */
 bool tide_served_round(struct tide_served *client);
 void tide_served_end(struct tide_served *client, enum tide_status cause);
@@ -222,15 +224,16 @@ struct tide_service {
   struct tide_device *device;
   struct tide_points *points;
   int listener, epoll, bell;
-  int spare;                 /* a descriptor to accept with when all are used up */
-  int buffers_most;          /* descriptors from here on are not for buffers */
-  uint64_t share;            /* ns that each client gets in this round */
-  uint64_t served_last;      /* how many had something in the last one */
-  uint64_t served;           /* looks into rings, in this one */
-  uint32_t idle_rounds;      /* in a row in which all had taken too much before */
-  uint64_t reaped;           /* when channels of those who are gone were looked at */
-  uint64_t hellos_seen;      /* when it was looked who says none */
-  uint32_t asleep, stopping; /* atomic */
+  int spare;                    /* a descriptor to accept with when all are used up */
+  int buffers_most;             /* descriptors from here on are not for buffers */
+  uint64_t share;               /* ns that each client gets in this round */
+  uint64_t served_last;         /* how many had something in the last one */
+  uint64_t served;              /* looks into rings, in this one */
+  uint32_t idle_rounds;         /* in a row in which all had taken too much before */
+  uint64_t seen_wall, seen_own; /* the clock, and this thread's own time, when last compared */
+  uint64_t reaped;              /* when channels of those who are gone were looked at */
+  uint64_t hellos_seen;         /* when it was looked who says none */
+  uint32_t asleep, stopping;    /* atomic */
   uint64_t clients_ever;
   uint32_t client_count;
   struct tide_link clients, active, published;
@@ -253,6 +256,8 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 #define TIDE_ROUND_TIME 100000ull
 /* … and all of them together, about: who has little to ask for waits no longer than that. */
 #define TIDE_ROUND_ALL 10000000ull
+/* What takes longer than this is looked at more closely. */
+#define TIDE_ROUND_LONG 50000ull
 #define TIDE_WRONG_TOKENS 16u
 #define TIDE_REFUSALS_ROOM 32u
 /* Answers with a descriptor that may wait until a client reads; each is one of ours. */

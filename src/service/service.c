@@ -120,6 +120,7 @@ static void serve_round(struct tide_service *service) {
   service->idle_rounds = service->served_last && !service->served ? service->idle_rounds + 1 : 0;
   service->share = share << (service->idle_rounds < 16 ? service->idle_rounds : 16);
   service->served_last = service->served = 0;
+  tide_served_begin_round(service);
   while (link != &service->active) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, active);
     link = link->next;

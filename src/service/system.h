@@ -39,5 +39,7 @@ int tide_socket_listen(const char *path);
 int tide_socket_connect(const char *path);
 
 uint64_t tide_service_now(void);
+/* ns of the processor that this thread has had. A system call. */
+uint64_t tide_service_own_time(void);
 
 #endif
