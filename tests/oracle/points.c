@@ -222,7 +222,7 @@ static void take_out(int channel, const struct plan *plan, int tail) {
 }
 
 static void queue(void) {
-  int channel = (int)below(CHANNELS), tail;
+  int channel = (int)below(CHANNELS), tail = -1;
   bool passable = chance(15);
   struct plan plan;
   if (m.command_count == COMMANDS) return;
