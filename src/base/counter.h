@@ -117,7 +117,9 @@ static inline void tide_counter_add(struct tide_counter *counter, struct tide_no
 /* False when it is not queued here (idle, or fired already). */
 static inline bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
   if (node->state != TIDE_NODE_QUEUED) return false;
-  if (node->child != node || node->fire == tide_sleeper_fire)
+  /* Whose ring was taken off already, that one's child is written by another thread: see sleeper.h.
+   */
+  if (node->fire == tide_sleeper_fire || node->child != node)
     return tide_counter_remove_apart(counter, node);
   struct tide_node *prev = node->prev, *next = node->next;
   *(prev ? &prev->next : &counter->first) = next;
