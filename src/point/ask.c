@@ -24,11 +24,11 @@ enum tide_status tide_point_resolve(struct tide_points *points, struct tide_poin
   struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
   if (!future || point.value > future->newest) return TIDE_NOT_FOUND;
   *out_resolved = (struct tide_resolved){.status = TIDE_OK};
+  struct tide_turn *turn;
   enum tide_await stands =
-      tide_turn_look_locked(future->timeline, point.value, &out_resolved->status);
+      tide_turn_look_locked(future->timeline, point.value, &out_resolved->status, &turn);
   if (stands == TIDE_AWAIT_REACHED) out_resolved->status = TIDE_OK;
   if (stands != TIDE_AWAIT_QUEUED) return TIDE_OK;
-  struct tide_turn *turn = tide_turn_find_locked(future->timeline, point.value);
   out_resolved->gate = &TIDE_CONTAINER(turn, struct tide_promise, debt.turn)->debt.gate;
   out_resolved->status = TIDE_OK;
   return TIDE_OK;

@@ -36,6 +36,11 @@ static void uncount(struct tide_promise *promise) {
   promise->counted = false;
 }
 
+static void close_one(struct tide_future *future, struct tide_fired *fired) {
+  future->open--;
+  if (future->gone && !future->open) free_future(future, fired);
+}
+
 /* All have been told; only now may its memory be another's. */
 static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   struct tide_promise *promise = TIDE_CONTAINER(gate, struct tide_promise, debt.gate);
@@ -54,10 +59,9 @@ static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   tide_gate_drop_needs(gate);
   tide_list_remove(&promise->in_command);
   if (!gate->status || promise->spare) give_back(promise);
-  future->open--;
   tide_points_tell(future->points, future->slot, future->timeline, value, status, future->returned,
                    fired);
-  if (future->gone && !future->open) free_future(future, fired);
+  close_one(future, fired);
 }
 
 void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
@@ -119,8 +123,13 @@ void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
 
 void tide_future_pass(struct tide_wave *wave, struct tide_future *future) {
   struct tide_turn *turn;
-  while ((turn = tide_turn_pass_locked(future->timeline, wave->fired)))
-    tide_gate_end(wave, &promise_of_turn(turn)->debt.gate, TIDE_OK);
+  future->open++; /* it stays until we are through */
+  while ((turn = tide_turn_pass_locked(future->timeline, wave->fired))) {
+    struct tide_gate *gate = &promise_of_turn(turn)->debt.gate;
+    if (tide_gate_end_alone(gate)) promise_changed(gate, wave->fired);
+    else tide_gate_end(wave, gate, TIDE_OK);
+  }
+  close_one(future, wave->fired);
 }
 
 void tide_needs_counted(const struct tide_gate *gate) {
@@ -310,16 +319,17 @@ static enum tide_status find_owed(struct tide_future *future, uint64_t value,
                                   struct tide_promise **out_promise) {
   enum tide_status status;
   if (value > future->newest) return TIDE_NOT_FOUND;
-  enum tide_await stands = tide_turn_look_locked(future->timeline, value, &status);
+  struct tide_turn *turn;
+  enum tide_await stands = tide_turn_look_locked(future->timeline, value, &status, &turn);
   if (stands == TIDE_AWAIT_REACHED) return TIDE_VALUE;
   if (stands == TIDE_AWAIT_FAILED) return status;
-  *out_promise = promise_of_turn(tide_turn_find_locked(future->timeline, value));
+  *out_promise = promise_of_turn(turn);
   return (*out_promise)->debt.gate.defined ? TIDE_VALUE : TIDE_OK;
 }
 
 enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
                                    struct tide_promise **out_promise, struct tide_fired *fired) {
-  if (fired && !TIDE_PLANTED(TIDE_PLANT_OVERDUE)) tide_points_expire_locked(channel->points, fired);
+  if (fired) tide_points_expire_unwatched(channel->points, fired);
   struct tide_future *future = tide_slot_find(channel->points, point, TIDE_SLOT_FUTURE);
   if (!future) return TIDE_NOT_FOUND;
   if (future->channel != channel) return TIDE_INVALID;
@@ -329,7 +339,7 @@ enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_poi
 
 static enum tide_status fulfil_locked(struct tide_future *future, uint64_t value,
                                       struct tide_position *position, struct tide_fired *fired) {
-  struct tide_promise *promise;
+  struct tide_promise *promise = NULL;
   struct tide_wave wave;
   if (future->channel || future->closed) return TIDE_INVALID;
   enum tide_status status = find_owed(future, value, &promise);
@@ -353,7 +363,7 @@ enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
     if (!position->tracked) return TIDE_NOT_FOUND;
   }
   tide_points_lock(points);
-  if (!TIDE_PLANTED(TIDE_PLANT_OVERDUE)) tide_points_expire_locked(points, &fired);
+  tide_points_expire_unwatched(points, &fired);
   enum tide_status status = fulfil_locked(future, value, position, &fired);
   tide_points_unlock(points, &fired);
   return status;
@@ -362,7 +372,7 @@ enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
 enum tide_status tide_future_break(struct tide_future *future, uint64_t value,
                                    enum tide_status cause) {
   struct tide_points *points = future->points;
-  struct tide_promise *promise;
+  struct tide_promise *promise = NULL;
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (cause == TIDE_OK || (unsigned)cause >= TIDE_STATUS_COUNT) return TIDE_INVALID;

@@ -76,6 +76,13 @@ void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_sta
   settle(wave, gate);
 }
 
+bool tide_gate_end_alone(struct tide_gate *gate) {
+  if (gate->on_changed || !tide_list_empty(&gate->awaited) || !tide_list_empty(&gate->listeners))
+    return false;
+  gate->ended = gate->settled = gate->scheduled = gate->firm = true;
+  return true;
+}
+
 /* Has it come to an end by what its parts have? */
 static void conclude(struct tide_wave *wave, struct tide_gate *gate) {
   if (!is_group(gate) || !gate->defined) return;

@@ -101,6 +101,9 @@ void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct t
 void tide_gate_define(struct tide_wave *wave, struct tide_gate *gate);
 /* It ends, and all of it. A status that is not TIDE_OK: broken. */
 void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status);
+/* Most gates end well with nobody to tell, and are in no wave: then this is all, `changed`
+ * included, which the caller calls. False: nothing was done. */
+bool tide_gate_end_alone(struct tide_gate *gate);
 /* It broke, though its parts may not have ended: it settles when they have. */
 void tide_gate_fail(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status);
 /* It is known to end. */

@@ -11,7 +11,7 @@
  *
  * The order of things for one operation that waits for points and retires some:
  *
- *   1. submit: tide_points_expire_locked, then tide_point_resolve each point that it names and
+ *   1. submit: tide_points_expire_unwatched, then tide_point_resolve each point that it names and
  *      tide_promise_find each that it retires.
  *      tide_channel_insert. On an error nothing has changed and the submit is refused:
  *      TIDE_DEADLOCK: a wait would close a circle; TIDE_NOT_FOUND; TIDE_VALUE; a broken promise's
@@ -37,6 +37,7 @@
 #define TIDE_POINT_POINT_H
 
 #include "base/deferred.h"
+#include "base/plant.h"
 #include "point/graph.h"
 
 #define TIDE_TRUSTED_MAX 64
@@ -232,9 +233,9 @@ void tide_compound_give_up(struct tide_points *points, struct tide_point name,
 /* A compound without a deadline, which nobody waits for. Takes the lock. */
 enum tide_status tide_compound_promise_open(struct tide_client *client,
                                             struct tide_point *out_point);
-/* The promise that a command may retire: owed by this channel. Looks at the clock first, whereupon
- * what is overdue breaks and what was found before may go; `fired` NULL: the caller has
- * (tide_points_expire_locked). TIDE_NOT_FOUND;
+/* The promise that a command may retire: owed by this channel. What is overdue breaks first, and
+ * what was found before may go; `fired` NULL: the caller has seen to it
+ * (tide_points_expire_unwatched). TIDE_NOT_FOUND;
  * TIDE_VALUE: it is retired, queued, or below one that is queued; TIDE_INVALID: another channel's,
  * or no future timeline's; the error of a broken one. */
 enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
@@ -333,6 +334,13 @@ void tide_debt_paid(struct tide_points *points, struct tide_debt *debt);
 uint64_t tide_points_deadline(const struct tide_points *points, uint64_t asked);
 /* Breaks what is overdue; returns how many. */
 uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired *fired);
+/* Before something is queued: what a thread watches is overdue once that thread has said so, and to
+ * ask the clock costs as much as three locks. */
+static inline void tide_points_expire_unwatched(struct tide_points *points,
+                                                struct tide_fired *fired) {
+  if (!points->thread && !TIDE_PLANTED(TIDE_PLANT_OVERDUE))
+    tide_points_expire_locked(points, fired);
+}
 
 void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
                         struct tide_fired *fired);

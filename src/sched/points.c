@@ -92,8 +92,8 @@ enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_o
                          "queue '%s' is no channel: it was made without a client", queue->label);
   enum tide_status status = check_numbers(queue, operation, diag);
   /* First what is overdue breaks, and may go: nobody looks at the clock once others are found. */
-  if (status == TIDE_OK && !TIDE_PLANTED(TIDE_PLANT_OVERDUE))
-    tide_points_expire_locked(queue->channel->channel.points, &queue->sched->fired);
+  if (status == TIDE_OK)
+    tide_points_expire_unwatched(queue->channel->channel.points, &queue->sched->fired);
   if (status == TIDE_OK) status = find_awaited(queue, operation, plan, diag);
   if (status == TIDE_OK) status = find_retired(queue, operation, plan, diag);
   if (status == TIDE_OK)

@@ -244,10 +244,10 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
 }
 
 enum tide_status tide_timeline_failure(struct tide_timeline *timeline, uint64_t value) {
-  enum tide_status status;
+  enum tide_status status = TIDE_OK;
   if (!timeline->turned) return tide_timeline_status(timeline);
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  tide_turn_look_locked(timeline, value, &status);
+  tide_turn_look_locked(timeline, value, &status, NULL);
   tide_lock_give(guard);
   return status;
 }
@@ -261,7 +261,7 @@ enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t valu
     return tide_timeline_has_failed(timeline, value) ? TIDE_AWAIT_FAILED : TIDE_AWAIT_QUEUED;
   }
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  enum tide_await stands = tide_turn_look_locked(timeline, value, &status);
+  enum tide_await stands = tide_turn_look_locked(timeline, value, &status, NULL);
   tide_lock_give(guard);
   return stands;
 }

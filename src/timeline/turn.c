@@ -87,8 +87,9 @@ unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn
   return join(timeline, turn, out_freed);
 }
 
-enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
-                                      enum tide_status *out_status) {
+/* Of one without a turn that is still to end. */
+static enum tide_await look_at_ended(const struct tide_timeline *timeline, uint64_t value,
+                                     enum tide_status *out_status) {
   bool reached = timeline->reached.value >= value;
   if (timeline->gone) {
     *out_status = TIDE_CANCELLED; /* from the lowest hole on, nobody knows any more */
@@ -100,10 +101,21 @@ enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint
     return TIDE_AWAIT_FAILED;
   }
   if (reached) return TIDE_AWAIT_REACHED;
-  *out_status = (enum tide_status)timeline->status;
-  if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
-  *out_status = TIDE_NOT_FOUND;
-  return tide_turn_find_locked(timeline, value) ? TIDE_AWAIT_QUEUED : TIDE_AWAIT_FAILED;
+  bool failed = tide_timeline_has_failed(timeline, value);
+  *out_status = failed ? (enum tide_status)timeline->status : TIDE_NOT_FOUND;
+  return TIDE_AWAIT_FAILED;
+}
+
+enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
+                                      enum tide_status *out_status, struct tide_turn **out_turn) {
+  if (timeline->reached.value < value && !tide_timeline_has_failed(timeline, value)) {
+    struct tide_turn *turn = tide_turn_find_locked(timeline, value);
+    if (turn) {
+      if (out_turn) *out_turn = turn;
+      return TIDE_AWAIT_QUEUED;
+    }
+  }
+  return look_at_ended(timeline, value, out_status);
 }
 
 void tide_turn_forget_all_locked(struct tide_timeline *timeline) {
@@ -115,9 +127,9 @@ void tide_turn_forget_all_locked(struct tide_timeline *timeline) {
 enum tide_await tide_turn_await_locked(struct tide_timeline *timeline, uint64_t value,
                                        struct tide_node *node) {
   enum tide_status status;
-  enum tide_await stands = tide_turn_look_locked(timeline, value, &status);
-  if (stands == TIDE_AWAIT_QUEUED)
-    tide_counter_add(&tide_turn_find_locked(timeline, value)->waiters, node, value);
+  struct tide_turn *turn;
+  enum tide_await stands = tide_turn_look_locked(timeline, value, &status, &turn);
+  if (stands == TIDE_AWAIT_QUEUED) tide_counter_add(&turn->waiters, node, value);
   return stands;
 }
 

@@ -51,8 +51,9 @@ unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn
 /* The turns' memory goes, while others may still hold the timeline: from lowest_hole on nobody can
  * say any more which values were good, and the answer is TIDE_CANCELLED. All turns are over. */
 void tide_turn_forget_all_locked(struct tide_timeline *timeline);
-/* How a value stands; *out_status is why it failed. */
+/* How a value stands; *out_status is why it failed. Not yet decided: *out_turn (may be NULL) is its
+ * turn. */
 enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
-                                      enum tide_status *out_status);
+                                      enum tide_status *out_status, struct tide_turn **out_turn);
 
 #endif
