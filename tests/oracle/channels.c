@@ -3,14 +3,12 @@
  * priorities, all computed anew. And the bugs planted in what sched does with points must be found.
  *
  *   oracle-channels [--plant NAME] [--seed N] [--count N] [--verbose]      one run, or many */
-#include "base/plant.h"
 #include "base/random.h"
 #include "channels_world.h"
+#include "seek.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define STEPS 140
 
@@ -714,10 +712,7 @@ static bool run_seed(uint64_t seed) {
 
 /* ---- planted bugs ---- */
 
-static const struct plant {
-  enum tide_plant which;
-  const char *name;
-} plants[] = {
+static const struct seek_plant plants[] = {
     {TIDE_PLANT_ABOVE, "ABOVE"},     {TIDE_PLANT_POINTFAIL, "POINTFAIL"},
     {TIDE_PLANT_ENDED, "ENDED"},     {TIDE_PLANT_CANCELHELD, "CANCELHELD"},
     {TIDE_PLANT_CHOOSE, "CHOOSE"},   {TIDE_PLANT_LENT, "LENT"},
@@ -728,67 +723,7 @@ static const struct plant {
 _Static_assert(PLANTS == TIDE_PLANT_CHANNELS_END - TIDE_PLANT_CHANNELS - 1,
                "each plant is looked for");
 
-/* In a process of its own, which may crash. 0: found. */
-static int seek(const struct plant *plant, uint64_t most) {
-  fflush(stdout);
-  pid_t child = fork();
-  if (child == 0) {
-    tide_planted = plant->which;
-    alarm(50 * test_slowdown());
-    for (uint64_t seed = 1; seed <= most; seed++) {
-      if (!run_seed(seed)) continue;
-      printf("     %-10s seed %3lu step %3u: %s\n", plant->name, (unsigned long)seed, step,
-             points_why);
-      tide_planted = TIDE_PLANT_NONE;
-      bool clean = !run_seed(seed);
-      if (!clean) printf("     and without it: %s\n", points_why);
-      fflush(stdout);
-      _exit(clean ? 0 : 1);
-    }
-    _exit(1);
-  }
-  int status;
-  CHECK(waitpid(child, &status, 0) == child);
-  if (WIFSIGNALED(status)) printf("     %-10s: signal %d\n", plant->name, WTERMSIG(status));
-  return WIFSIGNALED(status) && WTERMSIG(status) != 14 ? 0 : WEXITSTATUS(status);
-}
-
-static void plant_is_found(void) {
-  const struct plant *plant = test_given();
-  if (seek(plant, 3000) != 0) FAIL("planted %s: no violation", plant->name);
-}
-
-TEST(as_the_model_says) {
-  for (uint64_t seed = 1; seed <= 3000 / test_slowdown(); seed++)
-    if (run_seed(seed)) FAIL("seed %lu, step %u: %s", (unsigned long)seed, step, points_why);
-}
-
-static int explore(int argc, char **argv) {
-  uint64_t seed = 1, count = 1;
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--verbose") == 0) verbose = true;
-    if (i + 1 == argc) break;
-    if (strcmp(argv[i], "--seed") == 0) seed = strtoull(argv[i + 1], NULL, 10);
-    if (strcmp(argv[i], "--count") == 0) count = strtoull(argv[i + 1], NULL, 10);
-    for (size_t p = 0; strcmp(argv[i], "--plant") == 0 && p < PLANTS; p++)
-      if (strcmp(argv[i + 1], plants[p].name) == 0) tide_planted = plants[p].which;
-  }
-  for (uint64_t end = seed + count; seed < end; seed++) {
-    if (!run_seed(seed)) continue;
-    printf("seed %lu, step %u: %s\n", (unsigned long)seed, step, points_why);
-    return 1;
-  }
-  printf("%lu programs, no violation\n", (unsigned long)count);
-  return 0;
-}
-
 int main(int argc, char **argv) {
-  static struct test_case cases[PLANTS + 1];
-  for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], "--seed") == 0 || strcmp(argv[i], "--count") == 0)
-      return explore(argc, argv);
-  cases[0] = (struct test_case)CASE_SECONDS(as_the_model_says, 120);
-  for (size_t i = 0; i < PLANTS; i++)
-    cases[i + 1] = (struct test_case){plants[i].name, plant_is_found, &plants[i], 60};
-  return test_main(argc, argv, cases, PLANTS + 1);
+  static const struct seek seek = {run_seed, &step, &verbose, plants, PLANTS};
+  return seek_main(&seek, argc, argv);
 }
