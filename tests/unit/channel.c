@@ -1,62 +1,6 @@
 /* Operations that wait for points and keep promises. */
-#include "fake_device.h"
+#include "channel_rig.h"
 #include <stdlib.h>
-
-struct world {
-  struct fake f;
-  struct tide_points *points;
-  struct tide_client *client;
-  struct tide_queue *a, *b, *c; /* channels of the one client */
-  struct tide_future *fa, *fb;  /* of a and b */
-};
-
-static struct tide_queue *channel(struct world *w, const char *label, uint8_t priority) {
-  struct tide_queue_params params = {
-      .label = label, .client = w->client, .priority = priority, .operations = 64};
-  struct tide_queue *queue;
-  CHECK_OK(tide_queue_create(w->f.device, &params, &queue));
-  return queue;
-}
-
-static void open_world(struct world *w) {
-  struct tide_points_params params = {.manual = true};
-  fake_open(&w->f, true, 16);
-  CHECK_OK(tide_points_create(&w->f.context, &params, &w->points));
-  CHECK_OK(tide_client_create(w->points, NULL, &w->client));
-  w->a = channel(w, "a", 0);
-  w->b = channel(w, "b", 0);
-  w->c = channel(w, "c", 0);
-  struct tide_future_params future = {.label = "fa", .capacity = 64};
-  CHECK_OK(tide_queue_create_future(w->a, &future, &w->fa));
-  future.label = "fb";
-  CHECK_OK(tide_queue_create_future(w->b, &future, &w->fb));
-}
-
-static void close_world(struct world *w) {
-  tide_queue_destroy(w->a);
-  tide_queue_destroy(w->b);
-  tide_queue_destroy(w->c);
-  fake_run_out(&w->f);
-  tide_client_destroy(w->client, TIDE_OK);
-  fake_run_out(&w->f);
-  tide_points_destroy(w->points);
-  fake_close(&w->f);
-}
-
-static struct tide_point promise(struct tide_future *future) {
-  struct tide_point point;
-  CHECK_OK(tide_future_promise(future, 0, &point));
-  return point;
-}
-
-#define POINTS(...)                                                                                \
-  .points = &(const struct tide_operation_points) { __VA_ARGS__ }
-#define WAIT_FOR(...)                                                                              \
-  .waits = (const struct tide_point[]){__VA_ARGS__},                                               \
-  .wait_count = sizeof((const struct tide_point[]){__VA_ARGS__}) / sizeof(struct tide_point)
-#define RETIRE(...)                                                                                \
-  .retires = (const struct tide_point[]){__VA_ARGS__},                                             \
-  .retire_count = sizeof((const struct tide_point[]){__VA_ARGS__}) / sizeof(struct tide_point)
 
 static void check_state(int line, struct world *w, struct tide_point point,
                         enum tide_point_state want, enum tide_status why) {
@@ -510,13 +454,10 @@ TEST(a_queue_that_goes_breaks_what_it_owes) {
 TEST(a_client_that_dies_keeps_what_is_queued) {
   struct world w;
   struct tide_client *other;
-  struct tide_queue_params params = {.label = "mortal"};
-  struct tide_queue *mortal;
   struct tide_future *future;
   open_world(&w);
   CHECK_OK(tide_client_create(w.points, NULL, &other));
-  params.client = other;
-  CHECK_OK(tide_queue_create(w.f.device, &params, &mortal));
+  struct tide_queue *mortal = CHANNEL(w.f.device, .label = "mortal", .client = other);
   CHECK_OK(tide_queue_create_future(mortal, NULL, &future));
   struct tide_point p = promise(future), q = promise(future), inserted;
   CHECK_OK(SUBMIT(mortal, .label = "x", POINTS(RETIRE(p))));
@@ -536,10 +477,8 @@ TEST(a_client_that_dies_keeps_what_is_queued) {
 TEST(a_lost_device_breaks_its_promises_at_once) {
   struct world w;
   open_world(&w);
-  struct tide_queue_params params = {.label = "away", .client = w.client};
-  struct tide_queue *away;
+  struct tide_queue *away = CHANNEL(w.f.other, .label = "away", .client = w.client);
   struct tide_future *future;
-  CHECK_OK(tide_queue_create(w.f.other, &params, &away));
   CHECK_OK(tide_queue_create_future(away, NULL, &future));
   struct tide_point p = promise(future), q = promise(future), r = promise(future);
   CHECK_OK(SUBMIT(away, .label = "x", POINTS(RETIRE(p))));
@@ -568,7 +507,9 @@ TEST(a_lost_device_breaks_its_promises_at_once) {
 TEST(a_boost_lasts_until_its_target_ends) {
   struct world w;
   open_world(&w);
-  struct tide_queue *high = channel(&w, "high", 12), *low = channel(&w, "low", 2);
+  struct tide_queue *high =
+      CHANNEL(w.f.device, .label = "high", .client = w.client, .priority = 12);
+  struct tide_queue *low = CHANNEL(w.f.device, .label = "low", .client = w.client, .priority = 2);
   struct tide_future *future;
   CHECK_OK(tide_queue_create_future(low, NULL, &future));
   struct tide_point p = promise(future), q = promise(future);
@@ -602,7 +543,7 @@ TEST(a_boost_lasts_until_its_target_ends) {
 TEST(a_boost_waits_for_its_turn) {
   struct world w;
   open_world(&w);
-  struct tide_queue *low = channel(&w, "low", 2);
+  struct tide_queue *low = CHANNEL(w.f.device, .label = "low", .client = w.client, .priority = 2);
   struct tide_future *future;
   CHECK_OK(tide_queue_create_future(low, NULL, &future));
   struct tide_point p = promise(future);
@@ -676,7 +617,9 @@ TEST(changes_are_counted) {
 TEST(who_waits_lends_along_the_chain) {
   struct world w;
   open_world(&w);
-  struct tide_queue *high = channel(&w, "high", 14), *low = channel(&w, "low", 1);
+  struct tide_queue *high =
+      CHANNEL(w.f.device, .label = "high", .client = w.client, .priority = 14);
+  struct tide_queue *low = CHANNEL(w.f.device, .label = "low", .client = w.client, .priority = 1);
   struct tide_future *future;
   CHECK_OK(tide_queue_create_future(low, NULL, &future));
   struct tide_point p = promise(future), q = promise(w.fa);

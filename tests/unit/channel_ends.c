@@ -1,65 +1,6 @@
 /* Channels when somebody has gone: clients, devices, deadlines that passed, many at once; compounds
  * in compounds; check mode. */
-#include "fake_device.h"
-#include "tidemark/clock.h"
-
-#include <stdlib.h>
-
-#define MS 1000000ull
-
-struct world {
-  struct tide_clock *clock;
-  struct fake f;
-  struct tide_points *points;
-  struct tide_client *client;
-  struct tide_queue *a, *b;
-  struct tide_future *fa, *fb;
-};
-
-static struct tide_queue *channel(struct tide_device *device, struct tide_client *client,
-                                  const char *label, uint32_t operations) {
-  struct tide_queue_params params = {.label = label, .client = client, .operations = operations};
-  struct tide_queue *queue;
-  CHECK_OK(tide_queue_create(device, &params, &queue));
-  return queue;
-}
-
-static struct tide_future *future_of(struct tide_queue *queue, uint32_t capacity) {
-  struct tide_future_params params = {.label = "future", .capacity = capacity};
-  struct tide_future *future;
-  CHECK_OK(tide_queue_create_future(queue, &params, &future));
-  return future;
-}
-
-static void open_world(struct world *w) {
-  struct tide_points_params params = {.manual = true, .parts = 8192};
-  struct tide_clock_params clock = {.start = 1000 * MS};
-  CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &w->clock));
-  fake_open_on(&w->f, tide_clock_platform(w->clock), true, 16);
-  CHECK_OK(tide_points_create(&w->f.context, &params, &w->points));
-  CHECK_OK(tide_client_create(w->points, NULL, &w->client));
-  w->a = channel(w->f.device, w->client, "a", 64);
-  w->b = channel(w->f.device, w->client, "b", 64);
-  w->fa = future_of(w->a, 64);
-  w->fb = future_of(w->b, 64);
-}
-
-static void close_world(struct world *w) {
-  tide_queue_destroy(w->a);
-  tide_queue_destroy(w->b);
-  fake_run_out(&w->f);
-  tide_client_destroy(w->client, TIDE_OK);
-  fake_run_out(&w->f);
-  tide_points_destroy(w->points);
-  fake_close(&w->f);
-  tide_clock_destroy(w->clock);
-}
-
-static struct tide_point promise(struct tide_future *future) {
-  struct tide_point point;
-  CHECK_OK(tide_future_promise(future, 0, &point));
-  return point;
-}
+#include "channel_rig.h"
 
 /* One whose deadline passes before others', and nobody has looked. */
 static struct tide_point brief(struct world *w, struct tide_future *future) {
@@ -67,15 +8,6 @@ static struct tide_point brief(struct world *w, struct tide_future *future) {
   CHECK_OK(tide_future_promise(future, tide_clock_now(w->clock) + MS, &point));
   return point;
 }
-
-#define POINTS(...)                                                                                \
-  .points = &(const struct tide_operation_points) { __VA_ARGS__ }
-#define WAIT_FOR(...)                                                                              \
-  .waits = (const struct tide_point[]){__VA_ARGS__},                                               \
-  .wait_count = sizeof((const struct tide_point[]){__VA_ARGS__}) / sizeof(struct tide_point)
-#define RETIRE(...)                                                                                \
-  .retires = (const struct tide_point[]){__VA_ARGS__},                                             \
-  .retire_count = sizeof((const struct tide_point[]){__VA_ARGS__}) / sizeof(struct tide_point)
 
 /* ---- clients that are gone -------------------------------------------------------- */
 
@@ -87,7 +19,8 @@ TEST(nothing_is_inserted_for_a_dead_client) {
   struct tide_future *future;
   open_world(&w);
   CHECK_OK(tide_client_create(w.points, NULL, &mortal));
-  struct tide_queue *queue = channel(w.f.device, mortal, "mortal", 8);
+  struct tide_queue *queue =
+      CHANNEL(w.f.device, .label = "mortal", .client = mortal, .operations = 8);
   CHECK_OK(SUBMIT(queue, .label = "x"));
   CHECK_OK(tide_queue_insert_point(queue, &p, NULL));
   tide_client_destroy(mortal, TIDE_OK);
@@ -125,7 +58,8 @@ TEST(a_channel_of_a_lost_device_leaves_nothing_behind) {
 TEST(despite_a_lost_device_its_work_is_waited_for) {
   struct world w;
   open_world(&w);
-  struct tide_queue *away = channel(w.f.other, w.client, "away", 8);
+  struct tide_queue *away =
+      CHANNEL(w.f.other, .label = "away", .client = w.client, .operations = 8);
   struct tide_future *future = future_of(away, 8);
   struct tide_point p = promise(future);
   CHECK_OK(SUBMIT(away, .label = "x", POINTS(RETIRE(p))));
@@ -188,7 +122,8 @@ static void many_leave(bool by_point) {
   enum { N = 100000 };
   struct world w;
   open_world(&w);
-  struct tide_queue *many = channel(w.f.device, w.client, "many", N);
+  struct tide_queue *many =
+      CHANNEL(w.f.device, .label = "many", .client = w.client, .operations = N);
   struct tide_future *user;
   CHECK_OK(tide_future_create(w.client, NULL, &user));
   struct tide_point p = promise(w.fa), stop = promise(user);
@@ -225,7 +160,8 @@ TEST(who_waits_lends_through_compounds_in_compounds) {
   struct world w;
   struct tide_point outer, inner, parts;
   open_world(&w);
-  struct tide_queue *high = channel(w.f.device, w.client, "high", 8);
+  struct tide_queue *high =
+      CHANNEL(w.f.device, .label = "high", .client = w.client, .operations = 8);
   tide_queue_set_priority(high, 14);
   struct tide_point p = promise(w.fa), q = promise(w.fb), r = promise(w.fb);
   CHECK_OK(tide_compound_promise(w.client, 0, &outer));
@@ -272,6 +208,7 @@ TEST(check_mode_knows_what_a_later_point_covers) {
   open_world(&w);
   tide_queue_destroy(w.a);
   tide_queue_destroy(w.b);
+  tide_queue_destroy(w.c);
   CHECK_OK(tide_device_destroy(w.f.device));
   CHECK_OK(tide_device_destroy(w.f.other));
   tide_sched_destroy(w.f.sched);
@@ -280,8 +217,8 @@ TEST(check_mode_knows_what_a_later_point_covers) {
   CHECK_OK(tide_sched_create(&w.f.context, &params, &w.f.sched));
   CHECK_OK(tide_device_create(w.f.sched, &w.f.backend, "fake", &w.f.device));
   CHECK_OK(tide_device_create(w.f.sched, &w.f.other_backend, "other", &w.f.other));
-  w.a = channel(w.f.device, w.client, "a", 8);
-  w.b = channel(w.f.device, w.client, "b", 8);
+  w.a = CHANNEL(w.f.device, .label = "a", .client = w.client, .operations = 8);
+  w.b = CHANNEL(w.f.device, .label = "b", .client = w.client, .operations = 8);
   tide_future_destroy(w.fa);
   w.fa = future_of(w.a, 8);
   CHECK_OK(tide_pool_create(&w.f.context, NULL, &pool));
@@ -299,7 +236,7 @@ TEST(check_mode_knows_what_a_later_point_covers) {
   fake_run_out(&w.f);
   tide_queue_destroy(w.a);
   tide_queue_destroy(w.b);
-  w.a = w.b = NULL;
+  w.a = w.b = w.c = NULL;
   CHECK_OK(tide_pool_destroy(pool));
   close_world(&w);
 }
