@@ -156,6 +156,16 @@ static enum tide_status call_destroy(const struct call *c) {
 /* ---- compounds --------------------------------------------------------------------------------
  */
 
+/* Its point has just been made, as the base of the entry that was claimed for it. */
+static void name_compound(const struct call *c, struct tide_entry *entry) {
+  struct tide_served *client = c->client;
+  entry->kind = TIDE_ENTRY_COMPOUND;
+  entry->generation = c->command->object.generation;
+  entry->base.value = 0;
+  client->timelines++;
+  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);
+}
+
 static enum tide_status call_compound(const struct call *c) {
   struct tide_served *client = c->client;
   struct tide_entry *entry;
@@ -163,13 +173,8 @@ static enum tide_status call_compound(const struct call *c) {
   if (status != TIDE_OK) return status;
   if (client->timelines >= client->limits.timelines) return TIDE_FULL;
   status = tide_compound_promise(client->client, c->command->deadline, &entry->base);
-  if (status != TIDE_OK) return status;
-  entry->kind = TIDE_ENTRY_COMPOUND;
-  entry->generation = c->command->object.generation;
-  entry->base.value = 0;
-  client->timelines++;
-  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);
-  return TIDE_OK;
+  if (status == TIDE_OK) name_compound(c, entry);
+  return status;
 }
 
 /* A point of another service's, which this client speaks for. */
@@ -183,13 +188,8 @@ static enum tide_status call_stand_in(const struct call *c) {
   /* For ever is not for clients to say. */
   uint64_t deadline = c->command->deadline == TIDE_FOREVER ? 0 : c->command->deadline;
   status = tide_stand_in_create(client->client, c->command->number, deadline, &entry->base);
-  if (status != TIDE_OK) return status;
-  entry->kind = TIDE_ENTRY_COMPOUND;
-  entry->generation = c->command->object.generation;
-  entry->base.value = 0;
-  client->timelines++;
-  tide_publish(client->published, c->command->object.handle, entry->generation, entry->base);
-  return TIDE_OK;
+  if (status == TIDE_OK) name_compound(c, entry);
+  return status;
 }
 
 static enum tide_status call_report(const struct call *c) {
