@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum bench_better { BENCH_LESS, BENCH_MORE };
 
@@ -90,6 +91,9 @@ static inline void bench_keep(uint64_t value) { __asm__ volatile("" : : "r"(valu
 void *bench_skip(const char *why);
 /* Ends the program: a benchmark must not go on with a wrong result. */
 _Noreturn void bench_wrong(const char *what);
+/* fork(), for a child that ends when its parent does, however that ends: a benchmark that gives up
+ * leaves nobody behind. By the thread that stays to the end; it is the kernel that watches it. */
+pid_t bench_fork(void);
 /* Runs `work` in a process of its own, which leaves no threads, memory or locks behind: it fills
  * out_values and answers as a contest's measure does. One that hangs is ended after a while. */
 const char *bench_apart(const char *(*work)(const void *what, double *out_values), const void *what,

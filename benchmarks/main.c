@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -59,7 +60,17 @@ const char *bench_folder(void) {
   return path;
 }
 
-/* ---- a process of its own ---- */
+/* ---- other processes ---- */
+
+pid_t bench_fork(void) {
+  pid_t parent = getpid();
+  fflush(NULL); /* or both would print what has not been printed yet */
+  pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1); /* it was dead before we said so */
+  return 0;
+}
 
 struct answer {
   double values[BENCH_VALUES];
@@ -88,9 +99,8 @@ static const char *bury(pid_t child, bool late) {
 const char *bench_apart(const char *(*work)(const void *what, double *out_values), const void *what,
                         double *out_values) {
   int ends[2];
-  fflush(NULL);
   if (pipe(ends) != 0) return "no pipe";
-  pid_t child = fork();
+  pid_t child = bench_fork();
   if (child < 0) return "no process";
   if (child == 0) work_apart(work, what, ends[1]);
   close(ends[1]);

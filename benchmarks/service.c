@@ -51,8 +51,7 @@ static void house_open(struct house *house, const char *policy) {
   snprintf(house->folder, sizeof house->folder, "/tmp/tidemark-bench-XXXXXX");
   BENCH_CHECK(mkdtemp(house->folder) != NULL);
   snprintf(house->path, sizeof house->path, "%s/socket", house->folder);
-  fflush(NULL);
-  house->server = fork();
+  house->server = bench_fork();
   BENCH_CHECK(house->server >= 0);
   if (house->server == 0) serve(house, policy);
 }
@@ -154,8 +153,7 @@ static const char *measure_ping(const void *what, unsigned side, double *out_val
       mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   BENCH_CHECK(shared != MAP_FAILED && socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
   if (side == 0) house_open(&house, NULL);
-  fflush(NULL);
-  pid_t other = fork();
+  pid_t other = bench_fork();
   BENCH_CHECK(other >= 0);
   unsigned me = other == 0;
   if (side == 0) player_open(&players[me], &house, shared, me);
@@ -442,8 +440,7 @@ static void work(struct plain_client *c, bool hostile) {
 }
 
 static pid_t feed(const struct house *house, uint32_t count, bool hostile, int ready) {
-  fflush(NULL);
-  pid_t pid = fork();
+  pid_t pid = bench_fork();
   BENCH_CHECK(pid >= 0);
   if (pid) return pid;
   struct plain_client *clients = calloc(count, sizeof *clients);

@@ -8,11 +8,9 @@
 
 #include <linux/futex.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -211,10 +209,9 @@ static const char *relay_apart(const void *what, double *out) {
   BENCH_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets) == 0);
   open_end(&relay.there, sockets[0]);
   open_end(&relay.back, sockets[1]);
-  pid_t partner = fork();
+  pid_t partner = bench_fork();
   BENCH_CHECK(partner >= 0);
   if (partner == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!stay_on((int)asked[0] - 1)) bench_wrong("a process on its processor");
     for (uint64_t i = 1; i <= count; i++) {
       hear(&relay, &relay.there, sockets[1], i);
