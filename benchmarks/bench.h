@@ -46,6 +46,8 @@ struct bench_contest {
    * constant text: why this side cannot be had here. Then it is not asked again. */
   const char *(*measure)(const void *what, unsigned side, double *out_values);
   const void *what;
+  /* NULL, or how many rounds there are to be; asked before the first, and not in a smoke run. */
+  uint32_t (*rounds)(const void *what);
   bool bound; /* also says how much better ours is at least, with 95 % confidence */
 };
 

@@ -237,6 +237,15 @@ static void print_smoke(const struct result *result) {
   }
 }
 
+static uint32_t rounds_for(const struct bench_figure *figure) {
+  const struct bench_contest *contest = figure->contest;
+  uint32_t rounds = smoke                        ? 1
+                    : contest && contest->rounds ? contest->rounds(contest->what)
+                    : figure->rounds             ? figure->rounds
+                                                 : ROUNDS;
+  return rounds > ROUNDS_MAX ? ROUNDS_MAX : rounds;
+}
+
 static void run(const char *group, const struct bench_figure *figure) {
   skipped = "not possible here";
   void *state = figure->setup ? figure->setup() : NULL;
@@ -246,8 +255,7 @@ static void run(const char *group, const struct bench_figure *figure) {
     return;
   }
   struct result *result = start(group, figure);
-  uint32_t rounds = smoke ? 1 : figure->rounds ? figure->rounds : ROUNDS;
-  if (rounds > ROUNDS_MAX) rounds = ROUNDS_MAX;
+  uint32_t rounds = result->rounds = rounds_for(figure);
   if (figure->contest) compete(result, rounds);
   else compare_two(result, state, rounds);
   if (figure->teardown) figure->teardown(state);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS_MAX = 101 };
+enum { ROUNDS_MAX = 2001 };
 
 struct spread {
   double low, median, high; /* quartiles */
@@ -26,6 +26,7 @@ struct result {
   const struct bench_figure *figure;
   struct bench_value values[BENCH_VALUES];
   unsigned value_count, side_count;
+  uint32_t rounds; /* of each side */
   struct side_result sides[BENCH_SIDES];
 };
 
@@ -53,13 +54,14 @@ static struct spread summarize(double *values, uint32_t count) {
 
 /* A lower bound of the median that lies too high in at most 5 of 100 cases, whatever the values'
  * distribution: the k-th smallest is above the median when fewer than k of the values are below
- * it, which is as likely as fewer than k heads. 0 when there are too few values to say so. */
+ * it, which is as likely as fewer than k heads. 0 when there are too few values to say so. In
+ * logarithms: of 1100 values on, that none is a head is less likely than a double can say. */
 static double lower_bound(const double *sorted, uint32_t count) {
-  double chance = pow(0.5, count), fewer = chance, bound = 0;
+  double chance = count * log(0.5), fewer = exp(chance), bound = 0;
   for (uint32_t k = 1; k <= count && fewer <= 0.05; k++) {
     bound = sorted[k - 1];
-    chance *= (double)(count - k + 1) / k;
-    fewer += chance;
+    chance += log((double)(count - k + 1) / k);
+    fewer += exp(chance);
   }
   return bound;
 }
@@ -123,7 +125,8 @@ static void print_row(const struct result *result, unsigned side) {
     printf(" %*s", result->value_count > FEW_VALUES ? NARROW : WIDE, cell);
   }
   if (side > 0 && result->figure->contest->bound)
-    printf("   %s: at least %.3fx (95 %%)", result->values[0].name, row->bound[0]);
+    printf("   %s: at least %.3fx (95 %%, %u pairs)", result->values[0].name, row->bound[0],
+           result->rounds);
   printf("\n");
 }
 
@@ -184,6 +187,7 @@ static void print_json(const struct result *result, bool *first) {
     if (figure->curve) printf(", \"curve\": \"%s\", \"at\": %.6g", figure->curve, figure->at);
     printf(", \"unit\": \"%s\", \"better\": \"%s\"", value->unit,
            value->better == BENCH_MORE ? "more" : "less");
+    printf(", \"rounds\": %u", result->rounds);
     if (result->sides[0].why) printf(", \"skipped\": \"%s\"", result->sides[0].why);
     else print_json_spread("ours", result->sides[0].value[v]);
     if (result->side_count > 1) print_json_rivals(result, v);
