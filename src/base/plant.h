@@ -68,7 +68,15 @@ enum tide_plant {
   TIDE_PLANT_RELISTEN,   /* a held operation that was classified again listens no more */
   TIDE_PLANT_DESPITE,    /* what goes on despite a broken point forgets what it imported */
   TIDE_PLANT_SCOPE,      /* a scope of decreases never ends */
-  TIDE_PLANT_CHANNELS_END
+  TIDE_PLANT_CHANNELS_END,
+  TIDE_PLANT_PAGES = 4000, /* runs of pages: found by the oracle of pages */
+  TIDE_PLANT_PAGES_EXACT,  /* fast: a run of just the length that is asked for is not seen */
+  TIDE_PLANT_PAGES_JOIN,   /* fast: what comes back does not join what is free behind it */
+  TIDE_PLANT_PAGES_REST,   /* fast: what is left of a run begins a page too early */
+  TIDE_PLANT_PAGES_ACROSS, /* tree: a run across a node's middle does not count */
+  TIDE_PLANT_PAGES_REACH,  /* tree: what begins at a node's left ends at its middle */
+  TIDE_PLANT_PAGES_LAST,   /* tree: the last page of a run is not taken */
+  TIDE_PLANT_PAGES_END
 };
 
 #ifdef TIDE_PLANTS

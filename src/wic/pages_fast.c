@@ -1,0 +1,191 @@
+/* Free runs by size. A list for each size, newest first, and a bitmap of the sizes that have any: a
+ * word of it a bit of the level above, up to a single word, so the next size that has any is found
+ * in two looks a level, and mostly in the first word.
+ *
+ * Tags lie beside the pages, not in them, since nobody may touch those. The first and last page of
+ * a free run say FREE and its length; the first of a taken one says its length, and is the only
+ * page that says a length without FREE; its last says nothing. What the pages between say is old,
+ * and read by nobody: a neighbour of a run lies at an end of its own. */
+#include "wic/pages_kind.h"
+
+#include "base/memory.h"
+#include "base/plant.h"
+
+#define LEVELS 4u /* of 64 bits a word each: 2^24 sizes */
+#define FREE (1u << 31)
+#define NONE TIDE_PAGES_NONE
+
+_Static_assert(1ull << LEVELS * 6 == TIDE_PAGES_MOST, "each size has a bit");
+
+struct link {
+  uint32_t next;     /* NONE: the last of its size */
+  uint32_t previous; /* means nothing in the first, which `newest` names */
+};
+
+struct fast {
+  struct tide_pages pages;
+  uint32_t levels;
+  uint32_t words[LEVELS];
+  uint64_t *bits[LEVELS]; /* of the first level bit s: runs of s + 1 pages are free */
+  uint32_t *newest;       /* by size - 1; means nothing where there is no bit */
+  uint32_t *tags;         /* page p has tags[p + 1]; one more at each end, which is never free */
+  struct link *links;     /* by the first page of a free run */
+};
+
+static void fast_destroy(struct tide_pages *pages) {
+  struct fast *fast = (struct fast *)pages;
+  const struct tide_allocator *allocator = pages->allocator;
+  uint32_t count = pages->count;
+  for (uint32_t i = 0; i < LEVELS; i++)
+    tide_free(allocator, fast->bits[i], fast->words[i], sizeof *fast->bits[i]);
+  tide_free(allocator, fast->newest, count, sizeof *fast->newest);
+  tide_free(allocator, fast->tags, (size_t)count + 2, sizeof *fast->tags);
+  tide_free(allocator, fast->links, count, sizeof *fast->links);
+  tide_free(allocator, fast, 1, sizeof *fast);
+}
+
+/* ---- which sizes there are: numbers from 0 ----------------------------------------------------
+ */
+
+static void mark(struct fast *fast, uint32_t size) {
+  for (uint32_t level = 0; level < fast->levels; level++, size /= 64) {
+    uint64_t *word = &fast->bits[level][size / 64], old = *word;
+    *word = old | 1ull << size % 64;
+    if (old) return;
+  }
+}
+
+static void unmark(struct fast *fast, uint32_t size) {
+  for (uint32_t level = 0; level < fast->levels; level++, size /= 64) {
+    uint64_t *word = &fast->bits[level][size / 64];
+    *word &= ~(1ull << size % 64);
+    if (*word) return;
+  }
+}
+
+static bool marked(const struct fast *fast, uint32_t size) {
+  return fast->bits[0][size / 64] >> size % 64 & 1;
+}
+
+/* The first that is marked, from this one on. */
+static uint32_t next_marked(const struct fast *fast, uint32_t from) {
+  for (uint32_t level = 0; level < fast->levels; level++) {
+    uint32_t word = from / 64;
+    if (word >= fast->words[level]) return NONE;
+    uint64_t bits = fast->bits[level][word] & ~0ull << from % 64;
+    if (bits) {
+      uint32_t at = word * 64 + (uint32_t)__builtin_ctzll(bits);
+      while (level-- > 0) at = at * 64 + (uint32_t)__builtin_ctzll(fast->bits[level][at]);
+      return at;
+    }
+    from = word + 1;
+  }
+  return NONE;
+}
+
+/* ---- free runs --------------------------------------------------------------------------------
+ */
+
+static void put_in(struct fast *fast, uint32_t first, uint32_t count) {
+  uint32_t size = count - 1, next = NONE;
+  fast->tags[first + 1] = FREE | count;
+  fast->tags[first + count] = FREE | count;
+  if (marked(fast, size)) {
+    next = fast->newest[size];
+    fast->links[next].previous = first;
+  } else {
+    mark(fast, size);
+  }
+  fast->links[first].next = next;
+  fast->newest[size] = first;
+}
+
+static void take_out(struct fast *fast, uint32_t first, uint32_t count) {
+  uint32_t size = count - 1, next = fast->links[first].next;
+  if (fast->newest[size] != first) {
+    uint32_t previous = fast->links[first].previous;
+    fast->links[previous].next = next;
+    if (next != NONE) fast->links[next].previous = previous;
+    return;
+  }
+  fast->newest[size] = next;
+  if (next == NONE) unmark(fast, size);
+}
+
+static uint32_t fast_alloc(struct tide_pages *pages, uint32_t count) {
+  struct fast *fast = (struct fast *)pages;
+  uint32_t size = next_marked(fast, TIDE_PLANTED(TIDE_PLANT_PAGES_EXACT) ? count : count - 1);
+  if (size == NONE) return NONE;
+  uint32_t first = fast->newest[size], left = size + 1 - count;
+  take_out(fast, first, size + 1);
+  uint32_t early = TIDE_PLANTED(TIDE_PLANT_PAGES_REST);
+  if (left) put_in(fast, first + count - early, left + early);
+  fast->tags[first + count] = 0;
+  fast->tags[first + 1] = count;
+  return first;
+}
+
+static bool fast_free(struct tide_pages *pages, uint32_t first, uint32_t count) {
+  struct fast *fast = (struct fast *)pages;
+  uint32_t *tag = &fast->tags[first + 1]; /* of the first page */
+  uint32_t before = tag[-1], after = tag[count];
+  if (*tag != count) return false;
+  *tag = 0; /* it may come to lie inside a free run */
+  if (after & FREE && !TIDE_PLANTED(TIDE_PLANT_PAGES_JOIN)) {
+    take_out(fast, first + count, after & ~FREE);
+    count += after & ~FREE;
+  }
+  if (before & FREE) {
+    before &= ~FREE;
+    take_out(fast, first - before, before);
+    first -= before;
+    count += before;
+  }
+  put_in(fast, first, count);
+  return true;
+}
+
+static uint32_t fast_largest(const struct tide_pages *pages) {
+  const struct fast *fast = (const struct fast *)pages;
+  uint32_t at = 0;
+  for (uint32_t level = fast->levels; level-- > 0;) {
+    uint64_t bits = fast->bits[level][at];
+    if (!bits) return 0; /* of the highest: nothing is free */
+    at = at * 64 + 63 - (uint32_t)__builtin_clzll(bits);
+  }
+  return at + 1;
+}
+
+/* ---- its beginning ----------------------------------------------------------------------------
+ */
+
+static struct tide_pages *fast_create(const struct tide_allocator *allocator, uint32_t count) {
+  struct fast *fast = tide_alloc(allocator, 1, sizeof *fast);
+  if (!fast) return NULL;
+  fast->pages.allocator = allocator;
+  fast->pages.count = count;
+  fast->newest = tide_alloc_unset(allocator, count, sizeof *fast->newest);
+  fast->tags = tide_alloc(allocator, (size_t)count + 2, sizeof *fast->tags);
+  fast->links = tide_alloc_unset(allocator, count, sizeof *fast->links);
+  bool whole = fast->newest && fast->tags && fast->links;
+  uint32_t words = count;
+  do { /* until a level is one word */
+    uint32_t level = fast->levels++;
+    words = (words + 63) / 64;
+    fast->words[level] = words;
+    fast->bits[level] = tide_alloc(allocator, words, sizeof *fast->bits[level]);
+    whole = whole && fast->bits[level];
+  } while (words > 1);
+  if (!whole) {
+    fast_destroy(&fast->pages);
+    return NULL;
+  }
+  put_in(fast, 0, count);
+  return &fast->pages;
+}
+
+const struct tide_pages_class tide_pages_fast = {.create = fast_create,
+                                                 .destroy = fast_destroy,
+                                                 .alloc = fast_alloc,
+                                                 .free = fast_free,
+                                                 .largest = fast_largest};
