@@ -1,0 +1,156 @@
+/* tidemark/wic.h: consumers that wait by page fault.
+ *
+ * The model. A *medium* is a region of memory with two views: producers write through one,
+ * consumers read through the other, and there a page is missing until its data is. A *request* is a
+ * run of pages for one message, with the *tags* that say when it is there: values of timelines.
+ * Whoever loads from a page that is missing is stalled by the fault, alone, and goes on when the
+ * data has come. The consumer is plain code that loads memory. It calls nothing and polls nothing.
+ *
+ *      request          --> pages, missing        room: where the producer writes
+ *                                                 data: where the consumer reads
+ *      consumer         load from data  ....fault, stalled.........  goes on
+ *      producer               writes room, signals the tag ---^
+ *      finish           --> TIDE_OK, and what the tags teach; the pages are recycled
+ *
+ * By the paper's names: the *interrupter* gives out runs of pages, the *monitor* knows which data
+ * is available and which faults are pending, the *activator* makes pages appear and takes them
+ * back.
+ *
+ * Engines. They differ in who lets the consumer go on:
+ *   monitor   a thread reads each fault, looks whether the tags are reached, and maps the pages;
+ * the paper's own form direct    whoever signals the last tag maps the pages at once: data that is
+ * there before it is looked at costs no fault fibers    as direct, and a fiber (tidemark/fiber.h)
+ * that faults is parked, so that its thread runs another; a plain thread that faults sleeps
+ *
+ * Pages are recycled by halves (the paper's P and P'): runs are given out of one half; when all of
+ * the other were finished, all its pages are taken back in one call, and the halves change places.
+ *
+ * Failures. A request fails when a tag's timeline fails (TIDE_OWNER_DIED of a producer that died
+ * …), when its deadline passes (TIDE_TIMEOUT), when it is failed by name, or when the medium is
+ * closed. Then its pages read as zeros, whoever was stalled on them goes on, and
+ * tide_request_finish says what happened: a consumer trusts what it computed only after that. A
+ * failed request's room is no other's until each of its tags was reached or failed, for a producer
+ * may still be writing there.
+ *
+ * A load from a page that no request has is an error of the program: `stray` is called; without one
+ * the process ends with a message. So it never hangs.
+ *
+ * What the kernel must have: userfaultfd with minor faults on shared memory (5.13), and the right
+ * to use it: root, CAP_SYS_PTRACE, vm.unprivileged_userfaultfd = 1, or access to /dev/userfaultfd.
+ * Where only user-mode faults are allowed, system calls that read a missing page fail with EFAULT,
+ * and so they do in a medium for fibers; tide_medium_info says so.
+ *
+ * Threads: all functions from any thread, but one request is made and finished by one at a time.
+ *
+ * Source: seed 003; DESIGN 4.8; docs/wic.md.
+ */
+#ifndef TIDEMARK_WIC_H
+#define TIDEMARK_WIC_H
+
+#include "tidemark/timeline.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tide_medium;
+
+enum tide_medium_engine { TIDE_MEDIUM_DIRECT = 0, TIDE_MEDIUM_MONITOR = 1, TIDE_MEDIUM_FIBERS = 2 };
+/* "direct", "monitor", "fibers"; "unknown" for anything else. A constant. */
+TIDE_API const char *tide_medium_engine_name(enum tide_medium_engine engine);
+
+#define TIDE_MEDIUM_BATCH 16 /* requests of one call */
+#define TIDE_REQUEST_TAGS 4  /* tags of one request */
+#define TIDE_MEDIUM_PAGES (1u << 20)
+
+struct tide_medium_params {
+  const char *label; /* copied, cut at 31 bytes; may be NULL */
+  enum tide_medium_engine engine;
+  uint32_t pages;    /* of both halves together, rounded up to an even number; 0: 16384; at most
+                        TIDE_MEDIUM_PAGES. A page is the system's. */
+  uint32_t requests; /* that there may be at once; 0: 1024; at most TIDE_MEDIUM_PAGES */
+  bool paper_tree;   /* runs of pages by the paper's segment tree, not by the faster lists */
+  bool pinned;       /* the monitor runs on `cpu` only: best beside the consumers */
+  uint32_t cpu;
+  /* A load from a page that no request has. Called by the monitor, of fibers by whoever did it.
+   * When it returns the load goes on, with whatever the page holds. NULL: a message, and the end.
+   */
+  void (*stray)(void *user, const void *address);
+  void *user;
+};
+
+/* NULL params are the defaults. TIDE_INVALID; TIDE_NOMEM; TIDE_DENIED: no right to use userfaultfd;
+ * TIDE_UNSUPPORTED: the kernel has none, or not what this needs; TIDE_FULL: no descriptors left.
+ * All memory is taken here. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_medium_create(const struct tide_context *context, const struct tide_medium_params *params,
+                   struct tide_medium **out_medium);
+/* Fails all requests that are not available, and any that come later, with `status` (TIDE_OK:
+ * TIDE_CANCELLED): whoever is stalled goes on. */
+TIDE_API void tide_medium_close(struct tide_medium *medium, enum tide_status status);
+/* All requests were finished. Tags that were neither reached nor failed are forgotten: no producer
+ * may write any more. NULL is fine. */
+TIDE_API void tide_medium_destroy(struct tide_medium *medium);
+
+/* ---- requests ---------------------------------------------------------------------- */
+
+struct tide_tag {
+  struct tide_timeline *timeline; /* held until the request is over */
+  uint64_t value;
+};
+
+struct tide_request {
+  size_t bytes;                            /* >= 1 */
+  struct tide_tag tags[TIDE_REQUEST_TAGS]; /* all of them must be reached */
+  uint32_t tag_count;                      /* 1 .. TIDE_REQUEST_TAGS */
+  uint64_t deadline;                       /* absolute, ns; 0: none */
+  const void *source; /* NULL: the producer writes to `room`; else `bytes` are copied from here once
+                         the tags are reached, and it stays until the request is finished */
+  /* Filled by tide_medium_request. */
+  const void *data; /* to be read: on a page of its own */
+  void *room;       /* the same memory, to be written before the tags are signalled */
+  uint64_t private_words[2];
+};
+
+/* Gives each of `count` requests (1 .. TIDE_MEDIUM_BATCH) its pages, one behind the other. All or
+ * none: TIDE_FULL: so many pages in a row, or so many requests, are not free now (finish some);
+ * TIDE_INVALID: a count, a size or a tag that cannot be; TIDE_SCOPE: a timeline that the host
+ * cannot wait for; or what the medium was closed with. Never allocates. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_medium_request(struct tide_medium *medium, struct tide_request *requests, size_t count);
+/* The consumer has read what it wanted, and nobody loads from `data` any more. TIDE_OK: it was all
+ * there; what the tags teach is merged into the position (may be NULL). TIDE_CANCELLED: the data
+ * had not come, so nobody has read it, and nobody will. Else the failure: what was read was zeros.
+ * Whatever the answer, the request is over. */
+TIDE_API enum tide_status tide_request_finish(struct tide_medium *medium,
+                                              struct tide_request *request,
+                                              struct tide_position *position);
+/* The data will not come. TIDE_OK: it has failed now; TIDE_VALUE: it is available, has failed, or
+ * is over. TIDE_INVALID: `status` is TIDE_OK. */
+TIDE_API enum tide_status tide_request_fail(struct tide_medium *medium,
+                                            struct tide_request *request, enum tide_status status);
+
+/* ---- what happened -------------------------------------------------------------------- */
+
+struct tide_medium_info {
+  enum tide_medium_engine engine;
+  uint32_t pages, page_bytes;
+  bool user_only; /* system calls that read a missing page fail with EFAULT */
+  uint32_t free_pages, largest_run, requests; /* at this moment */
+  uint64_t requested;                         /* requests that were given pages */
+  uint64_t faults;     /* first loads from a request that was not there; of direct: those that were
+                          still pending when the monitor saw them */
+  uint64_t duplicates; /* further ones on the same request */
+  uint64_t stalled;    /* requests that had a fault before the data came */
+  uint64_t activated, failed, timed_out;
+  uint64_t recycled; /* times that a half's pages were taken back */
+  uint64_t single;   /* runs that were taken back alone, since a half was not free */
+  uint64_t strays;
+};
+/* As it is now, and what has happened since the beginning. */
+TIDE_API void tide_medium_info(struct tide_medium *medium, struct tide_medium_info *out_info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,285 @@
+/* The interrupter: runs of missing pages for requests, and what becomes of them. */
+#include "base/check.h"
+#include "base/memory.h"
+#include "wic/medium.h"
+
+/* ---- used pages ---------------------------------------------------------------------- */
+
+static bool any_used(const uint64_t *used, uint32_t place, uint32_t count) {
+  for (uint32_t i = place; i < place + count; i++)
+    if (used[i / 64] >> i % 64 & 1) return true;
+  return false;
+}
+static void mark_used(uint64_t *used, uint32_t place, uint32_t count, bool is) {
+  for (uint32_t i = place; i < place + count; i++) {
+    uint64_t bit = 1ull << i % 64;
+    used[i / 64] = is ? used[i / 64] | bit : used[i / 64] & ~bit;
+  }
+}
+
+void tide_medium_note_used(struct tide_medium *medium, uint32_t page, uint32_t count) {
+  uint32_t side = page >= medium->half;
+  mark_used(medium->used[side], page - side * medium->half, count, true);
+}
+
+enum recycling { NOTHING, RUN, SIDE };
+
+/* On which side a free run of places is given out, and what is to be dropped before. */
+static uint32_t choose_side(const struct tide_medium *medium, uint32_t place, uint32_t count,
+                            enum recycling *out_drop) {
+  uint32_t side = medium->side, other = !side;
+  *out_drop = NOTHING;
+  if (!any_used(medium->used[side], place, count)) return side;
+  if (!any_used(medium->used[other], place, count)) return other;
+  *out_drop = SIDE;
+  if (!medium->given[other]) return other;
+  if (!medium->given[side]) return side;
+  *out_drop = RUN;
+  return other;
+}
+
+static void drop(struct tide_medium *medium, enum recycling what, uint32_t page, uint32_t count) {
+  if (what == NOTHING) return;
+  if (what == SIDE) {
+    page = page < medium->half ? 0 : medium->half;
+    count = medium->half;
+  }
+  tide_region_drop(&medium->region, page * medium->region.page, count * medium->region.page);
+}
+
+/* ---- giving out ------------------------------------------------------------------------ */
+
+static enum tide_status check(const struct tide_request *request) {
+  if (!request->bytes || !request->tag_count || request->tag_count > TIDE_REQUEST_TAGS)
+    return TIDE_INVALID;
+  for (uint32_t i = 0; i < request->tag_count; i++) {
+    if (!request->tags[i].timeline) return TIDE_INVALID;
+    if (tide_timeline_scope(request->tags[i].timeline) < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+  }
+  return TIDE_OK;
+}
+
+static uint32_t pages_of(const struct tide_medium *medium, const struct tide_request *request) {
+  size_t page = medium->region.page, most = (size_t)medium->half * page;
+  if (request->bytes > most) return medium->half + 1;
+  return (uint32_t)((request->bytes + page - 1) / page);
+}
+
+static void fill(struct tide_message *message, const struct tide_request *request, uint32_t page,
+                 uint32_t pages, uint32_t run) {
+  struct tide_medium *medium = message->medium;
+  uint32_t index = (uint32_t)(message - medium->messages);
+  message->source = request->source;
+  message->bytes = request->bytes;
+  message->generation++;
+  message->page = page;
+  message->pages = pages;
+  message->run = run;
+  message->tag_count = message->untold = request->tag_count;
+  message->holds = 1 + request->tag_count;
+  message->state = TIDE_MESSAGE_WAITING;
+  message->status = TIDE_OK;
+  message->faulted = message->blank = message->finished = false;
+  for (uint32_t i = 0; i < pages; i++) medium->owner[page + i] = index;
+  for (uint32_t i = 0; i < request->tag_count; i++) {
+    message->tags[i] = (struct tide_timepoint){.call = tide_message_tag_called, .user = message};
+    message->tags[i].point.timeline = request->tags[i].timeline;
+    message->tags[i].point.value = request->tags[i].value;
+    tide_timeline_retain(request->tags[i].timeline);
+  }
+  message->due = (struct tide_node){0};
+  if (request->deadline) tide_counter_add(&medium->due, &message->due, request->deadline);
+}
+
+static void tell(struct tide_request *request, const struct tide_message *message) {
+  const struct tide_medium *medium = message->medium;
+  request->data = medium->region.reader + tide_message_at(medium, message);
+  request->room = medium->region.writer + tide_message_at(medium, message);
+  request->private_words[0] = (uint64_t)(message - medium->messages);
+  request->private_words[1] = message->generation;
+}
+
+/* Under both locks. The messages are those that `requests` name from here on. */
+static void give(struct tide_medium *medium, struct tide_request *requests, size_t count,
+                 uint32_t place, uint32_t total, uint32_t side) {
+  uint32_t page = place + side * medium->half;
+  medium->side = side;
+  medium->given[side] += total;
+  medium->batches[place] = (struct tide_batch){total, total};
+  for (size_t i = 0; i < count; i++) {
+    struct tide_message *message =
+        TIDE_CONTAINER(tide_list_pop_front(&medium->free), struct tide_message, link);
+    uint32_t pages = pages_of(medium, &requests[i]);
+    fill(message, &requests[i], page, pages, place);
+    tell(&requests[i], message);
+    page += pages;
+  }
+  medium->info.requested += count;
+  medium->info.requests += (uint32_t)count;
+}
+
+static struct tide_message *message_of(struct tide_medium *medium,
+                                       const struct tide_request *request) {
+  return &medium->messages[request->private_words[0]];
+}
+
+/* Under `giving`. What must be dropped is dropped before anybody learns of the pages. */
+static enum tide_status give_pages(struct tide_medium *medium, struct tide_request *requests,
+                                   size_t count, uint32_t total, bool *out_ring) {
+  enum recycling what = NOTHING;
+  uint32_t side = 0, place = TIDE_PAGES_NONE;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  enum tide_status status = (enum tide_status)medium->closed;
+  if (status == TIDE_OK && medium->info.requests + count > medium->message_count)
+    status = TIDE_FULL;
+  if (status == TIDE_OK) {
+    place = tide_pages_alloc(medium->runs, total);
+    if (place == TIDE_PAGES_NONE) status = TIDE_FULL;
+  }
+  if (status == TIDE_OK) {
+    side = choose_side(medium, place, total, &what);
+    if (what == RUN) mark_used(medium->used[side], place, total, false);
+    if (what == SIDE) memset(medium->used[side], 0, (medium->half + 63) / 64 * sizeof(uint64_t));
+    medium->info.single += what == RUN;
+    medium->info.recycled += what == SIDE;
+  }
+  tide_lock_give(lock);
+  if (status != TIDE_OK) return status;
+  drop(medium, what, place + side * medium->half, total);
+  lock = tide_medium_enter(medium);
+  give(medium, requests, count, place, total, side);
+  *out_ring = tide_monitor_call(medium);
+  tide_lock_give(lock);
+  return TIDE_OK;
+}
+
+enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_request *requests,
+                                     size_t count) {
+  enum tide_status status = TIDE_OK;
+  uint64_t total = 0;
+  bool ring = false;
+  if (!count || count > TIDE_MEDIUM_BATCH) return TIDE_INVALID;
+  for (size_t i = 0; i < count && status == TIDE_OK; i++) {
+    status = check(&requests[i]);
+    total += pages_of(medium, &requests[i]);
+  }
+  if (status != TIDE_OK) return status;
+  if (total > medium->half) return TIDE_FULL;
+  pthread_mutex_lock(&medium->giving);
+  status = give_pages(medium, requests, count, (uint32_t)total, &ring);
+  pthread_mutex_unlock(&medium->giving);
+  if (status != TIDE_OK) return status;
+  if (ring) tide_monitor_ring(medium);
+  for (size_t i = 0; i < count; i++)
+    for (uint32_t t = 0; t < requests[i].tag_count; t++) {
+      enum tide_status added = tide_timepoint_add(&message_of(medium, &requests[i])->tags[t]);
+      TIDE_ASSERT(added == TIDE_OK);
+    }
+  return TIDE_OK;
+}
+
+/* ---- taking back ------------------------------------------------------------------------- */
+
+/* Nobody else knows it any more. */
+static void give_back(struct tide_message *message) {
+  struct tide_medium *medium = message->medium;
+  uint32_t side = message->page >= medium->half;
+  bool lost =
+      message->blank && tide_region_restore(&medium->region, tide_message_at(medium, message),
+                                            tide_message_size(medium, message)) != TIDE_OK;
+  for (uint32_t i = 0; i < message->tag_count; i++)
+    tide_timeline_release(message->tags[i].point.timeline);
+  struct tide_lock *lock = tide_medium_enter(medium);
+  for (uint32_t i = 0; i < message->pages; i++) medium->owner[message->page + i] = TIDE_NO_MESSAGE;
+  if (message->state == TIDE_MESSAGE_MAPPED)
+    tide_medium_note_used(medium, message->page, message->pages);
+  struct tide_batch *batch = &medium->batches[message->run];
+  if (!lost) { /* else these pages, and their run, are nobody's any more */
+    medium->given[side] -= message->pages;
+    batch->left -= message->pages;
+    if (!batch->left) tide_pages_free(medium->runs, message->run, batch->pages);
+  }
+  tide_store_release(&message->state, (uint32_t)TIDE_MESSAGE_FREE);
+  medium->info.requests--;
+  tide_list_push_back(&medium->free, &message->link);
+  tide_lock_give(lock);
+}
+
+/* Under the lock. */
+static bool let_go(struct tide_message *message) { return --message->holds == 0; }
+
+void tide_message_done_with(struct tide_message *message) {
+  struct tide_lock *lock = tide_medium_enter(message->medium);
+  bool last = let_go(message);
+  tide_lock_give(lock);
+  if (last) give_back(message);
+}
+
+/* The producer copies nothing to these pages: nobody need wait for its tags. */
+static void forget_tags(struct tide_message *message) {
+  struct tide_medium *medium = message->medium;
+  for (uint32_t i = 0; i < message->tag_count; i++) {
+    if (!tide_timepoint_cancel(&message->tags[i])) continue;
+    struct tide_lock *lock = tide_medium_enter(medium);
+    message->untold--;
+    bool last = let_go(message);
+    TIDE_ASSERT(!last); /* the caller holds it */
+    tide_lock_give(lock);
+  }
+}
+
+void tide_message_forget(struct tide_message *message) {
+  struct tide_medium *medium = message->medium;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  bool held = message->state != TIDE_MESSAGE_FREE;
+  message->holds += held;
+  tide_lock_give(lock);
+  if (!held) return;
+  forget_tags(message);
+  tide_message_done_with(message);
+  /* A tag that is calling just now is through in a moment. */
+  while (tide_load_acquire(&message->state) != TIDE_MESSAGE_FREE)
+    medium->platform->yield(medium->platform->self);
+}
+
+static void learn(const struct tide_message *message, struct tide_position *position) {
+  for (uint32_t i = 0; position && i < message->tag_count; i++) {
+    const struct tide_wait_point *tag = &message->tags[i].point;
+    /* An initial or external value teaches nothing. */
+    (void)!tide_timeline_import(tag->timeline, tag->value, position);
+  }
+}
+
+enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_request *request,
+                                     struct tide_position *position) {
+  if (request->private_words[0] >= medium->message_count) return TIDE_INVALID;
+  struct tide_message *message = message_of(medium, request);
+  struct tide_lock *lock = tide_medium_enter(medium);
+  if (message->generation != request->private_words[1] || message->finished ||
+      message->state == TIDE_MESSAGE_FREE) {
+    tide_lock_give(lock);
+    return TIDE_INVALID;
+  }
+  message->finished = true;
+  if (message->state == TIDE_MESSAGE_WAITING) {
+    message->state = TIDE_MESSAGE_FAILED;
+    message->status = TIDE_CANCELLED;
+    tide_counter_remove(&medium->due, &message->due);
+  }
+  bool early = message->untold && message->source;
+  enum tide_status status = (enum tide_status)message->status;
+  tide_lock_give(lock);
+  if (early) forget_tags(message);
+  if (status == TIDE_OK) learn(message, position);
+  tide_message_done_with(message);
+  return status;
+}
+
+enum tide_status tide_request_fail(struct tide_medium *medium, struct tide_request *request,
+                                   enum tide_status status) {
+  if (status == TIDE_OK || (unsigned)status >= TIDE_STATUS_COUNT ||
+      request->private_words[0] >= medium->message_count)
+    return TIDE_INVALID;
+  struct tide_message *message = message_of(medium, request);
+  return tide_message_fail(message, request->private_words[1], status) ? TIDE_OK : TIDE_VALUE;
+}

@@ -1,0 +1,134 @@
+/* A medium, made and unmade. */
+#include "wic/medium.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "wic/stall.h"
+
+const char *tide_medium_engine_name(enum tide_medium_engine engine) {
+  static const char *const names[] = {"direct", "monitor", "fibers"};
+  return (unsigned)engine <= TIDE_MEDIUM_FIBERS ? names[engine] : "unknown";
+}
+
+static size_t words_of(const struct tide_medium *medium) { return (medium->half + 63) / 64; }
+
+static void free_medium(struct tide_medium *medium) {
+  const struct tide_allocator *allocator = medium->allocator;
+  tide_region_close(&medium->region);
+  tide_pages_destroy(medium->runs);
+  for (int side = 0; side < 2; side++)
+    tide_free(allocator, medium->used[side], words_of(medium), sizeof(uint64_t));
+  tide_free(allocator, medium->batches, medium->half, sizeof *medium->batches);
+  tide_free(allocator, medium->owner, 2 * (size_t)medium->half, sizeof *medium->owner);
+  tide_free(allocator, medium->messages, medium->message_count, sizeof *medium->messages);
+  pthread_mutex_destroy(&medium->giving);
+  tide_free(allocator, medium, 1, sizeof *medium);
+}
+
+static enum tide_status make_tables(const struct tide_context *context, struct tide_medium *medium,
+                                    bool paper_tree) {
+  const struct tide_allocator *allocator = medium->allocator;
+  size_t pages = 2 * (size_t)medium->half;
+  for (int side = 0; side < 2; side++) {
+    medium->used[side] = tide_alloc(allocator, words_of(medium), sizeof(uint64_t));
+    if (!medium->used[side]) return TIDE_NOMEM;
+  }
+  medium->batches = tide_alloc(allocator, medium->half, sizeof *medium->batches);
+  medium->owner = tide_alloc(allocator, pages, sizeof *medium->owner);
+  medium->messages = tide_alloc(allocator, medium->message_count, sizeof *medium->messages);
+  if (!medium->batches || !medium->owner || !medium->messages) return TIDE_NOMEM;
+  for (size_t i = 0; i < pages; i++) medium->owner[i] = TIDE_NO_MESSAGE;
+  for (uint32_t i = 0; i < medium->message_count; i++) {
+    medium->messages[i].medium = medium;
+    tide_list_push_back(&medium->free, &medium->messages[i].link);
+  }
+  return tide_pages_create(context, paper_tree ? TIDE_PAGES_TREE : TIDE_PAGES_FAST, medium->half,
+                           &medium->runs);
+}
+
+static void copy_label(struct tide_medium *medium, const char *label) {
+  size_t length = label ? strlen(label) : 0;
+  if (length >= sizeof medium->label) length = sizeof medium->label - 1;
+  if (length) memcpy(medium->label, label, length);
+}
+
+enum tide_status tide_medium_create(const struct tide_context *context,
+                                    const struct tide_medium_params *params,
+                                    struct tide_medium **out_medium) {
+  static const struct tide_medium_params defaults = {0};
+  if (!params) params = &defaults;
+  uint32_t pages = params->pages ? params->pages : 16384;
+  uint32_t requests = params->requests ? params->requests : 1024;
+  if (pages > TIDE_MEDIUM_PAGES || requests > TIDE_MEDIUM_PAGES ||
+      (unsigned)params->engine > TIDE_MEDIUM_FIBERS)
+    return TIDE_INVALID;
+  struct tide_medium *medium = tide_alloc(context->allocator, 1, sizeof *medium);
+  if (!medium) return TIDE_NOMEM;
+  medium->platform = context->platform;
+  medium->allocator = context->allocator;
+  medium->engine = params->engine;
+  medium->stray = params->stray;
+  medium->user = params->user;
+  medium->pinned = params->pinned;
+  medium->cpu = params->cpu;
+  medium->half = (pages + 1) / 2;
+  medium->message_count = requests;
+  medium->bell = -1;
+  medium->suspect = SIZE_MAX;
+  medium->region.memory = medium->region.faults = -1;
+  medium->due.not_least = 0;
+  pthread_mutex_init(&medium->giving, NULL);
+  tide_list_init(&medium->free);
+  tide_list_init(&medium->ready);
+  copy_label(medium, params->label);
+  enum tide_status status = make_tables(context, medium, params->paper_tree);
+  if (status == TIDE_OK)
+    status = tide_region_open(&medium->region, "tidemark-medium",
+                              2 * (size_t)medium->half * tide_region_page(),
+                              medium->engine == TIDE_MEDIUM_FIBERS);
+  if (status == TIDE_OK) status = tide_monitor_start(medium);
+  if (status == TIDE_OK && medium->engine == TIDE_MEDIUM_FIBERS) {
+    status = tide_stall_open(medium);
+    if (status != TIDE_OK) tide_monitor_stop(medium);
+  }
+  if (status == TIDE_OK) *out_medium = medium;
+  else free_medium(medium);
+  return status;
+}
+
+void tide_medium_close(struct tide_medium *medium, enum tide_status status) {
+  if (status == TIDE_OK) status = TIDE_CANCELLED;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  if (!medium->closed) medium->closed = (uint32_t)status;
+  tide_lock_give(lock);
+  for (uint32_t i = 0; i < medium->message_count; i++) {
+    lock = tide_medium_enter(medium);
+    uint64_t generation = medium->messages[i].generation;
+    tide_lock_give(lock);
+    (void)tide_message_fail(&medium->messages[i], generation, status);
+  }
+}
+
+void tide_medium_destroy(struct tide_medium *medium) {
+  if (!medium) return;
+  tide_medium_close(medium, TIDE_CANCELLED);
+  for (uint32_t i = 0; i < medium->message_count; i++) {
+    struct tide_message *message = &medium->messages[i];
+    TIDE_ASSERT(message->state == TIDE_MESSAGE_FREE || message->finished);
+    tide_message_forget(message);
+  }
+  tide_monitor_stop(medium);
+  if (medium->engine == TIDE_MEDIUM_FIBERS) tide_stall_close(medium);
+  free_medium(medium);
+}
+
+void tide_medium_info(struct tide_medium *medium, struct tide_medium_info *out_info) {
+  struct tide_lock *lock = tide_medium_enter(medium);
+  *out_info = medium->info;
+  out_info->free_pages = tide_pages_free_count(medium->runs);
+  out_info->largest_run = tide_pages_largest(medium->runs);
+  tide_lock_give(lock);
+  out_info->engine = medium->engine;
+  out_info->pages = 2 * medium->half;
+  out_info->page_bytes = (uint32_t)medium->region.page;
+  out_info->user_only = medium->region.user_only || medium->region.signals;
+}

@@ -1,0 +1,194 @@
+/* The monitor: a thread that reads faults, and watches deadlines. It sleeps until there is one. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/check.h"
+#include "wic/medium.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* ---- the bell ------------------------------------------------------------------------ */
+
+bool tide_monitor_call(struct tide_medium *medium) {
+  bool sooner = tide_counter_least(&medium->due) < medium->asleep_until;
+  if (medium->rung || (!sooner && tide_list_empty(&medium->ready) && !medium->stopping))
+    return false;
+  medium->rung = true;
+  return true;
+}
+
+void tide_monitor_ring(struct tide_medium *medium) {
+  uint64_t one = 1;
+  ssize_t written = write(medium->bell, &one, sizeof one);
+  TIDE_ASSERT(written == (ssize_t)sizeof one);
+}
+
+static void hear_bell(struct tide_medium *medium) {
+  uint64_t count;
+  (void)!read(medium->bell, &count, sizeof count);
+}
+
+/* ---- faults ----------------------------------------------------------------------------- */
+
+static void end_stray(struct tide_medium *medium, const void *address) {
+  if (medium->stray) {
+    medium->stray(medium->user, address);
+    return;
+  }
+  fprintf(stderr,
+          "tidemark: medium '%s': a load from page %zu, %p, which no request has: it was finished, "
+          "or never asked for\n",
+          medium->label,
+          (size_t)((const char *)address - medium->region.reader) / medium->region.page, address);
+  abort();
+}
+
+/* Nobody is given these pages meanwhile. */
+static void take_stray(struct tide_medium *medium, size_t page) {
+  size_t offset = page * medium->region.page;
+  pthread_mutex_lock(&medium->giving);
+  struct tide_lock *lock = tide_medium_enter(medium);
+  bool stray = medium->owner[page] == TIDE_NO_MESSAGE;
+  medium->info.strays += stray;
+  if (stray) tide_medium_note_used(medium, (uint32_t)page, 1);
+  tide_lock_give(lock);
+  if (stray) {
+    end_stray(medium, medium->region.reader + offset);
+    tide_region_map(&medium->region, offset, medium->region.page);
+  }
+  pthread_mutex_unlock(&medium->giving);
+}
+
+/* A fault that was read may be old: whoever had it was let go since, and has finished. So a page
+ * that no request has is woken once, and only the next fault on it is a stray one. Who is told of
+ * its own fault need not ask twice. */
+static enum tide_fault_answer judge_nobodys(struct tide_medium *medium, size_t page) {
+  bool sure = medium->suspect == page || medium->engine == TIDE_MEDIUM_FIBERS;
+  medium->suspect = sure ? SIZE_MAX : page;
+  return sure ? TIDE_FAULT_STRAY : TIDE_FAULT_DOUBTED;
+}
+
+enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page,
+                                         struct tide_message **out_message) {
+  uint32_t index = medium->owner[page];
+  if (index == TIDE_NO_MESSAGE) return judge_nobodys(medium, page);
+  medium->suspect = SIZE_MAX;
+  struct tide_message *message = &medium->messages[index];
+  bool first = !message->faulted;
+  *(first ? &medium->info.faults : &medium->info.duplicates) += 1;
+  message->faulted = true;
+  *out_message = message;
+  switch (message->state) {
+    case TIDE_MESSAGE_WAITING: medium->info.stalled += first; return TIDE_FAULT_WAITS;
+    case TIDE_MESSAGE_AVAILABLE:
+      /* Of other engines, and of what has faulted before: somebody is about to map it. */
+      if (medium->engine != TIDE_MEDIUM_MONITOR || !first) return TIDE_FAULT_WAITS;
+      message->holds++;
+      tide_list_push_back(&medium->ready, &message->link);
+      return TIDE_FAULT_WAITS;
+    case TIDE_MESSAGE_FAILED:
+      if (!message->blank) return TIDE_FAULT_WAITS; /* zeros are on their way */
+      return TIDE_FAULT_OLD;
+    default: /* it was mapped just now, or dropped with its side */
+      message->holds++;
+      return TIDE_FAULT_MAP;
+  }
+}
+
+void tide_medium_answer(struct tide_medium *medium, size_t page, struct tide_message *message,
+                        enum tide_fault_answer answer) {
+  size_t offset = page * medium->region.page;
+  if (answer == TIDE_FAULT_MAP) {
+    tide_region_map(&medium->region, offset, medium->region.page);
+    tide_message_done_with(message);
+  }
+  if (answer == TIDE_FAULT_DOUBTED) tide_region_wake(&medium->region, offset, medium->region.page);
+  if (answer == TIDE_FAULT_STRAY) take_stray(medium, page);
+}
+
+static void serve_fault(struct tide_medium *medium, size_t page) {
+  struct tide_message *message = NULL;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  enum tide_fault_answer answer = tide_medium_judge(medium, page, &message);
+  tide_lock_give(lock);
+  tide_medium_answer(medium, page, message, answer);
+}
+
+static void serve_faults(struct tide_medium *medium) {
+  size_t offsets[TIDE_REGION_BATCH];
+  size_t count = tide_region_faults(&medium->region, offsets);
+  for (size_t i = 0; i < count; i++) serve_fault(medium, offsets[i] / medium->region.page);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static void settle_down(const struct tide_medium *medium) {
+  cpu_set_t cpus;
+  pthread_setname_np(pthread_self(), "tide-monitor");
+  if (!medium->pinned) return;
+  CPU_ZERO(&cpus);
+  CPU_SET(medium->cpu, &cpus);
+  (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+}
+
+/* What there was to do before it is known, so that whoever comes later rings. */
+static bool plan_sleep(struct tide_medium *medium, uint64_t *out_until) {
+  struct tide_lock *lock = tide_medium_enter(medium);
+  bool stop = medium->stopping;
+  medium->rung = false;
+  bool busy = !tide_list_empty(&medium->ready);
+  *out_until = medium->asleep_until = busy ? 0 : tide_counter_least(&medium->due);
+  tide_lock_give(lock);
+  return !stop;
+}
+
+static void sleep_until(struct tide_medium *medium, uint64_t until) {
+  struct pollfd what[2] = {{.fd = medium->bell, .events = POLLIN},
+                           {.fd = medium->region.faults, .events = POLLIN}};
+  uint64_t now = medium->platform->now(medium->platform->self);
+  uint64_t left = until > now ? until - now : 0;
+  struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+  int ready =
+      ppoll(what, medium->region.signals ? 1 : 2, until == TIDE_FOREVER ? NULL : &time, NULL);
+  if (ready < 0) TIDE_ASSERT(errno == EINTR);
+  if (ready > 0 && what[0].revents) hear_bell(medium);
+}
+
+static void *watch(void *argument) {
+  struct tide_medium *medium = argument;
+  uint64_t until;
+  settle_down(medium);
+  while (plan_sleep(medium, &until)) {
+    sleep_until(medium, until);
+    if (!medium->region.signals) serve_faults(medium);
+    tide_medium_activate(medium);
+    tide_medium_expire(medium);
+  }
+  return NULL;
+}
+
+enum tide_status tide_monitor_start(struct tide_medium *medium) {
+  medium->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (medium->bell < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
+  int failed = pthread_create(&medium->monitor, NULL, watch, medium);
+  if (!failed) return TIDE_OK;
+  close(medium->bell);
+  medium->bell = -1;
+  return TIDE_NOMEM;
+}
+
+void tide_monitor_stop(struct tide_medium *medium) {
+  if (medium->bell < 0) return;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  medium->stopping = true;
+  tide_lock_give(lock);
+  tide_monitor_ring(medium);
+  pthread_join(medium->monitor, NULL);
+  close(medium->bell);
+}

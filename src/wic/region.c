@@ -1,0 +1,168 @@
+/* Linux: a memfd mapped twice, and userfaultfd's minor faults for the readers' view. The pages are
+ * in the page cache all the time: to map one is to fill a page table, and nothing is copied. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "wic/region.h"
+#include "base/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef UFFD_USER_MODE_ONLY
+#define UFFD_USER_MODE_ONLY 1
+#endif
+#ifndef USERFAULTFD_IOC_NEW
+#define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
+#endif
+
+/* ---- the kernel's part -------------------------------------------------------------- */
+
+static int open_device(void) {
+  int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
+  if (device < 0) return -1;
+  int fd = ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
+  close(device);
+  return fd;
+}
+
+static enum tide_status why_not(void) {
+  if (errno == EPERM || errno == EACCES) return TIDE_DENIED;
+  if (errno == EMFILE || errno == ENFILE) return TIDE_FULL;
+  return errno == ENOMEM ? TIDE_NOMEM : TIDE_UNSUPPORTED;
+}
+
+/* Where all faults may be handled, the kernel's own included, so much the better. */
+static enum tide_status open_faults(struct tide_region *region) {
+  int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+  enum tide_status status = why_not();
+  if (fd < 0) fd = open_device();
+  if (fd < 0) {
+    fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
+    region->user_only = fd >= 0;
+  }
+  if (fd < 0) return status;
+  region->faults = fd;
+  struct uffdio_api api = {.api = UFFD_API,
+                           .features = UFFD_FEATURE_MINOR_SHMEM |
+                                       (region->signals ? UFFD_FEATURE_SIGBUS : 0)};
+  return ioctl(fd, UFFDIO_API, &api) == 0 ? TIDE_OK : TIDE_UNSUPPORTED;
+}
+
+static enum tide_status watch(struct tide_region *region, size_t offset, size_t bytes) {
+  struct uffdio_register what = {
+      .range = {(uintptr_t)(region->reader + offset), bytes},
+      .mode = UFFDIO_REGISTER_MODE_MINOR,
+  };
+  if (ioctl(region->faults, UFFDIO_REGISTER, &what) != 0)
+    return errno == ENOMEM ? TIDE_NOMEM : TIDE_UNSUPPORTED;
+  return what.ioctls & (1ull << _UFFDIO_CONTINUE) ? TIDE_OK : TIDE_UNSUPPORTED;
+}
+
+size_t tide_region_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
+
+/* ---- opening -------------------------------------------------------------------------- */
+
+static enum tide_status open_memory(struct tide_region *region, const char *label) {
+  region->memory = memfd_create(label, MFD_CLOEXEC);
+  if (region->memory < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
+  if (ftruncate(region->memory, (off_t)region->bytes) != 0) return TIDE_NOMEM;
+  void *writer = mmap(NULL, region->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->memory, 0);
+  if (writer == MAP_FAILED) return TIDE_NOMEM;
+  region->writer = writer;
+  void *reader = mmap(NULL, region->bytes, PROT_READ, MAP_SHARED, region->memory, 0);
+  if (reader == MAP_FAILED) return TIDE_NOMEM;
+  region->reader = reader;
+  /* Only a fault on a page of its own tells that somebody wants just that one. */
+  (void)madvise(writer, region->bytes, MADV_NOHUGEPAGE);
+  (void)madvise(reader, region->bytes, MADV_NOHUGEPAGE);
+  (void)madvise(reader, region->bytes, MADV_RANDOM);
+  /* A page that is in no cache would be a fault of another kind, which nobody serves. */
+  return fallocate(region->memory, 0, 0, (off_t)region->bytes) == 0 ? TIDE_OK : TIDE_NOMEM;
+}
+
+enum tide_status tide_region_open(struct tide_region *region, const char *label, size_t bytes,
+                                  bool signals) {
+  *region =
+      (struct tide_region){.bytes = bytes, .page = tide_region_page(), .memory = -1, .faults = -1};
+  region->signals = signals;
+  enum tide_status status = open_faults(region);
+  if (status == TIDE_OK) status = open_memory(region, label);
+  if (status == TIDE_OK) status = watch(region, 0, bytes);
+  if (status != TIDE_OK) tide_region_close(region);
+  return status;
+}
+
+void tide_region_close(struct tide_region *region) {
+  if (region->faults >= 0) close(region->faults);
+  if (region->reader) munmap(region->reader, region->bytes);
+  if (region->writer) munmap(region->writer, region->bytes);
+  if (region->memory >= 0) close(region->memory);
+  *region = (struct tide_region){.memory = -1, .faults = -1};
+}
+
+/* ---- pages ------------------------------------------------------------------------------ */
+
+void tide_region_wake(struct tide_region *region, size_t offset, size_t bytes) {
+  struct uffdio_range range = {(uintptr_t)(region->reader + offset), bytes};
+  int failed = ioctl(region->faults, UFFDIO_WAKE, &range);
+  TIDE_ASSERT(!failed);
+}
+
+void tide_region_map(struct tide_region *region, size_t offset, size_t bytes) {
+  size_t end = offset + bytes;
+  while (offset < end) {
+    struct uffdio_continue what = {.range = {(uintptr_t)(region->reader + offset), end - offset}};
+    if (ioctl(region->faults, UFFDIO_CONTINUE, &what) == 0) return;
+    if (what.mapped > 0) offset += (size_t)what.mapped;
+    else if (errno == EEXIST) offset += region->page;    /* it is there */
+    else TIDE_ASSERT(errno == EAGAIN || errno == EINTR); /* the map of pages is changing: again */
+  }
+  tide_region_wake(region, end - bytes, bytes);
+}
+
+void tide_region_drop(struct tide_region *region, size_t offset, size_t bytes) {
+  int failed = madvise(region->reader + offset, bytes, MADV_DONTNEED);
+  TIDE_ASSERT(!failed);
+}
+
+/* Over what is mapped there. ThreadSanitizer takes an mmap for a write, and cannot know that
+ * whoever reads there now is stalled until it is done: so it is not told. */
+static bool map_over(struct tide_region *region, size_t offset, size_t bytes, int flags, int fd) {
+  char *at = region->reader + offset;
+  off_t place = fd < 0 ? 0 : (off_t)offset;
+#ifdef __SANITIZE_THREAD__
+  return syscall(SYS_mmap, at, bytes, PROT_READ, flags | MAP_FIXED, fd, place) == (long)at;
+#else
+  return mmap(at, bytes, PROT_READ, flags | MAP_FIXED, fd, place) == at;
+#endif
+}
+
+enum tide_status tide_region_blank(struct tide_region *region, size_t offset, size_t bytes) {
+  if (!map_over(region, offset, bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1)) return TIDE_NOMEM;
+  tide_region_wake(region, offset, bytes);
+  return TIDE_OK;
+}
+
+enum tide_status tide_region_restore(struct tide_region *region, size_t offset, size_t bytes) {
+  if (!map_over(region, offset, bytes, MAP_SHARED, region->memory)) return TIDE_NOMEM;
+  (void)madvise(region->reader + offset, bytes, MADV_NOHUGEPAGE);
+  (void)madvise(region->reader + offset, bytes, MADV_RANDOM);
+  return watch(region, offset, bytes);
+}
+
+size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_REGION_BATCH]) {
+  struct uffd_msg messages[TIDE_REGION_BATCH];
+  ssize_t got = read(region->faults, messages, sizeof messages);
+  size_t count = 0;
+  for (ssize_t i = 0; got > 0 && i < got / (ssize_t)sizeof messages[0]; i++)
+    if (messages[i].event == UFFD_EVENT_PAGEFAULT)
+      out_offsets[count++] =
+          (size_t)(messages[i].arg.pagefault.address - (uintptr_t)region->reader);
+  return count;
+}

@@ -1,0 +1,122 @@
+/* SIGBUS: the load of a missing page raises it in the very thread that loads, so whoever handles it
+ * is where the consumer stands, on its own stack. It looks whether the data is there, and if not
+ * gives the processor away; when it is let go, the handler returns, and the load is done again.
+ *
+ * The handler may take the medium's lock, since the library loads nothing from consumers' views. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "wic/stall.h"
+#include "base/check.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#define MEDIA 64
+
+/* On the stack of whoever is stalled. */
+struct tide_stalled {
+  struct tide_stalled *next;
+  uint32_t word; /* 1: go on */
+};
+
+/* A signal's handler is the process's, so this is, too. A reader never waits; a slot that is being
+ * emptied has no loads. */
+static struct tide_medium *media[MEDIA];
+static struct sigaction before;
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+static uint32_t opened;
+
+static struct tide_medium *medium_of(const char *address) {
+  for (int i = 0; i < MEDIA; i++) {
+    struct tide_medium *medium = tide_load_acquire(&media[i]);
+    if (medium && address >= medium->region.reader &&
+        address < medium->region.reader + medium->region.bytes)
+      return medium;
+  }
+  return NULL;
+}
+
+/* Somebody else's: as if we were not here. */
+static void pass_on(int number, siginfo_t *info, void *context) {
+  if (before.sa_flags & SA_SIGINFO) {
+    before.sa_sigaction(number, info, context);
+  } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
+    before.sa_handler(number);
+  } else {
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigaction(number, &plain, NULL); /* the load is done again, and ends the process */
+  }
+}
+
+static void sleep_on(struct tide_medium *medium, struct tide_stalled *own) {
+  const struct tide_platform *platform = medium->platform;
+  while (!tide_load_acquire(&own->word))
+    platform->wait(platform->self, &own->word, 0, TIDE_FOREVER);
+}
+
+static void stall(struct tide_medium *medium, size_t page) {
+  struct tide_message *message = NULL;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  enum tide_fault_answer answer = tide_medium_judge(medium, page, &message);
+  if (answer == TIDE_FAULT_WAITS) {
+    struct tide_stalled own = {.next = message->stalled};
+    message->stalled = &own;
+    tide_lock_give(lock);
+    sleep_on(medium, &own);
+    return;
+  }
+  tide_lock_give(lock);
+  tide_medium_answer(medium, page, message, answer);
+}
+
+static void handle(int number, siginfo_t *info, void *context) {
+  int error = errno;
+  const char *address = info->si_addr;
+  struct tide_medium *medium = medium_of(address);
+  if (medium) stall(medium, (size_t)(address - medium->region.reader) / medium->region.page);
+  else pass_on(number, info, context);
+  errno = error;
+}
+
+enum tide_status tide_stall_open(struct tide_medium *medium) {
+  enum tide_status status = TIDE_FULL;
+  pthread_mutex_lock(&opening);
+  for (int i = 0; i < MEDIA && status == TIDE_FULL; i++)
+    if (!media[i]) {
+      tide_store_release(&media[i], medium);
+      status = TIDE_OK;
+    }
+  if (status == TIDE_OK && opened++ == 0) {
+    struct sigaction ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
+    sigaction(SIGBUS, &ours, &before);
+  }
+  pthread_mutex_unlock(&opening);
+  return status;
+}
+
+void tide_stall_close(struct tide_medium *medium) {
+  pthread_mutex_lock(&opening);
+  for (int i = 0; i < MEDIA; i++)
+    if (media[i] == medium) {
+      tide_store_release(&media[i], NULL);
+      if (--opened == 0) sigaction(SIGBUS, &before, NULL);
+    }
+  pthread_mutex_unlock(&opening);
+}
+
+struct tide_stalled *tide_stall_take(struct tide_message *message) {
+  struct tide_stalled *stalled = message->stalled;
+  message->stalled = NULL;
+  return stalled;
+}
+
+void tide_stall_end(struct tide_medium *medium, struct tide_stalled *stalled) {
+  const struct tide_platform *platform = medium->platform;
+  for (struct tide_stalled *next; stalled; stalled = next) {
+    next = stalled->next; /* it is gone once it is told */
+    uint32_t *word = &stalled->word;
+    tide_store_release(word, 1u);
+    platform->wake(platform->self, word, 1);
+  }
+}

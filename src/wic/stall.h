@@ -1,0 +1,18 @@
+/* wic/stall.h: who faults in a medium for fibers gets a signal, and stalls itself. */
+#ifndef TIDE_WIC_STALL_H
+#define TIDE_WIC_STALL_H
+
+#include "wic/medium.h"
+
+/* From now on faults in its region are this medium's. TIDE_FULL: too many media. */
+enum tide_status tide_stall_open(struct tide_medium *medium);
+/* Nobody loads from it any more. */
+void tide_stall_close(struct tide_medium *medium);
+
+/* Those that are stalled on a message. Under the lock: taken off. */
+struct tide_stalled;
+struct tide_stalled *tide_stall_take(struct tide_message *message);
+/* They go on. Without the lock. */
+void tide_stall_end(struct tide_medium *medium, struct tide_stalled *stalled);
+
+#endif
