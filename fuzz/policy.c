@@ -5,6 +5,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_rule(const struct tide_policy_rule *rule) {
+  TIDE_ASSERT(rule->refusals >= 1 && rule->refusals <= 1u << 20);
   const struct tide_wire_limits *l = &rule->limits;
   TIDE_ASSERT(l->priority >= 1 && l->priority <= 15);
   TIDE_ASSERT(l->cells >= 64 && l->cells <= 1u << 16 && (l->cells & (l->cells - 1)) == 0);

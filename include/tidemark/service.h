@@ -50,7 +50,9 @@ enum tide_service_event_kind {
   TIDE_SERVICE_CONNECTED = 1,
   TIDE_SERVICE_TURNED_AWAY, /* before it was a client: `status` says why */
   TIDE_SERVICE_GONE,        /* TIDE_OK: it went, or died; else it was let go for that */
-  TIDE_SERVICE_REFUSED      /* a command of a client failed */
+  TIDE_SERVICE_REFUSED,     /* a command of a client failed */
+  TIDE_SERVICE_PACED /* too many did: its ring is left alone at times. Its further refusals are
+                        counted and not told, until it has made up for them */
 };
 struct tide_service_event {
   enum tide_service_event_kind kind;
@@ -59,7 +61,7 @@ struct tide_service_event {
   uint64_t client; /* its number, never used again; 0: none yet */
   uint32_t uid, pid;
   const char *label;
-  const char *what; /* REFUSED: the command's name; NULL else */
+  const char *what; /* REFUSED, PACED: the command's name; NULL else */
   uint64_t sequence;
 };
 
@@ -392,6 +394,8 @@ struct tide_session_client_stats {
   uint64_t bytes;             /* of buffers */
   uint64_t commands, refused; /* taken so far; and of these refused */
   uint64_t spent;             /* ns of the serving thread */
+  uint64_t rounds;            /* of the serving thread in which its ring was read */
+  uint64_t paced;             /* how often its ring was left alone, for too many refusals */
 };
 /* The index-th of those who are connected. TIDE_NOT_FOUND: there are no more; TIDE_DENIED. Blocks,
  * as the next ones. */

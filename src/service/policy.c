@@ -82,6 +82,7 @@ static const struct key keys[] = {
     {"cells", LIMIT(cells), 64, 1u << 16},
     {"priority", LIMIT(priority), 1, 15},
     {"connections", offsetof(struct tide_policy_rule, connections), 0, 1u << 16},
+    {"refusals", offsetof(struct tide_policy_rule, refusals), 1, 1u << 20},
     {"speaks", offsetof(struct tide_policy_rule, speaks), 0, UINT32_MAX},
 };
 
@@ -170,6 +171,7 @@ void tide_policy_init(struct tide_policy *policy) {
   memset(policy, 0, sizeof *policy);
   policy->clients = 256;
   policy->all.connections = 64;
+  policy->all.refusals = 256;
   policy->all.limits = (struct tide_wire_limits){.handles = 1024,
                                                  .timelines = 256,
                                                  .promises = 4096,

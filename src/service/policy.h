@@ -25,6 +25,7 @@ struct tide_policy_rule {
   bool admin;   /* may ask about everybody */
   struct tide_wire_limits limits;
   uint32_t connections; /* at a time */
+  uint32_t refusals;    /* a second; who has more is paced */
   uint32_t speaks;      /* for the points of this domain, another service's; 0: none */
 };
 

@@ -146,6 +146,12 @@ static enum tide_status make_tables(struct tide_served *client) {
   return TIDE_OK;
 }
 
+/* Each write is an edge: it need never be read. */
+struct epoll_event tide_served_bell_event(const struct tide_served *client) {
+  return (struct epoll_event){.events = EPOLLIN | EPOLLET,
+                              .data.u64 = (uint64_t)(uintptr_t)client | BELL_BIT};
+}
+
 static enum tide_status make_memory(struct tide_served *client) {
   struct tide_service *service = client->service;
   enum tide_status status = tide_mapping_create(&client->ring_memory, "tidemark-ring",
@@ -154,9 +160,7 @@ static enum tide_status make_memory(struct tide_served *client) {
   client->ring = (struct tide_ring){client->ring_memory.memory, client->limits.cells, 0};
   client->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (client->bell < 0) return TIDE_FULL;
-  /* Each write is an edge: it need never be read. */
-  struct epoll_event event = {.events = EPOLLIN | EPOLLET,
-                              .data.u64 = (uint64_t)(uintptr_t)client | BELL_BIT};
+  struct epoll_event event = tide_served_bell_event(client);
   if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, client->bell, &event) != 0) return TIDE_NOMEM;
   return tide_published_create(service, client->number, client->limits.handles, &client->published);
 }
@@ -229,8 +233,9 @@ static void refuse(struct tide_served *client, const struct tide_wire_command *c
                    enum tide_status status) {
   struct tide_wire_message refusal;
   client->refused++;
-  tide_service_tell(client->service, TIDE_SERVICE_REFUSED, client, status,
-                    tide_wire_op_name(command->op));
+  if (!client->told_of_pace)
+    tide_service_tell(client->service, TIDE_SERVICE_REFUSED, client, status,
+                      tide_wire_op_name(command->op));
   /* The answers that are owed keep their room. */
   if (client->outgoing_count + client->pending_count + 1 >= client->outgoing_room) {
     client->dropped++;
@@ -246,7 +251,7 @@ static void refuse(struct tide_served *client, const struct tide_wire_command *c
 
 static void execute(struct tide_served *client, const struct tide_wire_record *record,
                     uint32_t cells) {
-  struct tide_wire_view view;
+  struct tide_wire_view view = {.command = &record->command};
   struct tide_wire_message answer;
   int descriptor = -1;
   bool later = false;
@@ -258,6 +263,7 @@ static void execute(struct tide_served *client, const struct tide_wire_record *r
     status = TIDE_FULL; /* let it read first */
   if (status == TIDE_OK) status = tide_call(client, &view, &answer, &descriptor, &later);
   if (later) return;
+  if (status != TIDE_OK) tide_pace_charge(client, &view, status);
   if (!record->command.answer) {
     if (descriptor >= 0) close(descriptor);
     if (status != TIDE_OK) refuse(client, &record->command, status);
@@ -307,7 +313,8 @@ bool tide_served_round(struct tide_served *client) {
   uint64_t now = tide_service_now();
   bool idle;
   client->credit = client->credit > 0 ? share : client->credit + share;
-  for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && client->credit > 0; i++) {
+  client->rounds += client->credit > 0;
+  for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && client->credit > 0 && !client->paced_until; i++) {
     uint64_t begin = now;
     client->service->served++;
     if (!execute_next(client, &idle)) {

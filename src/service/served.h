@@ -21,6 +21,7 @@
 #include "tidemark/device.h"
 #include "tidemark/service.h"
 
+struct epoll_event;
 struct tide_served;
 struct tide_store;
 
@@ -138,7 +139,7 @@ struct tide_outgoing {
 struct tide_served {
   struct tide_service *service;
   struct tide_link link;   /* of all */
-  struct tide_link active; /* of those whose rings may have something */
+  struct tide_link active; /* of those whose rings may have something, or of the paced ones */
   int socket, bell;
   uint64_t number;
   uint32_t uid, pid;
@@ -165,8 +166,13 @@ struct tide_served {
   struct tide_link lines;  /* channels */
   struct tide_link stores; /* buffers that it made and that are not gone */
   uint64_t sequence, refused, dropped;
-  uint64_t spent; /* ns of the serving thread */
-  int64_t credit; /* ns that it may still take; below 0: that it took too much */
+  uint64_t spent;         /* ns of the serving thread */
+  int64_t credit;         /* ns that it may still take; below 0: that it took too much */
+  uint64_t rounds;        /* in which its ring was read */
+  uint64_t refused_until; /* its refusals have used up the time until then: see pace.c */
+  uint64_t paced_until;   /* its ring is left alone until then; 0: it is not */
+  uint64_t paced;         /* how often it was */
+  bool told_of_pace;      /* and it has not made up for it */
 };
 
 /* Before its hello. Takes the descriptor. */
@@ -182,6 +188,8 @@ void tide_served_begin_round(struct tide_service *service);
 /* Executes some of its commands. False: it is gone. */
 bool tide_served_round(struct tide_served *client);
 void tide_served_end(struct tide_served *client, enum tide_status cause);
+/* What epoll is told about its bell. */
+struct epoll_event tide_served_bell_event(const struct tide_served *client);
 /* Into its outgoing messages; takes the descriptor (-1: none). */
 void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
                       int descriptor);
@@ -189,6 +197,14 @@ void tide_served_send(struct tide_served *client, const struct tide_wire_message
 /* An answer that gives a buffer. */
 void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_message *message,
                              struct tide_wire_name buffer, struct tide_wire_point host);
+
+/* ---- pace.c: who is refused too often ---- */
+
+/* This command failed so. From here on its ring may be left alone: `paced_until`. */
+void tide_pace_charge(struct tide_served *client, const struct tide_wire_view *view,
+                      enum tide_status status);
+/* Those whose time has come are active again. */
+void tide_pace_resume(struct tide_service *service);
 
 /* ---- calls.c: one command ---- */
 
@@ -236,7 +252,8 @@ struct tide_service {
   uint32_t asleep, stopping;    /* atomic */
   uint64_t clients_ever;
   uint32_t client_count;
-  struct tide_link clients, active, published;
+  struct tide_link clients, active, paced, published;
+  uint64_t paced_next; /* when one of them is to be read again; TIDE_FOREVER */
   struct tide_lock finished_lock;
   struct tide_pending *finished, **last_finished;
   struct tide_place_of *places; /* of the room's timelines, by slot; under the room's lock */

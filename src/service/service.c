@@ -157,7 +157,8 @@ enum tide_status tide_service_run(struct tide_service *service) {
     int patience = 0;
     bool left = reap_now_and_then(service);
     if (tide_list_empty(&service->active)) {
-      patience = milliseconds(expire_hellos(service));
+      uint64_t hellos = expire_hellos(service), paced = service->paced_next;
+      patience = milliseconds(paced < hellos ? paced : hellos);
       if (left && (patience < 0 || patience > REAP_MS)) patience = REAP_MS;
       tide_store_ordered(&service->asleep, 1u);
       if (anything_finished(service) || tide_load_ordered(&service->stopping)) patience = 0;
@@ -168,6 +169,7 @@ enum tide_status tide_service_run(struct tide_service *service) {
     if (count < 0 && errno != EINTR) return TIDE_IO;
     handle(service, events, count < 0 ? 0 : count);
     tide_pending_deliver(service);
+    tide_pace_resume(service);
     serve_round(service);
   }
   return TIDE_OK;
@@ -281,6 +283,8 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   service->last_finished = &service->finished;
   tide_list_init(&service->clients);
   tide_list_init(&service->active);
+  tide_list_init(&service->paced);
+  service->paced_next = TIDE_FOREVER;
   tide_list_init(&service->published);
   tide_list_init(&service->closing);
   tide_policy_init(&service->policy);

@@ -43,7 +43,9 @@ enum tide_status tide_session_client_stats(struct tide_session *session, uint32_
                                                   .bytes = n[12],
                                                   .commands = n[13],
                                                   .refused = n[14],
-                                                  .spent = n[15]};
+                                                  .spent = n[15],
+                                                  .rounds = answer.value,
+                                                  .paced = answer.more};
   take_label(out_stats->label, &answer);
   return TIDE_OK;
 }

@@ -36,6 +36,8 @@ static void describe_client(const struct tide_served *client, struct tide_wire_m
   memcpy(answer->numbers, numbers, sizeof numbers);
   memcpy(answer->label, client->label, sizeof answer->label);
   answer->owner = client->number;
+  answer->value = client->rounds;
+  answer->more = client->paced;
 }
 
 static enum tide_status describe_channel(struct tide_served *client, uint64_t index,

@@ -36,7 +36,7 @@ const char *tide_tool_socket(char *buffer, size_t size) {
   return buffer;
 }
 
-static const char *const kinds[] = {"?", "connected", "turned away", "gone", "refused"};
+static const char *const kinds[] = {"?", "connected", "turned away", "gone", "refused", "paced"};
 
 /* One object a line, written as a whole. */
 static void write_event(void *user, const struct tide_service_event *event) {

@@ -58,12 +58,14 @@ static void text_client(struct page *page, const struct tide_session_client_stat
     fprintf(to, "%6s %-20s %6s %7s %6s %8s %6s %6s %5s %5s %5s %10s %9s %7s\n", "client", "label",
             "uid", "pid", "open", "kept", "broken", "missed", "lines", "parts", "waits", "bytes",
             "commands", "refused");
-  fprintf(to, "%6llu %-20s %6u %7u %6llu %8llu %6llu %6llu %5u %5u %5u %10llu %9llu %7llu%s\n",
+  fprintf(to, "%6llu %-20s %6u %7u %6llu %8llu %6llu %6llu %5u %5u %5u %10llu %9llu %7llu%s",
           (unsigned long long)c->client, c->label, c->uid, c->pid,
           (unsigned long long)outstanding_of(c), (unsigned long long)c->kept,
           (unsigned long long)c->broken, (unsigned long long)c->missed, c->timelines, c->parts,
           c->waits, (unsigned long long)c->bytes, (unsigned long long)c->commands,
           (unsigned long long)c->refused, c->trusted ? "  trusted" : "");
+  if (c->paced) fprintf(to, "  paced %llu times", (unsigned long long)c->paced);
+  fputc('\n', to);
 }
 
 static void text_channel(struct page *page, const struct tide_session_channel_stats *c) {
@@ -135,7 +137,9 @@ static void json_client(struct page *page, const struct tide_session_client_stat
   tide_json_number(json, "bytes", c->bytes);
   tide_json_number(json, "commands", c->commands);
   tide_json_number(json, "refused", c->refused);
+  tide_json_number(json, "paced", c->paced);
   tide_json_number(json, "spent_ns", c->spent);
+  tide_json_number(json, "rounds", c->rounds);
   tide_json_open(json, "channels", '[');
 }
 

@@ -49,7 +49,7 @@ static void mutated(struct scene *s) {
     raw_close(&c);
   }
 }
-TEST(a19_mutated_after_the_call) { survive(NULL, 3, mutated); }
+TEST(a19_mutated_after_the_call) { survive("default refusals 1M", 3, mutated); }
 
 /* Every word of what a client may write is written, with the values that hurt most. */
 static void hostile_pages(struct scene *s) {
@@ -316,7 +316,7 @@ static void silent(struct scene *s) {
   close(c.socket);
   rig_end(&child);
 }
-TEST(a29_silent_beside_a_flood) { survive(NULL, 1, silent); }
+TEST(a29_silent_beside_a_flood) { survive("default refusals 1M", 1, silent); }
 
 TEST_MAIN(CASE(a19_mutated_after_the_call), CASE(a33_hostile_writes_into_every_page),
           CASE(buffers_change_while_bodies_run), CASE(a20_malformed_expressions),

@@ -25,6 +25,7 @@ static int left_of_clients(const struct tide_service *service) {
   }
   LEFT(service->client_count);
   LEFT(!tide_list_empty(&service->active));
+  LEFT(!tide_list_empty(&service->paced));
   LEFT(!tide_list_empty(&service->published));
   LEFT(service->closing_count);
   LEFT(service->finished != NULL);

@@ -90,7 +90,7 @@ static void guess(struct scene *s) {
     raw_close(&c);
   }
 }
-TEST(a14_guess_a_million_names) { survive(NULL, 3, guess); }
+TEST(a14_guess_a_million_names) { survive("default refusals 1M", 3, guess); }
 
 /* A name that was: neither its owner nor one to whom it was granted ever sees what came after. */
 static void stale(struct scene *s) {

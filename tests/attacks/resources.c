@@ -30,7 +30,7 @@ static void never_reads(struct scene *s) {
   }
   raw_close(&c);
 }
-TEST(a28_callbacks_that_nobody_reads) { survive(NULL, 4, never_reads); }
+TEST(a28_callbacks_that_nobody_reads) { survive("default refusals 1M", 4, never_reads); }
 
 /* Answers with descriptors that nobody reads: the kernel keeps them open for it. */
 static void hoard_descriptors(struct scene *s) {

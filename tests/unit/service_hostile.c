@@ -146,7 +146,7 @@ TEST(commands_change_under_the_reader) {
 TEST(names_of_others) {
   struct rig r;
   struct raw c;
-  rig_open(&r, NULL);
+  rig_open(&r, "default refusals 1M");
   struct tide_session *victim = rig_connect(&r, "victim");
   struct tide_point timeline, point;
   CHECK_OK(tide_session_create_future(victim, NULL, &timeline));

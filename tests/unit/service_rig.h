@@ -30,8 +30,12 @@ static void rig_on_term(int number) {
   tide_service_stop(rig_service);
 }
 
+/* What the service's process does with each event. */
+__attribute__((unused)) static void (*rig_on_event)(const struct tide_service_event *event);
+
 __attribute__((unused)) static void rig_events(void *user, const struct tide_service_event *event) {
   (void)user;
+  if (rig_on_event) rig_on_event(event);
   if (getenv("SERVICE_EVENTS"))
     fprintf(stderr, "%d %s client %d %s %s\n", event->kind, tide_status_name(event->status),
             (int)event->client, event->label, event->what ? event->what : "");
