@@ -224,7 +224,7 @@ static enum tide_status hear_hello(struct tide_served *client) {
 
 void tide_served_wake(struct tide_served *client) {
   if (client->client && tide_list_empty(&client->active))
-    tide_list_push_back(&client->service->active, &client->active);
+    tide_list_push_back(&client->service->woken, &client->active);
 }
 
 /* ---- its commands ------------------------------------------------------------------------ */
@@ -307,12 +307,22 @@ static uint64_t cost_of(struct tide_service *service, uint64_t begin, uint64_t e
 }
 
 /* Who took more than its share of a round, because one command takes as long as it takes, waits
- * until its shares have made up for it. */
+ * until its shares have made up for it; also those of the rounds in which it asked for nothing. Of
+ * these it keeps as much as the largest share is, so that who asks little is served at once. */
+static int64_t credit_of(const struct tide_served *client) {
+  const struct tide_service *service = client->service;
+  int64_t most = (int64_t)(service->share > TIDE_ROUND_TIME ? service->share : TIDE_ROUND_TIME);
+  uint64_t since = service->given - client->given;
+  if (since > INT64_MAX / 2) return most;
+  int64_t credit = client->credit + (int64_t)since;
+  return credit < most ? credit : most;
+}
+
 bool tide_served_round(struct tide_served *client) {
-  int64_t share = (int64_t)client->service->share;
   uint64_t now = tide_service_now();
   bool idle;
-  client->credit = client->credit > 0 ? share : client->credit + share;
+  client->credit = credit_of(client);
+  client->given = client->service->given;
   client->rounds += client->credit > 0;
   for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && client->credit > 0 && !client->paced_until; i++) {
     uint64_t begin = now;

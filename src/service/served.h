@@ -168,6 +168,7 @@ struct tide_served {
   uint64_t sequence, refused, dropped;
   uint64_t spent;         /* ns of the serving thread */
   int64_t credit;         /* ns that it may still take; below 0: that it took too much */
+  uint64_t given;         /* the service's, when that was counted */
   uint64_t rounds;        /* in which its ring was read */
   uint64_t refused_until; /* its refusals have used up the time until then: see pace.c */
   uint64_t paced_until;   /* its ring is left alone until then; 0: it is not */
@@ -243,6 +244,7 @@ struct tide_service {
   int spare;                    /* a descriptor to accept with when all are used up */
   int buffers_most;             /* descriptors from here on are not for buffers */
   uint64_t share;               /* ns that each client gets in this round */
+  uint64_t given;               /* the same of all rounds so far */
   uint64_t served_last;         /* how many had something in the last one */
   uint64_t served;              /* looks into rings, in this one */
   uint32_t idle_rounds;         /* in a row in which all had taken too much before */
@@ -253,7 +255,8 @@ struct tide_service {
   uint64_t clients_ever;
   uint32_t client_count;
   struct tide_link clients, active, paced, published;
-  uint64_t paced_next; /* when one of them is to be read again; TIDE_FOREVER */
+  struct tide_link woken; /* since the last round: these are the first of the next one */
+  uint64_t paced_next;    /* when one of them is to be read again; TIDE_FOREVER */
   struct tide_lock finished_lock;
   struct tide_pending *finished, **last_finished;
   struct tide_place_of *places; /* of the room's timelines, by slot; under the room's lock */
@@ -271,8 +274,10 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 /* How much one client gets a round. */
 #define TIDE_ROUND_COMMANDS 64u
 #define TIDE_ROUND_TIME 100000ull
-/* … and all of them together, about: who has little to ask for waits no longer than that. */
-#define TIDE_ROUND_ALL 10000000ull
+/* … and all of them together, about: who has little to ask for waits no longer than that. But each
+ * gets enough for a few commands. */
+#define TIDE_ROUND_ALL 4000000ull
+#define TIDE_ROUND_LEAST 2000ull
 /* What takes longer than this is looked at more closely. */
 #define TIDE_ROUND_LONG 50000ull
 #define TIDE_WRONG_TOKENS 16u

@@ -111,16 +111,28 @@ static uint64_t expire_hellos(struct tide_service *service) {
   return next;
 }
 
+/* Who has just woken has waited for the end of a round, and mostly asks for little. */
+static void put_woken_first(struct tide_service *service) {
+  while (!tide_list_empty(&service->woken)) {
+    struct tide_link *last = service->woken.prev;
+    tide_list_remove(last);
+    tide_list_insert_before(service->active.next, last);
+  }
+}
+
 /* One round: each that may have something gets its share. */
 static void serve_round(struct tide_service *service) {
-  struct tide_link *link = service->active.next;
   uint64_t share = TIDE_ROUND_ALL / (service->served_last + 1);
   if (share > TIDE_ROUND_TIME) share = TIDE_ROUND_TIME;
+  if (share < TIDE_ROUND_LEAST) share = TIDE_ROUND_LEAST;
   /* All wait for what they took too much: the sooner they have made up for it, the better. */
   service->idle_rounds = service->served_last && !service->served ? service->idle_rounds + 1 : 0;
   service->share = share << (service->idle_rounds < 16 ? service->idle_rounds : 16);
+  service->given += service->share;
   service->served_last = service->served = 0;
   tide_served_begin_round(service);
+  put_woken_first(service);
+  struct tide_link *link = service->active.next;
   while (link != &service->active) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, active);
     link = link->next;
@@ -283,6 +295,7 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   service->last_finished = &service->finished;
   tide_list_init(&service->clients);
   tide_list_init(&service->active);
+  tide_list_init(&service->woken);
   tide_list_init(&service->paced);
   service->paced_next = TIDE_FOREVER;
   tide_list_init(&service->published);
