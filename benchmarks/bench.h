@@ -31,7 +31,7 @@ enum bench_better { BENCH_LESS, BENCH_MORE };
 
 /* Several rivals, or several values a round: one table. */
 #define BENCH_SIDES 10
-#define BENCH_VALUES 6
+#define BENCH_VALUES 7
 
 struct bench_value {
   const char *name; /* "submitting" … */
