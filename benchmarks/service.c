@@ -3,6 +3,7 @@
  * and whoever else there is, are processes of their own. */
 #include "bench.h"
 
+#include "shared_library.h"
 
 #include "service/ring.h"
 #include "service/system.h"
@@ -188,7 +189,11 @@ struct asking {
   struct house house;
   struct tide_session *s;
   struct tide_point point;
+  struct tide_shared_point place;
   uint64_t *word;
+  uint64_t (*value)(const struct tide_shared *, uint32_t);
+  enum tide_status (*look)(const struct tide_shared *, uint32_t, uint32_t, uint64_t);
+  uint64_t (*load)(const uint64_t *);
 };
 static void *asking_make(void) {
   struct asking *a = calloc(1, sizeof *a);
@@ -200,8 +205,13 @@ static void *asking_make(void) {
   a->point = promise(a->s, timeline);
   OK(tide_session_fulfil(a->s, a->point));
   OK(tide_session_wait(a->s, a->point, later()));
+  OK(tide_session_view(a->s, a->point, &a->place));
   a->word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   BENCH_CHECK(a->word != MAP_FAILED);
+  void *ours = library_open("libtidemark.so"), *theirs = library_open("libbench-rival.so");
+  *(void **)&a->value = library_find(ours, "tide_shared_value");
+  *(void **)&a->look = library_find(ours, "tide_shared_look");
+  *(void **)&a->load = library_find(theirs, "rival_load");
   return a;
 }
 static void asking_drop(void *state) {
@@ -214,6 +224,20 @@ static void asking_drop(void *state) {
 static void ask_ours(void *state, uint64_t count) {
   struct asking *a = state;
   for (uint64_t i = 0; i < count; i++) OK(tide_session_query(a->s, a->point));
+}
+/* Through the view; both sides are calls into a library. */
+static void ask_value(void *state, uint64_t count) {
+  const struct asking *a = state;
+  for (uint64_t i = 0; i < count; i++) bench_keep(a->value(a->place.shared, a->place.slot));
+}
+static void ask_good(void *state, uint64_t count) {
+  const struct asking *a = state;
+  const struct tide_shared_point *p = &a->place;
+  for (uint64_t i = 0; i < count; i++) OK(a->look(p->shared, p->slot, p->generation, p->value));
+}
+static void ask_far_load(void *state, uint64_t count) {
+  const struct asking *a = state;
+  for (uint64_t i = 0; i < count; i++) bench_keep(a->load(a->word));
 }
 static void ask_load(void *state, uint64_t count) {
   struct asking *a = state;
@@ -571,6 +595,18 @@ const struct bench_figure bench_service[] = {
      .setup = asking_make,
      .ours = ask_ours,
      .theirs = ask_load,
+     .teardown = asking_drop},
+    {.name = "query_value_by_view",
+     .rival = "out-of-line load",
+     .setup = asking_make,
+     .ours = ask_value,
+     .theirs = ask_far_load,
+     .teardown = asking_drop},
+    {.name = "query_good_by_view",
+     .rival = "out-of-line load",
+     .setup = asking_make,
+     .ours = ask_good,
+     .theirs = ask_far_load,
      .teardown = asking_drop},
     {.name = "wakes_all_of_100",
      .unit = "wake-ups",

@@ -37,6 +37,7 @@
 
 #include "tidemark/point.h"
 #include "tidemark/sched.h"
+#include "tidemark/shared.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -193,6 +194,28 @@ tide_session_expression(struct tide_session *session, struct tide_point compound
 /* TIDE_OK: retired; TIDE_TIMEOUT: not yet; its error when it is broken. Two loads, mostly. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_query(struct tide_session *session,
                                                              struct tide_point point);
+/* Where the point's timeline shows how far it is: a place in shared memory, for tidemark/shared.h.
+ * It is looked up once, here, and then read by any thread without a name, a lock or this session:
+ *
+ *      tide_shared_value(out->shared, out->slot)                           one load
+ *      tide_shared_look(out->shared, out->slot, out->generation, value)    some: is it good?
+ *
+ * What look answers: TIDE_OK, TIDE_TIMEOUT and errors are as of query; TIDE_NOT_FOUND: from there
+ * on values broke one by one, ask query; TIDE_CANCELLED: the timeline is over (what is good stays
+ * so until its owner uses the place again); TIDE_LOST: the service has ended in order.
+ *
+ * *out->shared is the session's, to be read only; it stays mapped until tide_session_close,
+ * whatever becomes of the name, the timeline, its owner or the service. But:
+ * - once the timeline is over, the value may be that of its owner's next one at this place: look
+ *   knows them apart;
+ * - a service that is killed leaves all as it is, and others who may read this memory can hold up
+ *   who sleeps on it: tide_session_wait notices both, tide_shared_wait does not.
+ *
+ * TIDE_BUSY: a compound or stand-in that the service has not come to (tide_session_sync), or
+ * refused; TIDE_CANCELLED: its place is another's already; TIDE_LOST. No round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_view(struct tide_session *session,
+                                                            struct tide_point point,
+                                                            struct tide_shared_point *out);
 /* All four states; asks the service unless it has ended. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_state(struct tide_session *session,
                                                              struct tide_point point,

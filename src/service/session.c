@@ -81,7 +81,7 @@ enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
 }
 
 static void drop_view(struct tide_session *session, struct tide_values_view *view) {
-  if (!view || --view->uses) return;
+  if (!view || --view->uses || view->lent) return;
   struct tide_values_view **at = &session->views;
   while (*at != view) at = &(*at)->next;
   *at = view->next;

@@ -16,6 +16,7 @@ struct tide_values_view {
   struct tide_values values;
   uint64_t owner;
   uint32_t count, uses;
+  bool lent; /* somebody looks without us: it stays mapped until the session's end */
 };
 
 enum tide_name_kind {

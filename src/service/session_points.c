@@ -273,6 +273,25 @@ enum tide_status tide_session_query(struct tide_session *session, struct tide_po
   return state == TIDE_POINT_RETIRED ? TIDE_OK : TIDE_TIMEOUT;
 }
 
+enum tide_status tide_session_view(struct tide_session *session, struct tide_point point,
+                                   struct tide_shared_point *out) {
+  enum tide_status status = TIDE_NOT_FOUND;
+  tide_session_lock(session);
+  const struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
+  if (name) {
+    const struct tide_shared *shared = &name->view->values.shared;
+    /* 0 is good as soon as the place is this timeline's. Before, it shows another's value. */
+    status = tide_shared_look(shared, name->place, name->place_generation, 0);
+    if (status == TIDE_TIMEOUT) status = TIDE_BUSY;
+    if (status == TIDE_OK) {
+      name->view->lent = true;
+      *out = (struct tide_shared_point){shared, name->place, name->place_generation, point.value};
+    }
+  }
+  tide_session_unlock(session);
+  return status;
+}
+
 /* Is the service there? Its last word may be in the socket. */
 static bool is_lost(struct tide_session *session) {
   struct pollfd one = {.fd = session->socket, .events = POLLRDHUP};
