@@ -47,40 +47,63 @@ static void fast_destroy(struct tide_pages *pages) {
 /* ---- which sizes there are: numbers from 0 ----------------------------------------------------
  */
 
-static void mark(struct fast *fast, uint32_t size) {
-  for (uint32_t level = 0; level < fast->levels; level++, size /= 64) {
-    uint64_t *word = &fast->bits[level][size / 64], old = *word;
-    *word = old | 1ull << size % 64;
+static void mark_above(struct fast *fast, uint32_t at) {
+  for (uint32_t level = 1; level < fast->levels; level++) {
+    uint64_t *word = &fast->bits[level][at / 64], old = *word;
+    *word = old | 1ull << at % 64;
     if (old) return;
+    at /= 64;
   }
 }
 
-static void unmark(struct fast *fast, uint32_t size) {
-  for (uint32_t level = 0; level < fast->levels; level++, size /= 64) {
-    uint64_t *word = &fast->bits[level][size / 64];
-    *word &= ~(1ull << size % 64);
+static void unmark_above(struct fast *fast, uint32_t at) {
+  for (uint32_t level = 1; level < fast->levels; level++) {
+    uint64_t *word = &fast->bits[level][at / 64];
+    *word &= ~(1ull << at % 64);
     if (*word) return;
+    at /= 64;
   }
 }
 
-static bool marked(const struct fast *fast, uint32_t size) {
-  return fast->bits[0][size / 64] >> size % 64 & 1;
+static inline void unmark(struct fast *fast, uint32_t size) {
+  uint64_t *word = &fast->bits[0][size / 64];
+  *word &= ~(1ull << size % 64);
+  if (!*word) unmark_above(fast, size / 64);
 }
 
-/* The first that is marked, from this one on. */
-static uint32_t next_marked(const struct fast *fast, uint32_t from) {
-  for (uint32_t level = 0; level < fast->levels; level++) {
-    uint32_t word = from / 64;
+/* Whether it was already. */
+static inline bool mark(struct fast *fast, uint32_t size) {
+  uint64_t *word = &fast->bits[0][size / 64], old = *word, bit = 1ull << size % 64;
+  if (old & bit) return true;
+  *word = old | bit;
+  if (!old) mark_above(fast, size / 64);
+  return false;
+}
+
+/* The first of the next words that have any. */
+static uint32_t next_above(const struct fast *fast, uint32_t word) {
+  uint32_t at = word + 1;
+  for (uint32_t level = 1; level < fast->levels; level++) {
+    word = at / 64;
     if (word >= fast->words[level]) return NONE;
-    uint64_t bits = fast->bits[level][word] & ~0ull << from % 64;
+    uint64_t bits = fast->bits[level][word] & ~0ull << at % 64;
     if (bits) {
-      uint32_t at = word * 64 + (uint32_t)__builtin_ctzll(bits);
+      at = word * 64 + (uint32_t)__builtin_ctzll(bits);
       while (level-- > 0) at = at * 64 + (uint32_t)__builtin_ctzll(fast->bits[level][at]);
       return at;
     }
-    from = word + 1;
+    at = word + 1;
   }
   return NONE;
+}
+
+/* The first that is marked, from this one on, which may be one more than there are. */
+static inline uint32_t next_marked(const struct fast *fast, uint32_t from) {
+  uint32_t word = from / 64;
+  if (word >= fast->words[0]) return NONE;
+  uint64_t bits = fast->bits[0][word] & ~0ull << from % 64;
+  if (!bits) return next_above(fast, word);
+  return word * 64 + (uint32_t)__builtin_ctzll(bits);
 }
 
 /* ---- free runs --------------------------------------------------------------------------------
@@ -90,11 +113,9 @@ static void put_in(struct fast *fast, uint32_t first, uint32_t count) {
   uint32_t size = count - 1, next = NONE;
   fast->tags[first + 1] = FREE | count;
   fast->tags[first + count] = FREE | count;
-  if (marked(fast, size)) {
+  if (mark(fast, size)) {
     next = fast->newest[size];
     fast->links[next].previous = first;
-  } else {
-    mark(fast, size);
   }
   fast->links[first].next = next;
   fast->newest[size] = first;
