@@ -14,7 +14,7 @@
 
 #define PAGES 16384u
 #define TAKEN (PAGES / 10 * 7)
-#define DRAWN (1u << 16) /* steps, until they come again */
+#define DRAWN (1u << 15) /* steps, until they come again */
 
 struct run {
   uint32_t first, count;
@@ -31,28 +31,46 @@ struct runs {
   struct tide_context context;
   uint32_t live_count;
   struct {
-    uint32_t which, count; /* which run is given back, and how long the new one is */
+    uint16_t which, count; /* which run is given back, and how long the new one is */
   } drawn[DRAWN];
   struct side ours, theirs;
 };
 
-/* The same steps for both; what is refused leaves its place empty until it is drawn again. */
-static inline void side_step(const struct runs *r, struct side *side) {
-  uint64_t at = side->next++ % DRAWN;
-  struct run *run = &side->live[r->drawn[at].which];
-  if (run->count) tide_pages_free(side->pages, run->first, run->count);
-  run->count = r->drawn[at].count;
-  run->first = tide_pages_alloc(side->pages, run->count);
-  if (run->first != TIDE_PAGES_NONE) return;
-  run->count = 0;
-  side->refused++;
+static inline struct run run_take(struct side *side, uint32_t count) {
+  struct run run = {tide_pages_alloc(side->pages, count), count};
+  if (run.first == TIDE_PAGES_NONE) {
+    run.count = 0;
+    side->refused++;
+  }
+  return run;
 }
 
-static void side_make(struct runs *r, struct side *side, enum tide_pages_kind kind) {
+static inline void run_give(struct side *side, struct run run) {
+  if (run.count) tide_pages_free(side->pages, run.first, run.count);
+}
+
+/* The same steps for both. The new run is taken first, so that it is not simply the old one's
+ * place; what is refused leaves its slot empty until it is drawn again. */
+static inline void side_step(const struct runs *r, struct side *side) {
+  uint64_t at = side->next++ % DRAWN;
+  struct run *slot = &side->live[r->drawn[at].which], old = *slot;
+  *slot = run_take(side, r->drawn[at].count);
+  run_give(side, old);
+}
+
+/* All pages are taken, then runs here and there given back, until 70 % are left. */
+static void side_make(const struct runs *r, struct side *side, enum tide_pages_kind kind) {
+  uint32_t count = r->live_count / 7 * 10;
+  struct tide_random random = {1};
   BENCH_CHECK(tide_pages_create(&r->context, kind, PAGES, &side->pages) == TIDE_OK);
-  side->live = calloc(r->live_count, sizeof *side->live);
+  side->live = calloc(count, sizeof *side->live);
   BENCH_CHECK(side->live);
-  /* All is taken once, and then long enough for the free runs to have found their sizes. */
+  for (uint32_t i = 0; i < count; i++) side->live[i] = run_take(side, r->drawn[i].count);
+  for (uint32_t i = count; i-- > r->live_count;) {
+    uint32_t which = (uint32_t)tide_random_below(&random, i + 1);
+    run_give(side, side->live[which]);
+    side->live[which] = side->live[i];
+  }
   for (uint32_t i = 0; i < DRAWN * (bench_smoke() ? 1 : 4); i++) side_step(r, side);
   uint32_t taken = PAGES - tide_pages_free_count(side->pages);
   BENCH_CHECK(taken > PAGES / 100 * 65 && taken < PAGES / 100 * 75);
@@ -71,8 +89,8 @@ static void *runs_make(uint32_t longest) {
   BENCH_CHECK(r && tide_context_init(&r->context, NULL) == TIDE_OK);
   r->live_count = 2 * TAKEN / (longest + 1);
   for (uint32_t i = 0; i < DRAWN; i++) {
-    r->drawn[i].which = (uint32_t)tide_random_below(&random, r->live_count);
-    r->drawn[i].count = 1 + (uint32_t)tide_random_below(&random, longest);
+    r->drawn[i].which = (uint16_t)tide_random_below(&random, r->live_count);
+    r->drawn[i].count = (uint16_t)(1 + tide_random_below(&random, longest));
   }
   side_make(r, &r->ours, TIDE_PAGES_FAST);
   side_make(r, &r->theirs, TIDE_PAGES_TREE);

@@ -275,6 +275,11 @@ TEST(wrong_frees) {
     CHECK(is_refused(pages, 0, 4));
     CHECK(is_refused(pages, 4, 4));
     tide_pages_free(pages, 0, 8);
+    CHECK_EQ_U64(tide_pages_alloc(pages, 4), 0);
+    CHECK_EQ_U64(tide_pages_alloc(pages, 4), 4);
+    tide_pages_free(pages, 0, 4);
+    tide_pages_free(pages, 4, 4);
+    CHECK(is_refused(pages, 4, 4)); /* it has joined what was before it */
     tide_pages_free(pages, 8, 1);
     CHECK_EQ_U64(tide_pages_largest(pages), 40);
     tide_pages_destroy(pages);
