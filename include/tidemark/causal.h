@@ -260,7 +260,7 @@ TIDE_API size_t tide_tracker_live(struct tide_tracker *tracker);
 /* Waits until all entries of a frontier have finished. Storage is the caller's: one node an entry.
  * What follows `user` is private. */
 struct tide_waiter {
-  uint64_t private_words[10];
+  uint64_t private_words[7];
 };
 struct tide_frontier_wait {
   struct tide_waiter *nodes; /* the caller's array, at least frontier->count long */

@@ -163,7 +163,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_import(struct tide_timel
 struct tide_wait_point {
   struct tide_timeline *timeline;
   uint64_t value;
-  struct tide_waiter waiter;
+  void *private_words[6];
 };
 
 /* Blocks until one is reached (or has failed). Of several points of one timeline only the one with
@@ -246,7 +246,6 @@ struct tide_timepoint {
   void *user;
   struct tide_notifier *notifier; /* NULL, or who dispatches */
   struct tide_wait_point point;   /* timeline and value; the rest is private */
-  void *private_words[2];
 };
 /* Registers; when the value is reached or failed already the call runs (or is queued) at once. No
  * call comes after an error: TIDE_INVALID: no timeline, or no call; TIDE_SCOPE. Never allocates. */

@@ -146,7 +146,7 @@ static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide
       continue;
     }
     node->state = TIDE_NODE_FIRED;
-    node->status = status;
+    node->status = (uint16_t)status;
     *fired->last = node;
     fired->last = &node->next;
   }
@@ -171,14 +171,16 @@ void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_
 }
 
 static bool fails_with(const struct tide_node *node, uint64_t value) {
-  return node->value >= value || node->counts_on >= value;
+  if (node->value >= value) return true;
+  return node->counts &&
+         ((const struct tide_counting_node *)(const void *)node)->counts_on >= value;
 }
 
 static void push_ring(struct tide_fired *fired, struct tide_node *node, enum tide_status status) {
   struct tide_sleeper *head = tide_sleeper_of(node);
   for (struct tide_sleeper *at = head; at && (at = at->after) != head;) {
     at->node.state = TIDE_NODE_FIRED;
-    at->node.status = status;
+    at->node.status = (uint16_t)status;
   }
   tide_fired_push(fired, node, status);
 }

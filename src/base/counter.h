@@ -19,15 +19,23 @@
 
 enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED = 2 };
 
+/* Small, for there may be a million of them. The three links are in use while it is queued, and
+ * `next` in a fired list; before and after that they are free for whoever waits. */
 struct tide_node {
   uint64_t value;          /* awaited; constant while queued */
-  uint64_t counts_on;      /* a larger value whose failure is this one's too; or less: none */
   struct tide_node *child; /* first child; the node itself: it is in the list, not in the heap */
   struct tide_node *next;  /* next sibling; next in the list, or in a fired list */
   struct tide_node *prev;  /* previous sibling, or parent when first; NULL at the root */
   void (*fire)(struct tide_node *node, enum tide_status status);
-  uint32_t state;  /* enum tide_node_state */
-  uint32_t status; /* with which it was fired */
+  uint16_t status; /* with which it was fired */
+  uint8_t state;   /* enum tide_node_state */
+  bool counts;     /* it is the node of a struct tide_counting_node */
+  uint32_t own;    /* whoever waits keeps here what he wants */
+};
+/* One that fails with a larger value, too. */
+struct tide_counting_node {
+  struct tide_node node;
+  uint64_t counts_on; /* that value; or less: none */
 };
 
 struct tide_counter {
@@ -60,7 +68,7 @@ void tide_fired_push_sleeper(struct tide_fired *fired, struct tide_node *node);
 static inline void tide_fired_push(struct tide_fired *fired, struct tide_node *node,
                                    enum tide_status status) {
   node->state = TIDE_NODE_FIRED;
-  node->status = status;
+  node->status = (uint16_t)status;
   if (node->fire == tide_sleeper_fire) tide_fired_push_sleeper(fired, node);
   else tide_fired_move(fired, node);
 }

@@ -79,7 +79,6 @@ enum tide_status tide_run_wait_progress(struct tide_run *run) {
   if (run->noted != TIDE_PLAN_NONE) ask_for_half(run);
   for (;;) {
     bool still = still_here(run);
-    for (size_t i = 0; i < run->point_count; i++) run->points[i].waiter = (struct tide_waiter){{0}};
     enum tide_status status =
         tide_wait_any(run->points, run->point_count, still ? TIDE_NOW : in_a_slice(run), NULL);
     if (to_stop(run)) return run->failure.status;

@@ -72,12 +72,13 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op_wait) == TIDE_CACHE_
  * never touch it. */
 struct tide_wait_node {
   union {
-    struct tide_node node;     /* in the timeline's `reached` or `promised` heap */
+    struct tide_node node;              /* in the timeline's `reached` or `promised` heap */
+    struct tide_counting_node counting; /* … as it is queued */
     struct tide_pending found; /* of one of many, while they are classified: it is in none then */
   };
   struct tide_op_wait *wait;
 };
-_Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, state),
+_Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, status),
                "what was found overwrites only what queuing the node sets");
 
 enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED, TIDE_HEAP_POINT };
@@ -529,7 +530,8 @@ static inline struct tide_node *tide_wait_queue(struct tide_op_wait *wait, uint6
   struct tide_wait_node *at = tide_wait_node(wait);
   at->wait = wait;
   at->node.fire = tide_wait_fire;
-  at->node.counts_on = counts_on;
+  at->node.counts = true;
+  at->counting.counts_on = counts_on;
   return &at->node;
 }
 void tide_finish_fire(struct tide_node *node, enum tide_status status);

@@ -1,7 +1,6 @@
 /* Timepoints: a call when a value is reached, on the signalling thread or by a
  * notifier's dispatch. */
 #include "base/check.h"
-#include "base/deferred.h"
 #include "base/memory.h"
 #include "base/plant.h"
 #include "timeline/waiter.h"
@@ -9,76 +8,61 @@
 struct tide_notifier {
   const struct tide_context *context;
   struct tide_lock lock;
-  struct tide_timepoint *first, **last;
+  struct tide_deferred_call *first, **last; /* of timepoints; their `run` is not used */
   int descriptor;
 };
 
-/* In private_words: the deferred call, or the next in a notifier's list. */
-_Static_assert(sizeof(struct tide_deferred_call) <= 2 * sizeof(void *),
-               "a timepoint must hold its deferred call");
-
-static struct tide_deferred_call *call_of(struct tide_timepoint *timepoint) {
-  return (struct tide_deferred_call *)(void *)timepoint->private_words;
+static struct tide_timepoint *timepoint_of(struct tide_point_waiter *waiter) {
+  return TIDE_CONTAINER(tide_point_of(waiter), struct tide_timepoint, point);
 }
 
-static struct tide_timepoint **next_of(struct tide_timepoint *timepoint) {
-  return (struct tide_timepoint **)(void *)timepoint->private_words;
+/* Whoever cancels may find the timeline gone, unless the timepoint still has its `callbacks`: both
+ * look, and these are taken away, under the lock that they are. So a cancel holds that while it
+ * takes the timeline's guard; nobody takes it with a guard held. */
+static inline void take_callbacks_away(struct tide_point_waiter *waiter) {
+  tide_store_relaxed(&waiter->callbacks, NULL);
 }
 
-static enum tide_status status_of(struct tide_timepoint *timepoint) {
-  return (enum tide_status)tide_waiter_of(&timepoint->point)->node.status;
-}
-
-/* Whoever cancels may find the timeline gone, unless the point still has its owner: both look, and
- * the owner is taken away, under the lock of the context's callbacks. So a cancel holds that while
- * it takes the timeline's guard; nobody takes it with a guard held. */
-static struct tide_deferred *callbacks_of(struct tide_timepoint *timepoint) {
-  return tide_waiter_of(&timepoint->point)->callbacks;
-}
-
-/* The owner has been taken away. */
+/* The callbacks have been taken away. */
 static inline void make_call(struct tide_timepoint *timepoint) {
-  enum tide_status status = status_of(timepoint);
-  tide_point_let_go(timepoint->point.timeline, tide_waiter_of(&timepoint->point)->holds);
+  enum tide_status status = (enum tide_status)tide_waiter_of(&timepoint->point)->node.status;
+  tide_point_let_go(&timepoint->point);
   timepoint->call(timepoint, status);
 }
 
-static void run(struct tide_timepoint *timepoint) {
-  struct tide_deferred *callbacks = callbacks_of(timepoint);
+static void run(struct tide_deferred_call *call) {
+  struct tide_point_waiter *waiter = TIDE_CONTAINER(call, struct tide_point_waiter, call);
+  struct tide_deferred *callbacks = waiter->callbacks;
   tide_lock_take(&callbacks->lock, callbacks->platform);
-  tide_waiter_of(&timepoint->point)->owner = NULL;
+  take_callbacks_away(waiter);
   tide_lock_give(&callbacks->lock);
-  make_call(timepoint);
+  make_call(timepoint_of(waiter));
 }
 
-static void run_deferred(struct tide_deferred_call *call) {
-  run(TIDE_CONTAINER(call, struct tide_timepoint, private_words));
-}
-
-static void notify(struct tide_timepoint *timepoint, const struct tide_platform *platform) {
-  struct tide_notifier *notifier = timepoint->notifier;
+static void notify(struct tide_notifier *notifier, struct tide_deferred_call *call) {
+  const struct tide_platform *platform = notifier->context->platform;
   tide_lock_take(&notifier->lock, platform);
   bool was_empty = !notifier->first;
-  *next_of(timepoint) = NULL;
-  *notifier->last = timepoint;
-  notifier->last = next_of(timepoint);
+  call->next = NULL;
+  *notifier->last = call;
+  notifier->last = &call->next;
   if (was_empty) platform->notify_raise(platform->self, notifier->descriptor);
   tide_lock_give(&notifier->lock);
 }
 
 /* At once, unless another call of the context is running: one section both begins and takes the
- * owner away. */
+ * callbacks away. */
 static void make_due(struct tide_timepoint *timepoint) {
-  struct tide_deferred *callbacks = callbacks_of(timepoint);
+  struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+  struct tide_deferred *callbacks = waiter->callbacks;
   if (timepoint->notifier) {
-    notify(timepoint, callbacks->platform);
+    notify(timepoint->notifier, &waiter->call);
     return;
   }
-  struct tide_deferred_call *call = call_of(timepoint);
-  call->run = run_deferred;
+  waiter->call.run = run;
   tide_lock_take(&callbacks->lock, callbacks->platform);
-  bool now = tide_deferred_enter(callbacks, call);
-  if (now) tide_waiter_of(&timepoint->point)->owner = NULL;
+  bool now = tide_deferred_enter(callbacks, &waiter->call);
+  if (now) take_callbacks_away(waiter);
   tide_lock_give(&callbacks->lock);
   if (!now) return;
   make_call(timepoint);
@@ -88,7 +72,7 @@ static void make_due(struct tide_timepoint *timepoint) {
 static void fire_timepoint(struct tide_node *node, enum tide_status status) {
   (void)status;
   if (TIDE_PLANTED(TIDE_PLANT_CALL) && node->value % 4 == 3) return;
-  make_due(TIDE_CONTAINER(node, struct tide_point_waiter, node)->owner);
+  make_due(timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node)));
 }
 
 enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
@@ -97,26 +81,26 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   if (!timepoint->call || !timeline) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   struct tide_point_waiter *waiter = tide_waiter_of(point);
-  *waiter = (struct tide_point_waiter){
-      .node.fire = fire_timepoint, .owner = timepoint, .callbacks = timeline->context->deferred};
+  tide_waiter_init(waiter, fire_timepoint);
+  tide_store_release(&waiter->callbacks, timeline->context->deferred);
   enum tide_await state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
-  waiter->node.status =
-      state == TIDE_AWAIT_FAILED ? tide_timeline_failure(timeline, point->value) : TIDE_OK;
+  if (state == TIDE_AWAIT_FAILED)
+    waiter->node.status = (uint16_t)tide_timeline_failure(timeline, point->value);
   make_due(timepoint);
   return TIDE_OK;
 }
 
 bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
-  struct tide_deferred *callbacks = callbacks_of(timepoint);
   struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+  struct tide_deferred *callbacks = tide_load_acquire(&waiter->callbacks);
   struct tide_timeline *timeline = timepoint->point.timeline;
-  if (!callbacks) return false; /* it was never added */
+  if (!callbacks) return false; /* it was never added, or its call has begun */
   bool last = false;
   tide_lock_take(&callbacks->lock, callbacks->platform);
-  bool mine = waiter->owner && tide_point_forget(&timepoint->point, &last);
-  if (mine) waiter->owner = NULL; /* a second cancel says no */
+  bool mine = waiter->callbacks == callbacks && tide_point_forget(&timepoint->point, &last);
+  if (mine) take_callbacks_away(waiter); /* a second cancel says no */
   tide_lock_give(&callbacks->lock);
   if (last) tide_timeline_free(timeline);
   return mine;
@@ -150,17 +134,17 @@ size_t tide_notifier_dispatch(struct tide_notifier *notifier, size_t most) {
   size_t ran = 0;
   while (ran < most) {
     tide_lock_take(&notifier->lock, platform);
-    struct tide_timepoint *timepoint = notifier->first;
-    if (timepoint) {
-      notifier->first = *next_of(timepoint);
+    struct tide_deferred_call *call = notifier->first;
+    if (call) {
+      notifier->first = call->next;
       if (!notifier->first) {
         notifier->last = &notifier->first;
         platform->notify_clear(platform->self, notifier->descriptor);
       }
     }
     tide_lock_give(&notifier->lock);
-    if (!timepoint) break;
-    run(timepoint);
+    if (!call) break;
+    run(call);
     ran++;
   }
   return ran;

@@ -109,8 +109,9 @@ enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t val
 /* The last thing that a firing point touches is `outstanding`: when it is 0 the
  * set may be gone. The wake that follows uses an address only. */
 static void fire_point(struct tide_node *node, enum tide_status status) {
-  struct tide_wait_any_set *set = TIDE_CONTAINER(node, struct tide_point_waiter, node)->owner;
-  struct tide_wait_point *point = tide_point_of(node);
+  struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
+  struct tide_wait_point *point = tide_point_of(waiter);
+  struct tide_wait_any_set *set = waiter->set;
   const struct tide_platform *platform = point->timeline->context->platform;
   uint32_t *word = &set->word, *outstanding = &set->outstanding;
   uint32_t zero = 0;
@@ -149,7 +150,10 @@ static size_t place_of(const struct tide_wait_any_set *set, const struct tide_ti
 }
 
 static inline void prepare(struct tide_wait_any_set *set, struct tide_wait_point *point) {
-  *tide_waiter_of(point) = (struct tide_point_waiter){.node.fire = fire_point, .owner = set};
+  struct tide_point_waiter *waiter = tide_waiter_of(point);
+  tide_waiter_init(waiter, fire_point);
+  waiter->first = 0;
+  waiter->set = set;
 }
 
 /* Of the points of one timeline one counts: the lowest value where any will do, the highest where
@@ -173,7 +177,7 @@ static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
       link = &tide_waiter_of(&points[*link - 1])->next;
     struct tide_wait_point *other = *link ? &points[*link - 1] : NULL;
     bool better = !other || (all ? points[i].value > other->value : points[i].value < other->value);
-    if (other) (better ? tide_waiter_of(other) : waiter)->owner = NULL;
+    if (other) (better ? tide_waiter_of(other) : waiter)->set = NULL;
     else kept++;
     if (!better) continue;
     waiter->next = other ? tide_waiter_of(other)->next : 0;
@@ -210,7 +214,7 @@ static void register_points(struct tide_wait_any_set *set, uint32_t kept) {
   set->outstanding = kept;
   for (size_t i = 0; left && !tide_load_acquire(&set->word); i++) {
     if (i + AHEAD < set->count) fetch(set->points[i + AHEAD].timeline);
-    if (!tide_waiter_of(&set->points[i])->owner) continue;
+    if (!tide_waiter_of(&set->points[i])->set) continue;
     register_point(set, i);
     set->registered = i + 1;
     left--;
@@ -277,9 +281,9 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
   for (size_t i = 0; i < set->registered; i++) {
     if (i + AHEAD < set->registered) fetch(set->points[i + AHEAD].timeline);
     struct tide_point_waiter *waiter = tide_waiter_of(&set->points[i]);
-    if (!waiter->owner || !unregister_point(&set->points[i])) continue;
+    if (!waiter->set || !unregister_point(&set->points[i])) continue;
     forgotten++;
-    waiter->owner = NULL;
+    waiter->set = NULL;
   }
   if (forgotten) tide_fetch_sub(&set->outstanding, forgotten);
   /* Points that were taken off already are about to fire: their last touch is near. */
@@ -287,8 +291,7 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
   while ((left = tide_load_acquire(&set->outstanding)))
     platform->wait(platform->self, &set->outstanding, left, TIDE_FOREVER);
   for (size_t i = 0; i < set->registered; i++)
-    if (tide_waiter_of(&set->points[i])->owner)
-      tide_point_let_go(set->points[i].timeline, tide_waiter_of(&set->points[i])->holds);
+    if (tide_waiter_of(&set->points[i])->set) tide_point_let_go(&set->points[i]);
   set->registered = 0;
 }
 
@@ -296,7 +299,7 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
 static void emit_reached(struct tide_wait_any_set *set, bool all, size_t index) {
   if (!all) emit_seen(set->points[index].timeline, set->points[index].value);
   for (size_t i = 0; all && i < set->count; i++)
-    if (tide_waiter_of(&set->points[i])->owner)
+    if (tide_waiter_of(&set->points[i])->set)
       emit_seen(set->points[i].timeline, set->points[i].value);
 }
 

@@ -60,7 +60,7 @@ static void push_ready(struct member *member, enum tide_status status) {
   const struct tide_platform *platform = set->context->platform;
   lock_set(set);
   member->state = MEMBER_READY;
-  member->node.status = (uint32_t)status;
+  member->node.status = (uint16_t)status;
   member->next = NULL;
   *set->last_ready = member;
   set->last_ready = &member->next;

@@ -1,40 +1,60 @@
-/* timeline/waiter.h: what is inside a tide_wait_point's storage. */
+/* timeline/waiter.h: what is inside a tide_wait_point, from its value on. */
 #ifndef TIDE_TIMELINE_WAITER_H
 #define TIDE_TIMELINE_WAITER_H
 
+#include "base/deferred.h"
 #include "timeline/timeline.h"
 
+/* The point's value is the node's. What needs the node's links shares them with it. */
 struct tide_point_waiter {
-  struct tide_node node;
-  void *owner; /* whose point it is: a tide_wait_any_set or a tide_timepoint; NULL: the point
-                  counts for nothing, another one of its timeline does */
   union {
+    struct tide_node node; /* its `own`: what tide_timeline_hold_locked has said */
     struct {
-      uint32_t first, next; /* of a set, while it looks for such: see wait.c */
+      uint64_t value;
+      uint32_t first, next; /* of a set, before the node is queued: see wait.c */
     };
-    struct tide_deferred *callbacks; /* of a timepoint: see timepoint.c */
+    struct {
+      uint64_t same_value;
+      struct tide_deferred_call call; /* of a timepoint, once its node was fired */
+    };
   };
-  uint32_t holds; /* what tide_timeline_hold_locked has said */
+  union {
+    struct tide_wait_any_set *set; /* whose point it is; NULL: the point counts for nothing, another
+                                      one of its timeline does */
+    struct tide_deferred *callbacks; /* atomic; of a timepoint: see timepoint.c */
+  };
 };
-_Static_assert(sizeof(struct tide_point_waiter) <= sizeof(struct tide_waiter),
-               "a wait point must hold its waiter");
+_Static_assert(sizeof(struct tide_point_waiter) ==
+                   sizeof(struct tide_wait_point) - offsetof(struct tide_wait_point, value),
+               "a wait point holds its waiter");
+_Static_assert(offsetof(struct tide_point_waiter, call) + sizeof(struct tide_deferred_call) <=
+                   offsetof(struct tide_node, fire),
+               "a deferred call overwrites links alone");
 
 static inline struct tide_point_waiter *tide_waiter_of(struct tide_wait_point *point) {
-  return (struct tide_point_waiter *)(void *)&point->waiter;
+  return (struct tide_point_waiter *)(void *)&point->value;
 }
-static inline struct tide_wait_point *tide_point_of(struct tide_node *node) {
-  return (struct tide_wait_point *)(void *)((char *)node -
-                                            __builtin_offsetof(struct tide_wait_point, waiter));
+static inline struct tide_wait_point *tide_point_of(struct tide_point_waiter *waiter) {
+  return TIDE_CONTAINER(waiter, struct tide_wait_point, value);
+}
+/* What queuing the node does not write. */
+static inline void tide_waiter_init(struct tide_point_waiter *waiter,
+                                    void (*fire)(struct tide_node *, enum tide_status)) {
+  waiter->node.fire = fire;
+  waiter->node.status = TIDE_OK;
+  waiter->node.state = TIDE_NODE_IDLE;
+  waiter->node.counts = false;
+  waiter->node.own = 0;
 }
 
-/* Registers point->waiter, whose fire and owner are set; or says how it stands already. Either way
- * the point holds its timeline, which may be destroyed before it. */
+/* Registers the point's waiter; or says how it stands already. Either way the point holds its
+ * timeline, which may be destroyed before it. */
 static inline enum tide_await tide_point_register(struct tide_wait_point *point) {
   struct tide_timeline *timeline = point->timeline;
-  struct tide_point_waiter *waiter = tide_waiter_of(point);
+  struct tide_node *node = &tide_waiter_of(point)->node;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  waiter->holds = tide_timeline_hold_locked(timeline);
-  enum tide_await state = tide_timeline_await_locked(timeline, point->value, &waiter->node);
+  node->own = tide_timeline_hold_locked(timeline);
+  enum tide_await state = tide_timeline_await_locked(timeline, point->value, node);
   tide_lock_give(guard);
   return state;
 }
@@ -42,16 +62,17 @@ static inline enum tide_await tide_point_register(struct tide_wait_point *point)
  * be freed. */
 static inline bool tide_point_forget(struct tide_wait_point *point, bool *out_last) {
   struct tide_timeline *timeline = point->timeline;
-  struct tide_point_waiter *waiter = tide_waiter_of(point);
+  struct tide_node *node = &tide_waiter_of(point)->node;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  bool gone = tide_timeline_forget_locked(timeline, &waiter->node);
-  *out_last = gone && tide_timeline_let_go_locked(timeline, waiter->holds);
+  bool gone = tide_timeline_forget_locked(timeline, node);
+  *out_last = gone && tide_timeline_let_go_locked(timeline, node->own);
   tide_lock_give(guard);
   return gone;
 }
 /* Of one that was not forgotten. */
-static inline void tide_point_let_go(struct tide_timeline *timeline, bool holds) {
-  if (!holds) {
+static inline void tide_point_let_go(struct tide_wait_point *point) {
+  struct tide_timeline *timeline = point->timeline;
+  if (!tide_waiter_of(point)->node.own) {
     tide_timeline_let_go(timeline);
     return;
   }
