@@ -64,27 +64,21 @@ static bool join(struct tide_counter *counter, struct tide_sleeper *sleeper, uin
   return follow(counter->last, sleeper, value) || follow(counter->root, sleeper, value);
 }
 
-void tide_counter_add_apart(struct tide_counter *counter, struct tide_node *node) {
-  struct tide_sleeper *sleeper = tide_sleeper_of(node);
+void tide_counter_add_late(struct tide_counter *counter, struct tide_node *node) {
+  node->child = node->next = node->prev = NULL;
+  counter->root = meld(counter->root, node);
+}
+
+void tide_counter_add_sleeper(struct tide_counter *counter, struct tide_node *node) {
   node->next = NULL;
-  if (sleeper && join(counter, sleeper, node->value)) return;
-  if (!counter->last || counter->last->value <= node->value) {
-    tide_counter_append(counter, node);
-  } else {
-    node->child = node->prev = NULL;
-    counter->root = meld(counter->root, node);
-  }
+  if (join(counter, tide_sleeper_of(node), node->value)) return;
+  if (!counter->last || counter->last->value <= node->value) tide_counter_append(counter, node);
+  else tide_counter_add_late(counter, node);
 }
 
-static void unlink(struct tide_counter *counter, struct tide_node *node) {
-  if (node->prev) node->prev->next = node->next;
-  else counter->first = node->next;
-  if (node->next) node->next->prev = node->prev;
-  else counter->last = node->prev;
-}
-
-static void cut(struct tide_counter *counter, struct tide_node *node) {
-  struct tide_node *children = meld_children(node->child);
+/* Most have no children. */
+void tide_counter_remove_late(struct tide_counter *counter, struct tide_node *node) {
+  struct tide_node *children = node->child ? meld_children(node->child) : NULL;
   if (counter->root == node) {
     counter->root = children;
     return;
@@ -92,12 +86,12 @@ static void cut(struct tide_counter *counter, struct tide_node *node) {
   if (node->prev->child == node) node->prev->child = node->next;
   else node->prev->next = node->next;
   if (node->next) node->next->prev = node->prev;
-  counter->root = meld(counter->root, children);
+  if (children) counter->root = meld(counter->root, children);
 }
 
 static void detach(struct tide_counter *counter, struct tide_node *node) {
-  if (node->child == node) unlink(counter, node);
-  else cut(counter, node);
+  if (node->child == node) tide_counter_unlink(counter, node);
+  else tide_counter_remove_late(counter, node);
   node->child = node->next = node->prev = NULL;
 }
 
@@ -123,21 +117,24 @@ static bool leave_ring(struct tide_counter *counter, struct tide_sleeper *sleepe
   return next;
 }
 
-bool tide_counter_remove_apart(struct tide_counter *counter, struct tide_node *node) {
-  struct tide_sleeper *sleeper = tide_sleeper_of(node);
+bool tide_counter_remove_sleeper(struct tide_counter *counter, struct tide_node *node) {
   /* Nobody looked at those who follow when their head was taken off. */
-  if (sleeper && node->value <= counter->value) return false;
-  if (!sleeper || !leave_ring(counter, sleeper)) detach(counter, node);
+  if (node->value <= counter->value) return false;
+  if (!leave_ring(counter, tide_sleeper_of(node))) detach(counter, node);
   node->state = TIDE_NODE_IDLE;
   if (node->value == tide_counter_least(counter)) tide_counter_keep_least(counter);
   return true;
 }
 
-/* Takes the list's nodes of values <= value off; those that are not sleepers keep their links. */
+static inline bool is_due(const struct tide_node *node, uint64_t value) {
+  return node && node->value <= value;
+}
+
+/* Takes the list's nodes of values <= value off, of which there are some; those that are not
+ * sleepers keep their links. */
 static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                        enum tide_status status) {
   struct tide_node *node = counter->first, *next;
-  if (!node || node->value > value) return;
   for (; node && node->value <= value; node = next) {
     next = node->next;
     if (tide_sleeper_of(node)) {
@@ -160,13 +157,13 @@ static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status) {
   struct tide_node *root;
-  while ((root = counter->root) && root->value <= value) {
-    pop_listed(counter, root->value, fired, status);
+  while (is_due(root = counter->root, value)) {
+    if (is_due(counter->first, root->value)) pop_listed(counter, root->value, fired, status);
     counter->root = meld_children(root->child);
     root->child = root->prev = NULL;
     tide_fired_push(fired, root, status);
   }
-  pop_listed(counter, value, fired, status);
+  if (is_due(counter->first, value)) pop_listed(counter, value, fired, status);
   tide_counter_keep_least(counter);
 }
 
@@ -195,7 +192,7 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
     push_ring(fired, node, status);
   }
   while ((node = counter->root)) {
-    cut(counter, node);
+    tide_counter_remove_late(counter, node);
     node->child = node->next = node->prev = NULL;
     if (fails_with(node, value)) {
       push_ring(fired, node, status);

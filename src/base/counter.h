@@ -106,9 +106,16 @@ static inline void tide_counter_append(struct tide_counter *counter, struct tide
   *(counter->last ? &counter->last->next : &counter->first) = node;
   counter->last = node;
 }
+static inline void tide_counter_unlink(struct tide_counter *counter, struct tide_node *node) {
+  struct tide_node *prev = node->prev, *next = node->next;
+  *(prev ? &prev->next : &counter->first) = next;
+  *(next ? &next->prev : &counter->last) = prev;
+}
 /* Of add and remove what is not the list's. */
-void tide_counter_add_apart(struct tide_counter *counter, struct tide_node *node);
-bool tide_counter_remove_apart(struct tide_counter *counter, struct tide_node *node);
+void tide_counter_add_late(struct tide_counter *counter, struct tide_node *node);
+void tide_counter_add_sleeper(struct tide_counter *counter, struct tide_node *node);
+void tide_counter_remove_late(struct tide_counter *counter, struct tide_node *node);
+bool tide_counter_remove_sleeper(struct tide_counter *counter, struct tide_node *node);
 
 /* node->fire is set; node->value is set here. What comes in order and is no sleeper needs no call.
  */
@@ -117,8 +124,8 @@ static inline void tide_counter_add(struct tide_counter *counter, struct tide_no
   TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
   node->value = value;
   node->state = TIDE_NODE_QUEUED;
-  if (node->fire == tide_sleeper_fire || (counter->last && counter->last->value > value))
-    tide_counter_add_apart(counter, node);
+  if (node->fire == tide_sleeper_fire) tide_counter_add_sleeper(counter, node);
+  else if (counter->last && counter->last->value > value) tide_counter_add_late(counter, node);
   else tide_counter_append(counter, node);
   if (value < tide_counter_least(counter)) counter->not_least = ~value;
 }
@@ -127,13 +134,12 @@ static inline bool tide_counter_remove(struct tide_counter *counter, struct tide
   if (node->state != TIDE_NODE_QUEUED) return false;
   /* Whose ring was taken off already, that one's child is written by another thread: see sleeper.h.
    */
-  if (node->fire == tide_sleeper_fire || node->child != node)
-    return tide_counter_remove_apart(counter, node);
-  struct tide_node *prev = node->prev, *next = node->next;
-  *(prev ? &prev->next : &counter->first) = next;
-  *(next ? &next->prev : &counter->last) = prev;
+  if (node->fire == tide_sleeper_fire) return tide_counter_remove_sleeper(counter, node);
   node->state = TIDE_NODE_IDLE;
-  if (!prev) tide_counter_keep_least(counter);
+  bool first = node->child == node ? !node->prev : counter->root == node;
+  if (node->child == node) tide_counter_unlink(counter, node);
+  else tide_counter_remove_late(counter, node);
+  if (first) tide_counter_keep_least(counter);
   return true;
 }
 /* Takes off all waiters of values <= value, in ascending order. Does not store value. */

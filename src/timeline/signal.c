@@ -38,8 +38,10 @@ void tide_timeline_refresh(struct tide_timeline *timeline) {
 }
 
 /* Everything that waits for `value` in either heap. Under the guard. */
-static void wake_up_to(struct tide_timeline *timeline, uint64_t value, struct tide_fired *fired) {
-  tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
+static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
+                              struct tide_fired *fired) {
+  if (tide_counter_least(&timeline->reached) <= value)
+    tide_counter_pop(&timeline->reached, value, fired, TIDE_OK);
   if (tide_counter_least(&timeline->promised) <= value)
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
   limit_wakes(timeline);
