@@ -7,11 +7,10 @@
 enum member_state { MEMBER_FREE, MEMBER_WAITING, MEMBER_READY };
 
 struct member {
-  struct tide_node node;
+  struct tide_node node; /* its `next` links the free and the ready list, too */
   struct tide_wait_set *set;
   struct tide_timeline *timeline;
-  struct member *next; /* in the free or the ready list */
-  uint64_t value, cookie;
+  uint64_t cookie;
   uint32_t generation;
   uint32_t state;
 };
@@ -21,13 +20,17 @@ struct member {
 struct tide_wait_set {
   const struct tide_context *context;
   struct tide_lock lock;
-  struct member *free;
-  struct member *ready, **last_ready;
+  struct tide_node *free;
+  struct tide_fired ready;
   uint32_t word;     /* counts arrivals; the waiting thread sleeps on it */
   uint32_t sleeping; /* 1 while a thread may sleep */
   uint32_t capacity;
   struct member *members;
 };
+
+static struct member *member_of(struct tide_node *node) {
+  return TIDE_CONTAINER(node, struct member, node);
+}
 
 static void lock_set(struct tide_wait_set *set) {
   tide_lock_take(&set->lock, set->context->platform);
@@ -45,11 +48,11 @@ enum tide_status tide_wait_set_create(const struct tide_context *context, uint32
   }
   set->context = context;
   set->capacity = capacity;
-  set->last_ready = &set->ready;
+  tide_fired_init(&set->ready);
   for (uint32_t i = capacity; i-- > 0;) {
     set->members[i].set = set;
-    set->members[i].next = set->free;
-    set->free = &set->members[i];
+    set->members[i].node.next = set->free;
+    set->free = &set->members[i].node;
   }
   *out_set = set;
   return TIDE_OK;
@@ -61,9 +64,7 @@ static void push_ready(struct member *member, enum tide_status status) {
   lock_set(set);
   member->state = MEMBER_READY;
   member->node.status = (uint16_t)status;
-  member->next = NULL;
-  *set->last_ready = member;
-  set->last_ready = &member->next;
+  tide_fired_move(&set->ready, &member->node);
   tide_store_release(&set->word, set->word + 1);
   bool wake = set->sleeping;
   uint32_t *word = &set->word;
@@ -72,26 +73,25 @@ static void push_ready(struct member *member, enum tide_status status) {
 }
 
 static void fire_member(struct tide_node *node, enum tide_status status) {
-  push_ready(TIDE_CONTAINER(node, struct member, node), status);
+  push_ready(member_of(node), status);
 }
 
 enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeline *timeline,
                                    uint64_t value, uint64_t cookie, uint64_t *out_member) {
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   lock_set(set);
-  struct member *member = set->free;
-  if (!member) {
+  if (!set->free) {
     tide_lock_give(&set->lock);
     return TIDE_FULL;
   }
-  set->free = member->next;
+  struct member *member = member_of(set->free);
+  set->free = member->node.next;
   tide_timeline_retain(timeline);
   member->state = MEMBER_WAITING;
   member->timeline = timeline;
-  member->value = value;
   member->cookie = cookie;
   member->generation++;
-  member->node = (struct tide_node){.fire = fire_member};
+  member->node = (struct tide_node){.value = value, .fire = fire_member};
   if (out_member)
     *out_member = (uint64_t)member->generation << 32 | (uint64_t)(member - set->members);
   enum tide_await state = tide_timeline_await(timeline, value, &member->node);
@@ -104,8 +104,8 @@ enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeli
 
 static void give_back(struct tide_wait_set *set, struct member *member) {
   member->state = MEMBER_FREE;
-  member->next = set->free;
-  set->free = member;
+  member->node.next = set->free;
+  set->free = &member->node;
 }
 
 bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t id) {
@@ -127,11 +127,9 @@ bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t id) {
 static size_t take_ready(struct tide_wait_set *set, struct tide_wait_ready *ready, size_t size,
                          struct tide_timeline **release) {
   size_t count = 0;
-  while (set->ready && count < size) {
-    struct member *member = set->ready;
-    set->ready = member->next;
-    if (!set->ready) set->last_ready = &set->ready;
-    ready[count] = (struct tide_wait_ready){member->cookie, member->value,
+  while (set->ready.first && count < size) {
+    struct member *member = member_of(tide_fired_pop(&set->ready));
+    ready[count] = (struct tide_wait_ready){member->cookie, member->node.value,
                                             (enum tide_status)member->node.status};
     release[count++] = member->timeline;
     give_back(set, member);
