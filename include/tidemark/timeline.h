@@ -158,8 +158,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_import(struct tide_timel
 
 /* ---- waiting for several -------------------------------------------------- */
 
-/* One (timeline, value) pair and the storage to wait for it. The caller owns it, zeroed, and keeps
- * it until the wait is over. */
+/* One (timeline, value) pair and the storage to wait for it: 64 bytes. The caller owns it, zeroed,
+ * and keeps it until the wait is over; then it may be used again as it is. */
 struct tide_wait_point {
   struct tide_timeline *timeline;
   uint64_t value;
@@ -236,8 +236,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_wait(struct tide_wait_se
 
 struct tide_notifier;
 
-/* The caller owns it until `call` has run or cancel has said that it will not; then it may be added
- * again as it is. */
+/* A waiter of 88 bytes. The caller owns it, zeroed but for what he sets, until `call` has run or
+ * cancel has said that it will not; then it may be added again as it is. */
 struct tide_timepoint {
   /* status: TIDE_OK, or the failure. Runs without a lock held: it may signal, submit, and free the
    * timepoint. Without a notifier it runs on the signalling thread, one callback of a context at a

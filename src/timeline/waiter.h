@@ -31,6 +31,10 @@ _Static_assert(offsetof(struct tide_point_waiter, call) + sizeof(struct tide_def
                    offsetof(struct tide_node, fire),
                "a deferred call overwrites links alone");
 
+_Static_assert(sizeof(void *) != 8 || (sizeof(struct tide_wait_point) == TIDE_CACHE_LINE &&
+                                       sizeof(struct tide_timepoint) == TIDE_CACHE_LINE + 24),
+               "a wait is one cache line, beside what a timepoint's owner says");
+
 static inline struct tide_point_waiter *tide_waiter_of(struct tide_wait_point *point) {
   return (struct tide_point_waiter *)(void *)&point->value;
 }
