@@ -163,7 +163,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_timeline_import(struct tide_timel
 struct tide_wait_point {
   struct tide_timeline *timeline;
   uint64_t value;
-  void *private_words[6];
+  uint64_t private_words[6];
 };
 
 /* Blocks until one is reached (or has failed). Of several points of one timeline only the one with

@@ -78,8 +78,6 @@ struct tide_wait_node {
   };
   struct tide_op_wait *wait;
 };
-_Static_assert(sizeof(struct tide_pending) <= offsetof(struct tide_node, status),
-               "what was found overwrites only what queuing the node sets");
 
 enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED, TIDE_HEAP_POINT };
 
@@ -530,6 +528,7 @@ static inline struct tide_node *tide_wait_queue(struct tide_op_wait *wait, uint6
   struct tide_wait_node *at = tide_wait_node(wait);
   at->wait = wait;
   at->node.fire = tide_wait_fire;
+  at->node.state = TIDE_NODE_IDLE; /* `found` may have lain there */
   at->node.counts = true;
   at->counting.counts_on = counts_on;
   return &at->node;

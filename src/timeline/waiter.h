@@ -24,7 +24,7 @@ struct tide_point_waiter {
     struct tide_deferred *callbacks; /* atomic; of a timepoint: see timepoint.c */
   };
 };
-_Static_assert(sizeof(struct tide_point_waiter) ==
+_Static_assert(sizeof(struct tide_point_waiter) <=
                    sizeof(struct tide_wait_point) - offsetof(struct tide_wait_point, value),
                "a wait point holds its waiter");
 _Static_assert(offsetof(struct tide_point_waiter, call) + sizeof(struct tide_deferred_call) <=
