@@ -18,6 +18,7 @@
 #include "tidemark/device.h"
 #include "tidemark/sim.h"
 #include "tidemark/kernel.h"
+#include "tidemark/fiber.h"
 #include "tidemark/wic.h"
 #include "tidemark/service.h"
 

@@ -1,0 +1,73 @@
+/* Carriers that have nothing to do, and how they are woken. */
+#include "base/check.h"
+#include "wic/fiber_crew.h"
+
+enum carrier_state { AWAKE, RESTING };
+
+struct tide_carrier *tide_crew_take_resting(struct tide_crew *crew, uint64_t count) {
+  if (!tide_load_relaxed(&crew->resting)) return NULL;
+  tide_lock_take(&crew->rest_lock, crew->context->platform);
+  struct tide_carrier *first = crew->resting, *last = NULL;
+  for (struct tide_carrier *at = first; at && count > 0; count--) {
+    last = at;
+    at = at->next_resting;
+  }
+  if (last) {
+    tide_store_relaxed(&crew->resting, last->next_resting);
+    last->next_resting = NULL;
+  }
+  tide_lock_give(&crew->rest_lock);
+  return first;
+}
+
+void tide_carriers_call(struct tide_carrier *first, const struct tide_platform *platform) {
+  for (struct tide_carrier *carrier = first, *next; carrier; carrier = next) {
+    uint32_t *state = &carrier->state;
+    next = carrier->next_resting;
+    tide_store_release(state, (uint32_t)AWAKE);
+    platform->wake(platform->self, state, 1);
+  }
+}
+
+/* With each queue's lock: see fiber_crew.h. */
+static bool somebody_is_ready(struct tide_crew *crew) {
+  bool ready = false;
+  for (uint32_t i = 0; i < crew->carrier_count && !ready; i++) {
+    struct tide_carrier *carrier = &crew->carriers[i];
+    tide_lock_take(&carrier->lock, crew->context->platform);
+    ready = carrier->head != NULL;
+    tide_lock_give(&carrier->lock);
+  }
+  return ready;
+}
+
+/* Out of the list; nothing happens when somebody took it off already. */
+static void get_up(struct tide_carrier *carrier) {
+  struct tide_crew *crew = carrier->crew;
+  tide_lock_take(&crew->rest_lock, crew->context->platform);
+  struct tide_carrier *before = NULL, *at = crew->resting;
+  for (; at && at != carrier; at = at->next_resting) before = at;
+  if (at && before) before->next_resting = carrier->next_resting;
+  else if (at) tide_store_relaxed(&crew->resting, carrier->next_resting);
+  if (at) tide_store_relaxed(&carrier->state, (uint32_t)AWAKE);
+  tide_lock_give(&crew->rest_lock);
+}
+
+bool tide_carrier_rest(struct tide_carrier *carrier) {
+  struct tide_crew *crew = carrier->crew;
+  const struct tide_platform *platform = crew->context->platform;
+  tide_lock_take(&crew->rest_lock, platform);
+  bool stop = crew->stop;
+  if (!stop) {
+    tide_store_relaxed(&carrier->state, (uint32_t)RESTING);
+    carrier->next_resting = crew->resting;
+    tide_store_relaxed(&crew->resting, carrier);
+  }
+  tide_lock_give(&crew->rest_lock);
+  if (stop) return false;
+  if (somebody_is_ready(crew)) get_up(carrier);
+  /* Whoever took it off the list still has to touch it, so it waits for that in any case. */
+  while (tide_load_acquire(&carrier->state) == RESTING)
+    platform->wait(platform->self, &carrier->state, RESTING, TIDE_FOREVER);
+  return true;
+}
