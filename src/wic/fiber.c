@@ -27,19 +27,9 @@ OF_THIS_THREAD static void become(struct tide_carrier *carrier) {
   current = carrier;
 }
 
-OF_THIS_THREAD static int error_now(void) {
-  int error = errno;
-  __asm__ volatile("" : "+r"(error));
-  return error;
-}
-
-OF_THIS_THREAD static void error_becomes(int error) {
-  __asm__ volatile("" : "+r"(error));
-  errno = error;
-}
-
-struct tide_fiber *tide_fiber_self(void) {
-  struct tide_carrier *carrier = tide_carrier_self();
+OF_THIS_THREAD struct tide_fiber *tide_fiber_self(void) {
+  struct tide_carrier *carrier = current;
+  __asm__ volatile("" : "+r"(carrier));
   return carrier ? carrier->running : NULL;
 }
 
@@ -128,14 +118,14 @@ static struct tide_fiber *turn_locked(struct tide_carrier *carrier) {
 
 static void yield(struct tide_fiber *self) {
   struct tide_carrier *carrier = tide_load_relaxed(&self->carrier);
-  int error = error_now();
+  int error = *carrier->error;
   lock(carrier);
   struct tide_fiber *next = turn_locked(carrier);
   if (next || carrier->glances) {
     push_locked(carrier, self, self, 1);
     leave(self, next, NULL, false);
   } else unlock(carrier);
-  error_becomes(error);
+  *tide_load_relaxed(&self->carrier)->error = error;
 }
 
 void tide_fiber_yield(void) {
@@ -164,7 +154,7 @@ TIDE_FIBER_BARE static void fiber_main(void *passed) {
 
 void tide_fiber_park(struct tide_fiber *self, struct tide_lock *held) {
   struct tide_carrier *carrier = tide_load_relaxed(&self->carrier);
-  int error = error_now();
+  int error = *carrier->error;
   lock(carrier);
   if (self->called) {
     self->called = false;
@@ -174,7 +164,7 @@ void tide_fiber_park(struct tide_fiber *self, struct tide_lock *held) {
     self->parked = true;
     leave(self, turn_locked(carrier), held, false);
   }
-  error_becomes(error);
+  *tide_load_relaxed(&self->carrier)->error = error;
 }
 
 /* A signal's frame says which alternate stack its thread had, and returning from the handler sets
@@ -307,6 +297,7 @@ static void glance(struct tide_carrier *carrier) {
 
 void tide_carrier_loop(struct tide_carrier *carrier) {
   become(carrier);
+  carrier->error = &errno;
   tide_fiber_watch_thread(&carrier->watch);
   for (;;) {
     if (carrier->glances) glance(carrier);

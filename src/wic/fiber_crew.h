@@ -26,6 +26,7 @@ struct tide_carrier {
   struct tide_lock *held;     /* what the fiber that just left gives back */
   uint32_t turns;             /* atomic, only it writes */
   bool glances;               /* it looks after the others before it goes on */
+  int *error;                 /* its thread's errno */
   struct tide_fiber_place loop;
   struct tide_crew *crew;
   struct tide_fiber_watch watch;
