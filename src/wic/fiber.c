@@ -171,6 +171,10 @@ void tide_fiber_park(struct tide_fiber *self, struct tide_lock *held) {
  * it: another thread's, after the fiber has moved. */
 void tide_fiber_park_in_handler(struct tide_fiber *self, struct tide_lock *held, void *frame) {
   ucontext_t *context = frame;
+#ifdef TIDE_FIBER_TSAN
+  /* Its own handler, which calls ours, blocks all signals; others are to run here meanwhile. */
+  pthread_sigmask(SIG_SETMASK, &context->uc_sigmask, NULL);
+#endif
   struct tide_carrier *before = tide_load_relaxed(&self->carrier);
   tide_fiber_park(self, held);
   if (tide_load_relaxed(&self->carrier) != before) sigaltstack(NULL, &context->uc_stack);

@@ -44,6 +44,11 @@ static void until(const uint32_t *number, uint32_t value) {
 
 static uint32_t sized(uint32_t count) { return test_slowdown() > 1 ? count / 16 : count; }
 
+static void counts(void *argument, uint64_t index) {
+  (void)index;
+  tide_fetch_add((uint32_t *)argument, 1u);
+}
+
 /* ---- switching ------------------------------------------------------------------------ */
 
 struct rounds {
@@ -235,7 +240,7 @@ TEST(none_is_lost) {
 struct callers {
   struct tide_fiber *fibers[8];
   uint32_t asks[8]; /* rounds that a fiber began */
-  uint32_t rounds;
+  uint32_t fibers_count, rounds;
   uint64_t seed;
 };
 
@@ -254,9 +259,9 @@ static void asks_and_parks(void *argument, uint64_t index) {
 static void *answers(void *argument) {
   struct callers *c = argument;
   uint32_t answered[8] = {0};
-  for (uint32_t left = 8 * c->rounds; left > 0;) {
+  for (uint32_t left = c->fibers_count * c->rounds; left > 0;) {
     uint32_t before = left;
-    for (int i = 0; i < 8; i++) {
+    for (uint32_t i = 0; i < c->fibers_count; i++) {
       if (tide_load_acquire(&c->asks[i]) == answered[i]) continue;
       answered[i]++;
       left--;
@@ -270,7 +275,7 @@ static void *answers(void *argument) {
 TEST(ready_before_parked) {
   for (uint64_t seed = 1; seed <= 6; seed++) {
     pthread_t thread;
-    struct callers c = {.rounds = sized(4000), .seed = seed * 100};
+    struct callers c = {.fibers_count = 8, .rounds = sized(4000), .seed = seed * 100};
     struct tide_crew *crew = crew_of(1 + seed % 2, 8);
     CHECK_OK(tide_crew_run(crew, asks_and_parks, &c, 8));
     CHECK(pthread_create(&thread, NULL, answers, &c) == 0);
@@ -357,25 +362,30 @@ TEST(one_wake_for_each_carrier_that_sleeps) {
 }
 
 struct stuck {
-  uint32_t computing, done, others;
+  struct tide_fiber *behind;
+  pid_t where; /* the thread that it parked on */
+  uint32_t parked, computing, yielding, done;
 };
-
-static void computes(void *argument, uint64_t index) {
-  struct stuck *s = argument;
-  (void)index;
-  tide_store_release(&s->computing, 1u);
-  until(&s->done, 1); /* does not give way until the one behind it has run */
-}
 
 static void is_behind(void *argument, uint64_t index) {
   struct stuck *s = argument;
   (void)index;
+  s->where = (pid_t)syscall(SYS_gettid);
+  s->behind = tide_fiber_self();
+  tide_store_release(&s->parked, 1u);
+  tide_fiber_park(tide_fiber_self(), NULL);
   tide_store_release(&s->done, 1u);
 }
 
-static void is_busy(void *argument, uint64_t index) {
+/* On that thread: does not give way until the one behind has run. Elsewhere: always gives way. */
+static void is_in_the_way(void *argument, uint64_t index) {
   struct stuck *s = argument;
   (void)index;
+  if (s->where == (pid_t)syscall(SYS_gettid)) {
+    tide_store_release(&s->computing, 1u);
+    until(&s->done, 1);
+  }
+  tide_fetch_add(&s->yielding, 1u);
   while (tide_load_acquire(&s->done) == 0) tide_fiber_yield();
 }
 
@@ -383,13 +393,42 @@ static void is_busy(void *argument, uint64_t index) {
  * stands behind the computation. */
 TEST(nobody_starves_behind_a_computation) {
   struct tide_crew *crew = crew_of(2, 16);
-  struct stuck s = {0, 0, 0};
-  CHECK_OK(tide_crew_run(crew, is_busy, &s, 8));
-  CHECK_OK(tide_crew_run(crew, computes, &s, 1));
-  until(&s.computing, 1);
-  CHECK_OK(tide_crew_run(crew, is_busy, &s, 1)); /* to one carrier, and one to the other */
-  CHECK_OK(tide_crew_run(crew, is_busy, &s, 1));
+  struct stuck s = {0};
   CHECK_OK(tide_crew_run(crew, is_behind, &s, 1));
+  until(&s.parked, 1);
+  CHECK_OK(tide_crew_run(crew, is_in_the_way, &s, 6));
+  until(&s.computing, 1);
+  until(&s.yielding, 2);
+  tide_fiber_ready(s.behind);
+  crew_over(crew);
+}
+
+/* The only fiber parks, so its carrier goes to rest, and just then the fiber is readied: nobody
+ * else would wake the carrier. */
+TEST(a_carrier_is_called_as_it_lies_down) {
+  for (uint64_t seed = 1; seed <= 4; seed++) {
+    pthread_t thread;
+    struct callers c = {.fibers_count = 1, .rounds = sized(10000), .seed = seed * 10};
+    struct tide_crew *crew = crew_of(1, 1);
+    CHECK_OK(tide_crew_run(crew, asks_and_parks, &c, 1));
+    CHECK(pthread_create(&thread, NULL, answers, &c) == 0);
+    crew_over(crew);
+    pthread_join(thread, NULL);
+  }
+}
+
+/* A job comes just as the only stack gets free. */
+TEST(jobs_one_by_one) {
+  struct tide_crew *crew = crew_of(1, 1);
+  struct tide_random random = {3};
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < sized(40000); i++) {
+    CHECK_OK(tide_crew_run(crew, counts, &count, 1));
+    if (i % 3 == 0) until(&count, i + 1); /* it is about to retire */
+    dawdle(&random);
+  }
+  CHECK_OK(tide_crew_wait(crew, TIDE_FOREVER));
+  CHECK_EQ_U64(count, sized(40000));
   crew_over(crew);
 }
 
@@ -474,23 +513,11 @@ static struct {
   uint32_t moved;
 } pages;
 
-/* What the kernel finds blocked when the fiber of a handler goes on elsewhere. A sanitizer's own
- * handler, which calls this one, blocks everything. */
-static void unblock(void) {
-#ifdef TIDE_FIBER_TSAN
-  sigset_t bus;
-  sigemptyset(&bus);
-  sigaddset(&bus, SIGBUS);
-  pthread_sigmask(SIG_UNBLOCK, &bus, NULL);
-#endif
-}
-
 static void on_fault(int number, siginfo_t *info, void *frame) {
   struct tide_fiber *self = tide_fiber_self();
   size_t page = ((uintptr_t)info->si_addr - (uintptr_t)pages.memory) / PAGE;
   (void)number;
   if (!self || page >= PAGES) abort();
-  unblock();
   error_becomes(7); /* a handler that spoils it, but for parking */
   lock(&pages.lock);
   if (page < pages.there) {
@@ -624,11 +651,20 @@ TEST(a_fault_ends_on_another_carrier) {
 
 /* ---- ends of stacks, and what may fail ------------------------------------------------------- */
 
+/* With a sanitizer, each stack has more. */
+#if defined(TIDE_FIBER_ASAN) || defined(TIDE_FIBER_TSAN)
+#define DEEP (320 << 10)
+#else
+#define DEEP (64 << 10)
+#endif
+
+/* A little deeper than a stack: it would survive in the next one's memory. */
 static void goes_too_deep(void *argument, uint64_t index) {
   volatile char frame[1024];
-  (void)argument;
+  uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+  uintptr_t top = argument ? (uintptr_t)argument : here;
   frame[0] = (char)index;
-  if (index < 1000000) goes_too_deep((void *)(uintptr_t)frame, index + 1);
+  if (index > 0 && top - here < DEEP + (8 << 10)) goes_too_deep((void *)top, index + 1);
   frame[1] = frame[0];
 }
 
@@ -637,8 +673,11 @@ static int how_it_dies(bool locked) {
   if (child == 0) {
     if (locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) _exit(99);
     close(2);
-    struct tide_crew *crew = crew_of(1, 4);
-    CHECK_OK(tide_crew_run(crew, goes_too_deep, NULL, 1));
+    struct tide_crew_params params = {.carriers = 1, .fibers = 4, .stack_bytes = 64 << 10};
+    struct tide_crew *crew;
+    CHECK_OK(tide_context_init(&context, NULL));
+    CHECK_OK(tide_crew_create(&context, &params, &crew));
+    CHECK_OK(tide_crew_run(crew, goes_too_deep, NULL, 2)); /* number 1 does */
     _exit(tide_crew_wait(crew, TIDE_FOREVER) == TIDE_OK ? 0 : 1);
   }
   int status = 0;
@@ -671,11 +710,6 @@ static void *scarce_alloc(void *self, size_t size, size_t align) {
 static void scarce_free(void *self, void *memory, size_t size) {
   (void)self;
   tide_allocator_system()->free(NULL, memory, size);
-}
-
-static void counts(void *argument, uint64_t index) {
-  (void)index;
-  tide_fetch_add((uint32_t *)argument, 1u);
 }
 
 TEST(allocations_fail) {
@@ -800,7 +834,8 @@ TEST_MAIN(CASE(many_yields_on_one_carrier), CASE(many_yields_on_two_carriers),
           CASE(more_jobs_than_stacks), CASE(one_stack_for_all), CASE(a_thread_is_no_fiber),
           CASE(one_carrier_keeps_the_order), CASE(jobs_that_wait_for_stacks_start_in_order),
           CASE(fibers_start_others), CASE(none_is_lost), CASE(ready_before_parked),
-          CASE(who_was_readied_does_not_park), CASE(one_wake_for_each_carrier_that_sleeps),
+          CASE(who_was_readied_does_not_park), CASE(a_carrier_is_called_as_it_lies_down),
+          CASE(jobs_one_by_one), CASE(one_wake_for_each_carrier_that_sleeps),
           CASE(nobody_starves_behind_a_computation), CASE(errno_and_rounding_travel),
           CASE(a_fault_parks), CASE(a_fault_parks_on_two_carriers), CASE(a_fault_parks_many),
           CASE(a_fault_ends_on_another_carrier), CASE(who_needs_more_stack_dies),
