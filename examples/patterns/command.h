@@ -1,0 +1,22 @@
+/* What the command line of tidemark patterns asks for. */
+#ifndef PATTERNS_COMMAND_H
+#define PATTERNS_COMMAND_H
+
+#include "run.h"
+
+struct options {
+  struct settings settings;
+  const struct pattern *patterns[16];
+  const struct way *ways[16];
+  size_t pattern_count, way_count;
+  uint32_t models, accesses; /* bits: those that the generator runs */
+  bool json, list, help;
+};
+
+/* False: what is wrong has been said. */
+bool patterns_read_options(int argc, char **argv, struct options *out_options);
+
+/* What the tool calls: 0, 1 when a check failed, 2 for a wrong command line. */
+int patterns_command(int argc, char **argv);
+
+#endif

@@ -1,0 +1,129 @@
+/* What all ways share: places, numbers, moments, and what a test does wrong on purpose. */
+#include "exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+uint64_t exchange_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- where things are ---- */
+
+static size_t half(const struct shape *s) { return (size_t)s->consumers * (s->down + s->up); }
+
+/* Downs first, so that what one device reads lies together. */
+static size_t in_half(const struct shape *s, struct message m) {
+  if (m.direction == DOWN) return (size_t)m.consumer * s->down + m.number;
+  return (size_t)s->consumers * s->down + (size_t)m.consumer * s->up + m.number;
+}
+
+size_t exchange_index(const struct exchange *x, struct message m) {
+  return (m.cycle & 1) * half(&x->shape) + in_half(&x->shape, m);
+}
+
+struct moment *exchange_moment(struct exchange *x, struct message m) {
+  return &x->moments[m.cycle * half(&x->shape) + in_half(&x->shape, m)];
+}
+
+/* ---- a run's life ---- */
+
+static size_t memory_size(const struct exchange *x) { return 2 * half(&x->shape) * x->place; }
+
+static bool allocate(struct exchange *x) {
+  const struct shape *s = &x->shape;
+  x->slots = aligned_alloc(64, 2 * half(s) * sizeof *x->slots);
+  x->waiting = aligned_alloc(64, (s->consumers + 1) * sizeof *x->waiting);
+  x->moments = calloc(s->cycles * half(s), sizeof *x->moments);
+  x->scratch = x->plant == PLANT_EARLY ? malloc(x->place) : NULL;
+  if (!x->slots || !x->waiting || !x->moments || (x->plant == PLANT_EARLY && !x->scratch))
+    return false;
+  memset(x->slots, 0, 2 * half(s) * sizeof *x->slots);
+  memset(x->waiting, 0, (s->consumers + 1) * sizeof *x->waiting);
+  return true;
+}
+
+/* Touched before the clock runs: a first touch is a page fault like any other. */
+static bool map(struct exchange *x) {
+  x->memory = mmap(NULL, memory_size(x), PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (x->memory == MAP_FAILED) x->memory = NULL;
+  return x->memory;
+}
+
+const char *exchange_open(struct exchange *x, const struct way *way, const struct shape *shape,
+                          enum plant plant) {
+  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  *x = (struct exchange){.way = way, .shape = *shape, .plant = plant};
+  x->place = (shape->bytes + page - 1) / page * page;
+  const char *problem = NULL;
+  if (!allocate(x)) problem = "there is no memory for the messages";
+  else if (way->open) problem = way->open(x);
+  if (!problem && !x->memory && !map(x)) problem = "there is no memory for the messages";
+  if (problem) exchange_close(x);
+  return problem;
+}
+
+void exchange_close(struct exchange *x) {
+  if (x->way->close) x->way->close(x);
+  if (x->memory) munmap(x->memory, memory_size(x));
+  free(x->slots);
+  free(x->waiting);
+  free(x->moments);
+  free(x->scratch);
+  x->memory = x->scratch = NULL;
+  x->slots = NULL;
+  x->waiting = NULL;
+  x->moments = NULL;
+}
+
+/* ---- messages ---- */
+
+static bool is_planted(const struct exchange *x, struct message m) {
+  return x->plant != PLANT_NOTHING && m.direction == DOWN && m.cycle == 1 && m.consumer == 0 &&
+         m.number == 0;
+}
+
+void *exchange_room(struct exchange *x, struct message m) {
+  void *room = x->way->room(x, m);
+  if (!room || x->plant != PLANT_EARLY || !is_planted(x, m)) return room;
+  /* The reader gets whatever was there; what is written now goes nowhere. */
+  x->way->give(x, m, x->shape.bytes);
+  return x->scratch;
+}
+
+void exchange_give(struct exchange *x, struct message m, size_t length) {
+  exchange_moment(x, m)->given = exchange_now();
+  if (is_planted(x, m)) {
+    struct message before = m;
+    before.cycle--;
+    if (x->plant == PLANT_EARLY) return;
+    memcpy(exchange_place(x, m), exchange_place(x, before), x->shape.bytes);
+  }
+  x->way->give(x, m, length);
+}
+
+const void *exchange_take(struct exchange *x, struct message m) {
+  struct moment *moment = exchange_moment(x, m);
+  if (m.direction == UP) exchange_flush(x);
+  moment->asked = exchange_now();
+  const void *data = x->way->take(x, m);
+  if (!moment->got) moment->got = exchange_now();
+  return data;
+}
+
+bool exchange_taken(struct exchange *x, struct message m) { return x->way->taken(x, m); }
+
+void exchange_flush(struct exchange *x) {
+  if (x->way->flush) x->way->flush(x);
+}
+
+void exchange_stop(struct exchange *x) {
+  atomic_store(&x->over, true);
+  if (x->way->stop) x->way->stop(x);
+}

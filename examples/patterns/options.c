@@ -1,0 +1,220 @@
+/* The command line. */
+#include "command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char help[] =
+    "usage: tidemark patterns [NAME...] [OPTIONS]\n"
+    "Runs ten communication patterns (or those named), small versions of real applications, with\n"
+    "different ways of waiting for data, and checks the numbers that they compute.\n\n"
+    "  --list             what patterns and ways there are\n"
+    "  --way NAMES        spin,futex for instance, or all (all)\n"
+    "  --consumers N      from 1 to 4096 (16)\n"
+    "  --produce US       how long the producer works for a message, from 0 to 100000 (100)\n"
+    "  --work US          how long a consumer works for a message before it needs it, and how\n"
+    "                     long after, from 0 to 100000 (100); 0: as long as it takes\n"
+    "  --message BYTES    4096 to 1048576, a multiple of 4096; 4K and 64K will do (4K)\n"
+    "  --cycles N         from 2 to 10000; each pattern has its own number\n"
+    "  --shared           nobody is pinned; else consumers share one core, the producer has "
+    "another\n"
+    "  --seed N           for the data (1)\n"
+    "  --limit SECONDS    a run that takes longer has failed (120)\n"
+    "  --json             prints numbers for programs\n"
+    "  --help             this text\n\n"
+    "The pattern `generator` makes messages that carry no application, and takes\n"
+    "  --model NAME       unidirectional, alternating, multiple, probabilistic or all (all)\n"
+    "  --access NAME      streaming, adjacent, scatter-gather, random or all (all)\n"
+    "  --n0 N, --n1 N     messages to a consumer and back in a cycle, 1 to 64 (2 and 2); only\n"
+    "                     multiple and probabilistic use them\n"
+    "  --xi P             how likely each of them is in probabilistic (0.5)\n";
+
+static bool wrong(const char *format, const char *what) {
+  fputs("tidemark patterns: ", stderr);
+  fprintf(stderr, format, what);
+  fputs("; see tidemark patterns --help\n", stderr);
+  return false;
+}
+
+/* 64K is 65536. */
+static bool parse(const char *text, uint64_t *out) {
+  char *rest;
+  if (*text < '0' || *text > '9') return false;
+  errno = 0;
+  unsigned long long number = strtoull(text, &rest, 10);
+  if (*rest == 'K' && number < 1u << 30) number *= 1024, rest++;
+  *out = number;
+  return !errno && !*rest;
+}
+
+/* ---- names ---- */
+
+static bool add_pattern(struct options *o, const char *name) {
+  const struct pattern *found = NULL;
+  if (strcasecmp(name, pattern_generator.name) == 0) found = &pattern_generator;
+  for (size_t i = 0; i < pattern_count; i++)
+    if (strcasecmp(name, patterns[i]->name) == 0) found = patterns[i];
+  if (!found) return wrong("there is no pattern '%s': --list says what there is", name);
+  for (size_t i = 0; i < o->pattern_count; i++)
+    if (o->patterns[i] == found) return true;
+  o->patterns[o->pattern_count++] = found;
+  return true;
+}
+
+static bool add_way(struct options *o, const char *name, size_t length) {
+  for (size_t i = 0; i < way_count; i++) {
+    bool all = length == 3 && memcmp(name, "all", 3) == 0;
+    if (!all && (strlen(ways[i]->name) != length || memcmp(name, ways[i]->name, length) != 0))
+      continue;
+    bool there = false;
+    for (size_t k = 0; k < o->way_count; k++) there = there || o->ways[k] == ways[i];
+    if (!there) o->ways[o->way_count++] = ways[i];
+    if (!all) return true;
+  }
+  return o->way_count > 0 && length == 3 && memcmp(name, "all", 3) == 0;
+}
+
+static bool take_ways(struct options *o, const char *value) {
+  o->way_count = 0;
+  for (const char *at = value;;) {
+    size_t length = strcspn(at, ",");
+    if (!add_way(o, at, length)) return wrong("'%s' is no way: --list says what there is", value);
+    if (!at[length]) return true;
+    at += length + 1;
+  }
+}
+
+/* Bits of those meant. */
+static bool take_choice(const char *option, const char *value, const char *const *names,
+                        uint32_t count, uint32_t *out) {
+  *out = (1u << count) - 1;
+  if (strcmp(value, "all") == 0) return true;
+  for (uint32_t i = 0; i < count; i++)
+    if (strcmp(value, names[i]) == 0) return *out = 1u << i, true;
+  char text[64];
+  snprintf(text, sizeof text, "%s has no '%%s'", option);
+  return wrong(text, value);
+}
+
+/* ---- numbers ---- */
+
+static bool take_number(const char *name, const char *value, struct options *o) {
+  struct settings *s = &o->settings;
+  uint32_t bytes = (uint32_t)s->bytes, seed = (uint32_t)s->seed, waits = s->us[C1];
+  const struct {
+    const char *name;
+    uint64_t least, most;
+    uint32_t *out;
+  } numbers[] = {
+      {"--consumers", 1, 4096, &s->consumers},
+      {"--produce", 0, 100000, &s->us[PRODUCE]},
+      {"--work", 0, 100000, &waits},
+      {"--message", 4096, 1048576, &bytes},
+      {"--cycles", 2, 10000, &s->cycles},
+      {"--limit", 1, 100000, &s->limit},
+      {"--seed", 0, UINT32_MAX, &seed},
+      {"--n0", 1, 64, &s->n0},
+      {"--n1", 1, 64, &s->n1},
+  };
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    uint64_t number;
+    char text[96];
+    if (strcmp(name, numbers[i].name) != 0) continue;
+    bool good = parse(value, &number) && number >= numbers[i].least && number <= numbers[i].most;
+    if (good) *numbers[i].out = (uint32_t)number;
+    if (!good || bytes % 4096) {
+      snprintf(text, sizeof text, "%s takes a %s from %u to %u, not '%%s'", name,
+               numbers[i].out == &bytes ? "multiple of 4096" : "number", (unsigned)numbers[i].least,
+               (unsigned)numbers[i].most);
+      return wrong(text, value);
+    }
+    s->bytes = bytes;
+    s->seed = seed;
+    s->us[C1] = s->us[C2] = waits;
+    return true;
+  }
+  return wrong("there is no option %s", name);
+}
+
+static bool take_xi(const char *value, struct options *o) {
+  char *rest;
+  double xi = strtod(value, &rest);
+  if (rest == value || *rest || !(xi >= 0 && xi <= 1))
+    return wrong("--xi takes a number from 0 to 1, not '%s'", value);
+  o->settings.xi = xi;
+  return true;
+}
+
+static bool take_option(const char *name, const char *value, struct options *o) {
+  if (strcmp(name, "--way") == 0) return take_ways(o, value);
+  if (strcmp(name, "--model") == 0)
+    return take_choice(name, value, model_names, MODELS, &o->models);
+  if (strcmp(name, "--access") == 0)
+    return take_choice(name, value, access_names, ACCESSES, &o->accesses);
+  if (strcmp(name, "--xi") == 0) return take_xi(value, o);
+  return take_number(name, value, o);
+}
+
+static bool read_flag(const char *name, struct options *o) {
+  if (strcmp(name, "--json") == 0) return o->json = true;
+  if (strcmp(name, "--list") == 0) return o->list = true;
+  if (strcmp(name, "--shared") == 0) return o->settings.pinned = false, true;
+  return false;
+}
+
+static bool is_option(const char *name) {
+  static const char *const names[] = {"--way",   "--consumers", "--produce", "--work",  "--message",
+                                      "--limit", "--cycles",    "--seed",    "--model", "--access",
+                                      "--n0",    "--n1",        "--xi"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return true;
+  return false;
+}
+
+static void add_defaults(struct options *o) {
+  for (size_t i = 0; !o->pattern_count && i < pattern_count; i++) o->patterns[i] = patterns[i];
+  for (size_t i = 0; !o->way_count && i < way_count; i++) o->ways[i] = ways[i];
+  if (!o->pattern_count) o->pattern_count = pattern_count;
+  if (!o->way_count) o->way_count = way_count;
+}
+
+bool patterns_read_options(int argc, char **argv, struct options *out_options) {
+  struct options *o = out_options;
+  *o = (struct options){.settings = {.consumers = 16,
+                                     .us = {100, 100, 100},
+                                     .bytes = 4096,
+                                     .pinned = true,
+                                     .limit = 120,
+                                     .seed = 1,
+                                     .n0 = 2,
+                                     .n1 = 2,
+                                     .xi = 0.5},
+                        .models = (1u << MODELS) - 1,
+                        .accesses = (1u << ACCESSES) - 1};
+  for (int i = 1; i < argc; i++) {
+    char name[32];
+    const char *equals = strchr(argv[i], '='), *value = equals ? equals + 1 : NULL;
+    size_t length = equals ? (size_t)(equals - argv[i]) : strlen(argv[i]);
+    snprintf(name, sizeof name, "%.*s", (int)length, argv[i]);
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0) {
+      fputs(help, stdout);
+      return o->help = true;
+    }
+    if (argv[i][0] != '-') {
+      if (!add_pattern(o, argv[i])) return false;
+    } else if (!value && read_flag(name, o)) {
+      continue;
+    } else if (!is_option(name)) {
+      return wrong("there is no option %s", argv[i]);
+    } else if (!value && ++i == argc) {
+      return wrong("%s needs a value", name);
+    } else if (!take_option(name, value ? value : argv[i], o)) {
+      return false;
+    }
+  }
+  add_defaults(o);
+  return true;
+}

@@ -1,0 +1,290 @@
+/* Threads, pins, clocks: one run of a pattern. */
+#include "run.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STACK (256 * 1024)
+#define SOME 8 /* consumers that are enough to learn a pace */
+
+const char *const model_names[MODELS] = {"unidirectional", "alternating", "multiple",
+                                         "probabilistic"};
+const char *const access_names[ACCESSES] = {"streaming", "adjacent", "scatter-gather", "random"};
+
+void *make(size_t count, size_t size, bool *failed) {
+  void *array = calloc(count ? count : 1, size);
+  if (!array) *failed = true;
+  return array;
+}
+
+bool same(const void *got, const void *want, size_t size, const char *name, uint32_t consumer,
+          char *said, size_t room) {
+  const unsigned char *a = got, *b = want;
+  if (memcmp(a, b, size) == 0) return true;
+  size_t at = 0;
+  while (a[at] == b[at]) at++;
+  snprintf(said, room, "%s of consumer %u differs at byte %zu", name, (unsigned)consumer, at);
+  return false;
+}
+
+/* ---- work ---- */
+
+static uint64_t cpu_time(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void work(struct run *r, enum phase phase, void (*unit)(void *), void *argument) {
+  uint64_t from = r->calibrating ? cpu_time() : 0;
+  for (uint32_t i = 0; i < r->pace.times[phase]; i++) {
+    unit(argument);
+    __asm__ volatile("" : : "r"(argument) : "memory");
+  }
+  if (!r->calibrating) return;
+  atomic_fetch_add(&r->phase_ns[phase], cpu_time() - from);
+}
+
+/* ---- threads ---- */
+
+struct player {
+  struct run *run;
+  pthread_barrier_t *gate;
+  uint32_t index; /* the producer side is [consumers], a crew [consumers + 1] */
+  int core;       /* -1: any */
+  pthread_t thread;
+};
+
+static void enter(struct run *r, uint32_t index) {
+  struct span *span = &r->spans[index];
+  bool through;
+  span->start = exchange_now();
+  if (index < r->settings.consumers) {
+    through = r->pattern->consume(r, index);
+  } else {
+    through = r->pattern->produce(r);
+    exchange_flush(&r->exchange);
+  }
+  span->end = exchange_now();
+  if (through) return;
+  atomic_fetch_add(&r->unfinished, 1);
+  exchange_stop(&r->exchange); /* nobody shall wait for this one */
+}
+
+static void enter_fiber(void *argument, uint32_t index) { enter(argument, index); }
+
+static void *play(void *argument) {
+  struct player *me = argument;
+  struct run *r = me->run;
+  if (me->core >= 0) {
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    CPU_SET((unsigned)me->core, &cores);
+    pthread_setaffinity_np(pthread_self(), sizeof cores, &cores);
+  }
+  pthread_barrier_wait(me->gate);
+  if (me->index <= r->settings.consumers) {
+    uint64_t cpu = cpu_time();
+    enter(r, me->index);
+    r->spans[me->index].cpu = cpu_time() - cpu;
+  } else if (!r->exchange.way->crew(&r->exchange, enter_fiber, r)) {
+    atomic_fetch_add(&r->unfinished, 1);
+    exchange_stop(&r->exchange);
+  }
+  return NULL;
+}
+
+/* Two cores that this process may use; false: there is one. */
+static bool find_cores(int out_cores[2]) {
+  cpu_set_t allowed;
+  int found = 0;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  for (int core = 0; core < CPU_SETSIZE && found < 2; core++)
+    if (CPU_ISSET((unsigned)core, &allowed)) out_cores[found++] = core;
+  return found == 2;
+}
+
+static struct timespec after(uint64_t ns) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  ns += (uint64_t)t.tv_nsec;
+  t.tv_sec += (time_t)(ns / 1000000000u);
+  t.tv_nsec = (long)(ns % 1000000000u);
+  return t;
+}
+
+/* Past the limit, or when one has given up, all are told to, until they have. False: the limit. */
+static bool join(struct run *r, struct player *players, uint32_t count) {
+  uint64_t limit = exchange_now() + r->settings.limit * UINT64_C(1000000000);
+  bool in_time = true;
+  for (uint32_t i = 0; i < count;) {
+    struct timespec soon = after(10000000);
+    if (pthread_timedjoin_np(players[i].thread, NULL, &soon) == 0) {
+      i++;
+      continue;
+    }
+    if (exchange_now() > limit) in_time = false;
+    if (!in_time || atomic_load(&r->exchange.over)) exchange_stop(&r->exchange);
+  }
+  return in_time;
+}
+
+static uint32_t start(struct run *r, struct player *players, pthread_barrier_t *gate,
+                      const int cores[2]) {
+  uint32_t consumers = r->settings.consumers, started = 0;
+  bool crew = r->exchange.way->crew;
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, STACK);
+  for (uint32_t i = crew ? consumers : 0; i <= consumers + crew; i++) {
+    struct player *p = &players[started];
+    *p = (struct player){.run = r, .gate = gate, .index = i, .core = -1};
+    if (r->settings.pinned) p->core = cores[i == consumers];
+    if (pthread_create(&p->thread, &attributes, play, p) != 0) break;
+    started++;
+  }
+  pthread_attr_destroy(&attributes);
+  return started;
+}
+
+/* All of them, or a text that says why not. */
+static const char *run_threads(struct run *r) {
+  uint32_t consumers = r->settings.consumers;
+  uint32_t count = r->exchange.way->crew ? 2 : consumers + 1;
+  int cores[2] = {-1, -1};
+  pthread_barrier_t gate;
+  if (r->settings.pinned && !find_cores(cores))
+    return "two devices need two cores, and there is one: try --shared";
+  struct player *players = calloc(count, sizeof *players);
+  if (!players || pthread_barrier_init(&gate, NULL, count) != 0) {
+    free(players);
+    return "there is no memory for the threads";
+  }
+  uint32_t started = start(r, players, &gate, cores);
+  if (started < count) {
+    /* They wait at a gate that will not open. */
+    fprintf(stderr, "tidemark patterns: %u of %u threads could be started\n", (unsigned)started,
+            (unsigned)count);
+    exit(1);
+  }
+  bool in_time = join(r, players, count);
+  pthread_barrier_destroy(&gate);
+  free(players);
+  if (!in_time) return "it hung";
+  if (!atomic_load(&r->unfinished)) return NULL;
+  return r->exchange.problem ? r->exchange.problem : "a consumer or the producer gave up";
+}
+
+/* ---- one run ---- */
+
+static void summarise(struct run *r, struct outcome *out) {
+  uint64_t first = UINT64_MAX, last = 0;
+  for (uint32_t i = 0; i <= r->settings.consumers; i++) {
+    const struct span *span = &r->spans[i];
+    if (span->start < first) first = span->start;
+    if (span->end > last) last = span->end;
+    if (i == r->settings.consumers) break;
+    const struct waiting *waiting = &r->exchange.waiting[i];
+    out->waits += waiting->waits;
+    out->checks += waiting->checks;
+    out->waited_ns += waiting->ns;
+    out->cpu_ns += span->cpu;
+    out->alive_ns += span->end - span->start;
+  }
+  out->ns = last - first;
+  const struct shape *s = &r->exchange.shape;
+  size_t half = (size_t)s->consumers * (s->down + s->up), downs = (size_t)s->consumers * s->down;
+  for (size_t i = 0; i < s->cycles * half; i++) {
+    bool given = r->exchange.moments[i].given != 0;
+    out->messages += given;
+    out->downs += given && i % half < downs;
+  }
+}
+
+static void fail(struct outcome *out, const char *why) {
+  out->good = false;
+  snprintf(out->said, sizeof out->said, "%s", why);
+}
+
+static void run_opened(struct run *r, bool check, struct outcome *out) {
+  const char *problem = run_threads(r);
+  summarise(r, out);
+  out->good = !problem;
+  if (problem) fail(out, problem);
+  else if (check)
+    out->good = r->pattern->check(&r->settings, r->state, out->said, sizeof out->said);
+}
+
+static void run_once(struct run *r, const struct way *way, enum plant plant, bool check,
+                     struct outcome *out) {
+  const struct settings *s = &r->settings;
+  struct shape shape = {.consumers = s->consumers,
+                        .cycles = s->cycles,
+                        .down = r->pattern->down,
+                        .up = r->pattern->up,
+                        .bytes = s->bytes,
+                        .pinned = s->pinned};
+  *out = (struct outcome){.good = false};
+  if (r->pattern->shape) r->pattern->shape(s, &shape.down, &shape.up);
+  r->spans = calloc(s->consumers + 1, sizeof *r->spans);
+  r->state = r->pattern->create(s);
+  if (!r->state || !r->spans) {
+    fail(out, "there is no memory for the pattern's data");
+  } else {
+    const char *problem = exchange_open(&r->exchange, way, &shape, plant);
+    if (problem) fail(out, problem);
+    else {
+      run_opened(r, check, out);
+      exchange_close(&r->exchange);
+    }
+  }
+  if (r->state) r->pattern->destroy(r->state);
+  free(r->spans);
+}
+
+static struct settings settle(const struct pattern *pattern, const struct settings *s) {
+  struct settings settled = *s;
+  if (!settled.cycles) settled.cycles = pattern->cycles;
+  return settled;
+}
+
+void run_pattern(const struct pattern *pattern, const struct way *way, const struct settings *s,
+                 const struct pace *pace, enum plant plant, struct outcome *out) {
+  struct run r = {.pattern = pattern, .settings = settle(pattern, s), .pace = *pace};
+  run_once(&r, way, plant, true, out);
+}
+
+/* One round: what the phases took with this pace, and the pace that would be better. A phase may be
+ * several units for a message, or one for several. */
+static bool learn(const struct pattern *pattern, const struct settings *s, struct pace *pace,
+                  struct outcome *out) {
+  struct run r = {.pattern = pattern, .settings = *s, .pace = *pace, .calibrating = true};
+  run_once(&r, &way_futex, PLANT_NOTHING, false, out);
+  if (!out->good || !out->downs) return out->good;
+  for (int i = 0; i < PHASES; i++) {
+    double ns = (double)atomic_load(&r.phase_ns[i]),
+           once = ns / (double)out->downs / pace->times[i] / 1000;
+    if (once <= 0) continue;
+    double times = s->us[i] / once + 0.5;
+    pace->times[i] = times < 1 ? 1 : times > 1e6 ? 1000000 : (uint32_t)times;
+    pace->us[i] = once * pace->times[i];
+  }
+  return true;
+}
+
+bool run_calibrate(const struct pattern *pattern, const struct settings *s, struct pace *out_pace,
+                   struct outcome *out) {
+  struct settings small = settle(pattern, s);
+  *out_pace = (struct pace){.times = {1, 1, 1}};
+  *out = (struct outcome){.good = true};
+  if (!s->us[PRODUCE] && !s->us[C1] && !s->us[C2]) return true;
+  if (small.consumers > SOME) small.consumers = SOME;
+  if (small.cycles > 3) small.cycles = 3;
+  /* With one unit a phase, caches are colder than they will be: so a second time. */
+  return learn(pattern, &small, out_pace, out) && learn(pattern, &small, out_pace, out);
+}
