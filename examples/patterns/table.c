@@ -4,5 +4,7 @@
 extern const struct pattern pattern_c_srs, pattern_c_cg, pattern_c_fe, pattern_c_h3d, pattern_g_bfs,
     pattern_g_bs, pattern_g_c2d, pattern_g_stn, pattern_g_gem, pattern_g_kmn;
 
-const struct pattern *const patterns[] = {&pattern_c_srs, &pattern_g_c2d, &pattern_g_stn};
+const struct pattern *const patterns[] = {
+    &pattern_c_srs, &pattern_c_cg,  &pattern_c_fe,  &pattern_c_h3d, &pattern_g_bfs,
+    &pattern_g_bs,  &pattern_g_c2d, &pattern_g_stn, &pattern_g_gem, &pattern_g_kmn};
 const size_t pattern_count = sizeof patterns / sizeof *patterns;
