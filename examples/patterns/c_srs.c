@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define WIDTH 64   /* of a tile */
-#define SCENE 1024 /* width and height of the scene; it goes on at its other side */
+#define SCENE 1024 /* width of the scene; it is that much higher than a tile */
 
 struct srs {
   uint16_t *scene; /* 12 bits a pixel */
@@ -20,16 +20,16 @@ struct srs {
 };
 
 static uint32_t left_of(uint32_t consumer, uint32_t cycle) {
-  return (uint32_t)mix(consumer, 2 * cycle) % SCENE;
+  return (uint32_t)mix(consumer, 2 * cycle) % (SCENE - WIDTH);
 }
 
 static uint32_t top_of(uint32_t consumer, uint32_t cycle) {
   return (uint32_t)mix(consumer, 2 * cycle + 1) % SCENE;
 }
 
-static uint8_t calibrated(const struct srs *s, uint32_t x, uint32_t y) {
-  uint32_t value = s->scene[y % SCENE * SCENE + x % SCENE] * (192u + s->gain[x % SCENE] / 4u) >> 12;
-  return value > 255 ? 255 : (uint8_t)value;
+/* Each column has its sensor. */
+static uint8_t calibrated(uint16_t count, uint8_t gain) {
+  return (uint8_t)(count * (192u + gain / 4u) >> 12);
 }
 
 /* ---- the producer ---- */
@@ -42,9 +42,12 @@ struct cut {
 
 static void cut_tile(void *argument) {
   struct cut *t = argument;
-  for (uint32_t y = 0; y < t->srs->height; y++)
-    for (uint32_t x = 0; x < WIDTH; x++)
-      t->out[y * WIDTH + x] = calibrated(t->srs, t->left + x, t->top + y);
+  const uint8_t *gain = t->srs->gain + t->left;
+  for (uint32_t y = 0; y < t->srs->height; y++) {
+    const uint16_t *row = t->srs->scene + (size_t)(t->top + y) * SCENE + t->left;
+    uint8_t *out = t->out + (size_t)y * WIDTH;
+    for (uint32_t x = 0; x < WIDTH; x++) out[x] = calibrated(row[x], gain[x]);
+  }
 }
 
 static bool produce(struct run *r) {
@@ -62,8 +65,8 @@ static bool produce(struct run *r) {
 /* ---- a consumer ---- */
 
 /* |4 p - its four neighbours|; the rim has none. */
-static uint8_t edge(const uint8_t *p) {
-  int d = 4 * p[0] - p[-1] - p[1] - p[-WIDTH] - p[WIDTH];
+static uint8_t edge(uint8_t own, uint8_t left, uint8_t right, uint8_t above, uint8_t below) {
+  int d = 4 * own - left - right - above - below;
   d = d < 0 ? -d : d;
   return d > 255 ? 255 : (uint8_t)d;
 }
@@ -72,26 +75,34 @@ struct pass {
   const uint8_t *in;
   uint8_t *out;
   uint32_t height;
-  uint64_t counts[256];
+  uint32_t counts[4][256]; /* of every fourth pixel: the same one twice in a row is slow */
 };
 
 static void find_edges(void *argument) {
   struct pass *p = argument;
-  memset(p->out, 0, (size_t)WIDTH * p->height);
-  for (uint32_t y = 1; y + 1 < p->height; y++)
-    for (uint32_t x = 1; x + 1 < WIDTH; x++) p->out[y * WIDTH + x] = edge(&p->in[y * WIDTH + x]);
+  for (uint32_t y = 0; y < p->height; y++) {
+    const uint8_t *restrict row = p->in + (size_t)y * WIDTH;
+    uint8_t *restrict out = p->out + (size_t)y * WIDTH;
+    if (y == 0 || y + 1 == p->height) {
+      memset(out, 0, WIDTH);
+      continue;
+    }
+    out[0] = out[WIDTH - 1] = 0;
+    for (uint32_t x = 1; x + 1 < WIDTH; x++)
+      out[x] = edge(row[x], row[x - 1], row[x + 1], row[(int)x - WIDTH], row[x + WIDTH]);
+  }
 }
 
 static void count(void *argument) {
   struct pass *p = argument;
   memset(p->counts, 0, sizeof p->counts);
-  for (uint32_t i = 0; i < WIDTH * p->height; i++) p->counts[p->in[i]]++;
+  for (uint32_t i = 0; i < WIDTH * p->height; i++) p->counts[i % 4][p->in[i]]++;
 }
 
 static void count_last(struct run *r, struct consumer *me, struct pass *p) {
   p->in = me->edges;
   work(r, C1, count, p);
-  for (int i = 0; i < 256; i++) me->counts[i] += p->counts[i];
+  for (int i = 0; i < 1024; i++) me->counts[i % 256] += p->counts[i / 256][i % 256];
 }
 
 static bool consume(struct run *r, uint32_t c) {
@@ -118,12 +129,15 @@ static bool check(const struct settings *settings, void *state, char *said, size
   for (uint32_t c = 0; c < s->consumers && good && !failed; c++) {
     uint64_t counts[256] = {0};
     for (uint32_t k = 0; k < s->cycles; k++) {
-      for (uint32_t i = 0; i < WIDTH * s->height; i++)
-        tile[i] = calibrated(s, left_of(c, k) + i % WIDTH, top_of(c, k) + i / WIDTH);
+      for (uint32_t i = 0; i < WIDTH * s->height; i++) {
+        uint32_t x = left_of(c, k) + i % WIDTH, y = top_of(c, k) + i / WIDTH;
+        tile[i] = calibrated(s->scene[(size_t)y * SCENE + x], s->gain[x]);
+      }
       for (uint32_t i = 0; i < WIDTH * s->height; i++) {
         uint32_t x = i % WIDTH, y = i / WIDTH;
         bool rim = x == 0 || y == 0 || x == WIDTH - 1 || y == s->height - 1;
-        counts[rim ? 0 : edge(&tile[i])]++;
+        const uint8_t *at = &tile[i];
+        counts[rim ? 0 : edge(at[0], at[-1], at[1], at[-WIDTH], at[WIDTH])]++;
       }
     }
     good = same(s->all[c].counts, counts, sizeof counts, "the count of edges", c, said, size);
@@ -148,7 +162,8 @@ static void *create(const struct settings *settings) {
   s->consumers = settings->consumers;
   s->cycles = settings->cycles;
   s->height = (uint32_t)(settings->bytes / WIDTH);
-  s->scene = make((size_t)SCENE * SCENE, sizeof *s->scene, &failed);
+  size_t pixels = (size_t)SCENE * (SCENE + s->height);
+  s->scene = make(pixels, sizeof *s->scene, &failed);
   s->gain = make(SCENE, 1, &failed);
   s->all = make(s->consumers, sizeof *s->all, &failed);
   for (uint32_t c = 0; c < s->consumers && !failed; c++)
@@ -156,7 +171,7 @@ static void *create(const struct settings *settings) {
   if (failed) return destroy(s), NULL;
   for (uint32_t i = 0; i < SCENE; i++) s->gain[i] = (uint8_t)mix(settings->seed, i);
   /* Fields of one height each, and noise on them. */
-  for (uint32_t i = 0; i < SCENE * SCENE; i++) {
+  for (size_t i = 0; i < pixels; i++) {
     uint64_t field = mix(settings->seed, (i / SCENE / 16) * 1000 + i % SCENE / 16);
     s->scene[i] = (uint16_t)((field & 0xBFF) + (mix(settings->seed + 1, i) & 0x3FF));
   }

@@ -64,15 +64,25 @@ static void print_json(const struct line *l, const char *before) {
          out->good ? "true" : "false", out->said);
 }
 
+/* Real work cannot be made shorter than it is. */
+static void print_slow(const struct pattern *pattern, const struct settings *s,
+                       const struct pace *pace) {
+  static const char *const names[PHASES] = {"production", "C1", "C2"};
+  for (int i = 0; i < PHASES; i++)
+    if (s->us[i] && pace->times[i] == 1 && pace->us[i] > 1.1 * s->us[i])
+      printf("%-12s %s takes %.0f us\n", pattern->name, names[i], pace->us[i]);
+}
+
 /* One pattern with each way; false: a check failed. */
 static bool run_ways(const struct options *o, const struct pattern *pattern,
                      const struct settings *s, bool *first) {
   struct pace pace;
   struct outcome out;
   uint64_t spin = 0;
-  bool good = run_calibrate(pattern, s, &pace, &out);
-  if (!good) fprintf(stderr, "tidemark patterns: %s: %s\n", pattern->name, out.said);
-  for (size_t i = 0; i < o->way_count && good; i++) {
+  bool calibrated = run_calibrate(pattern, s, &pace, &out), good = calibrated;
+  if (!calibrated) fprintf(stderr, "tidemark patterns: %s: %s\n", pattern->name, out.said);
+  else if (!o->json) print_slow(pattern, s, &pace);
+  for (size_t i = 0; i < o->way_count && calibrated; i++) {
     const struct way *way = o->ways[i];
     run_pattern(pattern, way, s, &pace, PLANT_NOTHING, &out);
     if (way == &way_spin) spin = out.ns;

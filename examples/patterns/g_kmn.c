@@ -8,6 +8,7 @@
 
 #define AXES 8 /* numbers of a point */
 #define CENTRES 8
+#define NOISE 65536 /* numbers in the table of noise */
 
 /* What one consumer knows. `sums` and `counts` are of the batch before the centres move by them. */
 struct means {
@@ -18,19 +19,21 @@ struct means {
 
 struct kmn {
   uint64_t seed;
+  float *noise;
   uint32_t consumers, cycles, points; /* points of a batch */
   struct means *all;
   uint8_t **members; /* of each point of the last batch: its centre */
   float reduced[CENTRES * AXES];
 };
 
-/* Clouds around 8 places, that drift from batch to batch. */
-static float coordinate(uint64_t seed, uint32_t c, uint32_t k, uint32_t point, uint32_t axis) {
-  uint32_t cloud = point % CENTRES;
-  uint32_t place = (cloud * 37 + axis * 11) % 16;
-  uint64_t noise = mix(seed, ((uint64_t)c * 4096 + k) * 65536 * AXES + point * AXES + axis);
-  return (float)place + 0.125f * (float)k + (float)(noise >> 48) * (4.0f / 65536);
+/* Clouds around 8 places, that drift from batch to batch. `from` is where the batch's noise begins.
+ */
+static float coordinate(const float *noise, uint32_t from, uint32_t k, uint32_t at) {
+  uint32_t axis = at % AXES, cloud = at / AXES % CENTRES, place = (cloud * 37 + axis * 11) % 16;
+  return (float)place + 0.125f * (float)k + noise[(from + at) % NOISE];
 }
+
+static uint32_t noise_of(uint32_t c, uint32_t k) { return (uint32_t)mix(c, k); }
 
 static void first_centres(uint64_t seed, uint32_t c, struct means *m) {
   *m = (struct means){.seen = {0}};
@@ -41,22 +44,22 @@ static void first_centres(uint64_t seed, uint32_t c, struct means *m) {
 /* ---- the producer ---- */
 
 struct batch {
-  uint64_t seed;
+  const float *noise;
   float *out;
-  uint32_t points, c, k;
+  uint32_t points, from, k;
 };
 
 static void sample(void *argument) {
   struct batch *b = argument;
   for (uint32_t i = 0; i < b->points * AXES; i++)
-    b->out[i] = coordinate(b->seed, b->c, b->k, i / AXES, i % AXES);
+    b->out[i] = coordinate(b->noise, b->from, b->k, i);
 }
 
 static bool produce(struct run *r) {
   struct kmn *s = r->state;
   for (uint32_t k = 0; k < s->cycles; k++)
     for (uint32_t c = 0; c < s->consumers; c++) {
-      struct batch b = {s->seed, room(r, down(c, k, 0)), s->points, c, k};
+      struct batch b = {s->noise, room(r, down(c, k, 0)), s->points, noise_of(c, k), k};
       if (!b.out) return false;
       work(r, PRODUCE, sample, &b);
       give(r, down(c, k, 0), s->points * AXES * sizeof(float));
@@ -154,7 +157,8 @@ static void run_alone(const struct kmn *s, uint32_t c, struct means *m, uint8_t 
     memset(m->sums, 0, sizeof m->sums);
     memset(m->counts, 0, sizeof m->counts);
     for (uint32_t i = 0; i < s->points; i++) {
-      for (uint32_t axis = 0; axis < AXES; axis++) point[axis] = coordinate(s->seed, c, k, i, axis);
+      for (uint32_t axis = 0; axis < AXES; axis++)
+        point[axis] = coordinate(s->noise, noise_of(c, k), k, i * AXES + axis);
       uint32_t centre = members[i] = (uint8_t)nearest(point, m->centres);
       for (uint32_t axis = 0; axis < AXES; axis++) m->sums[centre * AXES + axis] += point[axis];
       m->counts[centre]++;
@@ -188,6 +192,7 @@ static void destroy(void *state) {
   struct kmn *s = state;
   for (uint32_t c = 0; s->members && c < s->consumers; c++) free(s->members[c]);
   free(s->members);
+  free(s->noise);
   free(s->all);
   free(s);
 }
@@ -200,6 +205,7 @@ static void *create(const struct settings *settings) {
   s->consumers = settings->consumers;
   s->cycles = settings->cycles;
   s->points = (uint32_t)(settings->bytes / sizeof(float) / AXES);
+  s->noise = make(NOISE, sizeof *s->noise, &failed);
   s->all = make(s->consumers, sizeof *s->all, &failed);
   s->members = make(s->consumers, sizeof *s->members, &failed);
   for (uint32_t c = 0; c < s->consumers && !failed; c++) {
@@ -207,6 +213,8 @@ static void *create(const struct settings *settings) {
     first_centres(s->seed, c, &s->all[c]);
   }
   if (failed) return destroy(s), NULL;
+  for (uint32_t i = 0; i < NOISE; i++)
+    s->noise[i] = (float)(mix(settings->seed, i) >> 48) * (4.0f / 65536);
   return s;
 }
 

@@ -138,12 +138,11 @@ TEST(a_pace_repeats_short_work) {
   struct settings s = small;
   struct pace pace;
   struct outcome out;
-  s.us[PRODUCE] = 50;
-  s.us[C1] = s.us[C2] = 200;
+  s.us[PRODUCE] = s.us[C1] = s.us[C2] = 3000; /* rows of a stencil take nowhere so long */
   for (size_t i = 0; i < pattern_count; i++) {
+    if (strcmp(patterns[i]->name, "G_STN") != 0) continue;
     CHECK(run_calibrate(patterns[i], &s, &pace, &out));
-    for (int phase = 0; phase < PHASES; phase++) CHECK(pace.times[phase] >= 1);
-    CHECK(pace.times[C1] > 1);
+    for (int phase = 0; phase < PHASES; phase++) CHECK(pace.times[phase] > 1);
     run_pattern(patterns[i], &way_yield, &s, &pace, PLANT_NOTHING, &out);
     if (!out.good) FAIL("%s: %s", patterns[i]->name, out.said);
   }
