@@ -1,6 +1,8 @@
 /* What all ways share: places, numbers, moments, and what a test does wrong on purpose. */
 #include "exchange.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -35,6 +37,22 @@ struct moment *exchange_moment(struct exchange *x, struct message m) {
 
 static size_t memory_size(const struct exchange *x) { return 2 * half(&x->shape) * x->place; }
 
+void exchange_pin(int core) {
+  cpu_set_t cores;
+  if (core < 0) return;
+  CPU_ZERO(&cores);
+  CPU_SET((unsigned)core, &cores);
+  pthread_setaffinity_np(pthread_self(), sizeof cores, &cores);
+}
+
+/* Touched before the clock runs: a first touch is a page fault like any other. */
+void *exchange_map(const struct exchange *x, size_t *out_size) {
+  *out_size = memory_size(x);
+  void *memory = mmap(NULL, *out_size, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+
 static bool allocate(struct exchange *x) {
   const struct shape *s = &x->shape;
   x->slots = aligned_alloc(64, 2 * half(s) * sizeof *x->slots);
@@ -48,23 +66,16 @@ static bool allocate(struct exchange *x) {
   return true;
 }
 
-/* Touched before the clock runs: a first touch is a page fault like any other. */
-static bool map(struct exchange *x) {
-  x->memory = mmap(NULL, memory_size(x), PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (x->memory == MAP_FAILED) x->memory = NULL;
-  return x->memory;
-}
-
 const char *exchange_open(struct exchange *x, const struct way *way, const struct shape *shape,
                           enum plant plant) {
-  size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  size_t page = (size_t)sysconf(_SC_PAGESIZE), size;
   *x = (struct exchange){.way = way, .shape = *shape, .plant = plant};
   x->place = (shape->bytes + page - 1) / page * page;
   const char *problem = NULL;
   if (!allocate(x)) problem = "there is no memory for the messages";
   else if (way->open) problem = way->open(x);
-  if (!problem && !x->memory && !map(x)) problem = "there is no memory for the messages";
+  if (!problem && !x->memory && !(x->memory = exchange_map(x, &size)))
+    problem = "there is no memory for the messages";
   if (problem) exchange_close(x);
   return problem;
 }

@@ -53,7 +53,9 @@ struct shape {
   uint32_t consumers, cycles;
   uint32_t down, up; /* messages a consumer and cycle, at most */
   size_t bytes;      /* of a message, at most */
-  bool pinned;       /* "two devices": consumers on core 0, the producer side on core 1 */
+  /* "Two devices": the consumers' core, the producer side's; a way's own threads belong to one of
+   * them. -1: nobody is pinned. */
+  int cores[2];
 };
 
 /* One place in memory. `given` and `taken` are the last cycle of this half whose message was, plus
@@ -91,7 +93,8 @@ struct exchange;
 struct way {
   const char *name, *summary;
   const char *policy; /* of the comparison policies: what of it this is; NULL: none of them */
-  /* NULL: fine; else why not. May be NULL itself, like close. */
+  /* NULL: fine; else why not, in a text that stays. close comes after an open that failed, too, and
+   * even without one: then state is NULL. Both may be NULL. */
   const char *(*open)(struct exchange *x);
   void (*close)(struct exchange *x);
   /* The writer's two, and the reader's two. */
@@ -157,11 +160,16 @@ static inline struct waiting *exchange_reader(struct exchange *x, struct message
   return &x->waiting[m.direction == DOWN ? m.consumer : x->shape.consumers];
 }
 uint64_t exchange_now(void); /* ns, monotonic */
+/* The calling thread; -1 is fine. */
+void exchange_pin(int core);
+/* As large as both halves, touched; munmap gives it back. NULL: no memory. */
+void *exchange_map(const struct exchange *x, size_t *out_size);
 
 /* ---- the ways ---- */
 
 extern const struct way way_spin, way_yield, way_futex;
-/* All there are, the baselines first. */
+extern const struct way way_nblocking, way_demandcpy, way_effshare, way_gps, way_finepack;
+/* All there are: the baselines first, the policies last. */
 extern const struct way *const ways[];
 extern const size_t way_count;
 

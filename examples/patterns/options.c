@@ -12,7 +12,8 @@ static const char help[] =
     "Runs ten communication patterns (or those named), small versions of real applications, with\n"
     "different ways of waiting for data, and checks the numbers that they compute.\n\n"
     "  --list             what patterns and ways there are\n"
-    "  --way NAMES        spin,futex for instance, or all (all)\n"
+    "  --way NAMES        spin,futex for instance; policies are five that others proposed, all is\n"
+    "                     all (all but the policies)\n"
     "  --consumers N      from 1 to 4096 (16)\n"
     "  --produce US       how long the producer works for a message, from 0 to 100000 (100)\n"
     "  --work US          how long a consumer works for a message before it needs it, and how\n"
@@ -64,24 +65,29 @@ static bool add_pattern(struct options *o, const char *name) {
   return true;
 }
 
-static bool add_way(struct options *o, const char *name, size_t length) {
+static bool is_word(const char *word, const char *text, size_t length) {
+  return strlen(word) == length && memcmp(word, text, length) == 0;
+}
+
+/* One, or a group of them; false: there is none. */
+static bool add_ways(struct options *o, const char *name, size_t length) {
+  bool all = is_word("all", name, length), policies = is_word("policies", name, length);
+  bool found = false;
   for (size_t i = 0; i < way_count; i++) {
-    bool all = length == 3 && memcmp(name, "all", 3) == 0;
-    if (!all && (strlen(ways[i]->name) != length || memcmp(name, ways[i]->name, length) != 0))
-      continue;
     bool there = false;
+    if (!all && !(policies && ways[i]->policy) && !is_word(ways[i]->name, name, length)) continue;
     for (size_t k = 0; k < o->way_count; k++) there = there || o->ways[k] == ways[i];
     if (!there) o->ways[o->way_count++] = ways[i];
-    if (!all) return true;
+    found = true;
   }
-  return o->way_count > 0 && length == 3 && memcmp(name, "all", 3) == 0;
+  return found;
 }
 
 static bool take_ways(struct options *o, const char *value) {
   o->way_count = 0;
   for (const char *at = value;;) {
     size_t length = strcspn(at, ",");
-    if (!add_way(o, at, length)) return wrong("'%s' is no way: --list says what there is", value);
+    if (!add_ways(o, at, length)) return wrong("'%s' is no way: --list says what there is", value);
     if (!at[length]) return true;
     at += length + 1;
   }
@@ -175,10 +181,11 @@ static bool is_option(const char *name) {
 }
 
 static void add_defaults(struct options *o) {
-  for (size_t i = 0; !o->pattern_count && i < pattern_count; i++) o->patterns[i] = patterns[i];
-  for (size_t i = 0; !o->way_count && i < way_count; i++) o->ways[i] = ways[i];
-  if (!o->pattern_count) o->pattern_count = pattern_count;
-  if (!o->way_count) o->way_count = way_count;
+  bool ways_given = o->way_count > 0;
+  for (size_t i = 0; !ways_given && i < way_count; i++)
+    if (!ways[i]->policy) o->ways[o->way_count++] = ways[i];
+  if (o->pattern_count) return;
+  for (size_t i = 0; i < pattern_count; i++) o->patterns[o->pattern_count++] = patterns[i];
 }
 
 bool patterns_read_options(int argc, char **argv, struct options *out_options) {

@@ -56,7 +56,6 @@ struct player {
   struct run *run;
   pthread_barrier_t *gate;
   uint32_t index; /* the producer side is [consumers], a crew [consumers + 1] */
-  int core;       /* -1: any */
   pthread_t thread;
 };
 
@@ -81,12 +80,7 @@ static void enter_fiber(void *argument, uint32_t index) { enter(argument, index)
 static void *play(void *argument) {
   struct player *me = argument;
   struct run *r = me->run;
-  if (me->core >= 0) {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    CPU_SET((unsigned)me->core, &cores);
-    pthread_setaffinity_np(pthread_self(), sizeof cores, &cores);
-  }
+  exchange_pin(r->exchange.shape.cores[me->index == r->settings.consumers]);
   pthread_barrier_wait(me->gate);
   if (me->index <= r->settings.consumers) {
     uint64_t cpu = cpu_time();
@@ -134,8 +128,7 @@ static bool join(struct run *r, struct player *players, uint32_t count) {
   return in_time;
 }
 
-static uint32_t start(struct run *r, struct player *players, pthread_barrier_t *gate,
-                      const int cores[2]) {
+static uint32_t start(struct run *r, struct player *players, pthread_barrier_t *gate) {
   uint32_t consumers = r->settings.consumers, started = 0;
   bool crew = r->exchange.way->crew;
   pthread_attr_t attributes;
@@ -143,8 +136,7 @@ static uint32_t start(struct run *r, struct player *players, pthread_barrier_t *
   pthread_attr_setstacksize(&attributes, STACK);
   for (uint32_t i = crew ? consumers : 0; i <= consumers + crew; i++) {
     struct player *p = &players[started];
-    *p = (struct player){.run = r, .gate = gate, .index = i, .core = -1};
-    if (r->settings.pinned) p->core = cores[i == consumers];
+    *p = (struct player){.run = r, .gate = gate, .index = i};
     if (pthread_create(&p->thread, &attributes, play, p) != 0) break;
     started++;
   }
@@ -156,16 +148,13 @@ static uint32_t start(struct run *r, struct player *players, pthread_barrier_t *
 static const char *run_threads(struct run *r) {
   uint32_t consumers = r->settings.consumers;
   uint32_t count = r->exchange.way->crew ? 2 : consumers + 1;
-  int cores[2] = {-1, -1};
   pthread_barrier_t gate;
-  if (r->settings.pinned && !find_cores(cores))
-    return "two devices need two cores, and there is one: try --shared";
   struct player *players = calloc(count, sizeof *players);
   if (!players || pthread_barrier_init(&gate, NULL, count) != 0) {
     free(players);
     return "there is no memory for the threads";
   }
-  uint32_t started = start(r, players, &gate, cores);
+  uint32_t started = start(r, players, &gate);
   if (started < count) {
     /* They wait at a gate that will not open. */
     fprintf(stderr, "tidemark patterns: %u of %u threads could be started\n", (unsigned)started,
@@ -228,12 +217,14 @@ static void run_once(struct run *r, const struct way *way, enum plant plant, boo
                         .down = r->pattern->down,
                         .up = r->pattern->up,
                         .bytes = s->bytes,
-                        .pinned = s->pinned};
+                        .cores = {-1, -1}};
   *out = (struct outcome){.good = false};
   if (r->pattern->shape) r->pattern->shape(s, &shape.down, &shape.up);
   r->spans = calloc(s->consumers + 1, sizeof *r->spans);
   r->state = r->pattern->create(s);
-  if (!r->state || !r->spans) {
+  if (s->pinned && !find_cores(shape.cores)) {
+    fail(out, "two devices need two cores, and there is one: try --shared");
+  } else if (!r->state || !r->spans) {
     fail(out, "there is no memory for the pattern's data");
   } else {
     const char *problem = exchange_open(&r->exchange, way, &shape, plant);

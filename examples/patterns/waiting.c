@@ -190,6 +190,3 @@ const struct way way_futex = {
     .taken = futex_taken,
     .stop = futex_stop,
 };
-
-const struct way *const ways[] = {&way_spin, &way_yield, &way_futex};
-const size_t way_count = sizeof ways / sizeof *ways;

@@ -26,6 +26,10 @@ for name in $ten; do
   for way in spin yield futex; do grep -Eq "^$name +$way +[0-9.]+ .* ok$" said || good=no; done
 done
 if [ $good = yes ]; then pass names; else fail names "one is missing"; fi
+# shellcheck disable=SC2086
+if patterns 0 C_FE $fast --shared --way policies && [ "$(grep -c ' ok$' said)" = 5 ] &&
+  patterns 0 C_FE $fast --shared --way all,spin && [ "$(grep -c ' ok$' said)" = 8 ]; then pass policies
+else fail policies "exit status $status"; fi
 if [ "$cores" -lt 2 ]; then echo "SKIP two_devices: one core"
 elif patterns 0 C_SRS g_stn --consumers 4 --cycles 3 && [ "$(grep -c ' ok$' said)" = 6 ]; then pass two_devices
 else fail two_devices "exit status $status"; fi

@@ -55,7 +55,7 @@ static void any_size(void) {
   struct trial t = *(const struct trial *)test_given();
   for (uint32_t i = 0; i < 24 / test_slowdown() + 1; i++) {
     uint64_t random = mix(31, i);
-    t.way = ways[i % 3];
+    t.way = ways[i % way_count];
     t.settings.consumers = 1 + (uint32_t)(random % 7);
     t.settings.cycles = 2 + (uint32_t)(random >> 8) % 5;
     t.settings.bytes = random >> 16 & 1 ? 4096 : 4096 * (1 + (random >> 17) % 16);
@@ -165,33 +165,44 @@ static void add(struct table *t, struct trial trial_of, void (*run)(void), const
   t->cases[t->count++] = (struct test_case){copy, run, given, 120};
 }
 
-static void add_pattern(struct table *t, const struct pattern *pattern, const struct settings *s,
-                        const char *name) {
+static void add_trial(struct table *t, const char *name, struct trial trial_of) {
   static const char *const plants[] = {"", "_stale", "_early"};
   char text[128];
-  for (size_t i = 0; i < way_count; i++)
-    for (int plant = PLANT_NOTHING; plant <= PLANT_EARLY; plant++) {
-      snprintf(text, sizeof text, "%s_%s%s", name, ways[i]->name, plants[plant]);
-      add(t, (struct trial){pattern, ways[i], (enum plant)plant, *s}, trial, text);
-    }
+  snprintf(text, sizeof text, "%s_%s%s", name, trial_of.way->name, plants[trial_of.plant]);
+  add(t, trial_of, trial, text);
 }
 
-static void add_all(struct table *t) {
+/* Each pattern with each way and each plant. */
+static void add_patterns(struct table *t) {
   char text[128];
   for (size_t i = 0; i <= pattern_count; i++) {
     const struct pattern *pattern = i < pattern_count ? patterns[i] : &pattern_generator;
     snprintf(text, sizeof text, "%s_any_size", pattern->name);
     add(t, (struct trial){pattern, &way_futex, PLANT_NOTHING, small}, any_size, text);
-    if (i < pattern_count) add_pattern(t, pattern, &small, pattern->name);
+    for (size_t w = 0; i < pattern_count && w < way_count; w++)
+      for (int plant = PLANT_NOTHING; plant <= PLANT_EARLY; plant++)
+        add_trial(t, pattern->name, (struct trial){pattern, ways[w], (enum plant)plant, small});
   }
-  for (int model = 0; model < MODELS; model++)
-    for (int access = 0; access < ACCESSES; access++) {
-      struct settings s = small;
-      s.model = (enum model)model;
-      s.access = (enum access)access;
-      snprintf(text, sizeof text, "%s_%s", model_names[model], access_names[access]);
-      add_pattern(t, &pattern_generator, &s, text);
+}
+
+/* Each combination with each way, and each plant with one of them. */
+static void add_generated(struct table *t) {
+  char text[128];
+  for (uint32_t i = 0; i < MODELS * ACCESSES; i++) {
+    struct trial one = {&pattern_generator, NULL, PLANT_NOTHING, small};
+    one.settings.model = (enum model)(i / ACCESSES);
+    one.settings.access = (enum access)(i % ACCESSES);
+    snprintf(text, sizeof text, "%s_%s", model_names[i / ACCESSES], access_names[i % ACCESSES]);
+    for (size_t w = 0; w < way_count; w++) {
+      one.way = ways[w];
+      add_trial(t, text, one);
     }
+    one.way = ways[i % way_count];
+    one.plant = PLANT_STALE;
+    add_trial(t, text, one);
+    one.plant = PLANT_EARLY;
+    add_trial(t, text, one);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -205,7 +216,8 @@ int main(int argc, char **argv) {
   enum { MOST = 1024, OTHERS = sizeof others / sizeof *others };
   struct table t = {calloc(MOST, sizeof *t.cases), calloc(MOST, sizeof *t.trials), 0};
   if (!t.cases || !t.trials) return 1;
-  add_all(&t);
+  add_patterns(&t);
+  add_generated(&t);
   memcpy(t.cases + t.count, others, sizeof others);
   return test_main(argc, argv, t.cases, t.count + OTHERS);
 }
