@@ -168,7 +168,7 @@ static void add(struct table *t, struct trial trial_of, void (*run)(void), const
 static void add_trial(struct table *t, const char *name, struct trial trial_of) {
   static const char *const plants[] = {"", "_stale", "_early"};
   char text[128];
-  snprintf(text, sizeof text, "%s_%s%s", name, trial_of.way->name, plants[trial_of.plant]);
+  snprintf(text, sizeof text, "%.90s_%s%s", name, trial_of.way->name, plants[trial_of.plant]);
   add(t, trial_of, trial, text);
 }
 
