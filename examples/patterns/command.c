@@ -60,6 +60,7 @@ static void print_json(const struct line *l, const char *before) {
          (unsigned long long)out->messages, (unsigned long long)out->waits,
          (unsigned long long)out->waited_ns, share(out->waited_ns, out->alive_ns),
          (unsigned long long)out->checks);
+  printf(",\"producer_waited_ns\":%llu", (unsigned long long)out->producer_waited_ns);
   printf(",\"cpu_ns\":%llu,\"good\":%s,\"said\":\"%s\"}", (unsigned long long)out->cpu_ns,
          out->good ? "true" : "false", out->said);
 }

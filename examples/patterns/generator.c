@@ -28,6 +28,7 @@ static uint32_t count_of(const struct settings *s, enum direction way, uint32_t 
   if (s->model == UNIDIRECTIONAL && way == UP) return 0;
   if (s->model == MULTIPLE || s->model == PROBABILISTIC) n = way == DOWN ? s->n0 : s->n1;
   if (s->model != PROBABILISTIC) return n;
+  if (way == UP && count_of(s, DOWN, consumer, cycle) == 0) return 0;
   for (uint32_t i = 0; i < n; i++) {
     uint64_t random = mix(s->seed + 17 + way, ((uint64_t)cycle * 65536 + consumer) * 64 + i) >> 11;
     count += (double)random / (double)(UINT64_C(1) << 53) < s->xi;

@@ -186,6 +186,7 @@ static void summarise(struct run *r, struct outcome *out) {
     out->alive_ns += span->end - span->start;
   }
   out->ns = last - first;
+  out->producer_waited_ns = r->exchange.waiting[r->settings.consumers].ns;
   const struct shape *s = &r->exchange.shape;
   size_t half = (size_t)s->consumers * (s->down + s->up), downs = (size_t)s->consumers * s->down;
   for (size_t i = 0; i < s->cycles * half; i++) {

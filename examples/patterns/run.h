@@ -73,11 +73,12 @@ struct run {
 
 /* What one run came to. */
 struct outcome {
-  uint64_t ns;                /* from the first start to the last end */
-  uint64_t waits, checks;     /* of consumers */
-  uint64_t waited_ns, cpu_ns; /* sums over consumers */
-  uint64_t alive_ns;          /* sum over consumers of the time from their start to their end */
-  uint64_t messages, downs;   /* that were given; those of them to consumers */
+  uint64_t ns;                 /* from the first start to the last end */
+  uint64_t waits, checks;      /* of consumers */
+  uint64_t producer_waited_ns; /* for what consumers give back */
+  uint64_t waited_ns, cpu_ns;  /* sums over consumers */
+  uint64_t alive_ns;           /* sum over consumers of the time from their start to their end */
+  uint64_t messages, downs;    /* that were given; those of them to consumers */
   bool good;
   char said[160]; /* why not */
 };

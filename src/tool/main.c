@@ -18,7 +18,8 @@ static const struct {
     {"fmt", "lays a program out in its one way", tide_tool_fmt},
     {"generate", "makes an image to run programs on", tide_tool_generate},
     {"demo", "runs an example of several processes", tide_tool_demo},
-    {"patterns", "runs ways of waiting for data on ten patterns of communication", patterns_command},
+    {"patterns", "runs ways of waiting for data on ten patterns of communication",
+     patterns_command},
     {"serve", "orders the work of other processes", tide_tool_serve},
     {"top", "shows who is connected to a service, and who waits for whom", tide_tool_top},
 };
