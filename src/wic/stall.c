@@ -1,6 +1,7 @@
 /* SIGBUS: the load of a missing page raises it in the very thread that loads, so whoever handles it
  * is where the consumer stands, on its own stack. It looks whether the data is there, and if not
- * gives the processor away; when it is let go, the handler returns, and the load is done again.
+ * gives the processor away, a fiber to the next fiber; when it is let go, the handler returns, and
+ * the load is done again.
  *
  * The handler may take the medium's lock, since the library loads nothing from consumers' views. */
 #ifndef _GNU_SOURCE
@@ -8,6 +9,7 @@
 #endif
 #include "wic/stall.h"
 #include "base/check.h"
+#include "wic/fiber.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +19,8 @@
 /* On the stack of whoever is stalled. */
 struct tide_stalled {
   struct tide_stalled *next;
-  uint32_t word; /* 1: go on */
+  struct tide_fiber *fiber; /* NULL: a plain thread, which sleeps on the word */
+  uint32_t word;            /* 1: go on */
 };
 
 /* A signal's handler is the process's, so this is, too. A reader never waits; a slot that is being
@@ -55,15 +58,19 @@ static void sleep_on(struct tide_medium *medium, struct tide_stalled *own) {
     platform->wait(platform->self, &own->word, 0, TIDE_FOREVER);
 }
 
-static void stall(struct tide_medium *medium, size_t page) {
+static void stall(struct tide_medium *medium, size_t page, void *context) {
   struct tide_message *message = NULL;
   struct tide_lock *lock = tide_medium_enter(medium);
   enum tide_fault_answer answer = tide_medium_judge(medium, page, &message);
   if (answer == TIDE_FAULT_WAITS) {
-    struct tide_stalled own = {.next = message->stalled};
+    struct tide_stalled own = {.next = message->stalled, .fiber = tide_fiber_self()};
     message->stalled = &own;
-    tide_lock_give(lock);
-    sleep_on(medium, &own);
+    if (own.fiber) {
+      tide_fiber_park_in_handler(own.fiber, lock, context);
+    } else {
+      tide_lock_give(lock);
+      sleep_on(medium, &own);
+    }
     return;
   }
   tide_lock_give(lock);
@@ -74,7 +81,8 @@ static void handle(int number, siginfo_t *info, void *context) {
   int error = errno;
   const char *address = info->si_addr;
   struct tide_medium *medium = medium_of(address);
-  if (medium) stall(medium, (size_t)(address - medium->region.reader) / medium->region.page);
+  if (medium)
+    stall(medium, (size_t)(address - medium->region.reader) / medium->region.page, context);
   else pass_on(number, info, context);
   errno = error;
 }
@@ -115,6 +123,10 @@ void tide_stall_end(struct tide_medium *medium, struct tide_stalled *stalled) {
   const struct tide_platform *platform = medium->platform;
   for (struct tide_stalled *next; stalled; stalled = next) {
     next = stalled->next; /* it is gone once it is told */
+    if (stalled->fiber) {
+      tide_fiber_ready(stalled->fiber);
+      continue;
+    }
     uint32_t *word = &stalled->word;
     tide_store_release(word, 1u);
     platform->wake(platform->self, word, 1);
