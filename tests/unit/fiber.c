@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "tidemark/tidemark.h"
 #include "wic/fiber.h"
+#include "wic/fiber_crew.h"
 
 #include <errno.h>
 #include <fenv.h>
@@ -304,7 +305,7 @@ TEST(who_was_readied_does_not_park) {
 
 /* ---- carriers at rest -------------------------------------------------------------------- */
 
-static uint32_t wakes, waits;
+static uint32_t wakes;
 
 static void counting_wake(void *self, const uint32_t *word, uint32_t count) {
   (void)self;
@@ -312,10 +313,12 @@ static void counting_wake(void *self, const uint32_t *word, uint32_t count) {
   tide_platform_linux()->wake(NULL, word, count);
 }
 
-static void counting_wait(void *self, const uint32_t *word, uint32_t expected, uint64_t deadline) {
-  (void)self;
-  tide_fetch_add(&waits, 1u);
-  tide_platform_linux()->wait(NULL, word, expected, deadline);
+static uint32_t resting(struct tide_crew *crew) {
+  uint32_t count = 0;
+  lock(&crew->rest_lock);
+  for (struct tide_carrier *at = crew->resting; at; at = at->next_resting) count++;
+  tide_lock_give(&crew->rest_lock);
+  return count;
 }
 
 static void parks_twice(void *argument, uint64_t index) {
@@ -331,8 +334,7 @@ static void parks_twice(void *argument, uint64_t index) {
   }
 }
 
-/* Carriers sleep while all fibers wait: nobody polls; and readying a hundred of them at once wakes
- * each carrier once at most. */
+/* Carriers sleep while all fibers wait, and readying a hundred of them at once wakes each once. */
 TEST(one_wake_for_each_carrier_that_sleeps) {
   struct tide_platform platform = *tide_platform_linux();
   struct tide_crew_params params = {.carriers = 2, .fibers = 100};
@@ -341,21 +343,16 @@ TEST(one_wake_for_each_carrier_that_sleeps) {
   struct gate gate = {.seed = 1};
   uint64_t count;
   platform.wake = counting_wake;
-  platform.wait = counting_wait;
   CHECK_OK(tide_context_init(&context, &context_params));
   CHECK_OK(tide_crew_create(&context, &params, &crew));
   CHECK_OK(tide_crew_run(crew, parks_twice, &gate, 100));
   until(&gate.fibers, 100);
-  for (uint32_t before = UINT32_MAX; before != tide_load_acquire(&waits);) {
-    before = tide_load_acquire(&waits);
-    usleep(50000);
-  }
+  while (resting(crew) < 2) sched_yield();
   uint32_t before = tide_load_acquire(&wakes);
   struct tide_fiber *first = take_some(&gate, 100, &count);
   CHECK_EQ_U64(count, 100);
   tide_fiber_ready_all(first);
-  CHECK(tide_load_acquire(&wakes) - before <= 2);
-  CHECK(tide_load_acquire(&wakes) - before >= 1);
+  CHECK_EQ_U64(tide_load_acquire(&wakes) - before, 2);
   until(&gate.fibers, 200);
   tide_fiber_ready_all(take_some(&gate, 100, &count));
   crew_over(crew);
@@ -377,16 +374,17 @@ static void is_behind(void *argument, uint64_t index) {
   tide_store_release(&s->done, 1u);
 }
 
-/* On that thread: does not give way until the one behind has run. Elsewhere: always gives way. */
+/* The first to be on that thread does not give way until the one behind has run. All others always
+ * give way. */
 static void is_in_the_way(void *argument, uint64_t index) {
   struct stuck *s = argument;
   (void)index;
-  if (s->where == (pid_t)syscall(SYS_gettid)) {
-    tide_store_release(&s->computing, 1u);
-    until(&s->done, 1);
-  }
   tide_fetch_add(&s->yielding, 1u);
-  while (tide_load_acquire(&s->done) == 0) tide_fiber_yield();
+  while (tide_load_acquire(&s->done) == 0) {
+    if (s->where == (pid_t)syscall(SYS_gettid) && tide_exchange(&s->computing, 1u) == 0)
+      until(&s->done, 1);
+    tide_fiber_yield();
+  }
 }
 
 /* One carrier computes for ever, unless the other one, which always has somebody ready, runs what
@@ -398,7 +396,7 @@ TEST(nobody_starves_behind_a_computation) {
   until(&s.parked, 1);
   CHECK_OK(tide_crew_run(crew, is_in_the_way, &s, 6));
   until(&s.computing, 1);
-  until(&s.yielding, 2);
+  until(&s.yielding, 3);
   tide_fiber_ready(s.behind);
   crew_over(crew);
 }
