@@ -77,14 +77,19 @@ static void stall(struct tide_medium *medium, size_t page, void *context) {
   tide_medium_answer(medium, page, message, answer);
 }
 
+/* A fiber may come out of this on another thread, where errno lies elsewhere: so its address is
+ * asked for anew. */
+static __attribute__((noinline)) int error_of_thread(void) { return errno; }
+static __attribute__((noinline)) void set_error_of_thread(int error) { errno = error; }
+
 static void handle(int number, siginfo_t *info, void *context) {
-  int error = errno;
+  int error = error_of_thread();
   const char *address = info->si_addr;
   struct tide_medium *medium = medium_of(address);
   if (medium)
     stall(medium, (size_t)(address - medium->region.reader) / medium->region.page, context);
   else pass_on(number, info, context);
-  errno = error;
+  set_error_of_thread(error);
 }
 
 enum tide_status tide_stall_open(struct tide_medium *medium) {
