@@ -47,7 +47,8 @@ static void print_json(const struct line *l, const char *before) {
          model_names[l->pattern == &pattern_generator ? s->model : l->pattern->model],
          access_names[l->pattern == &pattern_generator ? s->access : l->pattern->access],
          l->way->name);
-  printf(",\"consumers\":%u,\"cycles\":%u,\"bytes\":%zu,\"pinned\":%s", (unsigned)s->consumers,
+  printf(",\"slice_us\":%u,\"consumers\":%u,\"cycles\":%u,\"bytes\":%zu,\"pinned\":%s",
+         (unsigned)s->slice, (unsigned)s->consumers,
          (unsigned)(s->cycles ? s->cycles : l->pattern->cycles), s->bytes,
          s->pinned ? "true" : "false");
   printf(",\"asked_us\":[%u,%u,%u],\"us\":[%.1f,%.1f,%.1f]", (unsigned)s->us[PRODUCE],

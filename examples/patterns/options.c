@@ -22,6 +22,9 @@ static const char help[] =
     "  --cycles N         from 2 to 10000; each pattern has its own number\n"
     "  --shared           nobody is pinned; else consumers share one core, the producer has "
     "another\n"
+    "  --slice US         how long a consumer may run while others want the core, from 100 to\n"
+    "                     100000; the kernel's own number else (about 3000): what polling costs\n"
+    "                     depends on it, and a device that switches at each instruction has none\n"
     "  --seed N           for the data (1)\n"
     "  --limit SECONDS    a run that takes longer has failed (120)\n"
     "  --json             prints numbers for programs\n"
@@ -124,6 +127,7 @@ static bool take_number(const char *name, const char *value, struct options *o) 
       {"--seed", 0, UINT32_MAX, &seed},
       {"--n0", 1, 64, &s->n0},
       {"--n1", 1, 64, &s->n1},
+      {"--slice", 100, 100000, &s->slice},
   };
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     uint64_t number;
@@ -174,7 +178,7 @@ static bool read_flag(const char *name, struct options *o) {
 static bool is_option(const char *name) {
   static const char *const names[] = {"--way",   "--consumers", "--produce", "--work",  "--message",
                                       "--limit", "--cycles",    "--seed",    "--model", "--access",
-                                      "--n0",    "--n1",        "--xi"};
+                                      "--n0",    "--n1",        "--xi",      "--slice"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(name, names[i]) == 0) return true;
   return false;

@@ -1,13 +1,14 @@
 /* Threads, pins, clocks: one run of a pattern. */
 #include "run.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STACK (256 * 1024)
 #define SOME 8 /* consumers that are enough to learn a pace */
@@ -59,6 +60,22 @@ struct player {
   pthread_t thread;
 };
 
+/* The kernel's struct sched_attr, as it was first. */
+struct scheduling {
+  uint32_t size, policy;
+  uint64_t flags;
+  int32_t nice;
+  uint32_t priority;
+  uint64_t runtime, deadline, period;
+};
+
+/* Since Linux 6.12 a thread may ask for a slice of its own; before, the number is forgotten. */
+static bool set_slice(uint32_t us) {
+  struct scheduling s = {.size = sizeof s, .runtime = us * UINT64_C(1000)}, got;
+  return syscall(SYS_sched_setattr, 0, &s, 0) == 0 &&
+         syscall(SYS_sched_getattr, 0, &got, sizeof got, 0) == 0 && got.runtime == s.runtime;
+}
+
 static void enter(struct run *r, uint32_t index) {
   struct span *span = &r->spans[index];
   bool through;
@@ -81,6 +98,8 @@ static void *play(void *argument) {
   struct player *me = argument;
   struct run *r = me->run;
   exchange_pin(r->exchange.shape.cores[me->index == r->settings.consumers]);
+  if (r->settings.slice && me->index != r->settings.consumers && !set_slice(r->settings.slice))
+    atomic_store(&r->no_slices, true);
   pthread_barrier_wait(me->gate);
   if (me->index <= r->settings.consumers) {
     uint64_t cpu = cpu_time();
@@ -165,6 +184,8 @@ static const char *run_threads(struct run *r) {
   pthread_barrier_destroy(&gate);
   free(players);
   if (!in_time) return "it hung";
+  if (atomic_load(&r->no_slices))
+    return "this kernel has no slices of one's own: leave out --slice";
   if (!atomic_load(&r->unfinished)) return NULL;
   return r->exchange.problem ? r->exchange.problem : "a consumer or the producer gave up";
 }

@@ -18,6 +18,7 @@ struct settings {
   uint32_t us[PHASES];        /* how long they shall take; 0: as long as once takes */
   size_t bytes;               /* of a message: a multiple of 4096 */
   bool pinned;                /* consumers on one core, the producer side on another */
+  uint32_t slice;             /* us that a consumer may run while others want to; 0: the kernel's */
   uint32_t limit;             /* seconds until a run counts as hung */
   uint64_t seed;
   /* Of the generator. */
@@ -69,6 +70,7 @@ struct run {
   bool calibrating;
   _Atomic uint64_t phase_ns[PHASES]; /* what they took then */
   _Atomic uint32_t unfinished;       /* who returned false */
+  _Atomic bool no_slices;            /* the kernel did not give them */
 };
 
 /* What one run came to. */

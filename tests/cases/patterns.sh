@@ -46,6 +46,11 @@ if patterns 0 generator $fast --shared --way futex --model multiple --access ran
   [ "$(grep -c ' ok$' said)" = 1 ] && grep -q '^multiple, random:' said; then pass one_of_them
 else fail one_of_them "exit status $status"; fi
 
+# ---- a slice of one's own, or a kernel that has none and is said to
+# shellcheck disable=SC2086
+if patterns 0 G_STN $fast --shared --slice 500 || grep -q 'this kernel has no slices' said; then pass slice
+else fail slice "exit status $status"; fi
+
 # ---- numbers for programs
 # shellcheck disable=SC2086
 if patterns 0 C_CG G_BFS generator $fast --shared --json && python3 -c '
@@ -73,7 +78,7 @@ if patterns 0 --list && [ "$(grep -Ec '^[CG]_' said)" = 10 ] && grep -q '^futex'
 if patterns 0 --help && grep -q '^usage: tidemark patterns' said; then pass help; else fail help "exit status $status"; fi
 good=yes
 for wrong in C_NONE --way=none --way=spin, --way= --consumers=0 --consumers=5000 --produce=x --work=-1 --message=5000 --message=0 \
-  --cycles=1 --limit=0 --seed=-1 --n0=65 --xi=2 --xi=nan --model=none --access=none --nothing --json=yes --consumers; do
+  --cycles=1 --limit=0 --slice=5 --seed=-1 --n0=65 --xi=2 --xi=nan --model=none --access=none --nothing --json=yes --consumers; do
   patterns 2 "$wrong" && grep -q '^tidemark patterns: .*; see tidemark patterns --help$' said || { good=no; break; }
 done
 if [ $good = yes ]; then pass wrong_usage; else fail wrong_usage "$wrong, exit status $status"; fi
