@@ -31,11 +31,14 @@ static void print_head(const struct options *o) {
 
 static void print_line(const struct line *l) {
   const struct outcome *out = l->outcome;
-  char ratio[16] = "-";
+  char ratio[16] = "-", waited[16] = "-", checks[24] = "-";
   if (l->over_spin > 0) snprintf(ratio, sizeof ratio, "%.2fx", l->over_spin);
-  printf("%-12s %-10s %9.1f %8s %6.1f%% %11llu  %s%s\n", l->pattern->name, l->way->name,
-         (double)out->ns / 1e6, ratio, 100 * share(out->waited_ns, out->alive_ns),
-         (unsigned long long)out->checks, out->good ? "ok" : "WRONG: ", out->said);
+  if (!l->way->faults) {
+    snprintf(waited, sizeof waited, "%.1f%%", 100 * share(out->waited_ns, out->alive_ns));
+    snprintf(checks, sizeof checks, "%llu", (unsigned long long)out->checks);
+  }
+  printf("%-12s %-10s %9.1f %8s %7s %11s  %s%s\n", l->pattern->name, l->way->name,
+         (double)out->ns / 1e6, ratio, waited, checks, out->good ? "ok" : "WRONG: ", out->said);
 }
 
 /* Names, numbers, and texts of ours that need no escapes. */

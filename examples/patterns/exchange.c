@@ -58,8 +58,8 @@ static bool allocate(struct exchange *x) {
   x->slots = aligned_alloc(64, 2 * half(s) * sizeof *x->slots);
   x->waiting = aligned_alloc(64, (s->consumers + 1) * sizeof *x->waiting);
   x->moments = calloc(s->cycles * half(s), sizeof *x->moments);
-  x->scratch = x->plant == PLANT_EARLY ? malloc(x->place) : NULL;
-  if (!x->slots || !x->waiting || !x->moments || (x->plant == PLANT_EARLY && !x->scratch))
+  x->scratch = x->plant != PLANT_NOTHING ? malloc(x->place) : NULL;
+  if (!x->slots || !x->waiting || !x->moments || (x->plant != PLANT_NOTHING && !x->scratch))
     return false;
   memset(x->slots, 0, 2 * half(s) * sizeof *x->slots);
   memset(x->waiting, 0, (s->consumers + 1) * sizeof *x->waiting);
@@ -95,14 +95,14 @@ void exchange_close(struct exchange *x) {
 
 /* ---- messages ---- */
 
-static bool is_planted(const struct exchange *x, struct message m) {
-  return x->plant != PLANT_NOTHING && m.direction == DOWN && m.cycle == 1 && m.consumer == 0 &&
+static bool is_planted(const struct exchange *x, struct message m, uint32_t cycle) {
+  return x->plant != PLANT_NOTHING && m.direction == DOWN && m.cycle == cycle && m.consumer == 0 &&
          m.number == 0;
 }
 
 void *exchange_room(struct exchange *x, struct message m) {
   void *room = x->way->room(x, m);
-  if (!room || x->plant != PLANT_EARLY || !is_planted(x, m)) return room;
+  if (!room || x->plant != PLANT_EARLY || !is_planted(x, m, 1)) return room;
   /* The reader gets whatever was there; what is written now goes nowhere. */
   x->way->give(x, m, x->shape.bytes);
   return x->scratch;
@@ -110,11 +110,11 @@ void *exchange_room(struct exchange *x, struct message m) {
 
 void exchange_give(struct exchange *x, struct message m, size_t length) {
   exchange_moment(x, m)->given = exchange_now();
-  if (is_planted(x, m)) {
-    struct message before = m;
-    before.cycle--;
+  if (x->plant == PLANT_STALE && is_planted(x, m, 0))
+    memcpy(x->scratch, exchange_place(x, m), x->shape.bytes);
+  if (is_planted(x, m, 1)) {
     if (x->plant == PLANT_EARLY) return;
-    memcpy(exchange_place(x, m), exchange_place(x, before), x->shape.bytes);
+    memcpy(exchange_place(x, m), x->scratch, x->shape.bytes);
   }
   x->way->give(x, m, length);
 }
@@ -124,7 +124,7 @@ const void *exchange_take(struct exchange *x, struct message m) {
   if (m.direction == UP) exchange_flush(x);
   moment->asked = exchange_now();
   const void *data = x->way->take(x, m);
-  if (!moment->got) moment->got = exchange_now();
+  if (!moment->got && !x->way->faults) moment->got = exchange_now();
   return data;
 }
 

@@ -92,6 +92,7 @@ struct exchange;
 /* A way for data to get there. */
 struct way {
   const char *name, *summary;
+  bool faults;        /* take does not wait: the load does, and nobody can say how long */
   const char *policy; /* of the comparison policies: what of it this is; NULL: none of them */
   /* NULL: fine; else why not, in a text that stays. close comes after an open that failed, too, and
    * even without one: then state is NULL. Both may be NULL. */
@@ -102,6 +103,8 @@ struct way {
   void (*give)(struct exchange *x, struct message m, size_t length);
   const void *(*take)(struct exchange *x, struct message m);
   bool (*taken)(struct exchange *x, struct message m);
+  /* Where the writer of this message writes, from room to give; NULL: in memory. */
+  void *(*place)(struct exchange *x, struct message m);
   /* The writer is about to wait for something, or is done: what it was told to give must be seen.
    * NULL: give does not delay. */
   void (*flush)(struct exchange *x);
@@ -153,7 +156,7 @@ static inline struct slot *exchange_slot(struct exchange *x, struct message m) {
   return &x->slots[exchange_index(x, m)];
 }
 static inline void *exchange_place(struct exchange *x, struct message m) {
-  return x->memory + exchange_index(x, m) * x->place;
+  return x->way->place ? x->way->place(x, m) : x->memory + exchange_index(x, m) * x->place;
 }
 /* Whose waiting it is when this message's reader waits. */
 static inline struct waiting *exchange_reader(struct exchange *x, struct message m) {
@@ -167,7 +170,7 @@ void *exchange_map(const struct exchange *x, size_t *out_size);
 
 /* ---- the ways ---- */
 
-extern const struct way way_spin, way_yield, way_futex;
+extern const struct way way_spin, way_yield, way_futex, way_monitor, way_direct, way_fibers;
 extern const struct way way_nblocking, way_demandcpy, way_effshare, way_gps, way_finepack;
 /* All there are: the baselines first, the policies last. */
 extern const struct way *const ways[];

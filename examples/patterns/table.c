@@ -10,6 +10,7 @@ const struct pattern *const patterns[] = {
     &pattern_g_bs,  &pattern_g_c2d, &pattern_g_stn, &pattern_g_gem, &pattern_g_kmn};
 const size_t pattern_count = sizeof patterns / sizeof *patterns;
 
-const struct way *const ways[] = {&way_spin,      &way_yield,    &way_futex, &way_nblocking,
-                                  &way_demandcpy, &way_effshare, &way_gps,   &way_finepack};
+const struct way *const ways[] = {&way_spin,     &way_yield,  &way_futex,     &way_monitor,
+                                  &way_direct,   &way_fibers, &way_nblocking, &way_demandcpy,
+                                  &way_effshare, &way_gps,    &way_finepack};
 const size_t way_count = sizeof ways / sizeof *ways;

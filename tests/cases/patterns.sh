@@ -20,18 +20,18 @@ cores=$(nproc)
 # ---- a line for each pattern and way, and each is right
 ten='C_SRS C_CG C_FE C_H3D G_BFS G_BS G_C2D G_STN G_GEM G_KMN'
 # shellcheck disable=SC2086
-if patterns 0 $fast --shared && [ "$(grep -c ' ok$' said)" = 30 ]; then pass all; else fail all "exit status $status"; fi
+if patterns 0 $fast --shared && [ "$(grep -c ' ok$' said)" = 60 ]; then pass all; else fail all "exit status $status"; fi
 good=yes
 for name in $ten; do
-  for way in spin yield futex; do grep -Eq "^$name +$way +[0-9.]+ .* ok$" said || good=no; done
+  for way in spin yield futex monitor direct fibers; do grep -Eq "^$name +$way +[0-9.]+ .* ok$" said || good=no; done
 done
 if [ $good = yes ]; then pass names; else fail names "one is missing"; fi
 # shellcheck disable=SC2086
 if patterns 0 C_FE $fast --shared --way policies && [ "$(grep -c ' ok$' said)" = 5 ] &&
-  patterns 0 C_FE $fast --shared --way all,spin && [ "$(grep -c ' ok$' said)" = 8 ]; then pass policies
+  patterns 0 C_FE $fast --shared --way all,spin && [ "$(grep -c ' ok$' said)" = 11 ]; then pass policies
 else fail policies "exit status $status"; fi
 if [ "$cores" -lt 2 ]; then echo "SKIP two_devices: one core"
-elif patterns 0 C_SRS g_stn --consumers 4 --cycles 3 && [ "$(grep -c ' ok$' said)" = 6 ]; then pass two_devices
+elif patterns 0 C_SRS g_stn --consumers 4 --cycles 3 && [ "$(grep -c ' ok$' said)" = 12 ]; then pass two_devices
 else fail two_devices "exit status $status"; fi
 if [ "$cores" -lt 2 ]; then echo "SKIP one_core: one core"
 elif taskset -c 0 true 2>/dev/null; then
@@ -56,15 +56,15 @@ else fail slice "exit status $status"; fi
 if patterns 0 C_CG G_BFS generator $fast --shared --json && python3 -c '
 import json
 lines = json.load(open("said"))
-assert len(lines) == 2 * 3 + 16 * 3
+assert len(lines) == 2 * 6 + 16 * 6
 for line in lines:
     assert line["good"] and line["ns"] > 0 and line["consumers"] == 4 and line["cycles"] == 3, line
     assert not line["pinned"] and 0 <= line["waited"] <= 1 and line["messages"] > 0, line
 spins = [line for line in lines if line["way"] == "spin"]
 assert all(line["over_spin"] == 1 for line in spins)
-assert {line["pattern"]: (line["model"], line["access"]) for line in lines[:6]} == {
+assert {line["pattern"]: (line["model"], line["access"]) for line in lines[:12]} == {
     "C_CG": ("alternating", "random"), "G_BFS": ("probabilistic", "random")}
-assert len({(line["model"], line["access"]) for line in lines[6:]}) == 16
+assert len({(line["model"], line["access"]) for line in lines[12:]}) == 16
 '; then pass json; else fail json "exit status $status"; fi
 # shellcheck disable=SC2086
 if patterns 0 C_SRS $fast --shared --way futex --json && python3 -c '
