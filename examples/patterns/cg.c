@@ -22,8 +22,9 @@ struct plane {
   /* Vectors: [node][side], of which those with [2] are kept for the old and the new. */
   double *x[2], *p[2], *s[2], *r[2], *w[2];
   double *beside;        /* the producer's planes: the other side's residual, before and behind */
-  double *gamma, *delta; /* by side */
-  double *alpha;         /* a consumer's: of the iteration before, by side */
+  double *gamma, *delta; /* by side; whoever computes the plane writes them */
+  double *told_gamma, *told_delta; /* a consumer's, as the producer was told */
+  double *alpha;                   /* a consumer's: of the iteration before, by side */
 };
 
 struct cg {
@@ -102,8 +103,9 @@ static void next_scalars(const struct cg *cg, const struct plane *all, double *s
   for (uint32_t j = 0; j < cg->sides; j++) {
     double gamma = 0, delta = 0, *alpha = &scalars[j], *beta = &scalars[cg->sides + j];
     for (uint32_t z = 0; z < cg->planes; z++) {
-      gamma += all[z].gamma[j];
-      delta += all[z].delta[j];
+      bool told = z % 2; /* a consumer's */
+      gamma += (told ? all[z].told_gamma : all[z].gamma)[j];
+      delta += (told ? all[z].told_delta : all[z].delta)[j];
     }
     *beta = first ? 0 : gamma / gammas[j];
     *alpha = first ? gamma / delta : gamma / (delta - *beta * gamma / *alpha);
@@ -157,8 +159,8 @@ static bool take_back(struct run *r, struct cg *cg, uint32_t c, uint32_t k) {
   struct plane *yours = &cg->all[2 * c + 1];
   const double *in = take(r, up(c, k, 0));
   if (!in) return false;
-  memcpy(yours->gamma, in, sides * sizeof *in);
-  memcpy(yours->delta, in + sides, sides * sizeof *in);
+  memcpy(yours->told_gamma, in, sides * sizeof *in);
+  memcpy(yours->told_delta, in + sides, sides * sizeof *in);
   memcpy(cg->all[2 * c].beside + size, in + 2 * (size_t)sides, size * sizeof *in);
   memcpy(cg->all[2 * c + 2].beside, in + 2 * (size_t)sides, size * sizeof *in);
   return taken(r, up(c, k, 0));
@@ -375,6 +377,8 @@ static bool make_plane(const struct cg *cg, uint32_t number, double (*rows)[27])
   z->beside = make(2 * values, sizeof(double), &failed);
   z->gamma = make(sides, sizeof(double), &failed);
   z->delta = make(sides, sizeof(double), &failed);
+  z->told_gamma = make(sides, sizeof(double), &failed);
+  z->told_delta = make(sides, sizeof(double), &failed);
   z->alpha = make(sides, sizeof(double), &failed);
   for (size_t at = 0; at < values && !failed; at++)
     z->r[0][at] = first_residual(cg, number, (uint32_t)(at / sides), at % sides);
@@ -385,9 +389,9 @@ void cg_destroy(void *state) {
   struct cg *cg = state;
   for (uint32_t i = 0; cg->all && i < cg->planes; i++) {
     struct plane *z = &cg->all[i];
-    void *const parts[] = {z->x[0],  z->x[1],  z->p[0],   z->p[1],   z->s[0],   z->s[1],
-                           z->r[0],  z->r[1],  z->w[0],   z->w[1],   z->beside, z->gamma,
-                           z->delta, z->alpha, z->values, z->columns};
+    void *const parts[] = {z->x[0],  z->x[1],  z->p[0],   z->p[1],    z->s[0],       z->s[1],
+                           z->r[0],  z->r[1],  z->w[0],   z->w[1],    z->beside,     z->gamma,
+                           z->delta, z->alpha, z->values, z->columns, z->told_gamma, z->told_delta};
     for (size_t j = 0; j < sizeof parts / sizeof *parts; j++) free(parts[j]);
   }
   free(cg->all);

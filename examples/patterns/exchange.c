@@ -103,7 +103,8 @@ static bool is_planted(const struct exchange *x, struct message m, uint32_t cycl
 void *exchange_room(struct exchange *x, struct message m) {
   void *room = x->way->room(x, m);
   if (!room || x->plant != PLANT_EARLY || !is_planted(x, m, 1)) return room;
-  /* The reader gets whatever was there; what is written now goes nowhere. */
+  /* The reader gets what was there before anything was; what is written now goes nowhere. */
+  memset(room, 0, x->shape.bytes);
   x->way->give(x, m, x->shape.bytes);
   return x->scratch;
 }
