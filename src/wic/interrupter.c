@@ -199,7 +199,7 @@ static void give_back(struct tide_message *message) {
     batch->left -= message->pages;
     if (!batch->left) tide_pages_free(medium->runs, message->run, batch->pages);
   }
-  tide_store_release(&message->state, (uint32_t)TIDE_MESSAGE_FREE);
+  message->state = TIDE_MESSAGE_FREE;
   medium->info.requests--;
   tide_list_push_back(&medium->free, &message->link);
   tide_lock_give(lock);
@@ -228,18 +228,26 @@ static void forget_tags(struct tide_message *message) {
   }
 }
 
+static bool is_free(const struct tide_message *message) {
+  struct tide_lock *lock = tide_medium_enter(message->medium);
+  bool is = message->state == TIDE_MESSAGE_FREE;
+  tide_lock_give(lock);
+  return is;
+}
+
 void tide_message_forget(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   struct tide_lock *lock = tide_medium_enter(medium);
-  bool held = message->state != TIDE_MESSAGE_FREE;
+  TIDE_ASSERT(message->state == TIDE_MESSAGE_FREE || message->finished);
+  bool held = message->holds > 0; /* else it is free, or being given back */
   message->holds += held;
   tide_lock_give(lock);
-  if (!held) return;
-  forget_tags(message);
-  tide_message_done_with(message);
+  if (held) {
+    forget_tags(message);
+    tide_message_done_with(message);
+  }
   /* A tag that is calling just now is through in a moment. */
-  while (tide_load_acquire(&message->state) != TIDE_MESSAGE_FREE)
-    medium->platform->yield(medium->platform->self);
+  while (!is_free(message)) medium->platform->yield(medium->platform->self);
 }
 
 static void learn(const struct tide_message *message, struct tide_position *position) {

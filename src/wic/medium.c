@@ -111,11 +111,7 @@ void tide_medium_close(struct tide_medium *medium, enum tide_status status) {
 void tide_medium_destroy(struct tide_medium *medium) {
   if (!medium) return;
   tide_medium_close(medium, TIDE_CANCELLED);
-  for (uint32_t i = 0; i < medium->message_count; i++) {
-    struct tide_message *message = &medium->messages[i];
-    TIDE_ASSERT(message->state == TIDE_MESSAGE_FREE || message->finished);
-    tide_message_forget(message);
-  }
+  for (uint32_t i = 0; i < medium->message_count; i++) tide_message_forget(&medium->messages[i]);
   tide_monitor_stop(medium);
   if (medium->engine == TIDE_MEDIUM_FIBERS) tide_stall_close(medium);
   free_medium(medium);

@@ -77,7 +77,9 @@ static enum tide_fault_answer judge_nobodys(struct tide_medium *medium, size_t p
 enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page,
                                          struct tide_message **out_message) {
   uint32_t index = medium->owner[page];
-  if (index == TIDE_NO_MESSAGE) return judge_nobodys(medium, page);
+  /* One that nobody holds is being given back: it is not to be held once more. */
+  if (index == TIDE_NO_MESSAGE || !medium->messages[index].holds)
+    return judge_nobodys(medium, page);
   medium->suspect = SIZE_MAX;
   struct tide_message *message = &medium->messages[index];
   bool first = !message->faulted;

@@ -1,0 +1,226 @@
+/* What happens seldom, made to happen: threads stop at chosen system calls, and while they stand
+ * there something else is done. */
+#include "wic_rig.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define PAGE 4096u
+#define FAULT 32 /* bytes of a fault that is read; no other read is so long */
+
+/* ---- gates --------------------------------------------------------------------------------- */
+
+/* The next thread that comes to a closed gate stands there until it is opened. */
+struct gate {
+  uint32_t closed, stands, let; /* let: so many more may pass */
+};
+static struct gate before_read, after_read, at_drop, at_free;
+
+#define GET(word) __atomic_load_n(&(word), __ATOMIC_ACQUIRE)
+#define SET(word, value) __atomic_store_n(&(word), (value), __ATOMIC_RELEASE)
+
+static inline void gate_close(struct gate *gate) {
+  SET(gate->stands, 0);
+  SET(gate->closed, 1);
+}
+static inline void gate_open(struct gate *gate) { SET(gate->closed, 0); }
+static void gate_pass(struct gate *gate) {
+  if (!GET(gate->closed)) return;
+  SET(gate->stands, 1);
+  while (GET(gate->closed) && !GET(gate->let)) usleep(50);
+  if (!GET(gate->closed)) return;
+  SET(gate->let, 0);
+}
+/* The one that stands there, and no other. */
+static inline void gate_let_one(struct gate *gate) {
+  SET(gate->stands, 0);
+  SET(gate->let, 1);
+}
+static inline void gate_await(struct gate *gate) {
+  while (!GET(gate->stands)) usleep(50);
+}
+
+/* The library's calls come here. */
+static uint32_t polls;
+ssize_t read(int fd, void *buffer, size_t bytes) {
+  bool faults = bytes > FAULT && bytes % FAULT == 0 && bytes <= 64 * FAULT;
+  if (faults) gate_pass(&before_read);
+  ssize_t got = syscall(SYS_read, fd, buffer, bytes);
+  if (faults && got > 0) gate_pass(&after_read);
+  return got;
+}
+int madvise(void *at, size_t bytes, int advice) {
+  if (advice == MADV_DONTNEED) gate_pass(&at_drop);
+  return (int)syscall(SYS_madvise, at, bytes, advice);
+}
+int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time, const sigset_t *mask) {
+  struct timespec left = time ? *time : (struct timespec){0, 0};
+  __atomic_fetch_add(&polls, 1, __ATOMIC_ACQ_REL);
+  return (int)syscall(SYS_ppoll, fds, count, time ? &left : NULL, mask, 8);
+}
+/* Until the monitor has nothing more to do that it knows of. */
+static inline void await_monitor(void) {
+  uint32_t then = GET(polls);
+  while (GET(polls) == then) usleep(50);
+}
+
+/* Until the thread sleeps, in the kernel or in the library. */
+static inline void await_asleep(const uint32_t *tid) {
+  char name[64], line[256], state = 0;
+  while (!GET(*tid)) usleep(50);
+  snprintf(name, sizeof name, "/proc/self/task/%u/stat", *tid);
+  while (state != 'S') {
+    FILE *file = fopen(name, "r");
+    CHECK(file != NULL);
+    CHECK(fgets(line, sizeof line, file) != NULL);
+    fclose(file);
+    state = strrchr(line, ')')[2];
+    usleep(50);
+  }
+}
+
+/* ---- a context whose frees and yields are ours -------------------------------------- */
+
+static const struct tide_allocator *real_allocator;
+static void *take(void *self, size_t size, size_t align) {
+  (void)self;
+  return real_allocator->alloc(real_allocator->self, size, align);
+}
+static void give(void *self, void *memory, size_t size) {
+  (void)self;
+  gate_pass(&at_free);
+  real_allocator->free(real_allocator->self, memory, size);
+}
+static void (*when_yielding)(void);
+static void (*real_yield)(void *self);
+static void yield(void *self) {
+  if (when_yielding) when_yielding();
+  real_yield(self);
+}
+
+struct ours {
+  struct tide_allocator allocator;
+  struct tide_platform platform;
+};
+static inline void open_ours(struct rig *rig, struct ours *ours,
+                             const struct tide_medium_params *params) {
+  real_allocator = tide_allocator_system();
+  CHECK_OK(tide_context_init(&rig->context, NULL));
+  ours->platform = *rig->context.platform;
+  tide_context_fini(&rig->context);
+  real_yield = ours->platform.yield;
+  ours->platform.yield = yield;
+  ours->allocator = (struct tide_allocator){take, give, NULL};
+  struct tide_context_params with = {.platform = &ours->platform, .allocator = &ours->allocator};
+  CHECK_OK(tide_context_init(&rig->context, &with));
+  enum tide_status status = tide_medium_create(&rig->context, params, &rig->medium);
+  if (status == TIDE_DENIED || status == TIDE_UNSUPPORTED) SKIP("no userfaultfd for us");
+  CHECK_OK(status);
+  CHECK_OK(tide_timeline_create(&rig->context, NULL, &rig->line));
+}
+
+static const struct tide_medium_params small[] = {
+    {.label = "direct", .engine = TIDE_MEDIUM_DIRECT, .pages = 64},
+    {.label = "monitor", .engine = TIDE_MEDIUM_MONITOR, .pages = 64},
+    {.label = "fibers", .engine = TIDE_MEDIUM_FIBERS, .pages = 64},
+};
+#define ENGINES (sizeof small / sizeof small[0])
+
+/* One that loads a byte, and finishes when it may. */
+struct loader {
+  struct rig *rig;
+  struct tide_request request;
+  const void *address;
+  pthread_t thread;
+  uint32_t tid, through, may_finish, status;
+};
+static void *load(void *argument) {
+  struct loader *loader = argument;
+  SET(loader->tid, (uint32_t)syscall(SYS_gettid));
+  (void)*(const volatile char *)loader->address;
+  SET(loader->through, 1);
+  if (!loader->rig) return NULL;
+  while (!GET(loader->may_finish)) usleep(50);
+  loader->status = (uint32_t)tide_request_finish(loader->rig->medium, &loader->request, NULL);
+  return NULL;
+}
+static inline void loader_start(struct loader *loader, struct rig *rig,
+                                struct tide_request request) {
+  *loader = (struct loader){.rig = rig, .request = request, .address = request.data};
+  CHECK(pthread_create(&loader->thread, NULL, load, loader) == 0);
+}
+static inline void stray_start(struct loader *loader, const void *address) {
+  *loader = (struct loader){.address = address};
+  CHECK(pthread_create(&loader->thread, NULL, load, loader) == 0);
+}
+
+/* ---- the end of a message ----------------------------------------------------------------------
+ */
+
+/* The monitor has read a fault, but not looked at it, when the message is given back. */
+TEST(an_old_fault_of_one_that_ends) {
+  struct rig rig;
+  struct ours ours;
+  struct loader loader;
+  open_ours(&rig, &ours, &small[0]);
+  struct tide_request request = rig_wants(&rig, 1, PAGE);
+  CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+  gate_close(&after_read);
+  loader_start(&loader, &rig, request);
+  gate_await(&after_read);
+  CHECK_OK(tide_timeline_signal_external(rig.line, 1));
+  tide_timeline_release(rig.line); /* now the request's alone */
+  gate_close(&at_free);
+  SET(loader.may_finish, 1);
+  gate_await(&at_free);
+  gate_open(&after_read);
+  await_monitor();
+  gate_open(&at_free);
+  pthread_join(loader.thread, NULL);
+  CHECK_STATUS((enum tide_status)loader.status, TIDE_OK);
+  CHECK_EQ_U64(rig_info(&rig).requests, 0);
+  CHECK_EQ_U64(rig_info(&rig).free_pages, 32);
+  tide_medium_destroy(rig.medium);
+  tide_context_fini(&rig.context);
+}
+
+static void open_at_free(void) { gate_open(&at_free); }
+static void *signal_line(void *argument) {
+  CHECK_OK(tide_timeline_signal_external(argument, 1));
+  return NULL;
+}
+
+/* The last tag of a request that was given up calls, while the medium goes. */
+TEST(a_tag_calls_while_the_medium_goes) {
+  struct rig rig;
+  struct ours ours;
+  struct tide_timeline *other;
+  pthread_t thread;
+  open_ours(&rig, &ours, &small[0]);
+  CHECK_OK(tide_timeline_create(&rig.context, NULL, &other));
+  struct tide_request request = rig_wants(&rig, 1, PAGE);
+  request.tags[0] = (struct tide_tag){other, 1};
+  request.tags[1] = (struct tide_tag){rig.line, 1};
+  request.tag_count = 2;
+  CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+  CHECK_STATUS(tide_request_finish(rig.medium, &request, NULL), TIDE_CANCELLED);
+  tide_timeline_destroy(other); /* now the request's alone */
+  gate_close(&at_free);
+  CHECK(pthread_create(&thread, NULL, signal_line, rig.line) == 0);
+  gate_await(&at_free);
+  when_yielding = open_at_free;
+  tide_medium_destroy(rig.medium);
+  CHECK(!GET(at_free.closed)); /* it has waited for the tag */
+  when_yielding = NULL;
+  pthread_join(thread, NULL);
+  tide_timeline_destroy(rig.line);
+  tide_context_fini(&rig.context);
+}
+
+TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
+          CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20))
