@@ -26,6 +26,15 @@ static void let_stalled_go(struct tide_message *message) {
   tide_stall_end(medium, stalled);
 }
 
+void tide_message_wake(struct tide_message *message) {
+  struct tide_medium *medium = message->medium;
+  if (!message->faulted) return; /* it cannot be any more: nobody owns the pages */
+  if (medium->engine == TIDE_MEDIUM_FIBERS) let_stalled_go(message);
+  else
+    tide_region_wake(&medium->region, tide_message_at(medium, message),
+                     tide_message_size(medium, message));
+}
+
 static void map_one(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   copy_in(message);

@@ -180,6 +180,12 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
 
 /* ---- taking back ------------------------------------------------------------------------- */
 
+/* Under the lock. Who loads from its pages from now on does so astray. */
+static void disown(struct tide_message *message) {
+  uint32_t *owner = &message->medium->owner[message->page];
+  for (uint32_t i = 0; i < message->pages; i++) owner[i] = TIDE_NO_MESSAGE;
+}
+
 /* Nobody else knows it any more. */
 static void give_back(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
@@ -190,7 +196,7 @@ static void give_back(struct tide_message *message) {
   for (uint32_t i = 0; i < message->tag_count; i++)
     tide_timeline_release(message->tags[i].point.timeline);
   struct tide_lock *lock = tide_medium_enter(medium);
-  for (uint32_t i = 0; i < message->pages; i++) medium->owner[message->page + i] = TIDE_NO_MESSAGE;
+  disown(message);
   if (message->state == TIDE_MESSAGE_MAPPED)
     tide_medium_note_used(medium, message->page, message->pages);
   struct tide_batch *batch = &medium->batches[message->run];
@@ -269,14 +275,17 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
     return TIDE_INVALID;
   }
   message->finished = true;
+  bool missing = message->state == TIDE_MESSAGE_WAITING || message->state == TIDE_MESSAGE_AVAILABLE;
   if (message->state == TIDE_MESSAGE_WAITING) {
     message->state = TIDE_MESSAGE_FAILED;
     message->status = TIDE_CANCELLED;
     tide_counter_remove(&medium->due, &message->due);
   }
+  if (missing) disown(message);
   bool early = message->untold && message->source;
   enum tide_status status = (enum tide_status)message->status;
   tide_lock_give(lock);
+  if (missing) tide_message_wake(message);
   if (early) forget_tags(message);
   if (status == TIDE_OK) learn(message, position);
   tide_message_done_with(message);

@@ -127,6 +127,10 @@ void tide_medium_expire(struct tide_medium *medium);
 /* False: it was not waiting any more. Holds nothing. */
 bool tide_message_fail(struct tide_message *message, uint64_t generation, enum tide_status status);
 
+/* It was finished before its pages were there: who is stalled there still is astray, and loads
+ * again. By one who holds it. */
+void tide_message_wake(struct tide_message *message);
+
 /* ---- monitor.c ---- */
 enum tide_status tide_monitor_start(struct tide_medium *medium);
 void tide_monitor_stop(struct tide_medium *medium);

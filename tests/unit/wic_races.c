@@ -222,5 +222,55 @@ TEST(a_tag_calls_while_the_medium_goes) {
   tide_context_fini(&rig.context);
 }
 
+/* ---- strays --------------------------------------------------------------------------------- */
+
+static void count_stray(void *user, const void *address) {
+  (void)address;
+  __atomic_fetch_add((uint32_t *)user, 1, __ATOMIC_ACQ_REL);
+}
+static struct tide_medium_params with_strays(const struct tide_medium_params *params,
+                                             uint32_t *told) {
+  struct tide_medium_params with = *params;
+  with.stray = count_stray;
+  with.user = told;
+  return with;
+}
+
+/* A request that was given up is nobody's, though its producer may still write. */
+TEST(a_load_after_the_end) {
+  for (size_t e = 0; e < ENGINES; e++) {
+    struct rig rig;
+    struct loader loader;
+    uint32_t told = 0;
+    struct tide_medium_params params = with_strays(&small[e], &told);
+    rig_open(&rig, &params);
+    struct tide_request request = rig_wants(&rig, 1, 2 * PAGE);
+    CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+    stray_start(&loader, request.data); /* it should not be stalled still */
+    rig_until_stalled(&rig, 1);
+    CHECK_STATUS(tide_request_finish(rig.medium, &request, NULL), TIDE_CANCELLED);
+    pthread_join(loader.thread, NULL);
+    CHECK_EQ_U64(GET(told), 1);
+    stray_start(&loader, (const char *)request.data + PAGE);
+    pthread_join(loader.thread, NULL);
+    CHECK_EQ_U64(GET(told), 2);
+    /* Both pages are taken back before they are others'. */
+    CHECK_OK(tide_timeline_signal_external(rig.line, 1));
+    for (uint64_t value = 2; value < 4; value++) {
+      struct reader reader;
+      request = rig_wants(&rig, value, 32 * PAGE);
+      CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+      reader_start(&reader, &rig, request, value);
+      rig_until_stalled(&rig, value);
+      fill(request.room, request.bytes, value);
+      CHECK_OK(tide_timeline_signal_external(rig.line, value));
+      reader_join(&reader, TIDE_OK);
+      rig_until_idle(&rig);
+    }
+    rig_close(&rig);
+  }
+}
+
 TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
-          CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20))
+          CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20),
+          CASE_SECONDS(a_load_after_the_end, 20))
