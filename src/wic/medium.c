@@ -73,7 +73,6 @@ enum tide_status tide_medium_create(const struct tide_context *context,
   medium->half = (pages + 1) / 2;
   medium->message_count = requests;
   medium->bell = -1;
-  medium->suspect = SIZE_MAX;
   medium->region.memory = medium->region.faults = -1;
   medium->due.not_least = 0;
   pthread_mutex_init(&medium->giving, NULL);

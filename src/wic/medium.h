@@ -27,7 +27,10 @@
 
 #include <pthread.h>
 
+/* Owners of a page that no message has. Doubted: no message has had it since the monitor told
+ * whoever was stalled there to try again, so a fault that is read from now on is a stray one. */
 #define TIDE_NO_MESSAGE UINT32_MAX
+#define TIDE_NO_MESSAGE_DOUBTED (UINT32_MAX - 1)
 
 enum tide_message_state {
   TIDE_MESSAGE_FREE,
@@ -78,7 +81,7 @@ struct tide_medium {
   uint64_t *used[2];          /* a bit a place */
   struct tide_batch *batches; /* at a run's first place */
   uint32_t given[2];          /* pages of each side that are given out */
-  uint32_t *owner;            /* a page's message, or TIDE_NO_MESSAGE */
+  uint32_t *owner;            /* a page's message, or TIDE_NO_MESSAGE… */
   struct tide_message *messages;
   uint32_t message_count;
   struct tide_link free;
@@ -91,7 +94,6 @@ struct tide_medium {
   int bell;
   bool stopping, rung;
   uint64_t asleep_until;
-  size_t suspect; /* a page that was loaded from though no request had it, once so far */
   bool pinned;
   uint32_t cpu;
 };

@@ -49,12 +49,14 @@ static void end_stray(struct tide_medium *medium, const void *address) {
   abort();
 }
 
+static bool is_nobodys(uint32_t owner) { return owner >= TIDE_NO_MESSAGE_DOUBTED; }
+
 /* Nobody is given these pages meanwhile. */
 static void take_stray(struct tide_medium *medium, size_t page) {
   size_t offset = page * medium->region.page;
   pthread_mutex_lock(&medium->giving);
   struct tide_lock *lock = tide_medium_enter(medium);
-  bool stray = medium->owner[page] == TIDE_NO_MESSAGE;
+  bool stray = is_nobodys(medium->owner[page]);
   medium->info.strays += stray;
   if (stray) tide_medium_note_used(medium, (uint32_t)page, 1);
   tide_lock_give(lock);
@@ -63,24 +65,29 @@ static void take_stray(struct tide_medium *medium, size_t page) {
     tide_region_map(&medium->region, offset, medium->region.page);
   }
   pthread_mutex_unlock(&medium->giving);
+  /* Else it is a request's since: the load comes again, and waits for that. */
+  if (!stray) tide_region_wake(&medium->region, offset, medium->region.page);
 }
 
-/* A fault that was read may be old: whoever had it was let go since, and has finished. So a page
- * that no request has is woken once, and only the next fault on it is a stray one. Who is told of
- * its own fault need not ask twice. */
-static enum tide_fault_answer judge_nobodys(struct tide_medium *medium, size_t page) {
-  bool sure = medium->suspect == page || medium->engine == TIDE_MEDIUM_FIBERS;
-  medium->suspect = sure ? SIZE_MAX : page;
+/* A fault that was read may be old: whoever had it was let go since, and has finished. So who is
+ * stalled on a page that no request has is told to try again, and only a fault that is read after
+ * that is a stray one, if the page is nobody's still. Who is told of its own fault need not ask
+ * twice. */
+static enum tide_fault_answer judge_nobodys(const struct tide_medium *medium, uint32_t owner) {
+  bool sure = owner == TIDE_NO_MESSAGE_DOUBTED || medium->engine == TIDE_MEDIUM_FIBERS;
   return sure ? TIDE_FAULT_STRAY : TIDE_FAULT_DOUBTED;
+}
+static void doubt(struct tide_medium *medium, size_t page) {
+  struct tide_lock *lock = tide_medium_enter(medium);
+  if (medium->owner[page] == TIDE_NO_MESSAGE) medium->owner[page] = TIDE_NO_MESSAGE_DOUBTED;
+  tide_lock_give(lock);
 }
 
 enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page,
                                          struct tide_message **out_message) {
   uint32_t index = medium->owner[page];
   /* One that nobody holds is being given back: it is not to be held once more. */
-  if (index == TIDE_NO_MESSAGE || !medium->messages[index].holds)
-    return judge_nobodys(medium, page);
-  medium->suspect = SIZE_MAX;
+  if (is_nobodys(index) || !medium->messages[index].holds) return judge_nobodys(medium, index);
   struct tide_message *message = &medium->messages[index];
   bool first = !message->faulted;
   *(first ? &medium->info.faults : &medium->info.duplicates) += 1;
@@ -114,18 +121,25 @@ void tide_medium_answer(struct tide_medium *medium, size_t page, struct tide_mes
   if (answer == TIDE_FAULT_STRAY) take_stray(medium, page);
 }
 
-static void serve_fault(struct tide_medium *medium, size_t page) {
+static enum tide_fault_answer serve_fault(struct tide_medium *medium, size_t page) {
   struct tide_message *message = NULL;
   struct tide_lock *lock = tide_medium_enter(medium);
   enum tide_fault_answer answer = tide_medium_judge(medium, page, &message);
   tide_lock_give(lock);
   tide_medium_answer(medium, page, message, answer);
+  return answer;
 }
 
 static void serve_faults(struct tide_medium *medium) {
   size_t offsets[TIDE_REGION_BATCH];
   size_t count = tide_region_faults(&medium->region, offsets);
-  for (size_t i = 0; i < count; i++) serve_fault(medium, offsets[i] / medium->region.page);
+  size_t pages[TIDE_REGION_BATCH], doubted = 0;
+  for (size_t i = 0; i < count; i++) {
+    size_t page = offsets[i] / medium->region.page;
+    if (serve_fault(medium, page) == TIDE_FAULT_DOUBTED) pages[doubted++] = page;
+  }
+  /* Not before: several of those that were read may be old ones of one page. */
+  for (size_t i = 0; i < doubted; i++) doubt(medium, pages[i]);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */

@@ -236,6 +236,63 @@ static struct tide_medium_params with_strays(const struct tide_medium_params *pa
   return with;
 }
 
+/* Two faults on one page, read together, of readers that have gone on and finished since. */
+TEST(old_faults_are_no_strays) {
+  struct rig rig;
+  struct loader loaders[2];
+  uint32_t told = 0;
+  struct tide_medium_params params = with_strays(&small[0], &told);
+  rig_open(&rig, &params);
+  struct tide_request request = rig_wants(&rig, 1, PAGE);
+  CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+  gate_close(&before_read);
+  gate_close(&after_read);
+  for (size_t i = 0; i < 2; i++) loader_start(&loaders[i], &rig, request);
+  for (size_t i = 0; i < 2; i++) await_asleep(&loaders[i].tid);
+  gate_await(&before_read);
+  gate_open(&before_read);
+  gate_await(&after_read);
+  CHECK_OK(tide_timeline_signal_external(rig.line, 1));
+  for (size_t i = 0; i < 2; i++)
+    while (!GET(loaders[i].through)) usleep(50);
+  for (size_t i = 0; i < 2; i++) {
+    SET(loaders[i].may_finish, 1);
+    pthread_join(loaders[i].thread, NULL);
+  }
+  rig_until_idle(&rig);
+  gate_open(&after_read);
+  await_monitor();
+  CHECK_EQ_U64(GET(told), 0);
+  rig_close(&rig);
+}
+
+/* Each is told, though the monitor sees them in turn. */
+TEST(two_strays) {
+  struct rig rig;
+  struct loader loaders[2];
+  uint32_t told = 0;
+  struct tide_medium_params params = with_strays(&small[0], &told);
+  rig_open(&rig, &params);
+  struct tide_request request = rig_wants(&rig, 1, PAGE);
+  CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+  gate_close(&before_read);
+  for (size_t i = 0; i < 2; i++)
+    stray_start(&loaders[i], (const char *)request.data + (3 + i) * PAGE);
+  for (int round = 0; round < 2; round++) {
+    gate_await(&before_read);
+    /* For both to fault: were it too short, the test would only see less. */
+    for (size_t i = 0; i < 2; i++) await_asleep(&loaders[i].tid);
+    usleep(20000);
+    gate_let_one(&before_read);
+    await_monitor();
+  }
+  CHECK_EQ_U64(GET(told), 2);
+  gate_open(&before_read);
+  for (size_t i = 0; i < 2; i++) pthread_join(loaders[i].thread, NULL);
+  CHECK_STATUS(tide_request_finish(rig.medium, &request, NULL), TIDE_CANCELLED);
+  rig_close(&rig);
+}
+
 /* A request that was given up is nobody's, though its producer may still write. */
 TEST(a_load_after_the_end) {
   for (size_t e = 0; e < ENGINES; e++) {
@@ -273,4 +330,5 @@ TEST(a_load_after_the_end) {
 
 TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20),
+          CASE_SECONDS(old_faults_are_no_strays, 20), CASE_SECONDS(two_strays, 20),
           CASE_SECONDS(a_load_after_the_end, 20))
