@@ -147,10 +147,15 @@ static enum tide_status give_pages(struct tide_medium *medium, struct tide_reque
   if (status != TIDE_OK) return status;
   drop(medium, what, place + side * medium->half, total);
   lock = tide_medium_enter(medium);
-  give(medium, requests, count, place, total, side);
-  *out_ring = tide_monitor_call(medium);
+  status = (enum tide_status)medium->closed; /* whoever closed it has not seen these */
+  if (status != TIDE_OK) {
+    tide_pages_free(medium->runs, place, total);
+  } else {
+    give(medium, requests, count, place, total, side);
+    *out_ring = tide_monitor_call(medium);
+  }
   tide_lock_give(lock);
-  return TIDE_OK;
+  return status;
 }
 
 enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_request *requests,

@@ -328,7 +328,50 @@ TEST(a_load_after_the_end) {
   }
 }
 
+/* ---- closing ------------------------------------------------------------------ */
+
+struct asker {
+  struct rig *rig;
+  struct tide_request request;
+  enum tide_status status;
+};
+static void *ask(void *argument) {
+  struct asker *asker = argument;
+  asker->status = tide_medium_request(asker->rig->medium, &asker->request, 1);
+  return NULL;
+}
+
+/* It is closed while a request is about to be given its pages. */
+TEST(asked_for_while_it_closes) {
+  struct rig rig;
+  pthread_t thread;
+  rig_open(&rig, &small[0]);
+  for (uint64_t value = 1; value < 3; value++) { /* until each page must be dropped */
+    struct tide_request request = rig_wants(&rig, value, 32 * PAGE);
+    CHECK_OK(tide_timeline_signal_external(rig.line, value));
+    CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+    CHECK_OK(tide_request_finish(rig.medium, &request, NULL));
+    rig_until_idle(&rig);
+  }
+  struct asker asker = {.rig = &rig, .request = rig_wants(&rig, 9, 32 * PAGE)};
+  gate_close(&at_drop);
+  CHECK(pthread_create(&thread, NULL, ask, &asker) == 0);
+  gate_await(&at_drop);
+  tide_medium_close(rig.medium, TIDE_LOST);
+  gate_open(&at_drop);
+  pthread_join(thread, NULL);
+  if (asker.status == TIDE_OK) {
+    CHECK_STATUS(tide_request_finish(rig.medium, &asker.request, NULL), TIDE_LOST);
+    CHECK_OK(tide_timeline_signal_external(rig.line, 9));
+  } else {
+    CHECK_STATUS(asker.status, TIDE_LOST);
+  }
+  CHECK_EQ_U64(rig_info(&rig).requests, 0);
+  CHECK_EQ_U64(rig_info(&rig).free_pages, 32);
+  rig_close(&rig);
+}
+
 TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20),
           CASE_SECONDS(old_faults_are_no_strays, 20), CASE_SECONDS(two_strays, 20),
-          CASE_SECONDS(a_load_after_the_end, 20))
+          CASE_SECONDS(a_load_after_the_end, 20), CASE_SECONDS(asked_for_while_it_closes, 20))
