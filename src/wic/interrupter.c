@@ -261,6 +261,30 @@ void tide_message_forget(struct tide_message *message) {
   while (!is_free(message)) medium->platform->yield(medium->platform->self);
 }
 
+/* Under the lock: it is to be copied, or is just now. What the monitor has not begun, it need not
+ * begin. */
+static bool is_copied(struct tide_message *message) {
+  if (!message->source || message->state != TIDE_MESSAGE_AVAILABLE) return false;
+  if (message->medium->engine != TIDE_MEDIUM_MONITOR) return true;
+  if (!message->faulted) return false;
+  if (tide_list_empty(&message->link)) return message->holds > 1;
+  tide_list_remove(&message->link);
+  bool last = let_go(message);
+  TIDE_ASSERT(!last); /* the caller holds it */
+  return false;
+}
+
+/* The source is the consumer's again: whoever copies it just now is through in a moment. */
+static void await_copied(struct tide_message *message) {
+  struct tide_medium *medium = message->medium;
+  for (bool wait = true; wait;) {
+    struct tide_lock *lock = tide_medium_enter(medium);
+    wait = is_copied(message);
+    tide_lock_give(lock);
+    if (wait) medium->platform->yield(medium->platform->self);
+  }
+}
+
 static void learn(const struct tide_message *message, struct tide_position *position) {
   for (uint32_t i = 0; position && i < message->tag_count; i++) {
     const struct tide_wait_point *tag = &message->tags[i].point;
@@ -292,6 +316,7 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
   tide_lock_give(lock);
   if (missing) tide_message_wake(message);
   if (early) forget_tags(message);
+  if (message->source) await_copied(message);
   if (status == TIDE_OK) learn(message, position);
   tide_message_done_with(message);
   return status;

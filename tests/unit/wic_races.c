@@ -222,6 +222,41 @@ TEST(a_tag_calls_while_the_medium_goes) {
   tide_context_fini(&rig.context);
 }
 
+/* What is copied from is the consumer's again only when nobody reads it any more. */
+static struct tide_timeline *slow_line;
+static uint32_t slow_is_there;
+static void end_slow(void) {
+  if (__atomic_exchange_n(&slow_is_there, 1, __ATOMIC_ACQ_REL)) return;
+  CHECK_OK(tide_timeline_signal_external(slow_line, 1));
+}
+TEST(a_source_until_it_is_copied) {
+  for (size_t e = 0; e < 3; e += 2) { /* the engines that map at once */
+    struct rig rig, slow;
+    struct ours ours;
+    pthread_t thread;
+    open_ours(&rig, &ours, &small[e]);
+    rig_open(&slow, &small[0]);
+    struct tide_request from = rig_wants(&slow, 1, PAGE), request = rig_wants(&rig, 1, PAGE);
+    CHECK_OK(tide_medium_request(slow.medium, &from, 1));
+    request.source = from.data;
+    CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+    CHECK(pthread_create(&thread, NULL, signal_line, rig.line) == 0);
+    rig_until_stalled(&slow, 1);
+    slow_line = slow.line;
+    slow_is_there = 0;
+    when_yielding = end_slow;
+    CHECK_OK(tide_request_finish(rig.medium, &request, NULL));
+    when_yielding = NULL;
+    bool copied = slow_is_there;
+    end_slow();
+    pthread_join(thread, NULL);
+    CHECK(copied);
+    CHECK_OK(tide_request_finish(slow.medium, &from, NULL));
+    rig_close(&slow);
+    rig_close(&rig);
+  }
+}
+
 /* ---- strays --------------------------------------------------------------------------------- */
 
 static void count_stray(void *user, const void *address) {
@@ -373,5 +408,6 @@ TEST(asked_for_while_it_closes) {
 
 TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20),
-          CASE_SECONDS(old_faults_are_no_strays, 20), CASE_SECONDS(two_strays, 20),
-          CASE_SECONDS(a_load_after_the_end, 20), CASE_SECONDS(asked_for_while_it_closes, 20))
+          CASE_SECONDS(a_source_until_it_is_copied, 20), CASE_SECONDS(old_faults_are_no_strays, 20),
+          CASE_SECONDS(two_strays, 20), CASE_SECONDS(a_load_after_the_end, 20),
+          CASE_SECONDS(asked_for_while_it_closes, 20))
