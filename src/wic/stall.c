@@ -23,21 +23,38 @@ struct tide_stalled {
   uint32_t word;            /* 1: go on */
 };
 
-/* A signal's handler is the process's, so this is, too. A reader never waits; a slot that is being
- * emptied has no loads. */
-static struct tide_medium *media[MEDIA];
+/* A signal's handler is the process's, so this is, too. A reader never waits, and looks at no
+ * medium but the one whose consumer it is: others come and go meanwhile. A place's turn is odd
+ * while it is written. */
+static struct place {
+  uint32_t turn;
+  const char *from, *to;
+  struct tide_medium *medium;
+} places[MEDIA];
 static struct sigaction before;
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t opened;
 
 static struct tide_medium *medium_of(const char *address) {
-  for (int i = 0; i < MEDIA; i++) {
-    struct tide_medium *medium = tide_load_acquire(&media[i]);
-    if (medium && address >= medium->region.reader &&
-        address < medium->region.reader + medium->region.bytes)
-      return medium;
+  for (struct place *place = places; place < places + MEDIA; place++) {
+    uint32_t turn = tide_load_acquire(&place->turn);
+    const char *from = tide_load_acquire(&place->from), *to = tide_load_acquire(&place->to);
+    struct tide_medium *medium = tide_load_acquire(&place->medium);
+    /* The load's own medium stays where it is. */
+    bool same = turn % 2 == 0 && turn == tide_load_relaxed(&place->turn);
+    if (same && address >= from && address < to) return medium;
   }
   return NULL;
+}
+
+static void set_place(struct place *place, struct tide_medium *medium) {
+  const struct tide_region *region = medium ? &medium->region : NULL;
+  uint32_t turn = place->turn;
+  tide_store_relaxed(&place->turn, turn + 1);
+  tide_store_release(&place->from, region ? region->reader : NULL);
+  tide_store_release(&place->to, region ? region->reader + region->bytes : NULL);
+  tide_store_release(&place->medium, medium);
+  tide_store_release(&place->turn, turn + 2);
 }
 
 /* Somebody else's: as if we were not here. */
@@ -96,8 +113,8 @@ enum tide_status tide_stall_open(struct tide_medium *medium) {
   enum tide_status status = TIDE_FULL;
   pthread_mutex_lock(&opening);
   for (int i = 0; i < MEDIA && status == TIDE_FULL; i++)
-    if (!media[i]) {
-      tide_store_release(&media[i], medium);
+    if (!places[i].medium) {
+      set_place(&places[i], medium);
       status = TIDE_OK;
     }
   if (status == TIDE_OK && opened++ == 0) {
@@ -111,8 +128,8 @@ enum tide_status tide_stall_open(struct tide_medium *medium) {
 void tide_stall_close(struct tide_medium *medium) {
   pthread_mutex_lock(&opening);
   for (int i = 0; i < MEDIA; i++)
-    if (media[i] == medium) {
-      tide_store_release(&media[i], NULL);
+    if (places[i].medium == medium) {
+      set_place(&places[i], NULL);
       if (--opened == 0) sigaction(SIGBUS, &before, NULL);
     }
   pthread_mutex_unlock(&opening);

@@ -406,8 +406,46 @@ TEST(asked_for_while_it_closes) {
   rig_close(&rig);
 }
 
+static uint32_t enough;
+static void *come_and_go(void *argument) {
+  const struct rig *rig = argument;
+  while (!GET(enough)) {
+    struct tide_medium *medium;
+    CHECK_OK(tide_medium_create(&rig->context, &small[2], &medium));
+    sched_yield();
+    tide_medium_destroy(medium);
+  }
+  return NULL;
+}
+/* One medium's consumers fault while others are made and unmade. */
+TEST(media_come_and_go) {
+  struct rig rig;
+  struct tide_medium *first;
+  pthread_t threads[2];
+  rig_open(&rig, &small[2]);
+  first = rig.medium; /* its place is looked at before the other's */
+  CHECK_OK(tide_medium_create(&rig.context, &small[2], &rig.medium));
+  tide_medium_destroy(first);
+  SET(enough, 0);
+  for (size_t i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, come_and_go, &rig) == 0);
+  for (uint64_t value = 1; value <= 3000 / test_slowdown(); value++) {
+    struct reader reader;
+    struct tide_request request = rig_wants(&rig, value, PAGE);
+    CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+    reader_start(&reader, &rig, request, value);
+    fill(request.room, PAGE, value);
+    rig_until_stalled(&rig, value);
+    CHECK_OK(tide_timeline_signal_external(rig.line, value));
+    reader_join(&reader, TIDE_OK);
+    rig_until_idle(&rig);
+  }
+  SET(enough, 1);
+  for (size_t i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+  rig_close(&rig);
+}
+
 TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20),
           CASE_SECONDS(a_source_until_it_is_copied, 20), CASE_SECONDS(old_faults_are_no_strays, 20),
           CASE_SECONDS(two_strays, 20), CASE_SECONDS(a_load_after_the_end, 20),
-          CASE_SECONDS(asked_for_while_it_closes, 20))
+          CASE_SECONDS(asked_for_while_it_closes, 20), CASE(media_come_and_go))
