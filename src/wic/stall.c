@@ -64,8 +64,10 @@ static void pass_on(int number, siginfo_t *info, void *context) {
   } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     before.sa_handler(number);
   } else {
+    if (info->si_code <= 0 && before.sa_handler == SIG_IGN) return;
     struct sigaction plain = {.sa_handler = SIG_DFL};
-    sigaction(number, &plain, NULL); /* the load is done again, and ends the process */
+    sigaction(number, &plain, NULL);       /* the load is done again, and ends the process */
+    if (info->si_code <= 0) raise(number); /* somebody sent it: there is no load */
   }
 }
 
@@ -102,7 +104,8 @@ static __attribute__((noinline)) void set_error_of_thread(int error) { errno = e
 static void handle(int number, siginfo_t *info, void *context) {
   int error = error_of_thread();
   const char *address = info->si_addr;
-  struct tide_medium *medium = medium_of(address);
+  /* Not of memory that is broken, which no mapping mends. */
+  struct tide_medium *medium = info->si_code == BUS_ADRERR ? medium_of(address) : NULL;
   if (medium)
     stall(medium, (size_t)(address - medium->region.reader) / medium->region.page, context);
   else pass_on(number, info, context);

@@ -406,6 +406,52 @@ TEST(asked_for_while_it_closes) {
   rig_close(&rig);
 }
 
+/* ---- what else a program does ------------------------------------------------------------------
+ */
+
+/* How a child ends that does this. */
+static int ended(void (*what)(void *), void *argument) {
+  int status = 0;
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    alarm(8);
+    what(argument);
+    _exit(0);
+  }
+  CHECK(waitpid(child, &status, 0) == child);
+  return status;
+}
+static inline void just_load(void *address) {
+  struct sigaction plain = {.sa_handler = SIG_DFL};
+  sigaction(SIGSEGV, &plain, NULL); /* a sanitizer's exits */
+  (void)*(const volatile char *)address;
+}
+static inline void open_or_skip(struct rig *rig, const struct tide_medium_params *params) {
+  CHECK_OK(tide_context_init(&rig->context, NULL));
+  if (tide_medium_create(&rig->context, params, &rig->medium) != TIDE_OK) _exit(77);
+  CHECK_OK(tide_timeline_create(&rig->context, NULL, &rig->line));
+}
+static bool killed_by(int status, int signal) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("no userfaultfd for us");
+  return WIFSIGNALED(status) && WTERMSIG(status) == signal;
+}
+
+/* ---- SIGBUS ------------------------------------------------------------------------------------
+ */
+
+static void bus_by_name(void *argument) {
+  struct rig rig;
+  struct sigaction plain = {.sa_handler = SIG_DFL};
+  sigaction(SIGBUS, &plain, NULL);
+  open_or_skip(&rig, argument);
+  kill(getpid(), SIGBUS);
+  _exit(3);
+}
+TEST(a_signal_that_somebody_sends) {
+  CHECK(killed_by(ended(bus_by_name, (void *)(uintptr_t)&small[2]), SIGBUS));
+}
+
 static uint32_t enough;
 static void *come_and_go(void *argument) {
   const struct rig *rig = argument;
@@ -448,4 +494,5 @@ TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20),
           CASE_SECONDS(a_source_until_it_is_copied, 20), CASE_SECONDS(old_faults_are_no_strays, 20),
           CASE_SECONDS(two_strays, 20), CASE_SECONDS(a_load_after_the_end, 20),
-          CASE_SECONDS(asked_for_while_it_closes, 20), CASE(media_come_and_go))
+          CASE_SECONDS(asked_for_while_it_closes, 20),
+          CASE_SECONDS(a_signal_that_somebody_sends, 20), CASE(media_come_and_go))
