@@ -66,6 +66,16 @@ static enum tide_status watch(struct tide_region *region, size_t offset, size_t 
 
 size_t tide_region_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
 
+/* How the readers' view is to be. Only a fault on a page of its own tells that somebody wants just
+ * that one. And a child's loads would not be stalled, but find what others' producers wrote: so it
+ * has no such view. False: there is no memory. */
+static bool advise(const struct tide_region *region, size_t offset, size_t bytes) {
+  char *at = region->reader + offset;
+  (void)madvise(at, bytes, MADV_NOHUGEPAGE);
+  (void)madvise(at, bytes, MADV_RANDOM);
+  return madvise(at, bytes, MADV_DONTFORK) == 0;
+}
+
 /* ---- opening -------------------------------------------------------------------------- */
 
 static enum tide_status open_memory(struct tide_region *region, const char *label) {
@@ -78,10 +88,8 @@ static enum tide_status open_memory(struct tide_region *region, const char *labe
   void *reader = mmap(NULL, region->bytes, PROT_READ, MAP_SHARED, region->memory, 0);
   if (reader == MAP_FAILED) return TIDE_NOMEM;
   region->reader = reader;
-  /* Only a fault on a page of its own tells that somebody wants just that one. */
   (void)madvise(writer, region->bytes, MADV_NOHUGEPAGE);
-  (void)madvise(reader, region->bytes, MADV_NOHUGEPAGE);
-  (void)madvise(reader, region->bytes, MADV_RANDOM);
+  if (!advise(region, 0, region->bytes)) return TIDE_NOMEM;
   /* A page that is in no cache would be a fault of another kind, which nobody serves. */
   return fallocate(region->memory, 0, 0, (off_t)region->bytes) == 0 ? TIDE_OK : TIDE_NOMEM;
 }
@@ -151,9 +159,7 @@ enum tide_status tide_region_blank(struct tide_region *region, size_t offset, si
 
 enum tide_status tide_region_restore(struct tide_region *region, size_t offset, size_t bytes) {
   if (!map_over(region, offset, bytes, MAP_SHARED, region->memory)) return TIDE_NOMEM;
-  (void)madvise(region->reader + offset, bytes, MADV_NOHUGEPAGE);
-  (void)madvise(region->reader + offset, bytes, MADV_RANDOM);
-  return watch(region, offset, bytes);
+  return advise(region, offset, bytes) ? watch(region, offset, bytes) : TIDE_NOMEM;
 }
 
 size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_REGION_BATCH]) {

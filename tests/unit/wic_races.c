@@ -437,6 +437,25 @@ static bool killed_by(int status, int signal) {
   return WIFSIGNALED(status) && WTERMSIG(status) == signal;
 }
 
+/* Nobody stalls a child's loads, so it has no pages to load from. */
+TEST(a_child_cannot_load) {
+  for (size_t e = 0; e < ENGINES; e++) {
+    struct rig rig;
+    rig_open(&rig, &small[e]);
+    struct tide_request request = rig_wants(&rig, 1, PAGE), other = rig_wants(&rig, 1, PAGE);
+    CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+    CHECK_OK(tide_medium_request(rig.medium, &other, 1));
+    CHECK(killed_by(ended(just_load, (void *)(uintptr_t)request.data), SIGSEGV));
+    /* Nor where there were zeros once. */
+    CHECK_OK(tide_request_fail(rig.medium, &other, TIDE_IO));
+    CHECK_STATUS(tide_request_finish(rig.medium, &other, NULL), TIDE_IO);
+    CHECK_OK(tide_timeline_signal_external(rig.line, 1));
+    CHECK(killed_by(ended(just_load, (void *)(uintptr_t)other.data), SIGSEGV));
+    CHECK_OK(tide_request_finish(rig.medium, &request, NULL));
+    rig_close(&rig);
+  }
+}
+
 /* ---- SIGBUS ------------------------------------------------------------------------------------
  */
 
@@ -494,5 +513,5 @@ TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(a_tag_calls_while_the_medium_goes, 20),
           CASE_SECONDS(a_source_until_it_is_copied, 20), CASE_SECONDS(old_faults_are_no_strays, 20),
           CASE_SECONDS(two_strays, 20), CASE_SECONDS(a_load_after_the_end, 20),
-          CASE_SECONDS(asked_for_while_it_closes, 20),
+          CASE_SECONDS(asked_for_while_it_closes, 20), CASE_SECONDS(a_child_cannot_load, 20),
           CASE_SECONDS(a_signal_that_somebody_sends, 20), CASE(media_come_and_go))
