@@ -54,6 +54,8 @@ static enum tide_status open_faults(struct tide_region *region) {
   return ioctl(fd, UFFDIO_API, &api) == 0 ? TIDE_OK : TIDE_UNSUPPORTED;
 }
 
+/* All that is mapped is missing from here on: of a program that locks its future pages
+ * (mlockall), or by a load astray, some were filled before anybody watched. */
 static enum tide_status watch(struct tide_region *region, size_t offset, size_t bytes) {
   struct uffdio_register what = {
       .range = {(uintptr_t)(region->reader + offset), bytes},
@@ -61,7 +63,9 @@ static enum tide_status watch(struct tide_region *region, size_t offset, size_t 
   };
   if (ioctl(region->faults, UFFDIO_REGISTER, &what) != 0)
     return errno == ENOMEM ? TIDE_NOMEM : TIDE_UNSUPPORTED;
-  return what.ioctls & (1ull << _UFFDIO_CONTINUE) ? TIDE_OK : TIDE_UNSUPPORTED;
+  if (!(what.ioctls & (1ull << _UFFDIO_CONTINUE))) return TIDE_UNSUPPORTED;
+  tide_region_drop(region, offset, bytes);
+  return TIDE_OK;
 }
 
 size_t tide_region_page(void) { return (size_t)sysconf(_SC_PAGESIZE); }
@@ -135,7 +139,12 @@ void tide_region_map(struct tide_region *region, size_t offset, size_t bytes) {
 }
 
 void tide_region_drop(struct tide_region *region, size_t offset, size_t bytes) {
-  int failed = madvise(region->reader + offset, bytes, MADV_DONTNEED);
+  char *at = region->reader + offset;
+  int failed = madvise(at, bytes, MADV_DONTNEED);
+  if (failed && errno == EINVAL) { /* they are locked */
+    munlock(region->reader, region->bytes);
+    failed = madvise(at, bytes, MADV_DONTNEED);
+  }
   TIDE_ASSERT(!failed);
 }
 
