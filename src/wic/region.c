@@ -127,12 +127,17 @@ void tide_region_wake(struct tide_region *region, size_t offset, size_t bytes) {
 }
 
 void tide_region_map(struct tide_region *region, size_t offset, size_t bytes) {
-  size_t end = offset + bytes;
+  size_t end = offset + bytes, most = bytes;
   while (offset < end) {
-    struct uffdio_continue what = {.range = {(uintptr_t)(region->reader + offset), end - offset}};
-    if (ioctl(region->faults, UFFDIO_CONTINUE, &what) == 0) return;
-    if (what.mapped > 0) offset += (size_t)what.mapped;
-    else if (errno == EEXIST) offset += region->page;    /* it is there */
+    size_t left = end - offset < most ? end - offset : most;
+    struct uffdio_continue what = {.range = {(uintptr_t)(region->reader + offset), left}};
+    if (ioctl(region->faults, UFFDIO_CONTINUE, &what) == 0) {
+      if (left == bytes) return;
+      offset += left;
+    } else if (what.mapped > 0) offset += (size_t)what.mapped;
+    else if (errno == EEXIST) offset += region->page; /* it is there */
+    /* Several mappings to the kernel, if somebody advised of a part of them: a page lies in one. */
+    else if (errno == ENOENT && left > region->page) most = region->page;
     else TIDE_ASSERT(errno == EAGAIN || errno == EINTR); /* the map of pages is changing: again */
   }
   tide_region_wake(region, end - bytes, bytes);

@@ -495,6 +495,22 @@ TEST(pages_are_locked) {
   }
 }
 
+/* Pages whose advice differs are mappings of their own to the kernel. */
+TEST(advice_of_the_programs_own) {
+  for (size_t e = 0; e < ENGINES; e++) {
+    struct rig rig;
+    rig_open(&rig, &small[e]);
+    struct tide_request request = rig_wants(&rig, 1, 32 * PAGE);
+    CHECK_OK(tide_timeline_signal_external(rig.line, 1));
+    CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+    CHECK(madvise((void *)(uintptr_t)request.data, request.bytes, MADV_DONTDUMP) == 0);
+    CHECK_OK(tide_request_finish(rig.medium, &request, NULL));
+    rig_until_idle(&rig);
+    check_missing(&rig, 1);
+    rig_close(&rig);
+  }
+}
+
 /* ---- SIGBUS ------------------------------------------------------------------------------------
  */
 
@@ -553,5 +569,5 @@ TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(a_source_until_it_is_copied, 20), CASE_SECONDS(old_faults_are_no_strays, 20),
           CASE_SECONDS(two_strays, 20), CASE_SECONDS(a_load_after_the_end, 20),
           CASE_SECONDS(asked_for_while_it_closes, 20), CASE_SECONDS(a_child_cannot_load, 20),
-          CASE_SECONDS(pages_are_locked, 20), CASE_SECONDS(a_signal_that_somebody_sends, 20),
-          CASE(media_come_and_go))
+          CASE_SECONDS(pages_are_locked, 20), CASE_SECONDS(advice_of_the_programs_own, 20),
+          CASE_SECONDS(a_signal_that_somebody_sends, 20), CASE(media_come_and_go))
