@@ -41,11 +41,15 @@ static void end_stray(struct tide_medium *medium, const void *address) {
     medium->stray(medium->user, address);
     return;
   }
-  fprintf(stderr,
-          "tidemark: medium '%s': a load from page %zu, %p, which no request has: it was finished, "
-          "or never asked for\n",
-          medium->label,
-          (size_t)((const char *)address - medium->region.reader) / medium->region.page, address);
+  /* Not by stderr's buffer: whoever is stalled may hold its lock. */
+  char line[256];
+  int length = snprintf(
+      line, sizeof line,
+      "tidemark: medium '%s': a load from page %zu, %p, which no request has: it was finished, "
+      "or never asked for\n",
+      medium->label, (size_t)((const char *)address - medium->region.reader) / medium->region.page,
+      address);
+  (void)!write(STDERR_FILENO, line, (size_t)length);
   abort();
 }
 

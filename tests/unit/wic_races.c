@@ -511,6 +511,20 @@ TEST(advice_of_the_programs_own) {
   }
 }
 
+static void stray_with_stderr(void *argument) {
+  struct rig rig;
+  open_or_skip(&rig, argument);
+  struct tide_request request = rig_wants(&rig, 1, PAGE);
+  CHECK_OK(tide_medium_request(rig.medium, &request, 1));
+  CHECK(freopen("/dev/null", "w", stderr) != NULL);
+  flockfile(stderr); /* as printing what lies there would */
+  (void)*((const volatile char *)request.data + 2 * PAGE);
+}
+TEST(a_stray_load_while_printing) {
+  for (size_t e = 0; e < ENGINES; e++)
+    CHECK(killed_by(ended(stray_with_stderr, (void *)(uintptr_t)&small[e]), SIGABRT));
+}
+
 /* ---- SIGBUS ------------------------------------------------------------------------------------
  */
 
@@ -570,4 +584,5 @@ TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(two_strays, 20), CASE_SECONDS(a_load_after_the_end, 20),
           CASE_SECONDS(asked_for_while_it_closes, 20), CASE_SECONDS(a_child_cannot_load, 20),
           CASE_SECONDS(pages_are_locked, 20), CASE_SECONDS(advice_of_the_programs_own, 20),
+          CASE_SECONDS(a_stray_load_while_printing, 20),
           CASE_SECONDS(a_signal_that_somebody_sends, 20), CASE(media_come_and_go))
