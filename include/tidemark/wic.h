@@ -33,9 +33,18 @@
  * may still be writing there.
  *
  * A load from a page that no request has is an error of the program: `stray` is called; without one
- * the process ends with a message. So it never hangs.
+ * the process ends with a message. So it never hangs. It is seen where the page is missing: pages
+ * of a finished request can be read, unseen, until they are taken back.
  *
- * What the kernel must have: userfaultfd with minor faults on shared memory (5.13), and the right
+ * What must not be, since nobody could end it: a load of data that is to come in a callback of a
+ * timepoint (the tags' calls wait for that to return), in a signal handler, or as another request's
+ * `source`. A medium is not destroyed in such a callback, or by `stray`.
+ *
+ * A child of fork has no consumers' view: a load there is a SIGSEGV. Of a medium for fibers no
+ * thread that loads may block SIGBUS, and who installs a handler for it after tide_medium_create
+ * hands on what is not his.
+ *
+ * What the kernel must have: userfaultfd with minor faults on shared memory (5.14), and the right
  * to use it: root, CAP_SYS_PTRACE, vm.unprivileged_userfaultfd = 1, or access to /dev/userfaultfd.
  * Where only user-mode faults are allowed, system calls that read a missing page fail with EFAULT,
  * and so they do in a medium for fibers; tide_medium_info says so.
@@ -73,15 +82,15 @@ struct tide_medium_params {
   bool pinned;       /* the monitor runs on `cpu` only: best beside the consumers */
   uint32_t cpu;
   /* A load from a page that no request has. Called by the monitor, of fibers by whoever did it.
-   * When it returns the load goes on, with whatever the page holds. NULL: a message, and the end.
-   */
+   * When it returns the load goes on, with whatever the page holds. Until then nobody is given
+   * pages, so it must not ask for any, nor load from this medium. NULL: a message, and the end. */
   void (*stray)(void *user, const void *address);
   void *user;
 };
 
 /* NULL params are the defaults. TIDE_INVALID; TIDE_NOMEM; TIDE_DENIED: no right to use userfaultfd;
- * TIDE_UNSUPPORTED: the kernel has none, or not what this needs; TIDE_FULL: no descriptors left.
- * All memory is taken here. */
+ * TIDE_UNSUPPORTED: the kernel has none, or not what this needs; TIDE_FULL: no descriptors left,
+ * or 64 media for fibers. All memory is taken here. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_medium_create(const struct tide_context *context, const struct tide_medium_params *params,
                    struct tide_medium **out_medium);
@@ -113,15 +122,18 @@ struct tide_request {
 };
 
 /* Gives each of `count` requests (1 .. TIDE_MEDIUM_BATCH) its pages, one behind the other. All or
- * none: TIDE_FULL: so many pages in a row, or so many requests, are not free now (finish some);
+ * none: TIDE_FULL: so many pages in a row, or so many requests, are not free now (finish some; what
+ * was finished is free a moment later where its pages are being mapped; and more than half of all
+ * pages, or than all requests, never are);
  * TIDE_INVALID: a count, a size or a tag that cannot be; TIDE_SCOPE: a timeline that the host
  * cannot wait for; or what the medium was closed with. Never allocates. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_medium_request(struct tide_medium *medium, struct tide_request *requests, size_t count);
 /* The consumer has read what it wanted, and nobody loads from `data` any more. TIDE_OK: it was all
  * there; what the tags teach is merged into the position (may be NULL). TIDE_CANCELLED: the data
- * had not come, so nobody has read it, and nobody will. Else the failure: what was read was zeros.
- * Whatever the answer, the request is over. */
+ * had not come, so nobody has read it, and nobody will (or the request had failed with just that).
+ * Else the failure: what was read was zeros. TIDE_INVALID: it is over already. Whatever the answer,
+ * the request is over. Waits while `source` is being copied. */
 TIDE_API enum tide_status tide_request_finish(struct tide_medium *medium,
                                               struct tide_request *request,
                                               struct tide_position *position);
