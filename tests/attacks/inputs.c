@@ -12,7 +12,8 @@ struct shaker {
   uint32_t stop;
 };
 
-static void *shake(void *user) {
+/* ThreadSanitizer is not shown what this does: to race with whoever writes commands is its task. */
+__attribute__((no_sanitize("thread"))) static void *shake(void *user) {
   struct shaker *k = user;
   while (!tide_load_relaxed(&k->stop)) {
     k->seed ^= k->seed << 13, k->seed ^= k->seed >> 7, k->seed ^= k->seed << 17;
