@@ -16,42 +16,39 @@ static bool reached(_Atomic uint32_t *word, uint32_t value) {
   return atomic_load_explicit(word, memory_order_acquire) >= value;
 }
 
-bool polling_wait(struct exchange *x, _Atomic uint32_t *word, uint32_t value,
-                  struct waiting *waiting) {
+/* NULL: nobody counts. */
+static void note(struct waiting *waiting, uint64_t checks, uint64_t from) {
+  if (!waiting) return;
+  waiting->waits++;
+  waiting->checks += checks;
+  waiting->ns += exchange_now() - from;
+}
+
+static inline bool look(struct exchange *x, _Atomic uint32_t *word, uint32_t value,
+                        struct waiting *waiting, bool yields) {
   uint64_t checks = 0;
   if (reached(word, value)) return true;
   uint64_t from = exchange_now();
   bool there;
   while (!(there = reached(word, value)) && !atomic_load_explicit(&x->over, memory_order_relaxed)) {
     checks++;
-    PAUSE();
+    if (yields) sched_yield();
+    else PAUSE();
   }
-  if (waiting) {
-    waiting->waits++;
-    waiting->checks += checks;
-    waiting->ns += exchange_now() - from;
-  }
+  note(waiting, checks, from);
   return there;
+}
+
+bool polling_wait(struct exchange *x, _Atomic uint32_t *word, uint32_t value,
+                  struct waiting *waiting) {
+  return look(x, word, value, waiting, false);
 }
 
 /* ---- one loop each ---- */
 
 static bool yield_wait(struct exchange *x, _Atomic uint32_t *word, uint32_t value,
                        struct waiting *waiting) {
-  uint64_t checks = 0;
-  if (reached(word, value)) return true;
-  uint64_t from = exchange_now();
-  bool there;
-  while (!(there = reached(word, value)) && !atomic_load_explicit(&x->over, memory_order_relaxed)) {
-    checks++;
-    sched_yield();
-  }
-  if (waiting) {
-    waiting->waits++;
-    waiting->checks += checks;
-    waiting->ns += exchange_now() - from;
-  }
-  return there;
+  return look(x, word, value, waiting, true);
 }
 
 static void futex(_Atomic uint32_t *word, int operation, uint32_t value) {
@@ -71,11 +68,7 @@ static bool futex_wait(struct exchange *x, _Atomic uint32_t *word, uint32_t valu
     futex(word, FUTEX_WAIT, seen);
   }
   atomic_fetch_sub(sleepers, 1);
-  if (waiting) {
-    waiting->waits++;
-    waiting->checks += checks;
-    waiting->ns += exchange_now() - from;
-  }
+  note(waiting, checks, from);
   return seen >= value;
 }
 
