@@ -1,0 +1,512 @@
+/* One system: a buffer whose life crosses every part, through public headers only.
+ *
+ *   disk queue          reads a file into `tile` (shared memory)        read = 1
+ *        |                                                              slot 0 = 1, with its record
+ *   partner, a process  promised a point before; sums what was read     slot 1 = 1, with its record
+ *        |              into the tile, keeps the promise by a service's point
+ *   consumer, a thread  just loads: its page fault ends with that value taken = 1
+ *        |
+ *   right queue         writes the tile                                 right's progress
+ *        |
+ *   last queue          knows all of them; whoever asks it for memory next gets the very same bytes
+ *                       with no wait
+ *
+ * What is proved. The reuse is *known*: implied by the frontier, also while the tile is still being
+ * written. That frontier lists the disk's axis, the partner's and the consumer's, which it can only
+ * have from the records that crossed the ring, the process boundary and the fault. And it is true:
+ * every touch of the tile notes when it was, and all were over before the next owner began. Where
+ * one link loses its knowledge (the partner's record crosses as external, or the consumer's
+ * position does not import the fault's tag) the same reuse needs to look at who has finished. */
+#include "tidemark/tidemark.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEASE 77u /* of the axes: the leader hands them out, to the partner, too */
+#define TILE ((size_t)1 << 20)
+
+enum { READ_SLOT, PARTNER_SLOT, SLOTS };
+enum how { EARLY, LATE, NO_RECORD, NO_IMPORT };
+
+static void must(enum tide_status status, const char *what) {
+  if (status == TIDE_OK) return;
+  fprintf(stderr, "%s: %s\n", what, tide_status_text(status));
+  _exit(1);
+}
+static void need(bool good, const char *what) {
+  if (good) return;
+  perror(what);
+  _exit(1);
+}
+
+/* What both processes see. */
+struct common {
+  unsigned char *tile, *region;
+  size_t region_size;
+  char socket[64];
+  int pair[2]; /* the leader's end, the partner's end */
+};
+
+/* A clock that goes up with every look: who was when. */
+static uint64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+static uint64_t soon(void) { return now() + 30000000000u; }
+
+/* The partner sends when it was; the leader notes the others. */
+enum touch { BY_DISK, BY_PARTNER, BY_CONSUMER, BY_RIGHT, BY_NEXT, TOUCHES };
+struct span {
+  uint64_t begin, end;
+};
+
+static uint64_t sum_of(const unsigned char *bytes, size_t size) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < size; i++) sum = sum * 31 + bytes[i];
+  return sum;
+}
+
+/* ---- the partner: another process -------------------------------------------------- */
+
+struct greeting {
+  tide_axis axis; /* of the leader's lease: the partner's own */
+};
+struct promise {
+  struct tide_token token;
+  uint64_t value;
+};
+
+static void attach(struct tide_shared *shared, const struct common *common) {
+  struct tide_shared_params params = {
+      .platform = tide_platform_linux(), .writable = true, .lease = LEASE};
+  must(tide_shared_attach(shared, common->region, common->region_size, &params), "attach");
+}
+
+static void be_partner(const struct common *common) {
+  struct tide_session *session;
+  struct tide_session_params params = {.socket = common->socket, .label = "partner"};
+  struct tide_point timeline, point;
+  struct greeting greeting;
+  struct promise promise = {0};
+  struct tide_shared shared;
+  TIDE_FRONTIER_STORAGE(known, 16);
+  int end = common->pair[1];
+  must(tide_session_connect(&params, &session, NULL), "the partner's session");
+  must(tide_session_create_future(session, NULL, &timeline), "a timeline");
+  must(tide_session_promise(session, timeline, 0, &point), "a promise");
+  must(tide_session_grant(session, timeline, TIDE_RIGHT_WAIT, &promise.token), "a token");
+  promise.value = point.value;
+  need(read(end, &greeting, sizeof greeting) == sizeof greeting, "greeting");
+  need(write(end, &promise, sizeof promise) == sizeof promise, "promise");
+  attach(&shared, common);
+  must(tide_shared_wait(&shared, READ_SLOT, 1, 1, soon()), "the read");
+  struct span span = {.begin = now()};
+  struct tide_record_info info;
+  tide_frontier_init(&known.frontier, 16);
+  must(tide_shared_record(&shared, READ_SLOT, 1, 1, &known.frontier, &info), "its record");
+  need(!info.external && !known.frontier.tainted, "what the read knows");
+  uint64_t sum = sum_of(common->tile, TILE - sizeof sum);
+  memcpy(common->tile + TILE - sizeof sum, &sum, sizeof sum);
+  span.end = now();
+  tide_frontier_raise(&known.frontier, greeting.axis, 1, NULL);
+  must(tide_shared_open(&shared, PARTNER_SLOT, 1, 0), "its slot");
+  must(tide_shared_signal(&shared, PARTNER_SLOT, 1, &known.frontier, greeting.axis, 1), "signal");
+  must(tide_session_fulfil(session, point), "the promise");
+  need(write(end, &span, sizeof span) == sizeof span, "span");
+  must(tide_session_sync(session, soon()), "sync");
+  tide_session_close(session);
+}
+
+/* ---- the leader ------------------------------------------------------------------------ */
+
+struct leader {
+  const struct common *common;
+  enum how how;
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_file *file;
+  struct tide_device *cpu_device, *file_device;
+  struct tide_queue *disk, *right, *last;
+  struct tide_timeline *read, *partner, *taken;
+  struct tide_pool *pool;
+  struct tide_medium *medium;
+  struct tide_shared shared;
+  struct tide_session *session;
+  tide_axis partner_axis, consumer_axis;
+  struct span touches[TOUCHES];
+  sem_t asked; /* the next owner has its memory: the last touch may end */
+  int input;
+  uint64_t seen; /* the partner's sum, as the consumer loaded it */
+};
+
+struct copy {
+  int descriptor;
+  void *data;
+  struct leader *leader;
+};
+static enum tide_status name_read(const void *arguments, struct tide_io *out) {
+  const struct copy *copy = arguments;
+  copy->leader->touches[BY_DISK].begin = now();
+  *out = (struct tide_io){.descriptor = copy->descriptor, .data = copy->data, .size = TILE};
+  return TIDE_OK;
+}
+static const struct tide_body_class reads = {.name = "read", .verb = TIDE_IO_READ, .io = name_read};
+
+struct touching {
+  struct leader *leader;
+  unsigned char *data;
+  enum touch who;
+};
+static enum tide_status write_all(void *arguments) {
+  const struct touching *touching = arguments;
+  struct span *span = &touching->leader->touches[touching->who];
+  span->begin = now();
+  memset(touching->data, (int)touching->who, TILE);
+  if (touching->who == BY_RIGHT) sem_wait(&touching->leader->asked);
+  span->end = now();
+  return TIDE_OK;
+}
+static const struct tide_body_class writes = {.name = "write", .host = write_all};
+
+static void open_all(struct leader *leader) {
+  must(tide_context_init(&leader->context, NULL), "context");
+  must(tide_sched_create(&leader->context, NULL, &leader->sched), "scheduler");
+  must(tide_cpu_open(&leader->context, leader->sched, NULL, "cpu", &leader->cpu,
+                     &leader->cpu_device),
+       "cpu");
+  must(tide_file_open(&leader->context, leader->sched, NULL, "file", &leader->file,
+                      &leader->file_device),
+       "file");
+  must(tide_queue_create(leader->file_device, NULL, &leader->disk), "disk");
+  must(tide_queue_create(leader->cpu_device, NULL, &leader->right), "right");
+  must(tide_queue_create(leader->cpu_device, NULL, &leader->last), "last");
+  must(tide_timeline_create(&leader->context, NULL, &leader->read), "read");
+  must(tide_timeline_create(&leader->context, NULL, &leader->partner), "partner");
+  must(tide_timeline_create(&leader->context, NULL, &leader->taken), "taken");
+  struct tide_medium_params medium = {.pages = 1024};
+  must(tide_medium_create(&leader->context, &medium, &leader->medium), "medium");
+  attach(&leader->shared, leader->common);
+}
+
+static void *one_block(void *self, size_t size) {
+  void **tile = self, *memory = *tile;
+  *tile = NULL;
+  return size == TILE ? memory : NULL;
+}
+static void no_unmap(void *self, void *memory, size_t size) {
+  (void)self, (void)memory, (void)size;
+}
+
+static void read_in(struct leader *leader, struct tide_buffer *tile) {
+  struct copy copy = {leader->input, tide_buffer_data(tile), leader};
+  struct tide_use use = {.buffer = tile, .access = TIDE_WRITE};
+  struct tide_signal done = {.timeline = leader->read, .value = 1};
+  struct tide_operation operation = {.label = "read",
+                                     .body = &reads,
+                                     .arguments = &copy,
+                                     .arguments_size = sizeof copy,
+                                     .buffers = &use,
+                                     .buffer_count = 1,
+                                     .signals = &done,
+                                     .signal_count = 1};
+  must(tide_queue_submit(leader->disk, &operation, NULL, NULL), "submit the read");
+}
+
+/* What the ring has signalled is carried to the partner, with all that it knows. */
+static void hand_over(struct leader *leader) {
+  TIDE_FRONTIER_STORAGE(known, 16);
+  struct tide_record_info info;
+  tide_frontier_init(&known.frontier, 16);
+  must(tide_timeline_wait(leader->read, 1, soon()), "the read");
+  leader->touches[BY_DISK].end = now();
+  must(tide_timeline_frontier_at(leader->read, 1, &known.frontier, &info), "what it knows");
+  must(tide_shared_signal(&leader->shared, READ_SLOT, 1, &known.frontier, info.axis, info.epoch),
+       "the slot");
+}
+
+/* The partner's signal becomes ours: with its record, which stands for its past here, too. */
+static void take_over(struct leader *leader) {
+  TIDE_FRONTIER_STORAGE(known, 16);
+  struct tide_record_info info;
+  tide_frontier_init(&known.frontier, 16);
+  must(tide_shared_wait(&leader->shared, PARTNER_SLOT, 1, 1, soon()), "the partner");
+  must(tide_shared_record(&leader->shared, PARTNER_SLOT, 1, 1, &known.frontier, &info),
+       "its record");
+  need(info.axis == leader->partner_axis && info.epoch == 1, "the partner's own axis");
+  struct tide_position position = {.axis = info.axis, .frontier = &known.frontier};
+  must(tide_timeline_signal(leader->partner, 1, leader->how == NO_RECORD ? NULL : &position),
+       "partner");
+}
+
+static tide_axis new_axis(struct leader *leader) {
+  tide_axis axis;
+  must(tide_lease_take(leader->context.lease, TIDE_DOMAIN_HOST, &axis), "axis");
+  must(tide_tracker_register(leader->context.tracker, axis), "register");
+  return axis;
+}
+
+/* Plain code that loads: where the page is missing, the fault ends when `partner` is 1. */
+struct consumer {
+  struct leader *leader;
+  struct tide_request *request;
+};
+static void *consume(void *self) {
+  struct consumer *consumer = self;
+  struct leader *leader = consumer->leader;
+  TIDE_FRONTIER_STORAGE(known, 16);
+  tide_frontier_init(&known.frontier, 16);
+  struct tide_position position = {.axis = leader->consumer_axis, .frontier = &known.frontier};
+  const unsigned char *data = consumer->request->data;
+  memcpy(&leader->seen, data + TILE - sizeof leader->seen, sizeof leader->seen);
+  leader->touches[BY_CONSUMER].begin = now();
+  need(leader->seen == sum_of(data, TILE - sizeof leader->seen), "what was loaded");
+  leader->touches[BY_CONSUMER].end = now();
+  bool import = leader->how != NO_IMPORT;
+  must(tide_request_finish(leader->medium, consumer->request, import ? &position : NULL), "finish");
+  must(tide_timeline_signal(leader->taken, 1, &position), "taken");
+  return NULL;
+}
+
+/* Without a buffer: it only waits. */
+static void touch(struct leader *leader, struct tide_queue *queue, struct tide_buffer *buffer,
+                  enum touch who, const struct tide_wait *wait) {
+  struct touching touching = {leader, buffer ? tide_buffer_data(buffer) : NULL, who};
+  struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};
+  struct tide_operation operation = {.label = "write",
+                                     .body = buffer ? &writes : NULL,
+                                     .arguments = &touching,
+                                     .arguments_size = sizeof touching,
+                                     .buffers = &use,
+                                     .buffer_count = buffer != NULL,
+                                     .waits = wait,
+                                     .wait_count = wait != NULL};
+  must(tide_queue_submit(queue, &operation, NULL, NULL), "submit a write");
+}
+
+static bool knows(const struct tide_frontier *known, tide_axis axis) {
+  return tide_frontier_get(known, axis) >= 1;
+}
+
+/* Early: while the last touch of the owner before still runs. Else everything has finished, the
+ * host frees, and the pool says by what the memory could be had. */
+static bool free_and_ask_again(struct leader *leader, struct tide_buffer *tile) {
+  TIDE_FRONTIER_STORAGE(known, 16);
+  struct tide_buffer *next;
+  const void *memory = tide_buffer_data(tile);
+  tide_frontier_init(&known.frontier, 16);
+  tide_queue_position(leader->last, &known.frontier, NULL);
+  bool all = knows(&known.frontier, tide_queue_axis(leader->disk)) &&
+             knows(&known.frontier, leader->partner_axis) &&
+             knows(&known.frontier, leader->consumer_axis);
+  need(all == (leader->how <= LATE), "what the last queue knows");
+  if (leader->how == EARLY) {
+    tide_queue_free(leader->last, tile);
+  } else {
+    sem_post(&leader->asked);
+    must(tide_queue_drain(leader->last, soon()), "drain");
+    tide_pool_free(tile, NULL);
+  }
+  must(tide_queue_alloc(leader->last, leader->pool, TILE, "next", &next), "the same memory");
+  need(tide_buffer_data(next) == memory, "the same bytes");
+  enum tide_reuse reuse = tide_buffer_reuse(next);
+  need(reuse == TIDE_REUSE_KNOWN || reuse == TIDE_REUSE_FINISHED, "without a wait");
+  need((leader->how == EARLY) == !leader->touches[BY_RIGHT].end, "the one before still writes");
+  touch(leader, leader->last, next, BY_NEXT, NULL);
+  if (leader->how == EARLY) sem_post(&leader->asked);
+  must(tide_queue_drain(leader->last, soon()), "drain");
+  tide_queue_free(leader->last, next);
+  return reuse == TIDE_REUSE_KNOWN;
+}
+
+static void close_all(struct leader *leader) {
+  tide_session_close(leader->session);
+  tide_medium_destroy(leader->medium);
+  tide_queue_destroy(leader->disk);
+  tide_queue_destroy(leader->right);
+  tide_queue_destroy(leader->last);
+  tide_cpu_close(leader->cpu);
+  tide_file_close(leader->file);
+  must(tide_pool_destroy(leader->pool), "the pool is empty");
+  tide_timeline_destroy(leader->read);
+  tide_timeline_destroy(leader->partner);
+  tide_timeline_destroy(leader->taken);
+  tide_sched_destroy(leader->sched);
+  tide_context_fini(&leader->context);
+  sem_destroy(&leader->asked);
+}
+
+/* The partner has promised: its point is waited for here by a name of this session. */
+static struct tide_point meet(struct leader *leader) {
+  struct tide_session_params params = {.socket = leader->common->socket, .label = "leader"};
+  struct greeting greeting = {.axis = leader->partner_axis = new_axis(leader)};
+  struct promise promise;
+  struct tide_point point;
+  int end = leader->common->pair[0];
+  must(tide_session_connect(&params, &leader->session, NULL), "the leader's session");
+  need(write(end, &greeting, sizeof greeting) == sizeof greeting, "greeting");
+  need(recv(end, &promise, sizeof promise, MSG_WAITALL) == sizeof promise, "promise");
+  must(tide_session_redeem(leader->session, &promise.token, &point), "the token");
+  point.value = promise.value;
+  return point;
+}
+
+/* All of it, once. Was the reuse known? */
+static bool lead(const struct common *common, enum how how, int input) {
+  struct leader leader = {.common = common, .how = how, .input = input};
+  struct leader *me = &leader;
+  void *memory = common->tile;
+  struct tide_memory_source source = {.map = one_block, .unmap = no_unmap, .self = &memory};
+  struct tide_pool_params pool = {.source = &source, .budget = TILE, .chunk = TILE};
+  struct tide_buffer *tile;
+  struct tide_request request = {.bytes = TILE, .source = common->tile, .tag_count = 1};
+  pthread_t thread;
+  sem_init(&leader.asked, 0, 0);
+  open_all(me);
+  must(tide_shared_open(&leader.shared, READ_SLOT, 1, 0), "the leader's slot");
+  must(tide_pool_create(&leader.context, &pool, &leader.pool), "pool");
+  struct tide_point promised = meet(me);
+  must(tide_queue_alloc(leader.disk, leader.pool, TILE, "tile", &tile), "the tile");
+  need(tide_buffer_data(tile) == common->tile, "it lies in shared memory");
+
+  /* Everything is asked for before anything has happened. */
+  request.tags[0] = (struct tide_tag){leader.partner, 1};
+  must(tide_medium_request(leader.medium, &request, 1), "request");
+  struct consumer consumer = {me, &request};
+  leader.consumer_axis = new_axis(me);
+  need(pthread_create(&thread, NULL, consume, &consumer) == 0, "thread");
+  struct tide_wait after_taken = {leader.taken, 1};
+  struct tide_wait after_right = {tide_queue_progress(leader.right), 1};
+  touch(me, leader.right, tile, BY_RIGHT, &after_taken);
+  touch(me, leader.last, NULL, BY_NEXT, &after_right);
+  read_in(me, tile);
+
+  hand_over(me);
+  must(tide_session_wait(leader.session, promised, soon()), "the partner's promise");
+  take_over(me);
+  need(recv(common->pair[0], &leader.touches[BY_PARTNER], sizeof(struct span), MSG_WAITALL) ==
+           sizeof(struct span),
+       "when the partner was");
+  pthread_join(thread, NULL);
+  bool is_known = free_and_ask_again(me, tile);
+  for (int who = 0; who < BY_NEXT; who++)
+    need(leader.touches[who].begin && leader.touches[who].begin <= leader.touches[who].end &&
+             leader.touches[who].end <= leader.touches[who + 1].begin,
+         "each touch is over before the next begins");
+  for (size_t i = 0; i < TILE; i++) need(common->tile[i] == BY_NEXT, "the next owner's bytes");
+  close_all(me);
+  return is_known;
+}
+
+/* ---- processes -------------------------------------------------------------------------- */
+
+static pid_t start_service(const struct common *common) {
+  int ready[2];
+  char byte = 0;
+  need(pipe(ready) == 0, "pipe");
+  pid_t pid = fork();
+  need(pid >= 0, "fork");
+  if (pid == 0) {
+    struct tide_service *service;
+    struct tide_service_params params = {.socket = common->socket};
+    must(tide_service_create(&params, &service, NULL), "service");
+    need(write(ready[1], &byte, 1) == 1, "ready");
+    must(tide_service_run(service), "serve");
+    _exit(0);
+  }
+  close(ready[1]);
+  need(read(ready[0], &byte, 1) == 1, "the service");
+  close(ready[0]);
+  return pid;
+}
+
+static int make_input(const char *folder) {
+  char path[64];
+  snprintf(path, sizeof path, "%s/input", folder);
+  int input = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  unsigned char *bytes = malloc(TILE);
+  need(input >= 0 && bytes, path);
+  for (size_t i = 0; i < TILE; i++) bytes[i] = (unsigned char)(i * i >> 7);
+  need(write(input, bytes, TILE) == (ssize_t)TILE && unlink(path) == 0, path);
+  free(bytes);
+  return input;
+}
+
+static void *shared_memory(size_t size) {
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  need(memory != MAP_FAILED, "memory");
+  return memory;
+}
+
+static bool run(enum how how) {
+  struct common common = {.tile = shared_memory(TILE)};
+  struct tide_shared_shape shape = {.count = SLOTS, .records = 4, .capacity = 16};
+  char folder[] = "/tmp/tidemark-one-XXXXXX";
+  int status;
+  need(mkdtemp(folder) != NULL, folder);
+  snprintf(common.socket, sizeof common.socket, "%s/socket", folder);
+  common.region_size = tide_shared_size(&shape);
+  common.region = shared_memory(common.region_size);
+  must(tide_shared_format(common.region, common.region_size, &shape), "region");
+  need(socketpair(AF_UNIX, SOCK_STREAM, 0, common.pair) == 0, "socketpair");
+  int input = make_input(folder);
+  pid_t service = start_service(&common), partner = fork();
+  need(partner >= 0, "fork");
+  if (partner == 0) {
+    close(common.pair[0]);
+    be_partner(&common);
+    _exit(0);
+  }
+  close(common.pair[1]);
+  bool is_known = lead(&common, how, input);
+  need(waitpid(partner, &status, 0) == partner && status == 0, "the partner's end");
+  kill(service, SIGTERM);
+  waitpid(service, &status, 0);
+  unlink(common.socket);
+  need(rmdir(folder) == 0, folder);
+  close(common.pair[0]);
+  close(input);
+  munmap(common.tile, TILE);
+  munmap(common.region, common.region_size);
+  return is_known;
+}
+
+int main(void) {
+  struct tide_context context;
+  struct tide_medium *medium;
+  if (tide_context_init(&context, NULL) != TIDE_OK) return 1;
+  enum tide_status status = tide_medium_create(&context, NULL, &medium);
+  if (status == TIDE_OK) tide_medium_destroy(medium);
+  tide_context_fini(&context);
+  if (status != TIDE_OK) {
+    printf("SKIP one_system: no page faults here: %s\n", tide_status_text(status));
+    return 0;
+  }
+  static const struct {
+    enum how how;
+    bool known;
+    const char *name;
+  } cases[] = {{EARLY, true, "a_reuse_is_known_across_all_parts"},
+               {LATE, true, "also_when_all_has_finished"},
+               {NO_RECORD, false, "not_where_the_partner_sends_no_record"},
+               {NO_IMPORT, false, "not_where_the_fault_teaches_nothing"}};
+  bool all = true;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bool good = run(cases[i].how) == cases[i].known;
+    printf("%s %s\n", good ? "PASS" : "FAIL", cases[i].name);
+    fflush(stdout);
+    all = all && good;
+  }
+  return !all;
+}
