@@ -157,7 +157,10 @@ enum tide_event_kind {
   TIDE_EVENT_HOST_WAIT,  /* a host thread saw a timeline at or past a value */
   TIDE_EVENT_ALLOC,      /* a buffer was handed out */
   TIDE_EVENT_FREE,       /* a buffer was freed */
-  TIDE_EVENT_BREAK       /* one value of a timeline broke, and no other */
+  TIDE_EVENT_BREAK,      /* one value of a timeline broke, and no other */
+  TIDE_EVENT_STALL,      /* its body loads what is not there: it waits for object's value, which
+                            would be buffer `label`'s */
+  TIDE_EVENT_RESUME      /* it was there, or failed: status */
 };
 
 struct tide_frontier;

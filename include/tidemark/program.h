@@ -152,6 +152,7 @@ struct tide_plan_device {
   const char *kind; /* "cpu", "file" …; whoever runs the plan knows what it means */
   const struct tide_plan_option *options;
   size_t option_count;
+  uint32_t takers;                 /* its queues with operations that take: each may stall one */
   uint32_t line, column;           /* of the declaration */
   uint32_t kind_line, kind_column; /* of the kind */
 };
@@ -164,6 +165,10 @@ struct tide_plan_queue {
   uint64_t operations; /* how many the plan submits to it */
   uint32_t most_waits; /* of one of its operations */
   uint32_t most_signals;
+  uint32_t takes; /* the timeline of its operations that have taken; TIDE_PLAN_NONE: none do */
+  uint64_t taken_bytes;            /* the most that one of them takes … */
+  uint32_t taken_pieces;           /* … and in how many pieces */
+  uint32_t take_line, take_column; /* of the first of them */
   uint32_t line, column;
 };
 
@@ -256,6 +261,22 @@ struct tide_step_value { /* a wait or a signal */
   uint64_t value;
 };
 
+/* An operation that takes (`take BUF`) is two steps. The first starts without waiting for whoever
+ * writes the buffer: its body loads, and stalls until the *tags* are reached, each for its piece.
+ * It signals its queue's own timeline of takes. The second, behind it in its queue, does nothing;
+ * it waits for that value and for the tags, and carries what the text says of signals: only what
+ * comes behind both may rely on the buffer's writers. */
+struct tide_step_take {
+  uint32_t argument; /* of the first step */
+  uint32_t buffer;
+  uint64_t offset, size;       /* the slice */
+  uint32_t first, piece_count; /* in pieces */
+};
+struct tide_step_piece { /* of a buffer; there once its tag is reached */
+  uint64_t offset, size;
+  uint32_t tag; /* index into tags */
+};
+
 struct tide_step {
   enum tide_step_kind kind;
   uint32_t queue;                             /* OPERATION, PART, ALLOC, FREE */
@@ -266,6 +287,14 @@ struct tide_step {
   size_t wait_count;
   const struct tide_step_value *signals;
   size_t signal_count;
+  const struct tide_step_take *takes; /* of both steps of an operation that takes */
+  size_t take_count;
+  const struct tide_step_piece *pieces;
+  size_t piece_count;
+  const struct tide_step_value *tags; /* of the first one */
+  size_t tag_count;
+  bool took;                   /* the second one */
+  uint64_t after;              /* ns of its cost before it loads what it takes */
   uint64_t cost;               /* ns, for simulators; 0: not said */
   uint32_t flags;              /* enum tide_operation_flags */
   const char *label;           /* NULL: none was given */

@@ -80,6 +80,40 @@ struct tide_file_source {
   void *self;
 };
 
+/* A body that takes memory by fault, about to be called by a worker. */
+struct tide_taken_piece { /* of an argument */
+  uint64_t offset, size;
+  struct tide_timeline *timeline; /* it is there once this … */
+  uint64_t value;                 /* … is reached */
+  uint64_t stalled, resumed; /* filled in: when the body had to wait for it first, and no more */
+  enum tide_status status;   /* filled in: TIDE_OK, or why its data did not come */
+};
+struct tide_taken_argument {
+  uint32_t argument;
+  struct tide_taken_piece *pieces;
+  size_t piece_count;
+};
+struct tide_taken {
+  const struct tide_body *body;
+  struct tide_argument *arguments; /* body->param_count of them; to be changed at will */
+  const struct tide_taken_argument *taken;
+  size_t taken_count;
+};
+
+/* How operations take (`take BUF`): bodies that load memory before it is there. */
+struct tide_take_source {
+  /* For one queue, whose operations run one after the other. Each takes up to `bytes`, in up to
+   * `pieces` pieces. */
+  enum tide_status (*open)(void *self, const struct tide_context *context, const char *label,
+                           uint64_t bytes, uint32_t pieces, void **out_taker,
+                           struct tide_diag *diag);
+  /* Calls the body's host function; it stalls where it loads what is not there. Returns the body's
+   * status, or why the data of a piece did not come. */
+  enum tide_status (*call)(void *taker, struct tide_taken *taken);
+  void (*close)(void *taker);
+  void *self;
+};
+
 /* ---- runs ---------------------------------------------------------------------------- */
 
 enum tide_run_mode { TIDE_RUN_TRACKED, TIDE_RUN_EVENTS, TIDE_RUN_BARRIER, TIDE_RUN_SEQUENTIAL };
@@ -103,6 +137,7 @@ struct tide_run_params {
   const struct tide_device_kind *kinds;
   size_t kind_count;
   const struct tide_file_source *files; /* NULL: programs with files are refused */
+  const struct tide_take_source *takes; /* NULL: programs that take are refused, where they would */
   enum tide_run_mode mode;
   bool paused; /* nothing starts until all is submitted: what is counted does not depend on luck */
   bool submit_only;  /* with paused: nothing starts at all; the result tells what submission decided

@@ -118,6 +118,9 @@ struct tide_request {
   /* Filled by tide_medium_request. */
   const void *data; /* to be read: on a page of its own */
   void *room;       /* the same memory, to be written before the tags are signalled */
+  /* Filled by tide_request_finish: when its first load had to wait for the data, and when that had
+   * come or failed; 0: none had to. */
+  uint64_t stalled, resumed;
   uint64_t private_words[2];
 };
 
@@ -141,6 +144,15 @@ TIDE_API enum tide_status tide_request_finish(struct tide_medium *medium,
  * is over. TIDE_INVALID: `status` is TIDE_OK. */
 TIDE_API enum tide_status tide_request_fail(struct tide_medium *medium,
                                             struct tide_request *request, enum tide_status status);
+
+/* ---- programs ---------------------------------------------------------------------------- */
+
+/* What lets a program take (`take BUF`): give it to tide_run_params. Bodies load from copies that
+ * appear when the data is there; a buffer whose writers are through is given as it is. A body that
+ * hands such memory to the kernel (to write a file, say) needs more than user-mode faults. Lives
+ * for ever. */
+struct tide_take_source;
+TIDE_API const struct tide_take_source *tide_medium_takes(void);
 
 /* ---- what happened -------------------------------------------------------------------- */
 

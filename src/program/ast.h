@@ -121,6 +121,8 @@ struct tide_operation_statement {
   struct tide_name body;
   struct tide_program_argument *arguments; /* of alloc and free: the buffers */
   struct tide_point_clause *waits, *signals;
+  struct tide_program_argument *takes; /* buffers that it takes by fault */
+  struct tide_code after;              /* of takes */
   struct tide_code cost;
   struct tide_string label;
   bool passable;
@@ -171,6 +173,8 @@ struct tide_symbol {
   const char *text;      /* the name, terminated */
   bool array;
   bool local; /* of a block */
+  bool takes; /* a queue: some operation of it takes */
+  bool taken; /* a buffer: some operation takes it */
 };
 
 /* Symbols that are always there. */

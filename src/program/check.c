@@ -82,10 +82,25 @@ static void check_part(struct checker *c, const struct tide_step *step) {
   t->last = step->instance;
 }
 
+/* A tag's timeline is waited for from outside of all queues. */
+static void check_takes(struct checker *c, const struct tide_step *step,
+                        struct tide_plan_queue *queue) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < step->tag_count; i++) c->uses[step->tags[i].timeline].host = true;
+  for (size_t i = 0; i < step->take_count; i++) bytes += step->takes[i].size;
+  uint32_t pieces = (uint32_t)(step->piece_count + step->take_count);
+  if (bytes > queue->taken_bytes) queue->taken_bytes = bytes;
+  if (pieces > queue->taken_pieces) queue->taken_pieces = pieces;
+  if (queue->take_line) return;
+  queue->take_line = step->line;
+  queue->take_column = step->column;
+}
+
 static void check_operation(struct checker *c, const struct tide_step *step) {
   struct tide_plan_queue *queue = &c->plan->queues[step->queue];
   queue->operations++;
-  if (step->wait_count > queue->most_waits) queue->most_waits = (uint32_t)step->wait_count;
+  size_t waits = step->wait_count + step->tag_count; /* a program of events waits for tags */
+  if (waits > queue->most_waits) queue->most_waits = (uint32_t)waits;
   if (step->signal_count > queue->most_signals) queue->most_signals = (uint32_t)step->signal_count;
   c->plan->tables.operations++;
   for (size_t i = 0; i < step->body->param_count; i++) {
@@ -96,6 +111,7 @@ static void check_operation(struct checker *c, const struct tide_step *step) {
     buffer->written |= a->kind != TIDE_PARAM_IN;
   }
   if (step->kind == TIDE_STEP_PART) check_part(c, step);
+  if (step->tag_count) check_takes(c, step, queue);
 }
 
 static bool check_step(struct checker *c, const struct tide_step *step) {

@@ -72,7 +72,7 @@ static bool is_one_of(const struct formatter *f, const struct tide_token *token,
 static bool is_leading_word(const struct formatter *f, const struct tide_token *token) {
   static const char *const always[] = {"and", "cost", "if",      "initial",
                                        "not", "or",   "require", NULL};
-  static const char *const behind[] = {"capacity", "in", "priority", "step", NULL};
+  static const char *const behind[] = {"after", "capacity", "in", "priority", "step", NULL};
   return f->body || is_one_of(f, token, always) ||
          (f->behind_operand && is_one_of(f, token, behind));
 }

@@ -210,7 +210,7 @@ bool tide_token_is(const struct tide_lexer *lexer, const struct tide_token *toke
 }
 
 bool tide_word_is_clause(const char *text, size_t length) {
-  static const char *const words[] = {"wait", "signal", "cost", "label", "passable"};
+  static const char *const words[] = {"wait", "take", "signal", "cost", "label", "passable"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     if (tide_word_equal(text, length, words[i])) return true;
   }

@@ -55,8 +55,8 @@ static inline bool tide_token_mark(const struct tide_token *token, unsigned mark
 /* What stands in the text, for "found …": "'>='", "the end of the line", cut when long. */
 size_t tide_token_print(const struct tide_lexer *lexer, const struct tide_token *token,
                         char *buffer, size_t size);
-/* wait, signal, cost, label, passable: words that begin a part of an operation, in a line of its
- * own if one likes. */
+/* wait, take, signal, cost, label, passable: words that begin a part of an operation, in a line of
+ * its own if one likes. */
 bool tide_word_is_clause(const char *text, size_t length);
 bool tide_word_equal(const char *text, size_t length, const char *word);
 

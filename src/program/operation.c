@@ -1,4 +1,5 @@
-/* `QUEUE: BODY arguments wait … signal … cost … label … passable`, and what the host does. */
+/* `QUEUE: BODY arguments wait … take … signal … cost … label … passable`, and what the host does.
+ */
 #include "program/parse.h"
 
 /* The current word begins a clause: on this line, or on the next. */
@@ -134,6 +135,28 @@ static bool parse_signals(struct tide_parser *parser, struct tide_operation_stat
   return parse_timepoints(parser, '=', "'='", &operation->signals);
 }
 
+/* A comma-separated row of names without slices. */
+static bool parse_row(struct tide_parser *parser, const char *what,
+                      struct tide_program_argument **last) {
+  do {
+    struct tide_program_argument *argument = tide_parser_get(parser, sizeof *argument);
+    if (!argument) return false;
+    *last = argument;
+    last = &argument->next;
+    argument->form = TIDE_FORM_REFERENCE;
+    argument->line = parser->token.line;
+    argument->column = parser->token.column;
+    if (!tide_parse_reference(parser, what, &argument->reference)) return false;
+  } while (tide_parser_accept(parser, ','));
+  return true;
+}
+
+static bool parse_takes(struct tide_parser *parser, struct tide_operation_statement *operation) {
+  if (!parse_row(parser, "a buffer", &operation->takes)) return false;
+  return !tide_parser_accept_word(parser, "after") ||
+         tide_parse_expression(parser, false, &operation->after);
+}
+
 static bool twice(struct tide_parser *parser, const char *clause, bool given) {
   if (!given) return true;
   return tide_error(parser->errors, TIDE_CORRUPT, parser->token.line, parser->token.column,
@@ -143,6 +166,8 @@ static bool twice(struct tide_parser *parser, const char *clause, bool given) {
 static bool parse_clause(struct tide_parser *parser, struct tide_operation_statement *operation) {
   if (tide_parser_accept_word(parser, "wait"))
     return twice(parser, "wait", operation->waits) && parse_waits(parser, operation);
+  if (tide_parser_accept_word(parser, "take"))
+    return twice(parser, "take", operation->takes) && parse_takes(parser, operation);
   if (tide_parser_accept_word(parser, "signal"))
     return twice(parser, "signal", operation->signals) && parse_signals(parser, operation);
   if (tide_parser_accept_word(parser, "cost")) {
@@ -176,29 +201,14 @@ static bool parse_host(struct tide_parser *parser, struct tide_operation_stateme
   return tide_parser_expected(parser, "'signal', 'external' or 'wait'");
 }
 
-static bool parse_memory(struct tide_parser *parser, struct tide_operation_statement *operation) {
-  struct tide_program_argument **last = &operation->arguments;
-  do {
-    struct tide_program_argument *argument = tide_parser_get(parser, sizeof *argument);
-    if (!argument) return false;
-    *last = argument;
-    last = &argument->next;
-    argument->form = TIDE_FORM_REFERENCE;
-    argument->line = parser->token.line;
-    argument->column = parser->token.column;
-    if (!tide_parse_reference(parser, "a scratch buffer", &argument->reference)) return false;
-  } while (tide_parser_accept(parser, ','));
-  return true;
-}
-
 static bool parse_body(struct tide_parser *parser, struct tide_operation_statement *operation) {
   if (tide_parser_accept_word(parser, "alloc")) {
     operation->base.kind = TIDE_STATEMENT_ALLOC;
-    return parse_memory(parser, operation);
+    return parse_row(parser, "a scratch buffer", &operation->arguments);
   }
   if (tide_parser_accept_word(parser, "free")) {
     operation->base.kind = TIDE_STATEMENT_FREE;
-    return parse_memory(parser, operation);
+    return parse_row(parser, "a scratch buffer", &operation->arguments);
   }
   operation->base.kind = TIDE_STATEMENT_OPERATION;
   if (!tide_parse_new_name(parser, "a body (what to do)", &operation->body)) return false;
@@ -209,8 +219,9 @@ static bool parse_body(struct tide_parser *parser, struct tide_operation_stateme
   if (tide_parser_at_end(parser)) return true;
   return tide_parser_expected(
       parser, operation->arguments
-                  ? "',', 'wait', 'signal', 'cost', 'label', 'passable' or the end of the line"
-                  : "'wait', 'signal', 'cost', 'label', 'passable' or the end of the line");
+                  ? "',', 'wait', 'take', 'signal', 'cost', 'label', 'passable' or the end of the "
+                    "line"
+                  : "'wait', 'take', 'signal', 'cost', 'label', 'passable' or the end of the line");
 }
 
 bool tide_parse_operation(struct tide_parser *parser, struct tide_statement **out_statement) {

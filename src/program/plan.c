@@ -18,7 +18,10 @@ static bool make_state(struct tide_plan *plan, struct tide_errors *errors) {
   plan->lives = tide_alloc(plan->allocator, plan->tables.buffer_count, sizeof *plan->lives);
   plan->instances =
       tide_alloc(plan->allocator, plan->tables.collective_count, sizeof *plan->instances);
-  return (plan->lives && plan->instances) || tide_error_no_memory(errors);
+  plan->writes = tide_alloc(plan->allocator, plan->tables.buffer_count, sizeof *plan->writes);
+  plan->taken = tide_alloc(plan->allocator, plan->tables.queue_count, sizeof *plan->taken);
+  return (plan->lives && plan->instances && plan->writes && plan->taken) ||
+         tide_error_no_memory(errors);
 }
 
 static void make(struct tide_plan *plan, const struct tide_plan_params *params,
@@ -71,6 +74,13 @@ void tide_plan_destroy(struct tide_plan *plan) {
   tide_free(a, plan->complained, program->statement_count, sizeof *plan->complained);
   tide_free(a, plan->lives, plan->tables.buffer_count, sizeof *plan->lives);
   tide_free(a, plan->instances, plan->tables.collective_count, sizeof *plan->instances);
+  for (size_t i = 0; plan->writes && i < plan->tables.buffer_count; i++)
+    tide_free(a, plan->writes[i], 1, sizeof *plan->writes[i]);
+  tide_free(a, plan->writes, plan->tables.buffer_count, sizeof *plan->writes);
+  tide_free(a, plan->taken, plan->tables.queue_count, sizeof *plan->taken);
+  tide_free(a, plan->taking.pieces, plan->taking.piece_room, sizeof *plan->taking.pieces);
+  tide_free(a, plan->taking.tags.items, plan->taking.tags.capacity,
+            sizeof *plan->taking.tags.items);
   tide_free(a, plan->devices, plan->device_capacity, sizeof *plan->devices);
   tide_free(a, plan->queues, plan->queue_capacity, sizeof *plan->queues);
   tide_free(a, plan->timelines, plan->timeline_capacity, sizeof *plan->timelines);
@@ -94,6 +104,9 @@ void tide_plan_rewind(struct tide_plan *plan) {
   memset(cursor, 0, sizeof *cursor);
   memset(plan->lives, 0, plan->tables.buffer_count * sizeof *plan->lives);
   memset(plan->instances, 0, plan->tables.collective_count * sizeof *plan->instances);
+  memset(plan->taken, 0, plan->tables.queue_count * sizeof *plan->taken);
+  for (size_t i = 0; i < plan->tables.buffer_count; i++)
+    if (plan->writes[i]) plan->writes[i]->count = plan->writes[i]->lost = 0;
   cursor->frames[0].at = plan->program->statements;
   cursor->depth = 1;
 }

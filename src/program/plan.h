@@ -61,6 +61,30 @@ struct tide_values { /* a growing row of waits or signals */
   size_t count, capacity;
 };
 
+/* Who wrote a buffer last, as far as it can be taken: slices in the order in which they were
+ * written, none wholly behind a later one. */
+#define TIDE_WRITES_MAX 64
+struct tide_write {
+  uint64_t offset, size;
+  struct tide_step_value tag; /* what its operation signals … */
+  bool tagged;                /* … if it does */
+  uint32_t queue, line;
+};
+struct tide_writes {
+  uint32_t count;
+  bool lost; /* there were more */
+  struct tide_write list[TIDE_WRITES_MAX];
+};
+
+/* What the operation that is open takes. */
+struct tide_taking {
+  struct tide_step_take takes[TIDE_PARAMS_MAX];
+  size_t take_count;
+  struct tide_step_piece *pieces;
+  size_t piece_count, piece_room;
+  struct tide_values tags;
+};
+
 struct tide_plan {
   const struct tide_program *program;
   const struct tide_allocator *allocator;
@@ -89,6 +113,9 @@ struct tide_plan {
   struct tide_life *lives; /* by buffer */
   uint64_t *instances;     /* by collective */
   struct tide_values waits, signals;
+  struct tide_writes **writes; /* by buffer; NULL: nobody takes it, or nobody has written yet */
+  uint64_t *taken;             /* by queue: operations that took */
+  struct tide_taking taking;
   struct tide_step_argument arguments[TIDE_PARAMS_MAX];
   char label[TIDE_PLAN_LABEL_MAX];
 };
@@ -111,6 +138,12 @@ size_t tide_plan_expand(const struct tide_plan *plan, const struct tide_string *
 /* In the plan's memory; the same text gives the same pointer. NULL after an error. */
 const char *tide_plan_intern(struct tide_plan *plan, const struct tide_string *string,
                              struct tide_errors *errors);
+/* take.c: after a step: what it writes, where somebody takes that. */
+bool tide_plan_note_writes(struct tide_plan *plan, const struct tide_binding *binding,
+                           const struct tide_step *step, struct tide_errors *errors);
+/* The operation's takes, from what was written before it. Fills plan->taking. */
+bool tide_plan_take(struct tide_plan *plan, const struct tide_operation_statement *operation,
+                    const struct tide_step *step, struct tide_errors *errors);
 /* step.c: the next step. False: an error was reported, or muted; the cursor stands behind it. */
 bool tide_plan_advance(struct tide_plan *plan, struct tide_step *out_step,
                        struct tide_errors *errors);

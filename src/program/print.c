@@ -62,14 +62,27 @@ static void print_values(struct tide_text *text, const struct tide_plan *plan, c
 }
 
 /* In the largest unit that fits: "2ms". */
-static void print_cost(struct tide_text *text, uint64_t cost) {
+static void print_time(struct tide_text *text, const char *clause, uint64_t cost) {
   static const char *const units[] = {"ns", "us", "ms", "s"};
   size_t unit = 0;
   while (unit < 3 && cost % 1000 == 0) {
     cost /= 1000;
     unit++;
   }
-  tide_text_format(text, "  cost %llu%s", (unsigned long long)cost, units[unit]);
+  tide_text_format(text, "%s%llu%s", clause, (unsigned long long)cost, units[unit]);
+}
+
+static void print_takes(struct tide_text *text, const struct tide_plan *plan,
+                        const struct tide_step *step) {
+  const char *before = step->took ? " " : "  take ";
+  for (size_t i = 0; i < step->take_count; i++) {
+    bool again = false;
+    for (size_t k = 0; k < i; k++) again |= step->takes[k].buffer == step->takes[i].buffer;
+    if (again) continue;
+    tide_text_format(text, "%s%s", before, plan->buffers[step->takes[i].buffer].label);
+    before = ", ";
+  }
+  if (step->after) print_time(text, " after ", step->after);
 }
 
 static void print_operation(struct tide_text *text, const struct tide_plan *plan,
@@ -82,9 +95,11 @@ static void print_operation(struct tide_text *text, const struct tide_plan *plan
     tide_text_format(text, "%s: %s", plan->queues[step->queue].label, step->body->class_.name);
     print_arguments(text, plan, step);
   }
+  if (step->took) print_takes(text, plan, step);
   print_values(text, plan, "  wait ", ">=", step->waits, step->wait_count);
-  print_values(text, plan, "  signal ", "=", step->signals, step->signal_count);
-  if (step->cost) print_cost(text, step->cost);
+  if (step->take_count && !step->took) print_takes(text, plan, step);
+  else print_values(text, plan, "  signal ", "=", step->signals, step->signal_count);
+  if (step->cost) print_time(text, "  cost ", step->cost);
   if (step->label) {
     tide_text_format(text, "  label ");
     print_bytes(text, step->label);

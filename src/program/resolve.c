@@ -198,6 +198,27 @@ static bool resolve_memory(struct resolver *r, struct tide_operation_statement *
   return good;
 }
 
+static bool resolve_takes(struct resolver *r, struct tide_operation_statement *operation,
+                          bool collective) {
+  struct tide_symbol *symbols = r->program->symbols;
+  uint32_t line = operation->base.line, column = operation->base.column;
+  bool good = true;
+  for (struct tide_program_argument *a = operation->takes; a; a = a->next) {
+    bool known = resolve_reference(r, &a->reference, BIT(TIDE_SYMBOL_BUFFER), true, false);
+    if (known) symbols[a->reference.symbol].taken = true;
+    good = known && good;
+  }
+  good = resolve_code(r, operation->after) && good;
+  if (collective)
+    return tide_error(r->errors, TIDE_CORRUPT, line, column,
+                      "a collective takes nothing: its parts start together");
+  if (operation->passable)
+    return tide_error(r->errors, TIDE_CORRUPT, line, column,
+                      "what takes is never 'passable': it starts at its turn");
+  if (good) symbols[operation->target.symbol].takes = true;
+  return good;
+}
+
 static bool resolve_operation(struct resolver *r, struct tide_operation_statement *operation) {
   bool memory =
       operation->base.kind == TIDE_STATEMENT_ALLOC || operation->base.kind == TIDE_STATEMENT_FREE;
@@ -213,6 +234,7 @@ static bool resolve_operation(struct resolver *r, struct tide_operation_statemen
     good = tide_error(r->errors, TIDE_CORRUPT, operation->base.line, operation->base.column,
                       "a collective is never 'passable'");
   }
+  if (operation->takes) good = resolve_takes(r, operation, collective) && good;
   r->in_collective = collective;
   for (struct tide_program_argument *a = operation->arguments; a; a = a->next)
     good = resolve_argument(r, a) && good;

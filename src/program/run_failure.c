@@ -35,9 +35,16 @@ static void note(struct tide_run *run, const struct tide_event *event) {
   tide_store_release(&failure->any, 1u);
 }
 
+/* What takes stalls on its own; its events say where. */
+static void note_start(struct tide_run *run, const struct tide_event *event) {
+  uint32_t queue;
+  if (find_queue(run, event->axis, &queue)) run->queues[queue].started = event->epoch;
+}
+
 static void on_event(void *self, const struct tide_event *event) {
   struct tide_run *run = self;
   if (event->kind == TIDE_EVENT_FINISH && event->status != TIDE_OK) note(run, event);
+  if (event->kind == TIDE_EVENT_START && run->takes) note_start(run, event);
   const struct tide_sink *next = run->params.sink;
   if (next) next->event(next->self, event);
 }

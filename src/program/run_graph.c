@@ -233,6 +233,9 @@ static enum tide_status enter(void *self, const struct tide_step *step, void *to
   b->epoch_of[operation] = ++b->epochs[step->queue];
   for (size_t i = 0; i < step->wait_count && status == TIDE_OK; i++)
     status = wait_for(b, node, &step->waits[i], &needs);
+  /* An event is waited for before the start: it cannot be taken. */
+  for (size_t i = 0; b->edges && i < step->tag_count && status == TIDE_OK; i++)
+    status = wait_for(b, node, &step->tags[i], &needs);
   if (status == TIDE_OK && b->clocks) reduce(b, operation, step->queue, needs);
   for (size_t i = 0; i < step->signal_count && status == TIDE_OK; i++)
     status = note_signal(b, &step->signals[i], operation);

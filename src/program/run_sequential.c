@@ -92,15 +92,21 @@ static enum tide_status run_body(struct tide_run *run, const struct tide_step *s
   return step->body->class_.host(arguments);
 }
 
-/* All that it waits for is over: reached, or failed. */
-static enum tide_status waits_status(const struct tide_sequential *s,
-                                     const struct tide_step *step) {
-  for (size_t i = 0; i < step->wait_count; i++) {
-    const struct timeline *timeline = &s->timelines[step->waits[i].timeline];
-    if (step->waits[i].value > timeline->reached)
+static enum tide_status values_status(const struct tide_sequential *s,
+                                      const struct tide_step_value *values, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const struct timeline *timeline = &s->timelines[values[i].timeline];
+    if (values[i].value > timeline->reached)
       return timeline->failed ? timeline->failed : TIDE_FAILED;
   }
   return TIDE_OK;
+}
+
+/* All that it waits for, or takes, is over: reached, or failed. */
+static enum tide_status waits_status(const struct tide_sequential *s,
+                                     const struct tide_step *step) {
+  enum tide_status status = values_status(s, step->waits, step->wait_count);
+  return status == TIDE_OK ? values_status(s, step->tags, step->tag_count) : status;
 }
 
 static void signal_all(struct tide_sequential *s, const struct tide_step *step,

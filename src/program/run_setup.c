@@ -92,7 +92,7 @@ static enum tide_status make_queue(struct tide_run *run, size_t index, struct ti
                         "queue '%s' of %u operations cannot be made: %s", queue->label,
                         params.operations, tide_status_text(status));
   made->axis = tide_queue_axis(made->queue);
-  return TIDE_OK;
+  return tide_run_open_taker(run, (uint32_t)index, diag);
 }
 
 static enum tide_status make_collective(struct tide_run *run, size_t index,
@@ -302,6 +302,7 @@ void tide_run_teardown(struct tide_run *run) {
   const struct tide_plan_tables *tables = run->tables;
   const struct tide_allocator *a = run->allocator;
   stop_queues(run);
+  tide_run_close_takers(run);
   free_buffers(run);
   tide_baseline_destroy(run);
   for (size_t i = 0; run->timelines && i < tables->timeline_count; i++)

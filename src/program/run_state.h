@@ -7,6 +7,7 @@
 #include "tidemark/run.h"
 
 struct tide_baseline;
+struct tide_take;
 struct tide_sequential;
 
 /* Where an operation that was submitted stands in the text. */
@@ -26,6 +27,8 @@ struct tide_run_queue {
   tide_axis axis;
   uint64_t submitted; /* operations; the sequence of the last one */
   uint32_t place_mask;
+  void *taker;               /* of the source of takes; NULL: nothing is taken */
+  uint64_t started;          /* epoch of what started last; by the scheduler, of a taker's queue */
   struct tide_place *places; /* of what may still be unfinished: by sequence & mask */
 };
 
@@ -48,6 +51,7 @@ struct tide_run {
   struct tide_context context;
   struct tide_sink sink; /* ours: notes the first failure, then hands on */
   bool has_context;
+  bool takes; /* some queue has a taker */
   bool executed;
   uint32_t over; /* atomic: what is left is being cancelled */
   struct tide_sched *sched;
@@ -63,6 +67,7 @@ struct tide_run {
   struct tide_baseline *baseline;     /* events and barrier */
   struct tide_sequential *sequential; /* the one thread */
   uint64_t submitted;
+  struct tide_take *takes_over; /* atomic: a list of those that nobody needs any more */
   struct tide_run_result result;
   /* One operation as it is submitted. */
   struct tide_wait *waits;
@@ -91,6 +96,17 @@ enum tide_status tide_run_step(struct tide_run *run, const struct tide_step *ste
 void tide_run_arguments(const struct tide_run *run, const struct tide_step *step,
                         void *(*data)(const struct tide_run *run, uint32_t buffer),
                         struct tide_argument *out_arguments);
+
+/* ---- run_take.c ---- */
+/* Whatever takes needs, of a queue; also without it where nothing is taken. */
+enum tide_status tide_run_open_taker(struct tide_run *run, uint32_t queue, struct tide_diag *diag);
+void tide_run_close_takers(struct tide_run *run);
+/* The first step of an operation that takes: another body in the place of its own, which has
+ * `arguments`. Nothing, where the step takes nothing or waits instead. TIDE_NOMEM. */
+enum tide_status tide_run_take(struct tide_run *run, const struct tide_step *step,
+                               struct tide_operation *operation, struct tide_take **out_take);
+/* It was not submitted after all. NULL is fine. */
+void tide_run_drop_take(struct tide_take *take);
 
 /* ---- run_wait.c ---- */
 /* Blocks until all that was submitted has finished, or has nothing left to wait for. */

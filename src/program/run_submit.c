@@ -79,21 +79,38 @@ static enum tide_access access_of(enum tide_param_kind kind) {
 
 /* Each buffer once, however many arguments lie in it; but check mode wants to know of each slice,
  * and of buffers that are never freed, which otherwise need not be named. */
+static void add_use(const struct tide_run *run, uint32_t buffer, struct tide_use use,
+                    struct tide_use *uses, size_t *count) {
+  size_t at = 0;
+  if (!run->params.check && !run->tables->buffers[buffer].scratch) return;
+  use.buffer = run->buffers[buffer].buffer;
+  while (at < *count &&
+         (uses[at].buffer != use.buffer ||
+          (run->params.check && (uses[at].offset != use.offset || uses[at].size != use.size))))
+    at++;
+  if (at < *count) uses[at].access = (enum tide_access)(uses[at].access | use.access);
+  else uses[(*count)++] = use;
+}
+
+static bool is_taken(const struct tide_step *step, size_t argument) {
+  for (size_t i = 0; i < step->take_count; i++)
+    if (step->takes[i].argument == argument) return true;
+  return false;
+}
+
+/* What is taken is read before the second step is over, and after whoever writes it. */
 static size_t fill_uses(struct tide_run *run, const struct tide_step *step, struct tide_use *uses) {
   size_t count = 0;
   for (size_t i = 0; i < step->body->param_count; i++) {
-    const struct tide_step_argument *argument = &step->arguments[i];
-    if (argument->kind > TIDE_PARAM_INOUT || argument->index == TIDE_PLAN_NONE) continue;
-    if (!run->params.check && !run->tables->buffers[argument->index].scratch) continue;
-    struct tide_use use = {run->buffers[argument->index].buffer, access_of(argument->kind),
-                           argument->offset, argument->size};
-    size_t at = 0;
-    while (at < count &&
-           (uses[at].buffer != use.buffer ||
-            (run->params.check && (uses[at].offset != use.offset || uses[at].size != use.size))))
-      at++;
-    if (at < count) uses[at].access = (enum tide_access)(uses[at].access | use.access);
-    else uses[count++] = use;
+    const struct tide_step_argument *a = &step->arguments[i];
+    if (a->kind > TIDE_PARAM_INOUT || a->index == TIDE_PLAN_NONE || is_taken(step, i)) continue;
+    struct tide_use use = {NULL, access_of(a->kind), a->offset, a->size};
+    add_use(run, a->index, use, uses, &count);
+  }
+  for (size_t i = 0; step->took && i < step->take_count; i++) {
+    const struct tide_step_take *take = &step->takes[i];
+    struct tide_use use = {NULL, TIDE_READ, take->offset, take->size};
+    add_use(run, take->buffer, use, uses, &count);
   }
   return count;
 }
@@ -162,6 +179,7 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
   _Alignas(16) struct tide_argument arguments[TIDE_PARAMS_MAX];
   struct tide_use uses[TIDE_PARAMS_MAX];
   struct tide_diag own = {.status = TIDE_OK};
+  struct tide_take *take = NULL;
   struct tide_operation operation = {
       .label = name_step(run, step),
       .flags = step->flags,
@@ -186,7 +204,9 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
       (struct tide_place){step->number, step->line, step->column};
   if (run->params.stand_in)
     run->params.stand_in->operation(run->params.stand_in->self, step, &operation);
+  if (status == TIDE_OK && queue->taker) status = tide_run_take(run, step, &operation, &take);
   if (status == TIDE_OK) status = submit(run, step, &operation, &own);
+  if (status != TIDE_OK) tide_run_drop_take(take);
   if (status != TIDE_OK) return at_step(diag, step, status, &own);
   queue->submitted++;
   run->submitted++;

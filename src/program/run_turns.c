@@ -36,8 +36,9 @@ static struct kept *copy(struct tide_turns *turns, const struct tide_step *step)
   size_t arguments = step->body->param_count * sizeof *step->arguments;
   size_t waits = step->wait_count * sizeof *step->waits;
   size_t signals = step->signal_count * sizeof *step->signals;
+  size_t tags = step->tag_count * sizeof *step->tags;
   size_t label = step->label ? strlen(step->label) + 1 : 0;
-  size_t size = sizeof(struct kept) + arguments + waits + signals + label;
+  size_t size = sizeof(struct kept) + arguments + waits + signals + tags + label;
   struct kept *kept = tide_alloc(turns->allocator, 1, size);
   if (!kept) return NULL;
   char *at = (char *)(kept + 1);
@@ -46,6 +47,8 @@ static struct kept *copy(struct tide_turns *turns, const struct tide_step *step)
   kept->step.arguments = put(&at, step->arguments, arguments);
   kept->step.waits = put(&at, step->waits, waits);
   kept->step.signals = put(&at, step->signals, signals);
+  kept->step.tags = put(&at, step->tags, tags);
+  kept->step.take_count = kept->step.piece_count = 0; /* nobody asks */
   if (label) kept->step.label = put(&at, step->label, label);
   return kept;
 }
@@ -74,6 +77,8 @@ static enum tide_status keep(struct tide_turns *turns, const struct tide_step *s
 static bool promised(const struct tide_turns *turns, const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count; i++)
     if (step->waits[i].value > turns->promised[step->waits[i].timeline]) return false;
+  for (size_t i = 0; i < step->tag_count; i++) /* what it takes comes first here */
+    if (step->tags[i].value > turns->promised[step->tags[i].timeline]) return false;
   return true;
 }
 

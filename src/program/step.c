@@ -202,10 +202,76 @@ static bool next_part(struct stepper *s, struct tide_step *step) {
   plan->values[TIDE_SYMBOL_MEMBER] = member;
   plan->values[TIDE_SYMBOL_MEMBERS] = (int64_t)collective->queue_count;
   s->cursor->member++;
-  bool good = set_operation(s, operation, step);
+  bool good = set_operation(s, operation, step) &&
+              tide_plan_note_writes(plan, &plan->bindings[operation->base.number], step, s->errors);
   if (!good || s->cursor->member == collective->queue_count) s->cursor->open = NULL;
   return good;
 }
+
+/* ---- takes ----------------------------------------------------------------------------- */
+
+static enum tide_status did_take(void *arguments) {
+  (void)arguments;
+  return TIDE_OK;
+}
+static const struct tide_body took = {
+    .class_ = {.name = "took", .host = did_take, .brief = true},
+    .summary = "what an operation took was there",
+};
+
+/* Behind the body: what the text says of signals, and what only now may be known. */
+static bool set_took(struct stepper *s, const struct tide_operation_statement *operation,
+                     struct tide_step *step) {
+  struct tide_plan *plan = s->plan;
+  const struct tide_values *tags = &plan->taking.tags;
+  if (!add_points(s, NULL, &plan->waits)) return false;
+  for (size_t i = 0; i < tags->count; i++)
+    if (!add_value(s, &plan->waits, tags->items[i].timeline, tags->items[i].value)) return false;
+  if (!add_value(s, &plan->waits, plan->queues[step->queue].takes, plan->taken[step->queue]) ||
+      !add_points(s, operation->signals, &plan->signals))
+    return false;
+  step->body = &took;
+  step->took = true;
+  return true;
+}
+
+static bool set_taking(struct stepper *s, const struct tide_operation_statement *operation,
+                       struct tide_step *step) {
+  struct tide_plan *plan = s->plan;
+  int64_t after = 0;
+  if (!set_operation(s, operation, step) || !tide_plan_take(plan, operation, step, s->errors))
+    return false;
+  if (operation->after.count && !evaluate(s, operation->after, &after)) return false;
+  if (after < 0) return wrong_value(s, operation->after, "a time is at least 0", after);
+  step->after = (uint64_t)after;
+  step->tags = plan->taking.tags.items;
+  step->tag_count = plan->taking.tags.count;
+  if (!tide_plan_note_writes(plan, &plan->bindings[operation->base.number], step, s->errors))
+    return false;
+  plan->signals.count = 0; /* the second step's */
+  return add_value(s, &plan->signals, plan->queues[step->queue].takes, ++plan->taken[step->queue]);
+}
+
+static bool next_take(struct stepper *s, struct tide_step *step) {
+  const struct tide_operation_statement *operation = s->cursor->open;
+  struct tide_plan *plan = s->plan;
+  bool second = s->cursor->member++ != 0;
+  step->kind = TIDE_STEP_OPERATION;
+  bool good = tide_plan_element(plan, &operation->target, s->errors, &step->queue) &&
+              (second ? set_took(s, operation, step) : set_taking(s, operation, step));
+  step->waits = plan->waits.items;
+  step->wait_count = plan->waits.count;
+  step->signals = plan->signals.items;
+  step->signal_count = plan->signals.count;
+  step->takes = plan->taking.takes;
+  step->take_count = plan->taking.take_count;
+  step->pieces = plan->taking.pieces;
+  step->piece_count = plan->taking.piece_count;
+  if (!good || second) s->cursor->open = NULL;
+  return good;
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
 
 static bool set_life(struct stepper *s, const struct tide_program_argument *a,
                      const struct tide_step *step) {
@@ -256,8 +322,8 @@ static bool next_memory(struct stepper *s, struct tide_step *step) {
 
 /* The next step of the statement that is open. */
 static bool next_of_open(struct stepper *s, struct tide_step *step) {
-  return s->cursor->open->base.kind == TIDE_STATEMENT_OPERATION ? next_part(s, step)
-                                                                : next_memory(s, step);
+  if (s->cursor->open->base.kind != TIDE_STATEMENT_OPERATION) return next_memory(s, step);
+  return s->cursor->open->takes ? next_take(s, step) : next_part(s, step);
 }
 
 static bool begin_operation(struct stepper *s, const struct tide_operation_statement *operation,
@@ -268,14 +334,16 @@ static bool begin_operation(struct stepper *s, const struct tide_operation_state
     case TIDE_STATEMENT_HOST_EXTERNAL: step->kind = TIDE_STEP_HOST_EXTERNAL; break;
     case TIDE_STATEMENT_HOST_WAIT: step->kind = TIDE_STEP_HOST_WAIT; break;
     case TIDE_STATEMENT_OPERATION:
-      if (plan->program->symbols[operation->target.symbol].kind == TIDE_SYMBOL_COLLECTIVE) {
+      if (operation->takes ||
+          plan->program->symbols[operation->target.symbol].kind == TIDE_SYMBOL_COLLECTIVE) {
         s->cursor->open = operation;
         s->cursor->member = 0;
         return next_of_open(s, step);
       }
       step->kind = TIDE_STEP_OPERATION;
       return tide_plan_element(plan, &operation->target, s->errors, &step->queue) &&
-             set_operation(s, operation, step);
+             set_operation(s, operation, step) &&
+             tide_plan_note_writes(plan, &plan->bindings[operation->base.number], step, s->errors);
     default:
       s->cursor->open = operation;
       s->cursor->memory = operation->arguments;

@@ -174,6 +174,7 @@ static bool declare_queues(struct declarer *d) {
     for (uint32_t i = 0; i < plan->spans[n->symbol].count; i++) {
       struct tide_plan_queue queue = {.label = label_of(d, n, i),
                                       .device = devices.first + i % devices.count,
+                                      .takes = TIDE_PLAN_NONE,
                                       .priority = (uint8_t)priority,
                                       .capacity = (uint32_t)capacity,
                                       .line = n->name.line,
@@ -350,6 +351,37 @@ static bool declare_file(struct declarer *d) {
   return true;
 }
 
+/* ---- takes -------------------------------------------------------------------------------- */
+
+/* Each queue of a name that takes gets a timeline, of which the text knows nothing. */
+static bool declare_takes_of(struct declarer *d, struct tide_span span) {
+  struct tide_plan *plan = d->plan;
+  for (uint32_t i = span.first; i < span.first + span.count; i++) {
+    struct tide_plan_queue *queue = &plan->queues[i];
+    char name[TIDE_PROGRAM_NAME_MAX + 32];
+    struct tide_text text;
+    tide_text_init(&text, name, sizeof name);
+    tide_text_format(&text, "%s.taken", queue->label);
+    const char *label = tide_arena_text(&plan->arena, name, strlen(name));
+    if (!label) return tide_error_no_memory(d->errors);
+    queue->takes = (uint32_t)plan->tables.timeline_count;
+    plan->devices[queue->device].takers++;
+    if (!add_timeline(d, (struct tide_plan_timeline){.label = label,
+                                                     .collective = TIDE_PLAN_NONE,
+                                                     .line = queue->line,
+                                                     .column = queue->column}))
+      return false;
+  }
+  return true;
+}
+
+static bool declare_takes(struct declarer *d) {
+  const struct tide_program *program = d->plan->program;
+  for (size_t i = 0; i < program->symbol_count; i++)
+    if (program->symbols[i].takes && !declare_takes_of(d, d->plan->spans[i])) return false;
+  return true;
+}
+
 /* ---- all of them ---------------------------------------------------------------------------- */
 
 static bool declare(struct declarer *d, const struct tide_setting *settings, size_t count) {
@@ -376,6 +408,7 @@ bool tide_plan_declare(struct tide_plan *plan, const struct tide_setting *settin
   bool good = true;
   for (d.at = plan->program->declarations; d.at && good; d.at = d.at->next)
     good = declare(&d, settings, setting_count);
+  if (good) good = declare_takes(&d);
   tide_free(plan->allocator, d.member_of, d.member_of_capacity, sizeof *d.member_of);
   plan->tables.devices = plan->devices;
   plan->tables.queues = plan->queues;

@@ -74,6 +74,21 @@ static size_t describe_file(void *self, void *handle, char *buffer, size_t size)
 
 /* ---- cpu ----------------------------------------------------------------------- */
 
+/* An operation that stalls keeps its thread, and no worker: so each queue that takes brings a
+ * thread. */
+static enum tide_status add_takers(const struct tide_device_request *request,
+                                   struct tide_cpu_params *params, struct tide_diag *diag) {
+  const struct tide_platform *platform = request->context->platform;
+  uint32_t takers = request->device->takers, cores = platform->cores(platform->self);
+  if (!takers) return TIDE_OK;
+  if (!params->workers) params->workers = cores > 1 ? cores - 1 : 1;
+  params->workers += takers;
+  if (params->workers <= 256) return TIDE_OK;
+  return tide_diag_set(diag, TIDE_FULL,
+                       "%u of its queues take, and each needs a thread; it has at most 256",
+                       takers);
+}
+
 static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
                                  struct tide_device **out_device, void **out_handle,
                                  struct tide_diag *diag) {
@@ -85,9 +100,11 @@ static enum tide_status make_cpu(void *self, const struct tide_device_request *r
     enum tide_status status = read_option(option, 1, 256, &params.workers, diag);
     if (status != TIDE_OK) return status;
   }
+  enum tide_status status = add_takers(request, &params, diag);
+  if (status != TIDE_OK) return status;
   struct made *made = calloc(1, sizeof *made);
   if (!made) return TIDE_NOMEM;
-  enum tide_status status = tide_cpu_create(request->context, &params, &made->cpu);
+  status = tide_cpu_create(request->context, &params, &made->cpu);
   if (status == TIDE_OK)
     status = tide_device_create(request->sched, tide_cpu_backend(made->cpu), request->device->label,
                                 &made->device);

@@ -1,6 +1,8 @@
 /* tidemark explain: a paused run, and what it decided about each wait. */
 #include "tool/explain.h"
 
+#include "tidemark/wic.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +162,7 @@ static enum tide_status run_paused(struct tide_explanation *e, struct tide_tool_
       .allocator = tide_allocator_system(),
       .plan = e->program->plan,
       .files = tide_tool_files_source(files),
+      .takes = tide_medium_takes(),
       .paused = true,
       .submit_only = !host_waits(e->program->plan),
       .sink = &e->sink,

@@ -1,6 +1,8 @@
 /* One run of a job, from its files to its result. */
 #include "tool/job.h"
 
+#include "tidemark/wic.h"
+
 #include <string.h>
 #include <time.h>
 
@@ -51,6 +53,7 @@ bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
       .allocator = tide_allocator_system(),
       .plan = job->program.plan,
       .files = tide_tool_files_source(outcome.files),
+      .takes = tide_medium_takes(),
       .mode = kind->mode,
       .paused = kind->paused,
       .submit_only = kind->submit_only,

@@ -8,6 +8,8 @@
 #include "tidemark/sched.h"
 #include "trace/ring.h"
 
+#define SIGNALS_SEEN 4096 /* events before the end of a stall among which its signal is */
+
 struct slice {
   uint64_t axis, epoch;
   uint64_t start, end; /* 0: not seen */
@@ -274,6 +276,48 @@ static void write_memory(struct writing *w, const struct tide_traced *event) {
   put(w, "}}");
 }
 
+/* The signal that ended a stall: not far before it was told. */
+static const struct slice *signaller(const struct writing *w, uint64_t resume) {
+  const struct tide_traced *end = tide_trace_at(w->trace, resume);
+  uint64_t first = tide_trace_first(w->trace);
+  for (uint64_t i = resume; i > first && resume - i < SIGNALS_SEEN; i--) {
+    const struct tide_traced *event = tide_trace_at(w->trace, i - 1);
+    if (event->kind == TIDE_EVENT_SIGNAL && event->value == end->value &&
+        strcmp(event->object, end->object) == 0)
+      return event->axis ? find(w, event->axis, event->epoch) : NULL;
+  }
+  return NULL;
+}
+
+/* A stall is told when its operation is through, its beginning right before its end. */
+static void write_stall(struct writing *w, uint64_t resume) {
+  const struct tide_traced *end = tide_trace_at(w->trace, resume);
+  const struct tide_traced *begun = tide_trace_at(w->trace, resume - 1);
+  const struct slice *slice = find(w, end->axis, end->epoch);
+  if (resume == tide_trace_first(w->trace) || begun->kind != TIDE_EVENT_STALL ||
+      begun->axis != end->axis || begun->epoch != end->epoch || !slice || !slice->start)
+    return;
+  uint64_t time = end->time > begun->time ? end->time - begun->time : 0;
+  char name[64];
+  struct tide_text text;
+  tide_text_init(&text, name, sizeof name);
+  tide_text_format(&text, "stalled: %s", end->label);
+  begin(w, "X");
+  put(w, ",\"tid\":%lu,\"cat\":\"stall\",\"name\":", thread_of(slice));
+  put_string(w, name);
+  put_time(w, "ts", begun->time);
+  put(w, ",\"dur\":%lu.%03u,\"args\":{\"timeline\":", (unsigned long)(time / 1000),
+      (unsigned)(time % 1000));
+  put_string(w, end->object);
+  put(w, ",\"value\":%lu,\"status\":\"%s\"}}", (unsigned long)end->value,
+      tide_status_name((enum tide_status)end->status));
+  const struct slice *from = signaller(w, resume);
+  if (!from || !from->start || !from->end) return;
+  w->flows++;
+  write_end_of_flow(w, "s", "resume", from, from->end > from->start ? from->end - 1 : from->end);
+  write_end_of_flow(w, "f", "resume", slice, end->time);
+}
+
 static void write_all(struct writing *w) {
   const struct tide_trace *trace = w->trace;
   put(w, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"lost_events\":%lu},\"traceEvents\":[\n",
@@ -284,6 +328,7 @@ static void write_all(struct writing *w) {
     const struct tide_traced *event = tide_trace_at(trace, i);
     if (event->kind == TIDE_EVENT_WAIT_CLASS) write_flow(w, event);
     else if (event->kind == TIDE_EVENT_SIGNAL) write_counter(w, event);
+    else if (event->kind == TIDE_EVENT_RESUME) write_stall(w, i);
     else if (event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE)
       write_memory(w, event);
   }

@@ -13,6 +13,7 @@ static void copy_in(struct tide_message *message) {
 /* Under the lock; a caller who holds the message has mapped it. */
 static void note_mapped(struct tide_message *message) {
   message->state = TIDE_MESSAGE_MAPPED;
+  tide_message_note_end(message);
   message->medium->info.activated++;
 }
 
@@ -96,6 +97,7 @@ static void set_failed(struct tide_message *message, enum tide_status status) {
   tide_counter_remove(&medium->due, &message->due);
   message->state = TIDE_MESSAGE_FAILED;
   message->status = (uint32_t)status;
+  tide_message_note_end(message);
   medium->info.failed++;
 }
 

@@ -80,6 +80,7 @@ static void fill(struct tide_message *message, const struct tide_request *reques
   message->state = TIDE_MESSAGE_WAITING;
   message->status = TIDE_OK;
   message->faulted = message->blank = message->finished = false;
+  message->stalled_at = message->resumed_at = 0;
   for (uint32_t i = 0; i < pages; i++) medium->owner[page + i] = index;
   for (uint32_t i = 0; i < request->tag_count; i++) {
     message->tags[i] = (struct tide_timepoint){.call = tide_message_tag_called, .user = message};
@@ -304,6 +305,8 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
     return TIDE_INVALID;
   }
   message->finished = true;
+  request->stalled = message->stalled_at;
+  request->resumed = message->resumed_at;
   bool missing = message->state == TIDE_MESSAGE_WAITING || message->state == TIDE_MESSAGE_AVAILABLE;
   if (message->state == TIDE_MESSAGE_WAITING) {
     message->state = TIDE_MESSAGE_FAILED;

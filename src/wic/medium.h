@@ -55,7 +55,8 @@ struct tide_message {
   uint32_t holds;
   uint32_t state, status;
   bool faulted, blank, finished;
-  struct tide_stalled *stalled; /* stall.c's */
+  uint64_t stalled_at, resumed_at; /* a fault came before the data did, and then that */
+  struct tide_stalled *stalled;    /* stall.c's */
 };
 
 /* Pages of one call lie in one run, which is free once the last of them was given back. */
@@ -109,6 +110,12 @@ static inline size_t tide_message_at(const struct tide_medium *medium,
 static inline size_t tide_message_size(const struct tide_medium *medium,
                                        const struct tide_message *message) {
   return (size_t)message->pages * medium->region.page;
+}
+
+/* Under the lock: no more is awaited. */
+static inline void tide_message_note_end(struct tide_message *message) {
+  const struct tide_platform *platform = message->medium->platform;
+  if (message->stalled_at) message->resumed_at = platform->now(platform->self);
 }
 
 /* ---- interrupter.c ---- */

@@ -98,7 +98,10 @@ enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page
   message->faulted = true;
   *out_message = message;
   switch (message->state) {
-    case TIDE_MESSAGE_WAITING: medium->info.stalled += first; return TIDE_FAULT_WAITS;
+    case TIDE_MESSAGE_WAITING:
+      medium->info.stalled += first;
+      if (first) message->stalled_at = medium->platform->now(medium->platform->self);
+      return TIDE_FAULT_WAITS;
     case TIDE_MESSAGE_AVAILABLE:
       /* Of other engines, and of what has faulted before: somebody is about to map it. */
       if (medium->engine != TIDE_MEDIUM_MONITOR || !first) return TIDE_FAULT_WAITS;
