@@ -200,6 +200,8 @@ TIDE_API bool tide_run_axis_host(const struct tide_run *run, tide_axis axis);
 /* The index of a plan's timeline by the object that events name; TIDE_PLAN_NONE: not one of them.
  */
 TIDE_API uint32_t tide_run_timeline_of(const struct tide_run *run, const void *object);
+/* The other way round; NULL for a sequential run. */
+TIDE_API struct tide_timeline *tide_run_timeline(const struct tide_run *run, uint32_t timeline);
 /* What a device of the plan is in this run, as its kind describes it. Returns the length; 0:
  * nothing. */
 TIDE_API size_t tide_run_describe_device(const struct tide_run *run, uint32_t device, char *buffer,

@@ -46,10 +46,15 @@ struct tide_sim_script {
   uint64_t (*ready)(void *self, const struct tide_work *work, uint64_t now);
   /* It starts: how long does it take? */
   uint64_t (*start)(void *self, const struct tide_work *work, uint32_t hand, uint64_t now);
+  /* The time that it was given is over: how much more does it take, on the same hand? 0: it ends.
+   * TIDE_SIM_STALLS: it gives its hand away, and starts again after tide_sim_again. */
+  uint64_t (*more)(void *self, struct tide_work *work, uint32_t hand, uint64_t now);
   /* It ends. The status may be changed. */
   void (*end)(void *self, struct tide_work *work, uint32_t hand, uint64_t now);
   void *self;
 };
+
+#define TIDE_SIM_STALLS UINT64_MAX
 
 struct tide_sim_params {
   uint32_t hands;          /* how much it does at once, at most 65536; 0: 1 */
@@ -77,6 +82,9 @@ TIDE_API void tide_sim_detach(struct tide_sim *sim);
 TIDE_API void tide_sim_halt(struct tide_sim *sim);
 /* … until they go on: what would have ended meanwhile ends now. */
 TIDE_API void tide_sim_resume(struct tide_sim *sim);
+/* Work that has stalled may go on at this time, as soon as a hand is free. TIDE_NOMEM. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_again(struct tide_sim *sim,
+                                                         struct tide_work *work, uint64_t time);
 /* Detaches, if that was not done, and frees. NULL is fine. */
 TIDE_API void tide_sim_destroy(struct tide_sim *sim);
 
@@ -160,6 +168,8 @@ struct tide_simulation_result {
   uint64_t busy;              /* ns, summed over all operations */
   uint64_t operations;
   uint64_t assumed; /* operations whose cost nobody said */
+  uint64_t stalls;  /* times that one that takes had to wait for its data … */
+  uint64_t stalled; /* … and how long, summed; they keep no hand busy meanwhile */
   struct tide_sim_path path;
   struct tide_wait_counter waits;
   size_t memory_peak; /* bytes taken for buffers at a time */

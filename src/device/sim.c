@@ -114,6 +114,14 @@ static void look(struct tide_sim *sim) {
   }
 }
 
+static void free_hand(struct hand *hand) {
+  struct tide_sim *sim = hand->sim;
+  hand->work = NULL;
+  hand->due = false;
+  hand->next = sim->rest;
+  sim->rest = hand;
+}
+
 /* Frees the hand and says what it did. */
 static struct tide_work *end(struct hand *hand) {
   struct tide_sim *sim = hand->sim;
@@ -123,11 +131,21 @@ static struct tide_work *end(struct hand *hand) {
     work->status = work->body->host(work->arguments);
   if (script && script->end)
     script->end(script->self, work, hand->number, tide_clock_now(sim->clock));
-  hand->work = NULL;
-  hand->due = false;
-  hand->next = sim->rest;
-  sim->rest = hand;
+  free_hand(hand);
   return work;
+}
+
+/* It goes on, here or later: there is nothing to hand back. */
+static bool goes_on(struct hand *hand) {
+  const struct tide_sim_script *script = hand->sim->params.script;
+  uint64_t now = tide_clock_now(hand->sim->clock), more = 0;
+  if (script && script->more) more = script->more(script->self, hand->work, hand->number, now);
+  if (!more) return false;
+  hand->due = false;
+  if (more == TIDE_SIM_STALLS) free_hand(hand);
+  else
+    tide_clock_at(hand->sim->clock, &hand->end, more > UINT64_MAX - now ? UINT64_MAX : now + more);
+  return true;
 }
 
 static void ended(struct tide_happening *happening) {
@@ -135,6 +153,10 @@ static void ended(struct tide_happening *happening) {
   struct tide_sim *sim = hand->sim;
   if (sim->halted) {
     hand->due = true;
+    return;
+  }
+  if (goes_on(hand)) {
+    look(sim);
     return;
   }
   struct tide_work *work = end(hand), *next;
@@ -205,8 +227,12 @@ void tide_sim_halt(struct tide_sim *sim) { sim->halted = true; }
 void tide_sim_resume(struct tide_sim *sim) {
   sim->halted = false;
   for (uint32_t i = 0; i < sim->params.hands; i++)
-    if (sim->hands[i].due) hand_back(sim, end(&sim->hands[i]));
+    if (sim->hands[i].due && !goes_on(&sim->hands[i])) hand_back(sim, end(&sim->hands[i]));
   look(sim);
+}
+
+enum tide_status tide_sim_again(struct tide_sim *sim, struct tide_work *work, uint64_t time) {
+  return park(sim, work, time) ? TIDE_OK : TIDE_NOMEM;
 }
 
 void tide_sim_detach(struct tide_sim *sim) {

@@ -98,6 +98,19 @@ static uint32_t progress_line(const struct tide_simulation *s, const struct tide
  * is. */
 static uint64_t progress_key(uint32_t timeline) { return (uint64_t)timeline + 1; }
 
+/* What it takes, piece by piece, in the order of the pieces. */
+static bool add_tag(struct tide_simulation *s, const struct tide_step *step,
+                    const struct tide_step_value *tag) {
+  bool progress = s->tables->timelines[tag->timeline].collective != TIDE_PLAN_NONE;
+  if (!tide_array_reserve(s->allocator, &s->tags, &s->tag_room, s->tag_count + 1, sizeof *s->tags))
+    return false;
+  s->tags[s->tag_count++] = (struct tide_sim_tag){
+      progress ? progress_key(tag->timeline) : key_of(tide_run_timeline(s->run, tag->timeline)),
+      tag->timeline, tag->value};
+  s->ops[s->op_count - 1].after = step->after;
+  return true;
+}
+
 static bool note_values(struct tide_simulation *s, const struct tide_step *step,
                         const struct tide_operation *operation, uint32_t number) {
   bool good = true, plain = s->params.mode == TIDE_RUN_TRACKED;
@@ -107,6 +120,8 @@ static bool note_values(struct tide_simulation *s, const struct tide_step *step,
     good = add_wait(s, progress ? progress_key(timeline) : key_of(operation->waits[i].timeline),
                     operation->waits[i].value, false);
   }
+  for (size_t i = 0; plain && !step->took && i < step->piece_count && good; i++)
+    good = add_tag(s, step, &step->tags[step->pieces[i].tag]);
   for (size_t i = 0; i < operation->buffer_count && good; i++)
     good = add_gaps(s, operation->buffers[i].buffer);
   for (size_t i = 0; i < operation->signal_count && good; i++)
@@ -134,6 +149,7 @@ void tide_sim_note(struct tide_simulation *s, const struct tide_step *step,
                              .by = TIDE_SIM_NONE,
                              .before_it = TIDE_SIM_NONE,
                              .waits = (uint32_t)s->wait_count,
+                             .tags = (uint32_t)s->tag_count,
                              .last_part = number,
                              .collective = step->collective,
                              .part_of = step->kind == TIDE_STEP_PART ? number - step->member
@@ -141,6 +157,7 @@ void tide_sim_note(struct tide_simulation *s, const struct tide_step *step,
   queue->operations[queue->count++] = number;
   if (!note_values(s, step, operation, number)) s->no_memory = true;
   op->wait_count = (uint32_t)s->wait_count - op->waits;
+  op->tag_count = (uint32_t)s->tag_count - op->tags;
 }
 
 /* ---- what the library tells ------------------------------------------------------------- */
@@ -246,6 +263,17 @@ static void after_wait(struct tide_simulation *s, struct tide_sim_op *op,
   uint32_t cause = line->signals[at].operation;
   if (wait->key <= s->tables->timeline_count) after_all(s, op, cause);
   else after(s, op, cause);
+}
+
+bool tide_sim_arrival(struct tide_simulation *s, const struct tide_sim_op *op, uint64_t key,
+                      uint64_t value, uint32_t *out_by, uint64_t *out_time, uint64_t *out_chain) {
+  struct tide_sim_op when = {.queue = op->queue, .by = TIDE_SIM_NONE};
+  struct tide_sim_wait wait = {key, value, false};
+  after_wait(s, &when, &wait);
+  *out_by = when.by;
+  *out_time = when.could;
+  *out_chain = when.chain_start;
+  return when.by != TIDE_SIM_NONE;
 }
 
 /* Behind the one before it in its queue: when that has ended, or, out of order, has started. */

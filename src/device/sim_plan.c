@@ -68,15 +68,34 @@ static uint64_t start(void *self, const struct tide_work *work, uint32_t hand, u
   struct tide_sim_op *op = op_of(s, work);
   uint64_t time = arguments->cost;
   op->start = now;
-  op->price = s->params.wait_cost * op->issued;
-  if (__builtin_add_overflow(time, op->price, &time)) time = UINT64_MAX / 2;
-  op->chain = op->chain_start + time;
   op->before_it = made->last[hand];
   made->last[hand] = arguments->operation;
+  if (op->started) {
+    tide_sim_take_again(s, op, work, now);
+    return 0; /* and then looks again */
+  }
+  op->started = true;
+  op->price = s->params.wait_cost * op->issued;
+  if (op->tag_count) time = tide_sim_take_begin(s, op, time);
+  if (__builtin_add_overflow(time, op->price, &time)) time = UINT64_MAX / 2;
+  op->chain = op->chain_start + time;
   made->result.busy += time;
   made->result.operations++;
   s->result.busy += time;
   s->result.operations++;
+  return time;
+}
+
+static uint64_t more(void *self, struct tide_work *work, uint32_t hand, uint64_t now) {
+  struct tide_sim_made *made = self;
+  struct tide_sim_op *op = op_of(made->simulation, work);
+  (void)hand;
+  if (!op->tag_count) return 0;
+  uint64_t time = tide_sim_take_more(made, op, work, now);
+  if (time != TIDE_SIM_STALLS) {
+    made->result.busy += time;
+    made->simulation->result.busy += time;
+  }
   return time;
 }
 
@@ -91,6 +110,7 @@ static void end(void *self, struct tide_work *work, uint32_t hand, uint64_t now)
   if (op->chain > s->result.longest_chain) s->result.longest_chain = op->chain;
   if (op->part_of != TIDE_SIM_NONE) s->ops[op->part_of].last_part = arguments->operation;
   if (arguments->fails) work->status = TIDE_FAILED;
+  if (op->missing != TIDE_OK) work->status = op->missing;
 }
 
 static enum tide_status make(struct tide_simulation *s, const struct tide_device_request *request,
@@ -103,7 +123,7 @@ static enum tide_status make(struct tide_simulation *s, const struct tide_device
       .script = &made->script,
       .skip_bodies = true,
   };
-  made->script = (struct tide_sim_script){ready, start, end, made};
+  made->script = (struct tide_sim_script){ready, start, more, end, made};
   made->last = tide_alloc(s->allocator, params.hands, sizeof *made->last);
   if (!made->last) return TIDE_NOMEM;
   memset(made->last, 0xff, params.hands * sizeof *made->last);
@@ -386,6 +406,7 @@ void tide_simulation_destroy(struct tide_simulation *s) {
   tide_free(a, s->stops, s->stop_room, sizeof *s->stops);
   tide_sim_past_free(s);
   tide_sim_time_free(s);
+  tide_sim_take_free(s);
   tide_clock_destroy(s->clock);
   tide_free(a, s, 1, sizeof *s);
 }

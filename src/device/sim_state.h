@@ -26,10 +26,16 @@ struct tide_sim_op {
   uint32_t before_it; /* on its hand */
   uint32_t waits, wait_count;
   uint32_t issued;
-  uint32_t part_of;    /* number of the first part of its instance; none: it is no part */
-  uint32_t collective; /* of a part */
-  uint32_t last_part;  /* of the first part: who of the instance ended last so far */
-  bool settled;        /* `could`, `by` and `chain_start` are known */
+  uint32_t part_of;         /* number of the first part of its instance; none: it is no part */
+  uint32_t collective;      /* of a part */
+  uint32_t last_part;       /* of the first part: who of the instance ended last so far */
+  uint32_t tags, tag_count; /* what it takes, in the order in which it looks */
+  uint32_t next_tag;        /* the one that it has not seen yet */
+  uint64_t after, left;     /* hands' time until the first look, and from then on */
+  uint64_t stalled_at;
+  bool started, stalls;     /* stalls: it has not seen yet what it stalled for */
+  enum tide_status missing; /* why what it takes will not come */
+  bool settled;             /* `could`, `by` and `chain_start` are known */
   bool over;
 };
 
@@ -38,6 +44,20 @@ struct tide_sim_wait {
   uint64_t key;   /* a timeline (line_of), or an axis */
   uint64_t value; /* or an epoch */
   bool axis;
+};
+
+struct tide_sim_tag {
+  uint64_t key;      /* as of a wait */
+  uint32_t timeline; /* of the plan */
+  uint64_t value;
+};
+
+/* An operation that stalls, until its tag is reached. */
+struct tide_sim_stall {
+  struct tide_timepoint point;
+  struct tide_sim_made *made;
+  struct tide_work *work;
+  struct tide_sim_stall *next; /* unused */
 };
 
 struct tide_sim_signal {
@@ -102,6 +122,9 @@ struct tide_simulation {
   size_t op_count, op_room;
   struct tide_sim_wait *waits;
   size_t wait_count, wait_room;
+  struct tide_sim_tag *tags;
+  size_t tag_count, tag_room;
+  struct tide_sim_stall *spare_stalls;
   struct tide_sim_line *lines; /* by hash */
   size_t line_count, line_room;
   struct tide_sim_gap *gaps;
@@ -144,6 +167,21 @@ uint64_t tide_sim_latency(const struct tide_simulation *s, uint32_t from_device,
 /* The longest way from a collective's members to a device. */
 uint64_t tide_sim_farthest(struct tide_simulation *s, uint32_t collective, uint32_t device);
 void tide_sim_time_free(struct tide_simulation *s);
+
+/* ---- sim_take.c: operations that take ---- */
+/* The first hand: how long until it looks for the first time. */
+uint64_t tide_sim_take_begin(struct tide_simulation *s, struct tide_sim_op *op, uint64_t time);
+/* A hand again, after a stall. */
+void tide_sim_take_again(struct tide_simulation *s, struct tide_sim_op *op,
+                         const struct tide_work *work, uint64_t now);
+/* As of a script's `more`. */
+uint64_t tide_sim_take_more(struct tide_sim_made *made, struct tide_sim_op *op,
+                            struct tide_work *work, uint64_t now);
+void tide_sim_take_free(struct tide_simulation *s);
+/* When what this wait is for has arrived at the device; false: not ended yet, or nobody's.
+ * *out_chain: with any number of hands. */
+bool tide_sim_arrival(struct tide_simulation *s, const struct tide_sim_op *op, uint64_t key,
+                      uint64_t value, uint32_t *out_by, uint64_t *out_time, uint64_t *out_chain);
 
 /* ---- sim_path.c ---- */
 /* From the operation that ended last backwards. False: no memory. */

@@ -41,7 +41,8 @@ static uint64_t spread(const struct tide_simulation *s, uint64_t step, uint64_t 
 uint64_t tide_sim_cost(const struct tide_simulation *s, const struct tide_step *step,
                        bool *out_assumed) {
   uint64_t cost = step->cost, bytes = 0;
-  *out_assumed = !cost;
+  *out_assumed = !cost && !step->took;
+  if (step->took) return 0; /* nobody does anything */
   if (!cost) {
     for (size_t i = 0; i < step->body->param_count; i++) {
       const struct tide_step_argument *argument = &step->arguments[i];

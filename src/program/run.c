@@ -163,6 +163,10 @@ uint32_t tide_run_timeline_of(const struct tide_run *run, const void *object) {
   return TIDE_PLAN_NONE;
 }
 
+struct tide_timeline *tide_run_timeline(const struct tide_run *run, uint32_t timeline) {
+  return run->timelines && timeline < run->tables->timeline_count ? run->timelines[timeline] : NULL;
+}
+
 void tide_run_destroy(struct tide_run *run) {
   if (!run) return;
   tide_store_relaxed(&run->over, 1u);

@@ -159,6 +159,14 @@ static void print_devices(const struct tide_plan_tables *tables,
   if (tables->device_count > MOST) printf("    … and %zu more\n", tables->device_count - MOST);
 }
 
+static void print_stalls(const struct tide_sim_outcome *tracked) {
+  char all[32];
+  const struct tide_simulation_result *a = tracked->result;
+  if (a->stalls)
+    printf("  stalls           %llu, for %s in all: what was taken was not there yet\n",
+           (unsigned long long)a->stalls, tide_sim_time(a->stalled, all, sizeof all));
+}
+
 static void print_waits(const struct tide_sim_outcome *tracked,
                         const struct tide_sim_outcome *other) {
   const struct tide_sched_stats *sched = &tracked->result->run.sched;
@@ -224,6 +232,7 @@ bool tide_sim_print(struct tide_sim_job *job, const struct tide_sim_outcome *tra
   print_times(tracked, other);
   print_devices(tables, tracked, other);
   print_path(job, tracked);
+  print_stalls(tracked);
   print_waits(tracked, other);
   print_memory(tracked, other);
   print_stats(job, tracked);
@@ -275,6 +284,10 @@ static void json_outcome(struct tide_tool_json *json, struct tide_sim_job *job,
   const struct tide_simulation_result *result = outcome->result;
   tide_json_open(json, short_name(outcome->mode), '{');
   tide_json_seconds(json, "makespan", result->makespan);
+  if (result->stalls) {
+    tide_json_number(json, "stalls", result->stalls);
+    tide_json_seconds(json, "stalled", result->stalled);
+  }
   tide_json_seconds(json, "longest_chain", result->longest_chain);
   tide_json_seconds(json, "all_work", result->busy);
   json_waits(json, outcome);
