@@ -3,6 +3,7 @@
 
 #ifdef TIDE_PLANTS
 enum tide_plant tide_planted = TIDE_PLANT_NONE;
+int tide_planted_claim;
 #endif
 
 _Static_assert(TIDE_PLANT_NONE == 0, "nothing is planted unless a test asks for it");

@@ -76,11 +76,20 @@ enum tide_plant {
   TIDE_PLANT_PAGES_ACROSS, /* tree: a run across a node's middle does not count */
   TIDE_PLANT_PAGES_REACH,  /* tree: what begins at a node's left ends at its middle */
   TIDE_PLANT_PAGES_LAST,   /* tree: the last page of a run is not taken */
-  TIDE_PLANT_PAGES_END
+  TIDE_PLANT_PAGES_END,
+  TIDE_PLANT_TAKES = 5000, /* operations that take: found by the oracle of takes */
+  TIDE_PLANT_TAKES_CLAIM,  /* the queue knows the writers when the operation starts */
+  TIDE_PLANT_TAKES_FORGET, /* what comes behind it does not wait for the writers */
+  TIDE_PLANT_TAKES_SOON,   /* the body's end signals what only the end of the writers may */
+  TIDE_PLANT_TAKES_BLIND,  /* the body does not stall */
+  TIDE_PLANT_TAKES_LAST,   /* of several writers only the last counts */
+  TIDE_PLANT_TAKES_ALONE,  /* a body that fails is not told to what carries its signals */
+  TIDE_PLANT_TAKES_END
 };
 
 #ifdef TIDE_PLANTS
 extern enum tide_plant tide_planted;
+extern int tide_planted_claim; /* TAKES_CLAIM: the operation that is being submitted takes */
 #define TIDE_PLANTED(which) __builtin_expect(tide_planted == (which), 0)
 #define TIDE_PLANTED_ANY __builtin_expect(tide_planted != TIDE_PLANT_NONE, 0)
 #define TIDE_HAS_PLANTS 1

@@ -1,5 +1,6 @@
 /* `take BUF`: what an operation consumes by fault, and who writes it. */
 #include "base/memory.h"
+#include "base/plant.h"
 #include "program/plan.h"
 
 static bool wrong(struct tide_errors *errors, const struct tide_program_argument *a,
@@ -133,6 +134,7 @@ static bool take_argument(struct taker *t, uint32_t argument) {
   for (uint32_t i = 0; writes && i < writes->count; i++) {
     const struct tide_write *w = &writes->list[i];
     if (w->offset >= a->offset + a->size || a->offset >= w->offset + w->size) continue;
+    if (TIDE_PLANTED(TIDE_PLANT_TAKES_LAST) && i + 1 < writes->count) continue;
     if (!add_piece(t, &take, w)) return false;
   }
   if (writes && writes->lost)

@@ -214,6 +214,9 @@ static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *
   *out_reason = TIDE_REASON_KNOWN;
   if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
   *out_reason = TIDE_REASON_FINISHED;
+#ifdef TIDE_PLANTS
+  if (TIDE_PLANTED(TIDE_PLANT_TAKES_CLAIM) && tide_planted_claim) return true;
+#endif
   return signaller_finished(sched, record) || TIDE_PLANTED(TIDE_PLANT_ELIDE);
 }
 
