@@ -12,16 +12,33 @@ static bool wrong(struct tide_errors *errors, const struct tide_program_argument
 
 /* ---- who wrote ------------------------------------------------------------------ */
 
-/* What is wholly written again is its earlier writer's no more. */
-static void drop_covered(struct tide_writes *writes, const struct tide_write *by) {
-  uint32_t kept = 0;
-  for (uint32_t i = 0; i < writes->count; i++) {
-    const struct tide_write *w = &writes->list[i];
-    bool covered = w->offset >= by->offset && w->offset + w->size <= by->offset + by->size;
-    if (!covered) writes->list[kept++] = *w;
+static void add_write(struct tide_writes *writes, const struct tide_write *write, uint64_t from,
+                      uint64_t end) {
+  if (from >= end) return;
+  if (writes->count == TIDE_WRITES_MAX) {
+    writes->lost = true;
+    return;
   }
-  writes->count = kept;
-  if (!kept) writes->lost = false;
+  struct tide_write *own = &writes->list[writes->count++];
+  *own = *write;
+  own->offset = from;
+  own->size = end - from;
+}
+
+/* What is written again is its earlier writer's no more: what stands before and behind it is. */
+static void drop_covered(struct tide_writes *writes, const struct tide_write *by) {
+  struct tide_write before[TIDE_WRITES_MAX];
+  uint32_t count = writes->count;
+  uint64_t from = by->offset, end = by->offset + by->size;
+  memcpy(before, writes->list, count * sizeof *before);
+  writes->count = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    const struct tide_write *w = &before[i];
+    uint64_t w_end = w->offset + w->size;
+    add_write(writes, w, w->offset, w_end < from ? w_end : from);
+    add_write(writes, w, w->offset > end ? w->offset : end, w_end);
+  }
+  if (!writes->count) writes->lost = false;
 }
 
 static bool note_write(struct tide_plan *plan, const struct tide_step *step,
@@ -39,8 +56,7 @@ static bool note_write(struct tide_plan *plan, const struct tide_step *step,
         (struct tide_step_value){plan->collectives[step->collective].timeline, step->instance};
   }
   drop_covered(*slot, &write);
-  if ((*slot)->count == TIDE_WRITES_MAX) (*slot)->lost = true;
-  else (*slot)->list[(*slot)->count++] = write;
+  add_write(*slot, &write, a->offset, a->offset + a->size);
   return true;
 }
 
@@ -94,10 +110,6 @@ static bool add_piece(struct taker *t, struct tide_step_take *take,
   struct tide_taking *taking = t->taking;
   const char *label = t->plan->buffers[take->buffer].label;
   uint32_t line = t->at->line, column = t->at->column;
-  if (write->queue == t->step->queue)
-    return tide_error(t->errors, TIDE_INVALID, line, column,
-                      "there is nothing to take: line %u, which writes '%s', is of the same queue",
-                      write->line, label);
   if (!write->tagged)
     return tide_error(t->errors, TIDE_INVALID, line, column,
                       "'%s' cannot be taken: line %u, which writes it, signals nothing", label,
@@ -129,17 +141,26 @@ static bool take_argument(struct taker *t, uint32_t argument) {
                                 .offset = a->offset,
                                 .size = a->size,
                                 .first = (uint32_t)t->taking->piece_count};
+  uint32_t own = 0;
   if (a->kind != TIDE_PARAM_IN)
     return wrong(t->errors, t->at, "'%s' cannot be taken: the operation writes it, too", label);
   for (uint32_t i = 0; writes && i < writes->count; i++) {
     const struct tide_write *w = &writes->list[i];
     if (w->offset >= a->offset + a->size || a->offset >= w->offset + w->size) continue;
+    if (w->queue == t->step->queue) { /* comes before it anyway */
+      own = w->line;
+      continue;
+    }
     if (TIDE_PLANTED(TIDE_PLANT_TAKES_LAST) && i + 1 < writes->count) continue;
     if (!add_piece(t, &take, w)) return false;
   }
   if (writes && writes->lost)
     return wrong(t->errors, t->at, "'%s' cannot be taken: it is written in more than 64 slices",
                  label);
+  if (!take.piece_count && own)
+    return tide_error(t->errors, TIDE_INVALID, t->at->line, t->at->column,
+                      "there is nothing to take: line %u, which writes '%s', is of the same queue",
+                      own, label);
   if (!take.piece_count)
     return wrong(t->errors, t->at, "'%s' cannot be taken: nothing above writes it", label);
   t->taking->takes[t->taking->take_count++] = take;

@@ -6,14 +6,25 @@
 #include "tidemark/device.h"
 #include "tidemark/kernel.h"
 #include "tidemark/sim.h"
+#include "tidemark/wic.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUES = 4, TIMELINES = 5, OPERATIONS = 60, WAITS = 3, TEXT = 32768 };
-enum { SLOTS = 8 * 2 * (OPERATIONS + 1) }; /* bytes: of operations, and of what pages hash to */
+enum {
+  QUEUES = 4,
+  TIMELINES = 5,
+  OPERATIONS = 60,
+  WAITS = 3,
+  TEXT = 32768,
+  TAKEN = 2,
+  BIG = 40000
+};
+enum {
+  SLOTS = 8 * 3 * (OPERATIONS + 1)
+}; /* bytes: of operations, and of what pages and takes hash to */
 
 /* ---- a device kind ------------------------------------------------------------------ */
 
@@ -25,7 +36,7 @@ struct made {
 static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
                                  struct tide_device **out_device, void **out_handle,
                                  struct tide_diag *diag) {
-  struct tide_cpu_params params = {.workers = 2};
+  struct tide_cpu_params params = {.workers = 2 + request->device->takers};
   (void)self, (void)diag;
   struct made *made = calloc(1, sizeof *made);
   CHECK(made);
@@ -79,14 +90,33 @@ static void append(struct generated *g, const char *format, ...) {
 
 /* Operation i hashes the slots of those that it waits for into its own: whoever starts too early
  * hashes zeros. Every timeline is signalled by one queue, in the order of its operations. */
-static void generate(struct generated *g, uint64_t seed, bool later) {
+/* Two queues write a buffer, neither a whole number of pages, and a third one takes it. Who writes
+ * again waits until it was taken. */
+static void append_take(struct generated *g, struct tide_random *random, int i, int *turns) {
+  int b = (int)tide_random_below(random, TAKEN), n = ++turns[b];
+  int taker = (int)tide_random_below(random, QUEUES);
+  int left = (taker + 1 + (int)tide_random_below(random, QUEUES - 1)) % QUEUES;
+  int right = (taker + 1 + (int)tide_random_below(random, QUEUES - 1)) % QUEUES;
+  int cut = 8 * (1 + (int)tide_random_below(random, BIG / 8 - 1));
+  append(g, "q[%d]: iota big[%d][0, %d], %d  wait took[%d] >= %d  signal from[%d] = %d\n", left, b,
+         cut, i, b, n - 1, b, n);
+  append(g, "q[%d]: iota big[%d][%d, %d], %d  wait took[%d] >= %d  signal upto[%d] = %d\n", right,
+         b, cut, BIG - cut, 7 * i, b, n - 1, b, n);
+  append(g, "q[%d]: hash big[%d], slots[%d, 8]  take big[%d]  signal took[%d] = %d\n", taker, b,
+         8 * (2 * (OPERATIONS + 1) + i), b, b, n);
+}
+
+static void generate_with(struct generated *g, uint64_t seed, bool later, bool takes) {
   struct tide_random random = {seed};
-  int signaller[TIMELINES][OPERATIONS + 1], value[TIMELINES] = {0};
+  int signaller[TIMELINES][OPERATIONS + 1], value[TIMELINES] = {0}, turns[TAKEN] = {0};
   memset(g, 0, sizeof *g);
   g->count = 10 + (int)tide_random_below(&random, OPERATIONS - 10);
   append(g, "device c cpu\nqueue q[%d] on c\ntimeline t[%d]\nbuffer slots %d\n", QUEUES, TIMELINES,
          SLOTS);
   append(g, "scratch page[2] 4K\n");
+  if (takes)
+    append(g, "buffer big[%d] %d\ntimeline from[%d], upto[%d], took[%d]\n", TAKEN, BIG, TAKEN,
+           TAKEN, TAKEN);
   for (int i = 0; i < g->count; i++) {
     int queue = g->queue[i] = (int)tide_random_below(&random, QUEUES);
     int waits = (int)tide_random_below(&random, WAITS + 1), wanted[WAITS], wanted_values[WAITS];
@@ -121,13 +151,18 @@ static void generate(struct generated *g, uint64_t seed, bool later) {
       }
     }
     append(g, "\n");
-    if (i % 7 == 3) {
+    if (i % 7 == 3 && !takes) {
       append(g,
              "q[%d]: alloc page[0]\nq[%d]: iota page[0], %d\nq[%d]: hash page[0], slots[%d, 8]\n",
              queue, queue, i, queue, 8 * (OPERATIONS + 1 + i));
       append(g, "q[%d]: free page[0]\n", queue);
     }
+    if (takes && tide_random_below(&random, 3) == 0) append_take(g, &random, i, turns);
   }
+}
+
+static void generate(struct generated *g, uint64_t seed, bool later) {
+  generate_with(g, seed, later, false);
 }
 
 /* ---- plans and runs ------------------------------------------------------------------------ */
@@ -177,6 +212,7 @@ static struct tide_run *run(const struct loaded *loaded, const struct way *way,
   struct tide_run_params params = {.plan = loaded->plan,
                                    .kinds = kinds,
                                    .kind_count = 1,
+                                   .takes = tide_medium_takes(),
                                    .mode = way->mode,
                                    .paused = way->paused,
                                    .submit_only = way->submit_only,
@@ -262,7 +298,7 @@ TEST(paused_issues_the_fewest) {
   free(g);
 }
 
-static void every_way(bool later, uint64_t seeds) {
+static void every_way(bool later, bool takes, uint64_t seeds) {
   static const struct way ways[] = {{.mode = TIDE_RUN_TRACKED},
                                     {.mode = TIDE_RUN_TRACKED, .check = true},
                                     {.mode = TIDE_RUN_TRACKED, .paused = true},
@@ -274,7 +310,7 @@ static void every_way(bool later, uint64_t seeds) {
   for (uint64_t seed = 1; seed <= seeds; seed++) {
     struct tide_run_result result;
     struct way sequential = {.mode = TIDE_RUN_SEQUENTIAL};
-    generate(g, seed, later);
+    generate_with(g, seed, later, takes);
     if (!load(&loaded, g)) continue;
     accepted++;
     struct tide_run *reference = run(&loaded, &sequential, &result);
@@ -293,8 +329,24 @@ static void every_way(bool later, uint64_t seeds) {
   free(g);
 }
 
-TEST(every_way_gives_the_same) { every_way(false, 40 / (test_slowdown() > 3 ? 4 : 1)); }
-TEST(waits_for_what_comes_later) { every_way(true, 120 / (test_slowdown() > 3 ? 4 : 1)); }
+TEST(every_way_gives_the_same) { every_way(false, false, 40 / (test_slowdown() > 3 ? 4 : 1)); }
+TEST(waits_for_what_comes_later) { every_way(true, false, 120 / (test_slowdown() > 3 ? 4 : 1)); }
+
+static bool may_fault(void) {
+  struct tide_context context;
+  struct tide_medium *medium;
+  CHECK_OK(tide_context_init(&context, NULL));
+  enum tide_status status = tide_medium_create(&context, NULL, &medium);
+  if (status == TIDE_OK) tide_medium_destroy(medium);
+  tide_context_fini(&context);
+  return status == TIDE_OK;
+}
+
+TEST(what_is_taken_is_what_was_written) {
+  if (!may_fault()) SKIP("userfaultfd cannot be had here");
+  every_way(false, true, 40 / (test_slowdown() > 3 ? 4 : 1));
+  every_way(true, true, 120 / (test_slowdown() > 3 ? 4 : 1));
+}
 
 /* ---- no memory ------------------------------------------------------------------------------ */
 
@@ -408,7 +460,7 @@ TEST(simulations_add_up) {
   struct tide_random random = {77};
   for (uint64_t seed = 1; seed <= 200 / (test_slowdown() > 3 ? 4 : 1); seed++) {
     struct loaded loaded;
-    generate(&g, seed, seed % 2);
+    generate_with(&g, seed, seed % 2, seed % 3 == 0);
     if (!load(&loaded, &g)) continue;
     simulate_ways(&loaded, &random, seed % 2);
     unload(&loaded);
@@ -417,4 +469,5 @@ TEST(simulations_add_up) {
 
 TEST_MAIN(CASE(simulations_add_up), CASE(fewest_is_the_transitive_reduction),
           CASE(paused_issues_the_fewest), CASE(every_way_gives_the_same),
-          CASE(waits_for_what_comes_later), CASE(every_allocation_fails_once))
+          CASE(waits_for_what_comes_later), CASE(what_is_taken_is_what_was_written),
+          CASE(every_allocation_fails_once))
