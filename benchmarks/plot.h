@@ -4,6 +4,7 @@
 #ifndef BENCHMARKS_PLOT_H
 #define BENCHMARKS_PLOT_H
 
+#include "../examples/patterns/drawing.h"
 #include "result.h"
 
 #include <math.h>
@@ -21,84 +22,11 @@ enum {
   PLOT_LEGEND = 15 /* a line of it */
 };
 
-static const char *const plot_colours[BENCH_SIDES] = {"#e8590c", "#1c7ed6", "#2f9e44", "#9c36b5",
-                                                      "#c2255c", "#0c8599", "#b08900", "#868e96",
-                                                      "#5f3dc4", "#74b816"};
-
-struct plot_axis {
-  double low, high; /* logarithms */
-  double from, to;  /* places */
-};
-
 struct plot {
   FILE *to;
   struct result *const *results;
   size_t count;
 };
-
-/* ---- axes ---- */
-
-static double plot_place(const struct plot_axis *axis, double value) {
-  return axis->from +
-         (log10(value) - axis->low) / (axis->high - axis->low) * (axis->to - axis->from);
-}
-
-static void plot_include(struct plot_axis *axis, double value) {
-  if (!isfinite(value) || value <= 0) return;
-  if (log10(value) < axis->low) axis->low = log10(value);
-  if (log10(value) > axis->high) axis->high = log10(value);
-}
-
-/* Some room at both ends; never nothing at all. */
-static void plot_widen(struct plot_axis *axis, double by) {
-  if (axis->low > axis->high) axis->low = 0, axis->high = 1;
-  axis->low -= by;
-  axis->high += by;
-}
-
-static void plot_number(char *text, size_t size, double value) {
-  const char *suffix = "";
-  if (value >= 1e6) value /= 1e6, suffix = " M";
-  else if (value >= 1e4) value /= 1e3, suffix = " k";
-  snprintf(text, size, "%.4g%s", value, suffix);
-}
-
-/* 1, 2, 5, 10 … ; only the tens when they are many. */
-static void plot_ticks(const struct plot *plot, const struct plot_axis *axis, bool across,
-                       double other_from, double other_to) {
-  static const double steps[] = {1, 2, 5};
-  bool few = axis->high - axis->low < 2.2;
-  for (int ten = (int)floor(axis->low); ten <= (int)ceil(axis->high); ten++) {
-    for (int s = 0; s < (few ? 3 : 1); s++) {
-      double value = steps[s] * pow(10, ten);
-      if (log10(value) < axis->low || log10(value) > axis->high) continue;
-      double at = plot_place(axis, value);
-      char text[32];
-      plot_number(text, sizeof text, value);
-      fprintf(plot->to,
-              across ? "<line class='g' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'/>"
-                     : "<line class='g' y1='%.1f' x1='%.1f' y2='%.1f' x2='%.1f'/>",
-              at, other_from, at, other_to);
-      if (across)
-        fprintf(plot->to, "<text class='s' x='%.1f' y='%.1f' text-anchor='middle'>%s</text>\n", at,
-                other_to + 13, text);
-      else
-        fprintf(plot->to, "<text class='s' x='%.1f' y='%.1f' text-anchor='end'>%s</text>\n",
-                other_from - 5, at + 3.5, text);
-    }
-  }
-}
-
-static void plot_text(const struct plot *plot, const char *class, double x, double y,
-                      const char *text) {
-  fprintf(plot->to, "<text class='%s' x='%.1f' y='%.1f'>", class, x, y);
-  for (; *text; text++) {
-    if (*text == '<') fputs("&lt;", plot->to);
-    else if (*text == '&') fputs("&amp;", plot->to);
-    else fputc(*text, plot->to);
-  }
-  fputs("</text>\n", plot->to);
-}
 
 /* ---- curves ---- */
 
@@ -131,9 +59,9 @@ static bool plot_has_side(const struct plot *plot, const struct result *of, unsi
 }
 
 static void plot_line(const struct plot *plot, const struct result *of, unsigned side, unsigned v,
-                      const struct plot_axis *x, const struct plot_axis *y) {
+                      const struct draw_axis *x, const struct draw_axis *y) {
   fprintf(plot->to, "<polyline fill='none' stroke='%s' stroke-width='%s' points='",
-          plot_colours[side], side ? "1.5" : "2.5");
+          draw_colours[side], side ? "1.5" : "2.5");
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < plot->count; i++) {
       const struct result *point = plot->results[i];
@@ -141,7 +69,7 @@ static void plot_line(const struct plot *plot, const struct result *of, unsigned
       double value = point->sides[side].value[v].median;
       if (point->sides[side].why || !isfinite(value) || value <= 0) continue;
       fprintf(plot->to, pass ? "<circle cx='%.1f' cy='%.1f' r='2.5' fill='%s'/>" : "%.1f,%.1f ",
-              plot_place(x, point->figure->at), plot_place(y, value), plot_colours[side]);
+              draw_place(x, point->figure->at), draw_place(y, value), draw_colours[side]);
     }
     fputs(pass ? "\n" : "'/>", plot->to);
   }
@@ -149,25 +77,25 @@ static void plot_line(const struct plot *plot, const struct result *of, unsigned
 
 static void plot_curve(const struct plot *plot, const struct result *of, unsigned v, double left,
                        double top) {
-  struct plot_axis x = {1e9, -1e9, left + PLOT_LEFT, left + PLOT_WIDTH - 14};
-  struct plot_axis y = {1e9, -1e9, top + PLOT_HEIGHT - 34, top + PLOT_TOP};
+  struct draw_axis x = {1e9, -1e9, left + PLOT_LEFT, left + PLOT_WIDTH - 14, false};
+  struct draw_axis y = {1e9, -1e9, top + PLOT_HEIGHT - 34, top + PLOT_TOP, false};
   for (size_t i = 0; i < plot->count; i++) {
     const struct result *point = plot->results[i];
     if (!plot_same_curve(of, point)) continue;
-    plot_include(&x, point->figure->at);
+    draw_include(&x, point->figure->at);
     for (unsigned side = 0; side < point->side_count; side++)
-      if (!point->sides[side].why) plot_include(&y, point->sides[side].value[v].median);
+      if (!point->sides[side].why) draw_include(&y, point->sides[side].value[v].median);
   }
-  plot_widen(&x, 0.05);
-  plot_widen(&y, 0.1);
+  draw_widen(&x, 0.05);
+  draw_widen(&y, 0.1);
   char title[160];
   const struct bench_value *value = &of->values[v];
   snprintf(title, sizeof title, "%s: %s%s%s", of->figure->curve, value->name ? value->name : "",
            value->name ? ", " : "", value->unit);
-  plot_text(plot, "t", left + PLOT_LEFT, top + 18, title);
-  plot_ticks(plot, &x, true, y.to, y.from);
-  plot_ticks(plot, &y, false, x.from, x.to);
-  plot_text(plot, "s", x.to - 60, y.from + 27, of->figure->along ? of->figure->along : "");
+  draw_text(plot->to, "t", left + PLOT_LEFT, top + 18, title);
+  draw_ticks(plot->to, &x, true, y.to, y.from);
+  draw_ticks(plot->to, &y, false, x.from, x.to);
+  draw_text(plot->to, "s", x.to - 60, y.from + 27, of->figure->along ? of->figure->along : "");
   unsigned line = 0;
   for (unsigned side = of->side_count; side-- > 0;) plot_line(plot, of, side, v, &x, &y);
   for (unsigned side = 0; side < of->side_count; side++) {
@@ -176,8 +104,8 @@ static void plot_curve(const struct plot *plot, const struct result *of, unsigne
     plot_side_name(plot, of, side, name, sizeof name);
     double at = top + PLOT_HEIGHT + line++ * PLOT_LEGEND;
     fprintf(plot->to, "<circle cx='%.1f' cy='%.1f' r='4' fill='%s'/>", left + PLOT_LEFT, at - 4,
-            plot_colours[side]);
-    plot_text(plot, "s", left + PLOT_LEFT + 9, at, name);
+            draw_colours[side]);
+    draw_text(plot->to, "s", left + PLOT_LEFT + 9, at, name);
   }
 }
 
@@ -235,24 +163,24 @@ static bool plot_same_scale(const struct result *a, const struct result *b, unsi
 
 /* Several names of one place are told by their colours; what a colour is, by the row's end. */
 static void plot_row(const struct plot *plot, const struct result *row, unsigned v, double y,
-                     const struct plot_axis *x) {
+                     const struct draw_axis *x) {
   char rivals[400] = "";
-  plot_text(plot, "s", 8, y + 3.5, row->figure->name);
+  draw_text(plot->to, "s", 8, y + 3.5, row->figure->name);
   fprintf(plot->to, "<line class='g' x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f'/>\n", x->from, y,
           x->to, y);
   for (unsigned side = row->side_count; side-- > 0;) {
     const struct spread *value = &row->sides[side].value[v];
     if (row->sides[side].why || !isfinite(value->median) || value->median <= 0) continue;
     fprintf(plot->to, "<line x1='%.1f' y1='%.1f' x2='%.1f' y2='%.1f' stroke='%s'/>",
-            plot_place(x, value->low > 0 ? value->low : value->median), y,
-            plot_place(x, value->high), y, plot_colours[side]);
+            draw_place(x, value->low > 0 ? value->low : value->median), y,
+            draw_place(x, value->high), y, draw_colours[side]);
     fprintf(plot->to, "<circle cx='%.1f' cy='%.1f' r='%s' fill='%s'/>\n",
-            plot_place(x, value->median), y, side ? "3.5" : "4.5", plot_colours[side]);
+            draw_place(x, value->median), y, side ? "3.5" : "4.5", draw_colours[side]);
   }
   if (row->side_count == 2) {
     snprintf(rivals, sizeof rivals, "%s", row->sides[1].name);
-    fprintf(plot->to, "<g fill='%s'>", plot_colours[1]);
-    plot_text(plot, "r", x->to + 10, y + 3.5, rivals);
+    fprintf(plot->to, "<g fill='%s'>", draw_colours[1]);
+    draw_text(plot->to, "r", x->to + 10, y + 3.5, rivals);
     fputs("</g>", plot->to);
   }
 }
@@ -261,14 +189,14 @@ static double plot_sides_legend(const struct plot *plot, const struct result *of
   for (unsigned side = 0; of->side_count > 2 && side < of->side_count; side++) {
     double x = PLOT_LABELS + (side % 4) * 160, y = top + side / 4 * PLOT_LEGEND;
     fprintf(plot->to, "<circle cx='%.1f' cy='%.1f' r='4' fill='%s'/>", x, y - 4,
-            plot_colours[side]);
-    plot_text(plot, "s", x + 9, y, of->sides[side].name);
+            draw_colours[side]);
+    draw_text(plot->to, "s", x + 9, y, of->sides[side].name);
   }
   return of->side_count > 2 ? (of->side_count + 3) / 4 * PLOT_LEGEND : 0;
 }
 
 static double plot_dots(const struct plot *plot, const struct result *of, unsigned v, double top) {
-  struct plot_axis x = {1e9, -1e9, PLOT_LABELS, PLOT_COLUMNS * PLOT_WIDTH - 220};
+  struct draw_axis x = {1e9, -1e9, PLOT_LABELS, PLOT_COLUMNS * PLOT_WIDTH - 220, false};
   unsigned rows = 0;
   bool zero = false;
   for (size_t i = 0; i < plot->count; i++) {
@@ -277,19 +205,19 @@ static double plot_dots(const struct plot *plot, const struct result *of, unsign
     rows++;
     for (unsigned side = 0; side < row->side_count; side++) {
       zero |= !row->sides[side].why && row->sides[side].value[v].median == 0;
-      plot_include(&x, row->sides[side].value[v].low);
-      plot_include(&x, row->sides[side].value[v].high);
+      draw_include(&x, row->sides[side].value[v].low);
+      draw_include(&x, row->sides[side].value[v].high);
     }
   }
-  plot_widen(&x, 0.05);
+  draw_widen(&x, 0.05);
   char title[120];
   snprintf(title, sizeof title, "%s%s%s (%s is better%s)",
            of->values[v].name ? of->values[v].name : "", of->values[v].name ? ", " : "",
            of->values[v].unit, of->values[v].better == BENCH_MORE ? "more" : "less",
            zero ? "; 0 is not drawn" : "");
-  plot_text(plot, "t", 8, top + 16, title);
+  draw_text(plot->to, "t", 8, top + 16, title);
   top += 16 + plot_sides_legend(plot, of, top + 16);
-  plot_ticks(plot, &x, true, top + 8, top + 8 + rows * PLOT_ROW);
+  draw_ticks(plot->to, &x, true, top + 8, top + 8 + rows * PLOT_ROW);
   double y = top + 8 + PLOT_ROW / 2.0;
   for (size_t i = 0; i < plot->count; i++) {
     if (!plot_same_scale(of, plot->results[i], v)) continue;
@@ -309,28 +237,16 @@ static bool plot_first_of_scale(const struct plot *plot, size_t index, unsigned 
 
 /* ---- the file ---- */
 
-/* The size is known at the end: room for it is left at the beginning. */
 static bool plot_group(const char *path, struct result *const *results, size_t count) {
   struct plot plot = {fopen(path, "w+"), results, count};
   if (!plot.to) return false;
-  fprintf(plot.to,
-          "<svg xmlns='http://www.w3.org/2000/svg' font-family='sans-serif' "
-          "width='%d' height='",
-          PLOT_COLUMNS * PLOT_WIDTH);
-  long size_at = ftell(plot.to);
-  fprintf(plot.to, "         '>\n<style>.t{font-size:13px;font-weight:bold}.s,.r{font-size:10.5px}"
-                   ".t,.s{fill:#767676}.g{stroke:#888;stroke-opacity:.25}"
-                   "@media(prefers-color-scheme:dark){.t,.s{fill:#bbb}}</style>\n");
-  plot_text(&plot, "t", 8, 18, results[0]->group);
+  long size_at = draw_begin(plot.to, PLOT_COLUMNS * PLOT_WIDTH);
+  draw_text(plot.to, "t", 8, 18, results[0]->group);
   double top = 30 + plot_curves(&plot, 30);
   for (size_t i = 0; i < count; i++)
     for (unsigned v = 0; v < results[i]->value_count; v++)
       if (plot_first_of_scale(&plot, i, v)) top = plot_dots(&plot, results[i], v, top);
-  fputs("</svg>\n", plot.to);
-  fseek(plot.to, size_at, SEEK_SET);
-  fprintf(plot.to, "%.0f", top);
-  bool good = !ferror(plot.to);
-  return fclose(plot.to) == 0 && good;
+  return draw_end(plot.to, size_at, top);
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* tidemark patterns: runs patterns with each way, and says what each is worth. */
 #include "command.h"
+#include "report.h"
 #include "run.h"
 
 #include <stdio.h>
@@ -132,6 +133,7 @@ int patterns_command(int argc, char **argv) {
   if (!patterns_read_options(argc, argv, &o)) return 2;
   if (o.help) return 0;
   if (o.list) return list(), 0;
+  if (o.report) return report_write(&o);
   if (o.json) fputs("[", stdout);
   else print_head(&o);
   for (size_t i = 0; i < o.pattern_count; i++) {

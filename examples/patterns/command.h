@@ -11,6 +11,9 @@ struct options {
   size_t pattern_count, way_count;
   uint32_t models, accesses; /* bits: those that the generator runs */
   bool json, list, help;
+  const char *report;  /* the folder; NULL: none is asked for */
+  bool quick;          /* a small part of it */
+  const char *setting; /* an option that chooses what a report does not let choose; NULL: none */
 };
 
 /* False: what is wrong has been said. */

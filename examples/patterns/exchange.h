@@ -16,7 +16,8 @@
  *
  * With a way that waits, take returns when the data is there. With faults take returns at once, and
  * the first load stalls. So a reader does what needs no data before it takes, and believes what it
- * has computed only when taken has said true.
+ * has computed only when taken has said true. Only when the run is watched take makes that first
+ * load itself, so that the moment is known at which it went on.
  *
  * Memory: two halves, for the even and the odd cycles (the paper's P and P'); in a half a page
  * aligned place for each message. A half may be recycled when all that was given of it was taken.
@@ -52,6 +53,8 @@ static inline struct message up(uint32_t consumer, uint32_t cycle, uint32_t numb
 struct shape {
   uint32_t consumers, cycles;
   uint32_t down, up; /* messages a consumer and cycle, at most */
+  uint32_t others;   /* jobs of a crew that take no messages, behind the consumers */
+  bool watched;      /* moments and waiting are filled for all ways */
   size_t bytes;      /* of a message, at most */
   /* "Two devices": the consumers' core, the producer side's; a way's own threads belong to one of
    * them. -1: nobody is pinned. */
@@ -71,13 +74,14 @@ struct slot {
 struct moment {
   uint64_t asked; /* the reader called take */
   uint64_t given; /* the writer called give */
-  uint64_t got;   /* the reader has the data: take returned; ways that fault say it themselves */
+  uint64_t got;   /* the reader has the data; of ways that fault only when the run is watched */
 };
 
-/* What waiting cost one reader. */
+/* What waiting cost one reader; of ways that fault, the moments say it. */
 struct waiting {
   _Alignas(64) uint64_t waits; /* takes that found no data */
   uint64_t ns, checks;         /* from take to data, in these; looks at whether it is there */
+  uint64_t inside;             /* ns in all of the exchange's calls, when the run is watched */
 };
 
 /* What a test does wrong on purpose, in cycle 1 (of 0 ...), to message 0 of consumer 0. */
@@ -111,8 +115,10 @@ struct way {
   /* The run is over: whoever waits stops that. It is called again and again until all threads have
    * ended. NULL: nobody sleeps. */
   void (*stop)(struct exchange *x);
-  /* Runs entry(argument, i) for each consumer, in fibers say, to their ends; false: why not is in
-   * x->problem. NULL: a thread each. */
+  /* How many faults there were until now. NULL: the way has none. */
+  uint64_t (*faulted)(struct exchange *x);
+  /* Runs entry(argument, i) for each consumer, and then for the others, in fibers say, to their
+   * ends; false: why not is in x->problem. NULL: a thread each. */
   bool (*crew)(struct exchange *x, void (*entry)(void *argument, uint32_t index), void *argument);
 };
 

@@ -185,6 +185,13 @@ static void stop(struct exchange *x) {
 
 /* ---- fibers ---- */
 
+static uint64_t faulted(struct exchange *x) {
+  struct faults *f = x->state;
+  struct tide_medium_info info;
+  tide_medium_info(f->medium, &info);
+  return info.faults;
+}
+
 struct team {
   void (*entry)(void *argument, uint32_t index);
   void *argument;
@@ -201,7 +208,8 @@ static bool crew(struct exchange *x, void (*entry)(void *argument, uint32_t inde
   struct team team = {entry, argument};
   struct tide_crew *fibers;
   uint32_t cpu = (uint32_t)x->shape.cores[0];
-  struct tide_crew_params params = {.fibers = x->shape.consumers};
+  uint32_t jobs = x->shape.consumers + x->shape.others;
+  struct tide_crew_params params = {.fibers = jobs};
   if (x->shape.cores[0] >= 0) {
     params.carriers = 1;
     params.cpus = &cpu;
@@ -210,7 +218,7 @@ static bool crew(struct exchange *x, void (*entry)(void *argument, uint32_t inde
     x->problem = "there is no memory for the fibers";
     return false;
   }
-  bool ran = tide_crew_run(fibers, enter, &team, x->shape.consumers) == TIDE_OK &&
+  bool ran = tide_crew_run(fibers, enter, &team, jobs) == TIDE_OK &&
              tide_crew_wait(fibers, TIDE_FOREVER) == TIDE_OK;
   if (tide_crew_destroy(fibers) != TIDE_OK) ran = false;
   if (!ran) x->problem = "the fibers did not run";
@@ -219,7 +227,8 @@ static bool crew(struct exchange *x, void (*entry)(void *argument, uint32_t inde
 
 #define WAY(named, text)                                                                           \
   .name = #named, .summary = text, .faults = true, .open = open_##named, .close = close_faults,    \
-  .room = room, .give = give, .take = take, .taken = taken, .place = place_of, .stop = stop
+  .room = room, .give = give, .take = take, .taken = taken, .place = place_of, .stop = stop,       \
+  .faulted = faulted
 
 const struct way way_monitor = {WAY(monitor, "a page fault, which a thread serves (the paper's)")};
 const struct way way_direct = {WAY(direct, "a page fault, which the producer ends")};

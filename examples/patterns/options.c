@@ -28,6 +28,11 @@ static const char help[] =
     "  --seed N           for the data (1)\n"
     "  --limit SECONDS    a run that takes longer has failed (120)\n"
     "  --json             prints numbers for programs\n"
+    "  --report DIR       measures all of them (or those named) with all ways over a fixed grid:\n"
+    "                     4, 16, 64, 256 consumers; production 25, 100, 200, 400 us; messages of\n"
+    "                     4K and 64K; on two devices and shared. Writes tables, numbers and\n"
+    "                     drawings into DIR, which is made; says how long it will take\n"
+    "  --quick            with --report: a small part of it, in some seconds\n"
     "  --help             this text\n\n"
     "The pattern `generator` makes messages that carry no application, and takes\n"
     "  --model NAME       unidirectional, alternating, multiple, probabilistic or all (all)\n"
@@ -158,7 +163,25 @@ static bool take_xi(const char *value, struct options *o) {
   return true;
 }
 
+/* What takes a value; NULL: nothing of this name does. */
+static const char *option_name(const char *name) {
+  static const char *const names[] = {"--way",   "--consumers", "--produce", "--work",  "--message",
+                                      "--limit", "--cycles",    "--seed",    "--model", "--access",
+                                      "--n0",    "--n1",        "--xi",      "--slice", "--report"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(name, names[i]) == 0) return names[i];
+  return NULL;
+}
+
+static bool take_folder(struct options *o, const char *value) {
+  if (!*value) return wrong("--report needs a folder%s", "");
+  o->report = value;
+  return true;
+}
+
 static bool take_option(const char *name, const char *value, struct options *o) {
+  if (strcmp(name, "--report") == 0) return take_folder(o, value);
+  if (strcmp(name, "--seed") != 0) o->setting = option_name(name);
   if (strcmp(name, "--way") == 0) return take_ways(o, value);
   if (strcmp(name, "--model") == 0)
     return take_choice(name, value, model_names, MODELS, &o->models);
@@ -169,19 +192,25 @@ static bool take_option(const char *name, const char *value, struct options *o) 
 }
 
 static bool read_flag(const char *name, struct options *o) {
-  if (strcmp(name, "--json") == 0) return o->json = true;
+  if (strcmp(name, "--json") == 0) return o->setting = "--json", o->json = true;
   if (strcmp(name, "--list") == 0) return o->list = true;
-  if (strcmp(name, "--shared") == 0) return o->settings.pinned = false, true;
+  if (strcmp(name, "--quick") == 0) return o->quick = true;
+  if (strcmp(name, "--shared") == 0) {
+    o->setting = "--shared";
+    o->settings.pinned = false;
+    return true;
+  }
   return false;
 }
 
-static bool is_option(const char *name) {
-  static const char *const names[] = {"--way",   "--consumers", "--produce", "--work",  "--message",
-                                      "--limit", "--cycles",    "--seed",    "--model", "--access",
-                                      "--n0",    "--n1",        "--xi",      "--slice"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(name, names[i]) == 0) return true;
-  return false;
+/* A report's grid is fixed, and its patterns are applications. */
+static bool fits_report(const struct options *o) {
+  if (!o->report) return !o->quick || wrong("--quick goes with --report%s", "");
+  if (o->setting) return wrong("a report's grid is fixed: %s does not go with it", o->setting);
+  for (size_t i = 0; i < o->pattern_count; i++)
+    if (o->patterns[i] == &pattern_generator)
+      return wrong("a report is about the ten: %s is none", pattern_generator.name);
+  return true;
 }
 
 static void add_defaults(struct options *o) {
@@ -218,7 +247,7 @@ bool patterns_read_options(int argc, char **argv, struct options *out_options) {
       if (!add_pattern(o, argv[i])) return false;
     } else if (!value && read_flag(name, o)) {
       continue;
-    } else if (!is_option(name)) {
+    } else if (!option_name(name)) {
       return wrong("there is no option %s", argv[i]);
     } else if (!value && ++i == argc) {
       return wrong("%s needs a value", name);
@@ -227,5 +256,5 @@ bool patterns_read_options(int argc, char **argv, struct options *out_options) {
     }
   }
   add_defaults(o);
-  return true;
+  return fits_report(o);
 }

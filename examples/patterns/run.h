@@ -20,7 +20,12 @@ struct settings {
   bool pinned;                /* consumers on one core, the producer side on another */
   uint32_t slice;             /* us that a consumer may run while others want to; 0: the kernel's */
   uint32_t limit;             /* seconds until a run counts as hung */
+  uint32_t cut;               /* ms after which it is ended, and said to be; 0: never */
   uint64_t seed;
+  bool watched;    /* the outcome has what moments.h knows */
+  bool beforehand; /* consumers start when the producer is done: two cycles, unidirectional only */
+  bool unchecked;  /* not compared: it was before, with the same settings */
+  uint32_t others; /* beside the consumers, on their device: work that needs no message */
   /* Of the generator. */
   enum model model;
   enum access access;
@@ -49,6 +54,9 @@ struct pattern {
   bool (*check)(const struct settings *s, void *state, char *said, size_t size);
 };
 
+/* What a report's curves have: from 0 to 100 % of something. */
+#define CURVE 21
+
 /* How often each phase repeats its unit, and how long it takes then. */
 struct pace {
   uint32_t times[PHASES];
@@ -60,6 +68,11 @@ struct span {
   uint64_t start, end, cpu; /* ns; cpu is 0 for fibers */
 };
 
+/* When a consumer did C1 or C2 of a message; cpu is less than the time when others ran, too. */
+struct stretch {
+  uint64_t start, end, cpu;
+};
+
 struct run {
   const struct pattern *pattern;
   struct settings settings;
@@ -68,9 +81,16 @@ struct run {
   void *state;
   struct span *spans; /* of consumer i; the producer side's at [consumers] */
   bool calibrating;
-  _Atomic uint64_t phase_ns[PHASES]; /* what they took then */
-  _Atomic uint32_t unfinished;       /* who returned false */
-  _Atomic bool no_slices;            /* the kernel did not give them */
+  _Atomic uint64_t phase_ns[PHASES]; /* what they took then, or when the run is watched */
+  struct stretch *stretches;         /* of a watched run: of all consumers */
+  uint32_t most_stretches;
+  _Atomic uint32_t stretch_count;
+  uint64_t *others; /* of those beside the consumers: when each piece was done */
+  uint32_t pieces;  /* of each */
+  struct span crew; /* the first carrier's time from the first fiber's start to the last end */
+  struct gates *gates;
+  _Atomic uint32_t unfinished; /* who returned false */
+  _Atomic bool no_slices;      /* the kernel did not give them */
 };
 
 /* What one run came to. */
@@ -81,6 +101,16 @@ struct outcome {
   uint64_t waited_ns, cpu_ns;  /* sums over consumers */
   uint64_t alive_ns;           /* sum over consumers of the time from their start to their end */
   uint64_t messages, downs;    /* that were given; those of them to consumers */
+  uint64_t faults;             /* of the ways that have them */
+  bool cut;                    /* it was ended: ns is how long it may take, not what it took */
+  /* Of a watched run; see moments.h. */
+  uint64_t inside_ns, producer_inside_ns; /* in calls of the exchange */
+  uint64_t producer_alive_ns, producer_cpu_ns;
+  uint64_t consumer_cpu_ns; /* their threads', or the only carrier's; 0: not known */
+  uint64_t work_ns[PHASES]; /* the processor's time in it */
+  double apart, deviation;  /* Tp - Tc in parts of the time that a consumer has for a message */
+  uint64_t awaited_ns, both_ns, hidden_ns;
+  double early[CURVE], others_left[CURVE]; /* NAN: nobody waited */
   bool good;
   char said[160]; /* why not */
 };
@@ -125,6 +155,8 @@ extern const struct pattern pattern_generator;
 /* Runs the pattern a little, without polling, to learn its pace. False: why not is in out->said. */
 bool run_calibrate(const struct pattern *pattern, const struct settings *s, struct pace *out_pace,
                    struct outcome *out);
+/* Two cores that this process may use; false: there is one. */
+bool run_cores(int out_cores[2]);
 /* Runs and checks it. */
 void run_pattern(const struct pattern *pattern, const struct way *way, const struct settings *s,
                  const struct pace *pace, enum plant plant, struct outcome *out);
