@@ -150,7 +150,7 @@ static void json_measured(FILE *to, const struct measured *m, bool last) {
                  {"hidden_ns", o->hidden_ns}};
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     fprintf(to, ",\"%s\":%llu", numbers[i].name, (unsigned long long)numbers[i].value);
-  fprintf(to, ",\"apart\":%.6g,\"deviation\":%.6g}%s", o->apart, o->deviation, last ? "" : ",");
+  fprintf(to, ",\"apart\":%.12g,\"deviation\":%.12g}%s", o->apart, o->deviation, last ? "" : ",");
 }
 
 static void json_cell(FILE *to, const struct study_cell *c) {
