@@ -49,6 +49,7 @@ struct tide_device;
 struct tide_queue;
 struct tide_client;           /* point.h */
 struct tide_operation_points; /* channel.h */
+struct tide_cuda_stream;      /* cuda.h */
 
 /* ---- bodies ---------------------------------------------------------------- */
 
@@ -77,6 +78,9 @@ struct tide_body_class {
    * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this
    * library. NULL: nobody wants to know. */
   void (*over)(void *arguments);
+  /* On a GPU: puts the work on the stream, in order, and waits for none of it (cuda.h). If it fails
+   * the operation does, once what it had put there is over. NULL: not on a GPU. */
+  enum tide_status (*enqueue)(const void *arguments, struct tide_cuda_stream *stream);
 };
 
 #define TIDE_ARGUMENTS_MAX 192 /* bytes of arguments that an operation copies */

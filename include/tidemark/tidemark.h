@@ -16,6 +16,7 @@
 #include "tidemark/program.h"
 #include "tidemark/run.h"
 #include "tidemark/device.h"
+#include "tidemark/cuda.h"
 #include "tidemark/sim.h"
 #include "tidemark/kernel.h"
 #include "tidemark/fiber.h"

@@ -50,11 +50,11 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
 #define WITH(params) params, sizeof params / sizeof params[0]
 #define NONE NULL, 0
 #define HOST(name)                                                                                 \
-  { #name, tide_body_##name, TIDE_IO_NONE, NULL, false, NULL }
+  { #name, tide_body_##name, TIDE_IO_NONE, NULL, false, NULL, NULL }
 #define BRIEF(name)                                                                                \
-  { #name, tide_body_##name, TIDE_IO_NONE, NULL, true, NULL }
+  { #name, tide_body_##name, TIDE_IO_NONE, NULL, true, NULL, NULL }
 #define STORAGE(name, verb)                                                                        \
-  { #name, tide_body_##name, verb, tide_body_##name##_io, false, NULL }
+  { #name, tide_body_##name, verb, tide_body_##name##_io, false, NULL, NULL }
 
 /* Sorted by name; tide_kernel_find relies on it. */
 static const struct tide_body bodies[] = {

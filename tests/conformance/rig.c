@@ -1,8 +1,11 @@
 #include "rig.h"
 
 #include "fake.h"
+#include "tidemark/cuda.h"
 
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,10 +64,83 @@ static void sim_attach(struct rig *rig) { CHECK_OK(tide_sim_attach(rig->executor
 static void sim_detach(struct rig *rig) { tide_sim_detach(rig->executor); }
 static void sim_destroy(struct rig *rig) { tide_sim_destroy(rig->executor); }
 
+/* ---- a GPU, or a driver that only looks like one --------------------------------------- */
+
+/* Words lie on the device; cells are pinned, page by page, when they are first named. */
+#define PAGE 4096u
+#define PAGES 2048
+struct gpu {
+  struct tide_cuda *cuda;
+  uint64_t words;
+  uint32_t page_count;
+  void *pages[PAGES];
+};
+
+static void gpu_put_words(struct rig *rig, struct gpu *gpu) {
+  struct tide_cuda_stream *stream;
+  void *words;
+  CHECK_OK(tide_cuda_alloc(gpu->cuda, RIG_WORDS * 8, &gpu->words));
+  CHECK_OK(tide_cuda_alloc_host(gpu->cuda, RIG_WORDS * 8, &words));
+  CHECK(pread(rig->words, words, RIG_WORDS * 8, 0) == RIG_WORDS * 8);
+  CHECK_OK(tide_cuda_stream_create(gpu->cuda, &stream));
+  CHECK_OK(tide_cuda_copy(stream, gpu->words, (uint64_t)(uintptr_t)words, RIG_WORDS * 8));
+  CHECK_OK(tide_cuda_stream_wait(stream, rig_later(20000)));
+  tide_cuda_stream_destroy(stream);
+  tide_cuda_free_host(gpu->cuda, words);
+}
+
+static void gpu_make(struct rig *rig, const char *driver) {
+  struct tide_cuda_params params = {.driver = driver, .depth = rig->kind->number};
+  struct tide_diag diag = {0};
+  struct gpu *gpu = calloc(1, sizeof *gpu);
+  CHECK(gpu != NULL);
+  enum tide_status status = tide_cuda_create(&rig->context, &params, &gpu->cuda, &diag);
+  if (status == TIDE_UNSUPPORTED && !driver) SKIP("%s", diag.text);
+  CHECK_OK(status);
+  gpu_put_words(rig, gpu);
+  rig->executor = gpu;
+  rig->backend = tide_cuda_backend(gpu->cuda);
+}
+
+static void cuda_create(struct rig *rig) { gpu_make(rig, NULL); }
+static void mock_create(struct rig *rig) {
+  static char path[PATH_MAX + 64];
+  char folder[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+  CHECK(length > 0);
+  folder[length] = 0;
+  *strrchr(folder, '/') = 0;
+  snprintf(path, sizeof path, "%s/plugin-cuda.so", folder);
+  gpu_make(rig, path);
+}
+static void gpu_attach(struct rig *rig) {
+  CHECK_OK(tide_cuda_attach(((struct gpu *)rig->executor)->cuda, rig->device));
+}
+static void gpu_detach(struct rig *rig) { tide_cuda_detach(((struct gpu *)rig->executor)->cuda); }
+static void gpu_destroy(struct rig *rig) {
+  struct gpu *gpu = rig->executor;
+  for (uint32_t i = 0; i < gpu->page_count; i++) tide_cuda_unpin(gpu->cuda, gpu->pages[i]);
+  tide_cuda_free(gpu->cuda, gpu->words);
+  tide_cuda_destroy(gpu->cuda);
+  free(gpu);
+}
+
+/* The last page that was named is the likeliest. */
+static void gpu_pin(struct gpu *gpu, const void *cell) {
+  void *page = (void *)((uintptr_t)cell / PAGE * PAGE);
+  for (uint32_t i = gpu->page_count; i-- > 0;)
+    if (gpu->pages[i] == page) return;
+  CHECK(gpu->page_count < PAGES);
+  CHECK_OK(tide_cuda_pin(gpu->cuda, page, PAGE));
+  gpu->pages[gpu->page_count++] = page;
+}
+
 #define CPU cpu_create, cpu_attach, cpu_detach, cpu_destroy, false
 #define RING ring_create, file_attach, file_detach, file_destroy, false
 #define THREADS threads_create, file_attach, file_detach, file_destroy, false
 #define SIM sim_make, sim_attach, sim_detach, sim_destroy, true
+#define CUDA cuda_create, gpu_attach, gpu_detach, gpu_destroy, false
+#define MOCK mock_create, gpu_attach, gpu_detach, gpu_destroy, false
 #define FAKE fake_make, fake_attach_, fake_detach_, fake_destroy_, false
 
 const struct rig_kind rig_kinds[] = {
@@ -74,6 +150,8 @@ const struct rig_kind rig_kinds[] = {
     {"threads1", false, false, 1, THREADS}, {"inorder", true, true, 1, FAKE},
     {"shuffled", false, true, 32, FAKE},    {"sim1", true, true, 1, SIM},
     {"sim4", true, true, 4, SIM},           {"simmed", false, true, 32, SIM},
+    {"mockcuda", true, false, 16, MOCK},    {"mockcuda1", true, false, 1, MOCK},
+    {"cuda", true, false, 16, CUDA},
 };
 const size_t rig_kind_count = sizeof rig_kinds / sizeof rig_kinds[0];
 
@@ -171,8 +249,25 @@ static enum tide_status cell_io(const void *arguments, struct tide_io *out_io) {
   return cell->answer;
 }
 
-const struct tide_body_class cell_class = {
-    .name = "cell", .host = cell_host, .verb = TIDE_IO_READ, .io = cell_io};
+/* The word of its number is copied from the device to the cell. */
+static enum tide_status cell_enqueue(const void *arguments, struct tide_cuda_stream *stream) {
+  const struct cell *cell = arguments;
+  struct gpu *gpu = cell->rig->executor;
+  check_start(cell);
+  if (cell->lane) {
+    CHECK_EQ_U64(cell->lane->last + 1, cell->lane_place);
+    cell->lane->last = cell->lane_place;
+  }
+  if (!cell->cell || cell->answer != TIDE_OK) return cell->answer;
+  gpu_pin(gpu, cell->cell);
+  return tide_cuda_copy(stream, (uint64_t)(uintptr_t)cell->cell, gpu->words + cell->number * 8, 8);
+}
+
+const struct tide_body_class cell_class = {.name = "cell",
+                                           .host = cell_host,
+                                           .verb = TIDE_IO_READ,
+                                           .io = cell_io,
+                                           .enqueue = cell_enqueue};
 
 void cell_submit(struct tide_queue *queue, const struct cell *cell, const struct tide_wait *waits,
                  size_t wait_count, struct tide_timeline *timeline, uint64_t value) {

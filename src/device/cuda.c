@@ -1,0 +1,323 @@
+/* The GPU device: one thread that puts operations on streams, and sleeps until the driver calls. */
+#include "device/cuda.h"
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+#define DEPTH_DEFAULT 16
+#define LIMIT_DEFAULT 10000000000u /* ns */
+
+enum doze { AWAKE, ASLEEP, KICKED };
+
+/* ---- the thread ------------------------------------------------------------------------- */
+
+static void rouse(struct tide_cuda *cuda) {
+  const struct tide_platform *platform = cuda->context->platform;
+  if (tide_exchange(&cuda->doze, (uint32_t)KICKED) == ASLEEP)
+    platform->wake(platform->self, &cuda->doze, 1);
+}
+
+static void kick(void *self) { rouse(self); }
+
+static uint64_t now(const struct tide_cuda *cuda) {
+  const struct tide_platform *platform = cuda->context->platform;
+  return platform->now(platform->self);
+}
+
+/* A queue keeps its stream where it can. */
+static struct tide_cuda_slot *find_slot(struct tide_cuda *cuda, tide_axis axis) {
+  struct tide_cuda_slot *free_one = NULL;
+  for (uint32_t i = 0; i < cuda->depth; i++) {
+    struct tide_cuda_slot *slot = &cuda->slots[i];
+    if (slot->work) continue;
+    if (slot->axis == axis) return slot;
+    if (!free_one) free_one = slot;
+  }
+  TIDE_ASSERT(free_one != NULL);
+  return free_one;
+}
+
+/* Whatever enqueue says, what it has put on the stream is to be over before the operation is. */
+static void begin(struct tide_cuda *cuda, struct tide_work *work) {
+  struct tide_cuda_slot *slot = find_slot(cuda, work->axis);
+  slot->work = work;
+  slot->axis = work->axis;
+  slot->since = now(cuda);
+  cuda->under_way++;
+  if (!work->body) return; /* over already */
+  work->status = work->body->enqueue(work->arguments, &slot->stream);
+  tide_cuda_stream_mark(&slot->stream);
+}
+
+/* Hands back what is over. */
+static size_t collect(struct tide_cuda *cuda, struct tide_work **done) {
+  size_t count = 0;
+  for (uint32_t i = 0; i < cuda->depth && cuda->under_way; i++) {
+    struct tide_cuda_slot *slot = &cuda->slots[i];
+    if (!slot->work || !tide_cuda_stream_is_over(&slot->stream)) continue;
+    done[count++] = slot->work;
+    slot->work = NULL;
+    cuda->under_way--;
+  }
+  return count;
+}
+
+static bool anything_over(const struct tide_cuda *cuda) {
+  for (uint32_t i = 0; i < cuda->depth && cuda->under_way; i++)
+    if (cuda->slots[i].work && tide_cuda_stream_is_over(&cuda->slots[i].stream)) return true;
+  return false;
+}
+
+/* Asks after those that have not called: TIDE_OK: all is well so far. */
+static enum tide_status look(struct tide_cuda *cuda) {
+  uint64_t time = now(cuda);
+  for (uint32_t i = 0; i < cuda->depth; i++) {
+    struct tide_cuda_slot *slot = &cuda->slots[i];
+    if (!slot->work || tide_cuda_stream_is_over(&slot->stream)) continue;
+    enum tide_status status = tide_cuda_stream_ask(&slot->stream);
+    if (status == TIDE_OK) slot->stream.deaf = false;
+    else if (status != TIDE_BUSY) return status;
+    else if (cuda->limit != TIDE_FOREVER && time - slot->since >= cuda->limit) return TIDE_TIMEOUT;
+  }
+  return TIDE_OK;
+}
+
+/* When to look next. */
+static uint64_t next_look(const struct tide_cuda *cuda) {
+  uint64_t time = now(cuda), next = TIDE_FOREVER;
+  for (uint32_t i = 0; i < cuda->depth; i++) {
+    const struct tide_cuda_slot *slot = &cuda->slots[i];
+    if (!slot->work) continue;
+    uint64_t after = slot->stream.deaf ? TIDE_CUDA_LOOK : TIDE_CUDA_WATCH;
+    if (after > cuda->limit) after = cuda->limit;
+    if (time + after < next) next = time + after;
+  }
+  return next;
+}
+
+static void sleep_until_something(struct tide_cuda *cuda, uint64_t deadline) {
+  const struct tide_platform *platform = cuda->context->platform;
+  uint32_t expected = AWAKE;
+  if (tide_compare_exchange(&cuda->doze, &expected, (uint32_t)ASLEEP))
+    platform->wait(platform->self, &cuda->doze, ASLEEP, deadline);
+  (void)tide_exchange(&cuda->doze, (uint32_t)AWAKE);
+}
+
+/* Nothing of it touches memory any more: each stream is over, or its context is beyond use. */
+static void wait_for_the_end(struct tide_cuda *cuda) {
+  const struct tide_platform *platform = cuda->context->platform;
+  for (uint32_t i = 0; i < cuda->depth; i++) {
+    struct tide_cuda_slot *slot = &cuda->slots[i];
+    if (!slot->work) continue;
+    while (tide_cuda_stream_ask(&slot->stream) == TIDE_BUSY) {
+      uint32_t heard = tide_load_acquire(&slot->stream.heard);
+      platform->wait(platform->self, &slot->stream.heard, heard,
+                     now(cuda) + (slot->stream.deaf ? TIDE_CUDA_LOOK : TIDE_CUDA_WATCH));
+    }
+    slot->work = NULL;
+  }
+}
+
+static void lose(struct tide_cuda *cuda, enum tide_status status) {
+  tide_device_lose(cuda->device, status == TIDE_TIMEOUT ? status : TIDE_LOST);
+  wait_for_the_end(cuda);
+  cuda->under_way = 0;
+  tide_device_certify(cuda->device);
+}
+
+/* Hands back what is over and starts what may. With no room it asks for nothing: being told of work
+ * would not help. */
+static size_t exchange(struct tide_cuda *cuda) {
+  struct tide_work *done[TIDE_CUDA_DEPTH_MOST], *fresh[TIDE_CUDA_DEPTH_MOST];
+  size_t done_count = collect(cuda, done);
+  if (cuda->under_way == cuda->depth) return 0;
+  size_t count = tide_device_exchange(cuda->device, done, done_count, fresh,
+                                      cuda->depth - cuda->under_way, NULL);
+  for (size_t i = 0; i < count; i++) begin(cuda, fresh[i]);
+  return count;
+}
+
+static void cuda_main(void *argument) {
+  struct tide_cuda *cuda = argument;
+  uint64_t next = TIDE_FOREVER;
+  for (;;) {
+    bool stop = tide_load_acquire(&cuda->stop);
+    size_t count = exchange(cuda);
+    if (stop && !cuda->under_way) return;
+    bool due = now(cuda) >= next;
+    enum tide_status status = due ? look(cuda) : TIDE_OK;
+    if (status != TIDE_OK) {
+      lose(cuda, status);
+      return;
+    }
+    if (count || due || !cuda->under_way) next = next_look(cuda);
+    if (!anything_over(cuda)) sleep_until_something(cuda, next);
+  }
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static bool takes(void *self, const struct tide_body_class *body) {
+  (void)self;
+  return body->enqueue != NULL;
+}
+
+static enum tide_status learn(struct tide_cuda *cuda, struct tide_diag *diag) {
+  const struct tide_cuda_driver *driver = &cuda->driver;
+  int unified = 0, clusters = 0, wait_value = 0;
+  const struct {
+    int attribute, *out;
+  } wanted[] = {
+      {TIDE_CU_MAJOR, &cuda->info.major},
+      {TIDE_CU_MINOR, &cuda->info.minor},
+      {TIDE_CU_MULTIPROCESSORS, &cuda->info.multiprocessors},
+      {TIDE_CU_SHARED_OPTIN, &cuda->info.shared_bytes},
+      {TIDE_CU_UNIFIED_ADDRESSING, &unified},
+      {TIDE_CU_CLUSTERS, &clusters},
+      {TIDE_CU_WAIT_VALUE, &wait_value},
+  };
+  tide_cu answer = driver->call.device_name(cuda->info.name, TIDE_CUDA_NAME, driver->device);
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted && answer == TIDE_CU_OK; i++)
+    answer = driver->call.device_attribute(wanted[i].out, wanted[i].attribute, driver->device);
+  if (answer != TIDE_CU_OK)
+    return tide_diag_set(diag, tide_status_of_cuda(answer),
+                         "the GPU says nothing of itself: the driver answers %d", answer);
+  cuda->info.name[TIDE_CUDA_NAME - 1] = 0;
+  cuda->info.driver = driver->version;
+  cuda->info.clusters = clusters != 0;
+  cuda->info.wait_value = wait_value != 0;
+  if (!unified)
+    return tide_diag_set(diag, TIDE_UNSUPPORTED, "%s: its addresses are not the host's",
+                         cuda->info.name);
+  return TIDE_OK;
+}
+
+static void free_slots(struct tide_cuda *cuda, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) tide_cuda_stream_fini(&cuda->slots[i].stream);
+  tide_free(cuda->context->allocator, cuda->slots, cuda->depth, sizeof *cuda->slots);
+}
+
+static enum tide_status make_slots(struct tide_cuda *cuda, struct tide_diag *diag) {
+  cuda->slots = tide_alloc(cuda->context->allocator, cuda->depth, sizeof *cuda->slots);
+  if (!cuda->slots) return TIDE_NOMEM;
+  for (uint32_t i = 0; i < cuda->depth; i++) {
+    enum tide_status status = tide_cuda_stream_init(cuda, &cuda->slots[i].stream);
+    if (status != TIDE_OK) {
+      free_slots(cuda, i);
+      return tide_diag_set(diag, status, "the GPU driver makes no stream");
+    }
+    cuda->slots[i].stream.kick = rouse;
+  }
+  return TIDE_OK;
+}
+
+static enum tide_status fill_in(struct tide_cuda *cuda, const struct tide_cuda_params *params,
+                                struct tide_diag *diag) {
+  enum tide_status status =
+      tide_cuda_driver_open(&cuda->driver, params->driver, params->ordinal, diag);
+  if (status != TIDE_OK) return status;
+  status = learn(cuda, diag);
+  if (status == TIDE_OK) status = make_slots(cuda, diag);
+  if (status != TIDE_OK) tide_cuda_driver_close(&cuda->driver);
+  return status;
+}
+
+enum tide_status tide_cuda_create(const struct tide_context *context,
+                                  const struct tide_cuda_params *params,
+                                  struct tide_cuda **out_cuda, struct tide_diag *diag) {
+  struct tide_cuda_params asked = params ? *params : (struct tide_cuda_params){0};
+  if (asked.depth > TIDE_CUDA_DEPTH_MOST)
+    return tide_diag_set(diag, TIDE_INVALID, "a GPU has at most %u operations under way, not %u",
+                         TIDE_CUDA_DEPTH_MOST, asked.depth);
+  struct tide_cuda *cuda = tide_alloc(context->allocator, 1, sizeof *cuda);
+  if (!cuda) return TIDE_NOMEM;
+  cuda->context = context;
+  cuda->depth = asked.depth ? asked.depth : DEPTH_DEFAULT;
+  cuda->limit = asked.limit ? asked.limit : LIMIT_DEFAULT;
+  enum tide_status status = fill_in(cuda, &asked, diag);
+  if (status != TIDE_OK) {
+    tide_free(context->allocator, cuda, 1, sizeof *cuda);
+    return status;
+  }
+  cuda->backend = (struct tide_backend){.name = "cuda",
+                                        .in_order = true,
+                                        .hands = 1,
+                                        .domain = TIDE_DOMAIN_QUEUE,
+                                        .takes = takes,
+                                        .kick = kick,
+                                        .self = cuda};
+  *out_cuda = cuda;
+  return TIDE_OK;
+}
+
+const struct tide_backend *tide_cuda_backend(const struct tide_cuda *cuda) {
+  return &cuda->backend;
+}
+
+void tide_cuda_info(const struct tide_cuda *cuda, struct tide_cuda_info *out_info) {
+  *out_info = cuda->info;
+}
+
+enum tide_status tide_cuda_attach(struct tide_cuda *cuda, struct tide_device *device) {
+  const struct tide_platform *platform = cuda->context->platform;
+  if (!device || cuda->device) return TIDE_INVALID;
+  cuda->device = device;
+  tide_store_release(&cuda->stop, 0u);
+  enum tide_status status =
+      platform->spawn(platform->self, "tide-cuda", cuda_main, cuda, &cuda->thread);
+  if (status != TIDE_OK) cuda->device = NULL;
+  return status;
+}
+
+void tide_cuda_detach(struct tide_cuda *cuda) {
+  const struct tide_platform *platform = cuda->context->platform;
+  if (!cuda->device) return;
+  tide_store_release(&cuda->stop, 1u);
+  rouse(cuda);
+  platform->join(platform->self, cuda->thread);
+  /* Whoever told of the last end may still be on his way back. */
+  while (tide_load_acquire(&cuda->inside)) platform->yield(platform->self);
+  cuda->device = NULL;
+}
+
+void tide_cuda_destroy(struct tide_cuda *cuda) {
+  if (!cuda) return;
+  tide_cuda_detach(cuda);
+  free_slots(cuda, cuda->depth);
+  tide_cuda_driver_close(&cuda->driver);
+  tide_free(cuda->context->allocator, cuda, 1, sizeof *cuda);
+}
+
+/* ---- both halves at once ----------------------------------------------------------------------
+ */
+
+enum tide_status tide_cuda_open(const struct tide_context *context, struct tide_sched *sched,
+                                const struct tide_cuda_params *params, const char *label,
+                                struct tide_cuda **out_cuda, struct tide_device **out_device,
+                                struct tide_diag *diag) {
+  struct tide_cuda *cuda;
+  struct tide_device *device = NULL;
+  enum tide_status status = tide_cuda_create(context, params, &cuda, diag);
+  if (status != TIDE_OK) return status;
+  status = tide_device_create(sched, &cuda->backend, label, &device);
+  if (status == TIDE_OK) status = tide_cuda_attach(cuda, device);
+  if (status != TIDE_OK) {
+    if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK); /* nobody has seen it */
+    tide_cuda_destroy(cuda);
+    return status;
+  }
+  *out_cuda = cuda;
+  *out_device = device;
+  return TIDE_OK;
+}
+
+void tide_cuda_close(struct tide_cuda *cuda) {
+  if (!cuda) return;
+  struct tide_device *device = cuda->device;
+  if (device) TIDE_ASSERT(tide_device_settle(device, TIDE_FOREVER) == TIDE_OK);
+  tide_cuda_detach(cuda);
+  if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK);
+  tide_cuda_destroy(cuda);
+}

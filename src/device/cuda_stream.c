@@ -1,0 +1,233 @@
+/* Streams, and what goes on them; memory and kernels. */
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "device/cuda.h"
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+enum tide_status tide_cuda_alloc(struct tide_cuda *cuda, size_t size, uint64_t *out_address) {
+  return tide_status_of_cuda(TIDE_CUDA_IN(&cuda->driver, call.alloc(out_address, size)));
+}
+
+void tide_cuda_free(struct tide_cuda *cuda, uint64_t address) {
+  if (address) TIDE_CUDA_BACK(&cuda->driver, call.free(address));
+}
+
+enum tide_status tide_cuda_alloc_host(struct tide_cuda *cuda, size_t size, void **out_memory) {
+  return tide_status_of_cuda(
+      TIDE_CUDA_IN(&cuda->driver,
+                   call.alloc_host(out_memory, size, TIDE_CU_HOST_PORTABLE | TIDE_CU_HOST_MAPPED)));
+}
+
+void tide_cuda_free_host(struct tide_cuda *cuda, void *memory) {
+  if (memory) TIDE_CUDA_BACK(&cuda->driver, call.free_host(memory));
+}
+
+enum tide_status tide_cuda_pin(struct tide_cuda *cuda, void *memory, size_t size) {
+  return tide_status_of_cuda(TIDE_CUDA_IN(
+      &cuda->driver, call.pin(memory, size, TIDE_CU_HOST_PORTABLE | TIDE_CU_HOST_MAPPED)));
+}
+
+void tide_cuda_unpin(struct tide_cuda *cuda, void *memory) {
+  TIDE_CUDA_BACK(&cuda->driver, call.unpin(memory));
+}
+
+/* ---- kernels ---------------------------------------------------------------------------- */
+
+struct tide_cuda_module {
+  struct tide_cuda *cuda;
+  void *handle;
+};
+
+/* The first line is what fits and what matters. */
+static void keep_first_line(char *log) {
+  while (*log && *log != '\n') log++;
+  *log = 0;
+}
+
+enum tide_status tide_cuda_load(struct tide_cuda *cuda, const char *ptx,
+                                struct tide_cuda_module **out_module, struct tide_diag *diag) {
+  char log[200] = "";
+  int options[] = {TIDE_CU_JIT_ERROR_LOG, TIDE_CU_JIT_ERROR_LOG_SIZE};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log};
+  struct tide_cuda_module *module = tide_alloc(cuda->context->allocator, 1, sizeof *module);
+  if (!module) return TIDE_NOMEM;
+  module->cuda = cuda;
+  tide_cu answer = TIDE_CUDA_IN(&cuda->driver, call.load(&module->handle, ptx, 2, options, values));
+  if (answer != TIDE_CU_OK) {
+    tide_free(cuda->context->allocator, module, 1, sizeof *module);
+    log[sizeof log - 1] = 0;
+    keep_first_line(log);
+    return tide_diag_set(diag, tide_status_of_cuda(answer),
+                         "the GPU driver does not load this: it answers %d%s%s", answer,
+                         *log ? ": " : "", log);
+  }
+  *out_module = module;
+  return TIDE_OK;
+}
+
+void tide_cuda_unload(struct tide_cuda_module *module) {
+  if (!module) return;
+  TIDE_CUDA_BACK(&module->cuda->driver, call.unload(module->handle));
+  tide_free(module->cuda->context->allocator, module, 1, sizeof *module);
+}
+
+enum tide_status tide_cuda_find(struct tide_cuda_module *module, const char *name,
+                                struct tide_cuda_kernel **out_kernel) {
+  struct tide_cuda *cuda = module->cuda;
+  void *function = NULL;
+  tide_cu answer = TIDE_CUDA_IN(&cuda->driver, call.find(&function, module->handle, name));
+  /* It may have all the shared memory that there is: a launch says how much. */
+  if (answer == TIDE_CU_OK)
+    answer = TIDE_CUDA_IN(&cuda->driver, call.set_function(function, TIDE_CU_DYNAMIC_SHARED,
+                                                           cuda->info.shared_bytes));
+  if (answer == TIDE_CU_OK) *out_kernel = function;
+  return tide_status_of_cuda(answer);
+}
+
+/* ---- what goes on a stream ----------------------------------------------------------------- */
+
+static uint32_t at_least_one(uint32_t number) { return number ? number : 1; }
+
+enum tide_status tide_cuda_launch(struct tide_cuda_stream *stream,
+                                  const struct tide_cuda_launch *launch) {
+  struct tide_cuda *cuda = stream->cuda;
+  struct tide_cu_attribute cluster = {.id = TIDE_CU_ATTRIBUTE_CLUSTER};
+  struct tide_cu_launch config = {.shared_bytes = launch->shared_bytes, .stream = stream->handle};
+  size_t size = launch->size;
+  /* The driver copies from there, and writes nothing. */
+  void *extra[] = {(void *)(uintptr_t)TIDE_CU_PARAM_BUFFER, (void *)(uintptr_t)launch->arguments,
+                   (void *)(uintptr_t)TIDE_CU_PARAM_SIZE, &size,
+                   (void *)(uintptr_t)TIDE_CU_PARAM_END};
+  for (int i = 0; i < 3; i++) {
+    config.grid[i] = at_least_one(launch->grid[i]);
+    config.block[i] = at_least_one(launch->block[i]);
+    cluster.value.cluster[i] = at_least_one(launch->cluster[i]);
+  }
+  if (launch->cluster[0] | launch->cluster[1] | launch->cluster[2]) {
+    if (!cuda->info.clusters) return TIDE_UNSUPPORTED;
+    config.attributes = &cluster;
+    config.attribute_count = 1;
+  }
+  return tide_status_of_cuda(
+      TIDE_CUDA_IN(&cuda->driver, call.launch(&config, launch->kernel, NULL, extra)));
+}
+
+enum tide_status tide_cuda_copy(struct tide_cuda_stream *stream, uint64_t to, uint64_t from,
+                                size_t size) {
+  if (!size) return TIDE_OK;
+  return tide_status_of_cuda(
+      TIDE_CUDA_IN(&stream->cuda->driver, call.copy(to, from, size, stream->handle)));
+}
+
+enum tide_status tide_cuda_fill(struct tide_cuda_stream *stream, uint64_t to, uint8_t byte,
+                                size_t size) {
+  if (!size) return TIDE_OK;
+  return tide_status_of_cuda(
+      TIDE_CUDA_IN(&stream->cuda->driver, call.fill(to, byte, size, stream->handle)));
+}
+
+enum tide_status tide_cuda_wait_value(struct tide_cuda_stream *stream, uint64_t address,
+                                      uint32_t value) {
+  if (!stream->cuda->info.wait_value) return TIDE_UNSUPPORTED;
+  return tide_status_of_cuda(TIDE_CUDA_IN(
+      &stream->cuda->driver, call.wait_value(stream->handle, address, value, TIDE_CU_WAIT_GEQ)));
+}
+
+enum tide_status tide_cuda_write_value(struct tide_cuda_stream *stream, uint64_t address,
+                                       uint32_t value) {
+  if (!stream->cuda->info.wait_value) return TIDE_UNSUPPORTED;
+  return tide_status_of_cuda(
+      TIDE_CUDA_IN(&stream->cuda->driver, call.write_value(stream->handle, address, value, 0)));
+}
+
+/* ---- its end ------------------------------------------------------------------------------- */
+
+/* On the driver's thread, which must not call the driver. When `heard` has changed the stream may
+ * be gone. */
+static void hear(void *user) {
+  struct tide_cuda_stream *stream = user;
+  struct tide_cuda *cuda = stream->cuda;
+  const struct tide_platform *platform = cuda->context->platform;
+  void (*kick)(struct tide_cuda *) = stream->kick;
+  if (kick) tide_fetch_add(&cuda->inside, 1u);
+  tide_fetch_add(&stream->heard, 1u);
+  platform->wake(platform->self, &stream->heard, UINT32_MAX);
+  if (!kick) return;
+  kick(cuda);
+  tide_fetch_sub(&cuda->inside, 1u);
+}
+
+void tide_cuda_stream_mark(struct tide_cuda_stream *stream) {
+  tide_cu answer =
+      TIDE_CUDA_IN(&stream->cuda->driver, call.host_call(stream->handle, hear, stream));
+  if (answer == TIDE_CU_OK) stream->sent++;
+  else stream->deaf = true;
+}
+
+bool tide_cuda_stream_is_over(const struct tide_cuda_stream *stream) {
+  return !stream->deaf && tide_load_acquire(&stream->heard) == stream->sent;
+}
+
+enum tide_status tide_cuda_stream_ask(const struct tide_cuda_stream *stream) {
+  return tide_status_of_cuda(
+      TIDE_CUDA_IN(&stream->cuda->driver, call.stream_query(stream->handle)));
+}
+
+/* ---- a stream of one's own ------------------------------------------------------------------ */
+
+enum tide_status tide_cuda_stream_init(struct tide_cuda *cuda, struct tide_cuda_stream *stream) {
+  *stream = (struct tide_cuda_stream){.cuda = cuda};
+  return tide_status_of_cuda(TIDE_CUDA_IN(
+      &cuda->driver, call.stream_create(&stream->handle, TIDE_CU_STREAM_NON_BLOCKING)));
+}
+
+void tide_cuda_stream_fini(struct tide_cuda_stream *stream) {
+  TIDE_CUDA_BACK(&stream->cuda->driver, call.stream_destroy(stream->handle));
+}
+
+enum tide_status tide_cuda_stream_create(struct tide_cuda *cuda,
+                                         struct tide_cuda_stream **out_stream) {
+  const struct tide_allocator *allocator = cuda->context->allocator;
+  struct tide_cuda_stream *stream = tide_alloc(allocator, 1, sizeof *stream);
+  if (!stream) return TIDE_NOMEM;
+  enum tide_status status = tide_cuda_stream_init(cuda, stream);
+  if (status == TIDE_OK) *out_stream = stream;
+  else tide_free(allocator, stream, 1, sizeof *stream);
+  return status;
+}
+
+enum tide_status tide_cuda_stream_wait(struct tide_cuda_stream *stream, uint64_t deadline) {
+  const struct tide_platform *platform = stream->cuda->context->platform;
+  tide_cuda_stream_mark(stream);
+  while (!tide_cuda_stream_is_over(stream)) {
+    uint64_t now = platform->now(platform->self);
+    uint64_t look = now + (stream->deaf ? TIDE_CUDA_LOOK : TIDE_CUDA_WATCH);
+    uint32_t heard = tide_load_acquire(&stream->heard);
+    if (stream->deaf || heard != stream->sent)
+      platform->wait(platform->self, &stream->heard, heard, look < deadline ? look : deadline);
+    if (tide_cuda_stream_is_over(stream)) break;
+    now = platform->now(platform->self);
+    if (now < look && now < deadline) continue;
+    enum tide_status status = tide_cuda_stream_ask(stream);
+    if (status == TIDE_OK && stream->deaf) {
+      /* Who was told to call has called. */
+      stream->deaf = tide_load_acquire(&stream->heard) != stream->sent;
+    } else if (status != TIDE_OK && status != TIDE_BUSY) {
+      return status;
+    }
+    if (now >= deadline && !tide_cuda_stream_is_over(stream)) return TIDE_TIMEOUT;
+  }
+  return TIDE_OK; /* a driver does not call after an error */
+}
+
+void tide_cuda_stream_destroy(struct tide_cuda_stream *stream) {
+  if (!stream) return;
+  /* Over is over, whether it went well or not. */
+  enum tide_status status = tide_cuda_stream_wait(stream, TIDE_FOREVER);
+  TIDE_ASSERT(status != TIDE_TIMEOUT);
+  tide_cuda_stream_fini(stream);
+  tide_free(stream->cuda->context->allocator, stream, 1, sizeof *stream);
+}
