@@ -21,6 +21,7 @@
 #include "tidemark/kernel.h"
 #include "tidemark/fiber.h"
 #include "tidemark/wic.h"
+#include "tidemark/mods.h"
 #include "tidemark/service.h"
 
 #endif

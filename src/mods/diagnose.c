@@ -1,0 +1,67 @@
+/* What is wrong with a module, told to its sink. */
+#include "mods/ir.h"
+#include "base/text.h"
+
+#define MESSAGE_MAX 1024
+
+static void emit(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_location location,
+                 const char *op_name, const char *format, va_list list) {
+  char message[MESSAGE_MAX];
+  struct tide_text text;
+  if (severity == TIDE_MODS_ERROR) ir->errors++;
+  if (severity == TIDE_MODS_WARNING) ir->warnings++;
+  if (!ir->sink) return;
+  tide_text_init(&text, message, sizeof message);
+  if (op_name) tide_text_format(&text, "'%s' op ", op_name);
+  tide_text_format_list(&text, format, list);
+  if (tide_text_cut(&text)) tide_text_trim(message);
+  struct tide_ir_place place = tide_ir_where(ir, location);
+  struct tide_mods_diagnostic diagnostic = {.severity = severity,
+                                            .file = place.file,
+                                            .line = place.line,
+                                            .column = place.column,
+                                            .text = message,
+                                            .source = place.source,
+                                            .source_length = place.source_length};
+  ir->sink->diagnostic(ir->sink->self, &diagnostic);
+}
+
+bool tide_ir_error(struct tide_ir *ir, tide_ir_location location, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  emit(ir, TIDE_MODS_ERROR, location, NULL, format, list);
+  va_end(list);
+  return false;
+}
+
+bool tide_ir_note(struct tide_ir *ir, tide_ir_location location, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  emit(ir, TIDE_MODS_NOTE, location, NULL, format, list);
+  va_end(list);
+  return false;
+}
+
+bool tide_ir_op_error(struct tide_ir *ir, tide_ir_op op, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  emit(ir, TIDE_MODS_ERROR, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format, list);
+  va_end(list);
+  return false;
+}
+
+bool tide_ir_op_warning(struct tide_ir *ir, tide_ir_op op, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  emit(ir, TIDE_MODS_WARNING, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format, list);
+  va_end(list);
+  return false;
+}
+
+bool tide_ir_op_remark(struct tide_ir *ir, tide_ir_op op, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  emit(ir, TIDE_MODS_REMARK, tide_ir_location_of(ir, op), tide_ir_op_name(ir, op), format, list);
+  va_end(list);
+  return false;
+}
