@@ -1,8 +1,7 @@
 /* The report of `tidemark run` for scripts. Times are in seconds. */
 #include "tool/job.h"
 
-static void put_row(struct tide_tool_json *json, const char *key,
-                    const struct tide_report_row *row) {
+static void put_row(struct tide_json *json, const char *key, const struct tide_report_row *row) {
   const struct tide_sched_stats *sched = &row->result.sched;
   const struct tide_pool_stats *pool = &row->result.pool;
   if (!row->there) return;
@@ -35,8 +34,7 @@ static void put_row(struct tide_tool_json *json, const char *key,
   tide_json_close(json, '}');
 }
 
-static void put_times(struct tide_tool_json *json, const char *key,
-                      const struct tide_times *times) {
+static void put_times(struct tide_json *json, const char *key, const struct tide_times *times) {
   struct tide_times copy = *times;
   if (!times->count) return;
   tide_json_open(json, key, '{');
@@ -49,7 +47,7 @@ static void put_times(struct tide_tool_json *json, const char *key,
   tide_json_close(json, '}');
 }
 
-static void put_baseline(struct tide_tool_json *json, const struct tide_run_report *report) {
+static void put_baseline(struct tide_json *json, const struct tide_run_report *report) {
   const struct tide_run_result *result = &report->baseline_result;
   if (report->baseline == TIDE_RUN_TRACKED) return;
   tide_json_open(json, "baseline", '{');
@@ -68,7 +66,7 @@ void tide_job_print_json(const struct tide_job *job, FILE *to) {
   const struct tide_run_report *report = &job->report;
   const struct tide_run_result *result =
       report->online.there ? &report->online.result : &report->paused.result;
-  struct tide_tool_json json = {.to = to};
+  struct tide_json json = tide_tool_json(to);
   tide_json_open(&json, NULL, '{');
   tide_json_text(&json, "program", job->program.path);
   tide_json_number(&json, "operations", result->operations);

@@ -241,7 +241,7 @@ bool tide_sim_print(struct tide_sim_job *job, const struct tide_sim_outcome *tra
 
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
-static void json_path(struct tide_tool_json *json, struct tide_sim_job *job,
+static void json_path(struct tide_json *json, struct tide_sim_job *job,
                       const struct tide_sim_outcome *outcome) {
   const struct tide_sim_path *path = &outcome->result->path;
   struct share shares[SHARES_MOST] = {{.count = 0}};
@@ -259,7 +259,7 @@ static void json_path(struct tide_tool_json *json, struct tide_sim_job *job,
   tide_json_close(json, '}');
 }
 
-static void json_waits(struct tide_tool_json *json, const struct tide_sim_outcome *outcome) {
+static void json_waits(struct tide_json *json, const struct tide_sim_outcome *outcome) {
   const struct tide_run_result *run = &outcome->result->run;
   tide_json_open(json, "waits", '{');
   if (outcome->mode == TIDE_RUN_TRACKED) {
@@ -278,7 +278,7 @@ static void json_waits(struct tide_tool_json *json, const struct tide_sim_outcom
   tide_json_close(json, '}');
 }
 
-static void json_outcome(struct tide_tool_json *json, struct tide_sim_job *job,
+static void json_outcome(struct tide_json *json, struct tide_sim_job *job,
                          const struct tide_sim_outcome *outcome) {
   const struct tide_plan_tables *tables = tide_plan_tables(job->program.plan);
   const struct tide_simulation_result *result = outcome->result;
@@ -314,7 +314,7 @@ static void json_outcome(struct tide_tool_json *json, struct tide_sim_job *job,
 
 bool tide_sim_print_json(struct tide_sim_job *job, const struct tide_sim_outcome *tracked,
                          const struct tide_sim_outcome *other) {
-  struct tide_tool_json json = {.to = stdout};
+  struct tide_json json = tide_tool_json(stdout);
   const struct tide_plan_tables *tables = tide_plan_tables(job->program.plan);
   tide_json_open(&json, NULL, '{');
   tide_json_text(&json, "program", job->program.path);

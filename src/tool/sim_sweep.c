@@ -143,7 +143,7 @@ static void print_series(const struct sweep *sweep, size_t series) {
 }
 
 static void print_json(const struct sweep *sweep) {
-  struct tide_tool_json json = {.to = stdout};
+  struct tide_json json = tide_tool_json(stdout);
   tide_json_open(&json, NULL, '{');
   tide_json_text(&json, "program", sweep->job->program.path);
   tide_json_text(&json, "parameter", sweep->name);

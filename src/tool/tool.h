@@ -3,6 +3,7 @@
 #ifndef TIDE_TOOL_TOOL_H
 #define TIDE_TOOL_TOOL_H
 
+#include "base/json.h"
 #include "tidemark/run.h"
 
 #include <stdarg.h>
@@ -87,17 +88,8 @@ const char *tide_tool_socket(char *buffer, size_t size);
 
 /* ---- json.c ---- */
 
-struct tide_tool_json {
-  FILE *to;
-  bool comma;
-  int depth;
-};
-void tide_json_open(struct tide_tool_json *json, const char *key, char bracket);
-void tide_json_close(struct tide_tool_json *json, char bracket);
-void tide_json_text(struct tide_tool_json *json, const char *key, const char *text);
-void tide_json_number(struct tide_tool_json *json, const char *key, uint64_t number);
-void tide_json_seconds(struct tide_tool_json *json, const char *key, uint64_t nanoseconds);
-void tide_json_bool(struct tide_tool_json *json, const char *key, bool value);
+/* JSON to a file, which outlives the writing. */
+struct tide_json tide_tool_json(FILE *to);
 
 /* ---- load.c ---- */
 

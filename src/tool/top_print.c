@@ -22,7 +22,8 @@ struct printer {
 struct page {
   const struct tide_top_view *view;
   const struct printer *printer;
-  struct tide_tool_json json; /* `to` is both's */
+  FILE *to;
+  struct tide_json json;
   uint64_t now;
   uint64_t clients, outstanding;
 };
@@ -53,7 +54,7 @@ static const char *state_of(const struct tide_session_timeline_stats *t) {
 /* ---- text ------------------------------------------------------------------------------ */
 
 static void text_client(struct page *page, const struct tide_session_client_stats *c) {
-  FILE *to = page->json.to;
+  FILE *to = page->to;
   if (page->clients == 1)
     fprintf(to, "%6s %-20s %6s %7s %6s %8s %6s %6s %5s %5s %5s %10s %9s %7s\n", "client", "label",
             "uid", "pid", "open", "kept", "broken", "missed", "lines", "parts", "waits", "bytes",
@@ -70,28 +71,27 @@ static void text_client(struct page *page, const struct tide_session_client_stat
 
 static void text_channel(struct page *page, const struct tide_session_channel_stats *c) {
   fprintf(
-      page->json.to,
+      page->to,
       "         channel  %-20s priority %2u now %2u  %llu taken  %llu over  %llu of %u under way\n",
       c->label[0] ? c->label : "-", c->base, c->priority, (unsigned long long)c->submitted,
       (unsigned long long)c->over, (unsigned long long)(c->submitted - c->over), c->capacity);
 }
 
 static void text_left(struct page *page, uint32_t left, const char *what) {
-  if (left) fprintf(page->json.to, "         and %u more %s\n", left, what);
+  if (left) fprintf(page->to, "         and %u more %s\n", left, what);
 }
 
 static void text_timelines(struct page *page, uint32_t left) { text_left(page, left, "channels"); }
 static void text_over(struct page *page, uint32_t left) { text_left(page, left, "timelines"); }
 
 static void text_due(struct page *page, uint64_t deadline) {
-  if (deadline == TIDE_FOREVER) fputs("  due never", page->json.to);
-  else if (deadline <= page->now) fputs("  due now", page->json.to);
-  else if (deadline)
-    fprintf(page->json.to, "  due in %.3f s", (double)(deadline - page->now) / 1e9);
+  if (deadline == TIDE_FOREVER) fputs("  due never", page->to);
+  else if (deadline <= page->now) fputs("  due now", page->to);
+  else if (deadline) fprintf(page->to, "  due in %.3f s", (double)(deadline - page->now) / 1e9);
 }
 
 static void text_timeline(struct page *page, const struct tide_session_timeline_stats *t) {
-  FILE *to = page->json.to;
+  FILE *to = page->to;
   fprintf(to, "         %s %-20s #%u.%u", kind_of(t), t->label[0] ? t->label : "-", t->timeline,
           t->generation);
   if (t->kind != TIDE_SESSION_FUTURE) fprintf(to, "  %s", state_of(t));
@@ -106,9 +106,9 @@ static void text_timeline(struct page *page, const struct tide_session_timeline_
 }
 
 static void text_waits(struct page *page, const char *text) {
-  fprintf(page->json.to, "%llu clients, %llu promises outstanding\n",
-          (unsigned long long)page->clients, (unsigned long long)page->outstanding);
-  if (text[0]) fprintf(page->json.to, "\n%s", text);
+  fprintf(page->to, "%llu clients, %llu promises outstanding\n", (unsigned long long)page->clients,
+          (unsigned long long)page->outstanding);
+  if (text[0]) fprintf(page->to, "\n%s", text);
 }
 
 static const struct printer as_text = {text_client,   text_channel, text_timelines,
@@ -117,7 +117,7 @@ static const struct printer as_text = {text_client,   text_channel, text_timelin
 /* ---- JSON ------------------------------------------------------------------------------ */
 
 static void json_client(struct page *page, const struct tide_session_client_stats *c) {
-  struct tide_tool_json *json = &page->json;
+  struct tide_json *json = &page->json;
   tide_json_open(json, NULL, '{');
   tide_json_number(json, "client", c->client);
   tide_json_text(json, "label", c->label);
@@ -144,7 +144,7 @@ static void json_client(struct page *page, const struct tide_session_client_stat
 }
 
 static void json_channel(struct page *page, const struct tide_session_channel_stats *c) {
-  struct tide_tool_json *json = &page->json;
+  struct tide_json *json = &page->json;
   tide_json_open(json, NULL, '{');
   tide_json_text(json, "label", c->label);
   tide_json_number(json, "base_priority", c->base);
@@ -162,7 +162,7 @@ static void json_timelines(struct page *page, uint32_t left) {
 }
 
 static void json_timeline(struct page *page, const struct tide_session_timeline_stats *t) {
-  struct tide_tool_json *json = &page->json;
+  struct tide_json *json = &page->json;
   uint64_t due = t->oldest_deadline;
   tide_json_open(json, NULL, '{');
   tide_json_text(json, "kind", kind_of(t));
@@ -195,7 +195,7 @@ static void json_waits(struct page *page, const char *text) {
   tide_json_number(&page->json, "outstanding", page->outstanding);
   tide_json_text(&page->json, "waits", text);
   tide_json_close(&page->json, '}');
-  fputc('\n', page->json.to);
+  fputc('\n', page->to);
 }
 
 static const struct printer as_json = {json_client,   json_channel, json_timelines,
@@ -227,8 +227,11 @@ static void walk_client(struct page *page, const struct tide_session_client_stat
 }
 
 enum tide_status tide_top_print(const struct tide_top_view *view, FILE *to) {
-  struct page page = {
-      .view = view, .printer = view->json ? &as_json : &as_text, .json.to = to, .now = now()};
+  struct page page = {.view = view,
+                      .printer = view->json ? &as_json : &as_text,
+                      .to = to,
+                      .json = tide_tool_json(to),
+                      .now = now()};
   struct tide_session_client_stats client;
   enum tide_status status;
   char *waits = malloc(WAITS_ROOM);

@@ -1,0 +1,106 @@
+/* Why a wait is in its class, in a sentence. */
+#include "base/memory.h"
+#include "program/explanation.h"
+
+void tide_explain_name(const struct tide_explanation *e, tide_axis axis, uint64_t epoch,
+                       struct tide_text *text) {
+  uint32_t index;
+  const char *label = "?";
+  if (axis && axis == e->host) label = "the host";
+  if (tide_explanation_queue(e, axis, &index)) label = e->tables->queues[index].label;
+  if (tide_explanation_collective(e, axis, &index)) label = e->tables->collectives[index].label;
+  tide_text_format(text, "%s@%llu", label, (unsigned long long)epoch);
+}
+
+const char *tide_explain_class(const struct tide_told_wait *wait) {
+  static const char *const names[] = {"failed", "resolved", "elided", "issued", "held"};
+  return wait->class_ < 5 ? names[wait->class_] : "unknown";
+}
+
+const char *tide_explain_reuse(unsigned reuse) {
+  static const char *const reuses[] = {
+      "used again at once: the queue knows that its last use is over",
+      "used again at once: its last use has finished", "used again; who names it waits for",
+      "memory that nobody had before"};
+  return reuse < 4 ? reuses[reuse] : "";
+}
+
+/* The first operation of the queue that knew it when it started. */
+static const struct tide_told *learned(const struct tide_explanation *e, uint32_t queue,
+                                       const struct tide_told_wait *wait) {
+  const struct tide_told_queue *from = &e->queues[queue];
+  for (size_t i = 0; i < from->count && from->sequences[i]; i++) {
+    const struct tide_told *told = &from->operations[from->sequences[i] - 1];
+    if (told->known && tide_frontier_get(told->known, wait->axis) >= wait->epoch) return told;
+  }
+  return NULL;
+}
+
+static void why_known(const struct tide_explanation *e, uint32_t queue,
+                      const struct tide_told *told, const struct tide_told_wait *wait,
+                      const char *name, struct tide_text *text) {
+  const char *own = e->tables->queues[queue].label;
+  uint32_t from;
+  if (tide_explanation_queue(e, wait->axis, &from) && from == queue) {
+    tide_text_format(text, "%s signals it, which comes before this in the same queue", name);
+    return;
+  }
+  const struct tide_told *first = learned(e, queue, wait);
+  if (!first || first == told)
+    tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
+  else
+    tide_text_format(text, "%s signals it, and %s has known that since %s@%llu (line %u)", name,
+                     own, own, (unsigned long long)first->epoch, first->line);
+}
+
+static bool from_the_start(const struct tide_explanation *e, const struct tide_told_wait *wait) {
+  for (size_t i = 0; i < e->tables->timeline_count; i++)
+    if (strcmp(e->tables->timelines[i].label, wait->timeline) == 0)
+      return wait->value <= e->tables->timelines[i].initial;
+  return false;
+}
+
+static void why_resolved(const struct tide_explanation *e, const struct tide_told_wait *wait,
+                         const char *name, struct tide_text *text) {
+  if (from_the_start(e, wait)) tide_text_format(text, "it is so from the start");
+  else if (!wait->axis) tide_text_format(text, "it was signalled from outside");
+  else if (wait->axis == e->host) tide_text_format(text, "the host has signalled it");
+  else tide_text_format(text, "%s has signalled it", name);
+}
+
+static void why_issued(const struct tide_explanation *e, uint32_t queue,
+                       const struct tide_told_wait *wait, const char *name,
+                       struct tide_text *text) {
+  const char *own = e->tables->queues[queue].label;
+  uint32_t from;
+  if (!wait->axis)
+    tide_text_format(text, "whoever signals it cannot be seen into, so %s has to wait", own);
+  else if (tide_explanation_queue(e, wait->axis, &from) && from == queue)
+    tide_text_format(text, "%s signals it; %s works out of order, so it may still be running", name,
+                     own);
+  else
+    tide_text_format(text, "%s signals it, and nothing that %s knows comes after that", name, own);
+}
+
+void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
+                      const struct tide_told *told, const struct tide_told_wait *wait,
+                      struct tide_text *text) {
+  char name[96];
+  struct tide_text named;
+  tide_text_init(&named, name, sizeof name);
+  tide_explain_name(e, wait->axis, wait->epoch, &named);
+  switch (wait->class_) {
+    case TIDE_WAIT_FAILED:
+      tide_text_format(text, "it has failed, and so will this operation");
+      return;
+    case TIDE_WAIT_RESOLVED: why_resolved(e, wait, name, text); return;
+    case TIDE_WAIT_ISSUED: why_issued(e, queue, wait, name, text); return;
+    case TIDE_WAIT_HELD: tide_text_format(text, "nobody has promised it"); return;
+    default: break;
+  }
+  if (wait->reason == TIDE_REASON_FINISHED)
+    tide_text_format(text, "%s signals it, and has finished", name);
+  else if (wait->reason == TIDE_REASON_SIBLING)
+    tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
+  else why_known(e, queue, told, wait, name, text);
+}
