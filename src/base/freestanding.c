@@ -5,6 +5,17 @@
 
 #if !__STDC_HOSTED__ || defined(TIDE_FREESTANDING)
 
+#if defined(__wasm_bulk_memory__)
+
+/* One instruction each; the compiler puts it in line. */
+void *memcpy(void *restrict to, const void *restrict from, size_t size) {
+  return __builtin_memcpy(to, from, size);
+}
+void *memmove(void *to, const void *from, size_t size) { return __builtin_memmove(to, from, size); }
+void *memset(void *to, int byte, size_t size) { return __builtin_memset(to, byte, size); }
+
+#else
+
 void *memcpy(void *restrict to, const void *restrict from, size_t size) {
   unsigned char *t = to;
   const unsigned char *f = from;
@@ -28,6 +39,8 @@ void *memset(void *to, int byte, size_t size) {
   while (size--) *t++ = (unsigned char)byte;
   return to;
 }
+
+#endif
 
 int memcmp(const void *a, const void *b, size_t size) {
   const unsigned char *x = a, *y = b;

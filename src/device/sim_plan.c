@@ -159,6 +159,7 @@ static enum tide_status make_any(struct tide_simulation *s,
   enum tide_status status =
       read_options(request->device, file, &made->result.hands, &made->result.machine, diag);
   if (status != TIDE_OK) return status;
+  if (!file && s->params.workers_all) made->result.hands = s->params.workers_all;
   status = make(s, request, made, file);
   if (status != TIDE_OK) {
     if (made->device) unmake(NULL, made);
@@ -352,6 +353,7 @@ static enum tide_status make_run(struct tide_simulation *s, struct tide_diag *di
       .frontier = s->params.frontier,
       .capacity = s->params.capacity,
       .stand_in = &s->stand_in,
+      .paused = s->params.paused,
       .sink = &s->result.waits.sink,
       .progress = s->params.progress,
       .progress_user = s->params.progress_user,
@@ -360,6 +362,7 @@ static enum tide_status make_run(struct tide_simulation *s, struct tide_diag *di
   if (status != TIDE_OK) return status;
   for (uint32_t i = 0; i < s->tables->queue_count; i++)
     s->queues[i].axis = tide_run_queue_axis(s->run, i);
+  if (s->params.made) s->params.made(s->params.made_user, s->run);
   return tide_sim_know_axes(s) ? TIDE_OK : TIDE_NOMEM;
 }
 
@@ -418,6 +421,14 @@ const struct tide_simulation_result *tide_simulation_result(const struct tide_si
 struct tide_sim_device_result tide_simulation_device(const struct tide_simulation *s,
                                                      size_t device) {
   return s->devices[device].result;
+}
+
+bool tide_simulation_operation(const struct tide_simulation *s, uint64_t number,
+                               struct tide_sim_stop *out_operation) {
+  if (number >= s->op_count) return false;
+  const struct tide_sim_op *op = &s->ops[number];
+  *out_operation = (struct tide_sim_stop){op->step, op->queue, op->start, op->end};
+  return true;
 }
 
 const struct tide_sim_stop *tide_simulation_path(const struct tide_simulation *s,

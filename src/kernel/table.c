@@ -1,7 +1,24 @@
 /* The built-in bodies: their names, parameters and one line for people. */
+#include "base/memory.h"
 #include "kernel/body.h"
 
-#include <string.h>
+/* Where there is no OS, bodies are only described: a simulation needs to know what they take, and
+ * runs none. */
+#if __STDC_HOSTED__ && !defined(TIDE_FREESTANDING)
+#define RUN(name) tide_body_##name
+#define RING(name) tide_body_##name##_io
+#else
+static enum tide_status not_here(void *arguments) {
+  (void)arguments;
+  return TIDE_UNSUPPORTED;
+}
+static enum tide_status not_on_a_ring(const void *arguments, struct tide_io *out_io) {
+  (void)arguments, (void)out_io;
+  return TIDE_UNSUPPORTED;
+}
+#define RUN(name) not_here
+#define RING(name) not_on_a_ring
+#endif
 
 #define IN(name)                                                                                   \
   { name, TIDE_PARAM_IN, false, 0 }
@@ -50,11 +67,11 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
 #define WITH(params) params, sizeof params / sizeof params[0]
 #define NONE NULL, 0
 #define HOST(name)                                                                                 \
-  { #name, tide_body_##name, TIDE_IO_NONE, NULL, false, NULL, NULL }
+  { #name, RUN(name), TIDE_IO_NONE, NULL, false, NULL, NULL }
 #define BRIEF(name)                                                                                \
-  { #name, tide_body_##name, TIDE_IO_NONE, NULL, true, NULL, NULL }
+  { #name, RUN(name), TIDE_IO_NONE, NULL, true, NULL, NULL }
 #define STORAGE(name, verb)                                                                        \
-  { #name, tide_body_##name, verb, tide_body_##name##_io, false, NULL, NULL }
+  { #name, RUN(name), verb, RING(name), false, NULL, NULL }
 
 /* Sorted by name; tide_kernel_find relies on it. */
 static const struct tide_body bodies[] = {

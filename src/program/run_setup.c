@@ -200,14 +200,13 @@ enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *dia
 static enum tide_status make_context(struct tide_run *run, struct tide_diag *diag) {
   const struct tide_plan_tables *tables = run->tables;
   size_t axes = tables->queue_count + tables->collective_count + 2;
+  if (axes < 16) axes = 16;
   if (run->params.frontier) axes = run->params.frontier;
   struct tide_context_params params = {
       .platform = run->params.platform,
       .allocator = run->params.allocator,
       .sink = tide_run_sink(run),
-      .frontier_capacity = (uint8_t)(axes > 255  ? 255
-                                     : axes < 16 ? 16
-                                                 : axes),
+      .frontier_capacity = (uint8_t)(axes > 255 ? 255 : axes),
   };
   enum tide_status status = tide_context_init(&run->context, &params);
   if (status != TIDE_OK) return tide_diag_set(diag, status, "%s", tide_status_text(status));

@@ -1,0 +1,344 @@
+/* The recording: a sink that notes what happens, in the order in which it does. */
+#include "base/memory.h"
+#include "program/arena.h"
+#include "program/run_state.h"
+#include "state.h"
+
+#define FIRST (1u << 24)
+
+void *view_add(enum tide_view_array array, size_t size, size_t count) {
+  struct rows *rows = &view.rows[array];
+  if (!tide_array_reserve(view.allocator, &rows->items, &rows->room, rows->count + count, size)) {
+    view.failed = true;
+    return NULL;
+  }
+  void *at = (char *)rows->items + rows->count * size;
+  memset(at, 0, size * count);
+  rows->count += count;
+  return at;
+}
+
+/* ---- what there will be: the plan, walked through ------------------------------------------ */
+
+static void add_name(struct tide_view_operation *op, const struct tide_step *step) {
+  const char *name = step->label ? step->label : step->body->class_.name;
+  size_t size = strlen(name);
+  op->name = (uint32_t)view.rows[TIDE_VIEW_ARRAY_NAMES].count;
+  char *to = view_add(TIDE_VIEW_ARRAY_NAMES, 1, size);
+  if (!to) return;
+  memcpy(to, name, size);
+  op->name_size = (uint32_t)size;
+}
+
+static void add_signals(struct tide_view_operation *op, const struct tide_step *step,
+                        uint32_t number) {
+  op->first_signal = (uint32_t)view.rows[TIDE_VIEW_ARRAY_VALUES].count;
+  for (size_t i = 0; i < step->signal_count; i++) {
+    struct tide_view_value *value = view_add(TIDE_VIEW_ARRAY_VALUES, sizeof *value, 1);
+    if (!value) return;
+    *value = (struct tide_view_value){(double)step->signals[i].value, step->signals[i].timeline,
+                                      number};
+    op->signal_count++;
+  }
+}
+
+static void add_uses(struct tide_view_operation *op, const struct tide_step *step) {
+  op->first_use = (uint32_t)view.rows[TIDE_VIEW_ARRAY_USES].count;
+  for (size_t i = 0; i < step->body->param_count; i++) {
+    const struct tide_step_argument *argument = &step->arguments[i];
+    if (argument->kind > TIDE_PARAM_INOUT || argument->index == TIDE_PLAN_NONE) continue;
+    struct tide_view_use *use = view_add(TIDE_VIEW_ARRAY_USES, sizeof *use, 1);
+    if (!use) return;
+    *use = (struct tide_view_use){argument->index, argument->kind == TIDE_PARAM_IN    ? TIDE_READ
+                                                   : argument->kind == TIDE_PARAM_OUT ? TIDE_WRITE
+                                                                                      : TIDE_READ_WRITE};
+    op->use_count++;
+  }
+}
+
+static void add_operation(const struct tide_step *step, uint64_t *submitted) {
+  uint32_t number = (uint32_t)view.rows[TIDE_VIEW_ARRAY_OPERATIONS].count;
+  struct tide_view_operation *op = view_add(TIDE_VIEW_ARRAY_OPERATIONS, sizeof *op, 1);
+  if (!op) return;
+  *op = (struct tide_view_operation){.submitted = -1,
+                                     .start = -1,
+                                     .end = -1,
+                                     .queue = step->queue,
+                                     .line = step->line,
+                                     .column = step->column,
+                                     .collective = TIDE_VIEW_NONE};
+  if (step->kind == TIDE_STEP_PART) {
+    op->collective = step->collective;
+    op->instance = (uint32_t)step->instance;
+  }
+  view.operation_of[step->queue][submitted[step->queue]++] = number;
+  op->sequence = (uint32_t)submitted[step->queue];
+  add_name(op, step);
+  add_signals(op, step, number);
+  add_uses(op, step);
+}
+
+static bool walk(void) {
+  size_t queues = view.tables->queue_count;
+  uint64_t *submitted = tide_alloc(view.allocator, queues, sizeof *submitted);
+  struct tide_step step;
+  if (!submitted) return false;
+  tide_plan_rewind(view.plan);
+  while (tide_plan_next(view.plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END)
+    if (tide_step_submits(&step)) add_operation(&step, submitted);
+  tide_free(view.allocator, submitted, queues, sizeof *submitted);
+  return !view.failed;
+}
+
+/* ---- which timeline or buffer an address is -------------------------------------------------- */
+
+static size_t hash(const void *at) {
+  uint64_t key = (uint64_t)(uintptr_t)at * 0x9e3779b97f4a7c15u;
+  return (size_t)(key >> 32);
+}
+
+static struct object *find(const void *at) {
+  size_t mask = view.object_room - 1, i = hash(at) & mask;
+  while (view.objects[i].at && view.objects[i].at != at) i = (i + 1) & mask;
+  return &view.objects[i];
+}
+
+void view_record_made(void *user, const struct tide_run *run) {
+  (void)user;
+  tide_explanation_follow(&view.explanation, run);
+  size_t room = 16;
+  while (room < 2 * view.tables->timeline_count + 2) room *= 2;
+  view.objects = tide_alloc(view.allocator, room, sizeof *view.objects);
+  if (!view.objects) {
+    view.failed = true;
+    return;
+  }
+  view.object_room = room;
+  for (uint32_t i = 0; run->timelines && i < view.tables->timeline_count; i++)
+    if (run->timelines[i]) *find(run->timelines[i]) = (struct object){run->timelines[i], i};
+}
+
+static uint32_t timeline_of(const void *object) {
+  if (!object || !view.object_room) return TIDE_VIEW_NONE;
+  struct object *found = find(object);
+  return found->at ? found->index : TIDE_VIEW_NONE;
+}
+
+/* Buffers' addresses are used again, and so are labels: but a label is one buffer of the plan. */
+static uint32_t buffer_of(const char *label) {
+  if (!label) return TIDE_VIEW_NONE;
+  for (uint32_t i = 0; i < view.tables->buffer_count; i++)
+    if (strcmp(view.tables->buffers[i].label, label) == 0) return i;
+  return TIDE_VIEW_NONE;
+}
+
+/* ---- listening -------------------------------------------------------------------------------- */
+
+static uint32_t operation_by(tide_axis axis, uint64_t sequence) {
+  uint32_t queue;
+  if (!axis || !sequence || !tide_explanation_queue(&view.explanation, axis, &queue) ||
+      sequence > view.tables->queues[queue].operations)
+    return TIDE_VIEW_NONE;
+  return view.operation_of[queue][sequence - 1];
+}
+
+static uint32_t operation_at(tide_axis axis, uint64_t epoch) {
+  uint32_t queue;
+  if (!axis || !epoch || !tide_explanation_queue(&view.explanation, axis, &queue) ||
+      epoch > view.explanation.queues[queue].count)
+    return TIDE_VIEW_NONE;
+  return operation_by(axis, view.explanation.queues[queue].sequences[epoch - 1]);
+}
+
+/* A number for an axis: queues, then collectives, then the host. */
+static double axis_number(tide_axis axis) {
+  uint32_t index;
+  if (tide_explanation_queue(&view.explanation, axis, &index)) return index;
+  if (tide_explanation_collective(&view.explanation, axis, &index))
+    return (double)(view.tables->queue_count + index);
+  return (double)(view.tables->queue_count + view.tables->collective_count);
+}
+
+static uint32_t add_frontier(const struct tide_frontier *frontier) {
+  if (!frontier) return 0;
+  if (!view.rows[TIDE_VIEW_ARRAY_FRONTIERS].count)
+    view_add(TIDE_VIEW_ARRAY_FRONTIERS, sizeof(double), 2); /* so that 0 is none */
+  uint32_t at = (uint32_t)view.rows[TIDE_VIEW_ARRAY_FRONTIERS].count;
+  double *to = view_add(TIDE_VIEW_ARRAY_FRONTIERS, sizeof(double), 2 + 2 * (size_t)frontier->count);
+  if (!to) return 0;
+  to[0] = frontier->count;
+  to[1] = frontier->tainted;
+  for (size_t i = 0; i < frontier->count; i++) {
+    to[2 + 2 * i] = axis_number(tide_frontier_axes(frontier)[i]);
+    to[3 + 2 * i] = (double)tide_frontier_epochs(frontier)[i];
+  }
+  return at;
+}
+
+/* One step of the page is what happens at once to one operation: it is submitted and enters, or
+ * starts, or ends and signals. */
+static bool begins_step(const struct tide_event *event, uint32_t operation) {
+  bool same = operation != TIDE_VIEW_NONE && operation == view.step_of;
+  switch (event->kind) {
+    case TIDE_EVENT_SUBMIT:
+    case TIDE_EVENT_START: return true;
+    case TIDE_EVENT_FINISH: return !same || view.step_kind != TIDE_EVENT_FINISH;
+    case TIDE_EVENT_HOLD:
+    case TIDE_EVENT_WAIT_CLASS:
+    case TIDE_EVENT_ENTER:
+    case TIDE_EVENT_PUBLISH:
+    case TIDE_EVENT_SIGNAL:
+    case TIDE_EVENT_FAIL: return !same;
+    default: return true;
+  }
+}
+
+static void note_operation(const struct tide_event *event, uint32_t number, uint32_t frontier) {
+  struct tide_view_operation *op = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
+  if (number == TIDE_VIEW_NONE) return;
+  op += number;
+  switch (event->kind) {
+    case TIDE_EVENT_SUBMIT: op->submitted = (double)event->time; break;
+    case TIDE_EVENT_HOLD: op->held = 1; break;
+    case TIDE_EVENT_ENTER:
+      op->epoch = (uint32_t)event->epoch;
+      op->known = frontier;
+      break;
+    case TIDE_EVENT_FINISH: op->status = (uint32_t)event->status; break;
+    default: break;
+  }
+}
+
+static uint32_t object_of(const struct tide_event *event) {
+  switch (event->kind) {
+    case TIDE_EVENT_WAIT_CLASS:
+    case TIDE_EVENT_SIGNAL:
+    case TIDE_EVENT_FAIL:
+    case TIDE_EVENT_BREAK:
+    case TIDE_EVENT_HOST_WAIT: return timeline_of(event->object);
+    case TIDE_EVENT_ALLOC:
+    case TIDE_EVENT_FREE: return buffer_of(event->object_label ? event->object_label : event->label);
+    case TIDE_EVENT_START: return view_priority(event->object);
+    default: return TIDE_VIEW_NONE;
+  }
+}
+
+static void on_event(void *self, const struct tide_event *event) {
+  (void)self;
+  bool memory = event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE;
+  bool signal = event->kind == TIDE_EVENT_SIGNAL || event->kind == TIDE_EVENT_FAIL;
+  if (memory && !event->axis) return; /* a buffer that is there all the time */
+  uint32_t operation = signal   ? operation_at(event->axis, event->epoch)
+                       : memory ? TIDE_VIEW_NONE
+                                : operation_by(event->axis, event->sequence);
+  bool first = begins_step(event, operation);
+  uint32_t frontier = add_frontier(event->frontier);
+  struct tide_view_entry *entry = view_add(TIDE_VIEW_ARRAY_LOG, sizeof *entry, 1);
+  if (!entry) return;
+  *entry = (struct tide_view_entry){
+      .time = (double)event->time,
+      .value = event->kind == TIDE_EVENT_WAIT_CLASS || signal || event->kind == TIDE_EVENT_HOST_WAIT
+                   ? (double)event->value
+               : memory ? axis_number(event->axis)
+                        : (double)event->epoch,
+      .kind = (uint32_t)event->kind | (event->detail & 0xffff) << 8 | (first ? FIRST : 0),
+      .operation = operation,
+      .object = object_of(event),
+      .frontier = frontier};
+  if (first || event->kind == TIDE_EVENT_FINISH) view.step_kind = event->kind;
+  if (first) view.step_of = operation;
+  note_operation(event, operation, frontier);
+}
+
+bool view_record_begin(void) {
+  const struct tide_allocator *a = view.allocator;
+  view.sink = (struct tide_sink){on_event, true, NULL};
+  view.step_of = TIDE_VIEW_NONE;
+  view.operation_of = tide_alloc(a, view.tables->queue_count, sizeof *view.operation_of);
+  if (!view.operation_of) return false;
+  for (size_t i = 0; i < view.tables->queue_count; i++) {
+    view.operation_of[i] = tide_alloc(a, (size_t)view.tables->queues[i].operations,
+                                      sizeof **view.operation_of);
+    if (!view.operation_of[i]) return false;
+  }
+  return walk() && tide_explanation_init(&view.explanation, a, view.plan, &view.sink) == TIDE_OK;
+}
+
+/* ---- afterwards ----------------------------------------------------------------------------- */
+
+static void add_waits(uint32_t number) {
+  struct tide_view_operation *op = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
+  op += number;
+  const struct tide_told *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
+  op->first_wait = (uint32_t)view.rows[TIDE_VIEW_ARRAY_WAITS].count;
+  for (size_t i = 0; i < told->wait_count; i++) {
+    const struct tide_told_wait *from = &told->waits[i];
+    struct tide_view_wait *wait = view_add(TIDE_VIEW_ARRAY_WAITS, sizeof *wait, 1);
+    if (!wait) return;
+    *wait = (struct tide_view_wait){.value = (double)from->value,
+                                    .record = (double)from->record_value,
+                                    .timeline = TIDE_VIEW_NONE,
+                                    .cause = operation_at(from->axis, from->epoch),
+                                    .class_ = from->class_,
+                                    .reason = from->reason};
+    op->wait_count++;
+  }
+}
+
+/* The log has which timeline a wait was for. */
+static void name_waits(void) {
+  struct tide_view_operation *ops = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
+  struct tide_view_wait *waits = view.rows[TIDE_VIEW_ARRAY_WAITS].items;
+  const struct tide_view_entry *log = view.rows[TIDE_VIEW_ARRAY_LOG].items;
+  for (size_t i = 0; i < view.rows[TIDE_VIEW_ARRAY_LOG].count; i++) {
+    uint32_t number = log[i].operation;
+    if ((log[i].kind & 255) != TIDE_EVENT_WAIT_CLASS || number == TIDE_VIEW_NONE) continue;
+    struct tide_view_wait *wait = waits + ops[number].first_wait;
+    for (uint32_t j = 0; j < ops[number].wait_count; j++, wait++) {
+      if (wait->timeline != TIDE_VIEW_NONE || wait->value != log[i].value) continue;
+      wait->timeline = log[i].object;
+      break;
+    }
+  }
+}
+
+/* The scheduler gives an operation out when it may start; here it starts when what it waits for has
+ * arrived, which may be later. Then its entry goes where that is: a stable sort, as most entries
+ * lie in order already. */
+static void order_log(void) {
+  struct tide_view_entry *log = view.rows[TIDE_VIEW_ARRAY_LOG].items;
+  size_t count = view.rows[TIDE_VIEW_ARRAY_LOG].count;
+  for (size_t width = 1; width < count; width *= 2) {
+    for (size_t from = 0; from + width < count; from += 2 * width) {
+      size_t middle = from + width, end = middle + width < count ? middle + width : count;
+      if (log[middle - 1].time <= log[middle].time) continue;
+      struct tide_view_entry *left = tide_alloc_unset(view.allocator, width, sizeof *left);
+      if (!left) return;
+      memcpy(left, log + from, width * sizeof *left);
+      size_t a = 0, b = middle, to = from;
+      while (a < width && b < end)
+        log[to++] = log[b].time < left[a].time ? log[b++] : left[a++];
+      while (a < width) log[to++] = left[a++];
+      tide_free(view.allocator, left, width, sizeof *left);
+    }
+  }
+}
+
+void view_record_end(void) {
+  struct tide_view_operation *ops = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
+  struct tide_view_entry *log = view.rows[TIDE_VIEW_ARRAY_LOG].items;
+  size_t count = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].count;
+  struct tide_sim_stop stop;
+  for (uint32_t i = 0; i < count && tide_simulation_operation(view.simulation, i, &stop); i++) {
+    if (stop.end < stop.start || ops[i].submitted < 0) continue;
+    ops[i].start = (double)stop.start;
+    ops[i].end = (double)stop.end;
+  }
+  for (size_t i = 0; i < view.rows[TIDE_VIEW_ARRAY_LOG].count; i++)
+    if ((log[i].kind & 255) == TIDE_EVENT_START && log[i].operation != TIDE_VIEW_NONE &&
+        ops[log[i].operation].start > log[i].time)
+      log[i].time = ops[log[i].operation].start;
+  order_log();
+  for (uint32_t i = 0; i < count && !view.failed; i++) add_waits(i);
+  if (!view.failed) name_waits();
+}
