@@ -1,8 +1,11 @@
-/* Waiting by interrupt: what its parts cost. Runs of pages, as the Interrupter takes them: one is
+/* Waiting by interrupt. What its parts cost: runs of pages, as the Interrupter takes them: one is
  * given back and another taken, while 70 % of 16 Ki pages are taken; against the structure that the
- * paper keeps them in. */
+ * paper keeps them in. What it is worth: the ten patterns of examples/patterns over their whole
+ * grid on two devices, as `tidemark patterns --report` measures them, and a million threads as
+ * warps. */
 #include "bench.h"
 
+#include "../examples/patterns/figures.h"
 #include "base/random.h"
 #include "tidemark/causal.h"
 #include "wic/pages.h"
@@ -16,14 +19,14 @@
 #define TAKEN (PAGES / 10 * 7)
 #define DRAWN (1u << 15) /* steps, until they come again */
 
-struct run {
+struct taken {
   uint32_t first, count;
 };
 
 /* One structure, and the runs that are taken. */
 struct side {
   struct tide_pages *pages;
-  struct run *live;
+  struct taken *live;
   uint64_t next, refused;
 };
 
@@ -36,8 +39,8 @@ struct runs {
   struct side ours, theirs;
 };
 
-static inline struct run run_take(struct side *side, uint32_t count) {
-  struct run run = {tide_pages_alloc(side->pages, count), count};
+static inline struct taken run_take(struct side *side, uint32_t count) {
+  struct taken run = {tide_pages_alloc(side->pages, count), count};
   if (run.first == TIDE_PAGES_NONE) {
     run.count = 0;
     side->refused++;
@@ -45,7 +48,7 @@ static inline struct run run_take(struct side *side, uint32_t count) {
   return run;
 }
 
-static inline void run_give(struct side *side, struct run run) {
+static inline void run_give(struct side *side, struct taken run) {
   if (run.count) tide_pages_free(side->pages, run.first, run.count);
 }
 
@@ -53,7 +56,7 @@ static inline void run_give(struct side *side, struct run run) {
  * place; what is refused leaves its slot empty until it is drawn again. */
 static inline void side_step(const struct runs *r, struct side *side) {
   uint64_t at = side->next++ % DRAWN;
-  struct run *slot = &side->live[r->drawn[at].which], old = *slot;
+  struct taken *slot = &side->live[r->drawn[at].which], old = *slot;
   *slot = run_take(side, r->drawn[at].count);
   run_give(side, old);
 }
@@ -125,9 +128,85 @@ static void runs_theirs(void *state, uint64_t count) {
     .ours = runs_ours, .theirs = runs_theirs                                                       \
   }
 
+/* ---- patterns ---------------------------------------------------------------------------
+ */
+
+/* Once for all three engines, which take turns in it. */
+static const struct study *the_study(void) {
+  static struct study s;
+  if (s.cells) return &s;
+  s.baseline = true;
+  s.quick = bench_smoke();
+  s.seed = 1;
+  s.pattern_count = s.quick ? 2 : pattern_count;
+  for (size_t i = 0; i < s.pattern_count; i++) s.patterns[i] = patterns[s.quick ? 9 * i : i];
+  BENCH_CHECK(study_plan(&s));
+  study_measure(&s);
+  if (s.wrong) bench_wrong(s.said);
+  return &s;
+}
+
+static const struct way *const engines[] = {&way_fibers, &way_direct, &way_monitor};
+
+static const char *measure_engine(const void *what, unsigned side, double *out_values) {
+  const struct study *s = the_study();
+  struct standing st;
+  (void)what;
+  if (!s->two_devices) return "one processor";
+  for (size_t i = 0; i < way_count; i++)
+    if (ways[i] == engines[side] && s->missing[i]) return s->missing[i];
+  figures_standing(s, engines[side], &st);
+  const double values[] = {st.over_spin,  st.worst,  st.over_futex,
+                           st.over_yield, st.hidden, st.ready};
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) out_values[i] = values[i];
+  return NULL;
+}
+
+static uint32_t once(const void *what) {
+  (void)what;
+  return 1;
+}
+
+static const struct bench_contest engines_contest = {.sides = {"fibers", "direct", "monitor"},
+                                                     .values = {{"spin >= 1.13", "x", BENCH_MORE},
+                                                                {"worst >= 0.97", "x", BENCH_MORE},
+                                                                {"futex >= 0.97", "x", BENCH_MORE},
+                                                                {"yield", "x", BENCH_MORE},
+                                                                {"hidden >= 0.9", "", BENCH_MORE},
+                                                                {"ready <= 2", "%", BENCH_LESS}},
+                                                     .measure = measure_engine,
+                                                     .rounds = once};
+
+/* ---- a million threads ---------------------------------------------------------------------
+ */
+
+static const char *measure_warps(const void *what, unsigned side, double *out_values) {
+  struct scale scale = {.warps = bench_smoke() ? 256 : 31250,
+                        .us = 50,
+                        .batched = side == 1,
+                        .outstanding = side == 2 ? 256 : 0,
+                        .polls = side == 3};
+  struct scale_outcome out;
+  (void)what;
+  scale_run(&scale, &out);
+  if (!out.good && !out.ns) return out.said;
+  BENCH_CHECK(out.good); /* each warp has read its own message */
+  out_values[0] = (double)out.ns / scale.warps / 1000;
+  out_values[1] = (double)out.faults / scale.warps;
+  return NULL;
+}
+
+static const struct bench_contest warps_contest = {
+    .sides = {"faults", "batches of 16", "256 outstanding", "fibers that poll"},
+    .values = {{"a warp (50 of work)", "us", BENCH_LESS}, {"faults a warp", "", BENCH_LESS}},
+    .measure = measure_warps,
+    .rounds = once};
+
 /* clang-format off */
 const struct bench_figure bench_wic[] = {
     RUNS("pages_1", runs_1),
     RUNS("pages_1_16", runs_16),
     RUNS("pages_1_64", runs_64),
+    {.name = "ten_patterns", .contest = &engines_contest},
+    {.name = "warps_31250", .contest = &warps_contest},
     {0}};

@@ -178,7 +178,7 @@ static void measure_scale(struct study *s, uint32_t warps, struct study_scale *r
 static void measure_scales(struct study *s) {
   static const uint32_t warps[STUDY_SCALES] = {2, 8, 32, 128, 512, 2048, 8192, 31250};
   for (size_t i = 0; i < STUDY_SCALES; i++) {
-    if (!s->two_devices || is_missing(s, &way_fibers)) break;
+    if (!s->two_devices || s->baseline || is_missing(s, &way_fibers)) break;
     if (s->quick && warps[i] > 512) break;
     if (s->progress) s->progress(s, "warps");
     measure_scale(s, warps[i], s->scales[s->scale_count++]);
