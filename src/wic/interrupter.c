@@ -34,8 +34,8 @@ static uint32_t choose_side(const struct tide_medium *medium, uint32_t place, ui
   *out_drop = SIDE;
   if (!medium->given[other]) return other;
   if (!medium->given[side]) return side;
-  *out_drop = RUN;
-  return other;
+  *out_drop = RUN; /* on this side: so the other one is finished, and taken back, the sooner */
+  return side;
 }
 
 static void drop(struct tide_medium *medium, enum recycling what, uint32_t page, uint32_t count) {
@@ -45,6 +45,44 @@ static void drop(struct tide_medium *medium, enum recycling what, uint32_t page,
     count = medium->half;
   }
   tide_region_drop(&medium->region, page * medium->region.page, count * medium->region.page);
+}
+
+/* ---- resting runs ---------------------------------------------------------------------- */
+
+/* Nobody has the run any more. Were it given out at once, its companion would be next, and soon all
+ * places in use would be on both sides, and no side ever free as a whole. */
+static void free_run(struct tide_medium *medium, uint32_t place, uint32_t side) {
+  struct tide_batch *batch = &medium->batches[place];
+  if (side != medium->side || !any_used(medium->used[side], place, batch->pages)) {
+    tide_pages_free(medium->runs, place, batch->pages);
+    return;
+  }
+  batch->next = TIDE_PAGES_NONE;
+  if (medium->rest_first == TIDE_PAGES_NONE) medium->rest_first = place;
+  else medium->batches[medium->rest_last].next = place;
+  medium->rest_last = place;
+}
+
+static void wake_one(struct tide_medium *medium) {
+  uint32_t place = medium->rest_first;
+  medium->rest_first = medium->batches[place].next;
+  tide_pages_free(medium->runs, place, medium->batches[place].pages);
+}
+
+void tide_medium_wake_rested(struct tide_medium *medium) {
+  while (medium->rest_first != TIDE_PAGES_NONE) wake_one(medium);
+}
+
+/* When this side is used up: all that rest, if the other side is free as a whole, else as few as
+ * will do. */
+static uint32_t take_places(struct tide_medium *medium, uint32_t count) {
+  uint32_t place = tide_pages_alloc(medium->runs, count);
+  while (place == TIDE_PAGES_NONE && medium->rest_first != TIDE_PAGES_NONE) {
+    if (medium->given[!medium->side]) wake_one(medium);
+    else tide_medium_wake_rested(medium);
+    place = tide_pages_alloc(medium->runs, count);
+  }
+  return place;
 }
 
 /* ---- giving out ------------------------------------------------------------------------ */
@@ -106,7 +144,7 @@ static void give(struct tide_medium *medium, struct tide_request *requests, size
   uint32_t page = place + side * medium->half;
   medium->side = side;
   medium->given[side] += total;
-  medium->batches[place] = (struct tide_batch){total, total};
+  medium->batches[place] = (struct tide_batch){total, total, TIDE_PAGES_NONE};
   for (size_t i = 0; i < count; i++) {
     struct tide_message *message =
         TIDE_CONTAINER(tide_list_pop_front(&medium->free), struct tide_message, link);
@@ -134,7 +172,7 @@ static enum tide_status give_pages(struct tide_medium *medium, struct tide_reque
   if (status == TIDE_OK && medium->info.requests + count > medium->message_count)
     status = TIDE_FULL;
   if (status == TIDE_OK) {
-    place = tide_pages_alloc(medium->runs, total);
+    place = take_places(medium, total);
     if (place == TIDE_PAGES_NONE) status = TIDE_FULL;
   }
   if (status == TIDE_OK) {
@@ -209,7 +247,7 @@ static void give_back(struct tide_message *message) {
   if (!lost) { /* else these pages, and their run, are nobody's any more */
     medium->given[side] -= message->pages;
     batch->left -= message->pages;
-    if (!batch->left) tide_pages_free(medium->runs, message->run, batch->pages);
+    if (!batch->left) free_run(medium, message->run, side);
   }
   message->state = TIDE_MESSAGE_FREE;
   medium->info.requests--;

@@ -72,6 +72,7 @@ enum tide_status tide_medium_create(const struct tide_context *context,
   medium->cpu = params->cpu;
   medium->half = (pages + 1) / 2;
   medium->message_count = requests;
+  medium->rest_first = TIDE_PAGES_NONE;
   medium->bell = -1;
   medium->region.memory = medium->region.faults = -1;
   medium->due.not_least = 0;
@@ -119,6 +120,7 @@ void tide_medium_destroy(struct tide_medium *medium) {
 void tide_medium_info(struct tide_medium *medium, struct tide_medium_info *out_info) {
   struct tide_lock *lock = tide_medium_enter(medium);
   *out_info = medium->info;
+  tide_medium_wake_rested(medium);
   out_info->free_pages = tide_pages_free_count(medium->runs);
   out_info->largest_run = tide_pages_largest(medium->runs);
   tide_lock_give(lock);

@@ -62,6 +62,7 @@ struct tide_message {
 /* Pages of one call lie in one run, which is free once the last of them was given back. */
 struct tide_batch {
   uint32_t pages, left;
+  uint32_t next; /* place that rests */
 };
 
 struct tide_medium {
@@ -81,8 +82,11 @@ struct tide_medium {
   uint32_t half;              /* places; twice as many pages */
   uint64_t *used[2];          /* a bit a place */
   struct tide_batch *batches; /* at a run's first place */
-  uint32_t given[2];          /* pages of each side that are given out */
-  uint32_t *owner;            /* a page's message, or TIDE_NO_MESSAGE… */
+  /* Runs that are free, but used on the side that is given out now: they rest, oldest first, so
+   * that a side is used up as a whole and can be taken back as a whole. */
+  uint32_t rest_first, rest_last; /* places, or TIDE_PAGES_NONE */
+  uint32_t given[2];              /* pages of each side that are given out */
+  uint32_t *owner;                /* a page's message, or TIDE_NO_MESSAGE… */
   struct tide_message *messages;
   uint32_t message_count;
   struct tide_link free;
@@ -125,6 +129,8 @@ void tide_message_done_with(struct tide_message *message);
 void tide_message_forget(struct tide_message *message);
 /* Under the lock: pages are mapped that nobody has. */
 void tide_medium_note_used(struct tide_medium *medium, uint32_t page, uint32_t count);
+/* Under the lock: no run rests any more. */
+void tide_medium_wake_rested(struct tide_medium *medium);
 
 /* ---- activator.c ---- */
 /* A tag has called. */

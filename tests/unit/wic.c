@@ -119,6 +119,32 @@ TEST(a_batch) {
   }
 }
 
+/* Messages that come and go, some of them always under way: sides are taken back as a whole, not
+ * each run by itself. A side has 32 places here, and 6 are under way. */
+TEST(a_flow_takes_back_whole_sides) {
+  enum { MANY = 400, UNDER_WAY = 6 };
+  struct rig rig;
+  EACH(&rig) {
+    struct tide_request requests[UNDER_WAY];
+    for (uint64_t i = 0; i < MANY + UNDER_WAY; i++) {
+      struct tide_request *request = &requests[i % UNDER_WAY];
+      if (i >= UNDER_WAY) {
+        CHECK(holds(request->data, PAGE, i + 1 - UNDER_WAY));
+        CHECK_OK(tide_request_finish(rig.medium, request, NULL));
+      }
+      if (i >= MANY) continue;
+      *request = rig_wants(&rig, i + 1, PAGE);
+      while (tide_medium_request(rig.medium, request, 1) == TIDE_FULL) sched_yield();
+      fill(request->room, PAGE, i + 1);
+      CHECK_OK(tide_timeline_signal_external(rig.line, i + 1));
+    }
+    struct tide_medium_info info = rig_info(&rig);
+    CHECK_EQ_U64(info.requested, MANY);
+    CHECK(info.recycled >= MANY / 32 - 3 && info.recycled <= MANY / 16);
+    CHECK(info.single <= MANY / 20);
+  }
+}
+
 /* Several threads load from one request: one fault of it counts. */
 TEST(several_readers) {
   struct rig rig;
@@ -380,7 +406,7 @@ TEST(frontiers_travel) {
 }
 
 TEST_MAIN(CASE(stalled_until_it_comes), CASE(there_beforehand), CASE(copied_from_a_source),
-          CASE(needs_all_its_tags), CASE(a_batch), CASE(several_readers), CASE(fails_while_stalled),
-          CASE(fails_before_anybody_looks), CASE(late_producers), CASE(bad_arguments),
-          CASE(too_many_requests), CASE(a_stray_load_is_told), CASE(a_stray_load_ends_the_process),
-          CASE(frontiers_travel))
+          CASE(needs_all_its_tags), CASE(a_batch), CASE(a_flow_takes_back_whole_sides),
+          CASE(several_readers), CASE(fails_while_stalled), CASE(fails_before_anybody_looks),
+          CASE(late_producers), CASE(bad_arguments), CASE(too_many_requests),
+          CASE(a_stray_load_is_told), CASE(a_stray_load_ends_the_process), CASE(frontiers_travel))
