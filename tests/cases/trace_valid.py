@@ -21,6 +21,7 @@ trace = load(sys.argv[1])
 assert trace["otherData"]["lost_events"] == 0
 events = trace["traceEvents"]
 slices = collections.defaultdict(list)
+stalls = collections.defaultdict(list)
 tracks, counters = {}, collections.defaultdict(int)
 arrows = collections.defaultdict(list)
 for event in events:
@@ -31,7 +32,8 @@ for event in events:
         continue
     assert event["ts"] >= 0 and event["name"], event
     if event["ph"] == "X":
-        slices[event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+        into = stalls if event["cat"] == "stall" else slices
+        into[event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
     elif event["ph"] == "C":
         assert event["args"]["value"] > counters[event["name"]], event
         counters[event["name"]] = event["args"]["value"]
@@ -47,18 +49,27 @@ for tid, spans in slices.items():  # nothing overlaps in a track
     for before, after in zip(spans, spans[1:]):
         assert after[0] >= before[1] - EPSILON, (tracks[tid], before, after)
 
+for tid, spans in stalls.items():  # a stall lies in its operation, and apart from others
+    spans.sort()
+    for span in spans:
+        around = [s for s in slices[tid] if s[0] - EPSILON <= span[0] and span[1] <= s[1] + EPSILON]
+        assert len(around) == 1, (tracks[tid], span)
+    for before, after in zip(spans, spans[1:]):
+        assert after[0] >= before[1] - EPSILON, (tracks[tid], before, after)
+
 counts = collections.Counter()
 for number, ends in arrows.items():
     assert [end["ph"] for end in ends] == ["s", "f"], ends
     start, finish = ends
     assert (start["cat"], start["name"]) == (finish["cat"], finish["name"]), ends
-    assert start["cat"] in ("issued", "elided", "resolved"), ends
+    assert start["cat"] in ("issued", "elided", "resolved", "resume"), ends
     assert finish["bp"] == "e" and start["ts"] <= finish["ts"] + EPSILON, ends
     for end in ends:  # lies in a slice of its track: there a viewer hangs it up
         spans = slices[end["tid"]]
         assert any(a - EPSILON <= end["ts"] <= b + EPSILON for a, b in spans), end
     counts[start["cat"]] += 1
 
+assert counts["resume"] <= sum(len(spans) for spans in stalls.values()), counts
 report = load(sys.argv[2])
 assert sum(len(spans) for spans in slices.values()) == report["operations"], report
 for kind in ("issued", "elided"):

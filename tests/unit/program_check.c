@@ -280,6 +280,59 @@ TEST(circles_through_collectives) {
                TIDE_CORRUPT, "4:1: a collective is never 'passable'");
 }
 
+#define TAKES "device c cpu\nqueue q, r on c\ntimeline a, b\nbuffer x, y 64\n"
+
+TEST(takes_that_cannot_be) {
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: hash x, y[0, 8] wait a >= 1 take x\n",
+               TIDE_INVALID,
+               "6:37: there is nothing to take: the operation waits for line 5, which writes 'x'");
+  CHECK_ERRORS(TAKES "q: iota x\nr: hash x, y[0, 8] take x\n", TIDE_INVALID,
+               "6:25: 'x' cannot be taken: line 5, which writes it, signals nothing");
+  CHECK_ERRORS(TAKES "r: hash x, y[0, 8] take x\nq: iota x signal a = 1\n", TIDE_INVALID,
+               "5:25: 'x' cannot be taken: nothing above writes it");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nq: hash x, y[0, 8] take x\n", TIDE_INVALID,
+               "6:25: there is nothing to take: line 5, which writes 'x', is of the same queue");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: sort x take x\n", TIDE_INVALID,
+               "6:16: 'x' cannot be taken: the operation writes it, too");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: iota y take x\n", TIDE_INVALID,
+               "6:16: 'x' cannot be taken: it is no argument of this operation");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: hash x, y[0, 8] take x, x\n", TIDE_INVALID,
+               "6:28: 'x' is taken twice");
+  CHECK_ERRORS(TAKES "collective k over q, r\nk: hash x, y[8*member, 8] take x\n", TIDE_CORRUPT,
+               "6:1: a collective takes nothing: its parts start together");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: hash x, y[0, 8] take x passable\n", TIDE_CORRUPT,
+               "6:1: what takes is never 'passable': it starts at its turn");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: hash x, y[0, 8] take x after -1us\n", TIDE_VALUE,
+               "6:33: a time is at least 0, not -1000");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: hash x, y[0, 8] take x take x\n", TIDE_CORRUPT,
+               "6:32: an operation has one 'take'");
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1\nr: hash x, y[0, 8] take z\n", TIDE_NOT_FOUND,
+               "6:25: unknown buffer 'z'");
+}
+
+/* The writer waits for what comes behind its taker. */
+TEST(circles_through_takes) {
+  CHECK_ERRORS(TAKES "q: iota x signal a = 1 wait b >= 1\nr: hash x, y[0, 8] take x\n"
+                     "r: nop signal b = 1\n",
+               TIDE_DEADLOCK,
+               "5:1: the program is cyclic: line 5 waits for 'b' >= 1 of line 7, line 7 stands "
+               "behind line 6 in queue 'r', line 6 waits for 'a' >= 1 of line 5");
+}
+
+TEST(takes_are_two_steps) {
+  CHECK_STEPS(TAKES "q: iota x[0, 32] signal a = 1\nq: iota x[32, 32] signal a = 2\n"
+                    "r: hash x, y[0, 8] take x after 2us signal b = 1 cost 5us\n",
+              "q: iota x[0, 32]  signal a = 1\nq: iota x[32, 32]  signal a = 2\n"
+              "r: hash x, out=y[0, 8]  take x after 2us  cost 5us\n"
+              "r: took x  wait a >= 1, a >= 2, r.taken >= 1  signal b = 1\n");
+  /* Of what is written again only the last writer counts, and what this queue wrote is there. */
+  CHECK_STEPS(TAKES "q: iota x signal a = 1\nr: iota x[0, 8]\nq: iota x[8, 8] signal a = 2\n"
+                    "q: iota x[16, 48] signal a = 3\nr: hash x, y[0, 8] take x\n",
+              "q: iota x  signal a = 1\nr: iota x[0, 8]\nq: iota x[8, 8]  signal a = 2\n"
+              "q: iota x[16, 48]  signal a = 3\nr: hash x, out=y[0, 8]  take x\n"
+              "r: took x  wait a >= 2, a >= 3, r.taken >= 1\n");
+}
+
 TEST(hosts_that_wait_in_vain) {
   CHECK_ERRORS(
       HEAD "host: wait a >= 1\nq: nop signal a = 1\n", TIDE_DEADLOCK,
@@ -460,6 +513,7 @@ TEST_MAIN(CASE(names_that_nobody_knows), CASE(names_that_come_too_late_or_twice)
           CASE(indices_and_slices), CASE(declarations_out_of_bounds),
           CASE(a_text_that_grows_without_end), CASE(values_that_do_not_go_up),
           CASE(values_that_never_come), CASE(waits_for_what_comes_later_are_fine), CASE(circles),
-          CASE(long_circles), CASE(circles_through_collectives), CASE(hosts_that_wait_in_vain),
+          CASE(long_circles), CASE(circles_through_collectives), CASE(takes_that_cannot_be),
+          CASE(circles_through_takes), CASE(takes_are_two_steps), CASE(hosts_that_wait_in_vain),
           CASE(lives_of_scratch_buffers), CASE(too_many_operations), CASE(too_deep),
           CASE(as_deep_as_it_goes), CASE(too_long), CASE(every_allocation_may_fail))
