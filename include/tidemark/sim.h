@@ -122,16 +122,16 @@ struct tide_simulation_params {
   uint64_t latencies[TIDE_WAY_COUNT];
   const struct tide_sim_link *links;
   size_t link_count;
-  uint64_t wake;      /* from when there is work to when a resting device looks */
-  uint64_t wait_cost; /* a hand's time for each wait that is issued */
-  uint64_t step_cost; /* the submitting thread's time for each step */
-  uint32_t workers;   /* of a device that does not say; 0: 1 */
+  uint64_t wake;        /* from when there is work to when a resting device looks */
+  uint64_t wait_cost;   /* a hand's time for each wait that is issued */
+  uint64_t step_cost;   /* the submitting thread's time for each step */
+  uint32_t workers;     /* of a device that does not say; 0: 1 */
   uint32_t workers_all; /* of every device but files, whatever it says; 0: as it says */
-  uint32_t fail;      /* bodies that fail, in a million */
-  size_t memory;      /* bytes that buffers may take; 0: no limit */
-  uint8_t frontier;   /* entries of a frontier; 0: as the plan needs, at most 255 */
-  uint32_t capacity;  /* operations of a queue that does not say; 0: the runner's choice */
-  bool paused;        /* nothing starts until all is submitted, or the host waits */
+  uint32_t fail;        /* bodies that fail, in a million */
+  size_t memory;        /* bytes that buffers may take; 0: no limit */
+  uint8_t frontier;     /* entries of a frontier; 0: as the plan needs, at most 255 */
+  uint32_t capacity;    /* operations of a queue that does not say; 0: the runner's choice */
+  bool paused;          /* nothing starts until all is submitted, or the host waits */
   const struct tide_sink *sink; /* sees all events, with the clock's times; may be NULL */
   /* The run is made, and nothing has happened yet: whose axes are whose. May be NULL. */
   void (*made)(void *user, const struct tide_run *run);
@@ -195,8 +195,8 @@ tide_simulation_result(const struct tide_simulation *simulation);
 /* How one of the plan's devices did. */
 TIDE_API struct tide_sim_device_result
 tide_simulation_device(const struct tide_simulation *simulation, size_t device);
-/* An operation by its number, in the order of submission; false when there are not so many. One that
- * never started, or never ended, has zeros there. */
+/* An operation by its number, in the order of submission; false when there are not so many. One
+ * that never started, or never ended, has zeros there. */
 TIDE_API bool tide_simulation_operation(const struct tide_simulation *simulation, uint64_t number,
                                         struct tide_sim_stop *out_operation);
 /* The operations on the longest path, the first one first; *out_count of them. */

@@ -35,8 +35,9 @@ static bool read_all(int descriptor, char *to, size_t size, size_t *out_length) 
 }
 
 /* Its size is looked at before anything is read; a pipe is read up to the limit. */
-static bool read_text(struct tide_tool_program *program) {
+bool tide_tool_read_text(struct tide_tool_program *program, const char *path) {
   struct stat info;
+  program->path = path;
   int descriptor = open(program->path, O_RDONLY | O_CLOEXEC);
   if (descriptor < 0 || fstat(descriptor, &info) != 0) {
     tide_tool_error("%s: %s", program->path, strerror(errno));
@@ -69,8 +70,7 @@ static bool read_text(struct tide_tool_program *program) {
 bool tide_tool_read(struct tide_tool_program *program, const char *path, bool syntax_only) {
   struct tide_diag diags[DIAGS_MOST];
   struct tide_report report = {.diags = diags, .capacity = DIAGS_MOST};
-  program->path = path;
-  if (!read_text(program)) return false;
+  if (!tide_tool_read_text(program, path)) return false;
   struct tide_program_params params = {.allocator = tide_allocator_system(),
                                        .text = program->text,
                                        .length = program->length,

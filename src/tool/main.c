@@ -15,6 +15,7 @@ static const struct {
     {"run", "runs a program on real queues, checks it, compares it", tide_tool_run},
     {"sim", "runs a program on simulated devices, up to thousands of them", tide_tool_sim},
     {"explain", "says of each wait of a program what becomes of it, and why", tide_tool_explain},
+    {"view", "shows a program in a browser, step by step", tide_tool_view},
     {"fmt", "lays a program out in its one way", tide_tool_fmt},
     {"generate", "makes an image to run programs on", tide_tool_generate},
     {"demo", "runs an example of several processes", tide_tool_demo},

@@ -19,6 +19,7 @@ int tide_tool_generate(int argc, char **argv);
 int tide_tool_demo(int argc, char **argv);
 int tide_tool_serve(int argc, char **argv);
 int tide_tool_top(int argc, char **argv);
+int tide_tool_view(int argc, char **argv);
 
 /* ---- arguments.c ---- */
 
@@ -114,6 +115,7 @@ struct tide_tool_program {
 };
 
 /* All errors are printed; false: there were some. */
+bool tide_tool_read_text(struct tide_tool_program *program, const char *path);
 bool tide_tool_read(struct tide_tool_program *program, const char *path, bool syntax_only);
 bool tide_tool_add_plugin(struct tide_tool_program *program, const char *path);
 /* "name=value"; copied. */

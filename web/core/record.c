@@ -36,8 +36,8 @@ static void add_signals(struct tide_view_operation *op, const struct tide_step *
   for (size_t i = 0; i < step->signal_count; i++) {
     struct tide_view_value *value = view_add(TIDE_VIEW_ARRAY_VALUES, sizeof *value, 1);
     if (!value) return;
-    *value = (struct tide_view_value){(double)step->signals[i].value, step->signals[i].timeline,
-                                      number};
+    *value =
+        (struct tide_view_value){(double)step->signals[i].value, step->signals[i].timeline, number};
     op->signal_count++;
   }
 }
@@ -49,9 +49,10 @@ static void add_uses(struct tide_view_operation *op, const struct tide_step *ste
     if (argument->kind > TIDE_PARAM_INOUT || argument->index == TIDE_PLAN_NONE) continue;
     struct tide_view_use *use = view_add(TIDE_VIEW_ARRAY_USES, sizeof *use, 1);
     if (!use) return;
-    *use = (struct tide_view_use){argument->index, argument->kind == TIDE_PARAM_IN    ? TIDE_READ
-                                                   : argument->kind == TIDE_PARAM_OUT ? TIDE_WRITE
-                                                                                      : TIDE_READ_WRITE};
+    *use = (struct tide_view_use){argument->index, argument->kind == TIDE_PARAM_IN ? TIDE_READ
+                                                   : argument->kind == TIDE_PARAM_OUT
+                                                       ? TIDE_WRITE
+                                                       : TIDE_READ_WRITE};
     op->use_count++;
   }
 }
@@ -132,7 +133,8 @@ static uint32_t buffer_of(const char *label) {
   return TIDE_VIEW_NONE;
 }
 
-/* ---- listening -------------------------------------------------------------------------------- */
+/* ---- listening --------------------------------------------------------------------------------
+ */
 
 static uint32_t operation_by(tide_axis axis, uint64_t sequence) {
   uint32_t queue;
@@ -217,7 +219,8 @@ static uint32_t object_of(const struct tide_event *event) {
     case TIDE_EVENT_BREAK:
     case TIDE_EVENT_HOST_WAIT: return timeline_of(event->object);
     case TIDE_EVENT_ALLOC:
-    case TIDE_EVENT_FREE: return buffer_of(event->object_label ? event->object_label : event->label);
+    case TIDE_EVENT_FREE:
+      return buffer_of(event->object_label ? event->object_label : event->label);
     case TIDE_EVENT_START: return view_priority(event->object);
     default: return TIDE_VIEW_NONE;
   }
@@ -257,8 +260,8 @@ bool view_record_begin(void) {
   view.operation_of = tide_alloc(a, view.tables->queue_count, sizeof *view.operation_of);
   if (!view.operation_of) return false;
   for (size_t i = 0; i < view.tables->queue_count; i++) {
-    view.operation_of[i] = tide_alloc(a, (size_t)view.tables->queues[i].operations,
-                                      sizeof **view.operation_of);
+    view.operation_of[i] =
+        tide_alloc(a, (size_t)view.tables->queues[i].operations, sizeof **view.operation_of);
     if (!view.operation_of[i]) return false;
   }
   return walk() && tide_explanation_init(&view.explanation, a, view.plan, &view.sink) == TIDE_OK;
@@ -316,8 +319,7 @@ static void order_log(void) {
       if (!left) return;
       memcpy(left, log + from, width * sizeof *left);
       size_t a = 0, b = middle, to = from;
-      while (a < width && b < end)
-        log[to++] = log[b].time < left[a].time ? log[b++] : left[a++];
+      while (a < width && b < end) log[to++] = log[b].time < left[a].time ? log[b++] : left[a++];
       while (a < width) log[to++] = left[a++];
       tide_free(view.allocator, left, width, sizeof *left);
     }

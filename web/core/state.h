@@ -38,9 +38,9 @@ struct view {
   uint32_t **operation_of; /* by queue, by sequence - 1 */
   struct object *objects;  /* by hash of the address */
   size_t object_room;
-  uint32_t step_of;        /* the operation that the newest step is about */
+  uint32_t step_of; /* the operation that the newest step is about */
   uint32_t step_kind;
-  bool failed;             /* out of memory while recording */
+  bool failed; /* out of memory while recording */
   char *room, *answer;
   size_t room_size, answer_size, answer_room;
   struct tide_json json;

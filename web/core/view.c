@@ -34,9 +34,12 @@ uint32_t tide_view_array_count(uint32_t array) {
 #if !defined(__wasm__)
 static void end(void) {
   const struct tide_allocator *a = view.allocator;
-  static const size_t sizes[] = {sizeof(struct tide_view_operation), sizeof(struct tide_view_entry),
-                                 sizeof(struct tide_view_wait),      sizeof(struct tide_view_value),
-                                 sizeof(struct tide_view_use),       sizeof(double),
+  static const size_t sizes[] = {sizeof(struct tide_view_operation),
+                                 sizeof(struct tide_view_entry),
+                                 sizeof(struct tide_view_wait),
+                                 sizeof(struct tide_view_value),
+                                 sizeof(struct tide_view_use),
+                                 sizeof(double),
                                  1};
   if (!a) return;
   tide_simulation_destroy(view.simulation);
@@ -174,8 +177,7 @@ uint32_t tide_view_operation(uint32_t operation) {
   view_answer_begin();
   if (operation >= view.rows[TIDE_VIEW_ARRAY_OPERATIONS].count) return TIDE_NOT_FOUND;
   op += operation;
-  const struct tide_told *told =
-      &view.explanation.queues[op->queue].operations[op->sequence - 1];
+  const struct tide_told *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
   tide_plan_rewind(view.plan);
   while (tide_plan_next(view.plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END) {
     if (step.number != told->step) continue;

@@ -25,18 +25,18 @@
 #endif
 
 enum tide_view_option {
-  TIDE_VIEW_WORKERS,    /* of every device that has workers; 0: as the program says */
-  TIDE_VIEW_DEVICES,    /* at most so many of a kind: more queues share one; 0: as it says */
-  TIDE_VIEW_FRONTIER,   /* entries of a frontier, 1..255; 0: as the program needs */
-  TIDE_VIEW_MODE,       /* enum tide_run_mode: 0 tracked, 1 events, 2 barrier */
-  TIDE_VIEW_PAUSED,     /* 1: nothing starts until all is submitted, as in `tidemark explain` */
-  TIDE_VIEW_STEP_COST,  /* ns of the submitting thread for a step */
-  TIDE_VIEW_WAIT_COST,  /* ns of a device for each wait that it does */
-  TIDE_VIEW_LATENCY,    /* ns of a signal between devices */
-  TIDE_VIEW_MEMORY,     /* bytes for buffers; 0: no limit */
-  TIDE_VIEW_FAIL,       /* bodies that fail, in a million */
+  TIDE_VIEW_WORKERS,   /* of every device that has workers; 0: as the program says */
+  TIDE_VIEW_DEVICES,   /* at most so many of a kind: more queues share one; 0: as it says */
+  TIDE_VIEW_FRONTIER,  /* entries of a frontier, 1..255; 0: as the program needs */
+  TIDE_VIEW_MODE,      /* enum tide_run_mode: 0 tracked, 1 events, 2 barrier */
+  TIDE_VIEW_PAUSED,    /* 1: nothing starts until all is submitted, as in `tidemark explain` */
+  TIDE_VIEW_STEP_COST, /* ns of the submitting thread for a step */
+  TIDE_VIEW_WAIT_COST, /* ns of a device for each wait that it does */
+  TIDE_VIEW_LATENCY,   /* ns of a signal between devices */
+  TIDE_VIEW_MEMORY,    /* bytes for buffers; 0: no limit */
+  TIDE_VIEW_FAIL,      /* bodies that fail, in a million */
   TIDE_VIEW_SEED,
-  TIDE_VIEW_CAPACITY,   /* operations of a queue that does not say */
+  TIDE_VIEW_CAPACITY, /* operations of a queue that does not say */
   TIDE_VIEW_OPTION_COUNT
 };
 
@@ -68,7 +68,7 @@ struct tide_view_operation {
 /* Numbers are events' kinds (tidemark/base.h). */
 struct tide_view_entry {
   double time, value;
-  uint32_t kind;     /* … | class << 8 | reason << 16 | first of a step << 24 */
+  uint32_t kind; /* … | class << 8 | reason << 16 | first of a step << 24 */
   uint32_t operation;
   uint32_t object;   /* timeline, or buffer; START: the queue's priority at that moment */
   uint32_t frontier; /* 0: none */

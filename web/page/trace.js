@@ -1,0 +1,50 @@
+// A trace that `tidemark run --trace` wrote: what really happened, in the shape of lanes.
+
+// {bars, end, names} with the queues of `model` first; throws what is wrong, in words.
+export function readTrace(text, model) {
+  let json;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    throw new Error("this is not JSON; a file of `tidemark run --trace` is expected");
+  }
+  const events = Array.isArray(json) ? json : json?.traceEvents;
+  if (!Array.isArray(events)) throw new Error("this JSON is not a trace: it has no list of events");
+  const labels = model.tables.queues.map((q) => q.label);
+  const rowOf = new Map(labels.map((label, i) => [label, i]));
+  const names = [...labels];
+  const queueOf = new Map();
+  for (const e of events) {
+    if (e?.ph !== "M" || e.name !== "thread_name") continue;
+    const label = String(e.args?.name ?? "");
+    if (!rowOf.has(label)) {
+      rowOf.set(label, names.length);
+      names.push(label);
+    }
+    queueOf.set(e.tid, rowOf.get(label));
+  }
+  return { ...readBars(events, queueOf, labels.length, model), names };
+}
+
+function readBars(events, queueOf, known, model) {
+  const bars = [];
+  let first = Infinity;
+  let end = 0;
+  for (const e of events) {
+    if (e?.ph !== "X" || !Number.isFinite(e.ts) || !Number.isFinite(e.dur) || !queueOf.has(e.tid)) continue;
+    const queue = queueOf.get(e.tid);
+    const op = queue < known ? model.byEpoch[queue][e.args?.epoch] : null;
+    first = Math.min(first, e.ts);
+    end = Math.max(end, e.ts + e.dur);
+    bars.push({
+      queue, start: e.ts * 1e3, end: (e.ts + e.dur) * 1e3, name: op ? op.name : String(e.name),
+      short: op ? String(op.epoch) : "", number: op ? op.number : -1, op,
+    });
+  }
+  if (!bars.length) throw new Error("this trace has no operations");
+  for (const bar of bars) {
+    bar.start -= first * 1e3;
+    bar.end -= first * 1e3;
+  }
+  return { bars, end: (end - first) * 1e3, matched: bars.filter((b) => b.op).length };
+}
