@@ -44,6 +44,16 @@ cp -r out lie
 rm lie/$figure.svg
 if valid lie; then fail lie_missing "it was believed"; else pass lie_missing; fi
 
+# ---- the page of the documentation is made from it
+mkdir -p page/docs
+cp -r "$here/scripts" page/
+cp "$here/docs/wic.md" page/docs/
+if TIDEMARK=none page/scripts/wic-report ../out >said 2>&1 && [ "$(grep -c '^| G_STN |' page/docs/wic.md)" -ge 3 ] &&
+  [ "$(grep -c '^!\[.*(figures/wic-.*svg)$' page/docs/wic.md)" = 4 ] && grep -q '^## Not yet' page/docs/wic.md &&
+  ! grep -q '^| % of the time' page/docs/wic.md && TIDEMARK=none page/scripts/wic-report ../out >said 2>&1 &&
+  [ "$(grep -c '^\*\*Left out' page/docs/wic.md)" = 1 ]; then pass page
+else fail page "it is not whole"; fi
+
 # ---- wrong usage, and folders that cannot be
 good=yes
 wrong() {
