@@ -69,7 +69,7 @@ static inline void draw_linear_ticks(FILE *to, const struct draw_axis *axis, boo
   double step = pow(10, floor(log10((axis->high - axis->low) / 2)));
   while ((axis->high - axis->low) / step > 7) step *= 2;
   for (double i = ceil(axis->low / step); i * step <= axis->high; i++)
-    draw_tick(to, axis, i * step, across, other_from, other_to);
+    draw_tick(to, axis, i * step + 0.0, across, other_from, other_to); /* never -0 */
 }
 
 /* 1, 2, 5, 10 … ; only the tens when they are many. */

@@ -231,13 +231,14 @@ static bool write_tables(struct report *r) {
   char machine[300];
   describe_machine(machine, sizeof machine);
   if (!begin_file(r, "report", ".md")) return false;
-  fprintf(
-      r->file,
-      "Made by `tidemark patterns --report%s` on %s, in %.0f s. C1 and C2 take 100 us each; 8, 4, "
-      "2, 2 cycles with 4, 16, 64, 256 consumers; runs in turns, of each way the one of median "
-      "time of up to %d, fewer where a round takes long (`report.json` says how many). All "
-      "numbers were compared with a sequential run.\n\n",
-      s->quick ? " --quick" : "", machine, s->took_s, s->quick ? 1 : 3);
+  fprintf(r->file,
+          "Made by `tidemark patterns --report%s` on %s, in %.0f s. C1 and C2 take 100 us each, as "
+          "near as whole repetitions of real work come to that (`report.json` has what they took); "
+          "8, 4, "
+          "2, 2 cycles with 4, 16, 64, 256 consumers; runs in turns, of each way the one of median "
+          "time of up to %d, fewer where a round takes long (`report.json` says how many). All "
+          "numbers were compared with a sequential run.\n\n",
+          s->quick ? " --quick" : "", machine, s->took_s, s->quick ? 1 : 3);
   if (s->wrong)
     fprintf(r->file, "**%u runs were wrong; the first: %s.**\n\n", (unsigned)s->wrong, s->said);
   figures_each(s, table_figure, r);

@@ -18,7 +18,7 @@ struct trial {
 static const struct settings small = {.consumers = 4,
                                       .cycles = 4,
                                       .bytes = 4096,
-                                      .limit = 30,
+                                      .limit = 100,
                                       .seed = 5,
                                       .n0 = 3,
                                       .n1 = 2,
