@@ -13,6 +13,7 @@ struct options {
   bool json, list, help;
   const char *report;  /* the folder; NULL: none is asked for */
   bool quick;          /* a small part of it */
+  uint32_t rounds;     /* of each of its cells; 0: as many as fit */
   const char *setting; /* an option that chooses what a report does not let choose; NULL: none */
 };
 

@@ -32,7 +32,9 @@ static const char help[] =
     "                     4, 16, 64, 256 consumers; production 25, 100, 200, 400 us; messages of\n"
     "                     4K and 64K; on two devices and shared. Writes tables, numbers and\n"
     "                     drawings into DIR, which is made; says how long it will take\n"
-    "  --quick            with --report: a small part of it, in some seconds\n"
+    "  --quick            with --report: a small part of it, in a minute or so\n"
+    "  --rounds N         with --report: how often each is run, 1 to 15; else up to 3 times, but\n"
+    "                     not where that takes long\n"
     "  --help             this text\n\n"
     "The pattern `generator` makes messages that carry no application, and takes\n"
     "  --model NAME       unidirectional, alternating, multiple, probabilistic or all (all)\n"
@@ -133,6 +135,7 @@ static bool take_number(const char *name, const char *value, struct options *o) 
       {"--n0", 1, 64, &s->n0},
       {"--n1", 1, 64, &s->n1},
       {"--slice", 100, 100000, &s->slice},
+      {"--rounds", 1, 15, &o->rounds},
   };
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     uint64_t number;
@@ -165,9 +168,10 @@ static bool take_xi(const char *value, struct options *o) {
 
 /* What takes a value; NULL: nothing of this name does. */
 static const char *option_name(const char *name) {
-  static const char *const names[] = {"--way",   "--consumers", "--produce", "--work",  "--message",
-                                      "--limit", "--cycles",    "--seed",    "--model", "--access",
-                                      "--n0",    "--n1",        "--xi",      "--slice", "--report"};
+  static const char *const names[] = {"--way",     "--consumers", "--produce", "--work",
+                                      "--message", "--limit",     "--cycles",  "--seed",
+                                      "--model",   "--access",    "--n0",      "--n1",
+                                      "--xi",      "--slice",     "--report",  "--rounds"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(name, names[i]) == 0) return names[i];
   return NULL;
@@ -181,7 +185,7 @@ static bool take_folder(struct options *o, const char *value) {
 
 static bool take_option(const char *name, const char *value, struct options *o) {
   if (strcmp(name, "--report") == 0) return take_folder(o, value);
-  if (strcmp(name, "--seed") != 0) o->setting = option_name(name);
+  if (strcmp(name, "--seed") != 0 && strcmp(name, "--rounds") != 0) o->setting = option_name(name);
   if (strcmp(name, "--way") == 0) return take_ways(o, value);
   if (strcmp(name, "--model") == 0)
     return take_choice(name, value, model_names, MODELS, &o->models);
@@ -205,7 +209,9 @@ static bool read_flag(const char *name, struct options *o) {
 
 /* A report's grid is fixed, and its patterns are applications. */
 static bool fits_report(const struct options *o) {
-  if (!o->report) return !o->quick || wrong("--quick goes with --report%s", "");
+  if (!o->report && (o->quick || o->rounds))
+    return wrong("%s goes with --report", o->quick ? "--quick" : "--rounds");
+  if (!o->report) return true;
   if (o->setting) return wrong("a report's grid is fixed: %s does not go with it", o->setting);
   for (size_t i = 0; i < o->pattern_count; i++)
     if (o->patterns[i] == &pattern_generator)

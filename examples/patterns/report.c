@@ -238,7 +238,10 @@ static bool write_tables(struct report *r) {
           "2, 2 cycles with 4, 16, 64, 256 consumers; runs in turns, of each way the one of median "
           "time of up to %d, fewer where a round takes long (`report.json` says how many). All "
           "numbers were compared with a sequential run.\n\n",
-          s->quick ? " --quick" : "", machine, s->took_s, s->quick ? 1 : 3);
+          s->quick ? " --quick" : "", machine, s->took_s,
+          s->rounds  ? (int)s->rounds
+          : s->quick ? 1
+                     : 3);
   if (s->wrong)
     fprintf(r->file, "**%u runs were wrong; the first: %s.**\n\n", (unsigned)s->wrong, s->said);
   figures_each(s, table_figure, r);
@@ -293,6 +296,7 @@ int report_write(const struct options *o) {
   bool seen = isatty(STDERR_FILENO);
   s->quick = o->quick;
   s->seed = o->settings.seed;
+  s->rounds = o->rounds;
   for (size_t i = 0; i < o->pattern_count; i++) s->patterns[s->pattern_count++] = o->patterns[i];
   if (seen) s->progress = show_progress;
   if (!make_folder(&r)) return 1;

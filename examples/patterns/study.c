@@ -111,6 +111,8 @@ static size_t list_ways(const struct study *s, const struct study_cell *c,
 }
 
 static struct effort effort_of(const struct study *s, const struct study_cell *c) {
+  if (s->rounds && c->purpose != READY)
+    return (struct effort){s->rounds, UINT32_MAX, c->purpose == CURVES};
   if (c->purpose == READY) return (struct effort){s->quick ? 3 : 15, 2500, true};
   if (c->purpose == CURVES) return (struct effort){s->quick ? 1 : 3, 3000, true};
   return (struct effort){s->quick ? 1 : 3, 250, false};

@@ -30,8 +30,9 @@ struct study {
   const struct pattern *patterns[16];
   size_t pattern_count;
   uint64_t seed;
-  bool quick;    /* a small part of everything, one round */
-  bool baseline; /* two devices, without policies and curves: what ./bench wic needs */
+  bool quick;      /* a small part of everything, one round */
+  uint32_t rounds; /* of each cell; 0: up to three, fewer where they take long */
+  bool baseline;   /* two devices, without policies and curves: what ./bench wic needs */
   /* Called now and then; NULL: nobody looks. */
   void (*progress)(const struct study *s, const char *what);
   /* Filled. */

@@ -67,6 +67,8 @@ wrong --report other --shared
 wrong --report other --way futex
 wrong --report other generator
 wrong --quick
+wrong --rounds 3
+wrong --report other --rounds 16
 if [ $good = yes ] && [ ! -e other ]; then pass wrong_usage; else fail wrong_usage "$(cat wrong)"; fi
 : >file
 if patterns 1 --report file --quick C_SRS && grep -q '^tidemark patterns: file' said && patterns 1 --report none/such --quick &&
