@@ -84,16 +84,31 @@ enum tide_plant {
   TIDE_PLANT_TAKES_BLIND,  /* the body does not stall */
   TIDE_PLANT_TAKES_LAST,   /* of several writers only the last counts */
   TIDE_PLANT_TAKES_ALONE,  /* a body that fails is not told to what carries its signals */
-  TIDE_PLANT_TAKES_END
+  TIDE_PLANT_TAKES_END,
+  TIDE_PLANT_WIC = 6000,   /* media: found by seeded interleavings (sim/wic.c) */
+  TIDE_PLANT_WIC_CALL,     /* data that comes to who has faulted is not the monitor's business */
+  TIDE_PLANT_WIC_RUNG,     /* the monitor forgets that it was rung before it plans its sleep */
+  TIDE_PLANT_WIC_FIRST,    /* the first tag of several is enough */
+  TIDE_PLANT_WIC_DROP,     /* a side's used pages are not taken back */
+  TIDE_PLANT_WIC_DEADLINE, /* what is overdue fails, and shows nothing */
+  TIDE_PLANT_WIC_LATE,     /* what is available can be failed by name */
+  TIDE_PLANT_WIC_SEEN,     /* a fault on what is available is left alone */
+  TIDE_PLANT_WIC_ROOM,     /* a failed request's room is free while its producer may write */
+  TIDE_PLANT_WIC_CLOSE,    /* closing leaves those alone that are not stalled */
+  TIDE_PLANT_WIC_END
 };
 
 #ifdef TIDE_PLANTS
 extern enum tide_plant tide_planted;
 extern int tide_planted_claim; /* TAKES_CLAIM: the operation that is being submitted takes */
+/* Where another thread may go on: set by tests of interleavings. */
+extern void (*tide_planted_point)(void);
+#define TIDE_POINT() (tide_planted_point ? tide_planted_point() : (void)0)
 #define TIDE_PLANTED(which) __builtin_expect(tide_planted == (which), 0)
 #define TIDE_PLANTED_ANY __builtin_expect(tide_planted != TIDE_PLANT_NONE, 0)
 #define TIDE_HAS_PLANTS 1
 #else
+#define TIDE_POINT() ((void)0)
 #define TIDE_PLANTED(which) 0
 #define TIDE_PLANTED_ANY 0
 #define TIDE_HAS_PLANTS 0 /* an invariant that a planted bug breaks is asserted only then */

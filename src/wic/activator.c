@@ -120,6 +120,8 @@ static void show_zeros(struct tide_message *message) {
 bool tide_message_fail(struct tide_message *message, uint64_t generation, enum tide_status status) {
   struct tide_lock *lock = tide_medium_enter(message->medium);
   bool waiting = message->state == TIDE_MESSAGE_WAITING && message->generation == generation;
+  if (TIDE_PLANTED(TIDE_PLANT_WIC_LATE) && message->generation == generation)
+    waiting |= message->state == TIDE_MESSAGE_AVAILABLE || message->state == TIDE_MESSAGE_MAPPED;
   if (waiting) {
     set_failed(message, status);
     message->holds++;
@@ -151,7 +153,7 @@ void tide_medium_expire(struct tide_medium *medium) {
   tide_lock_give(lock);
   while ((link = tide_list_pop_front(&failed))) {
     struct tide_message *message = TIDE_CONTAINER(link, struct tide_message, link);
-    show_zeros(message);
+    if (!TIDE_PLANTED(TIDE_PLANT_WIC_DEADLINE)) show_zeros(message);
     tide_message_done_with(message);
   }
 }
@@ -167,11 +169,11 @@ static enum next hear(struct tide_message *message, enum tide_status status) {
     set_failed(message, status);
     return ZEROS;
   }
-  if (message->untold) return NOTHING;
+  if (message->untold && !TIDE_PLANTED(TIDE_PLANT_WIC_FIRST)) return NOTHING;
   tide_counter_remove(&medium->due, &message->due);
   message->state = TIDE_MESSAGE_AVAILABLE;
   if (medium->engine != TIDE_MEDIUM_MONITOR) return MAP;
-  if (!message->faulted) return NOTHING;
+  if (!message->faulted || TIDE_PLANTED(TIDE_PLANT_WIC_CALL)) return NOTHING;
   message->holds++;
   tide_list_push_back(&medium->ready, &message->link);
   return CALL;

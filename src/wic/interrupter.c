@@ -184,7 +184,7 @@ static enum tide_status give_pages(struct tide_medium *medium, struct tide_reque
   }
   tide_lock_give(lock);
   if (status != TIDE_OK) return status;
-  drop(medium, what, place + side * medium->half, total);
+  if (!TIDE_PLANTED(TIDE_PLANT_WIC_DROP)) drop(medium, what, place + side * medium->half, total);
   lock = tide_medium_enter(medium);
   status = (enum tide_status)medium->closed; /* whoever closed it has not seen these */
   if (status != TIDE_OK) {
@@ -209,9 +209,9 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
   }
   if (status != TIDE_OK) return status;
   if (total > medium->half) return TIDE_FULL;
-  pthread_mutex_lock(&medium->giving);
+  tide_giving_take(medium);
   status = give_pages(medium, requests, count, (uint32_t)total, &ring);
-  pthread_mutex_unlock(&medium->giving);
+  tide_giving_give(medium);
   if (status != TIDE_OK) return status;
   if (ring) tide_monitor_ring(medium);
   for (size_t i = 0; i < count; i++)
@@ -352,7 +352,7 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
     tide_counter_remove(&medium->due, &message->due);
   }
   if (missing) disown(message);
-  bool early = message->untold && message->source;
+  bool early = message->untold && (message->source || TIDE_PLANTED(TIDE_PLANT_WIC_ROOM));
   enum tide_status status = (enum tide_status)message->status;
   tide_lock_give(lock);
   if (missing) tide_message_wake(message);

@@ -21,6 +21,7 @@
 #include "base/counter.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/plant.h"
 #include "tidemark/wic.h"
 #include "wic/pages.h"
 #include "wic/region.h"
@@ -104,6 +105,7 @@ struct tide_medium {
 };
 
 static inline struct tide_lock *tide_medium_enter(struct tide_medium *medium) {
+  TIDE_POINT();
   tide_lock_take(&medium->lock, medium->platform);
   return &medium->lock;
 }
@@ -147,8 +149,19 @@ bool tide_message_fail(struct tide_message *message, uint64_t generation, enum t
 void tide_message_wake(struct tide_message *message);
 
 /* ---- monitor.c ---- */
+/* False: it is to end. Until when it may sleep, unless the bell rings or a fault comes. */
+bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until);
+/* What there is to do now. */
+void tide_monitor_work(struct tide_medium *medium);
+
+/* ---- host.c ---- */
+void tide_giving_take(struct tide_medium *medium);
+void tide_giving_give(struct tide_medium *medium);
 enum tide_status tide_monitor_start(struct tide_medium *medium);
 void tide_monitor_stop(struct tide_medium *medium);
+void tide_monitor_ring(struct tide_medium *medium);
+
+/* ---- monitor.c ---- */
 enum tide_fault_answer {
   TIDE_FAULT_WAITS,   /* whoever makes the data appear ends it */
   TIDE_FAULT_OLD,     /* it is over */
@@ -164,6 +177,5 @@ void tide_medium_answer(struct tide_medium *medium, size_t page, struct tide_mes
                         enum tide_fault_answer answer);
 /* Under the lock: the monitor is to look; true: ring the bell without it. */
 bool tide_monitor_call(struct tide_medium *medium);
-void tide_monitor_ring(struct tide_medium *medium);
 
 #endif

@@ -1,16 +1,9 @@
-/* The monitor: a thread that reads faults, and watches deadlines. It sleeps until there is one. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+/* The monitor: it reads faults, and watches deadlines. Its thread is host.c's. */
 #include "base/check.h"
 #include "wic/medium.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 /* ---- the bell ------------------------------------------------------------------------ */
@@ -21,17 +14,6 @@ bool tide_monitor_call(struct tide_medium *medium) {
     return false;
   medium->rung = true;
   return true;
-}
-
-void tide_monitor_ring(struct tide_medium *medium) {
-  uint64_t one = 1;
-  ssize_t written = write(medium->bell, &one, sizeof one);
-  TIDE_ASSERT(written == (ssize_t)sizeof one);
-}
-
-static void hear_bell(struct tide_medium *medium) {
-  uint64_t count;
-  (void)!read(medium->bell, &count, sizeof count);
 }
 
 /* ---- faults ----------------------------------------------------------------------------- */
@@ -58,7 +40,7 @@ static bool is_nobodys(uint32_t owner) { return owner >= TIDE_NO_MESSAGE_DOUBTED
 /* Nobody is given these pages meanwhile. */
 static void take_stray(struct tide_medium *medium, size_t page) {
   size_t offset = page * medium->region.page;
-  pthread_mutex_lock(&medium->giving);
+  tide_giving_take(medium);
   struct tide_lock *lock = tide_medium_enter(medium);
   bool stray = is_nobodys(medium->owner[page]);
   medium->info.strays += stray;
@@ -68,7 +50,7 @@ static void take_stray(struct tide_medium *medium, size_t page) {
     end_stray(medium, medium->region.reader + offset);
     tide_region_map(&medium->region, offset, medium->region.page);
   }
-  pthread_mutex_unlock(&medium->giving);
+  tide_giving_give(medium);
   /* Else it is a request's since: the load comes again, and waits for that. */
   if (!stray) tide_region_wake(&medium->region, offset, medium->region.page);
 }
@@ -104,7 +86,8 @@ enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page
       return TIDE_FAULT_WAITS;
     case TIDE_MESSAGE_AVAILABLE:
       /* Of other engines, and of what has faulted before: somebody is about to map it. */
-      if (medium->engine != TIDE_MEDIUM_MONITOR || !first) return TIDE_FAULT_WAITS;
+      if (medium->engine != TIDE_MEDIUM_MONITOR || !first || TIDE_PLANTED(TIDE_PLANT_WIC_SEEN))
+        return TIDE_FAULT_WAITS;
       message->holds++;
       tide_list_push_back(&medium->ready, &message->link);
       return TIDE_FAULT_WAITS;
@@ -149,69 +132,21 @@ static void serve_faults(struct tide_medium *medium) {
   for (size_t i = 0; i < doubted; i++) doubt(medium, pages[i]);
 }
 
-/* ---- the thread ------------------------------------------------------------------------------ */
-
-static void settle_down(const struct tide_medium *medium) {
-  cpu_set_t cpus;
-  pthread_setname_np(pthread_self(), "tide-monitor");
-  if (!medium->pinned) return;
-  CPU_ZERO(&cpus);
-  CPU_SET(medium->cpu, &cpus);
-  (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
-}
+/* ---- a turn -------------------------------------------------------------------------------- */
 
 /* What there was to do before it is known, so that whoever comes later rings. */
-static bool plan_sleep(struct tide_medium *medium, uint64_t *out_until) {
+bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until) {
   struct tide_lock *lock = tide_medium_enter(medium);
   bool stop = medium->stopping;
-  medium->rung = false;
+  if (!TIDE_PLANTED(TIDE_PLANT_WIC_RUNG)) medium->rung = false;
   bool busy = !tide_list_empty(&medium->ready);
   *out_until = medium->asleep_until = busy ? 0 : tide_counter_least(&medium->due);
   tide_lock_give(lock);
   return !stop;
 }
 
-static void sleep_until(struct tide_medium *medium, uint64_t until) {
-  struct pollfd what[2] = {{.fd = medium->bell, .events = POLLIN},
-                           {.fd = medium->region.faults, .events = POLLIN}};
-  uint64_t now = medium->platform->now(medium->platform->self);
-  uint64_t left = until > now ? until - now : 0;
-  struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
-  int ready =
-      ppoll(what, medium->region.signals ? 1 : 2, until == TIDE_FOREVER ? NULL : &time, NULL);
-  if (ready < 0) TIDE_ASSERT(errno == EINTR);
-  if (ready > 0 && what[0].revents) hear_bell(medium);
-}
-
-static void *watch(void *argument) {
-  struct tide_medium *medium = argument;
-  uint64_t until;
-  settle_down(medium);
-  while (plan_sleep(medium, &until)) {
-    sleep_until(medium, until);
-    if (!medium->region.signals) serve_faults(medium);
-    tide_medium_activate(medium);
-    tide_medium_expire(medium);
-  }
-  return NULL;
-}
-
-enum tide_status tide_monitor_start(struct tide_medium *medium) {
-  medium->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (medium->bell < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
-  int failed = pthread_create(&medium->monitor, NULL, watch, medium);
-  if (!failed) return TIDE_OK;
-  close(medium->bell);
-  medium->bell = -1;
-  return TIDE_NOMEM;
-}
-
-void tide_monitor_stop(struct tide_medium *medium) {
-  if (medium->bell < 0) return;
-  struct tide_lock *lock = tide_medium_enter(medium);
-  medium->stopping = true;
-  tide_lock_give(lock);
-  tide_monitor_ring(medium);
-  pthread_join(medium->monitor, NULL);
-  close(medium->bell);
+void tide_monitor_work(struct tide_medium *medium) {
+  if (!medium->region.signals) serve_faults(medium);
+  tide_medium_activate(medium);
+  tide_medium_expire(medium);
 }

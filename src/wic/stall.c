@@ -77,7 +77,7 @@ static void sleep_on(struct tide_medium *medium, struct tide_stalled *own) {
     platform->wait(platform->self, &own->word, 0, TIDE_FOREVER);
 }
 
-static void stall(struct tide_medium *medium, size_t page, void *context) {
+void tide_stall_here(struct tide_medium *medium, size_t page, void *context) {
   struct tide_message *message = NULL;
   struct tide_lock *lock = tide_medium_enter(medium);
   enum tide_fault_answer answer = tide_medium_judge(medium, page, &message);
@@ -107,7 +107,8 @@ static void handle(int number, siginfo_t *info, void *context) {
   /* Not of memory that is broken, which no mapping mends. */
   struct tide_medium *medium = info->si_code == BUS_ADRERR ? medium_of(address) : NULL;
   if (medium)
-    stall(medium, (size_t)(address - medium->region.reader) / medium->region.page, context);
+    tide_stall_here(medium, (size_t)(address - medium->region.reader) / medium->region.page,
+                    context);
   else pass_on(number, info, context);
   set_error_of_thread(error);
 }

@@ -5,6 +5,8 @@
 #include "wic/medium.h"
 
 /* From now on faults in its region are this medium's. TIDE_FULL: too many media. */
+/* What a load of this page does, in its signal's handler: returns when it is to be done again. */
+void tide_stall_here(struct tide_medium *medium, size_t page, void *context);
 enum tide_status tide_stall_open(struct tide_medium *medium);
 /* Nobody loads from it any more. */
 void tide_stall_close(struct tide_medium *medium);

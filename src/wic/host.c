@@ -1,0 +1,83 @@
+/* What a medium needs of the system besides its region: the monitor's thread and bell, and a lock
+ * that sleeps. Tests of interleavings have their own (sim/wic_host.c). */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "base/check.h"
+#include "wic/medium.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+void tide_giving_take(struct tide_medium *medium) { pthread_mutex_lock(&medium->giving); }
+void tide_giving_give(struct tide_medium *medium) { pthread_mutex_unlock(&medium->giving); }
+
+/* ---- the bell ------------------------------------------------------------------------ */
+
+void tide_monitor_ring(struct tide_medium *medium) {
+  uint64_t one = 1;
+  ssize_t written = write(medium->bell, &one, sizeof one);
+  TIDE_ASSERT(written == (ssize_t)sizeof one);
+}
+
+static void hear_bell(struct tide_medium *medium) {
+  uint64_t count;
+  (void)!read(medium->bell, &count, sizeof count);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static void settle_down(const struct tide_medium *medium) {
+  cpu_set_t cpus;
+  pthread_setname_np(pthread_self(), "tide-monitor");
+  if (!medium->pinned) return;
+  CPU_ZERO(&cpus);
+  CPU_SET(medium->cpu, &cpus);
+  (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+}
+
+static void sleep_until(struct tide_medium *medium, uint64_t until) {
+  struct pollfd what[2] = {{.fd = medium->bell, .events = POLLIN},
+                           {.fd = medium->region.faults, .events = POLLIN}};
+  uint64_t now = medium->platform->now(medium->platform->self);
+  uint64_t left = until > now ? until - now : 0;
+  struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
+  int ready =
+      ppoll(what, medium->region.signals ? 1 : 2, until == TIDE_FOREVER ? NULL : &time, NULL);
+  if (ready < 0) TIDE_ASSERT(errno == EINTR);
+  if (ready > 0 && what[0].revents) hear_bell(medium);
+}
+
+static void *watch(void *argument) {
+  struct tide_medium *medium = argument;
+  uint64_t until;
+  settle_down(medium);
+  while (tide_monitor_plan(medium, &until)) {
+    sleep_until(medium, until);
+    tide_monitor_work(medium);
+  }
+  return NULL;
+}
+
+enum tide_status tide_monitor_start(struct tide_medium *medium) {
+  medium->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (medium->bell < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
+  int failed = pthread_create(&medium->monitor, NULL, watch, medium);
+  if (!failed) return TIDE_OK;
+  close(medium->bell);
+  medium->bell = -1;
+  return TIDE_NOMEM;
+}
+
+void tide_monitor_stop(struct tide_medium *medium) {
+  if (medium->bell < 0) return;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  medium->stopping = true;
+  tide_lock_give(lock);
+  tide_monitor_ring(medium);
+  pthread_join(medium->monitor, NULL);
+  close(medium->bell);
+}
