@@ -26,9 +26,10 @@ struct asked {
   bool reached[2];             /* signalled for sure … */
   bool trying[2];              /* … or perhaps */
   bool failing, named;
-  bool too_late;          /* a tag was signalled after the medium was closed */
-  enum tide_status broke; /* its producer has failed a tag with this */
-  bool broken;            /* … and that is over */
+  bool too_late;           /* a tag was signalled after the medium was closed */
+  enum tide_status status; /* at the end */
+  enum tide_status broke;  /* its producer has failed a tag with this */
+  bool broken;             /* … and that is over */
 };
 
 struct scene {
@@ -172,9 +173,9 @@ static void judge(const struct asked *a, const struct before *b, enum tide_statu
     WRONG("request %u had its data, and ended with %s", a->number, name);
 }
 
-/* Loads all pages, or some. */
-static void look_at(struct asked *a, struct before *b) {
-  uint32_t words[PAGE / 4], most = world_below(4) ? a->pages : world_below(a->pages + 1);
+/* Loads so many pages. */
+static void look_at(struct asked *a, struct before *b, uint32_t most) {
+  uint32_t words[PAGE / 4];
   for (uint32_t page = 0; page < most; page++) {
     world_load(scene->medium, (const char *)a->request.data + page * PAGE, words);
     b->looked = true;
@@ -193,6 +194,10 @@ static void look_at(struct asked *a, struct before *b) {
   }
 }
 
+static void look_at_some(struct asked *a, struct before *b) {
+  look_at(a, b, world_below(4) ? a->pages : world_below(a->pages + 1));
+}
+
 /* After its finish nobody but its producer knows it, and only where it may still write. */
 static void finish(struct asked *a, struct before *b) {
   a->over = true;
@@ -201,6 +206,7 @@ static void finish(struct asked *a, struct before *b) {
   b->named = a->named;
   enum tide_status status = tide_request_finish(scene->medium, &a->request, NULL);
   if (a->sourced) memset(a->source, 0xee, sizeof a->source); /* it is ours again */
+  a->status = status;
   b->spoilt = was_spoilt || may_be_spoilt(a);
   judge(a, b, status);
 }
@@ -253,7 +259,7 @@ static void consumer(void *own) {
     if (!ask(first, count)) continue;
     struct before before[2] = {{0}};
     for (size_t i = 0; i < count; i++)
-      if (world_below(5)) look_at(&scene->asked[first + i], &before[i]);
+      if (world_below(5)) look_at_some(&scene->asked[first + i], &before[i]);
     for (size_t i = 0; i < count; i++) finish(&scene->asked[first + i], &before[i]);
   }
   scene->consumers_left--;
@@ -354,6 +360,79 @@ TEST(media_under_seeded_schedules) {
   CHECK(tally.stalls > seeds);
 }
 
+/* ---- a death at every step ------------------------------------------------------------------- */
+
+/* One exchange: two consumers, each with a request of its own, and one producer for both, which
+ * dies before one step of all. */
+static uint32_t death, begun;
+
+static void looker(void *own) {
+  struct asked *a = own;
+  struct before before = {0};
+  look_at(a, &before, a->pages);
+  finish(a, &before);
+  scene->consumers_left--;
+}
+
+static uint32_t steps_of(const struct asked *a) { return 2 * a->pages + a->request.tag_count; }
+
+static void doomed(void *own) {
+  (void)own;
+  for (size_t i = 0; i < scene->count; i++) {
+    uint32_t left = death > begun ? death - begun : 0;
+    produce(&scene->asked[i], left < steps_of(&scene->asked[i]) ? left : UINT32_MAX);
+    begun += steps_of(&scene->asked[i]);
+  }
+  scene->producers_left--;
+}
+
+/* True while the producer dies before its end. */
+static bool die_at(uint64_t seed, uint32_t step) {
+  struct tide_medium_params params = {.pages = PAGES / 4, .requests = 8};
+  scene = calloc(1, sizeof *scene);
+  CHECK(scene);
+  struct world *w = &scene->world;
+  world_open(w, seed);
+  w->poor = false;
+  death = step;
+  begun = 0;
+  params.engine = (enum tide_medium_engine)(seed % 3);
+  struct tide_context_params context = {.platform = &w->platform};
+  CHECK_OK(tide_context_init(&scene->context, &context));
+  CHECK_OK(tide_medium_create(&scene->context, &params, &scene->medium));
+  scene->consumers_left = scene->count = 2;
+  uint32_t all = 0;
+  for (uint32_t i = 0; i < 2; i++) {
+    struct asked *a = &scene->asked[i];
+    prepare(a, i);
+    a->request.deadline = 0;
+    CHECK_OK(tide_medium_request(scene->medium, &a->request, 1));
+    a->there = true;
+    all += steps_of(a);
+    world_add(w, looker, a);
+  }
+  world_add(w, doomed, NULL);
+  world_add(w, destroyer, NULL);
+  if (!world_run(w)) say_who_waits(w);
+  for (uint32_t i = 0, before = 0; i < 2; before += steps_of(&scene->asked[i++])) {
+    bool served = step >= before + steps_of(&scene->asked[i]);
+    enum tide_status want = served ? TIDE_OK : TIDE_OWNER_DIED;
+    if (scene->asked[i].status != want)
+      WRONG("request %u ended with %s", i, tide_status_name(scene->asked[i].status));
+  }
+  if (scene->why[0]) FAIL("seed %llu, step %u: %s", (unsigned long long)seed, step, scene->why);
+  world_close(w);
+  for (size_t i = 0; i < scene->count; i++) drop_lines(&scene->asked[i]);
+  tide_context_fini(&scene->context);
+  forget_scene();
+  return step < all;
+}
+
+TEST(a_producer_dies_at_every_step) {
+  for (uint64_t seed = 1; seed <= 300; seed++)
+    for (uint32_t step = 0; die_at(seed, step); step++) continue;
+}
+
 TEST(a_seed_is_a_schedule) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
     struct tally a = {0}, b = {0};
@@ -388,5 +467,5 @@ TEST(planted_bugs_are_found) {
   }
 }
 
-TEST_MAIN(CASE(media_under_seeded_schedules), CASE(a_seed_is_a_schedule),
-          CASE(planted_bugs_are_found))
+TEST_MAIN(CASE(media_under_seeded_schedules), CASE(a_producer_dies_at_every_step),
+          CASE(a_seed_is_a_schedule), CASE(planted_bugs_are_found))
