@@ -2,6 +2,8 @@
  * Everything goes away at once when the page begins again. */
 #include "state.h"
 
+#if defined(__wasm__)
+
 #define PAGE 65536u
 #define CLASSES 160
 
@@ -73,3 +75,10 @@ void view_heap_begin(void) {
   heap.end = __builtin_wasm_memory_size(0) * PAGE;
   for (unsigned i = 0; i < CLASSES; i++) heap.given_back[i] = NULL;
 }
+
+#else
+
+const struct tide_allocator *view_allocator(void) { return tide_allocator_system(); }
+void view_heap_begin(void) {}
+
+#endif

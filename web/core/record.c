@@ -6,8 +6,7 @@
 
 #define FIRST (1u << 24)
 
-void *view_add(enum tide_view_array array, size_t size, size_t count) {
-  struct rows *rows = &view.rows[array];
+static void *add_row(struct rows *rows, size_t size, size_t count) {
   if (!tide_array_reserve(view.allocator, &rows->items, &rows->room, rows->count + count, size)) {
     view.failed = true;
     return NULL;
@@ -16,6 +15,10 @@ void *view_add(enum tide_view_array array, size_t size, size_t count) {
   memset(at, 0, size * count);
   rows->count += count;
   return at;
+}
+
+static void *view_add(enum tide_view_array array, size_t size, size_t count) {
+  return add_row(&view.rows[array], size, count);
 }
 
 /* ---- what there will be: the plan, walked through ------------------------------------------ */
@@ -79,14 +82,22 @@ static void add_operation(const struct tide_step *step, uint64_t *submitted) {
   add_uses(op, step);
 }
 
+static void add_turn(bool free, uint32_t buffer) {
+  uint32_t *turn = add_row(&view.turns[free], sizeof *turn, 1);
+  if (turn) *turn = buffer;
+}
+
 static bool walk(void) {
   size_t queues = view.tables->queue_count;
   uint64_t *submitted = tide_alloc(view.allocator, queues, sizeof *submitted);
   struct tide_step step;
   if (!submitted) return false;
   tide_plan_rewind(view.plan);
-  while (tide_plan_next(view.plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END)
+  while (tide_plan_next(view.plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END) {
     if (tide_step_submits(&step)) add_operation(&step, submitted);
+    else if (step.kind == TIDE_STEP_ALLOC) add_turn(false, step.buffer);
+    else if (step.kind == TIDE_STEP_FREE) add_turn(true, step.buffer);
+  }
   tide_free(view.allocator, submitted, queues, sizeof *submitted);
   return !view.failed;
 }
@@ -125,12 +136,12 @@ static uint32_t timeline_of(const void *object) {
   return found->at ? found->index : TIDE_VIEW_NONE;
 }
 
-/* Buffers' addresses are used again, and so are labels: but a label is one buffer of the plan. */
-static uint32_t buffer_of(const char *label) {
-  if (!label) return TIDE_VIEW_NONE;
-  for (uint32_t i = 0; i < view.tables->buffer_count; i++)
-    if (strcmp(view.tables->buffers[i].label, label) == 0) return i;
-  return TIDE_VIEW_NONE;
+/* Buffers are handed out and freed in the order of the plan. */
+static uint32_t buffer_of(bool free) {
+  struct rows *rows = &view.turns[free];
+  const uint32_t *buffers = rows->items;
+  size_t at = view.turn[free]++;
+  return at < rows->count ? buffers[at] : TIDE_VIEW_NONE;
 }
 
 /* ---- listening --------------------------------------------------------------------------------

@@ -38,7 +38,9 @@ struct view {
   uint32_t **operation_of; /* by queue, by sequence - 1 */
   struct object *objects;  /* by hash of the address */
   size_t object_room;
-  uint32_t step_of; /* the operation that the newest step is about */
+  struct rows turns[2]; /* buffers that are handed out, and freed */
+  size_t turn[2];       /* how many were */
+  uint32_t step_of;     /* the operation that the newest step is about */
   uint32_t step_kind;
   bool failed; /* out of memory while recording */
   char *room, *answer;
@@ -56,7 +58,6 @@ void view_heap_begin(void);
 bool view_record_begin(void);
 void view_record_made(void *user, const struct tide_run *run);
 void view_record_end(void);
-void *view_add(enum tide_view_array array, size_t size, size_t count);
 
 /* priority.c */
 uint32_t view_priority(const void *queue);

@@ -89,6 +89,7 @@ export class Lanes {
     const t = theme();
     this.width = width;
     this.shown = [];
+    this.cut = this.names.filter((n) => fitText(n, this.gutter - 30) !== n);
     this.scroll = Math.max(0, Math.min(this.scroll, this.wanted - height));
     this.paintTime(pen, width, height, t);
     pen.clip(0, TOP, width, height - TOP, () => {

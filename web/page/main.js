@@ -53,7 +53,7 @@ function run({ keep = null } = {}) {
   $("scrub").max = model.stepCount;
   go(Math.min(keep?.step ?? state.step, model.stepCount));
   tellCounts();
-  window.tidemark = { core, model, state, go, errors: [], ready: true, took: performance.now() - began, simulated: model.took };
+  window.tidemark = { ...window.tidemark, core, model, state, go, graph, lanes, choose, toCaption, captions: resolved, errors: [], ready: true, took: performance.now() - began, simulated: model.took };
   return true;
 }
 
@@ -404,8 +404,8 @@ function fillPrograms() {
 }
 const order = (name) => (Object.keys(captions).indexOf(name) + 1 || 1000);
 
-function openLink() {
-  const link = readLink(location.hash);
+function openLink(address = location.hash) {
+  const link = readLink(address);
   if (link.view) setTab(link.view);
   if (link.text !== null) {
     open(state.given ? "given" : Object.keys(captions)[0], { link });
@@ -670,7 +670,7 @@ async function begin() {
   fillPrograms();
   listen();
   openLink();
-  window.tidemark = { ...window.tidemark, picture, showTrace, painted: performance.now() };
+  window.tidemark = { ...window.tidemark, picture, showTrace, paint, openLink, painted: performance.now() };
 }
 
 begin().catch((problem) => {

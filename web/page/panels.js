@@ -198,12 +198,14 @@ export class Panels {
     const order = buffers.map((b, i) => ({ b, i })).sort((x, y) => Number(y.b.scratch) - Number(x.b.scratch));
     const rows = order.slice(0, ROWS).map(({ b, i }) => {
       const now = this.model.bufferAt(i, at);
+      const uses = now.uses.map((op) => this.operation(op.number));
+      const taker = this.reuse(b, now);
       return el("tr", {}, el("th", { scope: "row" }, b.label),
-        el("td", {}, this.bufferState(b, now)),
-        el("td", {}, el("span", { class: "frontier" }, now.uses.map((op) => this.operation(op.number))) ),
-        el("td", {}, this.reuse(b, now)));
+        el("td", {}, el("p", {}, this.bufferState(b, now)),
+          uses.length ? el("p", { class: "fact" }, el("span", { class: "small" }, "last uses "), el("span", { class: "frontier" }, uses)) : null,
+          taker ? el("p", { class: "fact" }, el("span", { class: "small" }, "who may take its memory: "), taker) : null));
     });
-    target.replaceChildren(...this.table(["buffer", "now", "last uses", "who may take its memory"], rows, buffers.length - ROWS));
+    target.replaceChildren(...this.table(["buffer", "now"], rows, buffers.length - ROWS));
   }
 
   bufferState(buffer, now) {
@@ -215,7 +217,7 @@ export class Panels {
   }
 
   reuse(buffer, now) {
-    if (!buffer.scratch) return "nobody";
+    if (!buffer.scratch) return "";
     if (!now.now) return "";
     if (now.now.alloc) return "nobody: it is in use";
     if (!now.open.length) return "everybody, at once: all its uses have finished";

@@ -1,0 +1,158 @@
+// Every scenario to its end; what it says of each operation is what the native tool says; and no label
+// is cut, no two things lie on each other.
+import { check, fs, must, native, open, path, ROOT, same, settle, unproblematic, WORK } from "./rig.mjs";
+
+const captions = JSON.parse(fs.readFileSync(path.join(ROOT, "web/captions.json"), "utf8"));
+
+// One page for all: it goes from link to link.
+export async function scenarios(browser) {
+  const programs = fs.readdirSync(path.join(ROOT, "examples")).filter((f) => f.endsWith(".tide")).map((f) => f.slice(0, -5));
+  const page = await open(browser);
+  const go = async (hash) => {
+    page.problems.length = 0;
+    await page.evaluate((h) => window.tidemark.openLink(h), hash);
+  };
+  for (const name of programs) {
+    await check(`captions_${name}`, () => {
+      const count = captions[name]?.captions.length ?? 0;
+      must(count >= 3 && count <= 6, `web/captions.json has ${count} captions for it; expected three to six`);
+    });
+    await check(`plays_${name}`, async () => {
+      await go(linkOf(name));
+      await plays(page, name);
+    });
+    await check(`explains_${name}`, () => explains(page, go, name));
+    for (const [width, height] of [[1280, 800], [1920, 1080]])
+      await check(`fits_${name}_${width}`, async () => {
+        await page.setViewportSize({ width, height });
+        await go(linkOf(name));
+        await fits(page, name, width);
+      });
+  }
+  await page.close();
+}
+
+const linkOf = (name) => `#p=${name}&step=0` + options(name).map(([k, v]) => `&${k}=${v}`).join("");
+function options(name, more = {}) {
+  const story = captions[name] ?? {};
+  return [
+    ...Object.entries(story.set ?? {}).map(([k, v]) => ["set." + k, v]),
+    ...Object.entries({ ...story.options, ...more }).map(([k, v]) => ["sim." + k, v]),
+  ];
+}
+
+// Each step is drawn; of long programs, about 100 of them. Then all steps back.
+async function plays(page, name) {
+  const outcome = await page.evaluate(() => {
+    const { model, go, captions, paint } = window.tidemark;
+    const by = Math.max(1, Math.floor(model.stepCount / 100));
+    for (let step = 0; step <= model.stepCount; step += by) {
+      go(step);
+      paint();
+    }
+    for (let step = model.stepCount; step >= 0; step -= by * 7) {
+      go(step);
+      paint();
+    }
+    go(model.stepCount);
+    paint();
+    const ended = model.operations.filter((op) => model.state(op, model.at(model.stepCount)) === 4).length;
+    return { ended, all: model.operations.length, status: model.result.status, captions: captions.map((c) => c.at) };
+  });
+  must(outcome.status === "TIDE_OK", outcome.status);
+  must(outcome.ended === outcome.all, `${outcome.ended} of ${outcome.all} operations ended`);
+  must(outcome.captions.length === captions[name].captions.length, `captions with a step: ${outcome.captions}`);
+  unproblematic(page);
+}
+
+// The same text as `tidemark explain --json`, and what the page shows comes from it.
+async function explains(page, go, name) {
+  const story = captions[name] ?? {};
+  const words = Object.entries(story.set ?? {}).flatMap(([k, v]) => ["--set", `${k}=${v}`]);
+  if (story.options?.frontier) words.push("--frontier", story.options.frontier);
+  const file = path.join(ROOT, "examples", name + ".tide");
+  const done = native("explain", file, "--json", ...words);
+  must(done.status === 0, done.err);
+  const hash = `#p=${name}&step=0` + options(name, { paused: 1, step: 0 }).map(([k, v]) => `&${k}=${v}`).join("");
+  await go(hash);
+  same(await page.evaluate((f) => window.tidemark.core.explain(f), file), done.out, "the explanation");
+  const expected = JSON.parse(done.out).operations;
+  const shown = await page.evaluate((most) => {
+    const { model, choose, paint } = window.tidemark;
+    const classes = ["failed", "resolved", "elided", "issued", "held"];
+    const list = [];
+    for (const op of model.operations.slice(0, most)) {
+      choose(op.number);
+      paint();
+      list.push({
+        text: document.getElementById("operation").textContent,
+        frontier: model.frontierText(op.known),
+        waits: model.waitsOf(op).map((w) => `${model.tables.timelines[w.timeline]?.label}>=${w.value} ${classes[w.class]}`),
+      });
+    }
+    return list;
+  }, 120);
+  const queues = JSON.parse(done.out).queues;
+  const names = Object.fromEntries(Object.entries(queues).map(([label, axis]) => [axis, label]));
+  const together = /^collective (\w+)/m.exec(fs.readFileSync(file, "utf8"));
+  if (together) names["collective:0.1"] = together[1];
+  shown.forEach((s, i) => {
+    const e = expected[i];
+    same(s.waits.join(), e.waits.map((w) => `${w.timeline}>=${w.value} ${w.class}`).join(), `waits of operation ${i}`);
+    for (const w of e.waits) must(s.text.includes(w.why), `operation ${i} does not show "${w.why}" but "${s.text}"`);
+    same(s.frontier.replace(/[{}~ ]/g, "").split(",").sort().join(), frontier(e.frontier, names), `frontier of operation ${i}`);
+    must(e.frontier.endsWith("~") === s.frontier.endsWith("~"), `taint of operation ${i}`);
+  });
+  unproblematic(page);
+}
+
+// "{queue:0.1@2, …}" by the queues' names, in the page's order.
+function frontier(text, names) {
+  return text.replace(/[{}~ ]/g, "").split(",").map((entry) => {
+    const [axis, epoch] = entry.split("@");
+    return axis ? `${names[axis] ?? "the host"}@${epoch}` : "";
+  }).sort().join();
+}
+
+// A picture of each caption, to be looked at: $WORK/NAME-WIDTH-N.png.
+async function fits(page, name, width) {
+  const last = await page.evaluate(() => window.tidemark.captions.length - 1);
+  for (let i = 0; i <= last; i++) {
+    await page.evaluate((n) => {
+      window.tidemark.toCaption(n);
+      window.tidemark.paint();
+    }, i);
+    const wrong = await page.evaluate(looks);
+    must(!wrong.length, `caption ${i + 1}: ${wrong.join("; ")}`);
+    if (width === 1280 ? i > 0 && i < last : i === 1) {
+      await settle(page);
+      await page.screenshot({ path: path.join(WORK, `${name}-${width}-${i + 1}.png`) });
+    }
+  }
+  unproblematic(page);
+}
+
+// In the page: labels that are cut, and things that lie on each other.
+function looks() {
+  const wrong = [];
+  const visible = (e) => e.getClientRects().length > 0;
+  for (const e of document.querySelectorAll("h1, h2, h3, h4, button:not(.entry), label, th, dt, dd, output, .counts, .class, li, #caption"))
+    if (visible(e) && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== "inline") wrong.push(`"${e.textContent.slice(0, 40)}" is cut`);
+  const bars = [...document.querySelectorAll("header > *, footer > *, .story-head > *, .picture .bar > *")].filter(visible);
+  for (let i = 1; i < bars.length; i++) {
+    const a = bars[i - 1].getBoundingClientRect();
+    const b = bars[i].getBoundingClientRect();
+    if (bars[i - 1].parentElement === bars[i].parentElement && a.right > b.left + 1 && a.bottom > b.top + 1 && a.top < b.bottom - 1)
+      wrong.push(`"${bars[i].textContent.slice(0, 30)}" lies on "${bars[i - 1].textContent.slice(0, 30)}"`);
+  }
+  const body = document.documentElement;
+  if (body.scrollWidth > body.clientWidth || body.scrollHeight > body.clientHeight + 1) wrong.push("the page scrolls");
+  const { graph, lanes } = window.tidemark;
+  const nodes = [...graph.nodes].sort((a, b) => a.x - b.x);
+  for (let i = 0; i < nodes.length; i++)
+    for (let j = i + 1; j < nodes.length && nodes[j].x < nodes[i].x + nodes[i].w; j++)
+      if (nodes[i].y < nodes[j].y + nodes[j].h && nodes[j].y < nodes[i].y + nodes[i].h) wrong.push(`${nodes[i].title} lies on ${nodes[j].title}`);
+  for (const cut of lanes.cut ?? []) wrong.push(`lane "${cut}" is cut`);
+  for (const canvas of document.querySelectorAll("canvas")) if (visible(canvas) && canvas.clientHeight < 60) wrong.push(`${canvas.id} has no room`);
+  return wrong.slice(0, 8);
+}
