@@ -1,7 +1,7 @@
 /* C_SRS: satellite remote sensing. The host cuts tiles out of a scene of raw counts and calibrates
  * them; a consumer finds the edges in its tile, and counts the strengths in the tile before.
  * Streaming, unidirectional: one tile a consumer and cycle. */
-#include "run.h"
+#include "gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +178,28 @@ static void *create(const struct settings *settings) {
   return s;
 }
 
+/* ---- on a GPU ---- */
+
+static size_t gpu_size(const struct settings *settings) {
+  return sizeof(struct gpu_srs) + settings->bytes;
+}
+
+static void gpu_load(const void *state, uint32_t c, void *block) {
+  struct gpu_srs *g = block;
+  (void)c;
+  g->height = ((const struct srs *)state)->height;
+}
+
+/* The last tile is counted here. */
+static void gpu_store(void *state, uint32_t c, const void *block) {
+  const struct gpu_srs *g = block;
+  struct consumer *me = &((struct srs *)state)->all[c];
+  memcpy(me->counts, g->counts, sizeof me->counts);
+  for (uint32_t i = 0; i < WIDTH * g->height; i++) me->counts[g->edges[i]]++;
+}
+
+static const struct gpu_part gpu = {GPU_SRS, gpu_size, gpu_load, gpu_store};
+
 const struct pattern pattern_c_srs = {
     .name = "C_SRS",
     .summary = "satellite images: tiles to filter",
@@ -190,4 +212,5 @@ const struct pattern pattern_c_srs = {
     .produce = produce,
     .consume = consume,
     .check = check,
+    .gpu = &gpu,
 };

@@ -1,5 +1,6 @@
 /* tidemark patterns: runs patterns with each way, and says what each is worth. */
 #include "command.h"
+#include "gpu.h"
 #include "report.h"
 #include "run.h"
 
@@ -118,6 +119,57 @@ static bool run_generator(const struct options *o, bool *first) {
   return good;
 }
 
+/* ---- consumers on a GPU ---- */
+
+static bool run_gpu_ways(const struct options *o, struct gpu *gpu, const struct pattern *pattern,
+                         bool *first) {
+  struct pace pace;
+  struct outcome out;
+  uint64_t baseline = 0;
+  bool good = run_calibrate(pattern, &o->settings, &pace, &out), calibrated = good;
+  if (!good) fprintf(stderr, "tidemark patterns: %s: %s\n", pattern->name, out.said);
+  for (uint32_t i = 0; i < GPU_WAY_COUNT && calibrated; i++) {
+    if (!(o->gpu_ways & 1u << i)) continue;
+    gpu_run(gpu, pattern, &gpu_ways[i], &o->settings, &pace, PLANT_NOTHING, &out);
+    if (i == 0) baseline = out.ns;
+    struct line line = {pattern,      &gpu_ways[i],
+                        &o->settings, &out,
+                        &pace,        baseline && out.ns ? (double)baseline / (double)out.ns : 0};
+    if (o->json) print_json(&line, *first ? "" : ",");
+    else print_line(&line);
+    fflush(stdout);
+    *first = false;
+    good = out.good && good;
+  }
+  return good;
+}
+
+/* Without a GPU nothing runs, and that is said; it is no failure. */
+static int run_on_gpu(const struct options *o) {
+  char said[256];
+  bool none, good = true, first = true;
+  struct gpu *gpu = gpu_open(o->driver, said, sizeof said, &none);
+  if (!gpu) {
+    fprintf(none ? stdout : stderr, "%s: %s\n", none ? "SKIP" : "tidemark patterns", said);
+    return none ? 0 : 1;
+  }
+  const struct settings *s = &o->settings;
+  if (o->json) fputs("[", stdout);
+  else {
+    printf("%u consumers on %s, the producer on the host; messages of %zu KiB; production %u us a "
+           "message, C1 and C2 %u us\n",
+           (unsigned)s->consumers, gpu_name(gpu), s->bytes / 1024, (unsigned)s->us[PRODUCE],
+           (unsigned)s->us[C1]);
+    printf("%-12s %-10s %9s %8s %7s %11s  %s\n", "pattern", "way", "ms", "vs alg1", "waited",
+           "checks", "check");
+  }
+  for (size_t i = 0; i < o->pattern_count; i++)
+    good = run_gpu_ways(o, gpu, o->patterns[i], &first) && good;
+  if (o->json) puts("\n]");
+  gpu_close(gpu);
+  return good ? 0 : 1;
+}
+
 static void list(void) {
   for (size_t i = 0; i < pattern_count; i++)
     printf("%-10s %-15s %-15s %s\n", patterns[i]->name, model_names[patterns[i]->model],
@@ -125,6 +177,8 @@ static void list(void) {
   printf("%-10s %-15s %-15s %s\n\n", pattern_generator.name, "--model", "--access",
          pattern_generator.summary);
   for (size_t i = 0; i < way_count; i++) printf("%-10s %s\n", ways[i]->name, ways[i]->summary);
+  for (size_t i = 0; i < GPU_WAY_COUNT; i++)
+    printf("%-10s %s\n", gpu_ways[i].name, gpu_ways[i].summary);
 }
 
 int patterns_command(int argc, char **argv) {
@@ -134,6 +188,7 @@ int patterns_command(int argc, char **argv) {
   if (o.help) return 0;
   if (o.list) return list(), 0;
   if (o.report) return report_write(&o);
+  if (o.cuda) return run_on_gpu(&o);
   if (o.json) fputs("[", stdout);
   else print_head(&o);
   for (size_t i = 0; i < o.pattern_count; i++) {

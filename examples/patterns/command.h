@@ -15,6 +15,9 @@ struct options {
   bool quick;          /* a small part of it */
   uint32_t rounds;     /* of each of its cells; 0: as many as fit */
   const char *setting; /* an option that chooses what a report does not let choose; NULL: none */
+  bool cuda;           /* consumers are a GPU's warps */
+  const char *driver;  /* of it; NULL: the system's */
+  uint32_t gpu_ways;   /* bits: which of them */
 };
 
 /* False: what is wrong has been said. */

@@ -19,6 +19,8 @@ static void convolve(const float *above, const float *row, const float *below, f
 
 static void *create(const struct settings *s) { return strips_create(s, convolve, false); }
 
+static const struct gpu_part gpu = {GPU_C2D, strips_gpu_size, strips_gpu_load, strips_gpu_store};
+
 const struct pattern pattern_g_c2d = {
     .name = "G_C2D",
     .summary = "3x3 convolution, layers of it",
@@ -32,4 +34,5 @@ const struct pattern pattern_g_c2d = {
     .produce = strips_produce,
     .consume = strips_consume,
     .check = strips_check,
+    .gpu = &gpu,
 };

@@ -1,7 +1,7 @@
 /* G_GEM: matrix products C += a * A B, tile by tile. The producer unpacks tiles of B from 8-bit
  * weights and streams them in; a consumer multiplies them with its panel of A and streams its tile
  * of C out, where the producer adds it up. Streaming, multiple: two tiles in, one out. */
-#include "run.h"
+#include "gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -179,6 +179,27 @@ static void *create(const struct settings *settings) {
   return g;
 }
 
+/* ---- on a GPU: its tiles come out as messages, so there is nothing to store ---- */
+
+static size_t gpu_size(const struct settings *settings) {
+  return sizeof(struct gpu_gem) + 2 * ROWS * (settings->bytes / DEPTH);
+}
+
+static void gpu_load(const void *state, uint32_t c, void *block) {
+  const struct gem *s = state;
+  struct gpu_gem *g = block;
+  memcpy(g->a, s->panels[c].a, sizeof g->a);
+  g->columns = s->columns;
+}
+
+static void gpu_store(void *state, uint32_t c, const void *block) {
+  (void)state;
+  (void)c;
+  (void)block;
+}
+
+static const struct gpu_part gpu = {GPU_GEM, gpu_size, gpu_load, gpu_store};
+
 const struct pattern pattern_g_gem = {
     .name = "G_GEM",
     .summary = "matrix product, tiles in and out",
@@ -192,4 +213,5 @@ const struct pattern pattern_g_gem = {
     .produce = produce,
     .consume = consume,
     .check = check,
+    .gpu = &gpu,
 };

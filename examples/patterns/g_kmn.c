@@ -1,7 +1,7 @@
 /* G_KMN: k-means. The producer streams points in; a consumer finds the nearest of its centres for
  * each and moves the centres after each batch; at the end all consumers' centres are reduced to one
  * set. Streaming, unidirectional: a batch of points a consumer and cycle. */
-#include "run.h"
+#include "gpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +218,30 @@ static void *create(const struct settings *settings) {
   return s;
 }
 
+/* ---- on a GPU ---- */
+
+_Static_assert(sizeof(struct means) == sizeof(struct gpu_means), "one memory, two texts");
+
+static size_t gpu_size(const struct settings *settings) {
+  return sizeof(struct gpu_kmn) + settings->bytes / sizeof(float) / AXES;
+}
+
+static void gpu_load(const void *state, uint32_t c, void *block) {
+  const struct kmn *s = state;
+  struct gpu_kmn *g = block;
+  memcpy(&g->now, &s->all[c], sizeof g->now);
+  g->points = s->points;
+}
+
+static void gpu_store(void *state, uint32_t c, const void *block) {
+  struct kmn *s = state;
+  const struct gpu_kmn *g = block;
+  memcpy(&s->all[c], &g->now, sizeof g->now);
+  memcpy(s->members[c], g->members, s->points);
+}
+
+static const struct gpu_part gpu = {GPU_KMN, gpu_size, gpu_load, gpu_store};
+
 const struct pattern pattern_g_kmn = {
     .name = "G_KMN",
     .summary = "k-means over a stream of points",
@@ -230,4 +254,5 @@ const struct pattern pattern_g_kmn = {
     .produce = produce,
     .consume = consume,
     .check = check,
+    .gpu = &gpu,
 };

@@ -12,6 +12,8 @@ static void jacobi(const float *above, const float *row, const float *below, flo
 
 static void *create(const struct settings *s) { return strips_create(s, jacobi, true); }
 
+static const struct gpu_part gpu = {GPU_STN, strips_gpu_size, strips_gpu_load, strips_gpu_store};
+
 const struct pattern pattern_g_stn = {
     .name = "G_STN",
     .summary = "Jacobi stencil, 5 points",
@@ -25,4 +27,5 @@ const struct pattern pattern_g_stn = {
     .produce = strips_produce,
     .consume = strips_consume,
     .check = strips_check,
+    .gpu = &gpu,
 };

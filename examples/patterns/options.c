@@ -1,5 +1,6 @@
 /* The command line. */
 #include "command.h"
+#include "gpu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,9 @@ static const char help[] =
     "  --list             what patterns and ways there are\n"
     "  --way NAMES        spin,futex for instance; policies are five that others proposed, all is\n"
     "                     all (all but the policies)\n"
+    "  --device NAME      cpu, or cuda: consumers are warps of a GPU; its ways are algorithm1,\n"
+    "                     polled, split and parked, and not all patterns have such consumers\n"
+    "  --driver FILE      the GPU's driver (libcuda.so.1)\n"
     "  --consumers N      from 1 to 4096 (16)\n"
     "  --produce US       how long the producer works for a message, from 0 to 100000 (100)\n"
     "  --work US          how long a consumer works for a message before it needs it, and how\n"
@@ -81,6 +85,8 @@ static bool is_word(const char *word, const char *text, size_t length) {
 
 /* One, or a group of them; false: there is none. */
 static bool add_ways(struct options *o, const char *name, size_t length) {
+  for (uint32_t i = 0; i < GPU_WAY_COUNT; i++)
+    if (is_word(gpu_ways[i].name, name, length)) return o->gpu_ways |= 1u << i, true;
   bool all = is_word("all", name, length), policies = is_word("policies", name, length);
   bool found = false;
   for (size_t i = 0; i < way_count; i++) {
@@ -168,10 +174,10 @@ static bool take_xi(const char *value, struct options *o) {
 
 /* What takes a value; NULL: nothing of this name does. */
 static const char *option_name(const char *name) {
-  static const char *const names[] = {"--way",     "--consumers", "--produce", "--work",
-                                      "--message", "--limit",     "--cycles",  "--seed",
-                                      "--model",   "--access",    "--n0",      "--n1",
-                                      "--xi",      "--slice",     "--report",  "--rounds"};
+  static const char *const names[] = {
+      "--way",    "--consumers", "--produce", "--work",   "--message", "--limit",
+      "--cycles", "--seed",      "--model",   "--access", "--n0",      "--n1",
+      "--xi",     "--slice",     "--report",  "--rounds", "--device",  "--driver"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(name, names[i]) == 0) return names[i];
   return NULL;
@@ -192,6 +198,11 @@ static bool take_option(const char *name, const char *value, struct options *o) 
   if (strcmp(name, "--access") == 0)
     return take_choice(name, value, access_names, ACCESSES, &o->accesses);
   if (strcmp(name, "--xi") == 0) return take_xi(value, o);
+  if (strcmp(name, "--driver") == 0) return o->driver = value, true;
+  if (strcmp(name, "--device") == 0) {
+    o->cuda = strcmp(value, "cuda") == 0;
+    return o->cuda || strcmp(value, "cpu") == 0 || wrong("--device has no '%s'", value);
+  }
   return take_number(name, value, o);
 }
 
@@ -219,8 +230,24 @@ static bool fits_report(const struct options *o) {
   return true;
 }
 
+/* A device's own ways, and patterns that it has. */
+static bool fit_together(const struct options *o) {
+  if (o->cuda ? o->way_count > 0 : o->gpu_ways != 0)
+    return wrong("%s has other ways: --list says which", o->cuda ? "cuda" : "cpu");
+  for (size_t i = 0; o->cuda && i < o->pattern_count; i++)
+    if (!o->patterns[i]->gpu) return wrong("%s has no consumers for a GPU", o->patterns[i]->name);
+  return true;
+}
+
 static void add_defaults(struct options *o) {
   bool ways_given = o->way_count > 0;
+  if (o->cuda) {
+    if (!o->gpu_ways) o->gpu_ways = (1u << GPU_WAY_COUNT) - 1;
+    bool all = o->pattern_count == 0;
+    for (size_t i = 0; all && i < pattern_count; i++)
+      if (patterns[i]->gpu) o->patterns[o->pattern_count++] = patterns[i];
+    return;
+  }
   for (size_t i = 0; !ways_given && i < way_count; i++)
     if (!ways[i]->policy) o->ways[o->way_count++] = ways[i];
   if (o->pattern_count) return;
@@ -261,6 +288,7 @@ bool patterns_read_options(int argc, char **argv, struct options *out_options) {
       return false;
     }
   }
+  if (!fit_together(o)) return false;
   add_defaults(o);
   return fits_report(o);
 }

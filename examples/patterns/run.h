@@ -34,6 +34,7 @@ struct settings {
 };
 
 struct run;
+struct gpu_part;
 
 /* Each function is given what create returned as r->state. Units of work may be repeated, so they
  * read what they do not write. Consumers may be fibers: no thread-locals, at most 16 KiB of stack,
@@ -52,6 +53,7 @@ struct pattern {
   bool (*consume)(struct run *r, uint32_t index);
   /* Computes the same alone, without any exchange, and compares; false: what differs is said. */
   bool (*check)(const struct settings *s, void *state, char *said, size_t size);
+  const struct gpu_part *gpu; /* its consumers on a GPU (gpu.h); NULL: it has none */
 };
 
 /* What a report's curves have: from 0 to 100 % of something. */

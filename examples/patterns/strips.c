@@ -272,3 +272,26 @@ void *strips_create(const struct settings *settings, strips_kernel *kernel, bool
   fill_all(s);
   return s;
 }
+
+/* ---- on a GPU ---- */
+
+_Static_assert(YOURS == GPU_STRIP, "one memory, two texts");
+
+size_t strips_gpu_size(const struct settings *settings) {
+  return sizeof(struct gpu_strip) + 2 * YOURS * settings->bytes;
+}
+
+void strips_gpu_load(const void *state, uint32_t c, void *block) {
+  const struct strips *s = state;
+  struct gpu_strip *g = block;
+  g->width = s->width;
+  memcpy(g->rows, s->yours[c].rows[0], YOURS * s->width * sizeof(float));
+}
+
+void strips_gpu_store(void *state, uint32_t c, const void *block) {
+  struct strips *s = state;
+  const struct gpu_strip *g = block;
+  size_t count = (size_t)YOURS * s->width;
+  for (uint32_t odd = 0; odd < 2; odd++)
+    memcpy(s->yours[c].rows[odd], g->rows + odd * count, count * sizeof(float));
+}

@@ -4,7 +4,7 @@
 #ifndef PATTERNS_STRIPS_H
 #define PATTERNS_STRIPS_H
 
-#include "run.h"
+#include "gpu.h"
 
 /* The new row from three old ones; at its two ends what is missing is the end itself. */
 typedef void strips_kernel(const float *above, const float *row, const float *below, float *out,
@@ -16,5 +16,10 @@ void strips_destroy(void *state);
 bool strips_produce(struct run *r);
 bool strips_consume(struct run *r, uint32_t index);
 bool strips_check(const struct settings *settings, void *state, char *said, size_t size);
+
+/* On a GPU, for gpu.h. */
+size_t strips_gpu_size(const struct settings *settings);
+void strips_gpu_load(const void *state, uint32_t consumer, void *block);
+void strips_gpu_store(void *state, uint32_t consumer, const void *block);
 
 #endif

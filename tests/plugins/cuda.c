@@ -105,7 +105,7 @@ int cuDeviceGetAttribute(int *out_value, int attribute, int device) {
   BEGIN(false);
   (void)device;
   switch (attribute) {
-    case 16: *out_value = 2; return 0;
+    case 16: *out_value = 64; return 0;
     case 41: *out_value = GET(abilities) & 1 ? 1 : 0; return 0;
     case 75: *out_value = 9; return 0;
     case 76: *out_value = 0; return 0;
@@ -483,7 +483,7 @@ int cuLaunchKernelEx(const struct config *config, void *function, void **paramet
     return broken_rule(INVALID);
   size_t size = *(size_t *)extra[3];
   if (size != item.kernel->size || size > sizeof item.arguments) return INVALID;
-  memcpy(item.arguments, extra[1], size);
+  if (size) memcpy(item.arguments, extra[1], size);
   memcpy(item.launch.grid, config->grid, sizeof config->grid);
   memcpy(item.launch.block, config->block, sizeof config->block);
   item.launch.shared_bytes = config->shared_bytes;

@@ -2,9 +2,15 @@
 #ifndef TESTS_PLUGINS_CUDA_KERNELS_H
 #define TESTS_PLUGINS_CUDA_KERNELS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "gpu_host.h"
+
+#include "../../examples/patterns/gpu/kernels.h"
+
+#include "wic/gpu_wait.h"
+
+#include "../../examples/patterns/gpu/consumers.h"
+
+#include <stdlib.h>
 
 struct fake_launch {
   uint32_t grid[3], block[3], shared_bytes;
@@ -36,9 +42,89 @@ static bool fake_trap(void *arguments, const struct fake_launch *launch) {
   return false;
 }
 
+/* ---- kernels that are warps: a thread each, and all of them at once ---------------------- */
+
+typedef void warp_function(const void *arguments, void *shared, uint32_t block, uint32_t index,
+                           uint32_t warps);
+
+struct fake_warp {
+  pthread_t thread;
+  warp_function *run;
+  const void *arguments;
+  void *shared;
+  struct host_block *host;
+  uint32_t block, index, warps;
+};
+
+static void *fake_warp_main(void *argument) {
+  struct fake_warp *warp = argument;
+  host_block = warp->host;
+  warp->run(warp->arguments, warp->shared, warp->block, warp->index, warp->warps);
+  return NULL;
+}
+
+static void open_block(struct host_block *block) {
+  memset(block, 0, sizeof *block);
+  pthread_mutex_init(&block->lock, NULL);
+  for (int i = 0; i < 2; i++) pthread_cond_init(&block->barriers[i].changed, NULL);
+}
+
+/* A GPU would start no more than there is room for; here there is room. */
+static bool fake_warps(warp_function *run, const void *arguments,
+                       const struct fake_launch *launch) {
+  uint32_t blocks = launch->grid[0], warps = launch->block[0] / 32;
+  uint32_t started = 0, count = blocks * warps;
+  struct fake_warp *all = calloc(count, sizeof *all);
+  struct host_block *hosts = calloc(blocks, sizeof *hosts);
+  unsigned char *shared =
+      aligned_alloc(128, (size_t)blocks * ((launch->shared_bytes + 127u) & ~127u));
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 256 * 1024);
+  for (uint32_t i = 0; i < blocks; i++) open_block(&hosts[i]);
+  for (; started < count; started++) {
+    struct fake_warp *warp = &all[started];
+    uint32_t block = started / warps;
+    *warp = (struct fake_warp){.run = run,
+                               .arguments = arguments,
+                               .host = &hosts[block],
+                               .block = block,
+                               .index = started % warps,
+                               .warps = warps};
+    warp->shared = shared + (size_t)block * ((launch->shared_bytes + 127u) & ~127u);
+    if (pthread_create(&warp->thread, &attributes, fake_warp_main, warp) != 0) abort();
+  }
+  for (uint32_t i = 0; i < started; i++) pthread_join(all[i].thread, NULL);
+  pthread_attr_destroy(&attributes);
+  free(all);
+  free(hosts);
+  free(shared);
+  return true;
+}
+
+static void one_pattern_warp(const void *arguments, void *shared, uint32_t block, uint32_t index,
+                             uint32_t warps) {
+  pattern_warp(arguments, shared, block, index, warps);
+}
+
+static bool fake_pattern(void *arguments, const struct fake_launch *launch) {
+  return fake_warps(one_pattern_warp, arguments, launch);
+}
+
+static void one_interference_warp(const void *arguments, void *shared, uint32_t block,
+                                  uint32_t index, uint32_t warps) {
+  interference_warp(arguments, shared, block, index, warps);
+}
+
+static bool fake_interference(void *arguments, const struct fake_launch *launch) {
+  return fake_warps(one_interference_warp, arguments, launch);
+}
+
 static const struct fake_kernel fake_kernels[] = {
     {"add", sizeof(struct fake_add), fake_add},
     {"trap", 0, fake_trap},
+    {"pattern", sizeof(struct gpu_arguments), fake_pattern},
+    {"interference", sizeof(struct gpu_interference), fake_interference},
 };
 static const size_t fake_kernel_count = sizeof fake_kernels / sizeof fake_kernels[0];
 
