@@ -71,6 +71,7 @@ struct instance {
   struct way way;
   struct gpu *gpu;
   uint32_t *over; /* pinned: the GPU's word, and a line of its own */
+  bool opened;
 };
 
 static struct instance *instance_of(struct exchange *x) {
@@ -99,6 +100,7 @@ static const char *open_pinned(struct exchange *x) {
   x->slots = slots;
   x->memory = memory;
   i->over = over;
+  i->opened = true;
   if (status != TIDE_OK) return "there is no pinned memory for the messages";
   memset(x->slots, 0, slot_count(x) * sizeof *x->slots);
   memset(x->memory, 0, slot_count(x) * x->place);
@@ -109,7 +111,7 @@ static const char *open_pinned(struct exchange *x) {
 /* After an open that failed in the exchange's own part the slots are the exchange's. */
 static void close_pinned(struct exchange *x) {
   struct instance *i = instance_of(x);
-  if (!i->over && !x->memory) return;
+  if (!i->opened) return;
   tide_cuda_free_host(i->gpu->cuda, x->slots);
   tide_cuda_free_host(i->gpu->cuda, x->memory);
   tide_cuda_free_host(i->gpu->cuda, i->over);
@@ -313,16 +315,23 @@ static enum tide_status run_stream(struct job *j) {
   return status;
 }
 
+/* Has each consumer had all its data? */
+static bool all_done(struct job *j) {
+  uint32_t steps = j->run.settings.cycles * j->arguments.down;
+  bool done = true;
+  for (uint32_t c = 0; c < j->run.settings.consumers; c++)
+    done = done && !tally_of(j, c)->failed && tally_of(j, c)->done == steps;
+  return done;
+}
+
 static void summarise(struct job *j, struct outcome *out) {
-  uint32_t consumers = j->run.settings.consumers,
-           steps = j->run.settings.cycles * j->arguments.down;
+  uint32_t consumers = j->run.settings.consumers;
   for (uint32_t c = 0; c < consumers; c++) {
     const struct gpu_tally *tally = tally_of(j, c);
     out->waits += tally->waits;
     out->checks += tally->checks;
     out->waited_ns += tally->waited;
     out->messages += tally->done;
-    if (tally->failed || tally->done != steps) atomic_fetch_add(&j->run.unfinished, 1);
   }
   out->downs = out->messages;
   out->alive_ns = out->ns * consumers;
@@ -337,7 +346,10 @@ static void run_job(struct job *j, struct outcome *out) {
   uint64_t from = exchange_now();
   enum tide_status status = run_stream(j);
   out->ns = exchange_now() - from;
-  /* The producer takes what was given last, or was told that it is over. */
+  /* The producer takes what was given last, or is told that it is over: a consumer that has missed
+   * its data gives nothing back. */
+  bool done = status == TIDE_OK && all_done(j);
+  if (!done) exchange_stop(&j->run.exchange);
   pthread_join(producer, NULL);
   if (status != TIDE_OK) {
     char why[128];
@@ -346,7 +358,7 @@ static void run_job(struct job *j, struct outcome *out) {
     return;
   }
   summarise(j, out);
-  out->good = !atomic_load(&j->run.unfinished);
+  out->good = done && !atomic_load(&j->run.unfinished);
   if (!out->good) {
     fail(out, "a consumer or the producer gave up");
     return;

@@ -1,0 +1,221 @@
+/* The patterns' consumers for a GPU, over a driver that is none (tests/plugins/cuda.c): there the
+ * text that a GPU runs runs on the host, a thread for a warp. */
+#include "harness.h"
+
+#include "../../examples/patterns/gpu.h"
+#include "base/atomic.h"
+#include "plugins/cuda.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char driver[PATH_MAX + 64];
+static struct fake_cuda *fake;
+
+static struct gpu *open_fake(void) {
+  char folder[PATH_MAX], said[256] = "";
+  ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
+  CHECK(length > 0);
+  folder[length] = 0;
+  *strrchr(folder, '/') = 0;
+  snprintf(driver, sizeof driver, "%s/plugin-cuda.so", folder);
+  void *library = dlopen(driver, RTLD_NOW);
+  if (!library) FAIL("%s", dlerror());
+  fake_cuda_function *get;
+  void *found = dlsym(library, "tide_fake_cuda");
+  memcpy(&get, &found, sizeof get);
+  fake = get();
+  struct gpu *gpu = gpu_open(driver, said, sizeof said, NULL);
+  if (!gpu) FAIL("%s", said);
+  return gpu;
+}
+
+static void close_fake(struct gpu *gpu) {
+  gpu_close(gpu);
+  CHECK_EQ_U64(tide_load_acquire(&fake->live), 0);
+  CHECK_EQ_U64(tide_load_acquire(&fake->wrong), 0);
+}
+
+static struct settings small(uint32_t consumers, size_t bytes) {
+  return (struct settings){.consumers = consumers,
+                           .cycles = 3,
+                           .bytes = bytes,
+                           .limit = 20 * test_slowdown(),
+                           .seed = 7};
+}
+
+static const struct pace no_pace = {.times = {1, 1, 1}};
+
+static const struct pattern *pattern_named(const char *name) {
+  for (size_t i = 0; i < pattern_count; i++)
+    if (strcmp(patterns[i]->name, name) == 0) return patterns[i];
+  FAIL("there is no %s", name);
+}
+
+/* Bit for bit as alone; one block, and three of which the last is not full. */
+TEST(each_pattern_is_right_in_each_way) {
+  struct gpu *gpu = open_fake();
+  uint32_t runs = 0;
+  for (size_t p = 0; p < pattern_count; p++) {
+    for (uint32_t w = 0; w < GPU_WAY_COUNT && patterns[p]->gpu; w++)
+      for (uint32_t consumers = 1; consumers <= 17; consumers += 16) {
+        struct settings s = small(consumers, 4096);
+        struct outcome out;
+        gpu_run(gpu, patterns[p], &gpu_ways[w], &s, &no_pace, PLANT_NOTHING, &out);
+        if (!out.good) FAIL("%s, %s: %s", patterns[p]->name, gpu_ways[w].name, out.said);
+        CHECK_EQ_U64(out.messages, consumers * 3 * patterns[p]->down);
+        runs++;
+      }
+  }
+  CHECK_EQ_U64(runs, 5 * GPU_WAY_COUNT * 2);
+  close_fake(gpu);
+}
+
+/* So long that a block has room for three consumers' data. */
+TEST(long_messages_fit) {
+  struct gpu *gpu = open_fake();
+  struct settings s = small(4, 65536);
+  struct outcome out;
+  gpu_run(gpu, pattern_named("C_SRS"), &gpu_ways[3], &s, &no_pace, PLANT_NOTHING, &out);
+  if (!out.good) FAIL("%s", out.said);
+  s.bytes = 1048576; /* and none */
+  gpu_run(gpu, pattern_named("C_SRS"), &gpu_ways[3], &s, &no_pace, PLANT_NOTHING, &out);
+  CHECK(!out.good && strstr(out.said, "do not fit"));
+  gpu_run(gpu, pattern_named("C_FE"), &gpu_ways[3], &s, &no_pace, PLANT_NOTHING, &out);
+  CHECK(!out.good && strstr(out.said, "no consumers for a GPU"));
+  close_fake(gpu);
+}
+
+/* Work that is stretched is done several times, and comes to the same. */
+TEST(stretched_work_comes_to_the_same) {
+  struct gpu *gpu = open_fake();
+  struct settings s = small(2, 4096);
+  s.us[C1] = s.us[C2] = 300;
+  for (size_t p = 0; p < pattern_count; p++) {
+    struct outcome out;
+    if (!patterns[p]->gpu) continue;
+    gpu_run(gpu, patterns[p], &gpu_ways[3], &s, &no_pace, PLANT_NOTHING, &out);
+    if (!out.good) FAIL("%s: %s", patterns[p]->name, out.said);
+  }
+  close_fake(gpu);
+}
+
+/* Data of the cycle before, or data that is given before it is written, is found by the check. */
+TEST(wrong_data_is_found) {
+  struct gpu *gpu = open_fake();
+  static const enum plant plants[] = {PLANT_STALE, PLANT_EARLY};
+  for (size_t p = 0; p < pattern_count; p++)
+    for (uint32_t w = 0; w < GPU_WAY_COUNT && patterns[p]->gpu; w++)
+      for (int i = 0; i < 2; i++) {
+        struct settings s = small(3, 4096);
+        struct outcome out;
+        gpu_run(gpu, patterns[p], &gpu_ways[w], &s, &no_pace, plants[i], &out);
+        if (out.good) FAIL("%s, %s: plant %d is not found", patterns[p]->name, gpu_ways[w].name, i);
+        CHECK(strstr(out.said, "differs at byte"));
+      }
+  close_fake(gpu);
+}
+
+static bool gives_up(struct run *r) {
+  (void)r;
+  return false;
+}
+
+/* Gives nothing, until all is over. */
+static bool never_gives(struct run *r) {
+  while (!atomic_load(&r->exchange.over)) usleep(1000);
+  return false;
+}
+
+/* Whoever waits is told; nobody hangs, in any way. */
+TEST(a_producer_that_gives_up_ends_all) {
+  struct gpu *gpu = open_fake();
+  for (uint32_t w = 0; w < GPU_WAY_COUNT; w++) {
+    struct pattern pattern = *pattern_named("G_STN");
+    struct settings s = small(5, 4096);
+    struct outcome out;
+    pattern.produce = gives_up;
+    gpu_run(gpu, &pattern, &gpu_ways[w], &s, &no_pace, PLANT_NOTHING, &out);
+    CHECK(!out.good);
+    CHECK_EQ_STR(out.said, "a consumer or the producer gave up");
+  }
+  close_fake(gpu);
+}
+
+/* The device's own deadline: the kernel ends by itself, and says who had no data. A stream that
+ * waits has none: the host's ends it, and that it did is said. */
+TEST(a_producer_that_never_gives_meets_the_deadline) {
+  struct gpu *gpu = open_fake();
+  for (uint32_t w = 0; w < GPU_WAY_COUNT; w++) {
+    struct pattern pattern = *pattern_named("G_KMN");
+    struct settings s = small(2, 4096);
+    struct outcome out;
+    pattern.produce = never_gives;
+    s.limit = 1;
+    gpu_run(gpu, &pattern, &gpu_ways[w], &s, &no_pace, PLANT_NOTHING, &out);
+    CHECK(!out.good);
+  }
+  close_fake(gpu);
+}
+
+/* Whatever call of the driver fails: no hang, nothing left, and it is said. */
+TEST(any_call_may_fail) {
+  struct settings s = small(2, 4096);
+  for (uint32_t w = 0; w < GPU_WAY_COUNT; w++) {
+    struct gpu *gpu = open_fake();
+    for (uint32_t k = 1;; k++) {
+      struct outcome out;
+      uint32_t before = tide_load_acquire(&fake->live);
+      tide_store_ordered(&fake->calls, 0u);
+      tide_store_ordered(&fake->fail_with, 2u);
+      tide_store_ordered(&fake->fail_at, k);
+      gpu_run(gpu, pattern_named("G_GEM"), &gpu_ways[w], &s, &no_pace, PLANT_NOTHING, &out);
+      tide_store_ordered(&fake->fail_at, 0u);
+      if (!out.good) CHECK(out.said[0] != 0);
+      if (tide_load_acquire(&fake->live) != before)
+        FAIL("%s, call %u: something is left", gpu_ways[w].name, k);
+      if (tide_load_acquire(&fake->calls) < k) break;
+    }
+    close_fake(gpu);
+  }
+}
+
+TEST(waiting_warps_and_working_ones) {
+  struct gpu *gpu = open_fake();
+  char said[128] = "";
+  for (uint32_t w = 0; w < GPU_WAY_COUNT; w++)
+    for (uint32_t waiters = 0; waiters <= 2; waiters++) {
+      struct gpu_slowing out;
+      if (!gpu_interfere(gpu, &gpu_ways[w], 1, waiters, 100, &out, said, sizeof said))
+        FAIL("%s: %s", gpu_ways[w].name, said);
+      CHECK(out.clocks > 0);
+      CHECK((out.looks > 0) == (waiters > 0 && strcmp(gpu_ways[w].name, "split") != 0));
+    }
+  close_fake(gpu);
+}
+
+TEST(a_gpu_that_is_there) {
+  char said[256];
+  bool none;
+  struct gpu *gpu = gpu_open(NULL, said, sizeof said, &none);
+  if (!gpu && none) SKIP("%s", said);
+  if (!gpu) FAIL("%s", said);
+  for (size_t p = 0; p < pattern_count; p++)
+    for (uint32_t w = 0; w < GPU_WAY_COUNT && patterns[p]->gpu; w++)
+      for (uint32_t consumers = 4; consumers <= 64; consumers *= 4) {
+        struct settings s = small(consumers, 4096);
+        struct outcome out;
+        gpu_run(gpu, patterns[p], &gpu_ways[w], &s, &no_pace, PLANT_NOTHING, &out);
+        if (!out.good) FAIL("%s, %s: %s", patterns[p]->name, gpu_ways[w].name, out.said);
+      }
+  gpu_close(gpu);
+}
+
+TEST_MAIN(CASE(each_pattern_is_right_in_each_way), CASE(long_messages_fit),
+          CASE(stretched_work_comes_to_the_same), CASE(wrong_data_is_found),
+          CASE(a_producer_that_gives_up_ends_all),
+          CASE_SECONDS(a_producer_that_never_gives_meets_the_deadline, 120),
+          CASE(any_call_may_fail), CASE(waiting_warps_and_working_ones), CASE(a_gpu_that_is_there))
