@@ -51,6 +51,21 @@ else fail one_of_them "exit status $status"; fi
 if patterns 0 G_STN $fast --shared --slice 500 || grep -q 'this kernel has no slices' said; then pass slice
 else fail slice "exit status $status"; fi
 
+# ---- a GPU's warps as consumers: over a driver that is none; a GPU that is not there is said
+# shellcheck disable=SC2086
+if patterns 0 --device cuda --driver "$BUILD/plugin-cuda.so" $fast && [ "$(grep -c ' ok$' said)" = 20 ] &&
+  patterns 0 g_stn --device=cuda --driver "$BUILD/plugin-cuda.so" $fast --way parked,polled --json &&
+  python3 -c 'import json; assert [l["way"] for l in json.load(open("said"))] == ["polled", "parked"]'; then pass cuda
+else fail cuda "exit status $status"; fi
+if patterns 0 --device cuda --driver /nowhere/libcuda.so.1 && grep -q '^SKIP: there is no GPU driver: /nowhere/' said; then pass no_gpu
+else fail no_gpu "exit status $status"; fi
+good=yes
+for wrong in '--device cuda --way spin' '--way parked' '--device cuda C_FE' '--device none'; do
+  # shellcheck disable=SC2086
+  patterns 2 $wrong && grep -q '^tidemark patterns: .*; see tidemark patterns --help$' said || { good=no; break; }
+done
+if [ $good = yes ]; then pass wrong_device; else fail wrong_device "$wrong, exit status $status"; fi
+
 # ---- numbers for programs
 # shellcheck disable=SC2086
 if patterns 0 C_CG G_BFS generator $fast --shared --json && python3 -c '
