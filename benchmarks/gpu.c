@@ -1,7 +1,8 @@
 /* How much waiting warps slow working ones on the same multiprocessor of a GPU: warps parked at
  * barriers with one that looks for all of them, warps that look themselves, and Algorithm 1, where
  * a block's first thread looks and the others wait at its barrier. Two blocks a multiprocessor,
- * each with four working warps and the waiting ones; `none` is the same without these. */
+ * each with four working warps and the waiting ones; a value is the time of the work against that
+ * of the same work without these. */
 #include "bench.h"
 
 #include "../examples/patterns/gpu.h"
@@ -11,10 +12,6 @@
 
 #define WORKERS 4
 
-struct crowd {
-  uint32_t waiters; /* of a block */
-};
-
 static char why[256];
 
 static const struct way *way_named(const char *name) {
@@ -23,49 +20,41 @@ static const struct way *way_named(const char *name) {
   bench_wrong("there is no such way");
 }
 
-/* The kernels' own limit ends a round that hangs. */
-static const char *measure(const void *what, unsigned side, double *out_values) {
-  static const char *const names[] = {"parked", "polled", "algorithm1", "split"};
-  const struct crowd *crowd = what;
-  struct gpu_slowing with = {0, 0}, alone = {0, 0};
+/* Waiting warps of a block: 27, beside 4 that work and 1 that looks for them, are all that it can
+ * have. So 54 of the 64 warps of a multiprocessor wait at most. */
+static const uint32_t crowds[] = {1, 2, 4, 8, 16, 27};
+#define CROWDS (sizeof crowds / sizeof crowds[0])
+
+static bool measure_all(struct gpu *gpu, const struct way *way, double *out_values) {
+  struct gpu_slowing with, alone;
   uint32_t rounds = bench_smoke() ? 1000 : 200000;
-  uint32_t waiters = side < 3 ? crowd->waiters : 0;
-  struct gpu *gpu = gpu_open(NULL, why, sizeof why, NULL);
-  if (!gpu) return why;
-  const struct way *way = way_named(names[side]);
-  bool good = gpu_interfere(gpu, way, WORKERS, 0, rounds, &alone, why, sizeof why) &&
-              gpu_interfere(gpu, way, WORKERS, waiters, rounds, &with, why, sizeof why);
-  gpu_close(gpu);
-  if (!good) return why;
-  out_values[0] = with.clocks / rounds;
-  out_values[1] = with.clocks / alone.clocks;
-  out_values[2] = with.looks;
-  return NULL;
+  if (!gpu_interfere(gpu, way, WORKERS, 0, rounds, &alone, why, sizeof why)) return false;
+  for (size_t i = 0; i < CROWDS; i++) {
+    if (!gpu_interfere(gpu, way, WORKERS, crowds[i], rounds, &with, why, sizeof why)) return false;
+    out_values[i] = with.clocks / alone.clocks;
+  }
+  return true;
 }
 
-#define CROWD(count)                                                                               \
-  static const struct crowd crowd_##count = {count};                                               \
-  static const struct bench_contest contest_##count = {                                            \
-      .sides = {"parked", "polled", "Algorithm 1", "none"},                                        \
-      .values = {{"a round of work", "clocks", BENCH_LESS},                                        \
-                 {"slowing", "x", BENCH_LESS},                                                     \
-                 {"looks a block", "", BENCH_LESS}},                                               \
-      .measure = measure,                                                                          \
-      .what = &crowd_##count}
-CROWD(1);
-CROWD(2);
-CROWD(4);
-CROWD(8);
-CROWD(16);
-CROWD(27);
+/* The kernels' own limit ends a round that hangs. */
+static const char *measure(const void *what, unsigned side, double *out_values) {
+  static const char *const names[] = {"parked", "polled", "algorithm1"};
+  (void)what;
+  struct gpu *gpu = gpu_open(NULL, why, sizeof why, NULL);
+  if (!gpu) return why;
+  bool good = measure_all(gpu, way_named(names[side]), out_values);
+  gpu_close(gpu);
+  return good ? NULL : why;
+}
 
-/* 27 a block, beside 4 that work and 1 that looks, are all that a block can have: 54 of the 64
- * warps of a multiprocessor. */
+static const struct bench_contest slowing = {.sides = {"parked", "polled", "Algorithm 1"},
+                                             .values = {{"beside 2 that wait", "x", BENCH_LESS},
+                                                        {"4", "x", BENCH_LESS},
+                                                        {"8", "x", BENCH_LESS},
+                                                        {"16", "x", BENCH_LESS},
+                                                        {"32", "x", BENCH_LESS},
+                                                        {"54", "x", BENCH_LESS}},
+                                             .measure = measure};
+
 const struct bench_figure bench_gpu[] = {
-    {.name = "waiting_2", .contest = &contest_1, .rounds = 5},
-    {.name = "waiting_4", .contest = &contest_2, .rounds = 5},
-    {.name = "waiting_8", .contest = &contest_4, .rounds = 5},
-    {.name = "waiting_16", .contest = &contest_8, .rounds = 5},
-    {.name = "waiting_32", .contest = &contest_16, .rounds = 5},
-    {.name = "waiting_54", .contest = &contest_27, .rounds = 5},
-    {0}};
+    {.name = "slowing_of_workers", .contest = &slowing, .rounds = 7}, {0}};

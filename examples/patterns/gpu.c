@@ -209,12 +209,13 @@ static uint32_t shared_of(const struct job *j, uint32_t warps) {
 
 /* Consumers wait for what others give: all of them must run at once. */
 static bool fits(const struct job *j) {
-  uint32_t warps = j->arguments.warps, blocks = (j->run.settings.consumers + warps - 1) / warps;
+  uint32_t warps = j->arguments.warps;
+  if (!warps) return false;
+  uint32_t blocks = (j->run.settings.consumers + warps - 1) / warps;
   uint32_t by_registers = 65536 / 32 / REGISTERS / (warps + 1);
   uint32_t by_shared = (uint32_t)j->gpu->info.shared_bytes / (shared_of(j, warps) + 1024);
   uint32_t each = by_registers < by_shared ? by_registers : by_shared;
-  if (!each) each = 1;
-  return warps > 0 && blocks <= each * (uint32_t)j->gpu->info.multiprocessors;
+  return blocks <= (each ? each : 1) * (uint32_t)j->gpu->info.multiprocessors;
 }
 
 static void fill_arguments(struct job *j) {

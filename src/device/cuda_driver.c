@@ -29,8 +29,11 @@ static const struct answer answers[] = {
     {200, TIDE_CORRUPT},     /* INVALID_IMAGE */
     {201, TIDE_LOST},        /* INVALID_CONTEXT */
     {209, TIDE_UNSUPPORTED}, /* NO_BINARY_FOR_GPU */
+    {214, TIDE_LOST},        /* ECC_UNCORRECTABLE */
     {218, TIDE_CORRUPT},     /* INVALID_PTX */
+    {220, TIDE_LOST},        /* NVLINK_UNCORRECTABLE */
     {222, TIDE_UNSUPPORTED}, /* UNSUPPORTED_PTX_VERSION */
+    {226, TIDE_LOST},        /* CONTAINED */
     {400, TIDE_INVALID},     /* INVALID_HANDLE */
     {500, TIDE_NOT_FOUND},   /* NOT_FOUND */
     {600, TIDE_BUSY},        /* NOT_READY */

@@ -23,8 +23,8 @@ enum {
   TIDE_CU_UNIFIED_ADDRESSING = 41,
   TIDE_CU_MAJOR = 75,
   TIDE_CU_MINOR = 76,
-  TIDE_CU_WAIT_VALUE = 92,
   TIDE_CU_CLUSTERS = 120,
+  TIDE_CU_WAIT_VALUE = 122, /* of 64 bits: who has these has those of 32 */
   /* CUfunction_attribute */
   TIDE_CU_DYNAMIC_SHARED = 8,
   /* CUjit_option */

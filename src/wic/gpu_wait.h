@@ -15,6 +15,8 @@
  * Each wait has a deadline on the device's own clock. Who misses it is told so; so does everybody
  * once the host has set `over`. No barrier is left waiting for a warp that has given up.
  *
+ * The ways' numbers (enum gpu_way) come from whoever includes this, who tells the host of them.
+ *
  * This text is compiled for a GPU (gpu_ptx.h before it) and for tests on the host, where a thread
  * is a warp (tests/plugins/gpu_host.h): it uses only what both have. */
 #ifndef TIDE_WIC_GPU_WAIT_H
@@ -34,7 +36,7 @@ struct gpu_shared {
   uint32_t asked[32];  /* how many tags it has asked for; GPU_GONE: it is over */
   uint32_t served[32]; /* how many of these the monitor has seen */
   uint32_t failed[32]; /* its data will not come */
-  uint32_t gave_up;    /* of `first`: the first thread has */
+  uint32_t gave_up;    /* of `first`: the first thread has, at this tag; 0: it has not */
 };
 
 /* One of a block's warps. */
@@ -139,10 +141,12 @@ GPU_FUNCTION bool gpu_wait_first(struct gpu_warp *w, uint32_t n, gpu_tag_functio
       }
       w->checks++;
     }
-    if (late) gpu_store_block(&w->shared->gave_up, 1);
+    if (late) gpu_store_block(&w->shared->gave_up, n);
   }
   gpu_sync_threads(1, w->consumers * 32);
-  return gpu_load_block(&w->shared->gave_up) == 0;
+  /* The first thread may be ahead by now, and have given up at the next one. */
+  uint32_t gave_up = gpu_load_block(&w->shared->gave_up);
+  return !gave_up || gave_up > n;
 }
 
 /* The n-th tag is set, and with `parked` its data in shared memory; false: it will not be. */

@@ -109,9 +109,9 @@ int cuDeviceGetAttribute(int *out_value, int attribute, int device) {
     case 41: *out_value = GET(abilities) & 1 ? 1 : 0; return 0;
     case 75: *out_value = 9; return 0;
     case 76: *out_value = 0; return 0;
-    case 92: *out_value = GET(abilities) & 4 ? 1 : 0; return 0;
     case 97: *out_value = 232448; return 0;
     case 120: *out_value = GET(abilities) & 2 ? 1 : 0; return 0;
+    case 122: *out_value = GET(abilities) & 4 ? 1 : 0; return 0;
     default: return broken_rule(INVALID);
   }
 }
