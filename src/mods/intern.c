@@ -363,6 +363,10 @@ tide_ir_attr tide_ir_attr_dictionary(struct tide_ir *ir, const struct tide_ir_na
   return attr;
 }
 
+tide_ir_attr tide_ir_attr_empty(struct tide_ir *ir) {
+  return with_items(ir, TIDE_IR_ATTR_DICTIONARY, 0, NULL, 0);
+}
+
 tide_ir_attr tide_ir_attr_find(const struct tide_ir *ir, tide_ir_attr dictionary,
                                tide_ir_string name) {
   const struct tide_ir_attr_record *attr = tide_ir_attr_of(ir, dictionary);

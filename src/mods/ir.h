@@ -43,8 +43,9 @@ typedef uint32_t tide_ir_location;
 
 #define TIDE_IR_OPERANDS_MAX 4000 /* of one operation; so many results, arguments, blocks, too */
 #define TIDE_IR_REGIONS_MAX 255
-#define TIDE_IR_DEPTH_MAX 128 /* of regions in regions, and of types or attributes in one another  \
-                               */
+#define TIDE_IR_DEPTH_MAX                                                                          \
+  128 /* of regions in regions, and of types or attributes in one another                          \
+       */
 #define TIDE_IR_TEXT_MAX 0x7ffffff0u
 
 /* ---- records ------------------------------------------------------------------------ */
@@ -241,6 +242,8 @@ struct tide_ir_named {
 /* In any order; of two with one name the later one counts. 0 for none at all. */
 tide_ir_attr tide_ir_attr_dictionary(struct tide_ir *ir, const struct tide_ir_named *items,
                                      size_t count);
+/* An empty dictionary as a value, `{}`. */
+tide_ir_attr tide_ir_attr_empty(struct tide_ir *ir);
 /* In a dictionary; 0: it is not there. */
 tide_ir_attr tide_ir_attr_find(const struct tide_ir *ir, tide_ir_attr dictionary,
                                tide_ir_string name);
@@ -413,6 +416,11 @@ enum tide_status tide_ir_verify(struct tide_ir *ir, const struct tide_ir_verify_
 
 /* Drops what may be dropped: throttles of profile 0, unused smid reads. Gives how many went. */
 uint64_t tide_ir_fold(struct tide_ir *ir);
+
+/* Puts a throttle of profile 1 at the end of each tile's loop of a window where the pipeline is
+ * deep enough, by its stages and its loop; says of each why, or why not, as a remark. Gives how
+ * many came. */
+uint64_t tide_ir_throttle(struct tide_ir *ir);
 
 struct tide_ir_out {
   void (*write)(void *self, const char *bytes, size_t size);

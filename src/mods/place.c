@@ -113,3 +113,19 @@ tide_ir_string tide_ir_explicit_text(const struct tide_ir *ir, tide_ir_location 
       tide_chunks_at(&ir->lines->explicits, location & ~TIDE_IR_EXPLICIT);
   return place->text;
 }
+
+bool tide_ir_explicit_fill(struct tide_ir *ir, const uint32_t *pairs, size_t count) {
+  if (!ir->lines) return true;
+  struct tide_chunks *places = &ir->lines->explicits;
+  uint32_t strings = ir->tables->strings.count;
+  uint32_t *meant = tide_alloc(ir->allocator, strings, sizeof *meant);
+  if (!meant) return tide_ir_give_up(ir, TIDE_NOMEM);
+  for (size_t i = 0; i < count; i++) meant[pairs[2 * i]] = pairs[2 * i + 1] & ~TIDE_IR_EXPLICIT;
+  for (uint32_t i = 1; i < places->count; i++) {
+    struct explicit_place *place = tide_chunks_at(places, i);
+    uint32_t other = tide_ir_string_text(ir, place->text, NULL)[0] == '#' ? meant[place->text] : 0;
+    if (other && other != i) *place = *(struct explicit_place *)tide_chunks_at(places, other);
+  }
+  tide_free(ir->allocator, meant, strings, sizeof *meant);
+  return true;
+}

@@ -22,6 +22,7 @@ static const struct {
     {"patterns", "runs ways of waiting for data on ten patterns of communication",
      patterns_command},
     {"serve", "orders the work of other processes", tide_tool_serve},
+    {"mods", "checks, lowers and runs persistent kernels written in MLIR's syntax", tide_tool_mods},
     {"top", "shows who is connected to a service, and who waits for whom", tide_tool_top},
 };
 

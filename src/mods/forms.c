@@ -1,0 +1,527 @@
+/* Custom forms, read. What each looks like stands at enum tide_ir_form; the printer's side is
+ * print_forms.c. */
+#include "mods/parse.h"
+#include "mods/intern.h"
+#include "mods/words.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+/* ---- small things ---- */
+
+/* `: type` */
+static tide_ir_type colon_type(struct tide_parser *parser) {
+  return tide_expect(parser, ':', "':'") ? tide_parse_type(parser) : 0;
+}
+
+/* All uses get this type. */
+static bool operands_of_type(struct tide_parser *parser, struct tide_op_state *op,
+                             tide_ir_type type) {
+  bool good = true;
+  for (size_t i = 0; i < tide_use_count(parser, op); i++)
+    good = tide_operand(parser, op, i, type) && good;
+  return good;
+}
+
+static bool expect_uses(struct tide_parser *parser, const struct tide_op_state *op, size_t count) {
+  if (tide_use_count(parser, op) == count) return true;
+  return tide_wrong(parser, "expected %llu operand%s", (unsigned long long)count,
+                    count == 1 ? "" : "s");
+}
+
+/* #prefix<word> */
+static bool enum_attr(struct tide_parser *parser, tide_ir_string name, const char *prefix,
+                      const char *word, size_t length) {
+  char text[128];
+  struct tide_text out;
+  tide_text_init(&out, text, sizeof text);
+  tide_text_format(&out, "#%s%.*s>", prefix, (int)(length < 80 ? length : 80), word);
+  return tide_add_attr(parser, name, tide_ir_attr_opaque(parser->ir, text, out.length, 0));
+}
+
+/* `overflow<nsw>` or `fastmath<fast>` */
+static bool flags(struct tide_parser *parser, const struct tide_op_state *op) {
+  bool llvm = tide_ir_ops[op->kind].name[0] == 'l';
+  bool overflow = tide_is_word(parser, "overflow");
+  if (!overflow && !tide_is_word(parser, "fastmath")) return true;
+  struct tide_token open = tide_lex(parser->text, parser->length, parser->token.end);
+  uint32_t end = open.kind == '<' ? tide_lex_balanced(parser->text, parser->length, open.start) : 0;
+  if (!end) return tide_wrong(parser, "expected '<' and '>'");
+  parser->token.end = end;
+  tide_advance(parser);
+  const char *prefix = overflow ? (llvm ? "llvm.overflow<" : "arith.overflow<")
+                                : (llvm ? "llvm.fastmath<" : "arith.fastmath<");
+  return enum_attr(parser,
+                   overflow ? TIDE_NAME_OVERFLOW_FLAGS
+                   : llvm   ? TIDE_NAME_FASTMATH_FLAGS
+                            : TIDE_NAME_FASTMATH,
+                   prefix, parser->text + open.end, end - 1 - open.end);
+}
+
+/* ---- operands and one type ---- */
+
+static bool plain(struct tide_parser *parser, struct tide_op_state *op) {
+  (void)op;
+  return tide_parse_attr_dict(parser);
+}
+
+static bool result(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_attr_dict(parser)) return false;
+  if (tide_ir_ops[op->kind].signature[1] == 'x')
+    return tide_result(parser, parser->ir->tables->index);
+  return tide_result(parser, colon_type(parser));
+}
+
+static bool operands(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_attr_dict(parser)) return false;
+  if (parser->token.kind != TIDE_TOKEN_VALUE) return true;
+  return tide_parse_uses(parser) && tide_expect(parser, ':', "':'") &&
+         tide_parse_type_list(parser) && tide_operands_of_types(parser, op);
+}
+
+static size_t operand_count(const struct tide_op_state *op) {
+  const char *signature = tide_ir_ops[op->kind].signature;
+  size_t count = 0;
+  while (signature[count] != '>') count++;
+  return count;
+}
+
+static bool binary(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_uses(parser) || !expect_uses(parser, op, operand_count(op)) ||
+      !flags(parser, op) || !tide_parse_attr_dict(parser))
+    return false;
+  tide_ir_type type = colon_type(parser);
+  return type && operands_of_type(parser, op, type) && tide_result(parser, type);
+}
+
+static bool cast(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_use(parser) || !tide_parse_attr_dict(parser)) return false;
+  tide_ir_type from = colon_type(parser), to;
+  if (!from || !tide_expect_word(parser, "to") || !(to = tide_parse_type(parser))) return false;
+  return tide_operand(parser, op, 0, from) && tide_result(parser, to);
+}
+
+static bool casts(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_uses_maybe(parser)) return false;
+  if (tide_use_count(parser, op) &&
+      (!tide_expect(parser, ':', "':'") || !tide_parse_type_list(parser) ||
+       !tide_operands_of_types(parser, op)))
+    return false;
+  if (!tide_expect_word(parser, "to") || !tide_parse_type_list(parser)) return false;
+  for (size_t i = op->types; i < parser->types.count; i++)
+    if (!tide_result(parser, parser->types.data[i])) return false;
+  return tide_parse_attr_dict(parser);
+}
+
+/* A word of a list, or in quotes; its place is the predicate. */
+static bool predicate(struct tide_parser *parser, const char *const *words, int64_t count,
+                      bool quoted) {
+  struct tide_token token = parser->token;
+  uint32_t start = token.start, end = token.end;
+  if (token.kind != (quoted ? TIDE_TOKEN_STRING : TIDE_TOKEN_WORD))
+    return tide_wrong(parser, "expected a predicate");
+  if (quoted) start++, end--;
+  if (quoted && end > start && parser->text[start] == '_') start++; /* _true, _false */
+  for (int64_t i = 0; i < count; i++)
+    if (strlen(words[i]) == end - start &&
+        memcmp(words[i], parser->text + start, end - start) == 0) {
+      tide_advance(parser);
+      return tide_add_attr(parser, TIDE_NAME_PREDICATE, tide_ir_attr_i64(parser->ir, i));
+    }
+  return tide_wrong(parser, "unknown predicate '%.*s'", (int)(end - start < 20 ? end - start : 20),
+                    parser->text + start);
+}
+
+static bool compare(struct tide_parser *parser, struct tide_op_state *op) {
+  bool llvm = tide_ir_ops[op->kind].form == TIDE_FORM_LLVM_COMPARE;
+  bool floats = op->kind == TIDE_OP_ARITH_CMPF || op->kind == TIDE_OP_LLVM_FCMP;
+  if (!predicate(parser, floats ? tide_float_predicates : tide_integer_predicates,
+                 floats ? TIDE_FLOAT_PREDICATES : TIDE_INTEGER_PREDICATES, llvm))
+    return false;
+  if (!llvm && !tide_expect(parser, ',', "','")) return false;
+  if (!tide_parse_uses(parser) || !expect_uses(parser, op, 2) || !flags(parser, op) ||
+      !tide_parse_attr_dict(parser))
+    return false;
+  tide_ir_type type = colon_type(parser);
+  return type && operands_of_type(parser, op, type) && tide_result(parser, parser->ir->tables->i1);
+}
+
+static bool select_(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_uses(parser) || !expect_uses(parser, op, 3) || !tide_parse_attr_dict(parser))
+    return false;
+  tide_ir_type condition = parser->ir->tables->i1, type = colon_type(parser);
+  if (type && tide_take(parser, ',')) {
+    condition = type;
+    type = tide_parse_type(parser);
+  } else if (type && tide_ir_ops[op->kind].form == TIDE_FORM_SELECT_LLVM) {
+    return tide_wrong(parser, "expected ','");
+  }
+  return type && tide_operand(parser, op, 0, condition) && tide_operand(parser, op, 1, type) &&
+         tide_operand(parser, op, 2, type) && tide_result(parser, type);
+}
+
+/* ---- constants and names ---- */
+
+static bool constant(struct tide_parser *parser, struct tide_op_state *op) {
+  (void)op;
+  if (!tide_parse_attr_dict(parser)) return false;
+  tide_ir_attr value = tide_parse_attr(parser);
+  if (!value) return false;
+  const struct tide_ir_attr_record *record = tide_ir_attr_of(parser->ir, value);
+  if (!record->type || record->kind == TIDE_IR_ATTR_TYPE || record->kind == TIDE_IR_ATTR_DENSE)
+    return tide_wrong(parser, "expected a constant with a type");
+  return tide_add_attr(parser, TIDE_NAME_VALUE, value) && tide_result(parser, record->type);
+}
+
+static bool llvm_constant(struct tide_parser *parser, struct tide_op_state *op) {
+  (void)op;
+  tide_ir_attr value;
+  if (!tide_expect(parser, '(', "'('") || !(value = tide_parse_attr(parser)) ||
+      !tide_expect(parser, ')', "')'") || !tide_parse_attr_dict(parser))
+    return false;
+  return tide_add_attr(parser, TIDE_NAME_VALUE, value) && tide_result(parser, colon_type(parser));
+}
+
+static bool dimension(struct tide_parser *parser, struct tide_op_state *op) {
+  struct tide_token token = parser->token;
+  (void)op;
+  if (!tide_take_word(parser, "x") && !tide_take_word(parser, "y") && !tide_take_word(parser, "z"))
+    return tide_wrong(parser, "expected 'x', 'y' or 'z'");
+  if (!enum_attr(parser, TIDE_NAME_DIMENSION, "gpu<dim ", parser->text + token.start, 1))
+    return false;
+  int64_t bound;
+  if (tide_take_word(parser, "upper_bound") &&
+      (!tide_parse_integer(parser, &bound) ||
+       !tide_add_attr(parser, TIDE_NAME_UPPER_BOUND,
+                      tide_ir_attr_integer(parser->ir, parser->ir->tables->index, bound))))
+    return false;
+  return tide_parse_attr_dict(parser) && tide_result(parser, parser->ir->tables->index);
+}
+
+/* `@f` as an attribute. */
+static bool symbol_attr(struct tide_parser *parser, tide_ir_string name) {
+  if (parser->token.kind != TIDE_TOKEN_SYMBOL) return tide_wrong(parser, "expected a symbol name");
+  tide_ir_attr attr = tide_parse_attr(parser);
+  return attr && tide_add_attr(parser, name, attr);
+}
+
+static bool call(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!symbol_attr(parser, TIDE_NAME_CALLEE) || !tide_expect(parser, '(', "'('") ||
+      !tide_parse_uses_maybe(parser) || !tide_expect(parser, ')', "')'") ||
+      !tide_parse_attr_dict(parser) || !tide_expect(parser, ':', "':'") ||
+      !tide_parse_type_parens(parser) || !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'"))
+    return false;
+  size_t inputs = parser->types.count;
+  if (!tide_parse_types_or_one(parser)) return false;
+  for (size_t i = inputs; i < parser->types.count; i++)
+    if (!tide_result(parser, parser->types.data[i])) return false;
+  parser->types.count = inputs;
+  return tide_operands_of_types(parser, op);
+}
+
+static bool address(struct tide_parser *parser, struct tide_op_state *op) {
+  (void)op;
+  return symbol_attr(parser, TIDE_NAME_GLOBAL_NAME) && tide_parse_attr_dict(parser) &&
+         tide_result(parser, colon_type(parser));
+}
+
+/* ---- scf ---- */
+
+/* `(%x = %y, …)`: the names go to `uses` by turns with the values. */
+static bool assignments(struct tide_parser *parser) {
+  if (!tide_expect(parser, '(', "'('")) return false;
+  if (tide_take(parser, ')')) return true;
+  do
+    if (!tide_parse_use(parser) || !tide_expect(parser, '=', "'='") || !tide_parse_use(parser))
+      return false;
+  while (tide_take(parser, ','));
+  return tide_expect(parser, ')', "')'");
+}
+
+/* `-> (types)`; onto results. */
+static bool result_types(struct tide_parser *parser) {
+  size_t base = parser->types.count;
+  if (!tide_parse_types_or_one(parser)) return false;
+  for (size_t i = base; i < parser->types.count; i++)
+    if (!tide_result(parser, parser->types.data[i])) return false;
+  parser->types.count = base;
+  return true;
+}
+
+/* Arguments of a region: offset, length, type of each; in a stack of its own. */
+static bool add_argument(struct tide_parser *parser, struct tide_stack *arguments, size_t use,
+                         tide_ir_type type) {
+  return tide_push(parser, arguments, parser->uses.data[use]) &&
+         tide_push(parser, arguments, parser->uses.data[use + 1]) &&
+         tide_push(parser, arguments, type);
+}
+
+static bool region_with(struct tide_parser *parser, struct tide_stack *arguments, bool good) {
+  good = good && tide_parse_region(parser, false, arguments->data, arguments->count / 3);
+  tide_free(parser->ir->allocator, arguments->data, arguments->capacity, sizeof *arguments->data);
+  return good;
+}
+
+/* %i = %lo to %hi step %s (iter_args(%a = %b) -> (types))? (: type)? region */
+static bool for_(struct tide_parser *parser, struct tide_op_state *op) {
+  struct tide_stack arguments = {NULL, 0, 0};
+  tide_ir_type type = parser->ir->tables->index;
+  if (!tide_parse_use(parser) || !tide_expect(parser, '=', "'='") || !tide_parse_use(parser) ||
+      !tide_expect_word(parser, "to") || !tide_parse_use(parser) ||
+      !tide_expect_word(parser, "step") || !tide_parse_use(parser))
+    return false;
+  if (tide_take_word(parser, "iter_args") &&
+      (!assignments(parser) || !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") ||
+       !result_types(parser)))
+    return false;
+  if (tide_take(parser, ':') && !(type = tide_parse_type(parser))) return false;
+  size_t carried = (tide_use_count(parser, op) - 4) / 2;
+  if (carried != parser->results.count - op->results)
+    return tide_wrong(parser, "mismatch in number of loop-carried values and defined values");
+  bool good = true;
+  for (size_t i = 1; i < 4; i++) good = tide_operand(parser, op, i, type) && good;
+  good = add_argument(parser, &arguments, op->uses, type) && good;
+  for (size_t i = 0; i < carried && good; i++) {
+    tide_ir_type carried_type = parser->results.data[op->results + i];
+    good = tide_operand(parser, op, 5 + 2 * i, carried_type) &&
+           add_argument(parser, &arguments, op->uses + 3 * (4 + 2 * i), carried_type);
+  }
+  if (!region_with(parser, &arguments, good)) return false;
+  if (!carried && !tide_implicit_end(parser, TIDE_OP_SCF_YIELD)) return false;
+  return tide_parse_attr_dict(parser);
+}
+
+static bool if_(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_use(parser) || !tide_operand(parser, op, 0, parser->ir->tables->i1)) return false;
+  if (tide_take(parser, TIDE_TOKEN_ARROW) && !result_types(parser)) return false;
+  bool plain_if = parser->results.count == op->results;
+  if (!tide_parse_region(parser, false, NULL, 0) ||
+      (plain_if && !tide_implicit_end(parser, TIDE_OP_SCF_YIELD)))
+    return false;
+  if (tide_take_word(parser, "else")) {
+    if (!tide_parse_region(parser, false, NULL, 0) ||
+        (plain_if && !tide_implicit_end(parser, TIDE_OP_SCF_YIELD)))
+      return false;
+  } else { /* an empty region */
+    tide_ir_region region = tide_chunks_add(&parser->ir->regions, 1, true);
+    if (!region || !tide_push(parser, &parser->regions, region)) return false;
+  }
+  return tide_parse_attr_dict(parser);
+}
+
+/* (%a = %b, …)? : (types) -> types region do region (attributes dict)? */
+static bool while_(struct tide_parser *parser, struct tide_op_state *op) {
+  struct tide_stack arguments = {NULL, 0, 0};
+  if (parser->token.kind == '(' && !assignments(parser)) return false;
+  if (!tide_expect(parser, ':', "':'") || !tide_parse_type_parens(parser)) return false;
+  size_t count = tide_use_count(parser, op) / 2;
+  if (parser->types.count - op->types != count)
+    return tide_wrong(parser, "expected as many input types as operands (expected %llu got %llu)",
+                      (unsigned long long)count,
+                      (unsigned long long)(parser->types.count - op->types));
+  if (!tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") || !result_types(parser)) return false;
+  bool good = true;
+  for (size_t i = 0; i < count && good; i++) {
+    tide_ir_type type = parser->types.data[op->types + i];
+    good = tide_operand(parser, op, 2 * i + 1, type) &&
+           add_argument(parser, &arguments, op->uses + 6 * i, type);
+  }
+  parser->types.count = op->types;
+  if (!region_with(parser, &arguments, good)) return false;
+  if (!tide_expect_word(parser, "do") || !tide_parse_region(parser, false, NULL, 0)) return false;
+  return !tide_take_word(parser, "attributes") || tide_parse_attr_dict(parser);
+}
+
+static bool condition(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_expect(parser, '(', "'('") || !tide_parse_use(parser) ||
+      !tide_expect(parser, ')', "')'") || !tide_parse_attr_dict(parser) ||
+      !tide_parse_uses_maybe(parser) || !tide_push(parser, &parser->types, parser->ir->tables->i1))
+    return false;
+  if (tide_use_count(parser, op) > 1 &&
+      (!tide_expect(parser, ':', "':'") || !tide_parse_type_list(parser)))
+    return false;
+  return tide_operands_of_types(parser, op);
+}
+
+/* ---- branches ---- */
+
+/* ^bb or ^bb(%a, %b : t, t); `uses` and `operands` grow by what it takes. */
+static bool successor(struct tide_parser *parser, struct tide_op_state *op) {
+  tide_ir_block block;
+  size_t uses = tide_use_count(parser, op), types = parser->types.count, count = 0;
+  bool good = true;
+  if (!tide_parse_successor(parser, &block)) return false;
+  if (tide_take(parser, '(') && !tide_take(parser, ')')) {
+    if (!tide_parse_uses(parser) || !tide_expect(parser, ':', "':'") ||
+        !tide_parse_type_list(parser) || !tide_expect(parser, ')', "')'"))
+      return false;
+    count = tide_use_count(parser, op) - uses;
+    if (count != parser->types.count - types)
+      return tide_wrong(parser, "expected as many types as operands");
+    for (size_t i = 0; i < count; i++)
+      good = tide_operand(parser, op, uses + i, parser->types.data[types + i]) && good;
+    parser->types.count = types;
+  }
+  return tide_push(parser, &parser->successors, block) &&
+         tide_push(parser, &parser->successors, (uint32_t)count) && good;
+}
+
+static bool branch(struct tide_parser *parser, struct tide_op_state *op) {
+  return successor(parser, op) && tide_parse_attr_dict(parser);
+}
+
+static bool conditional_branch(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_use(parser) || !tide_operand(parser, op, 0, parser->ir->tables->i1) ||
+      !tide_expect(parser, ',', "','") || !successor(parser, op) ||
+      !tide_expect(parser, ',', "','") || !successor(parser, op) || !tide_parse_attr_dict(parser))
+    return false;
+  const uint32_t *successors = parser->successors.data + op->successors;
+  int64_t segments[] = {1, successors[1], successors[3]};
+  return tide_add_attr(parser, TIDE_NAME_OPERAND_SEGMENTS,
+                       tide_ir_attr_dense(parser->ir, parser->ir->tables->i32, segments, 3));
+}
+
+/* ---- llvm memory ---- */
+
+static bool ordering(struct tide_parser *parser) {
+  return tide_add_attr(parser, TIDE_NAME_ORDERING, tide_ir_attr_i64(parser->ir, 0));
+}
+
+static bool volatile_(struct tide_parser *parser) {
+  return !tide_take_word(parser, "volatile") ||
+         tide_add_attr(parser, TIDE_NAME_VOLATILE, tide_ir_attr_unit(parser->ir));
+}
+
+static bool load(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!ordering(parser) || !volatile_(parser) || !tide_parse_use(parser)) return false;
+  if (tide_is_word(parser, "atomic"))
+    return tide_wrong(parser, "atomic accesses are written in the generic form");
+  if (!tide_parse_attr_dict(parser)) return false;
+  tide_ir_type pointer = colon_type(parser);
+  return pointer && tide_operand(parser, op, 0, pointer) &&
+         tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") &&
+         tide_result(parser, tide_parse_type(parser));
+}
+
+static bool store(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!ordering(parser) || !volatile_(parser) || !tide_parse_uses(parser) ||
+      !expect_uses(parser, op, 2))
+    return false;
+  if (tide_is_word(parser, "atomic"))
+    return tide_wrong(parser, "atomic accesses are written in the generic form");
+  return tide_parse_attr_dict(parser) && tide_expect(parser, ':', "':'") &&
+         tide_parse_type_list(parser) && tide_operands_of_types(parser, op);
+}
+
+/* [%i, 3, …] */
+static bool gep_indices(struct tide_parser *parser) {
+  int64_t indices[32];
+  size_t count = 0;
+  if (!tide_expect(parser, '[', "'['")) return false;
+  if (parser->token.kind != ']') {
+    do {
+      if (count == 32) return tide_wrong(parser, "at most 32 indices");
+      indices[count] = TIDE_GEP_DYNAMIC;
+      bool good = parser->token.kind == TIDE_TOKEN_VALUE
+                      ? tide_parse_use(parser)
+                      : tide_parse_integer(parser, &indices[count]);
+      if (!good) return false;
+      if (indices[count] != (int32_t)indices[count]) return tide_wrong(parser, "index too large");
+      count++;
+    } while (tide_take(parser, ','));
+  }
+  return tide_expect(parser, ']', "']'") &&
+         tide_add_attr(parser, TIDE_NAME_RAW_INDICES,
+                       tide_ir_attr_dense(parser->ir, parser->ir->tables->i32, indices, count));
+}
+
+static bool gep(struct tide_parser *parser, struct tide_op_state *op) {
+  if (tide_take_word(parser, "inbounds") &&
+      !tide_add_attr(parser, TIDE_NAME_INBOUNDS, tide_ir_attr_unit(parser->ir)))
+    return false;
+  if (!tide_parse_use(parser) || !gep_indices(parser) || !tide_parse_attr_dict(parser) ||
+      !tide_expect(parser, ':', "':'") || !tide_parse_type_parens(parser) ||
+      !tide_operands_of_types(parser, op) || !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'") ||
+      !tide_result(parser, tide_parse_type(parser)) || !tide_expect(parser, ',', "','"))
+    return false;
+  tide_ir_type element = tide_parse_type(parser);
+  return element &&
+         tide_add_attr(parser, TIDE_NAME_ELEM_TYPE, tide_ir_attr_type(parser->ir, element));
+}
+
+static bool bulk_wait(struct tide_parser *parser, struct tide_op_state *op) {
+  int64_t count;
+  (void)op;
+  if (!tide_parse_integer(parser, &count)) return false;
+  if (count < 0 || count > INT32_MAX) return tide_wrong(parser, "no such group");
+  return tide_add_attr(parser, TIDE_NAME_GROUP, tide_ir_attr_i32(parser->ir, (int32_t)count)) &&
+         tide_parse_attr_dict(parser);
+}
+
+/* ---- cutlass ---- */
+
+/* operands attr-dict (`:` types (`->` types)?)? region? Without operands the types are the
+ * results'. */
+static bool cutlass(struct tide_parser *parser, struct tide_op_state *op) {
+  if (!tide_parse_uses_maybe(parser) || !tide_parse_attr_dict(parser)) return false;
+  bool no_operands = tide_use_count(parser, op) == 0;
+  if (tide_take(parser, ':')) {
+    if (no_operands && parser->token.kind != '(') {
+      if (!tide_parse_type_list(parser)) return false;
+      for (size_t i = op->types; i < parser->types.count; i++)
+        if (!tide_result(parser, parser->types.data[i])) return false;
+      parser->types.count = op->types;
+    } else {
+      bool parens = parser->token.kind == '(';
+      if (!(parens ? tide_parse_type_parens(parser) : tide_parse_type_list(parser)) ||
+          !tide_operands_of_types(parser, op))
+        return false;
+      if (tide_take(parser, TIDE_TOKEN_ARROW) && !result_types(parser)) return false;
+    }
+  } else if (!no_operands) {
+    return tide_wrong(parser, "expected ':' and the operands' types");
+  }
+  if (parser->token.kind != '{') return true;
+  return tide_parse_region(parser, false, NULL, 0) &&
+         (op->kind != TIDE_OP_ASYNC_EXEC || tide_parse_attr_dict(parser));
+}
+
+/* ---- all of them ---- */
+
+bool tide_parse_form(struct tide_parser *parser, struct tide_op_state *op) {
+  switch ((enum tide_ir_form)tide_ir_ops[op->kind].form) {
+    case TIDE_FORM_GENERIC: return false;
+    case TIDE_FORM_PLAIN: return plain(parser, op);
+    case TIDE_FORM_RESULT: return result(parser, op);
+    case TIDE_FORM_OPERANDS: return operands(parser, op);
+    case TIDE_FORM_BINARY: return binary(parser, op);
+    case TIDE_FORM_CAST: return cast(parser, op);
+    case TIDE_FORM_CASTS: return casts(parser, op);
+    case TIDE_FORM_CUTLASS: return cutlass(parser, op);
+    case TIDE_FORM_MODULE:
+    case TIDE_FORM_FUNCTION:
+    case TIDE_FORM_GPU_MODULE:
+    case TIDE_FORM_GPU_FUNC:
+    case TIDE_FORM_LLVM_FUNC: return tide_parse_function(parser, op);
+    case TIDE_FORM_DIMENSION: return dimension(parser, op);
+    case TIDE_FORM_CALL: return call(parser, op);
+    case TIDE_FORM_CONSTANT: return constant(parser, op);
+    case TIDE_FORM_COMPARE:
+    case TIDE_FORM_LLVM_COMPARE: return compare(parser, op);
+    case TIDE_FORM_SELECT:
+    case TIDE_FORM_SELECT_LLVM: return select_(parser, op);
+    case TIDE_FORM_FOR: return for_(parser, op);
+    case TIDE_FORM_IF: return if_(parser, op);
+    case TIDE_FORM_WHILE: return while_(parser, op);
+    case TIDE_FORM_CONDITION: return condition(parser, op);
+    case TIDE_FORM_BRANCH: return branch(parser, op);
+    case TIDE_FORM_COND_BRANCH: return conditional_branch(parser, op);
+    case TIDE_FORM_LLVM_GLOBAL: return tide_parse_global(parser, op);
+    case TIDE_FORM_ADDRESS: return address(parser, op);
+    case TIDE_FORM_LLVM_CONSTANT: return llvm_constant(parser, op);
+    case TIDE_FORM_LOAD: return load(parser, op);
+    case TIDE_FORM_STORE: return store(parser, op);
+    case TIDE_FORM_GEP: return gep(parser, op);
+    case TIDE_FORM_BULK_WAIT: return bulk_wait(parser, op);
+  }
+  return false;
+}

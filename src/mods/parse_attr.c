@@ -1,0 +1,403 @@
+/* Attributes, aliases, locations. */
+#include "mods/parse.h"
+#include "mods/decimal.h"
+#include "mods/intern.h"
+#include "mods/place.h"
+#include "base/memory.h"
+
+bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *out_number) {
+  const struct tide_stack *aliases = &parser->aliases;
+  for (size_t i = aliases->count; i >= 2; i -= 2)
+    if (aliases->data[i - 2] == name) {
+      *out_number = aliases->data[i - 1];
+      return true;
+    }
+  return false;
+}
+
+/* ---- numbers ---- */
+
+static double float_of_bits(const struct tide_ir_type_record *type, uint64_t bits) {
+  double wide;
+  float single;
+  uint32_t half = (uint32_t)bits;
+  if (type->a == TIDE_IR_F64) {
+    memcpy(&wide, &bits, sizeof wide);
+    return wide;
+  }
+  if (type->a == TIDE_IR_BF16) half <<= 16;
+  if (type->a == TIDE_IR_F16) { /* the exponent moves from 5 bits to 8 */
+    uint32_t exponent = half >> 10 & 31, fraction = half & 1023, sign = half >> 15 & 1;
+    if (exponent == 31) exponent = 255 - 112;
+    if (exponent == 0) { /* subnormal, or zero */
+      single = (float)fraction / 16777216.0f;
+      return sign ? -single : single;
+    }
+    half = sign << 31 | (exponent + 112) << 23 | fraction << 13;
+  }
+  memcpy(&single, &half, sizeof single);
+  return single;
+}
+
+static tide_ir_attr float_attr(struct tide_parser *parser, tide_ir_type type, double value) {
+  const struct tide_ir_type_record *record = tide_ir_type_of(parser->ir, type);
+  if (record->a == TIDE_IR_F32) value = (double)(float)value;
+  return tide_ir_attr_float(parser->ir, type, value);
+}
+
+/* Does it fit, signed or unsigned? */
+static bool fits(const struct tide_ir_type_record *type, int64_t value) {
+  unsigned bits = type->kind == TIDE_IR_INTEGER ? type->a : 64;
+  if (bits == 64) return true;
+  return value >= -(1ll << (bits - 1)) && value < 1ll << bits;
+}
+
+/* The same bits, sign-extended. */
+static int64_t wrap(const struct tide_ir_type_record *type, int64_t value) {
+  if (type->kind != TIDE_IR_INTEGER || type->a == 64 || type->b == TIDE_IR_UNSIGNED) return value;
+  unsigned shift = 64 - type->a;
+  return (int64_t)((uint64_t)value << shift) >> shift;
+}
+
+static tide_ir_attr integer_of_type(struct tide_parser *parser, tide_ir_type type, int64_t value,
+                                    bool hexadecimal) {
+  const struct tide_ir_type_record *record = tide_ir_type_of(parser->ir, type);
+  if (record->kind == TIDE_IR_FLOAT && hexadecimal)
+    return tide_ir_attr_float(parser->ir, type, float_of_bits(record, (uint64_t)value));
+  if (record->kind != TIDE_IR_INTEGER && record->kind != TIDE_IR_INDEX) {
+    tide_wrong(parser, "integer literal not valid for specified type");
+    return 0;
+  }
+  if (!fits(record, value)) {
+    tide_wrong(parser, "integer constant out of range for attribute");
+    return 0;
+  }
+  if (record->kind == TIDE_IR_INTEGER && record->a == 1 && record->b == TIDE_IR_SIGNLESS)
+    return tide_ir_attr_bool(parser->ir, value & 1);
+  return tide_ir_attr_integer(parser->ir, type, wrap(record, value));
+}
+
+/* `: type` behind a number; `fallback` if there is none. 0: wrong. */
+static tide_ir_type number_type(struct tide_parser *parser, tide_ir_type given,
+                                tide_ir_type fallback) {
+  if (given) return given;
+  return tide_take(parser, ':') ? tide_parse_type(parser) : fallback;
+}
+
+static tide_ir_attr number(struct tide_parser *parser, tide_ir_type given) {
+  bool negative = parser->token.kind == '-';
+  struct tide_token next =
+      negative ? tide_lex(parser->text, parser->length, parser->token.end) : parser->token;
+  if (next.kind == TIDE_TOKEN_FLOAT) {
+    parser->token = next;
+    tide_advance(parser);
+    double value = tide_decimal_parse(parser->text + next.start, next.end - next.start);
+    tide_ir_type type =
+        number_type(parser, given, tide_ir_type_get(parser->ir, TIDE_IR_FLOAT, TIDE_IR_F64, 0));
+    if (!type) return 0;
+    if (tide_ir_type_of(parser->ir, type)->kind != TIDE_IR_FLOAT) {
+      tide_wrong(parser, "floating point value not valid for specified type");
+      return 0;
+    }
+    return float_attr(parser, type, negative ? -value : value);
+  }
+  bool hexadecimal = next.end - next.start > 2 && parser->text[next.start + 1] == 'x';
+  int64_t value;
+  if (!tide_parse_integer(parser, &value)) return 0;
+  tide_ir_type type = number_type(parser, given, parser->ir->tables->i64);
+  return type ? integer_of_type(parser, type, value, hexadecimal) : 0;
+}
+
+/* ---- others ---- */
+
+static tide_ir_attr symbol(struct tide_parser *parser) {
+  tide_ir_string path[16];
+  size_t count = 0;
+  do {
+    if (count == 16) {
+      tide_wrong(parser, "symbol references nest at most 16 deep");
+      return 0;
+    }
+    path[count] = tide_parse_symbol_name(parser);
+    if (!path[count++]) return 0;
+  } while (tide_take(parser, TIDE_TOKEN_COLONS));
+  return tide_ir_attr_symbol(parser->ir, path, count);
+}
+
+static tide_ir_attr array(struct tide_parser *parser) {
+  size_t base = parser->operands.count;
+  tide_ir_attr attr = 0;
+  tide_advance(parser);
+  bool good = true;
+  if (parser->token.kind != ']') {
+    do {
+      tide_ir_attr item = tide_parse_attr(parser);
+      good = item && tide_push(parser, &parser->operands, item);
+    } while (good && tide_take(parser, ','));
+  }
+  if (good && tide_expect(parser, ']', "']'"))
+    attr =
+        tide_ir_attr_array(parser->ir, parser->operands.data + base, parser->operands.count - base);
+  parser->operands.count = base;
+  return attr;
+}
+
+/* One element of array<T: …>; as a number. */
+static bool element(struct tide_parser *parser, tide_ir_type type, int64_t *out_value) {
+  if (tide_take_word(parser, "true")) {
+    *out_value = 1;
+    return true;
+  }
+  if (tide_take_word(parser, "false")) {
+    *out_value = 0;
+    return true;
+  }
+  tide_ir_attr attr = number(parser, type);
+  *out_value = tide_ir_attr_of(parser->ir, attr)->integer;
+  return attr != 0;
+}
+
+/* array<i32: 1, 2> */
+static tide_ir_attr dense_array(struct tide_parser *parser) {
+  int64_t few[64];
+  size_t count = 0;
+  tide_advance(parser);
+  if (!tide_expect(parser, '<', "'<'")) return 0;
+  tide_ir_type type = tide_parse_type(parser);
+  if (!type) return 0;
+  if (tide_take(parser, ':')) {
+    do {
+      if (count == sizeof few / sizeof *few) {
+        tide_wrong(parser, "a dense array has at most 64 elements here");
+        return 0;
+      }
+      if (!element(parser, type, &few[count++])) return 0;
+    } while (tide_take(parser, ','));
+  }
+  if (!tide_expect(parser, '>', "'>'")) return 0;
+  return tide_ir_attr_dense(parser->ir, type, few, count);
+}
+
+/* The text from the token on, with what is in <> behind it, and perhaps a type. */
+static tide_ir_attr opaque(struct tide_parser *parser) {
+  uint32_t start = parser->token.start, end = parser->token.end;
+  struct tide_token next = tide_lex(parser->text, parser->length, end);
+  while (next.kind == '<' || next.kind == '[') { /* distinct[0]<…> */
+    end = tide_lex_balanced(parser->text, parser->length, next.start);
+    if (!end) {
+      tide_wrong(parser, "unbalanced '%c' in an attribute", parser->text[next.start]);
+      return 0;
+    }
+    next = tide_lex(parser->text, parser->length, end);
+  }
+  parser->token.end = end;
+  tide_advance(parser);
+  tide_ir_type type = 0;
+  if (tide_take(parser, ':') && !(type = tide_parse_type(parser))) return 0;
+  return tide_ir_attr_opaque(parser->ir, parser->text + start, end - start, type);
+}
+
+static tide_ir_attr hash(struct tide_parser *parser) {
+  const char *text = parser->text + parser->token.start;
+  uint32_t length = parser->token.end - parser->token.start;
+  tide_ir_attr attr;
+  if (tide_find_alias(parser, tide_ir_intern(parser->ir, text, length), &attr)) {
+    tide_advance(parser);
+    return attr;
+  }
+  for (uint32_t i = 0; i < length; i++)
+    if (text[i] == '.') return opaque(parser);
+  if (parser->token.end < parser->length && parser->text[parser->token.end] == '<')
+    return opaque(parser);
+  tide_wrong(parser, "undefined symbol alias id '%.*s'", (int)(length < 60 ? length - 1 : 60),
+             text + 1);
+  return 0;
+}
+
+/* true, unit, array<…>, dense<…>, or a type. */
+static tide_ir_attr word(struct tide_parser *parser) {
+  struct tide_ir *ir = parser->ir;
+  struct tide_token next = tide_lex(parser->text, parser->length, parser->token.end);
+  if (tide_take_word(parser, "true")) return tide_ir_attr_bool(ir, true);
+  if (tide_take_word(parser, "false")) return tide_ir_attr_bool(ir, false);
+  if (tide_take_word(parser, "unit")) return tide_ir_attr_unit(ir);
+  if (tide_is_word(parser, "array") && next.kind == '<') return dense_array(parser);
+  if (tide_is_word(parser, "loc") && next.kind == '(') {
+    tide_ir_location location = 0;
+    if (!tide_parse_location(parser, &location)) return 0;
+    const char *text = tide_ir_string_text(ir, tide_ir_explicit_text(ir, location), NULL);
+    return tide_ir_attr_opaque(ir, text, strlen(text), 0);
+  }
+  static const char *const opaques[] = {"dense",      "dense_resource", "sparse",  "affine_map",
+                                        "affine_set", "strided",        "distinct"};
+  for (size_t i = 0; i < sizeof opaques / sizeof *opaques; i++)
+    if (tide_is_word(parser, opaques[i])) return opaque(parser);
+  tide_ir_type type = tide_parse_type(parser);
+  return type ? tide_ir_attr_type(ir, type) : 0;
+}
+
+static tide_ir_attr string(struct tide_parser *parser) {
+  tide_ir_string text = tide_unquote(parser, parser->token.start, parser->token.end);
+  tide_advance(parser);
+  /* MLIR lets a string have a type; none of ours does. */
+  size_t length;
+  const char *bytes = tide_ir_string_text(parser->ir, text, &length);
+  return text ? tide_ir_attr_string(parser->ir, bytes, length) : 0;
+}
+
+tide_ir_attr tide_parse_attr_typed(struct tide_parser *parser, tide_ir_type type) {
+  switch (parser->token.kind) {
+    case '-':
+    case TIDE_TOKEN_INTEGER:
+    case TIDE_TOKEN_FLOAT: return number(parser, type);
+    default: return tide_parse_attr(parser);
+  }
+}
+
+tide_ir_attr tide_parse_attr(struct tide_parser *parser) {
+  tide_ir_attr attr = 0;
+  if (!tide_deeper(parser)) return 0;
+  switch (parser->token.kind) {
+    case '-':
+    case TIDE_TOKEN_INTEGER:
+    case TIDE_TOKEN_FLOAT: attr = number(parser, 0); break;
+    case TIDE_TOKEN_STRING: attr = string(parser); break;
+    case TIDE_TOKEN_SYMBOL: attr = symbol(parser); break;
+    case TIDE_TOKEN_HASH: attr = hash(parser); break;
+    case TIDE_TOKEN_WORD: attr = word(parser); break;
+    case '[': attr = array(parser); break;
+    case '{':
+      if (tide_parse_dictionary(parser, &attr) && !attr) attr = tide_ir_attr_empty(parser->ir);
+      break;
+    case '(':
+    case TIDE_TOKEN_BANG:
+      attr = tide_parse_type(parser);
+      if (attr) attr = tide_ir_attr_type(parser->ir, attr);
+      break;
+    default: tide_wrong(parser, "expected attribute value"); break;
+  }
+  parser->depth--;
+  return attr;
+}
+
+/* ---- dictionaries ---- */
+
+static bool entry(struct tide_parser *parser) {
+  struct tide_token token = parser->token;
+  tide_ir_string name;
+  tide_ir_attr value;
+  if (token.kind == TIDE_TOKEN_STRING) name = tide_unquote(parser, token.start, token.end);
+  else if (token.kind == TIDE_TOKEN_WORD)
+    name = tide_ir_intern(parser->ir, parser->text + token.start, token.end - token.start);
+  else return tide_wrong(parser, "expected attribute name");
+  tide_advance(parser);
+  if (!name) return false;
+  value = tide_take(parser, '=') ? tide_parse_attr(parser) : tide_ir_attr_unit(parser->ir);
+  return value && tide_add_attr(parser, name, value);
+}
+
+bool tide_add_attr(struct tide_parser *parser, tide_ir_string name, tide_ir_attr value) {
+  return tide_push(parser, &parser->named, name) && tide_push(parser, &parser->named, value);
+}
+
+bool tide_parse_attr_dict(struct tide_parser *parser) {
+  size_t base = parser->named.count;
+  if (!tide_take(parser, '{') || tide_take(parser, '}')) return true;
+  do {
+    struct tide_token token = parser->token;
+    size_t last = parser->named.count;
+    if (last - base > 2 * 512) return tide_wrong(parser, "too many attributes");
+    if (!entry(parser)) return false;
+    for (size_t i = base; i < last; i += 2)
+      if (parser->named.data[i] == parser->named.data[last]) {
+        parser->token = token;
+        return tide_wrong(parser, "duplicate key '%s' in dictionary attribute",
+                          tide_ir_string_text(parser->ir, parser->named.data[i], NULL));
+      }
+  } while (tide_take(parser, ','));
+  return tide_expect(parser, '}', "'}'");
+}
+
+bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr) {
+  size_t base = parser->named.count;
+  bool good = tide_parse_attr_dict(parser);
+  *out_attr = 0;
+  if (good && parser->named.count > base)
+    *out_attr = tide_ir_attr_dictionary(
+        parser->ir, (const struct tide_ir_named *)(const void *)(parser->named.data + base),
+        (parser->named.count - base) / 2);
+  parser->named.count = base;
+  return good;
+}
+
+/* ---- aliases ---- */
+
+/* `#a = loc(…)`: those who said loc(#a) before get it, too. */
+static bool location_alias(struct tide_parser *parser, tide_ir_string name) {
+  tide_ir_location location = 0;
+  return tide_parse_location(parser, &location) && tide_push(parser, &parser->locations, name) &&
+         tide_push(parser, &parser->locations, location);
+}
+
+bool tide_parse_alias(struct tide_parser *parser) {
+  struct tide_token token = parser->token;
+  uint32_t number;
+  tide_ir_string name =
+      tide_ir_intern(parser->ir, parser->text + token.start, token.end - token.start);
+  if (tide_find_alias(parser, name, &number))
+    return tide_wrong(parser, "redefinition of symbol alias id");
+  tide_advance(parser);
+  if (!tide_expect(parser, '=', "'='")) return false;
+  if (token.kind == TIDE_TOKEN_HASH && tide_is_word(parser, "loc"))
+    return location_alias(parser, name);
+  if (parser->aliases.count > 2 * 4096) return tide_wrong(parser, "too many aliases");
+  number = token.kind == TIDE_TOKEN_HASH ? tide_parse_attr(parser) : tide_parse_type(parser);
+  return number && tide_push(parser, &parser->aliases, name) &&
+         tide_push(parser, &parser->aliases, number);
+}
+
+/* ---- locations ---- */
+
+/* `"file":line:column` at the start of what is in the parentheses says where; of other kinds only
+ * the text is kept. */
+static bool place_in(struct tide_parser *parser, uint32_t start, uint32_t end,
+                     tide_ir_location *out_location) {
+  struct tide_ir *ir = parser->ir;
+  struct tide_token file = tide_lex(parser->text, end, start);
+  tide_ir_string name = 0, text = tide_ir_intern(ir, parser->text + start, end - start);
+  int64_t line = 0, column = 0;
+  parser->token = file;
+  if (file.kind == TIDE_TOKEN_STRING) {
+    tide_advance(parser);
+    if (tide_take(parser, ':') && parser->token.kind == TIDE_TOKEN_INTEGER &&
+        tide_parse_integer(parser, &line) && tide_take(parser, ':') &&
+        parser->token.kind == TIDE_TOKEN_INTEGER && tide_parse_integer(parser, &column))
+      name = tide_unquote(parser, file.start, file.end);
+  }
+  *out_location =
+      tide_ir_explicit(ir, text, name, name ? (uint32_t)line : 0, name ? (uint32_t)column : 0);
+  return *out_location != 0;
+}
+
+/* A named place may be defined below: it is filled in at the end. */
+static bool named_place(struct tide_parser *parser, tide_ir_location *out_location) {
+  struct tide_token token = parser->token;
+  tide_ir_string name =
+      tide_ir_intern(parser->ir, parser->text + token.start, token.end - token.start);
+  *out_location = tide_ir_explicit(parser->ir, name, 0, 0, 0);
+  return *out_location != 0;
+}
+
+bool tide_parse_location(struct tide_parser *parser, tide_ir_location *location) {
+  if (!tide_is_word(parser, "loc")) return true;
+  struct tide_token open = tide_lex(parser->text, parser->length, parser->token.end);
+  uint32_t end = open.kind == '(' ? tide_lex_balanced(parser->text, parser->length, open.start) : 0;
+  if (!end) return tide_wrong(parser, "expected '(' and what closes it in location");
+  bool good;
+  parser->token = tide_lex(parser->text, end, open.end);
+  if (parser->token.kind == TIDE_TOKEN_HASH) good = named_place(parser, location);
+  else good = place_in(parser, open.end, end - 1, location);
+  parser->token.end = end;
+  tide_advance(parser);
+  return good;
+}

@@ -1,0 +1,245 @@
+/* Modules, functions and globals, read. */
+#include "mods/parse.h"
+#include "mods/intern.h"
+#include "base/memory.h"
+
+/* What stands in a function's parentheses. */
+struct signature {
+  struct tide_stack arguments;       /* offset, length, type of each; offset 0: no name */
+  struct tide_stack inputs, results; /* types */
+  struct tide_stack input_attrs, result_attrs;
+  bool has_input_attrs, has_result_attrs;
+};
+
+static void free_signature(struct tide_parser *parser, struct signature *signature) {
+  struct tide_stack *const stacks[] = {&signature->arguments, &signature->inputs,
+                                       &signature->results, &signature->input_attrs,
+                                       &signature->result_attrs};
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+    tide_free(parser->ir->allocator, stacks[i]->data, stacks[i]->capacity, sizeof *stacks[i]->data);
+}
+
+/* A dictionary, perhaps an empty one. */
+static bool dictionary_or_empty(struct tide_parser *parser, struct tide_stack *stack, bool *any) {
+  tide_ir_attr attr = 0;
+  if (parser->token.kind == '{') *any = true;
+  if (!tide_parse_dictionary(parser, &attr)) return false;
+  return tide_push(parser, stack, attr ? attr : tide_ir_attr_empty(parser->ir));
+}
+
+/* %a: type {attrs}, or only a type, in a declaration. */
+static bool argument(struct tide_parser *parser, struct signature *signature) {
+  struct tide_token token = parser->token;
+  tide_ir_location ignored = 0;
+  bool named = token.kind == TIDE_TOKEN_VALUE;
+  if (named) {
+    tide_advance(parser);
+    if (!tide_expect(parser, ':', "':'")) return false;
+  }
+  tide_ir_type type = tide_parse_type(parser);
+  if (!type || !tide_push(parser, &signature->inputs, type) ||
+      !tide_push(parser, &signature->arguments, named ? token.start : 0) ||
+      !tide_push(parser, &signature->arguments, named ? token.end - token.start : 0) ||
+      !tide_push(parser, &signature->arguments, type))
+    return false;
+  return dictionary_or_empty(parser, &signature->input_attrs, &signature->has_input_attrs) &&
+         tide_parse_location(parser, &ignored);
+}
+
+static bool result(struct tide_parser *parser, struct signature *signature) {
+  tide_ir_type type = tide_parse_type(parser);
+  return type && tide_push(parser, &signature->results, type) &&
+         dictionary_or_empty(parser, &signature->result_attrs, &signature->has_result_attrs);
+}
+
+/* (%a: t, …) (-> t | -> (t, …))? */
+static bool parse_signature(struct tide_parser *parser, struct signature *signature) {
+  if (!tide_expect(parser, '(', "'('")) return false;
+  if (!tide_take(parser, ')')) {
+    do
+      if (!argument(parser, signature)) return false;
+    while (tide_take(parser, ','));
+    if (!tide_expect(parser, ')', "')'")) return false;
+  }
+  if (!tide_take(parser, TIDE_TOKEN_ARROW)) return true;
+  if (parser->token.kind != '(') {
+    tide_ir_type type = tide_parse_type(parser);
+    return type && tide_push(parser, &signature->results, type) &&
+           tide_push(parser, &signature->result_attrs, tide_ir_attr_empty(parser->ir));
+  }
+  tide_advance(parser);
+  if (tide_take(parser, ')')) return true;
+  do
+    if (!result(parser, signature)) return false;
+  while (tide_take(parser, ','));
+  return tide_expect(parser, ')', "')'");
+}
+
+static bool add_array(struct tide_parser *parser, bool wanted, tide_ir_string name,
+                      const struct tide_stack *items) {
+  return !wanted ||
+         tide_add_attr(parser, name, tide_ir_attr_array(parser->ir, items->data, items->count));
+}
+
+/* !llvm.func<…>: one result at most. */
+static tide_ir_type llvm_type(struct tide_parser *parser, struct signature *signature) {
+  tide_ir_type nothing = tide_ir_type_get(parser->ir, TIDE_IR_LLVM_VOID, 0, 0);
+  if (signature->results.count > 1) {
+    tide_wrong(parser, "an llvm.func has at most one result");
+    return 0;
+  }
+  tide_ir_type last = signature->results.count ? signature->results.data[0] : nothing;
+  size_t count = signature->inputs.count;
+  if (!tide_push(parser, &signature->inputs, last)) return 0;
+  tide_ir_type type =
+      tide_ir_type_with(parser->ir, TIDE_IR_LLVM_FUNCTION, 0, signature->inputs.data, count + 1);
+  signature->inputs.count = count;
+  return type;
+}
+
+static bool signature_attrs(struct tide_parser *parser, const struct tide_op_state *op,
+                            struct signature *signature) {
+  tide_ir_type type =
+      op->kind == TIDE_OP_LLVM_FUNC
+          ? llvm_type(parser, signature)
+          : tide_ir_function_type(parser->ir, signature->inputs.data, signature->inputs.count,
+                                  signature->results.data, signature->results.count);
+  return type &&
+         tide_add_attr(parser, TIDE_NAME_FUNCTION_TYPE, tide_ir_attr_type(parser->ir, type)) &&
+         add_array(parser, signature->has_input_attrs, TIDE_NAME_ARG_ATTRS,
+                   &signature->input_attrs) &&
+         add_array(parser, signature->has_result_attrs, TIDE_NAME_RES_ATTRS,
+                   &signature->result_attrs);
+}
+
+static bool add_text(struct tide_parser *parser, tide_ir_string name, const char *text) {
+  return tide_add_attr(parser, name, tide_ir_attr_text(parser->ir, text));
+}
+
+/* public, private, nested; for llvm.func a linkage. */
+static bool visibility(struct tide_parser *parser, const struct tide_op_state *op) {
+  static const char *const words[] = {"private", "public", "nested"};
+  static const char *const linkages[] = {"external", "internal", "private", "weak", "linkonce"};
+  if (op->kind == TIDE_OP_LLVM_FUNC) {
+    for (size_t i = 0; i < sizeof linkages / sizeof *linkages; i++) {
+      char text[] = "#llvm.linkage<external>";
+      if (!tide_take_word(parser, linkages[i])) continue;
+      size_t length = strlen(linkages[i]);
+      memcpy(text + 14, linkages[i], length);
+      text[14 + length] = '>';
+      return tide_add_attr(parser, TIDE_NAME_LINKAGE,
+                           tide_ir_attr_opaque(parser->ir, text, 15 + length, 0));
+    }
+    return true;
+  }
+  for (size_t i = 0; i < 3; i++)
+    if (tide_take_word(parser, words[i]))
+      return add_text(parser, TIDE_NAME_SYM_VISIBILITY, words[i]);
+  return true;
+}
+
+static bool symbol_name(struct tide_parser *parser) {
+  tide_ir_string name = tide_parse_symbol_name(parser);
+  size_t length;
+  const char *text = tide_ir_string_text(parser->ir, name, &length);
+  return name &&
+         tide_add_attr(parser, TIDE_NAME_SYM_NAME, tide_ir_attr_string(parser->ir, text, length));
+}
+
+static bool attributes(struct tide_parser *parser) {
+  return !tide_take_word(parser, "attributes") || tide_parse_attr_dict(parser);
+}
+
+/* A module's region has a block, even if nothing is in it. */
+static bool one_block(struct tide_parser *parser) {
+  struct tide_ir *ir = parser->ir;
+  tide_ir_region region = parser->regions.data[parser->regions.count - 1];
+  if (tide_ir_region_of(ir, region)->first) return true;
+  tide_ir_block block = tide_ir_block_create(ir, NULL, 0);
+  tide_ir_block_append(ir, region, block);
+  return block != 0;
+}
+
+static bool module(struct tide_parser *parser, const struct tide_op_state *op) {
+  bool gpu = op->kind == TIDE_OP_GPU_MODULE;
+  if ((gpu || parser->token.kind == TIDE_TOKEN_SYMBOL) && !symbol_name(parser)) return false;
+  if (gpu && parser->token.kind == '[') {
+    tide_ir_attr targets = tide_parse_attr(parser);
+    if (!targets || !tide_add_attr(parser, TIDE_NAME_TARGETS, targets)) return false;
+  }
+  if (!attributes(parser) || !tide_parse_region(parser, true, NULL, 0)) return false;
+  return gpu ? tide_implicit_end(parser, TIDE_OP_GPU_MODULE_END) : one_block(parser);
+}
+
+/* Memory of a function itself: memrefs, which this subset does without. */
+static bool attributions(struct tide_parser *parser) {
+  if (tide_is_word(parser, "workgroup") || tide_is_word(parser, "private"))
+    return tide_wrong(parser, "memory attributions are not supported; shared memory is an "
+                              "llvm.mlir.global with addr_space = 3 : i32");
+  return true;
+}
+
+static bool names_are_there(struct tide_parser *parser, const struct signature *signature) {
+  for (size_t i = 0; i < signature->arguments.count; i += 3)
+    if (!signature->arguments.data[i])
+      return tide_wrong(parser, "expected argument names before a body");
+  return true;
+}
+
+static bool body(struct tide_parser *parser, const struct signature *signature) {
+  if (parser->token.kind != '{') {
+    tide_ir_region region = tide_chunks_add(&parser->ir->regions, 1, true);
+    return region && tide_push(parser, &parser->regions, region);
+  }
+  return names_are_there(parser, signature) &&
+         tide_parse_region(parser, true, signature->arguments.data, signature->arguments.count / 3);
+}
+
+bool tide_parse_function(struct tide_parser *parser, struct tide_op_state *op) {
+  struct signature signature = {.has_input_attrs = false};
+  if (op->kind == TIDE_OP_BUILTIN_MODULE || op->kind == TIDE_OP_GPU_MODULE)
+    return module(parser, op);
+  bool good = visibility(parser, op) && symbol_name(parser) &&
+              parse_signature(parser, &signature) && signature_attrs(parser, op, &signature);
+  if (good && op->kind == TIDE_OP_GPU_FUNC) {
+    good = attributions(parser);
+    if (good && tide_take_word(parser, "kernel"))
+      good = tide_add_attr(parser, TIDE_NAME_KERNEL, tide_ir_attr_unit(parser->ir));
+    good = good &&
+           tide_add_attr(parser, TIDE_NAME_WORKGROUP_ATTRIBUTIONS, tide_ir_attr_i64(parser->ir, 0));
+  }
+  good = good && attributes(parser) && body(parser, &signature);
+  free_signature(parser, &signature);
+  return good;
+}
+
+/* linkage? constant? @name(value?) attr-dict : type region? */
+bool tide_parse_global(struct tide_parser *parser, struct tide_op_state *op) {
+  struct tide_op_state as_function = *op;
+  size_t before = parser->named.count;
+  as_function.kind = TIDE_OP_LLVM_FUNC;
+  if (!visibility(parser, &as_function)) return false;
+  if (parser->named.count == before) {
+    static const char external[] = "#llvm.linkage<external>";
+    if (!tide_add_attr(parser, TIDE_NAME_LINKAGE,
+                       tide_ir_attr_opaque(parser->ir, external, sizeof external - 1, 0)))
+      return false;
+  }
+  if (tide_take_word(parser, "constant") &&
+      !tide_add_attr(parser, TIDE_NAME_CONSTANT, tide_ir_attr_unit(parser->ir)))
+    return false;
+  if (!symbol_name(parser) || !tide_expect(parser, '(', "'('")) return false;
+  if (parser->token.kind != ')') {
+    tide_ir_attr value = tide_parse_attr(parser);
+    if (!value || !tide_add_attr(parser, TIDE_NAME_VALUE, value)) return false;
+  }
+  if (!tide_expect(parser, ')', "')'") || !tide_parse_attr_dict(parser) ||
+      !tide_expect(parser, ':', "':' and the global's type"))
+    return false;
+  tide_ir_type type = tide_parse_type(parser);
+  if (!type || !tide_add_attr(parser, TIDE_NAME_GLOBAL_TYPE, tide_ir_attr_type(parser->ir, type)))
+    return false;
+  if (parser->token.kind == '{') return tide_parse_region(parser, true, NULL, 0);
+  tide_ir_region region = tide_chunks_add(&parser->ir->regions, 1, true);
+  return region && tide_push(parser, &parser->regions, region);
+}

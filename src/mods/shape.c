@@ -1,0 +1,163 @@
+/* Does an operation look as its row of the table says? */
+#include "mods/verify.h"
+
+static const char *letter_text(char letter) {
+  switch (letter) {
+    case 'i': return "signless integer or index";
+    case 'n': return "signless integer";
+    case 'b': return "1-bit signless integer";
+    case 'w': return "32-bit signless integer";
+    case 'l': return "64-bit signless integer";
+    case 'x': return "index";
+    case 'f': return "floating-point";
+    case 'v': return "integer or floating-point";
+    case 'p': return "LLVM pointer";
+    case 'P': return "!cutlass.pipeline";
+    case 'S': return "!cutlass.pipeline_state";
+    case 'Q': return "!cutlass.seq_bar";
+    case 'H': return "!cutlass.pipeline or !cutlass.seq_bar";
+    case 'T': return "!cutlass.tile_scheduler";
+    case 'W': return "!cutlass.work_tile";
+    default: return "any type";
+  }
+}
+
+static bool type_fits(const struct tide_ir *ir, char letter, tide_ir_type type) {
+  const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
+  bool integer = record->kind == TIDE_IR_INTEGER && record->b == TIDE_IR_SIGNLESS;
+  if (!type) return false;
+  switch (letter) {
+    case 'i': return integer || record->kind == TIDE_IR_INDEX;
+    case 'n': return integer;
+    case 'b': return integer && record->a == 1;
+    case 'w': return integer && record->a == 32;
+    case 'l': return integer && record->a == 64;
+    case 'x': return record->kind == TIDE_IR_INDEX;
+    case 'f': return record->kind == TIDE_IR_FLOAT;
+    case 'v': return integer || record->kind == TIDE_IR_FLOAT;
+    case 'p': return record->kind == TIDE_IR_LLVM_POINTER;
+    case 'P': return record->kind == TIDE_IR_PIPELINE;
+    case 'S': return record->kind == TIDE_IR_PIPELINE_STATE;
+    case 'Q': return record->kind == TIDE_IR_SEQ_BAR;
+    case 'H': return record->kind == TIDE_IR_PIPELINE || record->kind == TIDE_IR_SEQ_BAR;
+    case 'T': return record->kind == TIDE_IR_TILE_SCHEDULER;
+    case 'W': return record->kind == TIDE_IR_WORK_TILE;
+    default: return true;
+  }
+}
+
+static tide_ir_type operand_type(const struct tide_ir *ir, tide_ir_op op, uint32_t index) {
+  return tide_ir_type_of_value(ir, tide_ir_operand(ir, op, index));
+}
+
+/* One side of a signature, up to `end`. */
+static struct tide_misfit side(const struct tide_ir *ir, tide_ir_op op, const char *letters,
+                               bool results, uint32_t count) {
+  tide_ir_value first = tide_ir_op_of(ir, op)->results;
+  uint32_t index = 0, least = 0;
+  bool more = false, many = false;
+  for (const char *letter = letters; *letter && *letter != '>'; letter++) {
+    if (*letter == '*') many = true;
+    else if (*letter == '?') more = true;
+    else if (!more) least++;
+  }
+  for (const char *letter = letters; *letter && *letter != '>' && index < count; letter++) {
+    if (*letter == '*') return (struct tide_misfit){TIDE_FITS, 0, 0, NULL};
+    if (*letter == '?') continue;
+    tide_ir_type type =
+        results ? tide_ir_value_of(ir, first + index)->type : operand_type(ir, op, index);
+    if (*letter >= '0' && *letter <= '9') {
+      uint32_t other = (uint32_t)(*letter - '0');
+      if (type != operand_type(ir, op, other))
+        return (struct tide_misfit){results ? TIDE_MISFIT_SAME_RESULT : TIDE_MISFIT_SAME, index,
+                                    other, NULL};
+    } else if (!type_fits(ir, *letter, type)) {
+      return (struct tide_misfit){results ? TIDE_MISFIT_RESULT : TIDE_MISFIT_OPERAND, index, 0,
+                                  letter_text(*letter)};
+    }
+    index++;
+  }
+  bool wrong = count < least || (!many && index < count);
+  return (struct tide_misfit){
+      wrong ? (results ? TIDE_MISFIT_RESULTS : TIDE_MISFIT_OPERANDS) : TIDE_FITS, least, 0, NULL};
+}
+
+static bool attr_fits(const struct tide_ir *ir, enum tide_ir_want want, tide_ir_attr attr) {
+  const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
+  bool integer = record->kind == TIDE_IR_ATTR_INTEGER;
+  switch (want) {
+    case TIDE_WANT_ANY: return true;
+    case TIDE_WANT_I32: return integer && tide_ir_is_integer(ir, record->type, 32);
+    case TIDE_WANT_I64: return integer && tide_ir_is_integer(ir, record->type, 64);
+    case TIDE_WANT_INTEGER: return integer;
+    case TIDE_WANT_BOOL: return record->kind == TIDE_IR_ATTR_BOOL;
+    case TIDE_WANT_UNIT: return record->kind == TIDE_IR_ATTR_UNIT;
+    case TIDE_WANT_STRING: return record->kind == TIDE_IR_ATTR_STRING;
+    case TIDE_WANT_SYMBOL: return record->kind == TIDE_IR_ATTR_SYMBOL && record->count;
+    case TIDE_WANT_TYPE: return record->kind == TIDE_IR_ATTR_TYPE;
+    case TIDE_WANT_FUNCTION:
+      return record->kind == TIDE_IR_ATTR_TYPE &&
+             tide_ir_type_is(ir, record->type, TIDE_IR_FUNCTION);
+    case TIDE_WANT_DENSE: return record->kind == TIDE_IR_ATTR_DENSE;
+    case TIDE_WANT_ARRAY: return record->kind == TIDE_IR_ATTR_ARRAY;
+  }
+  return false;
+}
+
+static const char *want_text(enum tide_ir_want want) {
+  static const char *const texts[] = {"anything",
+                                      "32-bit signless integer",
+                                      "64-bit signless integer",
+                                      "integer",
+                                      "bool",
+                                      "unit",
+                                      "string",
+                                      "symbol reference",
+                                      "type",
+                                      "function type",
+                                      "dense array",
+                                      "array"};
+  return texts[want];
+}
+
+static uint32_t regions_of(const struct tide_ir_op_info *info, unsigned kind) {
+  if (kind == TIDE_OP_SCF_IF || kind == TIDE_OP_SCF_WHILE) return 2;
+  switch ((enum tide_ir_form)info->form) {
+    case TIDE_FORM_MODULE:
+    case TIDE_FORM_FUNCTION:
+    case TIDE_FORM_GPU_MODULE:
+    case TIDE_FORM_GPU_FUNC:
+    case TIDE_FORM_LLVM_FUNC:
+    case TIDE_FORM_LLVM_GLOBAL:
+    case TIDE_FORM_FOR: return 1;
+    default: return kind == TIDE_OP_ASYNC_EXEC;
+  }
+}
+
+struct tide_misfit tide_ir_misfit(const struct tide_ir *ir, tide_ir_op op) {
+  const struct tide_ir_op_info *info = tide_ir_op_info(ir, op);
+  const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
+  const char *results = info->signature;
+  if (record->kind >= TIDE_IR_KINDS) return (struct tide_misfit){TIDE_FITS, 0, 0, NULL};
+  while (*results++ != '>') {}
+  struct tide_misfit misfit = side(ir, op, info->signature, false, record->operand_count);
+  if (misfit.kind != TIDE_FITS) return misfit;
+  misfit = side(ir, op, results, true, record->result_count);
+  if (misfit.kind != TIDE_FITS) return misfit;
+  for (const struct tide_ir_attribute_info *own = info->attributes; own->name; own++) {
+    tide_ir_attr attr = tide_ir_get(ir, op, own->name);
+    if (!attr && own->required)
+      return (struct tide_misfit){TIDE_MISFIT_NO_ATTR, own->name, 0, NULL};
+    if (attr && !attr_fits(ir, own->want, attr))
+      return (struct tide_misfit){TIDE_MISFIT_ATTR, own->name, 0, want_text(own->want)};
+  }
+  uint32_t regions = regions_of(info, record->kind);
+  uint32_t successors = info->form == TIDE_FORM_BRANCH        ? 1
+                        : info->form == TIDE_FORM_COND_BRANCH ? 2
+                                                              : 0;
+  if (record->region_count != regions)
+    return (struct tide_misfit){TIDE_MISFIT_REGIONS, regions, 0, NULL};
+  if (record->successor_count != successors)
+    return (struct tide_misfit){TIDE_MISFIT_SUCCESSORS, successors, 0, NULL};
+  return (struct tide_misfit){TIDE_FITS, 0, 0, NULL};
+}

@@ -1,0 +1,73 @@
+/* Symbols: each once in its table, and what is named is there. */
+#include "mods/verify.h"
+#include "mods/intern.h"
+#include "base/memory.h"
+
+static tide_ir_string symbol_of(const struct tide_ir *ir, tide_ir_op op) {
+  tide_ir_attr attr = tide_ir_get(ir, op, TIDE_NAME_SYM_NAME);
+  const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
+  return attr && record->kind == TIDE_IR_ATTR_STRING ? record->string : 0;
+}
+
+static bool is_table(const struct tide_ir *ir, tide_ir_op op) {
+  return tide_ir_op_info(ir, op)->traits & TIDE_IR_SYMBOL_TABLE;
+}
+
+static void check_reference(struct tide_verifier *verifier, tide_ir_op op,
+                            const uint32_t *symbols) {
+  struct tide_ir *ir = verifier->ir;
+  unsigned kind = tide_ir_op_kind(ir, op);
+  if (kind != TIDE_OP_LLVM_ADDRESSOF && kind != TIDE_OP_FUNC_CALL) return;
+  bool call = kind == TIDE_OP_FUNC_CALL;
+  tide_ir_attr attr = tide_ir_get(ir, op, call ? TIDE_NAME_CALLEE : TIDE_NAME_GLOBAL_NAME);
+  const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
+  if (!attr || record->kind != TIDE_IR_ATTR_SYMBOL || record->count != 1) return;
+  tide_ir_op target = symbols[tide_ir_item(ir, record->items, 0)];
+  const char *name = tide_ir_get_text(ir, op, call ? TIDE_NAME_CALLEE : TIDE_NAME_GLOBAL_NAME);
+  if (!target) {
+    tide_ir_op_error(ir, op,
+                     call ? "'%s' does not reference a valid function"
+                          : "must reference a global defined by 'llvm.mlir.global': '%s'",
+                     name);
+  } else if (!call && tide_ir_op_kind(ir, target) == TIDE_OP_LLVM_GLOBAL) {
+    tide_ir_type type = tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type;
+    int64_t space = tide_ir_get_integer(ir, target, TIDE_NAME_ADDR_SPACE, 0);
+    if (tide_ir_type_is(ir, type, TIDE_IR_LLVM_POINTER) && tide_ir_type_of(ir, type)->a != space)
+      tide_ir_op_error(ir, op,
+                       "pointer address space must match address space of the referenced "
+                       "global: %lld",
+                       (long long)space);
+  }
+}
+
+static void check_table(struct tide_verifier *verifier, tide_ir_op table, uint32_t *symbols) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_op first = tide_ir_block_of(ir, tide_ir_body(ir, table, 0))->first;
+  for (tide_ir_op op = first; op; op = tide_ir_op_of(ir, op)->next) {
+    tide_ir_string name = symbol_of(ir, op);
+    if (!name) continue;
+    if (symbols[name]) {
+      tide_ir_error(ir, tide_ir_location_of(ir, op), "redefinition of symbol named '%s'",
+                    tide_ir_string_text(ir, name, NULL));
+      tide_ir_note(ir, tide_ir_location_of(ir, symbols[name]),
+                   "see existing symbol definition here");
+    } else {
+      symbols[name] = op;
+    }
+  }
+  for (tide_ir_op op = table; op;
+       op = tide_ir_walk_next(ir, table, op, op == table || !is_table(ir, op)))
+    check_reference(verifier, op, symbols);
+  for (tide_ir_op op = first; op; op = tide_ir_op_of(ir, op)->next) symbols[symbol_of(ir, op)] = 0;
+}
+
+bool tide_verify_symbols(struct tide_verifier *verifier) {
+  struct tide_ir *ir = verifier->ir;
+  uint32_t count = ir->tables->strings.count;
+  uint32_t *symbols = tide_alloc(ir->allocator, count, sizeof *symbols);
+  if (!symbols) return tide_ir_give_up(ir, TIDE_NOMEM);
+  for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, is_table(ir, op)))
+    if (is_table(ir, op)) check_table(verifier, op, symbols);
+  tide_free(ir->allocator, symbols, count, sizeof *symbols);
+  return true;
+}

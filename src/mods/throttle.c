@@ -1,0 +1,111 @@
+/* --throttle=auto: where a throttle is worth it.
+ *
+ * A window's loop over tiles keeps a pipeline of S stages full. While it is full, S - 1 stages can
+ * be on their way beside the one that is used; a pause at a tile's end is hidden if the pipeline
+ * runs on meanwhile. With fewer than DEPTH_LEAST stages the pause is felt at once, and nothing
+ * queues up that it could relieve; so it is with a loop that goes round less often in a tile than
+ * there are stages: the pipeline is never full. Where the number of rounds is not known, the stages
+ * decide.
+ *
+ * Source: seed 002, "the scheduler-state computation decides per-tile whether the pipeline depth is
+ * large enough". */
+#include "mods/ir.h"
+
+#define DEPTH_LEAST 4
+
+/* The deepest pipeline that is used in an operation. */
+static uint32_t stages_in(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op *out_use) {
+  uint32_t most = 0;
+  for (tide_ir_op op = loop; op; op = tide_ir_walk_next(ir, loop, op, true)) {
+    unsigned kind = tide_ir_op_kind(ir, op);
+    if (kind != TIDE_OP_PRODUCER_ACQUIRE && kind != TIDE_OP_CONSUMER_WAIT) continue;
+    uint32_t stages = tide_ir_type_of(ir, tide_ir_type_of_value(ir, tide_ir_operand(ir, op, 0)))->a;
+    if (stages <= most) continue;
+    most = stages;
+    *out_use = op;
+  }
+  return most;
+}
+
+/* How often the innermost loop around `use`, inside `loop`, goes round; 0: not known. */
+static uint64_t rounds(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use) {
+  int64_t low, high, step;
+  for (tide_ir_op at = tide_ir_parent(ir, use); at && at != loop; at = tide_ir_parent(ir, at)) {
+    if (tide_ir_op_kind(ir, at) != TIDE_OP_SCF_FOR) continue;
+    if (!tide_ir_constant(ir, tide_ir_operand(ir, at, 0), &low) ||
+        !tide_ir_constant(ir, tide_ir_operand(ir, at, 1), &high) ||
+        !tide_ir_constant(ir, tide_ir_operand(ir, at, 2), &step) || step <= 0 || high <= low)
+      return 0;
+    return ((uint64_t)high - (uint64_t)low + (uint64_t)step - 1) / (uint64_t)step;
+  }
+  return 0;
+}
+
+static bool has_throttle(const struct tide_ir *ir, tide_ir_op loop) {
+  for (tide_ir_op op = loop; op; op = tide_ir_walk_next(ir, loop, op, true))
+    if (tide_ir_op_kind(ir, op) == TIDE_OP_MODS_THROTTLE) return true;
+  return false;
+}
+
+/* A tile's loop moves on to the next tile by itself: the region in which it does, else 0. */
+static tide_ir_block tile_block(const struct tide_ir *ir, tide_ir_op loop) {
+  for (uint32_t i = 0; i < tide_ir_op_of(ir, loop)->region_count; i++) {
+    tide_ir_block block = tide_ir_body(ir, loop, i);
+    for (tide_ir_op op = tide_ir_block_of(ir, block)->first; op; op = tide_ir_op_of(ir, op)->next)
+      if (tide_ir_op_kind(ir, op) == TIDE_OP_ADVANCE) return block;
+  }
+  return 0;
+}
+
+static void insert(struct tide_ir *ir, tide_ir_block block) {
+  tide_ir_op last = tide_ir_terminator(ir, block);
+  struct tide_ir_builder builder = {
+      .ir = ir, .block = block, .before = last, .location = tide_ir_location_of(ir, last)};
+  struct tide_ir_named profile = {TIDE_NAME_PROFILE, tide_ir_attr_i32(ir, 1)};
+  tide_ir_build(&builder, TIDE_OP_MODS_THROTTLE, NULL, 0, NULL, 0,
+                tide_ir_attr_dictionary(ir, &profile, 1), 0);
+}
+
+static bool decide(struct tide_ir *ir, tide_ir_op loop, tide_ir_block block) {
+  tide_ir_op use = 0;
+  uint32_t stages = stages_in(ir, loop, &use);
+  uint64_t times = use ? rounds(ir, loop, use) : 0;
+  if (!use) return tide_ir_op_remark(ir, loop, "gets no throttle: it uses no pipeline");
+  if (has_throttle(ir, loop)) return tide_ir_op_remark(ir, loop, "gets no throttle: it has one");
+  if (stages < DEPTH_LEAST)
+    return tide_ir_op_remark(ir, loop,
+                             "gets no throttle: with %u stages, fewer than %u, a pause would stall "
+                             "the pipeline",
+                             stages, DEPTH_LEAST);
+  if (times && times < stages)
+    return tide_ir_op_remark(ir, loop,
+                             "gets no throttle: %llu rounds a tile never fill the %u stages",
+                             (unsigned long long)times, stages);
+  tide_ir_op_remark(ir, loop, "gets a throttle at the end of each tile: %u stages go on meanwhile",
+                    stages);
+  insert(ir, block);
+  return true;
+}
+
+/* Does the loop stand in a window, in its block? */
+static bool in_window(const struct tide_ir *ir, tide_ir_op loop) {
+  for (tide_ir_op op = tide_ir_op_of(ir, loop)->prev; op; op = tide_ir_op_of(ir, op)->prev) {
+    unsigned kind = tide_ir_op_kind(ir, op);
+    if (kind == TIDE_OP_MODS_END) return false;
+    if (kind == TIDE_OP_MODS_START) return true;
+  }
+  return false;
+}
+
+uint64_t tide_ir_throttle(struct tide_ir *ir) {
+  uint64_t count = 0;
+  tide_ir_op next;
+  for (tide_ir_op op = ir->module; op; op = next) {
+    unsigned kind = tide_ir_op_kind(ir, op);
+    bool loop = kind == TIDE_OP_SCF_FOR || kind == TIDE_OP_SCF_WHILE;
+    tide_ir_block block = loop ? tile_block(ir, op) : 0;
+    if (block && in_window(ir, op)) count += decide(ir, op, block);
+    next = tide_ir_walk_next(ir, ir->module, op, true);
+  }
+  return count;
+}

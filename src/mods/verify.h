@@ -1,0 +1,49 @@
+/* mods/verify.h: what the verifier's files share. */
+#ifndef TIDE_MODS_VERIFY_H
+#define TIDE_MODS_VERIFY_H
+
+#include "mods/ir.h"
+
+/* How an operation differs from its row of the table. */
+enum tide_misfit_kind {
+  TIDE_FITS,
+  TIDE_MISFIT_OPERANDS, /* their number; index = how many there should be */
+  TIDE_MISFIT_RESULTS,
+  TIDE_MISFIT_OPERAND, /* the type of operand `index` */
+  TIDE_MISFIT_RESULT,
+  TIDE_MISFIT_SAME, /* operand `index` has another type than operand `other` */
+  TIDE_MISFIT_SAME_RESULT,
+  TIDE_MISFIT_NO_ATTR, /* `index`: its name */
+  TIDE_MISFIT_ATTR,
+  TIDE_MISFIT_REGIONS,
+  TIDE_MISFIT_SUCCESSORS
+};
+struct tide_misfit {
+  enum tide_misfit_kind kind;
+  uint32_t index, other;
+  const char *want;
+};
+struct tide_misfit tide_ir_misfit(const struct tide_ir *ir, tide_ir_op op);
+
+struct tide_verifier {
+  struct tide_ir *ir;
+  enum tide_ir_partial partial;
+  uint32_t *order;   /* by operation: its place in the walk; 0: not seen yet */
+  uint32_t *roots;   /* by value: who made this pipeline state or work tile first */
+  uint32_t *windows; /* by operation: the start of the window that it stands in */
+  uint32_t op_count, value_count;
+  uint32_t seen;
+};
+
+/* All say what is wrong, and go on. */
+void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op);      /* verify_op.c */
+void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);    /* verify_flow.c */
+void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op); /* verify_cutlass.c */
+void tide_verify_windows(struct tide_verifier *verifier);                /* verify_windows.c */
+bool tide_verify_dominance(struct tide_verifier *verifier); /* dominance.c; false: no memory */
+bool tide_verify_symbols(struct tide_verifier *verifier);   /* symbols.c; false: no memory */
+
+/* The cluster's shape; 1, 1, 1 where nothing is said, or nonsense. */
+void tide_cluster_shape(const struct tide_ir *ir, tide_ir_op op, uint32_t shape[3]);
+
+#endif

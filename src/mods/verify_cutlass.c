@@ -1,0 +1,375 @@
+/* Rules of the cutlass subset but for the windows: regions of warps, pipelines, sequence barriers,
+ * schedulers. Called for each operation in the order of the text, so that where a state comes from
+ * is known before it is used: `roots` follows it through increments and loops. */
+#include "mods/verify.h"
+#include "base/memory.h"
+
+#define WARPS_MAX 32
+
+static bool is_power_of_two(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
+
+static tide_ir_op root_of(const struct tide_verifier *verifier, tide_ir_value value) {
+  return verifier->roots[tide_ir_resolve(verifier->ir, value)];
+}
+
+static bool is_tracked(const struct tide_ir *ir, tide_ir_value value) {
+  tide_ir_type type = tide_ir_type_of_value(ir, value);
+  return tide_ir_type_is(ir, type, TIDE_IR_PIPELINE_STATE) ||
+         tide_ir_type_is(ir, type, TIDE_IR_WORK_TILE);
+}
+
+/* ---- where states come from ---- */
+
+static void hand_on(struct tide_verifier *verifier, tide_ir_op from, uint32_t first,
+                    tide_ir_value to, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (!verifier->roots[to + i])
+      verifier->roots[to + i] = root_of(verifier, tide_ir_operand(verifier->ir, from, first + i));
+}
+
+static void follow(struct tide_verifier *verifier, tide_ir_op op) {
+  const struct tide_ir *ir = verifier->ir;
+  const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
+  tide_ir_op parent = tide_ir_parent(ir, op);
+  const struct tide_ir_op_record *outer = tide_ir_op_of(ir, parent);
+  switch (record->kind) {
+    case TIDE_OP_STATE_CREATE:
+    case TIDE_OP_SEQ_BAR_STATE:
+    case TIDE_OP_GET_CURRENT_WORK: verifier->roots[record->results] = op; break;
+    case TIDE_OP_STATE_INCREMENT:
+    case TIDE_OP_ADVANCE: hand_on(verifier, op, 1, record->results, 1); break;
+    case TIDE_OP_SCF_FOR:
+      hand_on(verifier, op, 3, tide_ir_argument(ir, tide_ir_body(ir, op, 0), 1),
+              record->result_count);
+      hand_on(verifier, op, 3, record->results, record->result_count);
+      break;
+    case TIDE_OP_SCF_WHILE:
+      hand_on(verifier, op, 0, tide_ir_argument(ir, tide_ir_body(ir, op, 0), 0),
+              record->operand_count);
+      break;
+    case TIDE_OP_SCF_CONDITION:
+      hand_on(verifier, op, 1, tide_ir_argument(ir, tide_ir_body(ir, parent, 1), 0),
+              record->operand_count - 1u);
+      hand_on(verifier, op, 1, outer->results, record->operand_count - 1u);
+      break;
+    case TIDE_OP_SCF_YIELD:
+      if (outer->kind == TIDE_OP_SCF_IF)
+        hand_on(verifier, op, 0, outer->results, outer->result_count);
+      break;
+    default: break;
+  }
+}
+
+/* What a loop carries comes from one place, however often it went round. */
+static bool check_carried(struct tide_verifier *verifier, tide_ir_op yield) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_op loop = tide_ir_parent(ir, yield);
+  unsigned kind = tide_ir_op_kind(ir, loop);
+  for (uint32_t i = 0; i < tide_ir_op_of(ir, yield)->operand_count; i++) {
+    tide_ir_value value = tide_ir_operand(ir, yield, i), first;
+    if (!is_tracked(ir, value)) continue;
+    if (kind == TIDE_OP_SCF_FOR) first = tide_ir_argument(ir, tide_ir_body(ir, loop, 0), 1 + i);
+    else if (kind == TIDE_OP_SCF_WHILE) first = tide_ir_argument(ir, tide_ir_body(ir, loop, 0), i);
+    else first = tide_ir_op_of(ir, loop)->results + i;
+    tide_ir_op a = root_of(verifier, first), b = root_of(verifier, value);
+    if (!a || !b || a == b) continue;
+    tide_ir_op_error(ir, yield,
+                     "hands on value #%u that comes from another place than what it "
+                     "takes over from",
+                     i);
+    tide_ir_note(ir, tide_ir_location_of(ir, a), "that one comes from here");
+    return tide_ir_note(ir, tide_ir_location_of(ir, b), "this one comes from here");
+  }
+  return true;
+}
+
+/* ---- async.exec ---- */
+
+static bool check_exec(struct tide_verifier *verifier, tide_ir_op op) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_attr warps = tide_ir_get(ir, op, TIDE_NAME_WARPS);
+  tide_ir_op outer = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
+  if (outer) {
+    tide_ir_op_error(ir, op, "must not be nested in another one");
+    return tide_ir_note(ir, tide_ir_location_of(ir, outer), "the outer one is here");
+  }
+  if (!tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC))
+    return tide_ir_op_error(ir, op, "must be in a 'gpu.func'");
+  int64_t low = tide_ir_attr_element(ir, warps, 0), high = tide_ir_attr_element(ir, warps, 1);
+  if (tide_ir_attr_of(ir, warps)->count != 4)
+    return tide_ir_op_error(ir, op, "requires 'warps' to be array<i32: first, end>");
+  if (low < 0 || high <= low || high > WARPS_MAX)
+    return tide_ir_op_error(ir, op,
+                            "has a range of warps [%lld, %lld) that is empty or not in [0, 32)",
+                            (long long)low, (long long)high);
+  return true;
+}
+
+/* All regions of one function, when its end is reached. */
+static bool check_disjoint(struct tide_verifier *verifier, tide_ir_op function) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_op owners[WARPS_MAX] = {0};
+  for (tide_ir_op op = function; op;
+       op = tide_ir_walk_next(ir, function, op, tide_ir_op_kind(ir, op) != TIDE_OP_ASYNC_EXEC)) {
+    if (tide_ir_op_kind(ir, op) != TIDE_OP_ASYNC_EXEC) continue;
+    tide_ir_attr warps = tide_ir_get(ir, op, TIDE_NAME_WARPS);
+    int64_t low = tide_ir_attr_element(ir, warps, 0), high = tide_ir_attr_element(ir, warps, 1);
+    for (int64_t warp = low < 0 ? 0 : low; warp < high && warp < WARPS_MAX; warp++) {
+      if (owners[warp]) {
+        tide_ir_op_error(ir, op, "takes warp %lld, which another region has", (long long)warp);
+        tide_ir_note(ir, tide_ir_location_of(ir, owners[warp]), "the other region is here");
+        break;
+      }
+      owners[warp] = op;
+    }
+  }
+  return true;
+}
+
+/* ---- pipelines ---- */
+
+static bool not_inside(struct tide_ir *ir, tide_ir_op op) {
+  tide_ir_op exec = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
+  if (!exec) return true;
+  tide_ir_op_error(ir, op,
+                   "must stand before the regions of warps: all warps take part in its "
+                   "barrier");
+  return tide_ir_note(ir, tide_ir_location_of(ir, exec), "the region is here");
+}
+
+static bool positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
+  int64_t value = tide_ir_get_integer(ir, op, name, 0);
+  return value > 0 || tide_ir_op_error(ir, op, "requires '%s' to be at least 1, but it is %lld",
+                                       tide_ir_string_text(ir, name, NULL), (long long)value);
+}
+
+static bool check_pipeline_init(struct tide_ir *ir, tide_ir_op op) {
+  const struct tide_ir_type_record *type =
+      tide_ir_type_of(ir, tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type);
+  int64_t stages = tide_ir_get_integer(ir, op, TIDE_NAME_STAGES, 0);
+  int64_t bytes = tide_ir_get_integer(ir, op, TIDE_NAME_TX_BYTES, 0);
+  if (!positive(ir, op, TIDE_NAME_STAGES) || !positive(ir, op, TIDE_NAME_PRODUCERS) ||
+      !positive(ir, op, TIDE_NAME_CONSUMERS))
+    return false;
+  if (stages != type->a)
+    return tide_ir_op_error(ir, op, "has %lld stages, but its type says %u", (long long)stages,
+                            type->a);
+  if (bytes < 0 || bytes >= 1 << 20)
+    return tide_ir_op_error(ir, op,
+                            "requires 'tx_bytes' to be 0 (no TMA) or below 2^20, a barrier's most");
+  return not_inside(ir, op);
+}
+
+static bool check_seq_bar_init(struct tide_ir *ir, tide_ir_op op) {
+  const struct tide_ir_type_record *type =
+      tide_ir_type_of(ir, tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type);
+  int64_t depth = tide_ir_get_integer(ir, op, TIDE_NAME_DEPTH, 0);
+  int64_t length = tide_ir_get_integer(ir, op, TIDE_NAME_LENGTH, 0);
+  if (!positive(ir, op, TIDE_NAME_DEPTH) || !positive(ir, op, TIDE_NAME_LENGTH) ||
+      !positive(ir, op, TIDE_NAME_GROUP_SIZE))
+    return false;
+  if (depth != type->a || length != type->b)
+    return tide_ir_op_error(ir, op, "has depth %lld and length %lld, but its type says %u and %u",
+                            (long long)depth, (long long)length, type->a, type->b);
+  return not_inside(ir, op);
+}
+
+static bool check_role(struct tide_ir *ir, tide_ir_op op) {
+  const char *role = tide_ir_get_text(ir, op, TIDE_NAME_ROLE);
+  if (strcmp(role, "producer") == 0 || strcmp(role, "consumer") == 0) return true;
+  return tide_ir_op_error(ir, op, "requires 'role' to be \"producer\" or \"consumer\", not \"%s\"",
+                          role);
+}
+
+/* The state belongs to what the operation works on. */
+static bool check_state(struct tide_verifier *verifier, tide_ir_op op) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_op root = root_of(verifier, tide_ir_operand(ir, op, 1));
+  if (!root || tide_ir_operand(ir, root, 0) == tide_ir_operand(ir, op, 0)) return true;
+  bool work = tide_ir_op_kind(ir, root) == TIDE_OP_GET_CURRENT_WORK;
+  tide_ir_op_error(ir, op,
+                   work ? "takes a work tile of another scheduler"
+                        : "takes a state of another pipeline");
+  return tide_ir_note(ir, tide_ir_location_of(ir, root), "it comes from here");
+}
+
+static bool check_side(struct tide_verifier *verifier, tide_ir_op op, const char *want) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_op root = root_of(verifier, tide_ir_operand(ir, op, 1));
+  if (!check_state(verifier, op)) return false;
+  if (!root) return true;
+  const char *role = tide_ir_op_kind(ir, root) == TIDE_OP_STATE_CREATE
+                         ? tide_ir_get_text(ir, root, TIDE_NAME_ROLE)
+                         : "sequence";
+  if (strcmp(role, want) == 0) return true;
+  tide_ir_op_error(ir, op, "is a %s's operation, but takes a %s's state", want, role);
+  return tide_ir_note(ir, tide_ir_location_of(ir, root), "it comes from here");
+}
+
+/* Was there `kind` on the same pipeline, in the same region of warps, before? Looks back through
+ * the block and those around it, and into what stands there. */
+static bool came_before(const struct tide_ir *ir, tide_ir_op op, unsigned kind) {
+  tide_ir_value pipeline = tide_ir_operand(ir, op, 0);
+  for (tide_ir_op at = op; at; at = tide_ir_parent(ir, at)) {
+    unsigned around = tide_ir_op_kind(ir, at);
+    if (around == TIDE_OP_ASYNC_EXEC || around == TIDE_OP_GPU_FUNC) return false;
+    for (tide_ir_op before = tide_ir_op_of(ir, at)->prev; before;
+         before = tide_ir_op_of(ir, before)->prev)
+      for (tide_ir_op in = before; in; in = tide_ir_walk_next(ir, before, in, true))
+        if (tide_ir_op_kind(ir, in) == kind && tide_ir_operand(ir, in, 0) == pipeline) return true;
+  }
+  return false;
+}
+
+static bool check_order(struct tide_ir *ir, tide_ir_op op, unsigned kind) {
+  if (came_before(ir, op, kind)) return true;
+  return tide_ir_op_error(ir, op, "needs a '%s' of the same pipeline before it",
+                          tide_ir_ops[kind].name);
+}
+
+static bool check_bytes(struct tide_ir *ir, tide_ir_op op) {
+  tide_ir_op init = tide_ir_defining_op(ir, tide_ir_operand(ir, op, 0));
+  if (tide_ir_op_kind(ir, init) != TIDE_OP_PIPELINE_INIT) return true;
+  int64_t expected = tide_ir_get_integer(ir, init, TIDE_NAME_TX_BYTES, 0);
+  int64_t bytes = tide_ir_get_integer(ir, op, TIDE_NAME_BYTES, expected);
+  if (expected == 0 && bytes != 0)
+    return tide_ir_op_error(ir, op, "expects %lld bytes, but its pipeline is not fed by TMA",
+                            (long long)bytes);
+  if (expected > 0 && (bytes <= 0 || bytes >= 1 << 20))
+    return tide_ir_op_error(ir, op, "must expect some bytes: its pipeline is fed by TMA");
+  return true;
+}
+
+/* ---- the tail ---- */
+
+static bool check_tail(struct tide_verifier *verifier, tide_ir_op op) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_op exec = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
+  tide_ir_op root = exec ? exec : tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC);
+  if (!check_side(verifier, op, "producer")) return false;
+  for (tide_ir_op at = tide_ir_parent(ir, op); at && at != root; at = tide_ir_parent(ir, at)) {
+    unsigned kind = tide_ir_op_kind(ir, at);
+    if (kind != TIDE_OP_SCF_FOR && kind != TIDE_OP_SCF_WHILE) continue;
+    tide_ir_op_error(ir, op, "must stand after the loop, not in it");
+    return tide_ir_note(ir, tide_ir_location_of(ir, at), "the loop is here");
+  }
+  /* What comes later in the region. */
+  for (tide_ir_op at = root ? tide_ir_walk_next(ir, root, op, false) : 0; at;
+       at = tide_ir_walk_next(ir, root, at, true)) {
+    unsigned kind = tide_ir_op_kind(ir, at);
+    bool same = tide_ir_operand(ir, at, 0) == tide_ir_operand(ir, op, 0);
+    bool produces = kind == TIDE_OP_PRODUCER_ACQUIRE || kind == TIDE_OP_PRODUCER_COMMIT;
+    if (kind == TIDE_OP_PRODUCER_TAIL && same)
+      return tide_ir_op_error(ir, at, "is the second tail of its pipeline in this region");
+    if (produces && same) {
+      tide_ir_op_error(ir, at, "comes after the tail of its pipeline");
+      return tide_ir_note(ir, tide_ir_location_of(ir, op), "the tail is here");
+    }
+  }
+  return true;
+}
+
+/* ---- sequence barriers ---- */
+
+static bool check_group(struct tide_verifier *verifier, tide_ir_op op, bool has_state) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_type type = tide_ir_type_of_value(ir, tide_ir_operand(ir, op, 0));
+  int64_t group = tide_ir_get_integer(ir, op, TIDE_NAME_GROUP, 0);
+  if (group < 0 || group >= tide_ir_type_of(ir, type)->b)
+    return tide_ir_op_error(ir, op, "has group %lld, but the barrier's length is %u",
+                            (long long)group, tide_ir_type_of(ir, type)->b);
+  if (!has_state) return true;
+  tide_ir_op root = root_of(verifier, tide_ir_operand(ir, op, 1));
+  if (!root) return true;
+  if (tide_ir_operand(ir, root, 0) != tide_ir_operand(ir, op, 0)) {
+    tide_ir_op_error(ir, op, "takes a state of another barrier");
+    return tide_ir_note(ir, tide_ir_location_of(ir, root), "it comes from here");
+  }
+  int64_t other = tide_ir_get_integer(ir, root, TIDE_NAME_GROUP, -1);
+  if (other == group) return true;
+  tide_ir_op_error(ir, op, "has group %lld, but its state is of group %lld", (long long)group,
+                   (long long)other);
+  return tide_ir_note(ir, tide_ir_location_of(ir, root), "it comes from here");
+}
+
+/* ---- schedulers ---- */
+
+static bool check_scheduler(struct tide_ir *ir, tide_ir_op op, uint32_t want) {
+  static const char *const names[] = {"m", "n", "l", "k"};
+  const struct tide_ir_type_record *type =
+      tide_ir_type_of(ir, tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type);
+  const char *raster = tide_ir_get_text(ir, op, TIDE_NAME_RASTER);
+  int64_t swizzle = tide_ir_get_integer(ir, op, TIDE_NAME_SWIZZLE, 1), size;
+  uint32_t shape[3];
+  if (type->a != want) return tide_ir_op_error(ir, op, "makes a scheduler of another type");
+  for (uint32_t i = 0; i < (want == TIDE_IR_STREAMK ? 4u : 3u); i++)
+    if (tide_ir_constant(ir, tide_ir_operand(ir, op, i), &size) && size <= 0)
+      return tide_ir_op_error(ir, op, "requires size %s to be at least 1, but it is %lld", names[i],
+                              (long long)size);
+  if (raster && strcmp(raster, "m") != 0 && strcmp(raster, "n") != 0)
+    return tide_ir_op_error(ir, op, "requires 'raster' to be \"m\" or \"n\", not \"%s\"", raster);
+  if (!is_power_of_two(swizzle) || swizzle > 8)
+    return tide_ir_op_error(ir, op, "requires 'swizzle' to be 1, 2, 4 or 8, not %lld",
+                            (long long)swizzle);
+  tide_cluster_shape(ir, op, shape);
+  if (!is_power_of_two(shape[0]) || !is_power_of_two(shape[1]) || shape[2] != 1)
+    return tide_ir_op_error(ir, op, "requires a cluster of powers of two, flat in z, not %ux%ux%u",
+                            shape[0], shape[1], shape[2]);
+  if (want == TIDE_IR_STREAMK &&
+      tide_ir_op_kind(ir, tide_ir_defining_op(ir, tide_ir_operand(ir, op, 4))) == TIDE_OP_LLVM_ZERO)
+    return tide_ir_op_error(ir, op, "needs a workspace for partial tiles, not a null pointer");
+  return true;
+}
+
+static bool check_work_get(struct tide_ir *ir, tide_ir_op op) {
+  static const char *const numbers[] = {"m", "n", "l", "k_begin", "k_count"};
+  static const char *const bools[] = {"valid", "first", "last"};
+  const char *field = tide_ir_get_text(ir, op, TIDE_NAME_FIELD);
+  tide_ir_type type = tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type;
+  unsigned bits = 0;
+  for (size_t i = 0; i < 5; i++)
+    if (strcmp(field, numbers[i]) == 0) bits = 32;
+  for (size_t i = 0; i < 3; i++)
+    if (strcmp(field, bools[i]) == 0) bits = 1;
+  if (!bits) return tide_ir_op_error(ir, op, "knows no field \"%s\" of a work tile", field);
+  if (!tide_ir_is_integer(ir, type, bits))
+    return tide_ir_op_error(ir, op, "field \"%s\" is an i%u, not '%s'", field, bits,
+                            tide_ir_type_name(ir, type).text);
+  return true;
+}
+
+/* ---- all of them ---- */
+
+void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op) {
+  struct tide_ir *ir = verifier->ir;
+  follow(verifier, op);
+  switch (tide_ir_op_kind(ir, op)) {
+    case TIDE_OP_GPU_FUNC: check_disjoint(verifier, op); break;
+    case TIDE_OP_ASYNC_EXEC: check_exec(verifier, op); break;
+    case TIDE_OP_SCF_YIELD: check_carried(verifier, op); break;
+    case TIDE_OP_PIPELINE_INIT: check_pipeline_init(ir, op); break;
+    case TIDE_OP_STATE_CREATE: check_role(ir, op); break;
+    case TIDE_OP_STATE_INCREMENT: check_state(verifier, op); break;
+    case TIDE_OP_PRODUCER_ACQUIRE:
+      if (check_side(verifier, op, "producer")) check_bytes(ir, op);
+      break;
+    case TIDE_OP_PRODUCER_COMMIT:
+      if (check_side(verifier, op, "producer")) check_order(ir, op, TIDE_OP_PRODUCER_ACQUIRE);
+      break;
+    case TIDE_OP_PRODUCER_TAIL: check_tail(verifier, op); break;
+    case TIDE_OP_CONSUMER_WAIT: check_side(verifier, op, "consumer"); break;
+    case TIDE_OP_CONSUMER_RELEASE:
+      if (check_side(verifier, op, "consumer")) check_order(ir, op, TIDE_OP_CONSUMER_WAIT);
+      break;
+    case TIDE_OP_SEQ_BAR_INIT: check_seq_bar_init(ir, op); break;
+    case TIDE_OP_SEQ_BAR_STATE: check_group(verifier, op, false); break;
+    case TIDE_OP_SEQ_BAR_WAIT:
+    case TIDE_OP_SEQ_BAR_ARRIVE: check_group(verifier, op, true); break;
+    case TIDE_OP_SCHED_STREAMK: check_scheduler(ir, op, TIDE_IR_STREAMK); break;
+    case TIDE_OP_SCHED_STATIC: check_scheduler(ir, op, TIDE_IR_STATIC_PERSISTENT); break;
+    case TIDE_OP_SCHED_DATA_PARALLEL: check_scheduler(ir, op, TIDE_IR_DATA_PARALLEL); break;
+    case TIDE_OP_ADVANCE: check_state(verifier, op); break;
+    case TIDE_OP_WORK_GET: check_work_get(ir, op); break;
+    default: break;
+  }
+}

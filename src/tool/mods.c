@@ -1,0 +1,165 @@
+/* tidemark mods: persistent kernels as text. */
+#include "tool/mods.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+  const char *name, *summary;
+  int (*run)(int argc, char **argv);
+} commands[] = {
+    {"check", "parses and verifies a file", tide_tool_mods_check},
+    {"opt", "parses, verifies, folds and prints a file", tide_tool_mods_opt},
+};
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+static void print_help(FILE *to) {
+  fputs("usage: tidemark mods COMMAND [OPTIONS] FILE\n"
+        "Persistent kernels in MLIR's syntax: the MODS operations and what stands around them.\n\n",
+        to);
+  for (size_t i = 0; i < COMMANDS; i++)
+    fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
+  fputs("\n  tidemark mods COMMAND --help   all about one of them\n", to);
+}
+
+int tide_tool_mods(int argc, char **argv) {
+  if (argc < 2) {
+    print_help(stderr);
+    return TIDE_EXIT_USAGE;
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    print_help(stdout);
+    return TIDE_EXIT_OK;
+  }
+  for (size_t i = 0; i < COMMANDS; i++)
+    if (strcmp(argv[1], commands[i].name) == 0) {
+      tide_mods_dashes(argc - 1, argv + 1);
+      return commands[i].run(argc - 1, argv + 1);
+    }
+  fprintf(stderr, "tidemark mods: there is no command '%s'; see tidemark mods --help\n", argv[1]);
+  return TIDE_EXIT_USAGE;
+}
+
+void tide_mods_dashes(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    size_t length = strlen(argv[i]);
+    if (strcmp(argv[i], "--") == 0) return;
+    if (argv[i][0] != '-' || argv[i][1] == '-' || length < 3) continue;
+    char *longer = malloc(length + 2); /* lives as long as the program */
+    if (!longer) continue;
+    longer[0] = '-';
+    memcpy(longer + 1, argv[i], length + 1);
+    argv[i] = longer;
+  }
+}
+
+/* ---- files ---- */
+
+static bool read_all(struct tide_mods_input *input, FILE *from) {
+  size_t capacity = 0;
+  for (;;) {
+    if (input->length == capacity) {
+      capacity = capacity ? capacity * 2 : 1 << 16;
+      char *larger = realloc(input->text, capacity);
+      if (!larger) return false;
+      input->text = larger;
+    }
+    size_t got = fread(input->text + input->length, 1, capacity - input->length, from);
+    input->length += got;
+    if (!got) return !ferror(from);
+  }
+}
+
+bool tide_mods_read(struct tide_mods_input *input, const char *path) {
+  bool is_stdin = strcmp(path, "-") == 0;
+  *input = (struct tide_mods_input){.name = is_stdin ? "<stdin>" : path};
+  FILE *from = is_stdin ? stdin : fopen(path, "rb");
+  bool good = from && read_all(input, from);
+  int why = errno;
+  if (from && !is_stdin) fclose(from);
+  if (good) return true;
+  tide_tool_error("%s: %s", path, strerror(why ? why : EIO));
+  tide_mods_free(input);
+  return false;
+}
+
+void tide_mods_free(struct tide_mods_input *input) {
+  free(input->text);
+  input->text = NULL;
+}
+
+/* ---- diagnostics ---- */
+
+static const char *severity_name(enum tide_mods_severity severity) {
+  static const char *const names[] = {"", "error", "warning", "remark", "note"};
+  return names[severity];
+}
+
+static void to_stderr(void *self, const struct tide_mods_diagnostic *d) {
+  (void)self;
+  if (d->line) fprintf(stderr, "%s:%u:%u: ", d->file, d->line, d->column);
+  else fprintf(stderr, "%s: ", d->file);
+  fprintf(stderr, "%s: %s\n", severity_name(d->severity), d->text);
+  if (!d->source || d->source_length > 500) return;
+  fprintf(stderr, "%.*s\n", (int)d->source_length, d->source);
+  for (uint32_t i = 1; i < d->column && i <= d->source_length; i++)
+    fputc(d->source[i - 1] == '\t' ? '\t' : ' ', stderr);
+  fputs("^\n", stderr);
+}
+const struct tide_mods_sink tide_mods_stderr = {to_stderr, NULL};
+
+static void to_stdout(void *self, const char *bytes, size_t size) {
+  (void)self;
+  fwrite(bytes, 1, size, stdout);
+}
+const struct tide_ir_out tide_mods_stdout = {to_stdout, NULL};
+
+/* ---- parts ---- */
+
+/* A line that begins with // -----; gives where the next one begins, or NULL. */
+static const char *separator(const char *line, const char *end) {
+  if (end - line < 8 || memcmp(line, "// -----", 8) != 0) return NULL;
+  const char *next = memchr(line, '\n', (size_t)(end - line));
+  return next ? next + 1 : end;
+}
+
+bool tide_mods_parts(const struct tide_mods_input *input, bool split,
+                     bool (*each)(void *self, const struct tide_mods_part *part), void *self) {
+  const char *end = input->text + input->length, *line = input->text;
+  struct tide_mods_part part = {input->text, 0, 1};
+  uint32_t number = 1;
+  bool good = true;
+  while (split && line < end) {
+    const char *next = memchr(line, '\n', (size_t)(end - line));
+    const char *behind = separator(line, end);
+    number++;
+    if (behind) {
+      part.length = (size_t)(line - part.text);
+      good = each(self, &part) && good;
+      part = (struct tide_mods_part){behind, 0, number};
+    }
+    line = next ? next + 1 : end;
+  }
+  part.length = (size_t)(end - part.text);
+  return each(self, &part) && good;
+}
+
+bool tide_mods_load(const struct tide_mods_input *input, const struct tide_mods_part *part,
+                    const struct tide_mods_reading *reading, struct tide_ir **out_ir) {
+  struct tide_ir_parse_params params = {.text = part->text,
+                                        .length = part->length,
+                                        .file = input->name,
+                                        .first_line = part->first_line,
+                                        .any_operation = reading->any_operation};
+  struct tide_ir_verify_params rules = {.partial = reading->partial};
+  enum tide_status status = tide_ir_create(tide_allocator_system(), out_ir);
+  if (status == TIDE_OK) {
+    (*out_ir)->sink = reading->sink;
+    status = tide_ir_parse(*out_ir, &params);
+  }
+  if (status == TIDE_OK) status = tide_ir_verify(*out_ir, &rules);
+  if (status != TIDE_OK && status != TIDE_CORRUPT)
+    tide_tool_error("%s: %s", input->name, tide_status_text(status));
+  return status == TIDE_OK;
+}
