@@ -18,7 +18,7 @@ static bool operands_of_type(struct tide_parser *parser, struct tide_op_state *o
                              tide_ir_type type) {
   bool good = true;
   for (size_t i = 0; i < tide_use_count(parser, op); i++)
-    good = tide_operand(parser, op, i, type) && good;
+    good = good && tide_operand(parser, op, i, type);
   return good;
 }
 

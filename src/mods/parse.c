@@ -19,16 +19,10 @@ bool tide_push(struct tide_parser *parser, struct tide_stack *stack, uint32_t nu
 
 /* ---- tokens ---- */
 
-static bool word_at(const struct tide_parser *parser, struct tide_token token, const char *word) {
-  uint32_t length = token.end - token.start;
-  return token.kind == TIDE_TOKEN_WORD && memcmp(parser->text + token.start, word, length) == 0 &&
-         word[length] == 0;
-}
-
 bool tide_is_word(const struct tide_parser *parser, const char *word) {
-  return parser->token.kind == TIDE_TOKEN_WORD &&
-         strlen(word) == parser->token.end - parser->token.start &&
-         word_at(parser, parser->token, word);
+  size_t length = parser->token.end - parser->token.start;
+  return parser->token.kind == TIDE_TOKEN_WORD && strlen(word) == length &&
+         memcmp(parser->text + parser->token.start, word, length) == 0;
 }
 
 bool tide_take_word(struct tide_parser *parser, const char *word) {
@@ -181,7 +175,7 @@ bool tide_operands_of_types(struct tide_parser *parser, struct tide_op_state *op
     return tide_wrong(parser, "expected %llu operand type%s but had %llu", (unsigned long long)uses,
                       uses == 1 ? "" : "s", (unsigned long long)types);
   for (size_t i = 0; i < uses; i++)
-    good = tide_operand(parser, op, i, parser->types.data[op->types + i]) && good;
+    good = good && tide_operand(parser, op, i, parser->types.data[op->types + i]);
   parser->types.count = op->types;
   return good;
 }
@@ -419,12 +413,14 @@ static bool name_op(struct tide_parser *parser, struct tide_op_state *op, const 
   return unknown_op(parser, op, name, length);
 }
 
-/* In some regions the dialect of an operation may be left out: func.func as func, builtin.module as
- * module. */
+/* In some regions the dialect of an operation may be left out: func.return as return,
+ * builtin.module as module. */
 static bool word_name(struct tide_parser *parser, struct tide_op_state *op) {
   const char *text = parser->text + op->at;
   uint32_t length = parser->token.end - parser->token.start;
-  if (word_at(parser, parser->token, "module")) op->kind = TIDE_OP_BUILTIN_MODULE;
+  if (tide_is_word(parser, "return")) op->kind = TIDE_OP_FUNC_RETURN;
+  else if (tide_is_word(parser, "call")) op->kind = TIDE_OP_FUNC_CALL;
+  else if (tide_is_word(parser, "module")) op->kind = TIDE_OP_BUILTIN_MODULE;
   else if (!name_op(parser, op, text, length)) return false;
   if (op->kind >= TIDE_IR_KINDS || tide_ir_ops[op->kind].form == TIDE_FORM_GENERIC) {
     return tide_wrong(parser, "'%.*s' has no custom form; write it as \"%.*s\"(…)",
@@ -481,19 +477,22 @@ static bool begins_line(const struct tide_parser *parser, uint32_t at) {
   return at == 0 || parser->text[at - 1] == '\n';
 }
 
-/* Goes on at the next line that looks like the start of an operation, outside of what was opened
- * since. False: there is no such one. */
-static bool recover(struct tide_parser *parser) {
-  uint32_t depth = 0;
+/* Goes on at the next line that looks like the start of an operation, behind what went wrong and
+ * outside of what the failed operation, which begins at `failed`, has opened. False: there is none.
+ */
+static bool recover(struct tide_parser *parser, uint32_t failed) {
+  uint32_t depth = 0, wrong = parser->token.start;
   if (parser->ir->status != TIDE_OK || parser->errors >= ERRORS_MAX) return false;
+  parser->token = tide_lex(parser->text, parser->length, failed);
+  if (wrong == failed && parser->token.kind != '}') wrong++;
   for (;; tide_advance(parser)) {
     struct tide_token token = parser->token;
-    bool first = begins_line(parser, token.start);
+    bool behind = token.start >= wrong && depth == 0;
     if (token.kind == TIDE_TOKEN_END) return false;
     if (token.kind == '}' && depth == 0) return true;
-    if (token.kind == '{') depth++;
-    if (token.kind == '}') depth--;
-    if (first && depth == 0 &&
+    if (token.kind == '{' || token.kind == '(' || token.kind == '[') depth++;
+    if ((token.kind == '}' || token.kind == ')' || token.kind == ']') && depth) depth--;
+    if (behind && begins_line(parser, token.start) &&
         (token.kind == TIDE_TOKEN_VALUE || token.kind == TIDE_TOKEN_WORD ||
          token.kind == TIDE_TOKEN_STRING || token.kind == TIDE_TOKEN_BLOCK))
       return true;
@@ -551,14 +550,13 @@ static bool operations(struct tide_parser *parser, tide_ir_region region) {
   bool good = true;
   while (parser->token.kind != '}' && parser->token.kind != TIDE_TOKEN_END) {
     bool fine;
-    uint32_t errors = parser->errors;
+    uint32_t start = parser->token.start;
     if (parser->token.kind == TIDE_TOKEN_BLOCK) fine = block_header(parser, region);
     else fine = operation(parser);
     if (fine) continue;
     good = false;
     parser->broken = true;
-    if (parser->errors == errors && parser->ir->status == TIDE_OK) continue; /* read to its end */
-    if (!recover(parser)) return false;
+    if (!recover(parser, start)) return false;
   }
   return good;
 }
@@ -634,14 +632,13 @@ static bool top_level(struct tide_parser *parser) {
   bool good = true;
   while (parser->token.kind != TIDE_TOKEN_END) {
     struct tide_token next = tide_lex(parser->text, parser->length, parser->token.end);
-    uint32_t errors = parser->errors;
+    uint32_t start = parser->token.start;
     bool alias = parser->token.kind == TIDE_TOKEN_HASH || parser->token.kind == TIDE_TOKEN_BANG;
     bool fine = alias && next.kind == '=' ? tide_parse_alias(parser) : operation(parser);
     if (fine) continue;
     good = false;
     parser->broken = true;
-    if (parser->errors == errors && parser->ir->status == TIDE_OK) continue;
-    if (!recover(parser)) return false;
+    if (!recover(parser, start)) return false;
     if (parser->token.kind == '}') tide_advance(parser);
   }
   return good;

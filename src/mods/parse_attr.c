@@ -60,15 +60,17 @@ static int64_t wrap(const struct tide_ir_type_record *type, int64_t value) {
 }
 
 static tide_ir_attr integer_of_type(struct tide_parser *parser, tide_ir_type type, int64_t value,
-                                    bool hexadecimal) {
+                                    bool hexadecimal, uint32_t start) {
   const struct tide_ir_type_record *record = tide_ir_type_of(parser->ir, type);
   if (record->kind == TIDE_IR_FLOAT && hexadecimal)
     return tide_ir_attr_float(parser->ir, type, float_of_bits(record, (uint64_t)value));
   if (record->kind != TIDE_IR_INTEGER && record->kind != TIDE_IR_INDEX) {
+    parser->token.start = start;
     tide_wrong(parser, "integer literal not valid for specified type");
     return 0;
   }
   if (!fits(record, value)) {
+    parser->token.start = start;
     tide_wrong(parser, "integer constant out of range for attribute");
     return 0;
   }
@@ -86,6 +88,7 @@ static tide_ir_type number_type(struct tide_parser *parser, tide_ir_type given,
 
 static tide_ir_attr number(struct tide_parser *parser, tide_ir_type given) {
   bool negative = parser->token.kind == '-';
+  uint32_t start = parser->token.start;
   struct tide_token next =
       negative ? tide_lex(parser->text, parser->length, parser->token.end) : parser->token;
   if (next.kind == TIDE_TOKEN_FLOAT) {
@@ -105,7 +108,7 @@ static tide_ir_attr number(struct tide_parser *parser, tide_ir_type given) {
   int64_t value;
   if (!tide_parse_integer(parser, &value)) return 0;
   tide_ir_type type = number_type(parser, given, parser->ir->tables->i64);
-  return type ? integer_of_type(parser, type, value, hexadecimal) : 0;
+  return type ? integer_of_type(parser, type, value, hexadecimal, start) : 0;
 }
 
 /* ---- others ---- */

@@ -89,7 +89,9 @@ static tide_ir_type word_type(struct tide_parser *parser) {
   static const char *const others[] = {"memref",   "tensor", "tuple", "complex", "f8E5M2",
                                        "f8E4M3FN", "f8E4M3", "f80",   "f128"};
   struct tide_token token = parser->token;
+  uint32_t errors = parser->errors;
   tide_ir_type type = integer_type(parser, token);
+  if (parser->errors != errors) return 0;
   if (type) {
     tide_advance(parser);
     return type;

@@ -201,6 +201,9 @@ static void put_location(struct tide_printer *printer, tide_ir_op op) {
   struct tide_ir *ir = printer->ir;
   tide_ir_location location = tide_ir_location_of(ir, op);
   tide_ir_string text = tide_ir_explicit_text(ir, location);
+  const char *written = tide_ir_string_text(ir, text, NULL);
+  while (*written && *written != '#') written++; /* aliases are not printed */
+  if (*written) text = location = 0;
   tide_puts(printer, " loc(");
   if (text) {
     tide_puts(printer, tide_ir_string_text(ir, text, NULL));

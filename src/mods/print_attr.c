@@ -117,6 +117,13 @@ static uint64_t float_bits(uint32_t format, double number) {
   return bits;
 }
 
+static void put_hex(struct tide_printer *printer, uint64_t bits) {
+  int shift = 60;
+  while (shift && !(bits >> shift)) shift -= 4;
+  tide_puts(printer, "0x");
+  for (; shift >= 0; shift -= 4) tide_put(printer, "0123456789ABCDEF" + (bits >> shift & 15), 1);
+}
+
 static void put_float(struct tide_printer *printer, const struct tide_ir_attr_record *attr) {
   char text[64];
   uint32_t format = tide_ir_type_of(printer->ir, attr->type)->a;
@@ -124,7 +131,7 @@ static void put_float(struct tide_printer *printer, const struct tide_ir_attr_re
     size_t length = tide_decimal_print(attr->number, format == TIDE_IR_F32, text, sizeof text);
     tide_put(printer, text, length);
   } else {
-    tide_putf(printer, "0x%llX", (unsigned long long)float_bits(format, attr->number));
+    put_hex(printer, float_bits(format, attr->number));
   }
   tide_puts(printer, " : ");
   tide_put_type(printer, attr->type);
@@ -148,10 +155,7 @@ static void put_dense(struct tide_printer *printer, tide_ir_attr number,
       bool single = tide_ir_type_of(printer->ir, attr->type)->a == TIDE_IR_F32;
       if (__builtin_isfinite(wide))
         tide_put(printer, text, tide_decimal_print(wide, single, text, sizeof text));
-      else
-        tide_putf(
-            printer, "0x%llX",
-            (unsigned long long)float_bits(tide_ir_type_of(printer->ir, attr->type)->a, wide));
+      else put_hex(printer, float_bits(tide_ir_type_of(printer->ir, attr->type)->a, wide));
     } else {
       tide_putf(printer, "%lld", (long long)value);
     }

@@ -236,11 +236,13 @@ static void check_all_take_part(struct tide_ir *ir, tide_ir_op function) {
 
 void tide_verify_windows(struct tide_verifier *verifier) {
   struct tide_ir *ir = verifier->ir;
+  uint32_t before = ir->errors;
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true)) {
     const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
     if (!record->prev && op != ir->module) check_block(verifier, record->block);
-    if (record->kind != TIDE_OP_GPU_FUNC) continue;
-    check_pool(ir, op);
-    check_all_take_part(ir, op);
+    if (record->kind == TIDE_OP_GPU_FUNC) check_pool(ir, op);
   }
+  if (ir->errors != before) return; /* what is a window is not clear */
+  for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true))
+    if (tide_ir_op_kind(ir, op) == TIDE_OP_GPU_FUNC) check_all_take_part(ir, op);
 }

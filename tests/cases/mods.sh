@@ -1,0 +1,147 @@
+# tests/mods/*.mlir by their first line, `// RUN: HOW [OPTIONS]`:
+#   valid     is accepted; printing it is a fixed point in both forms, and neither loses anything; mlir-opt
+#             takes what we print in its generic form, and finds nothing else in it than in the custom one
+#   invalid   says of itself what is wrong with it (--verify-diagnostics)
+#   opt       prints what stands in NAME.out, and on stderr NAME.err where there is one; UPDATE=1 writes them
+# Files with another first line belong to other cases.
+: "${BUILD:?}" "${TIDEMARK:?}"
+work=$BUILD/mods
+rm -rf "$work"
+mkdir -p "$work"
+. scripts/need
+oracle=
+need_is_there mlir-19-tools && oracle=$(command -v mlir-opt-19 || echo /usr/lib/llvm-19/bin/mlir-opt)
+[ -n "$oracle" ] && [ -x "$oracle" ] || oracle=
+
+fail() {
+  echo "FAIL $name: $1"
+  shift
+  [ $# = 0 ] || head -20 "$@" | sed 's/^/  /'
+}
+
+# split OPTION…: reads the parts of $file; prints each on its own.
+opt() { "$TIDEMARK" mods opt --split-input-file "$@"; }
+
+valid() {
+  out=$work/$name
+  if ! "$TIDEMARK" mods check --split-input-file "$@" "$file" 2>"$out.err"; then
+    fail "is refused" "$out.err"
+  elif [ -s "$out.err" ]; then
+    fail "says something" "$out.err"
+  elif ! opt "$@" "$file" >"$out.1" || ! opt "$@" "$out.1" >"$out.2"; then
+    fail "what is printed is refused"
+  elif ! cmp -s "$out.1" "$out.2"; then
+    diff "$out.1" "$out.2" >"$out.diff"
+    fail "printing it again changes it" "$out.diff"
+  elif ! opt --mlir-print-op-generic "$@" "$file" >"$out.g1" ||
+    ! opt --mlir-print-op-generic "$@" "$out.g1" >"$out.g2" ||
+    ! opt --mlir-print-op-generic "$@" "$out.1" >"$out.g3"; then
+    fail "the generic form is refused"
+  elif ! cmp -s "$out.g1" "$out.g2" || ! cmp -s "$out.g1" "$out.g3"; then
+    fail "the generic form is no fixed point"
+  elif [ -n "$oracle" ] && ! "$oracle" --allow-unregistered-dialect --split-input-file "$out.g1" >"$out.m1" 2>"$out.err"; then
+    fail "mlir-opt refuses the generic form" "$out.err"
+  else
+    echo "PASS $name"
+  fi
+}
+
+invalid() {
+  if "$TIDEMARK" mods check --split-input-file --verify-diagnostics "$@" "$file" >"$work/$name.err" 2>&1; then
+    echo "PASS $name"
+  else
+    fail "says something else" "$work/$name.err"
+  fi
+}
+
+# golden FILE KIND: compares with tests/mods/NAME.KIND.
+golden() {
+  expected=${file%.mlir}.$2
+  [ "${UPDATE-}" = 1 ] && cp "$1" "$expected"
+  cmp -s "$1" "$expected" && return 0
+  diff "$1" "$expected" >"$work/$name.diff" 2>&1
+  fail "differs from $expected" "$work/$name.diff"
+  return 1
+}
+
+opt_golden() {
+  (cd tests/mods && opt "$@" "$name.mlir") >"$work/$name.out" 2>"$work/$name.err" ||
+    { fail "is refused" "$work/$name.err"; return; }
+  golden "$work/$name.out" out || return
+  if [ -s "$work/$name.err" ] || [ -f "${file%.mlir}.err" ]; then golden "$work/$name.err" err || return; fi
+  echo "PASS $name"
+}
+
+count=0
+for file in tests/mods/*.mlir examples/mods/*.mlir; do
+  name=$(basename "$file" .mlir)
+  read -r slashes run how options <"$file"
+  case $file in examples/*) name=example_$name slashes=// run=RUN: how=valid options= ;; esac
+  [ "$slashes $run" = "// RUN:" ] || continue
+  # shellcheck disable=SC2086
+  case $how in
+    valid) valid $options ;;
+    invalid) invalid $options ;;
+    opt) opt_golden $options ;;
+    *) continue ;;
+  esac
+  count=$((count + 1))
+done
+name=enough_files
+if [ $count -ge 45 ]; then echo "PASS $name"; else fail "only $count files"; fi
+
+# ---- the tool ----
+
+# says NAME STATUS PATTERN COMMAND…: stdin is given; what is printed on either side matches.
+says() {
+  name=$1 want=$2 pattern=$3
+  shift 3
+  "$@" >"$work/$name.all" 2>&1
+  status=$?
+  if [ $status != "$want" ]; then
+    fail "exit status $status, not $want" "$work/$name.all"
+  elif ! grep -q -e "$pattern" "$work/$name.all"; then
+    fail "does not say '$pattern'" "$work/$name.all"
+  else
+    echo "PASS $name"
+  fi
+}
+says help 0 'usage: tidemark mods' "$TIDEMARK" mods --help
+says help_check 0 '--verify-diagnostics' "$TIDEMARK" mods check --help
+says help_opt 0 '--mlir-print-op-generic' "$TIDEMARK" mods opt --help
+says no_command 2 'there is no command' "$TIDEMARK" mods lowr
+says no_option 2 'nonsense' "$TIDEMARK" mods check --nonsense
+says wrong_value 2 'not one of its values' "$TIDEMARK" mods opt --throttle=often
+says no_file 1 'No such file' "$TIDEMARK" mods check "$work/no-such.mlir"
+echo 'func.func @f() { %0 = arith.addi %1, %1 : i32 func.return }' >"$work/bad.mlir"
+says place 1 'bad.mlir:1:34: error: use of undeclared SSA value name' "$TIDEMARK" mods check "$work/bad.mlir"
+says caret 1 '^ *^$' "$TIDEMARK" mods check "$work/bad.mlir"
+says from_stdin 0 'module {' sh -c 'echo "module {}" | "$0" mods opt -' "$TIDEMARK"
+says one_dash 0 'module {' sh -c 'echo "module {}" | "$0" mods opt -split-input-file' "$TIDEMARK"
+says stdin_place 1 '<stdin>:1:1: error' sh -c 'echo "=" | "$0" mods check' "$TIDEMARK"
+says not_produced 1 'was not produced' sh -c 'echo "// expected-error@+1 {{no}}" | "$0" mods check --verify-diagnostics -' "$TIDEMARK"
+says unexpected 1 'unexpected error' sh -c 'echo "=" | "$0" mods check --verify-diagnostics -' "$TIDEMARK"
+
+# ---- what we print, and what MLIR itself prints ----
+if [ -z "$oracle" ]; then
+  echo "SKIP as_mlir_prints: mlir-19-tools is not installed"
+else
+  for name in arith scf functions memory dominance; do
+    file=tests/mods/$name.mlir out=$work/as_$name
+    "$TIDEMARK" mods opt --mlir-print-op-generic "$file" >"$out.generic"
+    "$TIDEMARK" mods opt "$file" >"$out.custom"
+    name=as_mlir_$name
+    if ! "$oracle" --allow-unregistered-dialect "$file" >"$out.1" || ! "$oracle" --allow-unregistered-dialect "$out.generic" >"$out.2" ||
+      ! "$oracle" --allow-unregistered-dialect "$out.custom" >"$out.3"; then
+      fail "mlir-opt refuses it"
+    elif ! cmp -s "$out.1" "$out.2" || ! cmp -s "$out.1" "$out.3"; then
+      diff "$out.1" "$out.2" >"$out.diff"
+      diff "$out.1" "$out.3" >>"$out.diff"
+      fail "mlir-opt finds another program in what we print" "$out.diff"
+    elif ! "$TIDEMARK" mods opt --mlir-print-op-generic "$out.1" >"$out.4"; then
+      fail "what mlir-opt prints is refused"
+    else
+      echo "PASS $name"
+    fi
+  done
+fi

@@ -1,0 +1,108 @@
+// RUN: valid
+// Cooperative throttles take their barriers from the pool of eight.
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %sched = cutlass.tile_scheduler.static_persistent %n, %n, %n : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+    %mask = arith.constant 3 : i64
+    %th = arith.constant 128 : i32
+    cutlass.async.exec {warps = array<i32: 0, 1>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 1, 2>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 2, 3>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 3, 4>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 4, 5>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 5, 6>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 6, 7>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 7, 8>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %sched = cutlass.tile_scheduler.static_persistent %n, %n, %n : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+    %mask = arith.constant 3 : i64
+    %b8 = arith.constant 8 : i32
+    %b9 = arith.constant 9 : i32
+    %b10 = arith.constant 10 : i32
+    %b11 = arith.constant 11 : i32
+    %b12 = arith.constant 12 : i32
+    %th = arith.constant 128 : i32
+    "nvvm.barrier"(%b8, %th) <{operandSegmentSizes = array<i32: 1, 1>}> : (i32, i32) -> ()
+    "nvvm.barrier"(%b9, %th) <{operandSegmentSizes = array<i32: 1, 1>}> : (i32, i32) -> ()
+    "nvvm.barrier"(%b10, %th) <{operandSegmentSizes = array<i32: 1, 1>}> : (i32, i32) -> ()
+    "nvvm.barrier"(%b11, %th) <{operandSegmentSizes = array<i32: 1, 1>}> : (i32, i32) -> ()
+    "nvvm.barrier"(%b12, %th) <{operandSegmentSizes = array<i32: 1, 1>}> : (i32, i32) -> ()
+    cutlass.async.exec {warps = array<i32: 0, 1>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 1, 2>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    cutlass.async.exec {warps = array<i32: 2, 3>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,84 @@
+// RUN: invalid
+func.func @f() -> i32 {
+  // expected-error@+1 {{has 0 operands, but enclosing function (@f) returns 1}}
+  func.return
+}
+
+// -----
+
+func.func @f(%l: i64) -> i32 {
+  // expected-error@+1 {{type of return operand 0 ('i64') doesn't match function result type ('i32')}}
+  func.return %l : i64
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{expects parent op 'gpu.func'}}
+  gpu.return
+}
+
+// -----
+
+// expected-error@+1 {{expects parent op 'gpu.module'}}
+gpu.func @f() {
+  gpu.return
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{expected void return type for kernel functions}}
+  gpu.func @f(%a: i32) -> i32 kernel {
+    gpu.return %a : i32
+  }
+}
+
+// -----
+
+gpu.module @m {
+  // expected-error@+1 {{memory attributions are not supported}}
+  gpu.func @f() workgroup(%x: memref<4xf32, 3>) kernel {
+    gpu.return
+  }
+}
+
+// -----
+
+func.func @f() {
+  func.return
+}
+// expected-error@+1 {{redefinition of symbol named 'f'}}
+func.func @f() {
+  func.return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{'g' does not reference a valid function}}
+  func.call @g() : () -> ()
+  func.return
+}
+
+// -----
+
+func.func @f(%a: i32) {
+  gpu.barrier
+  // expected-error@+1 {{must be the last operation in the parent block}}
+  func.return
+  gpu.barrier
+  func.return
+}
+
+// -----
+
+func.func @f(%a: i32) {
+  "func.func"() ({
+  ^bb0:
+    // expected-error@+1 {{use of undeclared SSA value name}}
+    %0 = arith.addi %a, %a : i32
+    func.return
+  }) {sym_name = "g", function_type = () -> ()} : () -> ()
+  func.return
+}

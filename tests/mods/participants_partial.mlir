@@ -1,0 +1,16 @@
+// RUN: valid --partial=mbarrier
+// Masks that leave out participants are taken if one asks for it.
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 4, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %sched = cutlass.tile_scheduler.static_persistent %n, %n, %n : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+    %mask = arith.constant 1 : i64
+
+    cutlass.async.exec {warps = array<i32: 0, 4>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      gpu.barrier
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}

@@ -1,0 +1,67 @@
+// RUN: invalid
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %pipe = cutlass.pipeline.init {stages = 4 : i32, producers = 1 : i32, consumers = 128 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<4>
+    %other = cutlass.pipeline.init {stages = 4 : i32, producers = 1 : i32, consumers = 128 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<4>
+    %s = cutlass.pipeline.state.create %pipe {role = "producer"} : !cutlass.pipeline<4> -> !cutlass.pipeline_state
+    // expected-error@+1 {{takes a state of another pipeline}}
+    %t = cutlass.pipeline.state.increment %other, %s : !cutlass.pipeline<4>, !cutlass.pipeline_state -> !cutlass.pipeline_state
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %pipe = cutlass.pipeline.init {stages = 4 : i32, producers = 1 : i32, consumers = 128 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<4>
+    // expected-error@+1 {{requires 'role' to be "producer" or "consumer", not "boss"}}
+    %s = cutlass.pipeline.state.create %pipe {role = "boss"} : !cutlass.pipeline<4> -> !cutlass.pipeline_state
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %pipe = cutlass.pipeline.init {stages = 4 : i32, producers = 1 : i32, consumers = 128 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<4>
+    %other = cutlass.pipeline.init {stages = 4 : i32, producers = 1 : i32, consumers = 128 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<4>
+    %lo = arith.constant 0 : index
+    %hi = arith.constant 8 : index
+    %st = arith.constant 1 : index
+    // expected-note@+1 {{that one comes from here}}
+    %s = cutlass.pipeline.state.create %pipe {role = "producer"} : !cutlass.pipeline<4> -> !cutlass.pipeline_state
+    // expected-note@+1 {{this one comes from here}}
+    %o = cutlass.pipeline.state.create %other {role = "producer"} : !cutlass.pipeline<4> -> !cutlass.pipeline_state
+    %end = scf.for %i = %lo to %hi step %st iter_args(%a = %s) -> (!cutlass.pipeline_state) {
+      %b = cutlass.pipeline.state.increment %other, %o : !cutlass.pipeline<4>, !cutlass.pipeline_state -> !cutlass.pipeline_state
+      // expected-error@+1 {{hands on value #0 that comes from another place}}
+      scf.yield %b : !cutlass.pipeline_state
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %pipe = cutlass.pipeline.init {stages = 4 : i32, producers = 1 : i32, consumers = 128 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<4>
+    // expected-error@+1 {{operand #1 must be !cutlass.pipeline_state, but got 'i32'}}
+    %t = "cutlass.pipeline.state.increment"(%pipe, %n) : (!cutlass.pipeline<4>, i32) -> !cutlass.pipeline_state
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %pipe = cutlass.pipeline.init {stages = 4 : i32, producers = 1 : i32, consumers = 128 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<4>
+    %s = cutlass.pipeline.state.create %pipe {role = "producer"} : !cutlass.pipeline<4> -> !cutlass.pipeline_state
+    // expected-error@+1 {{result #0 must be 32-bit signless integer, but got 'i64'}}
+    %t = cutlass.pipeline.state.index %s : !cutlass.pipeline_state -> i64
+    gpu.return
+  }
+}

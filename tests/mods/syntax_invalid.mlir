@@ -1,0 +1,57 @@
+// RUN: invalid
+func.func @f(%a: i32) {
+  // Several errors of one file are told.
+  // expected-error@+1 {{expected SSA operand}}
+  %0 = arith.addi %a, 5 : i32
+  // expected-error@+1 {{expected ':'}}
+  %1 = arith.addi %a, %a i32
+  // expected-error@+1 {{expected 2 operands}}
+  %2 = arith.addi %a : i32
+  // expected-error@+1 {{expected a type}}
+  %3 = arith.addi %a, %a : =
+  func.return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{undefined symbol alias id 'nothing'}}
+  "arith.constant"() {value = #nothing} : () -> ()
+  func.return
+}
+
+// -----
+
+// expected-error@+1 {{duplicate key 'a' in dictionary attribute}}
+module attributes {a = 1 : i32, a = 2 : i32} {
+}
+
+// -----
+
+// expected-error@+1 {{integer types have 1 to 64 bits here, not 128}}
+func.func @f(%a: i128) {
+  func.return
+}
+
+// -----
+
+// expected-error@+4 {{expected '}' at the end of a region}}
+func.func @f() {
+  func.return
+
+// -----
+
+// expected-error@+1 {{expected operation name in quotes}}
+5
+
+// -----
+
+// expected-error@+1 {{expected attribute value}}
+module attributes {a = } {
+}
+
+// -----
+
+// expected-error@+1 {{integer value too large}}
+module attributes {a = 99999999999999999999 : i64} {
+}

@@ -1,0 +1,38 @@
+// RUN: invalid
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %sched = cutlass.tile_scheduler.static_persistent %n, %n, %n : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+    %mask = arith.constant 3 : i64
+
+    cutlass.async.exec {warps = array<i32: 0, 4>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      // expected-error@+1 {{uses the cluster barrier inside a window, whose handshake is open}}
+      nvvm.cluster.arrive
+      // expected-error@+1 {{uses the cluster barrier inside a window}}
+      nvvm.cluster.wait
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
+    %sched = cutlass.tile_scheduler.static_persistent %n, %n, %n : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+    %mask = arith.constant 3 : i64
+
+    cutlass.async.exec {warps = array<i32: 0, 4>} {
+      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+      scf.if %cond {
+        // expected-error@+1 {{uses the cluster barrier inside a window}}
+        nvvm.cluster.arrive.relaxed
+      }
+      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}
