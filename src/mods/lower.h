@@ -1,0 +1,40 @@
+/* mods/lower.h: ConvertPipelineToNVVM, and the way from there to what MLIR 19 takes.
+ *
+ * tide_lower changes a verified ir in place. *Form seed*: every operation of the cutlass dialect is
+ * replaced, in one pass that hands out mbarriers and named barriers for all of them; the names are
+ * those of seed 002, and scf, arith and gpu stay. *Form nvvm* goes on: names that MLIR 19 has, scf
+ * as branches, arith and gpu as llvm and nvvm, one builtin.module of llvm.funcs. It goes through
+ * `mlir-opt-19 --convert-nvvm-to-llvm | mlir-translate-19 --mlir-to-llvmir` as it is.
+ *
+ * What each operation becomes is listed in docs/mods.md.
+ *
+ * Source: seed 002; DESIGN 4.9 and 9; MLIR 19's NVVM dialect; PTX ISA 8.
+ */
+#ifndef TIDE_MODS_LOWER_H
+#define TIDE_MODS_LOWER_H
+
+#include "mods/ir.h"
+
+enum tide_lower_form { TIDE_LOWER_SEED, TIDE_LOWER_NVVM };
+/* What mods_report_mainloop_end does: the seed's wait proves only that all CTAs have entered; the
+ * full one (wait, arrive, wait) that all have finished. */
+enum tide_lower_end { TIDE_LOWER_END_SEED, TIDE_LOWER_END_FULL };
+
+struct tide_lower_params {
+  enum tide_lower_form form;
+  enum tide_lower_end end;
+  enum tide_ir_partial partial;
+};
+
+/* NULL params: seed, seed, refused. TIDE_OK; TIDE_CORRUPT: errors were told, the ir is half done;
+ * TIDE_NOMEM, TIDE_FULL. */
+enum tide_status tide_lower(struct tide_ir *ir, const struct tide_lower_params *params);
+
+/* How long a throttle of profile 1 sleeps. */
+#define TIDE_LOWER_SLEEP_NANOSECONDS 64
+
+/* The named barriers that are free for kernels; those below are CUTLASS's own. */
+#define TIDE_LOWER_POOL_FIRST 8
+#define TIDE_LOWER_POOL_END 16
+
+#endif

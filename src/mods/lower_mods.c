@@ -1,0 +1,296 @@
+/* The four MODS operations.
+ *
+ * The hardware's cluster barrier counts every thread of the cluster, so the seed's handshake needs
+ * no barrier of the pool. A mask that leaves participants out does: then each CTA has an mbarrier
+ * to which one thread of every participating CTA arrives, after a named barrier of its region. */
+#include "mods/lower_build.h"
+
+static void barrier(struct tide_lower *l, tide_ir_value id, tide_ir_value threads) {
+  tide_lower_op(l, TIDE_OP_NVVM_BARRIER_CTA_SYNC, (tide_ir_value[]){id, threads}, 2, 0, 0);
+}
+
+/* ---- what a participant adds ---- */
+
+struct window {
+  struct tide_lower_region *region;
+  bool pairs;   /* participants are pairs of CTAs */
+  bool partial; /* the mask is known, and leaves some out */
+  uint64_t mask;
+  tide_ir_value rank, has; /* partial: this CTA's, and is it in the mask? */
+  uint32_t slot;           /* partial: the mbarrier */
+};
+
+static uint32_t bits(uint64_t mask) {
+  uint32_t count = 0;
+  for (; mask; mask &= mask - 1) count++;
+  return count;
+}
+
+static uint64_t every(const struct tide_lower *l, bool pairs) {
+  uint32_t count = tide_lower_ctas(l) / (pairs ? 2 : 1);
+  return count >= 64 ? UINT64_MAX : ((uint64_t)1 << count) - 1;
+}
+
+static bool look(struct tide_lower *l, tide_ir_op op, struct window *window) {
+  int64_t mask;
+  *window = (struct window){.region = tide_lower_region(l, op)};
+  window->pairs = tide_ir_get_integer(l->ir, op, TIDE_NAME_IS_2CTA_MMA, 0) != 0;
+  if (!window->region) return false;
+  if (!tide_ir_constant(l->ir, tide_ir_operand(l->ir, op, 1), &mask)) return true;
+  window->mask = (uint64_t)mask;
+  window->partial = window->mask != every(l, window->pairs);
+  if (window->partial && l->params.partial != TIDE_IR_PARTIAL_MBARRIER)
+    return tide_lower_error(l, op,
+                            "has a mask that leaves out participants: the cluster barrier counts "
+                            "them all (--partial=mbarrier lowers it otherwise)");
+  return true;
+}
+
+/* The pair's CTAs have neighbouring ranks. */
+static tide_ir_value pair_of(struct tide_lower *l, tide_ir_value rank) {
+  return tide_lower_binary(l, TIDE_OP_ARITH_SHRUI, rank, tide_lower_i32(l, 1));
+}
+
+/* What this thread adds to its participant's arrival. One MMA a CTA: the CTA speaks through the
+ * region's first thread, so tid.x tells. One MMA for two CTAs: the pair speaks through its even
+ * CTA, so the rank tells. */
+static tide_ir_value contribution(struct tide_lower *l, const struct window *window) {
+  if (!window->pairs)
+    return tide_lower_compare(l, TIDE_EQ, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
+                              tide_lower_i32(l, window->region->first));
+  tide_ir_value rank = tide_lower_register(l, TIDE_OP_NVVM_CLUSTER_CTARANK);
+  tide_ir_value odd = tide_lower_binary(l, TIDE_OP_ARITH_ANDI, rank, tide_lower_i32(l, 1));
+  return tide_lower_compare(l, TIDE_EQ, odd, tide_lower_i32(l, 0));
+}
+
+/* ---- a mask that leaves some out ---- */
+
+/* The window's mbarrier: the end finds the one of its start. */
+static tide_ir_op start_of(struct tide_lower *l, tide_ir_op end) {
+  tide_ir_op start = 0;
+  for (tide_ir_op op = tide_ir_op_of(l->ir, end)->prev; op && !start;
+       op = tide_ir_op_of(l->ir, op)->prev)
+    if (tide_ir_op_kind(l->ir, op) == TIDE_OP_MODS_START) start = op;
+  return start;
+}
+
+static void partial_state(struct tide_lower *l, struct window *window) {
+  window->rank = tide_lower_register(l, TIDE_OP_NVVM_CLUSTER_CTARANK);
+  tide_ir_value participant = window->pairs ? pair_of(l, window->rank) : window->rank;
+  tide_ir_value shifted = tide_lower_binary(
+      l, TIDE_OP_ARITH_SHRUI, tide_lower_i32(l, (int32_t)(uint32_t)window->mask), participant);
+  tide_ir_value bit = tide_lower_binary(l, TIDE_OP_ARITH_ANDI, shifted, tide_lower_i32(l, 1));
+  window->has = tide_lower_compare(l, TIDE_NE, bit, tide_lower_i32(l, 0));
+}
+
+/* One thread of this CTA arrives at the mbarrier of every CTA in the mask, once all threads of the
+ * region are here. */
+static void arrive_everywhere(struct tide_lower *l, tide_ir_op op, struct window *window) {
+  struct tide_lower_region *region = window->region;
+  if (!region->gather_id) region->gather_id = tide_lower_take_id(l, op);
+  struct tide_lower_inside inside = tide_lower_if(l, window->has);
+  barrier(l, tide_lower_i32(l, region->gather_id), tide_lower_i32(l, region->threads));
+  tide_ir_value leads = tide_lower_compare(l, TIDE_EQ, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
+                                           tide_lower_i32(l, region->first));
+  struct tide_lower_inside leader = tide_lower_if(l, leads);
+  tide_ir_value mine = tide_lower_slot_address(l, window->slot);
+  for (uint32_t rank = 0; rank < tide_lower_ctas(l); rank++) {
+    if (!(window->mask >> (window->pairs ? rank / 2 : rank) & 1)) continue;
+    tide_ir_value to[] = {mine, tide_lower_i32(l, rank)};
+    tide_ir_value there = tide_lower_op(l, TIDE_OP_NVVM_MAPA, to, 2, l->shared, 0);
+    tide_lower_asm(l, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];", "r,~{memory}",
+                   &there, 1);
+  }
+  tide_lower_leave(l, &leader);
+  tide_lower_leave(l, &inside);
+}
+
+static const char wait_text[] = "{\n"
+                                ".reg .pred P;\n"
+                                "AGAIN:\n"
+                                "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 P, [$0], "
+                                "$1;\n"
+                                "@P bra DONE;\n"
+                                "bra AGAIN;\n"
+                                "DONE:\n"
+                                "}";
+
+static void partial_wait(struct tide_lower *l, struct window *window, tide_ir_value phases) {
+  struct tide_lower_inside inside = tide_lower_if(l, window->has);
+  tide_ir_value phase = tide_lower_load(l, phases, l->i32, false);
+  tide_ir_value operands[] = {tide_lower_slot_address(l, window->slot), phase};
+  tide_lower_asm(l, wait_text, "r,r,~{memory}", operands, 2);
+  tide_ir_value next = tide_lower_binary(l, TIDE_OP_ARITH_XORI, phase, tide_lower_i32(l, 1));
+  tide_lower_store(l, next, phases, false);
+  tide_lower_leave(l, &inside);
+}
+
+static void partial_start(struct tide_lower *l, tide_ir_op op, struct window *window) {
+  window->slot = tide_lower_take_slots(l, op, 1);
+  uint32_t ctas = bits(window->mask) * (window->pairs ? 2 : 1);
+  tide_lower_early(l, op, (struct tide_lower_slot){window->slot, 1, ctas, false});
+  partial_state(l, window);
+  arrive_everywhere(l, op, window);
+  struct tide_lower_known *known =
+      tide_lower_know(l, op, tide_lower_private(l, l->i32, 0)); /* the phase to wait for */
+  known->stages = window->slot;
+  known->length = op; /* which the end will look for */
+}
+
+static const struct tide_lower_known *partial_of(struct tide_lower *l, tide_ir_op op) {
+  tide_ir_op start = start_of(l, op);
+  for (uint32_t i = 0; i < l->known_count; i++)
+    if (start && l->known[i].kind == TIDE_OP_MODS_START && l->known[i].length == start)
+      return &l->known[i];
+  tide_lower_error(l, op, "has no start in its block");
+  return NULL;
+}
+
+static void partial_end(struct tide_lower *l, tide_ir_op op, struct window *window) {
+  const struct tide_lower_known *known = partial_of(l, op);
+  if (!known) return;
+  window->slot = known->stages;
+  partial_state(l, window);
+  partial_wait(l, window, known->value);
+  if (l->params.end != TIDE_LOWER_END_FULL) return;
+  arrive_everywhere(l, op, window);
+  partial_wait(l, window, known->value);
+}
+
+/* ---- start and end ---- */
+
+static void start(struct tide_lower *l, tide_ir_op op) {
+  struct window window;
+  if (!look(l, op, &window)) return;
+  contribution(l, &window);
+  if (window.partial) partial_start(l, op, &window);
+  else tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_ARRIVE, NULL, 0, 0, 0);
+  if (tide_ir_op_of(l->ir, op)->result_count) {
+    tide_ir_value now = tide_lower_register(l, TIDE_OP_NVVM_GLOBALTIMER);
+    tide_ir_replace_all(l->ir, tide_ir_result(l->ir, op, 0), now);
+  }
+}
+
+static void handshake(struct tide_lower *l) {
+  tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_WAIT, NULL, 0, 0, 0);
+  if (l->params.end != TIDE_LOWER_END_FULL) return;
+  tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_ARRIVE, NULL, 0, 0, 0);
+  tide_lower_op(l, TIDE_OP_NVVM_CLUSTER_WAIT, NULL, 0, 0, 0);
+}
+
+static void end(struct tide_lower *l, tide_ir_op op) {
+  struct window window;
+  if (!look(l, op, &window)) return;
+  tide_ir_attr none = tide_lower_dictionary1(l, TIDE_NAME_COUNT, tide_ir_attr_i32(l->ir, 0));
+  tide_lower_op(l, TIDE_OP_SEED_BULK_WAIT, NULL, 0, 0, none);
+  if (window.partial) partial_end(l, op, &window);
+  else handshake(l);
+  if (tide_ir_op_of(l->ir, op)->operand_count < 3) return;
+  tide_ir_value now = tide_lower_register(l, TIDE_OP_NVVM_GLOBALTIMER);
+  tide_ir_value took = tide_lower_binary(l, TIDE_OP_ARITH_SUBI, now, tide_ir_operand(l->ir, op, 2));
+  if (tide_ir_op_of(l->ir, op)->result_count)
+    tide_ir_replace_all(l->ir, tide_ir_result(l->ir, op, 0), took);
+}
+
+/* ---- throttles ----
+ *
+ * Profile 2 is a named barrier of the region's warps whose count the region's first thread, the
+ * leader, changes while they run: when its tiles come as quickly as ever it lets one warp more go.
+ * Nobody may come with another count than the others, so there are two words that take turns: at
+ * throttle i all read word i mod 2, and the leader, before it arrives, writes word i+1 mod 2; who
+ * reads that has passed the barrier after the write. A warp that is let go never takes part again,
+ * and counts never grow: whatever word it reads late still says so. */
+
+static void begin_throttles(struct tide_lower *l, tide_ir_op op, struct tide_lower_region *region) {
+  if (region->throttle_id) return;
+  region->throttle_id = tide_lower_take_id(l, op);
+  region->words = tide_lower_take_slots(l, op, 1);
+  tide_lower_early(l, op, (struct tide_lower_slot){region->words, 1, region->threads, true});
+  region->turn = tide_lower_private(l, l->i32, 0);
+  region->last = tide_lower_private(l, l->i64, 0);
+  region->best = tide_lower_private(l, l->i64, INT64_MAX);
+}
+
+/* How many threads take part at the next throttle. The first two intervals only tell what is
+ * quick. */
+static tide_ir_value next_count(struct tide_lower *l, const struct tide_lower_region *region,
+                                tide_ir_value turn, tide_ir_value count) {
+  tide_ir_value now = tide_lower_register(l, TIDE_OP_NVVM_CLOCK64);
+  tide_ir_value last = tide_lower_load(l, region->last, l->i64, false);
+  tide_ir_value best = tide_lower_load(l, region->best, l->i64, false);
+  tide_lower_store(l, now, region->last, false);
+  tide_ir_value took = tide_lower_binary(l, TIDE_OP_ARITH_SUBI, now, last);
+  tide_ir_value is_first = tide_lower_compare(l, TIDE_EQ, turn, tide_lower_i32(l, 0));
+  tide_ir_value quick = tide_lower_binary(l, TIDE_OP_ARITH_MINUI, took, best);
+  tide_lower_store(l, tide_lower_select(l, is_first, best, quick), region->best, false);
+  tide_ir_value eighth =
+      tide_lower_binary(l, TIDE_OP_ARITH_SHRUI, best, tide_ir_build_integer(&l->b, l->i64, 3));
+  tide_ir_value bound = tide_lower_binary(l, TIDE_OP_ARITH_ADDI, best, eighth);
+  tide_ir_value calm = tide_lower_compare(l, TIDE_ULT, took, bound);
+  tide_ir_value known = tide_lower_compare(l, TIDE_SGT, turn, tide_lower_i32(l, 1));
+  tide_ir_value fewer =
+      tide_lower_binary(l, TIDE_OP_ARITH_MAXUI,
+                        tide_lower_binary(l, TIDE_OP_ARITH_SUBI, count, tide_lower_i32(l, 32)),
+                        tide_lower_i32(l, 32));
+  tide_ir_value relax = tide_lower_binary(l, TIDE_OP_ARITH_ANDI, calm, known);
+  return tide_lower_select(l, relax, fewer, count);
+}
+
+static tide_ir_value word(struct tide_lower *l, const struct tide_lower_region *region,
+                          tide_ir_value turn) {
+  tide_ir_value which = tide_lower_binary(l, TIDE_OP_ARITH_ANDI, turn, tide_lower_i32(l, 1));
+  return tide_lower_element(l, tide_lower_slot_address(l, region->words), l->i32, which);
+}
+
+static void take_part(struct tide_lower *l, const struct tide_lower_region *region,
+                      tide_ir_value turn, tide_ir_value count, tide_ir_value place) {
+  tide_ir_value next = tide_lower_binary(l, TIDE_OP_ARITH_ADDI, turn, tide_lower_i32(l, 1));
+  tide_ir_value leads = tide_lower_compare(l, TIDE_EQ, place, tide_lower_i32(l, 0));
+  struct tide_lower_inside inside = tide_lower_if(l, leads);
+  tide_lower_store(l, next_count(l, region, turn, count), word(l, region, next), true);
+  tide_lower_leave(l, &inside);
+  barrier(l, tide_lower_i32(l, region->throttle_id), count);
+  tide_lower_store(l, next, region->turn, false);
+}
+
+static void cooperative(struct tide_lower *l, tide_ir_op op) {
+  struct tide_lower_region *region = tide_lower_region(l, op);
+  if (!region) return;
+  begin_throttles(l, op, region);
+  tide_ir_value turn = tide_lower_load(l, region->turn, l->i32, false);
+  tide_ir_value here = tide_lower_compare(l, TIDE_SGE, turn, tide_lower_i32(l, 0));
+  struct tide_lower_inside taking = tide_lower_if(l, here);
+  tide_ir_value count = tide_lower_load(l, word(l, region, turn), l->i32, true);
+  tide_ir_value place =
+      tide_lower_binary(l, TIDE_OP_ARITH_SUBI, tide_lower_register(l, TIDE_OP_NVVM_TID_X),
+                        tide_lower_i32(l, region->first));
+  tide_ir_value stays = tide_lower_compare(l, TIDE_ULT, place, count);
+  struct tide_lower_inside inside = tide_lower_if(l, stays);
+  take_part(l, region, turn, count, place);
+  tide_lower_else(l, &inside);
+  tide_lower_store(l, tide_lower_i32(l, -1), region->turn, false);
+  tide_lower_leave(l, &inside);
+  tide_lower_leave(l, &taking);
+}
+
+static void nap(struct tide_lower *l) {
+  tide_ir_value time = tide_lower_i32(l, TIDE_LOWER_SLEEP_NANOSECONDS);
+  tide_lower_asm(l, "nanosleep.u32 $0;", "r", &time, 1);
+}
+
+void tide_lower_mods(struct tide_lower *l, tide_ir_op op) {
+  switch (tide_ir_op_kind(l->ir, op)) {
+    case TIDE_OP_MODS_START: start(l, op); return; /* kept: its end looks for it */
+    case TIDE_OP_MODS_END: end(l, op); break;
+    case TIDE_OP_MODS_SMID:
+      tide_lower_replace(l, op, tide_lower_register(l, TIDE_OP_NVVM_SMID));
+      return;
+    default:
+      switch (tide_ir_get_integer(l->ir, op, TIDE_NAME_PROFILE, 0)) {
+        case 1: nap(l); break;
+        case 2: cooperative(l, op); break;
+        default: break; /* nothing to do */
+      }
+  }
+  tide_ir_erase(l->ir, op);
+}

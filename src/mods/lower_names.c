@@ -1,0 +1,50 @@
+/* What only the seed names, by what MLIR 19 has: an intrinsic, another name, or inline assembly. */
+#include "mods/lower_build.h"
+
+static void become(struct tide_ir *ir, tide_ir_op op, enum tide_ir_kind kind,
+                   const struct tide_ir_named *named, size_t count) {
+  struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
+  record->kind = (uint16_t)kind;
+  record->attributes = tide_ir_attr_dictionary(ir, named, count);
+}
+
+static void intrinsic(struct tide_ir *ir, tide_ir_op op, const char *name) {
+  struct tide_ir_named named = {TIDE_NAME_INTRIN, tide_ir_attr_text(ir, name)};
+  become(ir, op, TIDE_OP_LLVM_INTRINSIC, &named, 1);
+}
+
+static void barrier(struct tide_ir *ir, tide_ir_op op) {
+  struct tide_ir_named named = {
+      TIDE_NAME_OPERAND_SEGMENTS,
+      tide_ir_attr_dense(ir, tide_ir_integer(ir, 32), (int64_t[]){1, 1}, 2)};
+  become(ir, op, TIDE_OP_NVVM_BARRIER, &named, 1);
+}
+
+static void bulk_wait(struct tide_ir *ir, tide_ir_op op) {
+  int64_t count = tide_ir_get_integer(ir, op, TIDE_NAME_COUNT, 0);
+  struct tide_ir_named named = {TIDE_NAME_GROUP, tide_ir_attr_i32(ir, (int32_t)count)};
+  become(ir, op, TIDE_OP_NVVM_BULK_WAIT, &named, 1);
+}
+
+static void proxy(struct tide_ir *ir, tide_ir_op op) {
+  struct tide_ir_named named[] = {
+      {TIDE_NAME_ASM_STRING, tide_ir_attr_text(ir, "fence.proxy.async;")},
+      {TIDE_NAME_CONSTRAINTS, tide_ir_attr_text(ir, "~{memory}")},
+      {TIDE_NAME_SIDE_EFFECTS, tide_ir_attr_unit(ir)}};
+  become(ir, op, TIDE_OP_LLVM_INLINE_ASM, named, 3);
+}
+
+void tide_lower_names(struct tide_ir *ir) {
+  for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true))
+    switch (tide_ir_op_kind(ir, op)) {
+      case TIDE_OP_NVVM_SMID: intrinsic(ir, op, "llvm.nvvm.read.ptx.sreg.smid"); break;
+      case TIDE_OP_NVVM_GLOBALTIMER:
+        intrinsic(ir, op, "llvm.nvvm.read.ptx.sreg.globaltimer");
+        break;
+      case TIDE_OP_NVVM_MAPA: intrinsic(ir, op, "llvm.nvvm.mapa.shared.cluster"); break;
+      case TIDE_OP_NVVM_BARRIER_CTA_SYNC: barrier(ir, op); break;
+      case TIDE_OP_SEED_BULK_WAIT: bulk_wait(ir, op); break;
+      case TIDE_OP_NVVM_FENCE_PROXY_ASYNC: proxy(ir, op); break;
+      default: break;
+    }
+}
