@@ -11,6 +11,7 @@ static const struct {
 } commands[] = {
     {"check", "parses and verifies a file", tide_tool_mods_check},
     {"opt", "parses, verifies, folds and prints a file", tide_tool_mods_opt},
+    {"lower", "lowers kernels: to NVVM, LLVM IR, PTX", tide_tool_mods_lower},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

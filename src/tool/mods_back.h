@@ -1,0 +1,21 @@
+/* tool/mods_back.h: from lowered text to LLVM IR and PTX, by the tools of Debian's mlir-19-tools
+ * and llvm-19. */
+#ifndef TIDE_TOOL_MODS_BACK_H
+#define TIDE_TOOL_MODS_BACK_H
+
+#include "tool/mods.h"
+
+struct tide_mods_text {
+  char *bytes; /* malloc's, terminated */
+  size_t size;
+};
+
+struct tide_mods_back {
+  const char *chip;    /* "sm_90a" */
+  uint32_t cluster[3]; /* goes into the PTX, where LLVM does not put it */
+  bool ptx;            /* else LLVM IR */
+};
+/* Replaces the text. False: why not was said. */
+bool tide_mods_back(const struct tide_mods_back *back, struct tide_mods_text *text);
+
+#endif
