@@ -20,7 +20,7 @@
 #ifndef TIDEMARK_MODS_H
 #define TIDEMARK_MODS_H
 
-#include "tidemark/base.h"
+#include "tidemark/sched.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +49,92 @@ struct tide_mods_sink {
   void (*diagnostic)(void *self, const struct tide_mods_diagnostic *diagnostic);
   void *self;
 };
+
+/* ---- execution on the CPU -------------------------------------------------------------
+ *
+ * A *run* is one launch of a kernel: a grid of CTAs in clusters, each CTA of so many threads. The
+ * threads take turns on the caller's thread, in an order that the seed decides, so a seed is a
+ * schedule, and the same seed the same run. What a GPU would leave undefined or hang on is an error
+ * with its place: accesses out of bounds, barriers used wrongly, waits that can never end, CTAs
+ * that are late for the main loop.
+ *
+ * Progress. While a CTA is in a window, its progress is the number of tiles that it has finished
+ * there. A run has an axis of domain *kernel*: each finished tile is an epoch, and the run's
+ * timeline goes up by one. Queues and threads wait for its values as for any other. */
+
+struct tide_mods_run;
+
+/* An argument of the kernel: memory where it takes a pointer, else a number. */
+struct tide_mods_argument {
+  void *data; /* 8-byte aligned; belongs to the caller, and is used until destroy */
+  uint64_t size;
+  int64_t integer;
+  double number; /* where the kernel takes a float */
+};
+
+struct tide_mods_run_params {
+  const char *text; /* the module; any bytes; used until destroy, as the file's name is */
+  size_t length;
+  const char *file;
+  const char *kernel; /* NULL: the only one that there is */
+  const struct tide_mods_argument *arguments;
+  size_t argument_count;
+  uint32_t grid[3];    /* CTAs; 0s count as 1 */
+  uint32_t block[3];   /* threads of one; all 0: known_block_size, or as many as the regions use */
+  uint32_t cluster[3]; /* CTAs; all 0: what the module says */
+  uint64_t seed;       /* 0: plain turns */
+  uint64_t steps_max;  /* instructions; 0: 2^36 */
+  uint64_t memory_max; /* bytes of the run's own; 0: 2^32 */
+  const struct tide_mods_sink *sink;
+  struct tide_timeline *progress; /* goes up by one a finished tile; NULL: none is wanted */
+};
+
+#define TIDE_MODS_CTAS_MAX 65536u
+#define TIDE_MODS_THREADS_MAX 1024u /* of one CTA */
+#define TIDE_MODS_CLUSTER_MAX 16u
+
+/* Parses, verifies and translates. TIDE_CORRUPT, TIDE_UNSUPPORTED: told to the sink.
+ * TIDE_NOT_FOUND: there is no such kernel. TIDE_MISMATCH: the arguments don't fit it. TIDE_INVALID:
+ * a grid that isn't made of whole clusters, or sizes beyond the limits above. TIDE_EXHAUSTED: more
+ * memory than memory_max. The reason is told to the sink, too. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_mods_run_create(struct tide_context *context, const struct tide_mods_run_params *params,
+                     struct tide_mods_run **out_run);
+/* Runs about `steps` instructions more. TIDE_OK: the kernel has ended. TIDE_TIMEOUT: it has not.
+ * TIDE_DEADLOCK: nobody can go on. TIDE_FAILED: an instruction was wrong. TIDE_EXHAUSTED:
+ * steps_max. TIDE_DENIED, TIDE_VALUE …: what the timeline said. All but the first two are final;
+ * the timeline fails with them. One thread at a time. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_run_step(struct tide_mods_run *run,
+                                                             uint64_t steps);
+/* The axis is closed, or failed if the kernel has not ended. NULL is fine. */
+TIDE_API void tide_mods_run_destroy(struct tide_mods_run *run);
+
+/* The axis of the run's progress. */
+TIDE_API tide_axis tide_mods_run_axis(const struct tide_mods_run *run);
+
+struct tide_mods_run_stats {
+  uint64_t instructions;
+  uint64_t time; /* virtual ns */
+  uint32_t ctas, threads;
+  uint64_t windows, throttles; /* opened, a CTA at a time; passed, a thread at a time */
+  uint64_t tiles;              /* finished in windows */
+};
+TIDE_API void tide_mods_run_statistics(const struct tide_mods_run *run,
+                                       struct tide_mods_run_stats *out_stats);
+
+/* CTA `from` asks CTA `to`, by their numbers (x first), how far it is. The answer is given at the
+ * next throttle of `to`. TIDE_NOT_FOUND: there is no such CTA. TIDE_DENIED: they are of two
+ * clusters, or one is outside of a window. TIDE_BUSY: a question to it is open. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_run_query(struct tide_mods_run *run,
+                                                              uint32_t from, uint32_t to);
+/* Tiles that it had finished when it came to its throttle. TIDE_TIMEOUT: it has not come yet.
+ * TIDE_CANCELLED: its window closed first. TIDE_NOT_FOUND: nobody asked. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_run_reply(struct tide_mods_run *run,
+                                                              uint32_t to, uint64_t *out_progress);
+
+/* A kernel as an operation of a queue: the argument is one `struct tide_mods_run *`, which is
+ * stepped to its end there; how that ends is the operation's status. */
+TIDE_API const struct tide_body_class *tide_mods_body(void);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,400 @@
+/* mods/exec.h: running a kernel on the CPU.
+ *
+ * The model. A function is translated once into a *code*: instructions of 16 bytes over a frame of
+ * 64-bit slots, one slot a value (a work tile has several). Constants lie below the frame's start:
+ * slot -1, -2 …. Each *thread* of the launch has a frame and a place in the code, and nothing else:
+ * there is no stack to switch, since regions and calls are flattened into jumps. So the layer needs
+ * no fibers and no OS, and what runs next is only a draw from the seed.
+ *
+ * A *warp* is what the scheduler draws. In its turn each of its threads that can go on does so, in
+ * lane order, for a drawn number of instructions or until it waits. Threads of a warp are not in
+ * lockstep: a program that is right here is right with independent thread scheduling.
+ *
+ * Integers are kept sign-extended to 64 bits whatever their width (true is -1), floats narrower
+ * than f32 as f32. A pointer is 4 bits of kind, 20 of object, 40 of offset, so that every access
+ * can be checked.
+ *
+ * Everything that may wait is an *event*: a place in one array, with a list of who waits. Barriers
+ * of all kinds are built on it.
+ *
+ * Source: DESIGN 4.9; PTX 8: mbarrier, barrier, barrier.cluster.
+ */
+#ifndef TIDE_MODS_EXEC_H
+#define TIDE_MODS_EXEC_H
+
+#include "mods/ir.h"
+#include "mods/schedule.h"
+#include "base/random.h"
+
+/* ---- code ------------------------------------------------------------------------------ */
+
+/* X(NAME): its fields are explained where it runs, in exec_run.c and exec_wait.c. */
+#define TIDE_EXEC_CODES(X)                                                                         \
+  X(MOVE)                                                                                          \
+  X(MOVE_MANY) X(ADD) X(SUB) X(MUL) X(SHL) X(DIV_S) X(DIV_U) X(REM_S) X(REM_U) X(CEIL_DIV_S) X(    \
+      CEIL_DIV_U) X(FLOOR_DIV_S) X(AND) X(OR) X(XOR) X(SHR_S) X(SHR_U) X(MAX_S) X(MAX_U) X(MIN_S)  \
+      X(MIN_U) X(EQ) X(NE) X(LT_S) X(LE_S) X(GT_S) X(GE_S) X(LT_U) X(LE_U) X(GT_U) X(GE_U)         \
+          X(SELECT) X(NARROW) X(WIDEN_U) X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(MAX_F32) X( \
+              MIN_F32) X(MAXNUM_F32) X(MINNUM_F32) X(NEG_F32) X(FMA_F32) X(COMPARE_F32) X(ADD_F64) \
+              X(SUB_F64) X(MUL_F64) X(DIV_F64) X(MAX_F64) X(MIN_F64) X(MAXNUM_F64) X(MINNUM_F64)   \
+                  X(NEG_F64) X(FMA_F64) X(COMPARE_F64) X(ROUND) X(F32_TO_F64) X(F64_TO_F32)        \
+                      X(S_TO_F32) X(S_TO_F64) X(U_TO_F32) X(U_TO_F64) X(F_TO_S) X(F_TO_U)          \
+                          X(BITS_FROM) X(BITS_TO) X(GEP) X(GEP_FIXED) X(LOAD) X(STORE) X(ATOMIC)   \
+                              X(EXCHANGE) X(JUMP) X(JUMP_ZERO) X(JUMP_NOT_WARP)                    \
+                                  X(FOR) X(FOR_NEXT) X(REGISTER) X(                                \
+                                      ADDRESS) X(RANK_ADDRESS) X(EXIT) X(TRAP) X(SLEEP) X(BARRIER) \
+                                      X(BARRIER_ARRIVE) X(CLUSTER_ARRIVE) X(CLUSTER_WAIT) X(       \
+                                          PIPELINE_INIT) X(SEQ_INIT) X(STATE_NEXT) X(STATE_INDEX)  \
+                                          X(STATE_PHASE) X(ACQUIRE) X(EXPECT)                      \
+                                              X(COMMIT) X(CONSUMER_WAIT) X(RELEASE) X(SEQ_WAIT)    \
+                                                  X(SEQ_ARRIVE) X(SCHEDULER) X(WORK_FIRST)         \
+                                                      X(WORK_NEXT) X(WORK_GET) X(WINDOW_OPEN)      \
+                                                          X(WINDOW_CLOSE) X(THROTTLE)              \
+                                                              X(LOOP_TURN) X(LOOP_LEAVE)           \
+                                                                  X(MBARRIER_INIT)                 \
+                                                                      X(MBARRIER_INVAL)            \
+                                                                          X(MBARRIER_ARRIVE)       \
+                                                                              X(MBARRIER_TEST)     \
+                                                                                  X(MBARRIER_WAIT)
+
+enum tide_exec_code {
+#define X(name) TIDE_EXEC_##name,
+  TIDE_EXEC_CODES(X)
+#undef X
+      TIDE_EXEC_CODE_COUNT
+};
+
+struct tide_exec_instruction {
+  uint16_t code;
+  int16_t d, a, b, c; /* slots */
+  uint16_t w;         /* width and the like */
+  int32_t imm;        /* where to jump, offsets, … */
+};
+
+/* How a value is kept in memory. */
+enum tide_exec_cell {
+  TIDE_CELL_I8,
+  TIDE_CELL_I16,
+  TIDE_CELL_I32,
+  TIDE_CELL_I64,
+  TIDE_CELL_F16,
+  TIDE_CELL_BF16,
+  TIDE_CELL_F32,
+  TIDE_CELL_F64,
+  TIDE_CELL_I1 /* a byte, 0 or 1 */
+};
+
+enum tide_exec_register {
+  TIDE_REG_TID, /* + 0..2 for x, y, z; so below */
+  TIDE_REG_NTID = 3,
+  TIDE_REG_CTAID = 6,
+  TIDE_REG_NCTAID = 9,
+  TIDE_REG_CLUSTERID = 12,
+  TIDE_REG_NCLUSTERID = 15,
+  TIDE_REG_CLUSTER_CTAID = 18,
+  TIDE_REG_CLUSTER_NCTAID = 21,
+  TIDE_REG_GLOBAL_ID = 24,
+  TIDE_REG_CLUSTER_RANK = 27,
+  TIDE_REG_CLUSTER_SIZE,
+  TIDE_REG_LANE,
+  TIDE_REG_WARP,
+  TIDE_REG_WARPS,
+  TIDE_REG_WARP_SIZE,
+  TIDE_REG_SMID,
+  TIDE_REG_TIME,
+  TIDE_REG_ELECT
+};
+
+struct tide_exec_pipeline {
+  uint32_t stages, producers, consumers, tx_bytes;
+  uint32_t barriers; /* the first, of 2 · stages, among those of a CTA: full ones, empty ones */
+};
+struct tide_exec_sequence {
+  uint32_t depth, length, group_size;
+  uint32_t barriers; /* depth · length */
+};
+/* A tile scheduler, per launch: op and operands. */
+struct tide_exec_plan {
+  tide_ir_op op;
+  uint32_t sizes[4]; /* m, n, l, k */
+  struct tide_schedule schedule;
+};
+#define TIDE_EXEC_PLANS_MAX 64
+#define TIDE_EXEC_WORK_SLOTS ((int)(sizeof(struct tide_work) / 8 + 1)) /* the plan, then the work  \
+                                                                        */
+
+#define TIDE_EXEC_SLOTS_MAX 32000
+#define TIDE_EXEC_CODE_MAX (1u << 20)
+#define TIDE_EXEC_PIPELINES_MAX 64
+#define TIDE_EXEC_BARRIERS_MAX 2048 /* of one CTA */
+#define TIDE_EXEC_NAMED 16
+#define TIDE_EXEC_USER_BARRIERS 64 /* mbarriers that a kernel keeps in shared memory itself */
+#define TIDE_EXEC_SHARED_MAX (228u * 1024)
+
+/* What the translation needs to know of the launch. */
+struct tide_exec_shape {
+  uint32_t grid[3], block[3], cluster[3];
+};
+
+struct tide_exec_code_buffer {
+  struct tide_exec_instruction *at;
+  tide_ir_op *ops; /* beside each instruction: where it comes from */
+  uint32_t count, capacity;
+};
+
+/* A function, translated. */
+struct tide_exec_program {
+  const struct tide_allocator *allocator;
+  struct tide_ir *ir;
+  struct tide_exec_code_buffer code;
+  int64_t *constants; /* slot -1 - i */
+  uint32_t constant_count, constant_capacity;
+  uint32_t slot_count;
+  tide_ir_op function;
+  uint32_t argument_count;
+  struct tide_exec_pipeline pipelines[TIDE_EXEC_PIPELINES_MAX];
+  struct tide_exec_sequence sequences[TIDE_EXEC_PIPELINES_MAX];
+  uint32_t pipeline_count, sequence_count;
+  uint32_t barrier_count; /* mbarriers of one CTA, of pipelines and sequences */
+  uint32_t user_barriers; /* 0, or TIDE_EXEC_USER_BARRIERS */
+  uint32_t shared_size;
+  uint32_t loop_threads; /* threads of a CTA that go through a main loop */
+  bool contract;         /* MODS operations are there: the loop's progress is checked */
+  int32_t window_leader; /* the thread that counts a CTA's progress; -1: there is no window */
+};
+
+/* Told to the ir's sink: TIDE_UNSUPPORTED, TIDE_CORRUPT. TIDE_NOMEM, TIDE_FULL. */
+enum tide_status tide_exec_translate(struct tide_exec_program *program, struct tide_ir *ir,
+                                     tide_ir_op function, const struct tide_exec_shape *shape,
+                                     const struct tide_allocator *allocator);
+void tide_exec_program_fini(struct tide_exec_program *program);
+
+/* Slots that a type takes; 0: it cannot be executed. */
+int tide_exec_slots(const struct tide_ir *ir, tide_ir_type type);
+/* Its cell in memory; false: it has none. */
+bool tide_exec_cell_of(const struct tide_ir *ir, tide_ir_type type, enum tide_exec_cell *out_cell);
+/* Bytes of a type in memory, as LLVM lays it out for nvptx64; 0: unknown. */
+uint64_t tide_exec_size_of(const struct tide_ir *ir, tide_ir_type type, uint64_t *out_align);
+
+/* ---- the machine ------------------------------------------------------------------------ */
+
+#define TIDE_EXEC_OFFSET_BITS 40
+#define TIDE_EXEC_OFFSET_MASK (((uint64_t)1 << TIDE_EXEC_OFFSET_BITS) - 1)
+#define TIDE_EXEC_GLOBAL ((uint64_t)1 << 60)
+#define TIDE_EXEC_SHARED ((uint64_t)2 << 60)
+
+static inline uint64_t tide_exec_pointer(uint64_t kind, uint32_t object, uint64_t offset) {
+  return kind | (uint64_t)object << TIDE_EXEC_OFFSET_BITS | offset;
+}
+
+struct tide_exec_memory {
+  unsigned char *bytes;
+  uint64_t size;
+};
+
+enum tide_exec_thread_state {
+  TIDE_THREAD_READY,
+  TIDE_THREAD_WAITS,
+  TIDE_THREAD_SLEEPS,
+  TIDE_THREAD_EXITED
+};
+
+struct tide_exec_thread {
+  uint32_t pc;
+  uint32_t next; /* who waits for the same; thread + 1 */
+  uint8_t state;
+  bool arrived; /* at the cluster barrier, and has not waited yet */
+  bool in_window, left_loop;
+  uint32_t cluster_phase; /* when it arrived */
+  uint64_t wake;          /* when it sleeps */
+};
+
+struct tide_exec_warp {
+  uint32_t cta;
+  uint32_t first;    /* thread */
+  uint32_t runnable; /* lanes */
+  uint32_t live;
+  uint32_t ready_at; /* in the list of those that can run, + 1; 0: not there */
+};
+
+/* An mbarrier, or (named, cluster) what is left of one. */
+struct tide_exec_barrier {
+  uint32_t waiters; /* thread + 1 */
+  uint32_t expected, pending;
+  uint32_t phase;  /* its parity is the phase's */
+  int64_t bytes;   /* of transactions, that are still to come */
+  uint32_t offset; /* user barriers: in shared memory; + 1 */
+  bool live;
+};
+
+struct tide_exec_cta {
+  uint32_t block[3];
+  uint32_t cluster, rank; /* its cluster, and its rank there */
+  uint32_t live_threads;
+  uint32_t in_window; /* threads */
+  uint32_t left_loop; /* threads */
+  tide_ir_op left_at; /* where the last one did */
+  uint64_t progress;  /* tiles that it finished in windows */
+  uint64_t reply;
+  uint8_t query; /* enum tide_exec_query */
+};
+enum tide_exec_query {
+  TIDE_QUERY_NONE,
+  TIDE_QUERY_ASKED,
+  TIDE_QUERY_ANSWERED,
+  TIDE_QUERY_LOST /* the window closed first */
+};
+
+struct tide_exec_cluster {
+  struct tide_exec_barrier barrier;
+  uint32_t live_threads, arrived;
+  uint32_t finished; /* CTAs that left the main loop for good */
+};
+
+struct tide_exec_machine {
+  const struct tide_exec_program *program;
+  struct tide_ir *ir;
+  const struct tide_allocator *allocator;
+  struct tide_exec_shape shape;
+  uint32_t cta_count, cluster_count, cluster_size;
+  uint32_t block_threads, block_warps;
+  uint32_t thread_count, warp_count;
+  uint32_t frame_slots; /* constants and slots */
+
+  int64_t *frames;
+  struct tide_exec_thread *threads;
+  struct tide_exec_warp *warps;
+  struct tide_exec_cta *ctas;
+  struct tide_exec_cluster *clusters;
+  struct tide_exec_barrier *barriers; /* of each CTA: named, pipelines' and sequences', user */
+  uint32_t cta_barriers;
+  unsigned char *shared; /* of each CTA, shared_stride bytes */
+  uint32_t shared_stride;
+  struct tide_exec_memory *globals;
+  uint32_t global_count;
+  struct tide_exec_plan plans[TIDE_EXEC_PLANS_MAX];
+  uint32_t plan_count;
+
+  uint32_t *ready; /* warps */
+  uint32_t ready_count;
+  uint32_t *sleepers; /* threads; a heap by `wake` */
+  uint32_t sleeper_count;
+  uint32_t live_threads;
+
+  struct tide_random random;
+  uint32_t turn_bits; /* a turn is up to 2^turn_bits instructions a thread */
+  uint64_t slow;      /* which CTAs this seed holds back */
+  uint64_t steps, steps_max;
+  uint64_t time;           /* virtual ns: instructions, and sleeps that everybody waited for */
+  enum tide_status status; /* TIDE_OK: it goes on */
+  bool told;               /* the first failure was */
+  uint64_t windows, throttles, tiles;
+
+  /* A tile of a window was finished; the machine goes on if it is TIDE_OK. */
+  enum tide_status (*progress)(void *self);
+  void *progress_self;
+};
+
+struct tide_exec_machine_params {
+  const struct tide_exec_program *program;
+  struct tide_exec_shape shape;
+  const int64_t *arguments; /* as slots: one each */
+  const struct tide_exec_memory *globals;
+  uint32_t global_count;
+  uint64_t seed, steps_max, memory_max;
+};
+
+enum tide_status tide_exec_machine_init(struct tide_exec_machine *machine,
+                                        const struct tide_exec_machine_params *params);
+void tide_exec_machine_fini(struct tide_exec_machine *machine);
+/* Runs about so many instructions more. TIDE_OK: all threads have ended. TIDE_TIMEOUT: there is
+ * more to do. TIDE_DEADLOCK, TIDE_FAILED, TIDE_EXHAUSTED (steps_max): told to the sink; final. */
+enum tide_status tide_exec_machine_run(struct tide_exec_machine *machine, uint64_t steps);
+/* 0: as it stands, without a run. Bytes that a launch of that shape needs. */
+uint64_t tide_exec_machine_memory(const struct tide_exec_program *program,
+                                  const struct tide_exec_shape *shape);
+
+/* ---- inside: exec_run.c, exec_wait.c, exec_report.c -------------------------------------- */
+
+/* What an instruction that isn't simple says. */
+enum tide_exec_next {
+  TIDE_EXEC_GOES_ON,
+  TIDE_EXEC_BLOCKS, /* the thread waits; pc is where it goes on */
+  TIDE_EXEC_STOPS   /* the thread has ended, or the machine failed */
+};
+
+static inline int64_t *tide_exec_frame(const struct tide_exec_machine *machine, uint32_t thread) {
+  return machine->frames + (size_t)thread * machine->frame_slots + machine->program->constant_count;
+}
+static inline uint32_t tide_exec_cta_of(const struct tide_exec_machine *machine, uint32_t thread) {
+  return thread / machine->block_threads;
+}
+static inline struct tide_exec_barrier *
+tide_exec_barriers_of(const struct tide_exec_machine *machine, uint32_t cta) {
+  return machine->barriers + (size_t)cta * machine->cta_barriers;
+}
+
+/* Instructions that wait, wake, or change what others see of a thread. pc: the instruction's. */
+enum tide_exec_next tide_exec_step_wait(struct tide_exec_machine *machine, uint32_t thread,
+                                        uint32_t pc);
+/* Work, windows, special registers, atomics: not in the innermost loop. */
+enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint32_t thread,
+                                        uint32_t pc);
+/* The bytes behind a pointer; NULL: told why not. */
+void *tide_exec_access(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
+                       uint64_t pointer, uint32_t size);
+/* It can run (again). */
+void tide_exec_make_ready(struct tide_exec_machine *machine, uint32_t thread);
+void tide_exec_exit(struct tide_exec_machine *machine, uint32_t thread);
+void tide_exec_wake_sleepers(struct tide_exec_machine *machine);
+/* The first error of a run, at an instruction, with who ran it. */
+enum tide_exec_next tide_exec_fail(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
+                                   const char *format, ...) TIDE_PRINTF(4, 5);
+void tide_exec_note(struct tide_exec_machine *machine, tide_ir_op op, const char *format, ...)
+    TIDE_PRINTF(3, 4);
+void tide_exec_report_deadlock(struct tide_exec_machine *machine);
+
+/* Floats narrower than f32. */
+uint16_t tide_exec_to_f16(float value);
+float tide_exec_from_f16(uint16_t bits);
+uint16_t tide_exec_to_bf16(float value);
+float tide_exec_from_bf16(uint16_t bits);
+float tide_exec_to_tf32(float value);
+
+static inline float tide_exec_f32(int64_t slot) {
+  union {
+    uint32_t bits;
+    float value;
+  } u = {.bits = (uint32_t)slot};
+  return u.value;
+}
+static inline int64_t tide_exec_of_f32(float value) {
+  union {
+    float value;
+    uint32_t bits;
+  } u = {.value = value};
+  return u.bits;
+}
+static inline double tide_exec_f64(int64_t slot) {
+  union {
+    int64_t bits;
+    double value;
+  } u = {.bits = slot};
+  return u.value;
+}
+static inline int64_t tide_exec_of_f64(double value) {
+  union {
+    double value;
+    int64_t bits;
+  } u = {.value = value};
+  return u.bits;
+}
+/* Sign-extends what is left of the highest `cut` bits. */
+static inline int64_t tide_exec_narrow(uint64_t value, unsigned cut) {
+  return (int64_t)(value << cut) >> cut;
+}
+static inline uint64_t tide_exec_unsigned(int64_t value, unsigned cut) {
+  return (uint64_t)value << cut >> cut;
+}
+
+#endif

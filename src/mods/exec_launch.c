@@ -1,0 +1,324 @@
+/* Runs: a module and a launch behind the public interface; the axis of their progress. */
+#include "mods/exec.h"
+#include "base/memory.h"
+
+#define STEPS_MAX ((uint64_t)1 << 36)
+#define MEMORY_MAX ((uint64_t)1 << 32)
+#define ARGUMENTS_MAX 256
+#define FRONTIER_CAPACITY 1
+
+struct tide_mods_run {
+  struct tide_context *context;
+  struct tide_ir *ir;
+  struct tide_exec_program program;
+  struct tide_exec_machine machine;
+  struct tide_exec_memory globals[ARGUMENTS_MAX];
+  uint32_t global_count;
+  struct tide_timeline *progress;
+  uint64_t value; /* of the timeline */
+  struct tide_position position;
+  TIDE_FRONTIER_STORAGE(frontier, FRONTIER_CAPACITY);
+  bool registered, ended;
+};
+
+/* ---- the kernel and its shape ---- */
+
+static bool complain(struct tide_ir *ir, tide_ir_op op, enum tide_status status,
+                     enum tide_status *out_status, const char *why) {
+  *out_status = status;
+  if (op) return tide_ir_op_error(ir, op, "%s", why);
+  return tide_ir_error(ir, 0, "%s", why);
+}
+
+static tide_ir_op find_kernel(struct tide_ir *ir, const char *name, enum tide_status *status) {
+  tide_ir_op found = 0;
+  for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true)) {
+    const char *own = tide_ir_get_text(ir, op, TIDE_NAME_SYM_NAME);
+    if (tide_ir_op_kind(ir, op) != TIDE_OP_GPU_FUNC || !tide_ir_has(ir, op, TIDE_NAME_KERNEL))
+      continue;
+    if (name && own && strcmp(name, own) == 0) return op;
+    if (!name && found) {
+      complain(ir, op, TIDE_NOT_FOUND, status, "is another kernel: say which one is to run");
+      return 0;
+    }
+    if (!name) found = op;
+  }
+  if (!found) complain(ir, 0, TIDE_NOT_FOUND, status, "there is no such kernel");
+  return found;
+}
+
+/* Three numbers of a dense array. */
+static bool read_three(const struct tide_ir *ir, tide_ir_op op, const char *name, uint32_t out[3]) {
+  struct tide_ir *any = (struct tide_ir *)ir; /* interning a name changes nothing that shows */
+  tide_ir_attr attr = tide_ir_get(ir, op, tide_ir_intern_text(any, name));
+  if (!attr || tide_ir_attr_of(ir, attr)->kind != TIDE_IR_ATTR_DENSE ||
+      tide_ir_attr_of(ir, attr)->count > 3 || tide_ir_attr_of(ir, attr)->count == 0)
+    return false;
+  for (uint32_t i = 0; i < 3; i++) {
+    int64_t value = i < tide_ir_attr_of(ir, attr)->count ? tide_ir_attr_element(ir, attr, i) : 1;
+    out[i] = value > 0 && value < UINT32_MAX ? (uint32_t)value : 0;
+  }
+  return true;
+}
+
+static uint32_t highest_warp(const struct tide_ir *ir, tide_ir_op kernel) {
+  int64_t most = 1;
+  for (tide_ir_op op = kernel; op; op = tide_ir_walk_next(ir, kernel, op, true)) {
+    tide_ir_attr warps =
+        tide_ir_op_kind(ir, op) == TIDE_OP_ASYNC_EXEC ? tide_ir_get(ir, op, TIDE_NAME_WARPS) : 0;
+    if (warps && tide_ir_attr_of(ir, warps)->kind == TIDE_IR_ATTR_DENSE &&
+        tide_ir_attr_of(ir, warps)->count == 2 && tide_ir_attr_element(ir, warps, 1) > most)
+      most = tide_ir_attr_element(ir, warps, 1);
+  }
+  return most <= 32 ? (uint32_t)most : 32;
+}
+
+static bool all_zero(const uint32_t three[3]) { return !three[0] && !three[1] && !three[2]; }
+
+static void take_block(const struct tide_ir *ir, tide_ir_op kernel,
+                       const struct tide_mods_run_params *params, uint32_t block[3]) {
+  memcpy(block, params->block, sizeof params->block);
+  if (!all_zero(block)) return;
+  if (read_three(ir, kernel, "known_block_size", block) ||
+      read_three(ir, kernel, "gpu.known_block_size", block) ||
+      read_three(ir, kernel, "nvvm.reqntid", block))
+    return;
+  block[0] = 32 * highest_warp(ir, kernel);
+  block[1] = block[2] = 1;
+}
+
+/* False, told: a launch that no GPU would take. */
+static bool take_shape(struct tide_ir *ir, tide_ir_op kernel,
+                       const struct tide_mods_run_params *params, struct tide_exec_shape *shape,
+                       enum tide_status *status) {
+  tide_ir_op module = tide_ir_ancestor(ir, kernel, TIDE_OP_GPU_MODULE);
+  uint32_t said[3] = {1, 1, 1};
+  bool says = module && read_three(ir, module, "cutlass.cluster_shape", said);
+  memcpy(shape->grid, params->grid, sizeof shape->grid);
+  memcpy(shape->cluster, all_zero(params->cluster) ? said : params->cluster, sizeof shape->cluster);
+  take_block(ir, kernel, params, shape->block);
+  uint64_t ctas = 1, threads = 1, size = 1;
+  for (int i = 0; i < 3; i++) {
+    if (!shape->grid[i]) shape->grid[i] = 1;
+    if (!shape->block[i]) shape->block[i] = 1;
+    if (!shape->cluster[i]) shape->cluster[i] = 1;
+    if (says && shape->cluster[i] != said[i])
+      return complain(ir, module, TIDE_INVALID, status, "declares another cluster shape");
+    if (shape->grid[i] > TIDE_MODS_CTAS_MAX || shape->block[i] > TIDE_MODS_THREADS_MAX ||
+        shape->cluster[i] > TIDE_MODS_CLUSTER_MAX)
+      return complain(ir, kernel, TIDE_INVALID, status, "is launched in too large a shape");
+    if (shape->grid[i] % shape->cluster[i])
+      return complain(ir, kernel, TIDE_INVALID, status,
+                      "is launched in a grid that isn't made of whole clusters");
+    ctas *= shape->grid[i];
+    threads *= shape->block[i];
+    size *= shape->cluster[i];
+  }
+  if (ctas > TIDE_MODS_CTAS_MAX || threads > TIDE_MODS_THREADS_MAX || size > TIDE_MODS_CLUSTER_MAX)
+    return complain(ir, kernel, TIDE_INVALID, status, "is launched in too large a shape");
+  return true;
+}
+
+/* ---- arguments ---- */
+
+static bool take_argument(struct tide_mods_run *run, tide_ir_type type,
+                          const struct tide_mods_argument *argument, int64_t *out_slot) {
+  const struct tide_ir_type_record *record = tide_ir_type_of(run->ir, type);
+  if (record->kind == TIDE_IR_LLVM_POINTER) {
+    if ((!argument->data && argument->size) || (uintptr_t)argument->data % 8 ||
+        argument->size > TIDE_EXEC_OFFSET_MASK / 2)
+      return false;
+    *out_slot = (int64_t)tide_exec_pointer(TIDE_EXEC_GLOBAL, run->global_count, 0);
+    run->globals[run->global_count++] = (struct tide_exec_memory){argument->data, argument->size};
+    return true;
+  }
+  if (record->kind == TIDE_IR_FLOAT) {
+    float narrow = (float)argument->number;
+    if (record->a == TIDE_IR_F16) narrow = tide_exec_from_f16(tide_exec_to_f16(narrow));
+    if (record->a == TIDE_IR_BF16) narrow = tide_exec_from_bf16(tide_exec_to_bf16(narrow));
+    *out_slot =
+        record->a == TIDE_IR_F64 ? tide_exec_of_f64(argument->number) : tide_exec_of_f32(narrow);
+    return true;
+  }
+  if (record->kind != TIDE_IR_INTEGER && record->kind != TIDE_IR_INDEX) return false;
+  unsigned bits = record->kind == TIDE_IR_INDEX ? 64 : record->a;
+  *out_slot = tide_exec_narrow((uint64_t)argument->integer, bits < 64 ? 64 - bits : 0);
+  return true;
+}
+
+static bool take_arguments(struct tide_mods_run *run, tide_ir_op kernel,
+                           const struct tide_mods_run_params *params, int64_t *slots,
+                           enum tide_status *status) {
+  tide_ir_block entry = tide_ir_body(run->ir, kernel, 0);
+  uint32_t count = run->program.argument_count;
+  if (params->argument_count != count || count > ARGUMENTS_MAX)
+    return complain(run->ir, kernel, TIDE_MISMATCH, status,
+                    "is launched with another number of arguments than it takes");
+  for (uint32_t i = 0; i < count; i++)
+    if (!take_argument(run, tide_ir_type_of_value(run->ir, tide_ir_argument(run->ir, entry, i)),
+                       &params->arguments[i], &slots[i]))
+      return complain(run->ir, kernel, TIDE_MISMATCH, status,
+                      "is launched with an argument that doesn't fit its type");
+  return true;
+}
+
+/* ---- progress ---- */
+
+static enum tide_status progress(void *self) {
+  struct tide_mods_run *run = self;
+  if (!run->progress) {
+    run->position.epoch++;
+    return tide_tracker_advance(run->context->tracker, run->position.axis, run->position.epoch);
+  }
+  return tide_timeline_signal(run->progress, ++run->value, &run->position);
+}
+
+static enum tide_status take_axis(struct tide_mods_run *run) {
+  enum tide_status status =
+      tide_lease_take(run->context->lease, TIDE_DOMAIN_KERNEL, &run->position.axis);
+  tide_frontier_init(&run->frontier.frontier, FRONTIER_CAPACITY);
+  run->position.frontier = &run->frontier.frontier;
+  if (status == TIDE_OK) status = tide_tracker_register(run->context->tracker, run->position.axis);
+  run->registered = status == TIDE_OK;
+  return status;
+}
+
+/* ---- the public interface ---- */
+
+static enum tide_status load(struct tide_mods_run *run, const struct tide_mods_run_params *params) {
+  enum tide_status status = tide_ir_create(run->context->allocator, &run->ir);
+  if (status != TIDE_OK) return status;
+  run->ir->sink = params->sink;
+  struct tide_ir_parse_params parse = {
+      .text = params->text, .length = params->length, .file = params->file ? params->file : "-"};
+  status = tide_ir_parse(run->ir, &parse);
+  return status == TIDE_OK ? tide_ir_verify(run->ir, NULL) : status;
+}
+
+static enum tide_status launch(struct tide_mods_run *run,
+                               const struct tide_mods_run_params *params) {
+  struct tide_exec_machine_params machine = {
+      .program = &run->program,
+      .globals = run->globals,
+      .seed = params->seed,
+      .steps_max = params->steps_max ? params->steps_max : STEPS_MAX,
+      .memory_max = params->memory_max ? params->memory_max : MEMORY_MAX};
+  int64_t slots[ARGUMENTS_MAX];
+  enum tide_status status = TIDE_OK;
+  tide_ir_op kernel = find_kernel(run->ir, params->kernel, &status);
+  if (!kernel || !take_shape(run->ir, kernel, params, &machine.shape, &status)) return status;
+  status =
+      tide_exec_translate(&run->program, run->ir, kernel, &machine.shape, run->context->allocator);
+  if (status != TIDE_OK || !take_arguments(run, kernel, params, slots, &status)) return status;
+  machine.arguments = slots;
+  machine.global_count = run->global_count;
+  status = tide_exec_machine_init(&run->machine, &machine);
+  if (status == TIDE_EXHAUSTED)
+    tide_ir_op_error(run->ir, kernel, "needs %llu bytes for this launch",
+                     (unsigned long long)tide_exec_machine_memory(&run->program, &machine.shape));
+  if (status != TIDE_OK) return status;
+  run->machine.progress = progress;
+  run->machine.progress_self = run;
+  return take_axis(run);
+}
+
+enum tide_status tide_mods_run_create(struct tide_context *context,
+                                      const struct tide_mods_run_params *params,
+                                      struct tide_mods_run **out_run) {
+  struct tide_mods_run *run = tide_alloc(context->allocator, 1, sizeof *run);
+  *out_run = NULL;
+  if (!run) return TIDE_NOMEM;
+  run->context = context;
+  if (params->progress) {
+    tide_timeline_retain(params->progress);
+    run->progress = params->progress;
+    run->value = tide_timeline_query(params->progress);
+  }
+  enum tide_status status = load(run, params);
+  if (status == TIDE_OK) status = launch(run, params);
+  if (status != TIDE_OK) {
+    tide_mods_run_destroy(run);
+    return status;
+  }
+  *out_run = run;
+  return TIDE_OK;
+}
+
+enum tide_status tide_mods_run_step(struct tide_mods_run *run, uint64_t steps) {
+  enum tide_status status = tide_exec_machine_run(&run->machine, steps);
+  if (status == TIDE_TIMEOUT || run->ended) return status;
+  run->ended = true;
+  if (status == TIDE_OK) {
+    (void)tide_tracker_close(run->context->tracker, run->position.axis);
+    return status;
+  }
+  if (run->progress) tide_timeline_fail(run->progress, status);
+  (void)tide_tracker_fail(run->context->tracker, run->position.axis, status);
+  (void)tide_tracker_certify(run->context->tracker, run->position.axis);
+  return status;
+}
+
+void tide_mods_run_destroy(struct tide_mods_run *run) {
+  if (!run) return;
+  if (run->registered && !run->ended) {
+    if (run->progress) tide_timeline_fail(run->progress, TIDE_CANCELLED);
+    (void)tide_tracker_fail(run->context->tracker, run->position.axis, TIDE_CANCELLED);
+    (void)tide_tracker_certify(run->context->tracker, run->position.axis);
+  }
+  tide_exec_machine_fini(&run->machine);
+  if (run->program.allocator) tide_exec_program_fini(&run->program);
+  tide_ir_destroy(run->ir);
+  tide_timeline_release(run->progress);
+  tide_free(run->context->allocator, run, 1, sizeof *run);
+}
+
+tide_axis tide_mods_run_axis(const struct tide_mods_run *run) { return run->position.axis; }
+
+void tide_mods_run_statistics(const struct tide_mods_run *run,
+                              struct tide_mods_run_stats *out_stats) {
+  const struct tide_exec_machine *machine = &run->machine;
+  *out_stats = (struct tide_mods_run_stats){.instructions = machine->steps,
+                                            .time = machine->time,
+                                            .ctas = machine->cta_count,
+                                            .threads = machine->thread_count,
+                                            .windows = machine->windows,
+                                            .throttles = machine->throttles,
+                                            .tiles = machine->tiles};
+}
+
+/* ---- the mailbox ---- */
+
+enum tide_status tide_mods_run_query(struct tide_mods_run *run, uint32_t from, uint32_t to) {
+  struct tide_exec_machine *machine = &run->machine;
+  if (from >= machine->cta_count || to >= machine->cta_count) return TIDE_NOT_FOUND;
+  struct tide_exec_cta *asks = &machine->ctas[from], *asked = &machine->ctas[to];
+  if (asks->cluster != asked->cluster || !asks->in_window || !asked->in_window) return TIDE_DENIED;
+  if (asked->query == TIDE_QUERY_ASKED) return TIDE_BUSY;
+  asked->query = TIDE_QUERY_ASKED;
+  return TIDE_OK;
+}
+
+enum tide_status tide_mods_run_reply(struct tide_mods_run *run, uint32_t to,
+                                     uint64_t *out_progress) {
+  if (to >= run->machine.cta_count) return TIDE_NOT_FOUND;
+  struct tide_exec_cta *asked = &run->machine.ctas[to];
+  switch ((enum tide_exec_query)asked->query) {
+    case TIDE_QUERY_ASKED: return TIDE_TIMEOUT;
+    case TIDE_QUERY_LOST: return TIDE_CANCELLED;
+    case TIDE_QUERY_ANSWERED: *out_progress = asked->reply; return TIDE_OK;
+    case TIDE_QUERY_NONE: break;
+  }
+  return TIDE_NOT_FOUND;
+}
+
+/* ---- as an operation ---- */
+
+static enum tide_status run_all(void *arguments) {
+  struct tide_mods_run *run = *(struct tide_mods_run **)arguments;
+  return tide_mods_run_step(run, UINT64_MAX);
+}
+
+const struct tide_body_class *tide_mods_body(void) {
+  static const struct tide_body_class class = {.name = "mods", .host = run_all};
+  return &class;
+}

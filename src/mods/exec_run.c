@@ -1,0 +1,382 @@
+/* Execution: the loop that runs threads. */
+#include "mods/exec.h"
+#include "base/memory.h"
+
+typedef uint16_t any_u16 __attribute__((may_alias));
+typedef uint32_t any_u32 __attribute__((may_alias));
+typedef uint64_t any_u64 __attribute__((may_alias));
+
+static int64_t load_cell(const void *at, unsigned cell) {
+  switch (cell) {
+    case TIDE_CELL_I8: return *(const int8_t *)at;
+    case TIDE_CELL_I16: return (int16_t) * (const any_u16 *)at;
+    case TIDE_CELL_I32: return (int32_t) * (const any_u32 *)at;
+    case TIDE_CELL_F16: return tide_exec_of_f32(tide_exec_from_f16(*(const any_u16 *)at));
+    case TIDE_CELL_BF16: return tide_exec_of_f32(tide_exec_from_bf16(*(const any_u16 *)at));
+    case TIDE_CELL_F32: return *(const any_u32 *)at;
+    case TIDE_CELL_I1: return -(int64_t)(*(const uint8_t *)at & 1);
+    default: return (int64_t) * (const any_u64 *)at;
+  }
+}
+
+static void store_cell(void *at, unsigned cell, int64_t value) {
+  switch (cell) {
+    case TIDE_CELL_I8: *(uint8_t *)at = (uint8_t)value; break;
+    case TIDE_CELL_I16: *(any_u16 *)at = (uint16_t)value; break;
+    case TIDE_CELL_F16: *(any_u16 *)at = tide_exec_to_f16(tide_exec_f32(value)); break;
+    case TIDE_CELL_BF16: *(any_u16 *)at = tide_exec_to_bf16(tide_exec_f32(value)); break;
+    case TIDE_CELL_I32:
+    case TIDE_CELL_F32: *(any_u32 *)at = (uint32_t)value; break;
+    case TIDE_CELL_I1: *(uint8_t *)at = (uint8_t)(value & 1); break;
+    default: *(any_u64 *)at = (uint64_t)value; break;
+  }
+}
+
+static const uint8_t cell_sizes[] = {1, 2, 4, 8, 2, 2, 4, 8, 1};
+
+/* Where most accesses go: a global buffer, or the thread's own CTA's shared memory. */
+static inline void *access_quickly(struct tide_exec_machine *machine, uint32_t thread,
+                                   uint64_t pointer, uint32_t size) {
+  uint64_t offset = pointer & TIDE_EXEC_OFFSET_MASK;
+  uint64_t object = pointer >> TIDE_EXEC_OFFSET_BITS;
+  if (offset & (size - 1)) return NULL;
+  if (object - (TIDE_EXEC_GLOBAL >> TIDE_EXEC_OFFSET_BITS) < machine->global_count) {
+    const struct tide_exec_memory *memory =
+        &machine->globals[object - (TIDE_EXEC_GLOBAL >> TIDE_EXEC_OFFSET_BITS)];
+    return offset + size <= memory->size ? memory->bytes + offset : NULL;
+  }
+  uint64_t cta = object - (TIDE_EXEC_SHARED >> TIDE_EXEC_OFFSET_BITS);
+  if (cta >= machine->cta_count || cta != tide_exec_cta_of(machine, thread)) return NULL;
+  return offset + size <= machine->program->shared_size
+             ? machine->shared + cta * machine->shared_stride + offset
+             : NULL;
+}
+
+/* ---- arithmetic that has corners ---- */
+
+static bool divide(int64_t *out, unsigned code, int64_t a, int64_t b, unsigned cut) {
+  if (b == 0) return false;
+  uint64_t ua = tide_exec_unsigned(a, cut), ub = tide_exec_unsigned(b, cut);
+  int64_t quotient = b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+  int64_t remainder = b == -1 ? 0 : a % b;
+  bool inexact = remainder != 0, opposite = (a < 0) != (b < 0);
+  switch (code) {
+    case TIDE_EXEC_DIV_U: *out = tide_exec_narrow(ua / ub, cut); break;
+    case TIDE_EXEC_REM_U: *out = tide_exec_narrow(ua % ub, cut); break;
+    case TIDE_EXEC_CEIL_DIV_U: *out = tide_exec_narrow(ua / ub + (ua % ub != 0), cut); break;
+    case TIDE_EXEC_DIV_S: *out = tide_exec_narrow((uint64_t)quotient, cut); break;
+    case TIDE_EXEC_REM_S: *out = remainder; break;
+    case TIDE_EXEC_CEIL_DIV_S:
+      *out = tide_exec_narrow((uint64_t)quotient + (inexact && !opposite), cut);
+      break;
+    default: *out = tide_exec_narrow((uint64_t)quotient - (inexact && opposite), cut); break;
+  }
+  return true;
+}
+
+static int64_t shift(unsigned code, int64_t a, int64_t b, unsigned cut) {
+  uint64_t by = tide_exec_unsigned(b, cut), width = 64 - cut;
+  if (by >= width) return code == TIDE_EXEC_SHR_S && a < 0 ? -1 : 0;
+  if (code == TIDE_EXEC_SHL) return tide_exec_narrow((uint64_t)a << by, cut);
+  if (code == TIDE_EXEC_SHR_S) return a >> by;
+  return tide_exec_narrow(tide_exec_unsigned(a, cut) >> by, cut);
+}
+
+static int64_t compare(double a, double b, unsigned predicate) {
+  unsigned is = a == b ? 1 : a > b ? 2 : a < b ? 4 : 8;
+  return -(int64_t)((predicate & is) != 0);
+}
+
+/* NaN wins in maximum and minimum, and loses in maxnum and minnum; -0 is below 0. */
+static double extreme(double a, double b, bool most, bool nan_wins) {
+  if (a != a) return nan_wins ? a : b;
+  if (b != b) return nan_wins ? b : a;
+  if (a == b) return (tide_exec_of_f64(a) < 0) == most ? b : a;
+  return (a > b) == most ? a : b;
+}
+
+static int64_t to_integer(double value, unsigned cut, bool is_unsigned) {
+  double limit = is_unsigned ? 2.0 : 1.0;
+  limit *= (double)((uint64_t)1 << (63 - cut));
+  if (value != value) return 0;
+  if (is_unsigned) {
+    if (value <= 0) return 0;
+    if (value >= limit) return -1;
+    return tide_exec_narrow((uint64_t)value, cut);
+  }
+  if (value >= limit) return (int64_t)(~(uint64_t)0 >> 1 >> cut);
+  if (value < -limit) value = -limit;
+  return (int64_t)value;
+}
+
+static float round_to(float value, unsigned kind) {
+  if (kind == TIDE_IR_F16) return tide_exec_from_f16(tide_exec_to_f16(value));
+  if (kind == TIDE_IR_BF16) return tide_exec_from_bf16(tide_exec_to_bf16(value));
+  return tide_exec_to_tf32(value);
+}
+
+static int64_t bits_from(int64_t slot, unsigned cell) {
+  if (cell == TIDE_CELL_F16) return (int16_t)tide_exec_to_f16(tide_exec_f32(slot));
+  if (cell == TIDE_CELL_BF16) return (int16_t)tide_exec_to_bf16(tide_exec_f32(slot));
+  return cell == TIDE_CELL_F32 ? (int32_t)slot : slot;
+}
+
+static int64_t bits_to(int64_t slot, unsigned cell) {
+  if (cell == TIDE_CELL_F16) return tide_exec_of_f32(tide_exec_from_f16((uint16_t)slot));
+  if (cell == TIDE_CELL_BF16) return tide_exec_of_f32(tide_exec_from_bf16((uint16_t)slot));
+  return cell == TIDE_CELL_F32 ? (int64_t)(uint32_t)slot : slot;
+}
+
+/* A pointer moves within its object's 2^40 bytes; false: out of them. */
+static inline bool step_pointer(int64_t *out, uint64_t pointer, int64_t by) {
+  uint64_t offset = (pointer & TIDE_EXEC_OFFSET_MASK) + (uint64_t)by;
+  if (offset > TIDE_EXEC_OFFSET_MASK) return false;
+  *out = (int64_t)((pointer & ~TIDE_EXEC_OFFSET_MASK) | offset);
+  return true;
+}
+
+/* Instructions that are simple but not frequent. */
+static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
+  int64_t a = f[i->a], b = f[i->b];
+  float x = tide_exec_f32(a), y = tide_exec_f32(b);
+  double p = tide_exec_f64(a), q = tide_exec_f64(b);
+  switch (i->code) {
+    case TIDE_EXEC_MOVE_MANY: memmove(&f[i->d], &f[i->a], i->w * sizeof *f); break;
+    case TIDE_EXEC_MAX_F32: f[i->d] = tide_exec_of_f32((float)extreme(x, y, true, true)); break;
+    case TIDE_EXEC_MIN_F32: f[i->d] = tide_exec_of_f32((float)extreme(x, y, false, true)); break;
+    case TIDE_EXEC_MAXNUM_F32: f[i->d] = tide_exec_of_f32((float)extreme(x, y, true, false)); break;
+    case TIDE_EXEC_MINNUM_F32:
+      f[i->d] = tide_exec_of_f32((float)extreme(x, y, false, false));
+      break;
+    case TIDE_EXEC_NEG_F32: f[i->d] = (int64_t)((uint64_t)a ^ 0x80000000u); break;
+    case TIDE_EXEC_COMPARE_F32: f[i->d] = compare(x, y, i->w); break;
+    case TIDE_EXEC_MAX_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, true, true)); break;
+    case TIDE_EXEC_MIN_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, false, true)); break;
+    case TIDE_EXEC_MAXNUM_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, true, false)); break;
+    case TIDE_EXEC_MINNUM_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, false, false)); break;
+    case TIDE_EXEC_NEG_F64: f[i->d] = (int64_t)((uint64_t)a ^ (uint64_t)1 << 63); break;
+    case TIDE_EXEC_COMPARE_F64: f[i->d] = compare(p, q, i->w); break;
+    case TIDE_EXEC_ROUND: f[i->d] = tide_exec_of_f32(round_to(x, i->w)); break;
+    case TIDE_EXEC_F32_TO_F64: f[i->d] = tide_exec_of_f64(x); break;
+    case TIDE_EXEC_F64_TO_F32: f[i->d] = tide_exec_of_f32((float)p); break;
+    case TIDE_EXEC_S_TO_F32: f[i->d] = tide_exec_of_f32((float)a); break;
+    case TIDE_EXEC_S_TO_F64: f[i->d] = tide_exec_of_f64((double)a); break;
+    case TIDE_EXEC_U_TO_F32: f[i->d] = tide_exec_of_f32((float)tide_exec_unsigned(a, i->w)); break;
+    case TIDE_EXEC_U_TO_F64: f[i->d] = tide_exec_of_f64((double)tide_exec_unsigned(a, i->w)); break;
+    case TIDE_EXEC_F_TO_S: f[i->d] = to_integer(i->imm ? p : (double)x, i->w, false); break;
+    case TIDE_EXEC_F_TO_U: f[i->d] = to_integer(i->imm ? p : (double)x, i->w, true); break;
+    case TIDE_EXEC_BITS_FROM: f[i->d] = bits_from(a, i->w); break;
+    case TIDE_EXEC_BITS_TO: f[i->d] = bits_to(a, i->w); break;
+    case TIDE_EXEC_STATE_NEXT: {
+      uint32_t index = (uint32_t)a + 1;
+      int64_t phase = a >> 32 & 1;
+      f[i->d] = index < i->w ? (int64_t)index | phase << 32 : (phase ^ 1) << 32;
+      break;
+    }
+    case TIDE_EXEC_STATE_INDEX: f[i->d] = (int32_t)a; break;
+    case TIDE_EXEC_STATE_PHASE: f[i->d] = a >> 32; break;
+    default: return false;
+  }
+  return true;
+}
+
+/* ---- the loop ---- */
+
+#define A f[i->a]
+#define B f[i->b]
+#define D f[i->d]
+#define NARROW(value) tide_exec_narrow((uint64_t)(value), i->w)
+#define FAIL(...)                                                                                  \
+  do {                                                                                             \
+    tide_exec_fail(machine, thread, (uint32_t)(i - code), __VA_ARGS__);                            \
+    goto over;                                                                                     \
+  } while (0)
+
+/* Runs one thread for at most `budget` instructions. Gives how many it ran. */
+static uint32_t run_thread(struct tide_exec_machine *machine, uint32_t thread, uint32_t budget) {
+  const struct tide_exec_instruction *code = machine->program->code.at;
+  int64_t *f = tide_exec_frame(machine, thread);
+  const struct tide_exec_instruction *i = code + machine->threads[thread].pc;
+  uint32_t left = budget;
+  void *at;
+
+  for (; left; left--, i++) {
+    switch (i->code) {
+      case TIDE_EXEC_MOVE: D = A; break;
+      case TIDE_EXEC_ADD: D = NARROW((uint64_t)A + (uint64_t)B); break;
+      case TIDE_EXEC_SUB: D = NARROW((uint64_t)A - (uint64_t)B); break;
+      case TIDE_EXEC_MUL: D = NARROW((uint64_t)A * (uint64_t)B); break;
+      case TIDE_EXEC_AND: D = A & B; break;
+      case TIDE_EXEC_OR: D = A | B; break;
+      case TIDE_EXEC_XOR: D = A ^ B; break;
+      case TIDE_EXEC_SHL:
+      case TIDE_EXEC_SHR_S:
+      case TIDE_EXEC_SHR_U: D = shift(i->code, A, B, i->w); break;
+      case TIDE_EXEC_DIV_S:
+      case TIDE_EXEC_DIV_U:
+      case TIDE_EXEC_REM_S:
+      case TIDE_EXEC_REM_U:
+      case TIDE_EXEC_CEIL_DIV_S:
+      case TIDE_EXEC_CEIL_DIV_U:
+      case TIDE_EXEC_FLOOR_DIV_S:
+        if (!divide(&D, i->code, A, B, i->w)) FAIL("divides by zero");
+        break;
+      case TIDE_EXEC_MAX_S: D = A > B ? A : B; break;
+      case TIDE_EXEC_MIN_S: D = A < B ? A : B; break;
+      case TIDE_EXEC_MAX_U: D = (uint64_t)A > (uint64_t)B ? A : B; break;
+      case TIDE_EXEC_MIN_U: D = (uint64_t)A < (uint64_t)B ? A : B; break;
+      case TIDE_EXEC_EQ: D = -(int64_t)(A == B); break;
+      case TIDE_EXEC_NE: D = -(int64_t)(A != B); break;
+      case TIDE_EXEC_LT_S: D = -(int64_t)(A < B); break;
+      case TIDE_EXEC_LE_S: D = -(int64_t)(A <= B); break;
+      case TIDE_EXEC_GT_S: D = -(int64_t)(A > B); break;
+      case TIDE_EXEC_GE_S: D = -(int64_t)(A >= B); break;
+      case TIDE_EXEC_LT_U: D = -(int64_t)((uint64_t)A < (uint64_t)B); break;
+      case TIDE_EXEC_LE_U: D = -(int64_t)((uint64_t)A <= (uint64_t)B); break;
+      case TIDE_EXEC_GT_U: D = -(int64_t)((uint64_t)A > (uint64_t)B); break;
+      case TIDE_EXEC_GE_U: D = -(int64_t)((uint64_t)A >= (uint64_t)B); break;
+      case TIDE_EXEC_SELECT:
+        if (i->w == 1) D = A ? B : f[i->c];
+        else memmove(&D, A ? &B : &f[i->c], i->w * sizeof *f);
+        break;
+      case TIDE_EXEC_NARROW: D = NARROW(A); break;
+      case TIDE_EXEC_WIDEN_U: D = (int64_t)tide_exec_unsigned(A, i->w); break;
+      case TIDE_EXEC_ADD_F32: D = tide_exec_of_f32(tide_exec_f32(A) + tide_exec_f32(B)); break;
+      case TIDE_EXEC_SUB_F32: D = tide_exec_of_f32(tide_exec_f32(A) - tide_exec_f32(B)); break;
+      case TIDE_EXEC_MUL_F32: D = tide_exec_of_f32(tide_exec_f32(A) * tide_exec_f32(B)); break;
+      case TIDE_EXEC_DIV_F32: D = tide_exec_of_f32(tide_exec_f32(A) / tide_exec_f32(B)); break;
+      case TIDE_EXEC_FMA_F32: /* rounded once more than on a GPU, at the 53rd bit */
+        D = tide_exec_of_f32((float)((double)tide_exec_f32(A) * (double)tide_exec_f32(B) +
+                                     (double)tide_exec_f32(f[i->c])));
+        break;
+      case TIDE_EXEC_ADD_F64: D = tide_exec_of_f64(tide_exec_f64(A) + tide_exec_f64(B)); break;
+      case TIDE_EXEC_SUB_F64: D = tide_exec_of_f64(tide_exec_f64(A) - tide_exec_f64(B)); break;
+      case TIDE_EXEC_MUL_F64: D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B)); break;
+      case TIDE_EXEC_DIV_F64: D = tide_exec_of_f64(tide_exec_f64(A) / tide_exec_f64(B)); break;
+      case TIDE_EXEC_FMA_F64:
+        D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B) + tide_exec_f64(f[i->c]));
+        break;
+      case TIDE_EXEC_GEP: {
+        int64_t by;
+        if (__builtin_mul_overflow(B, (int64_t)i->imm, &by) || !step_pointer(&D, (uint64_t)A, by))
+          FAIL("moves a pointer out of its object's reach");
+        break;
+      }
+      case TIDE_EXEC_GEP_FIXED:
+        if (!step_pointer(&D, (uint64_t)A, i->imm))
+          FAIL("moves a pointer out of its object's reach");
+        break;
+      case TIDE_EXEC_LOAD:
+        at = access_quickly(machine, thread, (uint64_t)A, cell_sizes[i->w]);
+        if (!at)
+          at = tide_exec_access(machine, thread, (uint32_t)(i - code), (uint64_t)A,
+                                cell_sizes[i->w]);
+        if (!at) goto over;
+        D = load_cell(at, i->w);
+        break;
+      case TIDE_EXEC_STORE:
+        at = access_quickly(machine, thread, (uint64_t)B, cell_sizes[i->w]);
+        if (!at)
+          at = tide_exec_access(machine, thread, (uint32_t)(i - code), (uint64_t)B,
+                                cell_sizes[i->w]);
+        if (!at) goto over;
+        store_cell(at, i->w, A);
+        break;
+      case TIDE_EXEC_JUMP: i = code + i->imm - 1; break;
+      case TIDE_EXEC_JUMP_ZERO:
+        if (!A) i = code + i->imm - 1;
+        break;
+      case TIDE_EXEC_JUMP_NOT_WARP: {
+        int32_t warp = (int32_t)(thread % machine->block_threads / 32);
+        if (warp < i->a || warp >= i->b) i = code + i->imm - 1;
+        break;
+      }
+      case TIDE_EXEC_FOR:
+        if (f[i->c] <= 0) FAIL("has a step of %lld", (long long)f[i->c]);
+        D = A;
+        if (A >= B) i = code + i->imm - 1;
+        break;
+      case TIDE_EXEC_FOR_NEXT:
+        if ((uint64_t)B - (uint64_t)D > (uint64_t)f[i->c]) {
+          D += f[i->c];
+          i = code + i->imm - 1;
+        }
+        break;
+      default: {
+        if (run_seldom(f, i)) break;
+        uint32_t pc = (uint32_t)(i - code);
+        machine->threads[thread].pc = pc + 1;
+        enum tide_exec_next next = tide_exec_step_wait(machine, thread, pc);
+        if (next == TIDE_EXEC_GOES_ON) break;
+        return budget - left + 1;
+      }
+    }
+  }
+over:
+  machine->threads[thread].pc = (uint32_t)(i - code);
+  return budget - left;
+}
+
+/* ---- turns ---- */
+
+/* The warp has nothing that can run. */
+static void rest(struct tide_exec_machine *machine, uint32_t index) {
+  struct tide_exec_warp *warp = &machine->warps[index];
+  uint32_t at = warp->ready_at - 1, last = machine->ready[--machine->ready_count];
+  machine->ready[at] = last;
+  machine->warps[last].ready_at = at + 1;
+  warp->ready_at = 0;
+}
+
+static uint32_t draw(struct tide_exec_machine *machine) {
+  uint32_t at = (uint32_t)tide_random_below(&machine->random, machine->ready_count);
+  uint32_t cta = machine->warps[machine->ready[at]].cta;
+  /* CTAs that are held back lose most of their turns, so that others run far ahead of them. */
+  if (machine->slow >> cta % 64 & 1 && tide_random_below(&machine->random, 16))
+    at = (uint32_t)tide_random_below(&machine->random, machine->ready_count);
+  return machine->ready[at];
+}
+
+static void turn(struct tide_exec_machine *machine) {
+  uint32_t index = draw(machine);
+  struct tide_exec_warp *warp = &machine->warps[index];
+  uint32_t budget =
+      1 + (uint32_t)tide_random_below(&machine->random, (uint64_t)1 << machine->turn_bits);
+  uint32_t lanes = warp->runnable;
+  while (lanes && machine->status == TIDE_OK) {
+    uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+    lanes &= lanes - 1;
+    uint32_t ran = run_thread(machine, warp->first + lane, budget);
+    machine->steps += ran;
+    if (machine->threads[warp->first + lane].state != TIDE_THREAD_READY)
+      warp->runnable &= ~(1u << lane);
+  }
+  machine->time += budget;
+  if (!warp->runnable && warp->ready_at) rest(machine, index);
+}
+
+static void out_of_steps(struct tide_exec_machine *machine) {
+  if (machine->status != TIDE_OK) return;
+  machine->status = TIDE_EXHAUSTED;
+  tide_ir_op_error(machine->ir, machine->program->function,
+                   "has run %llu instructions and isn't over: it may never be",
+                   (unsigned long long)machine->steps);
+  tide_exec_report_deadlock(machine);
+}
+
+enum tide_status tide_exec_machine_run(struct tide_exec_machine *machine, uint64_t steps) {
+  uint64_t until = machine->steps + steps < steps ? UINT64_MAX : machine->steps + steps;
+  while (machine->status == TIDE_OK && machine->live_threads) {
+    if (machine->sleeper_count) tide_exec_wake_sleepers(machine);
+    if (!machine->ready_count) {
+      machine->status = TIDE_DEADLOCK;
+      tide_exec_report_deadlock(machine);
+      break;
+    }
+    turn(machine);
+    if (machine->steps >= machine->steps_max && machine->live_threads) out_of_steps(machine);
+    if (machine->steps >= until && machine->live_threads && machine->status == TIDE_OK)
+      return TIDE_TIMEOUT;
+  }
+  return machine->status;
+}
