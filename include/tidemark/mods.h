@@ -20,7 +20,7 @@
 #ifndef TIDEMARK_MODS_H
 #define TIDEMARK_MODS_H
 
-#include "tidemark/sched.h"
+#include "tidemark/causal.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -63,6 +63,8 @@ struct tide_mods_sink {
  * timeline goes up by one. Queues and threads wait for its values as for any other. */
 
 struct tide_mods_run;
+struct tide_timeline;   /* timeline.h */
+struct tide_body_class; /* sched.h */
 
 /* An argument of the kernel: memory where it takes a pointer, else a number. */
 struct tide_mods_argument {

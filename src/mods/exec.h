@@ -31,31 +31,30 @@
 /* X(NAME): its fields are explained where it runs, in exec_run.c and exec_wait.c. */
 #define TIDE_EXEC_CODES(X)                                                                         \
   X(MOVE)                                                                                          \
-  X(MOVE_MANY) X(ADD) X(SUB) X(MUL) X(SHL) X(DIV_S) X(DIV_U) X(REM_S) X(REM_U) X(CEIL_DIV_S) X(    \
-      CEIL_DIV_U) X(FLOOR_DIV_S) X(AND) X(OR) X(XOR) X(SHR_S) X(SHR_U) X(MAX_S) X(MAX_U) X(MIN_S)  \
-      X(MIN_U) X(EQ) X(NE) X(LT_S) X(LE_S) X(GT_S) X(GE_S) X(LT_U) X(LE_U) X(GT_U) X(GE_U)         \
-          X(SELECT) X(NARROW) X(WIDEN_U) X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(MAX_F32) X( \
-              MIN_F32) X(MAXNUM_F32) X(MINNUM_F32) X(NEG_F32) X(FMA_F32) X(COMPARE_F32) X(ADD_F64) \
-              X(SUB_F64) X(MUL_F64) X(DIV_F64) X(MAX_F64) X(MIN_F64) X(MAXNUM_F64) X(MINNUM_F64)   \
-                  X(NEG_F64) X(FMA_F64) X(COMPARE_F64) X(ROUND) X(F32_TO_F64) X(F64_TO_F32)        \
-                      X(S_TO_F32) X(S_TO_F64) X(U_TO_F32) X(U_TO_F64) X(F_TO_S) X(F_TO_U)          \
-                          X(BITS_FROM) X(BITS_TO) X(GEP) X(GEP_FIXED) X(LOAD) X(STORE) X(ATOMIC)   \
-                              X(EXCHANGE) X(JUMP) X(JUMP_ZERO) X(JUMP_NOT_WARP)                    \
-                                  X(FOR) X(FOR_NEXT) X(REGISTER) X(                                \
-                                      ADDRESS) X(RANK_ADDRESS) X(EXIT) X(TRAP) X(SLEEP) X(BARRIER) \
+  X(MOVE_MANY)                                                                                     \
+  X(ADD) X(SUB) X(MUL) X(SHL) X(DIV_S) X(DIV_U) X(REM_S) X(REM_U) X(CEIL_DIV_S) X(CEIL_DIV_U) X(   \
+      FLOOR_DIV_S) X(AND) X(OR) X(XOR) X(SHR_S) X(SHR_U) X(MAX_S) X(MAX_U) X(MIN_S) X(MIN_U) X(EQ) \
+      X(NE) X(LT_S) X(LE_S) X(GT_S) X(GE_S) X(LT_U) X(LE_U) X(GT_U) X(GE_U) X(SELECT) X(NARROW) X( \
+          WIDEN_U) X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(MAX_F32) X(MIN_F32) X(MAXNUM_F32) \
+          X(MINNUM_F32) X(NEG_F32) X(FMA_F32) X(COMPARE_F32) X(ADD_F64) X(SUB_F64) X(MUL_F64)      \
+              X(DIV_F64) X(MAX_F64) X(MIN_F64) X(MAXNUM_F64) X(MINNUM_F64) X(NEG_F64) X(FMA_F64)   \
+                  X(COMPARE_F64) X(ROUND) X(F32_TO_F64) X(F64_TO_F32) X(S_TO_F32) X(S_TO_F64)      \
+                      X(U_TO_F32) X(U_TO_F64) X(F_TO_S) X(F_TO_U) X(BITS_FROM) X(BITS_TO) X(GEP)   \
+                          X(GEP_FIXED) X(LOAD) X(STORE) X(ATOMIC) X(EXCHANGE) X(JUMP) X(JUMP_ZERO) \
+                              X(JUMP_NOT_WARP) X(FOR) X(FOR_NEXT) X(REGISTER)                      \
+                                  X(ADDRESS) X(RANK_ADDRESS) X(EXIT) X(TRAP) X(SLEEP) X(BARRIER)   \
                                       X(BARRIER_ARRIVE) X(CLUSTER_ARRIVE) X(CLUSTER_WAIT) X(       \
                                           PIPELINE_INIT) X(SEQ_INIT) X(STATE_NEXT) X(STATE_INDEX)  \
                                           X(STATE_PHASE) X(ACQUIRE) X(EXPECT)                      \
                                               X(COMMIT) X(CONSUMER_WAIT) X(RELEASE) X(SEQ_WAIT)    \
                                                   X(SEQ_ARRIVE) X(SCHEDULER) X(WORK_FIRST)         \
                                                       X(WORK_NEXT) X(WORK_GET) X(WINDOW_OPEN)      \
-                                                          X(WINDOW_CLOSE) X(THROTTLE)              \
-                                                              X(LOOP_TURN) X(LOOP_LEAVE)           \
-                                                                  X(MBARRIER_INIT)                 \
-                                                                      X(MBARRIER_INVAL)            \
-                                                                          X(MBARRIER_ARRIVE)       \
-                                                                              X(MBARRIER_TEST)     \
-                                                                                  X(MBARRIER_WAIT)
+                                                          X(WINDOW_CLOSE) X(THROTTLE) X(LOOP_TURN) \
+                                                              X(LOOP_LEAVE) X(MBARRIER_INIT)       \
+                                                                  X(MBARRIER_INVAL)                \
+                                                                      X(MBARRIER_ARRIVE)           \
+                                                                          X(MBARRIER_TEST)         \
+                                                                              X(MBARRIER_WAIT)
 
 enum tide_exec_code {
 #define X(name) TIDE_EXEC_##name,
@@ -120,8 +119,9 @@ struct tide_exec_plan {
   struct tide_schedule schedule;
 };
 #define TIDE_EXEC_PLANS_MAX 64
-#define TIDE_EXEC_WORK_SLOTS ((int)(sizeof(struct tide_work) / 8 + 1)) /* the plan, then the work  \
-                                                                        */
+#define TIDE_EXEC_WORK_SLOTS                                                                       \
+  ((int)(sizeof(struct tide_work) / 8 + 1)) /* the plan, then the work                             \
+                                             */
 
 #define TIDE_EXEC_SLOTS_MAX 32000
 #define TIDE_EXEC_CODE_MAX (1u << 20)
@@ -168,6 +168,13 @@ enum tide_status tide_exec_translate(struct tide_exec_program *program, struct t
                                      tide_ir_op function, const struct tide_exec_shape *shape,
                                      const struct tide_allocator *allocator);
 void tide_exec_program_fini(struct tide_exec_program *program);
+
+/* Numbers in a dense array; 0: it is none. */
+static inline uint32_t tide_exec_dense(const struct tide_ir *ir, tide_ir_attr attr) {
+  return attr && tide_ir_attr_of(ir, attr)->kind == TIDE_IR_ATTR_DENSE
+             ? tide_ir_attr_of(ir, attr)->count / 2
+             : 0;
+}
 
 /* Slots that a type takes; 0: it cannot be executed. */
 int tide_exec_slots(const struct tide_ir *ir, tide_ir_type type);

@@ -31,8 +31,7 @@ static uint32_t threads_of_region(const struct tide_exec_translator *t) {
 
 static void async_exec(struct tide_exec_translator *t, tide_ir_op op) {
   tide_ir_attr warps = tide_ir_get(t->ir, op, TIDE_NAME_WARPS);
-  bool good = warps && tide_ir_attr_of(t->ir, warps)->kind == TIDE_IR_ATTR_DENSE &&
-              tide_ir_attr_of(t->ir, warps)->count == 2 && !t->warp_high;
+  bool good = tide_exec_dense(t->ir, warps) == 2 && !t->warp_high;
   int64_t low = good ? tide_ir_attr_element(t->ir, warps, 0) : 0;
   int64_t high = good ? tide_ir_attr_element(t->ir, warps, 1) : 0;
   if (!good || low < 0 || high <= low || high > 32) {

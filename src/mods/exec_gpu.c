@@ -92,8 +92,7 @@ static void barrier(struct tide_exec_translator *t, tide_ir_op op, uint16_t code
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   tide_ir_attr segments = tide_ir_get(t->ir, op, TIDE_NAME_OPERAND_SEGMENTS);
   bool has_id = record->operand_count > 0, has_count = record->operand_count > 1;
-  if (segments && tide_ir_attr_of(t->ir, segments)->kind == TIDE_IR_ATTR_DENSE &&
-      tide_ir_attr_of(t->ir, segments)->count == 2) {
+  if (tide_exec_dense(t->ir, segments) == 2) {
     has_id = tide_ir_attr_element(t->ir, segments, 0) == 1;
     has_count = tide_ir_attr_element(t->ir, segments, 1) == 1;
   }

@@ -1,6 +1,7 @@
 /* Runs: a module and a launch behind the public interface; the axis of their progress. */
 #include "mods/exec.h"
 #include "base/memory.h"
+#include "tidemark/sched.h"
 
 #define STEPS_MAX ((uint64_t)1 << 36)
 #define MEMORY_MAX ((uint64_t)1 << 32)
@@ -51,11 +52,10 @@ static tide_ir_op find_kernel(struct tide_ir *ir, const char *name, enum tide_st
 static bool read_three(const struct tide_ir *ir, tide_ir_op op, const char *name, uint32_t out[3]) {
   struct tide_ir *any = (struct tide_ir *)ir; /* interning a name changes nothing that shows */
   tide_ir_attr attr = tide_ir_get(ir, op, tide_ir_intern_text(any, name));
-  if (!attr || tide_ir_attr_of(ir, attr)->kind != TIDE_IR_ATTR_DENSE ||
-      tide_ir_attr_of(ir, attr)->count > 3 || tide_ir_attr_of(ir, attr)->count == 0)
-    return false;
+  uint32_t count = tide_exec_dense(ir, attr);
+  if (!count || count > 3) return false;
   for (uint32_t i = 0; i < 3; i++) {
-    int64_t value = i < tide_ir_attr_of(ir, attr)->count ? tide_ir_attr_element(ir, attr, i) : 1;
+    int64_t value = i < count ? tide_ir_attr_element(ir, attr, i) : 1;
     out[i] = value > 0 && value < UINT32_MAX ? (uint32_t)value : 0;
   }
   return true;
@@ -66,8 +66,7 @@ static uint32_t highest_warp(const struct tide_ir *ir, tide_ir_op kernel) {
   for (tide_ir_op op = kernel; op; op = tide_ir_walk_next(ir, kernel, op, true)) {
     tide_ir_attr warps =
         tide_ir_op_kind(ir, op) == TIDE_OP_ASYNC_EXEC ? tide_ir_get(ir, op, TIDE_NAME_WARPS) : 0;
-    if (warps && tide_ir_attr_of(ir, warps)->kind == TIDE_IR_ATTR_DENSE &&
-        tide_ir_attr_of(ir, warps)->count == 2 && tide_ir_attr_element(ir, warps, 1) > most)
+    if (tide_exec_dense(ir, warps) == 2 && tide_ir_attr_element(ir, warps, 1) > most)
       most = tide_ir_attr_element(ir, warps, 1);
   }
   return most <= 32 ? (uint32_t)most : 32;

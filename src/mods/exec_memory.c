@@ -88,13 +88,13 @@ static void gep(struct tide_exec_translator *t, tide_ir_op op) {
   tide_ir_attr indices = tide_ir_get(t->ir, op, TIDE_NAME_RAW_INDICES);
   uint64_t align = 1, size = 0;
   if (!type || !indices || tide_ir_attr_of(t->ir, type)->kind != TIDE_IR_ATTR_TYPE ||
-      tide_ir_attr_of(t->ir, indices)->kind != TIDE_IR_ATTR_DENSE) {
+      !tide_exec_dense(t->ir, indices)) {
     tide_exec_refuse(t, op, "has no element type or no indices");
     return;
   }
   struct gep state = {
       .type = tide_ir_attr_of(t->ir, type)->type, .operand = 1, .at = tide_exec_use(t, op, 0)};
-  uint32_t count = tide_ir_attr_of(t->ir, indices)->count;
+  uint32_t count = tide_exec_dense(t->ir, indices);
   for (uint32_t i = 0; i < count && t->status == TIDE_OK; i++) {
     int64_t index = tide_ir_attr_element(t->ir, indices, i);
     bool known = i == 0 ? (size = tide_exec_size_of(t->ir, state.type, &align)) != 0
@@ -206,9 +206,7 @@ static void exchange(struct tide_exec_translator *t, tide_ir_op op) {
 static bool member(struct tide_exec_translator *t, tide_ir_op op, tide_ir_type type,
                    int64_t *out_index) {
   tide_ir_attr position = tide_ir_get(t->ir, op, TIDE_NAME_POSITION);
-  if (!position || tide_ir_attr_of(t->ir, position)->kind != TIDE_IR_ATTR_DENSE ||
-      tide_ir_attr_of(t->ir, position)->count != 1 ||
-      !tide_ir_type_is(t->ir, type, TIDE_IR_LLVM_STRUCT)) {
+  if (tide_exec_dense(t->ir, position) != 1 || !tide_ir_type_is(t->ir, type, TIDE_IR_LLVM_STRUCT)) {
     tide_exec_refuse(t, op, "is executed on structs of scalars only");
     return false;
   }

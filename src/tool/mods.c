@@ -12,6 +12,7 @@ static const struct {
     {"check", "parses and verifies a file", tide_tool_mods_check},
     {"opt", "parses, verifies, folds and prints a file", tide_tool_mods_opt},
     {"lower", "lowers kernels: to NVVM, LLVM IR, PTX", tide_tool_mods_lower},
+    {"run", "runs a kernel on the CPU and checks its result", tide_tool_mods_run},
 };
 #define COMMANDS (sizeof commands / sizeof *commands)
 

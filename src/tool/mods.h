@@ -9,6 +9,7 @@
 int tide_tool_mods_check(int argc, char **argv);
 int tide_tool_mods_opt(int argc, char **argv);
 int tide_tool_mods_lower(int argc, char **argv);
+int tide_tool_mods_run(int argc, char **argv);
 
 /* A whole file, or stdin for "-". */
 struct tide_mods_input {
