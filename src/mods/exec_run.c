@@ -127,11 +127,15 @@ static int64_t bits_to(int64_t slot, unsigned cell) {
   return cell == TIDE_CELL_F32 ? (int64_t)(uint32_t)slot : slot;
 }
 
-/* A pointer moves within its object's 2^40 bytes; false: out of them. */
+/* Offsets are signed: a pointer may stand below its object, as long as nothing is read there. False:
+ * beyond 2^39 bytes either way. */
 static inline bool step_pointer(int64_t *out, uint64_t pointer, int64_t by) {
-  uint64_t offset = (pointer & TIDE_EXEC_OFFSET_MASK) + (uint64_t)by;
-  if (offset > TIDE_EXEC_OFFSET_MASK) return false;
-  *out = (int64_t)((pointer & ~TIDE_EXEC_OFFSET_MASK) | offset);
+  const int64_t reach = (int64_t)1 << (TIDE_EXEC_OFFSET_BITS - 1);
+  int64_t offset = tide_exec_narrow(pointer, 64 - TIDE_EXEC_OFFSET_BITS);
+  if (by >= 2 * reach || by < -2 * reach || offset + by >= reach || offset + by < -reach)
+    return false;
+  *out = (int64_t)((pointer & ~TIDE_EXEC_OFFSET_MASK) |
+                   ((uint64_t)(offset + by) & TIDE_EXEC_OFFSET_MASK));
   return true;
 }
 

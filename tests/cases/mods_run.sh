@@ -1,0 +1,45 @@
+#!/bin/sh
+# tidemark mods run: each tests/mods/exec-*.mlir says how it is run (`// args:`) and what must be in
+# what it prints (`// expect:`, a line each); an expected error makes it exit with 1.
+set -eu
+cd "$(dirname "$0")/../.."
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+one() {
+  file=$1
+  args=$(sed -n 's,^// args: *,,p' "$file")
+  # shellcheck disable=SC2086
+  "$TIDEMARK" mods run "$file" $args >"$dir/out" 2>&1 && status=0 || status=$?
+  if grep -q ': error: ' "$dir/out"; then wanted=1; else wanted=0; fi
+  [ "$status" = "$wanted" ] || { echo "exit status $status"; return; }
+  sed -n 's,^// expect: ,,p' "$file" >"$dir/expect"
+  [ -s "$dir/expect" ] || { echo "expects nothing"; return; }
+  while IFS= read -r line; do
+    grep -qF -e "$line" "$dir/out" || { echo "no '$line' in: $(head -c 400 "$dir/out" | tr '\n' ' ')"; return; }
+  done <"$dir/expect"
+}
+
+for file in tests/mods/exec-*.mlir; do
+  why=$(one "$file")
+  name=$(basename "$file" .mlir)
+  if [ -z "$why" ]; then echo "PASS $name"; else echo "FAIL $name: $why"; fi
+done
+
+# Any schedule of the persistent GEMM is right; the same seed is the same run.
+if "$TIDEMARK" mods run examples/mods/gemm.mlir --grid 4 --cluster 2x1 --explore 40 >"$dir/out" 2>&1 &&
+  grep -q '^C = A \* B: right$' "$dir/out"; then
+  echo "PASS gemm"
+else
+  echo "FAIL gemm: $(head -c 300 "$dir/out")"
+fi
+for words in '--grid 0' '--grid 1x' '--grid 1x1x1x1' '--explore 0' '--arg =3' '--seed x'; do
+  # shellcheck disable=SC2086
+  "$TIDEMARK" mods run examples/mods/gemm.mlir $words >"$dir/out" 2>&1 && status=0 || status=$?
+  if [ "$status" = 2 ]; then echo "PASS usage $words"; else echo "FAIL usage $words: status $status"; fi
+done
+for words in '--grid 3' '--cluster 1x2' '--block 2048' '--arg A=7' '--arg m=f32[2]random' '--kernel none' '--print D'; do
+  # shellcheck disable=SC2086
+  "$TIDEMARK" mods run examples/mods/gemm.mlir --grid 2 $words >"$dir/out" 2>&1 && status=0 || status=$?
+  if [ "$status" = 1 ] && [ -s "$dir/out" ]; then echo "PASS refused $words"; else echo "FAIL refused $words: status $status"; fi
+done
