@@ -1,5 +1,5 @@
 // Hostile text: it is refused in words or simulated, and the page goes on.
-import { check, fs, must, native, open, path, ROOT, settle, unproblematic, WORK } from "./rig.mjs";
+import { check, fs, must, native, open, path, ROOT, settle, unproblematic, until, WORK } from "./rig.mjs";
 
 function monsters() {
   const head = "device c cpu\nqueue q on c\ntimeline t\nbuffer b 8\n";
@@ -37,14 +37,14 @@ export async function hostile(browser) {
         window.tidemark.ready = false;
         area.dispatchEvent(new Event("input"));
       }, text);
-      await page.waitForFunction(() => window.tidemark.ready, null, { timeout: 60000 });
+      await until(page, () => window.tidemark.ready);
       await settle(page);
       unproblematic(page);
       await agrees(page, text);
     });
   await check("hostile_after", async () => {
     await page.fill("#text", "device c cpu\nqueue q on c\nbuffer b 8\nq: fill b\n");
-    await page.waitForFunction(() => window.tidemark.model?.operations.length === 1 && !window.tidemark.errors.length);
+    await until(page, () => window.tidemark.model?.operations.length === 1 && !window.tidemark.errors.length);
     unproblematic(page);
   });
   await page.close();

@@ -64,9 +64,18 @@ export async function open(browser, hash = "", { width = 1280, height = 800, dar
     if (!asked.startsWith(url) && !/^(data|blob):/.test(asked)) page.problems.push("it asked for " + asked.slice(0, 100));
   });
   await page.goto(url + search + hash);
-  await page.waitForFunction(() => window.tidemark?.painted, null, { timeout: 60000 });
+  await until(page, () => Boolean(window.tidemark?.painted));
   await settle(page);
   return page;
+}
+
+// Until something holds in the page, whose policy allows nobody to make functions of strings there.
+export async function until(page, holds) {
+  for (let tries = 0; tries < 1200; tries++) {
+    if (await page.evaluate(holds)) return;
+    await page.waitForTimeout(50);
+  }
+  throw new Error(`after a minute it is still not so: ${holds}`);
 }
 
 // Until what was asked for has been drawn.

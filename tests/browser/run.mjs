@@ -14,7 +14,9 @@ await check("export", () => {
 
 const browser = await launch();
 try {
-  for (const part of [scenarios, editorErrors, deepLinks, keyboard, accessibility, traces, served, hostile, figures]) await part(browser);
+  // PARTS=hostile,served runs these only.
+  const parts = { scenarios, editorErrors, deepLinks, keyboard, accessibility, traces, served, hostile, figures };
+  for (const name of process.env.PARTS?.split(",") ?? Object.keys(parts)) await parts[name](browser);
 } finally {
   await browser.close();
 }

@@ -1,7 +1,7 @@
 // `tidemark view` as a server, and traces of real runs.
 import http from "node:http";
 import os from "node:os";
-import { check, fs, must, native, open, path, ROOT, settle, spawn, TOOL, unproblematic, WORK } from "./rig.mjs";
+import { check, fs, must, native, open, path, ROOT, settle, spawn, TOOL, unproblematic, until, WORK } from "./rig.mjs";
 
 function ask(port, { where = "/", method = "GET", host = "127.0.0.1", name = `127.0.0.1:${port}` } = {}) {
   return new Promise((done) => {
@@ -56,7 +56,7 @@ export async function served(browser) {
   await check("served_errors", () => {
     must(native("view", "nothing.tide", "--no-open").status === 1, "a file that is not there");
     must(native("view", "--port", "99999").status === 2, "a port that is none");
-    must(native("view", "--export", "/nowhere/x.html").status === 1, "a folder that is not there");
+    must(native("view", "--export", path.join(file, "x.html")).status === 1, "a folder that is not there");
   });
 }
 
@@ -69,7 +69,7 @@ export async function traces(browser) {
       must(done.status === 0, done.err);
       const page = await open(browser, `#p=${name}&step=0` + (words.length ? "&set.pages=8&set.sweeps=2" : ""));
       await page.setInputFiles("#trace-file", trace);
-      await page.waitForFunction(() => window.tidemark.state.trace);
+      await until(page, () => Boolean(window.tidemark.state.trace));
       await settle(page);
       const shown = await page.evaluate(() => ({ matched: window.tidemark.state.trace.matched, all: window.tidemark.model.operations.length, room: document.getElementById("real").clientHeight }));
       must(shown.matched === shown.all && shown.room > 50, JSON.stringify(shown));

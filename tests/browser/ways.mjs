@@ -1,7 +1,7 @@
 // Ways to use the page: the editor, links, the keyboard, a screen reader.
 import fs from "node:fs";
 import { createRequire } from "node:module";
-import { check, must, native, open, path, same, settle, unproblematic, WORK } from "./rig.mjs";
+import { check, must, native, open, path, same, settle, unproblematic, until, WORK } from "./rig.mjs";
 
 const WRONG = [
   ["name", "device c cpu\nqueue q on d\n"],
@@ -103,7 +103,7 @@ export async function keyboard(browser) {
     await page.selectOption("#speed", "1000");
     await page.evaluate(() => document.activeElement.blur());
     await press(" ");
-    await page.waitForFunction(() => window.tidemark.state.step === window.tidemark.model.stepCount, null, { timeout: 10000 });
+    await until(page, () => window.tidemark.state.step === window.tidemark.model.stepCount);
   });
   await check("keys_graph", async () => {
     await page.focus("#graph");

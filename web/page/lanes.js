@@ -154,6 +154,10 @@ export class Lanes {
     const running = mark.state === STATE.RUNNING;
     const failed = mark.state === STATE.FAILED;
     const base = failed ? t.class.failed : color;
+    if (w < 5 && !mark.ring) {
+      pen.box(x, y, w, BAR, { fill: away ? color + "40" : base + (mark.dim ? "60" : "") });
+      return;
+    }
     const fade = mark.dim ? "38" : "";
     pen.box(x, y, w, BAR, {
       fill: away ? color + (mark.dim ? "10" : "1c") : base + (running ? "ff" : mark.dim ? "40" : "b8"),

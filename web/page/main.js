@@ -188,10 +188,21 @@ function paint() {
   if (state.trace) real.draw({ ...how, time: -1 });
   $("where").textContent = `step ${state.step} of ${model.stepCount} · ${timeText(time)}`;
   tellCaption();
+  // Whoever scrubs looks at the pictures: the tables follow when there is time, and at the end.
+  clearTimeout(tableTimer);
+  if (performance.now() - tabled < 60) tableTimer = setTimeout(paintTables, 60);
+  else paintTables();
+  writeHash();
+}
+
+let tabled = 0;
+let tableTimer = 0;
+function paintTables() {
+  const at = state.model.at(state.step);
   panels.drawOperation($("operation"), state.selected, at);
   drawTab(at);
-  editor.point(model.operations[state.selected]?.line ?? 0);
-  writeHash();
+  editor.point(state.model.operations[state.selected]?.line ?? 0);
+  tabled = performance.now();
 }
 
 // How each operation looks now, given what is chosen.
@@ -670,7 +681,7 @@ async function begin() {
   fillPrograms();
   listen();
   openLink();
-  window.tidemark = { ...window.tidemark, picture, showTrace, paint, openLink, painted: performance.now() };
+  window.tidemark = { ...window.tidemark, picture, showTrace, openLink, paint: () => (paint(), paintTables()), painted: performance.now() };
 }
 
 begin().catch((problem) => {

@@ -16,7 +16,8 @@ export function readTrace(text, model) {
   const queueOf = new Map();
   for (const e of events) {
     if (e?.ph !== "M" || e.name !== "thread_name") continue;
-    const label = String(e.args?.name ?? "");
+    // Operations of a queue that overlap have tracks of their own: "ring (2)".
+    const label = String(e.args?.name ?? "").replace(/ \(\d+\)$/, "");
     if (!rowOf.has(label)) {
       rowOf.set(label, names.length);
       names.push(label);
