@@ -1,5 +1,5 @@
-/* view-time PROGRAM NAME=VALUE…: what the page's core takes on this machine, for the browser's tests
- * to set beside what it takes there. Prints nanoseconds: the best of three. */
+/* view-time PROGRAM NAME=VALUE…: what the page's core takes on this machine, for the browser's
+ * tests to set beside what it takes there. Prints nanoseconds: the best of three. */
 #include "view.h"
 
 #include <stdio.h>
