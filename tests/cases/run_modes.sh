@@ -228,6 +228,9 @@ q: fill b wait t >= 1, x >= 5, u >= 0
 E
 "$TIDEMARK" explain begun.tide >said 2>err && expect explain_outside "wait t >= 1 +resolved +it was signalled from outside" said &&
   expect explain_start "wait x >= 5 +resolved +it is so from the start" said
+# A frontier is as small as it was asked to be.
+"$TIDEMARK" explain "$source/examples/eviction.tide" --frontier 3 >said 2>err &&
+  expect explain_frontier '^9 waits: 0 resolved, 2 elided, 7 issued' said && expect explain_taint 'knows .*}~$' said
 "$TIDEMARK" explain --json work.tide >said 2>err && if python3 - said 2>err <<'P'; then pass explain_json; else fail explain_json "$(cat err)"; fi
 import json, sys
 d = json.load(open(sys.argv[1]))

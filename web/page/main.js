@@ -230,7 +230,7 @@ function drawTab(at) {
     panels[draw](panel, at);
     return;
   }
-  if (!panel.querySelector(".log")) panel.replaceChildren(el("div", { class: "log" }));
+  if (!panel.querySelector(".log")) panel.replaceChildren(el("div", { class: "log", style: `height: ${state.model.logCount * 24}px` }));
   if (panel.dataset.step !== String(state.step)) {
     panel.dataset.step = state.step;
     const row = Math.max(0, at - 1) * 24;
