@@ -157,7 +157,8 @@ GPU_FUNCTION bool gpu_wait(struct gpu_warp *w, uint32_t n, gpu_tag_function *nam
     case GPU_PARKED: return gpu_park(w, n);
     case GPU_POLLED: name(what, w, w->index, n, &tag); return gpu_poll(w, &tag);
     case GPU_FIRST: return gpu_wait_first(w, n, name, what);
-    default: return true;
+    /* The stream has waited; or who stopped the run has let it through. */
+    default: return !gpu_any(gpu_load_system(w->over) != 0);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include "../../examples/patterns/gpu.h"
+#include "plugins/gpu_host.h"
 #include "base/atomic.h"
 #include "plugins/cuda.h"
 
@@ -11,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "wic/gpu_wait.h"
 
 static char driver[PATH_MAX + 64];
 static struct fake_cuda *fake;
@@ -197,6 +200,62 @@ TEST(waiting_warps_and_working_ones) {
   close_fake(gpu);
 }
 
+/* ---- the waits themselves, one thread for all warps ---- */
+
+/* The first thread has given up at tag 2: a warp that still stands at tag 1 has that, and comes to
+ * the barrier of tag 2; nobody comes to another. */
+TEST(a_slow_warp_has_what_came_before_the_end) {
+  struct gpu_shared shared = {.gave_up = 2};
+  struct host_block block = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  uint32_t over = 0;
+  struct gpu_warp w = {
+      .shared = &shared, .index = 1, .consumers = 1, .way = GPU_FIRST, .over = &over};
+  host_block = &block;
+  CHECK(gpu_wait_first(&w, 1, NULL, NULL));
+  CHECK(!gpu_wait_first(&w, 2, NULL, NULL));
+}
+
+struct two_tags {
+  uint32_t words[2], data[8], copies[2][8];
+};
+
+static void name_two(const void *what, const struct gpu_warp *w, uint32_t index, uint32_t n,
+                     struct gpu_tag *out_tag) {
+  const struct two_tags *t = what;
+  (void)w;
+  *out_tag =
+      (struct gpu_tag){&t->words[index], n, 32, t->data, (void *)(uintptr_t)t->copies[index]};
+}
+
+/* Nothing is copied before it is asked for and there; each phase once. After the deadline who waits
+ * is told that it failed, and who leaves ends the monitor. */
+TEST(the_monitor_completes_what_is_asked_for) {
+  struct gpu_shared shared = {.asked = {0}};
+  struct host_block block = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  static struct two_tags tags = {.words = {1, 1}, .data = {11, 12}};
+  uint32_t over = 1; /* all is late, so that a monitor's round that finds nothing ends */
+  struct gpu_warp w = {.shared = &shared, .consumers = 2, .over = &over, .deadline = UINT64_MAX};
+  host_block = &block;
+  gpu_begin(&w, 32);
+  CHECK(!gpu_barrier_try(&shared.barrier[0], 0, 0));
+  shared.asked[0] = 1;
+  shared.asked[1] = GPU_GONE;
+  /* One round by hand: what gpu_monitor does for a lane. */
+  struct gpu_tag tag;
+  name_two(&tags, &w, 0, 1, &tag);
+  CHECK(gpu_tag_is_set(&tag));
+  gpu_complete(&w, 0, &tag, false);
+  CHECK(gpu_barrier_try(&shared.barrier[0], 0, 0) && !gpu_barrier_try(&shared.barrier[0], 1, 0));
+  CHECK(tags.copies[0][0] == 11 && tags.copies[0][1] == 12 && tags.copies[1][0] == 0);
+  CHECK(!shared.failed[0]);
+  name_two(&tags, &w, 0, 2, &tag);
+  CHECK(!gpu_tag_is_set(&tag));
+  gpu_complete(&w, 0, &tag, true);
+  CHECK(gpu_barrier_try(&shared.barrier[0], 1, 0) && shared.failed[0]);
+  shared.asked[0] = GPU_GONE;
+  gpu_monitor(&w, name_two, &tags);
+}
+
 TEST(a_gpu_that_is_there) {
   char said[256];
   bool none;
@@ -218,4 +277,6 @@ TEST_MAIN(CASE(each_pattern_is_right_in_each_way), CASE(long_messages_fit),
           CASE(stretched_work_comes_to_the_same), CASE(wrong_data_is_found),
           CASE(a_producer_that_gives_up_ends_all),
           CASE_SECONDS(a_producer_that_never_gives_meets_the_deadline, 120),
-          CASE(any_call_may_fail), CASE(waiting_warps_and_working_ones), CASE(a_gpu_that_is_there))
+          CASE(any_call_may_fail), CASE(waiting_warps_and_working_ones),
+          CASE(a_slow_warp_has_what_came_before_the_end),
+          CASE(the_monitor_completes_what_is_asked_for), CASE(a_gpu_that_is_there))
