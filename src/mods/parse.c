@@ -684,11 +684,15 @@ enum tide_status tide_ir_parse(struct tide_ir *ir, const struct tide_ir_parse_pa
                                .length = (uint32_t)params->length,
                                .any_operation = params->any_operation};
   uint32_t errors = ir->errors;
-  bool good = tide_scope_init(&parser) || tide_ir_give_up(ir, TIDE_NOMEM);
-  good = good && parse_all(&parser);
   struct tide_stack *const stacks[] = {
       &parser.uses,    &parser.operands, &parser.types,      &parser.results, &parser.named,
       &parser.regions, &parser.names,    &parser.successors, &parser.aliases, &parser.locations};
+  bool good = tide_scope_init(&parser) || tide_ir_give_up(ir, TIDE_NOMEM);
+  for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) { /* none of them is NULL then */
+    good = good && tide_push(&parser, stacks[i], 0);
+    stacks[i]->count = 0;
+  }
+  good = good && parse_all(&parser);
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
     tide_free(ir->allocator, stacks[i]->data, stacks[i]->capacity, sizeof *stacks[i]->data);
   tide_scope_fini(&parser);

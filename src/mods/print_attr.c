@@ -121,7 +121,7 @@ static void put_hex(struct tide_printer *printer, uint64_t bits) {
   int shift = 60;
   while (shift && !(bits >> shift)) shift -= 4;
   tide_puts(printer, "0x");
-  for (; shift >= 0; shift -= 4) tide_put(printer, "0123456789ABCDEF" + (bits >> shift & 15), 1);
+  for (; shift >= 0; shift -= 4) tide_put(printer, &"0123456789ABCDEF"[bits >> shift & 15], 1);
 }
 
 static void put_float(struct tide_printer *printer, const struct tide_ir_attr_record *attr) {
