@@ -50,6 +50,98 @@ struct tide_mods_sink {
   void *self;
 };
 
+/* ---- modules ---------------------------------------------------------------------- */
+
+struct tide_mods_module;
+
+struct tide_mods_params {
+  const struct tide_allocator *allocator; /* outlives the module */
+  const char *text;                       /* any bytes; outlives the module */
+  size_t length;
+  const char *file;                  /* for diagnostics; outlives the module; NULL: "-" */
+  const struct tide_mods_sink *sink; /* outlives the module; NULL: nobody listens */
+  bool any_operation;                /* operations that are not known are taken, in generic form */
+  bool partial_masks;                /* a mask may leave out participants; lowered with mbarriers */
+};
+
+/* Both of MLIR's forms. TIDE_CORRUPT: it is no module, and why was told; TIDE_FULL: too long, too
+ * deep; TIDE_NOMEM. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_parse(const struct tide_mods_params *params,
+                                                          struct tide_mods_module **out_module);
+/* NULL is fine. */
+TIDE_API void tide_mods_destroy(struct tide_mods_module *module);
+/* All rules. TIDE_CORRUPT: one is broken, or several; all of them were told. */
+TIDE_API enum tide_status tide_mods_verify(struct tide_mods_module *module);
+/* Drops throttles of profile 0 and unused reads of the SM id, and nothing that writes. Gives how
+ * many went. */
+TIDE_API uint64_t tide_mods_fold(struct tide_mods_module *module);
+/* Operations that the module has. */
+TIDE_API uint64_t tide_mods_operations(const struct tide_mods_module *module);
+/* Bytes that it holds, without its text. */
+TIDE_API size_t tide_mods_memory(const struct tide_mods_module *module);
+
+/* The module's text; `generic`: in MLIR's generic form. Writes at most size bytes, terminated, and
+ * gives the length of the whole, without the terminator; 0 where there is no memory, or regions are
+ * nested too deep to be read again. */
+TIDE_API size_t tide_mods_print(struct tide_mods_module *module, bool generic, char *buffer,
+                                size_t size);
+
+/* ---- probes into a kernel ------------------------------------------------------------- */
+
+struct tide_mods_cluster {
+  uint32_t x, y, z; /* CTAs */
+};
+enum tide_mods_mma {
+  TIDE_MODS_MMA_1SM, /* one MMA is one CTA's: participants are CTAs */
+  TIDE_MODS_MMA_2SM  /* one MMA spans two CTAs, neighbours along x: participants are pairs */
+};
+
+/* One bit for each participant; 0: no such cluster (more than 16 CTAs, or pairs along an odd x). */
+TIDE_API uint64_t tide_mods_participants(struct tide_mods_cluster cluster, enum tide_mods_mma mma);
+
+/* A place between two operations of a region. Good until the module changes by other means. */
+struct tide_mods_cursor {
+  struct tide_mods_module *module;
+  uint32_t block, before; /* the module's own numbers */
+};
+typedef uint32_t tide_mods_value;
+
+/* The start of the cutlass.async.exec with that number (from 0) in the function of that name.
+ * TIDE_NOT_FOUND: there is none. */
+TIDE_API enum tide_status tide_mods_region(struct tide_mods_module *module, const char *function,
+                                           uint32_t number, struct tide_mods_cursor *out_cursor);
+/* Moves to just before (behind: just behind) the next operation of that name in the same block, as
+ * in "scf.while". TIDE_NOT_FOUND: none follows; the cursor stays. */
+TIDE_API enum tide_status tide_mods_seek(struct tide_mods_cursor *cursor, const char *operation,
+                                         bool behind);
+/* The value that is written %name in the function around the cursor, or outside of its region; the
+ * verifier says whether it can be used here. TIDE_NOT_FOUND: none is. */
+TIDE_API enum tide_status tide_mods_find(const struct tide_mods_cursor *cursor, const char *name,
+                                         tide_mods_value *out_value);
+
+/* One window, from its begin to its end. */
+struct tide_mods_window {
+  tide_mods_value scheduler, participants, started;
+  enum tide_mods_mma mma;
+};
+
+/* The calls below put operations at the cursor, which then stands behind them. The participants are
+ * derived from the cluster's shape, which the module says, and from the MMA policy. TIDE_INVALID:
+ * the cluster's shape and the policy don't go together, or `scheduler` is none; TIDE_NOMEM. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_mods_mainloop_begin(struct tide_mods_cursor *cursor, tide_mods_value scheduler,
+                         enum tide_mods_mma mma, struct tide_mods_window *out_window);
+/* `out_elapsed`, if not NULL, is the time since the begin, an i64 in nanoseconds. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_mods_mainloop_end(struct tide_mods_cursor *cursor, const struct tide_mods_window *window,
+                       tide_mods_value *out_elapsed);
+/* An i32. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_report_smid(struct tide_mods_cursor *cursor,
+                                                                tide_mods_value *out_smid);
+/* 0: none; 1: sleeps a while; 2: a barrier of the region's warps, inside a window. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_throttle(struct tide_mods_cursor *cursor,
+                                                             uint32_t profile);
+
 /* ---- execution on the CPU -------------------------------------------------------------
  *
  * A *run* is one launch of a kernel: a grid of CTAs in clusters, each CTA of so many threads. The
