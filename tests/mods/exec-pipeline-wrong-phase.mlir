@@ -1,6 +1,6 @@
-// A producer that does not wait for empty stages.
+// A producer that acquires the same stage again and again.
 // args: --explore 20
-// expect: 'cutlass.pipeline.producer_commit' op commits stage
+// expect: 'cutlass.pipeline.producer_commit' op commits stage 0 in phase 0, which was not acquired
 gpu.module @m {
   gpu.func @k() kernel {
     %pipe = cutlass.pipeline.init {stages = 2 : i32, producers = 32 : i32, consumers = 32 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
@@ -10,6 +10,7 @@ gpu.module @m {
       %one = arith.constant 1 : i32
       %n = arith.constant 3 : i32
       %end = scf.for %i = %z to %n step %one iter_args(%s = %s0) -> (!cutlass.pipeline_state) : i32 {
+        cutlass.pipeline.producer_acquire %pipe, %s0 : !cutlass.pipeline<2>, !cutlass.pipeline_state
         cutlass.pipeline.producer_commit %pipe, %s : !cutlass.pipeline<2>, !cutlass.pipeline_state
         %next = cutlass.pipeline.state.increment %pipe, %s : !cutlass.pipeline<2>, !cutlass.pipeline_state -> !cutlass.pipeline_state
         scf.yield %next : !cutlass.pipeline_state
