@@ -1,4 +1,5 @@
-/* Running kernels: their progress as an axis, questions between CTAs, runs as operations, limits. */
+/* Running kernels: their progress as an axis, questions between CTAs, runs as operations, limits.
+ */
 #include "tidemark/device.h"
 #include "tidemark/mods.h"
 #include "tidemark/sched.h"
@@ -15,15 +16,16 @@ static const char walk[] =
     "  gpu.func @k(%out: !llvm.ptr, %tiles: i32) kernel {\n"
     "    %one = arith.constant 1 : i32\n"
     "    %mask = arith.constant 3 : i64\n"
-    "    %sched = cutlass.tile_scheduler.static_persistent %tiles, %one, %one : i32, i32, i32 -> " SCHED
-    "\n"
+    "    %sched = cutlass.tile_scheduler.static_persistent %tiles, %one, %one : i32, i32, i32 "
+    "-> " SCHED "\n"
     "    cutlass.async.exec {warps = array<i32: 0, 1>} {\n"
-    "      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : " SCHED
-    ", i64\n"
+    "      cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} "
+    ": " SCHED ", i64\n"
     "      %first = cutlass.tile_scheduler.get_current_work %sched : " SCHED
     " -> !cutlass.work_tile\n"
     "      %end = scf.while (%w = %first) : (!cutlass.work_tile) -> (!cutlass.work_tile) {\n"
-    "        %valid = cutlass.tile_scheduler.work_get %w {field = \"valid\"} : !cutlass.work_tile -> "
+    "        %valid = cutlass.tile_scheduler.work_get %w {field = \"valid\"} : !cutlass.work_tile "
+    "-> "
     "i1\n"
     "        scf.condition(%valid) %w : !cutlass.work_tile\n"
     "      } do {\n"
@@ -36,8 +38,8 @@ static const char walk[] =
     ", !cutlass.work_tile -> !cutlass.work_tile\n"
     "        scf.yield %n : !cutlass.work_tile\n"
     "      }\n"
-    "      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : " SCHED
-    ", i64 -> ()\n"
+    "      cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} "
+    ": " SCHED ", i64 -> ()\n"
     "      cutlass.async.yield\n"
     "    }\n"
     "    gpu.return\n"
@@ -88,8 +90,8 @@ TEST(each_tile_is_an_epoch_of_a_kernel_axis) {
   struct tide_mods_run_stats stats;
   struct tide_record_info info;
   open_scene(&s);
-  CHECK_OK(tide_timeline_create(&s.context, &(struct tide_timeline_params){.history = 64},
-                                &timeline));
+  CHECK_OK(
+      tide_timeline_create(&s.context, &(struct tide_timeline_params){.history = 64}, &timeline));
   s.params.progress = timeline;
   CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
   tide_axis axis = tide_mods_run_axis(run);
@@ -154,10 +156,11 @@ TEST(a_kernel_is_an_operation_that_others_follow) {
   struct tide_timeline *timeline, *done;
   open_scene(&s);
   struct tide_sched *sched;
+  struct tide_cpu *cpu;
   struct tide_device *device;
   struct tide_queue *kernels, *followers;
   CHECK_OK(tide_sched_create(&s.context, NULL, &sched));
-  CHECK_OK(tide_cpu_device_create(sched, NULL, &device));
+  CHECK_OK(tide_cpu_open(&s.context, sched, NULL, "cpu", &cpu, &device));
   CHECK_OK(tide_queue_create(device, NULL, &kernels));
   CHECK_OK(tide_queue_create(device, NULL, &followers));
   CHECK_OK(tide_timeline_create(&s.context, NULL, &timeline));
@@ -166,21 +169,25 @@ TEST(a_kernel_is_an_operation_that_others_follow) {
   CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
   struct tide_wait wait = {timeline, 6};
   struct tide_signal follow = {.timeline = done, .value = 1};
-  CHECK_OK(tide_queue_submit(followers, &(struct tide_operation){.label = "follows",
-                                                                  .waits = &wait,
-                                                                  .wait_count = 1,
-                                                                  .signals = &follow,
-                                                                  .signal_count = 1}));
+  CHECK_OK(tide_queue_submit(followers,
+                             &(struct tide_operation){.label = "follows",
+                                                      .waits = &wait,
+                                                      .wait_count = 1,
+                                                      .signals = &follow,
+                                                      .signal_count = 1},
+                             NULL, NULL));
   CHECK_STATUS(tide_timeline_wait(done, 1, TIDE_NOW), TIDE_TIMEOUT);
-  CHECK_OK(tide_queue_submit(kernels, &(struct tide_operation){.label = "kernel",
-                                                                .body = tide_mods_body(),
-                                                                .arguments = &run,
-                                                                .arguments_size = sizeof run}));
+  CHECK_OK(tide_queue_submit(kernels,
+                             &(struct tide_operation){.label = "kernel",
+                                                      .body = tide_mods_body(),
+                                                      .arguments = &run,
+                                                      .arguments_size = sizeof run},
+                             NULL, NULL));
   CHECK_OK(tide_timeline_wait(done, 1, TIDE_FOREVER));
   CHECK_OK(tide_timeline_wait(timeline, TILES, TIDE_FOREVER));
   tide_queue_destroy(kernels);
   tide_queue_destroy(followers);
-  tide_device_destroy(device);
+  tide_cpu_close(cpu);
   tide_sched_destroy(sched);
   tide_mods_run_destroy(run);
   tide_timeline_destroy(timeline);
