@@ -213,6 +213,7 @@ struct tide_mods_run_stats {
   uint64_t windows, throttles; /* opened, a CTA at a time; passed, a thread at a time */
   uint64_t tiles;              /* finished in windows */
 };
+/* As the run stands now. */
 TIDE_API void tide_mods_run_statistics(const struct tide_mods_run *run,
                                        struct tide_mods_run_stats *out_stats);
 

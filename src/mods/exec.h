@@ -32,7 +32,8 @@
 #define TIDE_EXEC_CODES(X)                                                                         \
   X(MOVE)                                                                                          \
   X(MOVE_MANY)                                                                                     \
-  X(ADD) X(SUB) X(MUL) X(SHL) X(DIV_S) X(DIV_U) X(REM_S) X(REM_U) X(CEIL_DIV_S) X(CEIL_DIV_U) X(   \
+  X(ADD)                                                                                           \
+  X(SUB) X(MUL) X(SHL) X(DIV_S) X(DIV_U) X(REM_S) X(REM_U) X(CEIL_DIV_S) X(CEIL_DIV_U) X(          \
       FLOOR_DIV_S) X(AND) X(OR) X(XOR) X(SHR_S) X(SHR_U) X(MAX_S) X(MAX_U) X(MIN_S) X(MIN_U) X(EQ) \
       X(NE) X(LT_S) X(LE_S) X(GT_S) X(GE_S) X(LT_U) X(LE_U) X(GT_U) X(GE_U) X(SELECT) X(NARROW) X( \
           WIDEN_U) X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(MAX_F32) X(MIN_F32) X(MAXNUM_F32) \

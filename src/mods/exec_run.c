@@ -127,8 +127,8 @@ static int64_t bits_to(int64_t slot, unsigned cell) {
   return cell == TIDE_CELL_F32 ? (int64_t)(uint32_t)slot : slot;
 }
 
-/* Offsets are signed: a pointer may stand below its object, as long as nothing is read there. False:
- * beyond 2^39 bytes either way. */
+/* Offsets are signed: a pointer may stand below its object, as long as nothing is read there.
+ * False: beyond 2^39 bytes either way. */
 static inline bool step_pointer(int64_t *out, uint64_t pointer, int64_t by) {
   const int64_t reach = (int64_t)1 << (TIDE_EXEC_OFFSET_BITS - 1);
   int64_t offset = tide_exec_narrow(pointer, 64 - TIDE_EXEC_OFFSET_BITS);
