@@ -352,7 +352,7 @@ static void forget_scene(void) {
 
 TEST(media_under_seeded_schedules) {
   struct tally tally = {0};
-  uint64_t seeds = test_slowdown() > 3 ? 2000 : 20000;
+  uint64_t seeds = test_slowdown() > 3 ? 300 : 20000;
   for (uint64_t seed = 1; seed <= seeds; seed++) {
     if (!try_seed(seed, &tally)) FAIL("seed %llu: %s", (unsigned long long)seed, scene->why);
     forget_scene();
@@ -429,7 +429,7 @@ static bool die_at(uint64_t seed, uint32_t step) {
 }
 
 TEST(a_producer_dies_at_every_step) {
-  for (uint64_t seed = 1; seed <= 300; seed++)
+  for (uint64_t seed = 1; seed <= (test_slowdown() > 3 ? 10 : 300); seed++)
     for (uint32_t step = 0; die_at(seed, step); step++) continue;
 }
 
