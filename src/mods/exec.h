@@ -28,40 +28,124 @@
 
 /* ---- code ------------------------------------------------------------------------------ */
 
-/* X(NAME): its fields are explained where it runs, in exec_run.c and exec_wait.c. */
-#define TIDE_EXEC_CODES(X)                                                                         \
-  X(MOVE)                                                                                          \
-  X(MOVE_MANY)                                                                                     \
-  X(ADD)                                                                                           \
-  X(SUB) X(MUL) X(SHL) X(DIV_S) X(DIV_U) X(REM_S) X(REM_U) X(CEIL_DIV_S) X(CEIL_DIV_U) X(          \
-      FLOOR_DIV_S) X(AND) X(OR) X(XOR) X(SHR_S) X(SHR_U) X(MAX_S) X(MAX_U) X(MIN_S) X(MIN_U) X(EQ) \
-      X(NE) X(LT_S) X(LE_S) X(GT_S) X(GE_S) X(LT_U) X(LE_U) X(GT_U) X(GE_U) X(SELECT) X(NARROW) X( \
-          WIDEN_U) X(ADD_F32) X(SUB_F32) X(MUL_F32) X(DIV_F32) X(MAX_F32) X(MIN_F32) X(MAXNUM_F32) \
-          X(MINNUM_F32) X(NEG_F32) X(FMA_F32) X(COMPARE_F32) X(ADD_F64) X(SUB_F64) X(MUL_F64)      \
-              X(DIV_F64) X(MAX_F64) X(MIN_F64) X(MAXNUM_F64) X(MINNUM_F64) X(NEG_F64) X(FMA_F64)   \
-                  X(COMPARE_F64) X(ROUND) X(F32_TO_F64) X(F64_TO_F32) X(S_TO_F32) X(S_TO_F64)      \
-                      X(U_TO_F32) X(U_TO_F64) X(F_TO_S) X(F_TO_U) X(BITS_FROM) X(BITS_TO) X(GEP)   \
-                          X(GEP_FIXED) X(LOAD) X(STORE) X(ATOMIC) X(EXCHANGE) X(JUMP) X(JUMP_ZERO) \
-                              X(JUMP_NOT_WARP) X(FOR) X(FOR_NEXT) X(REGISTER)                      \
-                                  X(ADDRESS) X(RANK_ADDRESS) X(EXIT) X(TRAP) X(SLEEP) X(BARRIER)   \
-                                      X(BARRIER_ARRIVE) X(CLUSTER_ARRIVE) X(CLUSTER_WAIT) X(       \
-                                          PIPELINE_INIT) X(SEQ_INIT) X(STATE_NEXT) X(STATE_INDEX)  \
-                                          X(STATE_PHASE) X(ACQUIRE) X(EXPECT)                      \
-                                              X(COMMIT) X(CONSUMER_WAIT) X(RELEASE) X(SEQ_WAIT)    \
-                                                  X(SEQ_ARRIVE) X(SCHEDULER) X(WORK_FIRST)         \
-                                                      X(WORK_NEXT) X(WORK_GET) X(WINDOW_OPEN)      \
-                                                          X(WINDOW_CLOSE) X(THROTTLE) X(LOOP_TURN) \
-                                                              X(LOOP_LEAVE) X(MBARRIER_INIT)       \
-                                                                  X(MBARRIER_INVAL)                \
-                                                                      X(MBARRIER_ARRIVE)           \
-                                                                          X(MBARRIER_TEST)         \
-                                                                              X(MBARRIER_WAIT)
-
+/* Their fields are explained where they run, in exec_run.c, exec_wait.c and exec_rare.c. */
 enum tide_exec_code {
-#define X(name) TIDE_EXEC_##name,
-  TIDE_EXEC_CODES(X)
-#undef X
-      TIDE_EXEC_CODE_COUNT
+  TIDE_EXEC_MOVE,
+  TIDE_EXEC_MOVE_MANY,
+  TIDE_EXEC_ADD,
+  TIDE_EXEC_SUB,
+  TIDE_EXEC_MUL,
+  TIDE_EXEC_SHL,
+  TIDE_EXEC_DIV_S,
+  TIDE_EXEC_DIV_U,
+  TIDE_EXEC_REM_S,
+  TIDE_EXEC_REM_U,
+  TIDE_EXEC_CEIL_DIV_S,
+  TIDE_EXEC_CEIL_DIV_U,
+  TIDE_EXEC_FLOOR_DIV_S,
+  TIDE_EXEC_AND,
+  TIDE_EXEC_OR,
+  TIDE_EXEC_XOR,
+  TIDE_EXEC_SHR_S,
+  TIDE_EXEC_SHR_U,
+  TIDE_EXEC_MAX_S,
+  TIDE_EXEC_MAX_U,
+  TIDE_EXEC_MIN_S,
+  TIDE_EXEC_MIN_U,
+  TIDE_EXEC_EQ,
+  TIDE_EXEC_NE,
+  TIDE_EXEC_LT_S,
+  TIDE_EXEC_LE_S,
+  TIDE_EXEC_GT_S,
+  TIDE_EXEC_GE_S,
+  TIDE_EXEC_LT_U,
+  TIDE_EXEC_LE_U,
+  TIDE_EXEC_GT_U,
+  TIDE_EXEC_GE_U,
+  TIDE_EXEC_SELECT,
+  TIDE_EXEC_NARROW,
+  TIDE_EXEC_WIDEN_U,
+  TIDE_EXEC_ADD_F32,
+  TIDE_EXEC_SUB_F32,
+  TIDE_EXEC_MUL_F32,
+  TIDE_EXEC_DIV_F32,
+  TIDE_EXEC_MAX_F32,
+  TIDE_EXEC_MIN_F32,
+  TIDE_EXEC_MAXNUM_F32,
+  TIDE_EXEC_MINNUM_F32,
+  TIDE_EXEC_NEG_F32,
+  TIDE_EXEC_FMA_F32,
+  TIDE_EXEC_COMPARE_F32,
+  TIDE_EXEC_ADD_F64,
+  TIDE_EXEC_SUB_F64,
+  TIDE_EXEC_MUL_F64,
+  TIDE_EXEC_DIV_F64,
+  TIDE_EXEC_MAX_F64,
+  TIDE_EXEC_MIN_F64,
+  TIDE_EXEC_MAXNUM_F64,
+  TIDE_EXEC_MINNUM_F64,
+  TIDE_EXEC_NEG_F64,
+  TIDE_EXEC_FMA_F64,
+  TIDE_EXEC_COMPARE_F64,
+  TIDE_EXEC_ROUND,
+  TIDE_EXEC_F32_TO_F64,
+  TIDE_EXEC_F64_TO_F32,
+  TIDE_EXEC_S_TO_F32,
+  TIDE_EXEC_S_TO_F64,
+  TIDE_EXEC_U_TO_F32,
+  TIDE_EXEC_U_TO_F64,
+  TIDE_EXEC_F_TO_S,
+  TIDE_EXEC_F_TO_U,
+  TIDE_EXEC_BITS_FROM,
+  TIDE_EXEC_BITS_TO,
+  TIDE_EXEC_GEP,
+  TIDE_EXEC_GEP_FIXED,
+  TIDE_EXEC_LOAD,
+  TIDE_EXEC_STORE,
+  TIDE_EXEC_ATOMIC,
+  TIDE_EXEC_EXCHANGE,
+  TIDE_EXEC_JUMP,
+  TIDE_EXEC_JUMP_ZERO,
+  TIDE_EXEC_JUMP_NOT_WARP,
+  TIDE_EXEC_FOR,
+  TIDE_EXEC_FOR_NEXT,
+  TIDE_EXEC_REGISTER,
+  TIDE_EXEC_ADDRESS,
+  TIDE_EXEC_RANK_ADDRESS,
+  TIDE_EXEC_EXIT,
+  TIDE_EXEC_TRAP,
+  TIDE_EXEC_SLEEP,
+  TIDE_EXEC_BARRIER,
+  TIDE_EXEC_BARRIER_ARRIVE,
+  TIDE_EXEC_CLUSTER_ARRIVE,
+  TIDE_EXEC_CLUSTER_WAIT,
+  TIDE_EXEC_PIPELINE_INIT,
+  TIDE_EXEC_SEQ_INIT,
+  TIDE_EXEC_STATE_NEXT,
+  TIDE_EXEC_STATE_INDEX,
+  TIDE_EXEC_STATE_PHASE,
+  TIDE_EXEC_ACQUIRE,
+  TIDE_EXEC_EXPECT,
+  TIDE_EXEC_COMMIT,
+  TIDE_EXEC_CONSUMER_WAIT,
+  TIDE_EXEC_RELEASE,
+  TIDE_EXEC_SEQ_WAIT,
+  TIDE_EXEC_SEQ_ARRIVE,
+  TIDE_EXEC_SCHEDULER,
+  TIDE_EXEC_WORK_FIRST,
+  TIDE_EXEC_WORK_NEXT,
+  TIDE_EXEC_WORK_GET,
+  TIDE_EXEC_WINDOW_OPEN,
+  TIDE_EXEC_WINDOW_CLOSE,
+  TIDE_EXEC_THROTTLE,
+  TIDE_EXEC_LOOP_TURN,
+  TIDE_EXEC_LOOP_LEAVE,
+  TIDE_EXEC_MBARRIER_INIT,
+  TIDE_EXEC_MBARRIER_INVAL,
+  TIDE_EXEC_MBARRIER_ARRIVE,
+  TIDE_EXEC_MBARRIER_TEST,
+  TIDE_EXEC_MBARRIER_WAIT,
+  TIDE_EXEC_CODE_COUNT
 };
 
 struct tide_exec_instruction {
