@@ -49,7 +49,8 @@ static tide_ir_attr float_attr(struct tide_parser *parser, tide_ir_type type, do
 static bool fits(const struct tide_ir_type_record *type, int64_t value) {
   unsigned bits = type->kind == TIDE_IR_INTEGER ? type->a : 64;
   if (bits == 64) return true;
-  return value >= -(1ll << (bits - 1)) && value < 1ll << bits;
+  if (value < 0) return value >= -((int64_t)1 << (bits - 1));
+  return (uint64_t)value < (uint64_t)1 << bits;
 }
 
 /* The same bits, sign-extended. */
