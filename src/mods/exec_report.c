@@ -1,4 +1,5 @@
 /* Execution: what went wrong, and where everybody stands. */
+#include "mods/bits.h"
 #include "mods/exec.h"
 #include "base/text.h"
 
@@ -86,7 +87,7 @@ static void report_place(struct tide_exec_machine *machine, uint32_t warp, uint3
   struct tide_text text;
   tide_text_init(&text, message, sizeof message);
   tide_text_format(&text, "CTA %u, warp %u, %u lanes from %u: %s here", machine->warps[warp].cta,
-                   warp % machine->block_warps, (unsigned)__builtin_popcount(lanes),
+                   warp % machine->block_warps, tide_bits_count(lanes),
                    (unsigned)__builtin_ctz(lanes),
                    machine->threads[first].state == TIDE_THREAD_READY ? "runs" : "waits");
   if (machine->threads[first].state == TIDE_THREAD_WAITS) name_barrier(&text, machine, first, pc);

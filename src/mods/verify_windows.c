@@ -1,4 +1,5 @@
 /* Rules of the MODS operations: pairs, windows, participants, throttles. */
+#include "mods/bits.h"
 #include "mods/verify.h"
 
 #define POOL_FIRST 8 /* named barriers 8 to 15 are the user's */
@@ -34,7 +35,7 @@ static bool check_mask(struct tide_verifier *verifier, tide_ir_op start) {
     return tide_ir_op_error(
         ir, start, "has participant %d in its mask, but the %ux%ux%u cluster has %u %s",
         63 - __builtin_clzll(bits), shape[0], shape[1], shape[2], participants, what);
-  uint32_t count = (uint32_t)__builtin_popcountll(bits);
+  uint32_t count = tide_bits_count(bits);
   if (count < participants && verifier->partial == TIDE_IR_PARTIAL_REFUSED)
     return tide_ir_op_error(ir, start,
                             "leaves out %u of %u %s: the cluster barrier counts all of them "
@@ -204,7 +205,7 @@ static void check_pool(struct tide_ir *ir, tide_ir_op function) {
     tide_ir_op region = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
     if (region == last_region) continue;
     last_region = region;
-    if (++wanted + (uint32_t)__builtin_popcount(taken) <= POOL_END - POOL_FIRST) continue;
+    if (++wanted + tide_bits_count(taken) <= POOL_END - POOL_FIRST) continue;
     tide_ir_op_error(ir, op, "needs a named barrier, but all of the pool's (8 to 15) are taken");
     return;
   }

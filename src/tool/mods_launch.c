@@ -206,9 +206,7 @@ static void fill(struct tide_mods_matrix *matrix, uint64_t salt) {
   memset(matrix->data, 0, matrix->size);
   for (uint64_t i = 0; matrix->fill != 'z' && i < matrix->rows * matrix->columns; i++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
-    put(matrix, i,
-        matrix->fill == 'i' ? (double)i
-                            : (double)(state >> 33) - (double)((state >> 33) / 9 * 9) - 4);
+    put(matrix, i, matrix->fill == 'i' ? (double)i : (double)((state >> 33) % 9) - 4);
   }
 }
 

@@ -110,7 +110,7 @@ export async function keyboard(browser) {
     await press("Escape", "ArrowRight", "ArrowRight");
     must((await at()).selected === 1, `selected ${(await at()).selected}`);
     await press("ArrowDown");
-    must((await page.textContent("#operation")).startsWith("late@1"), "down");
+    await until(page, () => document.querySelector("#operation").textContent.startsWith("late@1"));
   });
   await check("keys_tabs", async () => {
     await page.focus("#tab-timelines");

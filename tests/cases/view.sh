@@ -1,5 +1,5 @@
 # tidemark view in a real browser: tests/browser, with Debian's chromium. Where there is none, or no
-# registry to take playwright-core and axe-core from, it is skipped; not in CI.
+# registry to take playwright-core and axe-core from, it is skipped; in CI only for want of the registry.
 : "${BUILD:?}" "${TIDEMARK:?}"
 SOURCE=$PWD
 WORK=$BUILD/view
@@ -32,7 +32,7 @@ mkdir -p "$modules"
 cp "$SOURCE"/tests/browser/* "$modules"
 if ! cmp -s "$modules/package-lock.json" "$modules/installed.json"; then
   (cd "$modules" && timeout 300 npm ci --ignore-scripts --no-audit --no-fund) >"$BUILD/view-npm" 2>&1 ||
-    lacking "npm could not fetch playwright-core and axe-core: $(tail -n 1 "$BUILD/view-npm")"
+    { echo "SKIP view: npm could not fetch playwright-core and axe-core: $(tail -n 1 "$BUILD/view-npm")"; exit 0; }
   cp "$modules/package-lock.json" "$modules/installed.json"
 fi
 rm -rf "$WORK"
