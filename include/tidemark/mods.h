@@ -203,6 +203,12 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_run_step(struct tide_mods_ru
 /* The axis is closed, or failed if the kernel has not ended. NULL is fine. */
 TIDE_API void tide_mods_run_destroy(struct tide_mods_run *run);
 
+/* Whoever steps the run has waited for this value before the first step: from now on the records of
+ * the run's progress teach what that one does, too. TIDE_VALUE: a tile has finished already, or the
+ * run has ended; else as tide_timeline_import. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_mods_run_import(struct tide_mods_run *run, struct tide_timeline *timeline, uint64_t value);
+
 /* The axis of the run's progress. */
 TIDE_API tide_axis tide_mods_run_axis(const struct tide_mods_run *run);
 

@@ -6,7 +6,7 @@
 #define STEPS_MAX ((uint64_t)1 << 36)
 #define MEMORY_MAX ((uint64_t)1 << 32)
 #define ARGUMENTS_MAX 256
-#define FRONTIER_CAPACITY 1
+#define FRONTIER_CAPACITY 16
 
 struct tide_mods_run {
   struct tide_context *context;
@@ -269,6 +269,12 @@ void tide_mods_run_destroy(struct tide_mods_run *run) {
   tide_ir_destroy(run->ir);
   tide_timeline_release(run->progress);
   tide_free(run->context->allocator, run, 1, sizeof *run);
+}
+
+enum tide_status tide_mods_run_import(struct tide_mods_run *run, struct tide_timeline *timeline,
+                                      uint64_t value) {
+  if (run->position.epoch || run->ended) return TIDE_VALUE;
+  return tide_timeline_import(timeline, value, &run->position);
 }
 
 tide_axis tide_mods_run_axis(const struct tide_mods_run *run) { return run->position.axis; }

@@ -6,14 +6,16 @@
  *        |              into the tile, keeps the promise by a service's point
  *   consumer, a thread  just loads: its page fault ends with that value taken = 1
  *        |
- *   right queue         writes the tile                                 right's progress
+ *   right queue         runs a kernel that writes the tile              window = 1 … 12, its
+ * progress
  *        |
  *   last queue          knows all of them; whoever asks it for memory next gets the very same bytes
  *                       with no wait
  *
  * What is proved. The reuse is *known*: implied by the frontier, also while the tile is still being
- * written. That frontier lists the disk's axis, the partner's and the consumer's, which it can only
- * have from the records that crossed the ring, the process boundary and the fault. And it is true:
+ * written. That frontier lists the axes of the disk, the partner, the consumer and the kernel,
+ * which it can only have from the records that crossed the ring, the process boundary, the fault
+ * and the kernel's window. And it is true:
  * every touch of the tile notes when it was, and all were over before the next owner began. Where
  * one link loses its knowledge (the partner's record crosses as external, or the consumer's
  * position does not import the fault's tag) the same reuse needs to look at who has finished. */
@@ -139,13 +141,15 @@ struct leader {
   struct tide_file *file;
   struct tide_device *cpu_device, *file_device;
   struct tide_queue *disk, *right, *last;
-  struct tide_timeline *read, *partner, *taken;
+  struct tide_timeline *read, *partner, *taken, *window;
+  struct tide_mods_run *kernel;
   struct tide_pool *pool;
   struct tide_medium *medium;
   struct tide_shared shared;
   struct tide_session *session;
   tide_axis partner_axis, consumer_axis;
   struct span touches[TOUCHES];
+  sem_t ran;   /* the kernel has ended */
   sem_t asked; /* the next owner has its memory: the last touch may end */
   int input;
   uint64_t seen; /* the partner's sum, as the consumer loaded it */
@@ -174,11 +178,62 @@ static enum tide_status write_all(void *arguments) {
   struct span *span = &touching->leader->touches[touching->who];
   span->begin = now();
   memset(touching->data, (int)touching->who, TILE);
-  if (touching->who == BY_RIGHT) sem_wait(&touching->leader->asked);
   span->end = now();
   return TIDE_OK;
 }
 static const struct tide_body_class writes = {.name = "write", .host = write_all};
+
+/* Two CTAs walk over the tiles of a window, and mark each in memory. */
+#define TILES 12
+#define SCHED "!cutlass.tile_scheduler<static_persistent>"
+static const char module[] =
+    "gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {\n"
+    "  gpu.func @mark(%out: !llvm.ptr, %tiles: i32) kernel {\n"
+    "    %one = arith.constant 1 : i32\n"
+    "    %mask = arith.constant 3 : i64\n"
+    "    %s = cutlass.tile_scheduler.static_persistent %tiles, %one, %one : i32, i32, i32 -> " SCHED
+    "\n"
+    "    cutlass.async.exec {warps = array<i32: 0, 1>} {\n"
+    "      cutlass.tile_scheduler.mods_report_mainloop_start %s, %mask {is_2cta_mma = false}"
+    " : " SCHED ", i64\n"
+    "      %first = cutlass.tile_scheduler.get_current_work %s : " SCHED " -> !cutlass.work_tile\n"
+    "      %end = scf.while (%w = %first) : (!cutlass.work_tile) -> (!cutlass.work_tile) {\n"
+    "        %v = cutlass.tile_scheduler.work_get %w {field = \"valid\"} : !cutlass.work_tile -> "
+    "i1\n"
+    "        scf.condition(%v) %w : !cutlass.work_tile\n"
+    "      } do {\n"
+    "      ^bb0(%w: !cutlass.work_tile):\n"
+    "        %m = cutlass.tile_scheduler.work_get %w {field = \"m\"} : !cutlass.work_tile -> i32\n"
+    "        %at = llvm.getelementptr %out[%m] : (!llvm.ptr, i32) -> !llvm.ptr, i32\n"
+    "        llvm.store %one, %at : i32, !llvm.ptr\n"
+    "        %n = cutlass.tile_scheduler.advance_to_next_work %s, %w : " SCHED
+    ", !cutlass.work_tile -> !cutlass.work_tile\n"
+    "        scf.yield %n : !cutlass.work_tile\n"
+    "      }\n"
+    "      cutlass.tile_scheduler.mods_report_mainloop_end %s, %mask {is_2cta_mma = false}"
+    " : " SCHED ", i64 -> ()\n"
+    "      cutlass.async.yield\n"
+    "    }\n"
+    "    gpu.return\n"
+    "  }\n"
+    "}\n";
+
+static enum tide_status run_kernel(void *arguments) {
+  const struct touching *touching = arguments;
+  struct leader *leader = touching->leader;
+  int32_t marks[TILES];
+  leader->touches[BY_RIGHT].begin = now();
+  memset(touching->data, 0, sizeof marks);
+  enum tide_status status = tide_mods_run_import(leader->kernel, leader->taken, 1);
+  if (status == TIDE_OK) status = tide_mods_run_step(leader->kernel, UINT64_MAX);
+  memcpy(marks, touching->data, sizeof marks);
+  for (size_t i = 0; i < TILES; i++) need(marks[i] == 1, "a tile's mark");
+  sem_post(&leader->ran);
+  sem_wait(&leader->asked);
+  leader->touches[BY_RIGHT].end = now();
+  return status;
+}
+static const struct tide_body_class runs = {.name = "kernel", .host = run_kernel};
 
 static void open_all(struct leader *leader) {
   must(tide_context_init(&leader->context, NULL), "context");
@@ -195,6 +250,7 @@ static void open_all(struct leader *leader) {
   must(tide_timeline_create(&leader->context, NULL, &leader->read), "read");
   must(tide_timeline_create(&leader->context, NULL, &leader->partner), "partner");
   must(tide_timeline_create(&leader->context, NULL, &leader->taken), "taken");
+  must(tide_timeline_create(&leader->context, NULL, &leader->window), "window");
   struct tide_medium_params medium = {.pages = 1024};
   must(tide_medium_create(&leader->context, &medium, &leader->medium), "medium");
   attach(&leader->shared, leader->common);
@@ -281,17 +337,19 @@ static void *consume(void *self) {
 
 /* Without a buffer: it only waits. */
 static void touch(struct leader *leader, struct tide_queue *queue, struct tide_buffer *buffer,
-                  enum touch who, const struct tide_wait *wait) {
+                  enum touch who, const struct tide_wait *waits, size_t count) {
   struct touching touching = {leader, buffer ? tide_buffer_data(buffer) : NULL, who};
   struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};
   struct tide_operation operation = {.label = "write",
-                                     .body = buffer ? &writes : NULL,
+                                     .body = !buffer           ? NULL
+                                             : who == BY_RIGHT ? &runs
+                                                               : &writes,
                                      .arguments = &touching,
                                      .arguments_size = sizeof touching,
                                      .buffers = &use,
                                      .buffer_count = buffer != NULL,
-                                     .waits = wait,
-                                     .wait_count = wait != NULL};
+                                     .waits = waits,
+                                     .wait_count = count};
   must(tide_queue_submit(queue, &operation, NULL, NULL), "submit a write");
 }
 
@@ -310,6 +368,7 @@ static bool free_and_ask_again(struct leader *leader, struct tide_buffer *tile) 
   bool all = knows(&known.frontier, tide_queue_axis(leader->disk)) &&
              knows(&known.frontier, leader->partner_axis) &&
              knows(&known.frontier, leader->consumer_axis);
+  need(knows(&known.frontier, tide_mods_run_axis(leader->kernel)), "the kernel's axis");
   need(all == (leader->how <= LATE), "what the last queue knows");
   if (leader->how == EARLY) {
     tide_queue_free(leader->last, tile);
@@ -323,7 +382,7 @@ static bool free_and_ask_again(struct leader *leader, struct tide_buffer *tile) 
   enum tide_reuse reuse = tide_buffer_reuse(next);
   need(reuse == TIDE_REUSE_KNOWN || reuse == TIDE_REUSE_FINISHED, "without a wait");
   need((leader->how == EARLY) == !leader->touches[BY_RIGHT].end, "the one before still writes");
-  touch(leader, leader->last, next, BY_NEXT, NULL);
+  touch(leader, leader->last, next, BY_NEXT, NULL, 0);
   if (leader->how == EARLY) sem_post(&leader->asked);
   must(tide_queue_drain(leader->last, soon()), "drain");
   tide_queue_free(leader->last, next);
@@ -342,9 +401,12 @@ static void close_all(struct leader *leader) {
   tide_timeline_destroy(leader->read);
   tide_timeline_destroy(leader->partner);
   tide_timeline_destroy(leader->taken);
+  tide_mods_run_destroy(leader->kernel);
+  tide_timeline_destroy(leader->window);
   tide_sched_destroy(leader->sched);
   tide_context_fini(&leader->context);
   sem_destroy(&leader->asked);
+  sem_destroy(&leader->ran);
 }
 
 /* The partner has promised: its point is waited for here by a name of this session. */
@@ -362,6 +424,18 @@ static struct tide_point meet(struct leader *leader) {
   return point;
 }
 
+static void load_kernel(struct leader *leader, struct tide_buffer *tile) {
+  struct tide_mods_argument arguments[] = {{.data = tide_buffer_data(tile), .size = TILE},
+                                           {.integer = TILES}};
+  struct tide_mods_run_params params = {.text = module,
+                                        .length = sizeof module - 1,
+                                        .arguments = arguments,
+                                        .argument_count = 2,
+                                        .grid = {2},
+                                        .progress = leader->window};
+  must(tide_mods_run_create(&leader->context, &params, &leader->kernel), "the kernel");
+}
+
 /* All of it, once. Was the reuse known? */
 static bool lead(const struct common *common, enum how how, int input) {
   struct leader leader = {.common = common, .how = how, .input = input};
@@ -373,6 +447,7 @@ static bool lead(const struct common *common, enum how how, int input) {
   struct tide_request request = {.bytes = TILE, .source = common->tile, .tag_count = 1};
   pthread_t thread;
   sem_init(&leader.asked, 0, 0);
+  sem_init(&leader.ran, 0, 0);
   open_all(me);
   must(tide_shared_open(&leader.shared, READ_SLOT, 1, 0), "the leader's slot");
   must(tide_pool_create(&leader.context, &pool, &leader.pool), "pool");
@@ -387,9 +462,10 @@ static bool lead(const struct common *common, enum how how, int input) {
   leader.consumer_axis = new_axis(me);
   need(pthread_create(&thread, NULL, consume, &consumer) == 0, "thread");
   struct tide_wait after_taken = {leader.taken, 1};
-  struct tide_wait after_right = {tide_queue_progress(leader.right), 1};
-  touch(me, leader.right, tile, BY_RIGHT, &after_taken);
-  touch(me, leader.last, NULL, BY_NEXT, &after_right);
+  load_kernel(me, tile);
+  struct tide_wait after[2] = {{leader.window, TILES}, {tide_queue_progress(leader.right), 1}};
+  touch(me, leader.right, tile, BY_RIGHT, &after_taken, 1);
+  touch(me, leader.last, NULL, BY_NEXT, after, 2);
   read_in(me, tile);
 
   hand_over(me);
@@ -399,6 +475,7 @@ static bool lead(const struct common *common, enum how how, int input) {
            sizeof(struct span),
        "when the partner was");
   pthread_join(thread, NULL);
+  sem_wait(&leader.ran);
   bool is_known = free_and_ask_again(me, tile);
   for (int who = 0; who < BY_NEXT; who++)
     need(leader.touches[who].begin && leader.touches[who].begin <= leader.touches[who].end &&

@@ -119,6 +119,37 @@ TEST(each_tile_is_an_epoch_of_a_kernel_axis) {
   close_scene(&s);
 }
 
+TEST(what_a_run_waited_for_its_records_teach) {
+  struct scene s;
+  struct tide_mods_run *run;
+  struct tide_timeline *before, *timeline;
+  tide_axis host;
+  TIDE_FRONTIER_STORAGE(own, 4);
+  TIDE_FRONTIER_STORAGE(known, 4);
+  open_scene(&s);
+  tide_frontier_init(&own.frontier, 4);
+  tide_frontier_init(&known.frontier, 4);
+  CHECK_OK(tide_timeline_create(&s.context, NULL, &before));
+  CHECK_OK(tide_timeline_create(&s.context, NULL, &timeline));
+  CHECK_OK(tide_lease_take(s.context.lease, TIDE_DOMAIN_HOST, &host));
+  CHECK_OK(tide_tracker_register(s.context.tracker, host));
+  s.params.progress = timeline;
+  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK(tide_mods_run_import(run, before, 1) == TIDE_TIMEOUT);
+  struct tide_position position = {.axis = host, .frontier = &own.frontier};
+  CHECK_OK(tide_timeline_signal(before, 1, &position));
+  CHECK_OK(tide_mods_run_import(run, before, 1));
+  CHECK_OK(tide_mods_run_step(run, UINT64_MAX));
+  CHECK(tide_mods_run_import(run, before, 1) == TIDE_VALUE);
+  CHECK_OK(tide_timeline_frontier_at(timeline, TILES, &known.frontier, NULL));
+  CHECK(tide_frontier_get(&known.frontier, host) == 1);
+  CHECK(tide_frontier_get(&known.frontier, tide_mods_run_axis(run)) == TILES);
+  tide_mods_run_destroy(run);
+  tide_timeline_destroy(before);
+  tide_timeline_destroy(timeline);
+  close_scene(&s);
+}
+
 TEST(a_question_is_answered_at_a_throttle) {
   struct scene s;
   struct tide_mods_run *run;
@@ -291,7 +322,8 @@ TEST(what_cannot_be_launched) {
   close_scene(&s);
 }
 
-TEST_MAIN(CASE(each_tile_is_an_epoch_of_a_kernel_axis), CASE(a_question_is_answered_at_a_throttle),
+TEST_MAIN(CASE(each_tile_is_an_epoch_of_a_kernel_axis),
+          CASE(what_a_run_waited_for_its_records_teach), CASE(a_question_is_answered_at_a_throttle),
           CASE(a_kernel_is_an_operation_that_others_follow),
           CASE(who_waits_for_a_run_that_fails_learns_why),
           CASE(a_run_that_is_given_up_fails_its_waiters), CASE(one_seed_is_one_schedule),
