@@ -56,7 +56,7 @@ if "$TIDEMARK" run "$work/readme.tide" --check >"$work/said" 2>&1; then echo "PA
 else echo "FAIL program: $(tr '\n' '|' <"$work/said")"; fi
 
 lines=$(wc -l <README.md)
-if [ "$lines" -le 145 ]; then echo "PASS length"; else echo "FAIL length: $lines lines, at most 145"; fi
+if [ "$lines" -le 160 ]; then echo "PASS length"; else echo "FAIL length: $lines lines, at most 160"; fi
 # Of a page with a place in it, the place is a heading of that page: its words, small, with dashes.
 missing=
 for link in $(grep -o '](\([^):]*\))' README.md | sed 's/](\(.*\))/\1/') $(grep -o 'docs/[a-z]*\.md' README.md); do
