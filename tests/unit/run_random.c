@@ -345,7 +345,7 @@ static bool may_fault(void) {
 TEST(what_is_taken_is_what_was_written) {
   if (!may_fault()) SKIP("userfaultfd cannot be had here");
   every_way(false, true, 40 / (test_slowdown() > 3 ? 4 : 1));
-  every_way(true, true, 120 / (test_slowdown() > 3 ? 4 : 1));
+  every_way(true, true, 120 / (test_slowdown() > 3 ? 2 : 1)); /* few of these are programs */
 }
 
 /* ---- no memory ------------------------------------------------------------------------------ */
