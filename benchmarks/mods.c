@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #define OPERATIONS 100000
-#define FILE_NAME "bench-mods.mlir"
 
 struct text {
   char *data;
@@ -73,13 +72,17 @@ static size_t read_it(const struct text *text) {
 
 /* ---- against mlir-opt ---- */
 
+/* What both read; it goes when the benchmark ends. */
+static char file_name[] = "/tmp/tidemark-bench-XXXXXX";
+static void remove_file(void) { unlink(file_name); }
+
 /* Milliseconds until the process has ended; NAN: it could not be run, or failed. */
 static double run(const char *program) {
   uint64_t start = bench_now();
   int status;
   pid_t child = fork();
   if (child == 0) {
-    execlp(program, program, FILE_NAME, "-o", "/dev/null", (char *)NULL);
+    execlp(program, program, file_name, "-o", "/dev/null", (char *)NULL);
     _exit(127);
   }
   if (child < 0 || waitpid(child, &status, 0) != child || status != 0) return NAN;
@@ -94,7 +97,7 @@ static double run_ours(void) {
   if (child == 0) {
     struct text text = {NULL, 0, 0, 0};
     char buffer[1 << 16];
-    FILE *file = fopen(FILE_NAME, "rb");
+    FILE *file = fopen(file_name, "rb");
     for (size_t got; file && (got = fread(buffer, 1, sizeof buffer, file)) > 0;)
       add(&text, buffer, got);
     read_it(&text);
@@ -108,7 +111,9 @@ static bool write_file(void) {
   static bool written;
   if (written) return true;
   struct text text = make(bench_smoke() ? 1000 : OPERATIONS);
-  FILE *file = fopen(FILE_NAME, "wb");
+  int made = mkstemp(file_name);
+  if (made >= 0) atexit(remove_file);
+  FILE *file = made >= 0 ? fdopen(made, "wb") : NULL;
   written = file && fwrite(text.data, 1, text.length, file) == text.length;
   if (file) written = fclose(file) == 0 && written;
   free(text.data);
