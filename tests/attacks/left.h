@@ -6,6 +6,7 @@
 #include "service/work.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define LEFT(what)                                                                                 \
   do {                                                                                             \
@@ -14,10 +15,23 @@
     count += left_here != 0;                                                                       \
   } while (0)
 
-static int left_of_clients(const struct tide_service *service) {
+/* A body that had ended when the service stopped may still be telling so, on a worker. */
+static void left_let_workers_tell(struct tide_service *service) {
+  for (int patience = 0; patience < 5000; patience++) {
+    struct tide_lock *lock = tide_points_lock(service->points);
+    bool told = tide_list_empty(&service->published);
+    tide_lock_give(lock);
+    if (told) return;
+    usleep(1000);
+  }
+}
+
+static int left_of_clients(struct tide_service *service) {
   const struct tide_points *points = service->points;
   uint64_t grants = 0, places = 0, slots = 0;
   int count = 0;
+  left_let_workers_tell(service);
+  struct tide_lock *lock = tide_points_lock(service->points);
   for (unsigned i = 0; i < TIDE_GRANT_BUCKETS; i++) grants += service->grants[i] != NULL;
   for (uint32_t i = 1; i <= points->slot_count; i++) {
     slots += points->slots[i].kind != TIDE_SLOT_FREE;
@@ -39,6 +53,7 @@ static int left_of_clients(const struct tide_service *service) {
   LEFT(points->orphans);
   LEFT(!tide_list_empty(&points->clients));
   LEFT(points->due.first != NULL || points->due.root != NULL);
+  tide_lock_give(lock);
   return count;
 }
 

@@ -46,7 +46,7 @@ static void count_events(const struct tide_service_event *event) {
   refused_events += event->kind == TIDE_SERVICE_REFUSED;
 }
 /* One line when it begins, however many commands it was. */
-static int few_events(const struct tide_service *service) {
+static int few_events(struct tide_service *service) {
   int left = left_of_clients(service);
   if (paced_events != 1 || refused_events > 8) {
     fprintf(stderr, "%lu events of pacing, %lu of refusals\n", (unsigned long)paced_events,

@@ -50,7 +50,7 @@ static bool rig_leaks(void) { return false; }
 #endif
 
 /* What is looked at when the service has stopped serving; 0: all is well. */
-__attribute__((unused)) static int (*rig_at_end)(const struct tide_service *service);
+__attribute__((unused)) static int (*rig_at_end)(struct tide_service *service);
 
 static void rig_serve(struct rig *r, const char *policy) {
   struct tide_diag diag = {.status = TIDE_OK};
