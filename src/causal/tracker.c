@@ -142,6 +142,7 @@ static void install_locked(struct tide_tracker *tracker, struct spare *spare, ti
   else spare->state = NULL;
   at->failure = TIDE_OK;
   tide_store_release(&at->names, 0u);
+  tide_store_release(&at->house, NULL);
   tide_store_release(&at->given, 0);
   tide_store_release(&at->least, UINT64_MAX);
   tide_store_release(&at->waits.value, 0);
@@ -193,6 +194,17 @@ struct tide_tracker_axis *tide_tracker_namer(struct tide_tracker *tracker, tide_
   /* If it was closed meanwhile and serves another axis, that one's answer is not ours. */
   bool names = at && tide_load_acquire(&at->names);
   return names && tide_load_acquire(&at->axis) == axis ? at : NULL;
+}
+
+void tide_tracker_set_owner(struct tide_tracker_axis *at, const void *house, void *owner) {
+  tide_store_release(&at->owner, owner);
+  tide_store_release(&at->house, house);
+}
+
+void *tide_tracker_owner(struct tide_tracker *tracker, tide_axis axis, const void *house) {
+  struct tide_tracker_axis *at = tide_tracker_find(tracker, axis);
+  bool here = at && tide_load_acquire(&at->house) == house && tide_load_acquire(&at->axis) == axis;
+  return here ? tide_load_acquire(&at->owner) : NULL;
 }
 
 uint64_t tide_tracker_axis_epoch(const struct tide_tracker_axis *at) {

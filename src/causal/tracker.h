@@ -24,6 +24,12 @@ void tide_tracker_set_names(struct tide_tracker_axis *at);
 /* NULL when that was not said of it, or it is closed. */
 struct tide_tracker_axis *tide_tracker_namer(struct tide_tracker *tracker, tide_axis axis);
 
+/* The scheduler's own: whose axis it is, and in whose house that one lives. Said once, too. */
+void tide_tracker_set_owner(struct tide_tracker_axis *at, const void *house, void *owner);
+/* NULL when the axis is of another house, or closed. It stays as long as the house keeps it open.
+ */
+void *tide_tracker_owner(struct tide_tracker *tracker, tide_axis axis, const void *house);
+
 /* One exchange when nobody waits for anything up to `epoch`; else the lock, once. */
 void tide_tracker_advance_collect(struct tide_tracker *tracker, struct tide_tracker_axis *at,
                                   uint64_t epoch, struct tide_fired *out);

@@ -39,6 +39,8 @@ struct tide_tracker_axis {
   uint32_t failure;             /* enum tide_status; guarded by the lock, like the heaps */
   uint32_t names;               /* atomic; tide_tracker_set_names */
   struct tide_tracker_axis *next_free;
+  const void *house; /* atomic, like the owner; tide_tracker_set_owner */
+  void *owner;
 };
 
 /* Open addressing, at most half full. Slots are atomic pointers. */

@@ -41,6 +41,22 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
          tide_frontier_satisfied(sched->known, sched->context->tracker, past);
 }
 
+/* A past names those who touched the memory last, not all that they knew. Whoever is known must be
+ * known with that, or what it implies would be taken for unknown later on; unless it has finished,
+ * and all that with it. */
+TIDE_APART static void learn_past(struct tide_queue *queue, const struct tide_frontier *past) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_tracker *tracker = sched->context->tracker;
+  const uint64_t *axes = tide_frontier_axes(past), *epochs = tide_frontier_epochs(past);
+  for (size_t i = 0; i < past->count; i++) {
+    uint8_t reason;
+    if (tide_signaller_satisfied(sched, sched->known, axes[i], epochs[i], &reason)) continue;
+    const struct tide_queue *other = tide_tracker_owner(tracker, axes[i], sched);
+    if (other) tide_sched_learn(queue, tide_queue_record(other, epochs[i]));
+  }
+  tide_sched_learn(queue, past);
+}
+
 /* A buffer whose past is not known here: its missing epochs must have finished before the start.
  * From then on the queue knows them, for whoever enters next is ordered behind this operation. */
 TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
@@ -51,7 +67,7 @@ TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *o
     if (TIDE_PLANTED(TIDE_PLANT_GAPNEXT) && op->state == TIDE_OP_HELD) continue;
     use->gap = true;
     sched->stats.gap_waits++;
-    tide_sched_learn(queue, tide_buffer_past(use->buffer));
+    learn_past(queue, tide_buffer_past(use->buffer));
   }
 }
 

@@ -120,6 +120,7 @@ static enum tide_status register_axis(struct tide_queue *queue) {
   if (status != TIDE_OK) return status;
   queue->tracked = tide_tracker_find(context->tracker, queue->position.axis);
   tide_tracker_set_names(queue->tracked);
+  tide_tracker_set_owner(queue->tracked, queue->sched, queue);
   return TIDE_OK;
 }
 

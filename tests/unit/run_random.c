@@ -88,8 +88,6 @@ static void append(struct generated *g, const char *format, ...) {
   CHECK(g->length < TEXT - 1);
 }
 
-/* Operation i hashes the slots of those that it waits for into its own: whoever starts too early
- * hashes zeros. Every timeline is signalled by one queue, in the order of its operations. */
 /* Two queues write a buffer, neither a whole number of pages, and a third one takes it. Who writes
  * again waits until it was taken. */
 static void append_take(struct generated *g, struct tide_random *random, int i, int *turns) {
@@ -106,6 +104,8 @@ static void append_take(struct generated *g, struct tide_random *random, int i, 
          8 * (2 * (OPERATIONS + 1) + i), b, b, n);
 }
 
+/* Operation i hashes the slots of those that it waits for into its own: whoever starts too early
+ * hashes zeros. Every timeline is signalled by one queue, in the order of its operations. */
 static void generate_with(struct generated *g, uint64_t seed, bool later, bool takes) {
   struct tide_random random = {seed};
   int signaller[TIMELINES][OPERATIONS + 1], value[TIMELINES] = {0}, turns[TAKEN] = {0};
@@ -151,7 +151,7 @@ static void generate_with(struct generated *g, uint64_t seed, bool later, bool t
       }
     }
     append(g, "\n");
-    if (i % 7 == 3 && !takes) {
+    if (i % 7 == 3) {
       append(g,
              "q[%d]: alloc page[0]\nq[%d]: iota page[0], %d\nq[%d]: hash page[0], slots[%d, 8]\n",
              queue, queue, i, queue, 8 * (OPERATIONS + 1 + i));

@@ -1,4 +1,4 @@
-/* The scheduler: a pool may be one device's, and queues of others are refused its memory. */
+/* The scheduler and pools: one device's memory, and what recycled memory teaches. */
 #include "fake_device.h"
 
 static struct tide_pool *pool_of(struct fake *f, struct tide_device *device) {
@@ -45,4 +45,47 @@ TEST(pools_of_devices) {
   fake_close(&f);
 }
 
-TEST_MAIN(CASE(pools_of_devices))
+/* Whoever gets memory that another queue used last is ordered behind all that this use knew, not
+ * behind the use alone: what it knew counts, for waits and for who may signal. */
+static void recycled(bool in_order) {
+  struct fake f;
+  fake_open(&f, in_order, 16);
+  struct tide_queue *first = fake_queue(&f, "first"), *second = fake_queue(&f, "second"),
+                    *third = fake_queue(&f, "third");
+  struct tide_timeline *steps = fake_timeline(&f, "steps", false);
+  struct tide_pool *pool;
+  struct tide_pool_params params = {.label = "pages", .chunk = 4096, .uses_are_named = true};
+  struct tide_buffer *page, *again;
+  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  CHECK_OK(SUBMIT(first, .label = "begin", SIGNALS({steps, 1})));
+  CHECK_OK(tide_queue_alloc(second, pool, 4096, "page", &page));
+  CHECK_OK(SUBMIT(second, .label = "fill", WAITS({steps, 1}),
+                  .buffers = &(struct tide_use){.buffer = page, .access = TIDE_WRITE},
+                  .buffer_count = 1));
+  tide_queue_free(second, page);
+  CHECK_OK(tide_queue_alloc(third, pool, 4096, "page", &again));
+  CHECK(tide_buffer_data(again) == tide_buffer_data(page));
+  CHECK_EQ_U64(tide_buffer_reuse(again), TIDE_REUSE_GAP);
+  CHECK_OK(SUBMIT(third, .label = "refill",
+                  .buffers = &(struct tide_use){.buffer = again, .access = TIDE_WRITE},
+                  .buffer_count = 1));
+  CHECK_OK(SUBMIT(third, .label = "wait", WAITS({steps, 1})));
+  CHECK_EQ_U64(fake_class(&f, "wait", 0), TIDE_WAIT_ELIDED);
+  CHECK_OK(SUBMIT(third, .label = "end", SIGNALS({steps, 2})));
+  tide_queue_free(third, again);
+  fake_run_out(&f);
+  CHECK_STATUS(fake_status(&f, "end"), TIDE_OK);
+  CHECK_EQ_U64(tide_timeline_query(steps), 2);
+  tide_timeline_release(steps);
+  tide_queue_destroy(first);
+  tide_queue_destroy(second);
+  tide_queue_destroy(third);
+  CHECK_OK(tide_pool_destroy(pool));
+  fake_close(&f);
+}
+TEST(recycled_memory_teaches_all) {
+  recycled(true);
+  recycled(false);
+}
+
+TEST_MAIN(CASE(pools_of_devices), CASE(recycled_memory_teaches_all))
