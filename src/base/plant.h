@@ -37,6 +37,7 @@ enum tide_plant {
   TIDE_PLANT_CALL,          /* a timepoint is not called */
   TIDE_PLANT_TOGETHER,      /* a collective is over before its last part */
   TIDE_PLANT_FORGET,        /* a use of a buffer stands for all before it */
+  TIDE_PLANT_GAPALONE,      /* recycled memory teaches its last uses, not what they knew */
   TIDE_PLANT_LEAK,          /* what was half made when memory ran out is not given back */
   TIDE_PLANT_POINTS = 2000, /* promises: what follows is found by the oracle of points */
   TIDE_PLANT_BREAKWAKE,     /* a promise breaks, and its waiters don't hear of it */

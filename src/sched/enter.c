@@ -51,6 +51,7 @@ TIDE_APART static void learn_past(struct tide_queue *queue, const struct tide_fr
   for (size_t i = 0; i < past->count; i++) {
     uint8_t reason;
     if (tide_signaller_satisfied(sched, sched->known, axes[i], epochs[i], &reason)) continue;
+    if (TIDE_PLANTED(TIDE_PLANT_GAPALONE)) continue;
     const struct tide_queue *other = tide_tracker_owner(tracker, axes[i], sched);
     if (other) tide_sched_learn(queue, tide_queue_record(other, epochs[i]));
   }

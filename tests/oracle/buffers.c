@@ -121,7 +121,6 @@ struct buffer *buffer_alloc(struct program *program, struct queue *queue, size_t
   buffer->past = world->alloc.past;
   /* Its entries are waited for where they tell all, else its signaller. */
   if (world->alloc.tainted) vec_max(&buffer->past, &world->alloc.signaller);
-  if (world->alloc.reuse == TIDE_REUSE_GAP) world->blurred = true;
   LOG(world, "alloc b%u %zu bytes at %p by %s, reuse %d", program->buffer_count, size,
       (void *)buffer->data, queue ? queue->label : "the host", (int)buffer->reuse);
   check_alloc(program, buffer, queue);

@@ -249,11 +249,9 @@ static void finish_enter(struct op *op) {
   vec_max(&op->start, &now);
   check_elisions(op, &op->start);
   for (uint32_t i = 0; i < op->wait_count; i++) vec_max(&op->start, &op->waits[i].brings);
-  struct vec waited = op->start;
   buffers_pasts(op, &op->start);
-  /* What a buffer's past implies is not all listed in it; nor what a collective stands for. */
-  if (memcmp(&waited, &op->start, sizeof waited) != 0 || op->program->collective_count)
-    world->blurred = true;
+  /* What a collective stands for is not all listed. */
+  if (op->program->collective_count) world->blurred = true;
   check_known(op);
   check_imports(op);
   op->state = OP_ENTERED;

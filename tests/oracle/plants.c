@@ -59,6 +59,7 @@ static const struct plant plants[] = {
     LIVE(CALL, NO_TROUBLE, "wakes=300"),
     LIVE(TOGETHER, NO_TROUBLE, "collectives=2", "hold=0", "passable=0", "racefree=0"),
     LIVE(FORGET, "buffers=300", "free_elsewhere=900"),
+    LIVE(GAPALONE, "buffers=300", "free_elsewhere=900", "collectives=0", "racefree=0"),
     LIVE(LEAK, "scarce=200", "check=0"),
 };
 #define PLANTS (sizeof plants / sizeof *plants)
