@@ -108,9 +108,19 @@ static inline void count_out_locked(struct tide_pool *pool, const struct tide_bu
   pool->stats.live_bytes -= buffer->size;
 }
 
-static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position) {
+static void emit_free(struct tide_pool *pool, const struct tide_buffer *buffer,
+                      const struct tide_position *position) {
+  struct tide_event event = {.kind = TIDE_EVENT_FREE};
+  if (position) event.frontier = position->frontier;
+  tide_pool_emit(pool, buffer, position, &event);
+}
+
+/* Whoever listens to `tell` may ask for the death frontier, which nobody has changed yet. */
+static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position,
+                            bool tell) {
   struct tide_pool *pool = buffer->pool;
   if (!buffer->block) {
+    if (tell) emit_free(pool, buffer, position);
     pool->live--;
     pool->imports_live--;
     return;
@@ -123,6 +133,7 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
                                .covered = pool->covered,
                                .named = pool->named};
   tide_death_make(buffer->block->death, &ending);
+  if (tell) emit_free(pool, buffer, position);
   count_out_locked(pool, buffer);
   tide_block_leave(pool, buffer->block);
   if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
@@ -147,14 +158,7 @@ static void complete_deferred_locked(struct tide_buffer *buffer) {
       .frontier = buffer->block ? &buffer->block->death->frontier : NULL,
   };
   if (buffer->block) buffer->pool->deferred_live--;
-  complete_locked(buffer, buffer->free_positioned ? &position : NULL);
-}
-
-static void emit_free(struct tide_pool *pool, const struct tide_buffer *buffer,
-                      const struct tide_position *position) {
-  struct tide_event event = {.kind = TIDE_EVENT_FREE};
-  if (position) event.frontier = position->frontier;
-  tide_pool_emit(pool, buffer, position, &event);
+  complete_locked(buffer, buffer->free_positioned ? &position : NULL, false);
 }
 
 /* These two are called last of all, so that the quick way needs no stack. */
@@ -163,11 +167,12 @@ __attribute__((noinline)) static void free_and_unlock(struct tide_buffer *buffer
   struct tide_pool *pool = buffer->pool;
   TIDE_ASSERT(!tide_load_relaxed(&buffer->freed));
   tide_store_release(&buffer->freed, 1u);
-  if (pool->context->sink) emit_free(pool, buffer, position);
+  bool tell = pool->context->sink != NULL;
   if (buffer->pins && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
+    if (tell) emit_free(pool, buffer, position);
     defer_locked(buffer, position);
   } else {
-    complete_locked(buffer, position);
+    complete_locked(buffer, position, tell);
     drop_locked(pool, buffer);
   }
   tide_pool_unlock(pool);
@@ -249,6 +254,14 @@ void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out
                                 uint64_t *out_epoch) {
   *out_axis = buffer->past->axis;
   *out_epoch = buffer->past->epoch;
+}
+
+const struct tide_frontier *tide_buffer_death(const struct tide_buffer *buffer, tide_axis *out_axis,
+                                              uint64_t *out_epoch) {
+  if (!buffer->block || buffer->pins) return NULL;
+  *out_axis = buffer->block->death->axis;
+  *out_epoch = buffer->block->death->epoch;
+  return &buffer->block->death->frontier;
 }
 
 uint64_t tide_buffer_serial(const struct tide_buffer *buffer) { return buffer->serial; }

@@ -47,6 +47,11 @@ const struct tide_frontier *tide_buffer_past(const struct tide_buffer *buffer);
 void tide_buffer_past_signaller(const struct tide_buffer *buffer, tide_axis *out_axis,
                                 uint64_t *out_epoch);
 
+/* What must have finished before its memory is somebody else's, with the signaller as above: only
+ * while TIDE_EVENT_FREE is told of. NULL: held operations still name it, so it is not known yet. */
+const struct tide_frontier *tide_buffer_death(const struct tide_buffer *buffer, tide_axis *out_axis,
+                                              uint64_t *out_epoch);
+
 /* Where it came from; the device that a pool's memory belongs to, NULL when it is everybody's; and
  * the pool's name. All constant. */
 const struct tide_pool *tide_buffer_pool(const struct tide_buffer *buffer);

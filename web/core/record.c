@@ -6,7 +6,7 @@
 
 #define FIRST (1u << 24)
 
-static void *add_row(struct rows *rows, size_t size, size_t count) {
+void *view_add_row(struct rows *rows, size_t size, size_t count) {
   if (!tide_array_reserve(view.allocator, &rows->items, &rows->room, rows->count + count, size)) {
     view.failed = true;
     return NULL;
@@ -18,7 +18,7 @@ static void *add_row(struct rows *rows, size_t size, size_t count) {
 }
 
 static void *view_add(enum tide_view_array array, size_t size, size_t count) {
-  return add_row(&view.rows[array], size, count);
+  return view_add_row(&view.rows[array], size, count);
 }
 
 /* ---- what there will be: the plan, walked through ------------------------------------------ */
@@ -83,7 +83,7 @@ static void add_operation(const struct tide_step *step, uint64_t *submitted) {
 }
 
 static void add_turn(bool free, uint32_t buffer) {
-  uint32_t *turn = add_row(&view.turns[free], sizeof *turn, 1);
+  uint32_t *turn = view_add_row(&view.turns[free], sizeof *turn, 1);
   if (turn) *turn = buffer;
 }
 
@@ -155,7 +155,7 @@ static uint32_t operation_by(tide_axis axis, uint64_t sequence) {
   return view.operation_of[queue][sequence - 1];
 }
 
-static uint32_t operation_at(tide_axis axis, uint64_t epoch) {
+uint32_t view_operation_at(tide_axis axis, uint64_t epoch) {
   uint32_t queue;
   if (!axis || !epoch || !tide_explanation_queue(&view.explanation, axis, &queue) ||
       epoch > view.explanation.queues[queue].count)
@@ -216,6 +216,7 @@ static void note_operation(const struct tide_event *event, uint32_t number, uint
     case TIDE_EVENT_ENTER:
       op->epoch = (uint32_t)event->epoch;
       op->known = frontier;
+      view.in_order[op->queue] = view_is_in_order(event->object);
       break;
     case TIDE_EVENT_FINISH: op->status = (uint32_t)event->status; break;
     default: break;
@@ -242,11 +243,12 @@ static void on_event(void *self, const struct tide_event *event) {
   bool memory = event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE;
   bool signal = event->kind == TIDE_EVENT_SIGNAL || event->kind == TIDE_EVENT_FAIL;
   if (memory && !event->axis) return; /* a buffer that is there all the time */
-  uint32_t operation = signal   ? operation_at(event->axis, event->epoch)
+  uint32_t operation = signal   ? view_operation_at(event->axis, event->epoch)
                        : memory ? TIDE_VIEW_NONE
                                 : operation_by(event->axis, event->sequence);
   bool first = begins_step(event, operation);
-  uint32_t frontier = add_frontier(event->frontier);
+  uint32_t frontier = event->kind == TIDE_EVENT_FREE ? view_reuse_freed(event->object)
+                                                     : add_frontier(event->frontier);
   struct tide_view_entry *entry = view_add(TIDE_VIEW_ARRAY_LOG, sizeof *entry, 1);
   if (!entry) return;
   *entry = (struct tide_view_entry){
@@ -275,7 +277,8 @@ bool view_record_begin(void) {
         tide_alloc(a, (size_t)view.tables->queues[i].operations, sizeof **view.operation_of);
     if (!view.operation_of[i]) return false;
   }
-  return walk() && tide_explanation_init(&view.explanation, a, view.plan, &view.sink) == TIDE_OK;
+  return walk() && view_reuse_begin() &&
+         tide_explanation_init(&view.explanation, a, view.plan, &view.sink) == TIDE_OK;
 }
 
 /* ---- afterwards ----------------------------------------------------------------------------- */
@@ -292,7 +295,7 @@ static void add_waits(uint32_t number) {
     *wait = (struct tide_view_wait){.value = (double)from->value,
                                     .record = (double)from->record_value,
                                     .timeline = TIDE_VIEW_NONE,
-                                    .cause = operation_at(from->axis, from->epoch),
+                                    .cause = view_operation_at(from->axis, from->epoch),
                                     .class_ = from->class_,
                                     .reason = from->reason};
     op->wait_count++;

@@ -2,6 +2,7 @@
 #ifndef TIDE_WEB_STATE_H
 #define TIDE_WEB_STATE_H
 
+#include "memory/death.h"
 #include "program/explanation.h"
 #include "tidemark/kernel.h"
 #include "tidemark/sim.h"
@@ -19,6 +20,19 @@ struct rows { /* a growing array */
 struct object { /* which timeline or buffer of the plan an address is */
   const void *at;
   uint32_t index;
+};
+
+/* What had happened before an entry of the log. */
+struct view_moment {
+  size_t at;
+  uint32_t *newest;   /* by queue: the operation that entered last, from 1 */
+  uint64_t *finished; /* by queue: its epoch that is published */
+  uint64_t *parts;    /* by collective: how many have finished of all its instances */
+};
+
+/* The death frontier of a buffer that was freed, as the pool made it. */
+struct view_death {
+  struct tide_death *death; /* NULL: held operations named the buffer, or it was no pool's */
 };
 
 struct view {
@@ -40,7 +54,10 @@ struct view {
   size_t object_room;
   struct rows turns[2]; /* buffers that are handed out, and freed */
   size_t turn[2];       /* how many were */
-  uint32_t step_of;     /* the operation that the newest step is about */
+  struct rows deaths;   /* struct view_death, in the order of the frees */
+  bool *in_order;       /* by queue */
+  struct view_moment moment;
+  uint32_t step_of; /* the operation that the newest step is about */
   uint32_t step_kind;
   bool failed; /* out of memory while recording */
   char *room, *answer;
@@ -59,8 +76,22 @@ bool view_record_begin(void);
 void view_record_made(void *user, const struct tide_run *run);
 void view_record_end(void);
 
-/* priority.c */
+/* look.c */
 uint32_t view_priority(const void *queue);
+bool view_is_in_order(const void *queue);
+const struct tide_frontier *view_death(const void *buffer, tide_axis *out_axis,
+                                       uint64_t *out_epoch);
+
+/* reuse.c */
+bool view_reuse_begin(void);
+void view_reuse_end(void);
+/* Its number, from 1; 0: out of memory. */
+uint32_t view_reuse_freed(const void *buffer);
+
+/* record.c: an array that grows; NULL: out of memory. */
+void *view_add_row(struct rows *rows, size_t size, size_t count);
+/* The operation that has an epoch of a queue's axis; TIDE_VIEW_NONE: there is none. */
+uint32_t view_operation_at(tide_axis axis, uint64_t epoch);
 
 /* tell.c */
 void view_answer_begin(void);

@@ -52,6 +52,7 @@ static void end(void) {
   tide_free(a, view.objects, view.object_room, sizeof *view.objects);
   for (size_t i = 0; i < TIDE_VIEW_ARRAY_COUNT; i++)
     tide_free(a, view.rows[i].items, view.rows[i].room, sizes[i]);
+  view_reuse_end();
   for (size_t i = 0; i < 2; i++)
     tide_free(a, view.turns[i].items, view.turns[i].room, sizeof(uint32_t));
   tide_plan_destroy(view.plan);

@@ -71,7 +71,7 @@ struct tide_view_entry {
   uint32_t kind; /* … | class << 8 | reason << 16 | first of a step << 24 */
   uint32_t operation;
   uint32_t object;   /* timeline, or buffer; START: the queue's priority at that moment */
-  uint32_t frontier; /* 0: none */
+  uint32_t frontier; /* 0: none; FREE: which free of the recording it is, from 1 */
 };
 
 struct tide_view_wait {
@@ -108,6 +108,12 @@ TIDE_VIEW_EXPORT uint32_t tide_view_operation(uint32_t operation);
 /* All of them: the very text of `tidemark explain --json`, with the room's `length` bytes as the
  * program's name. */
 TIDE_VIEW_EXPORT uint32_t tide_view_explain(uint32_t length);
+
+/* Who may have the memory that free number `free` (from 1) gave back, before entry `at` of the log
+ * happens: {"known", "open": [operations that must have finished, -1 for what cannot be named],
+ * "queues": [those that know all of it]}. known is false where a held operation named the buffer,
+ * for then that is settled later. TIDE_NOT_FOUND: there is no such free. */
+TIDE_VIEW_EXPORT uint32_t tide_view_reuse(uint32_t free, uint32_t at);
 
 /* The newest answer; terminated. */
 TIDE_VIEW_EXPORT const char *tide_view_answer(void);

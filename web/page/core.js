@@ -89,6 +89,11 @@ export class Core {
     return this.calls.tide_view_operation(number) === 0 ? this.json() : null;
   }
 
+  // Who may have what a free gave back, before entry `at` of the log.
+  reuse(free, at) {
+    return this.calls.tide_view_reuse(free, at) === 0 ? this.json() : null;
+  }
+
   explain(name) {
     this.calls.tide_view_explain(this.write(name));
     return this.answer();

@@ -171,7 +171,6 @@ export class Model {
   readBuffers() {
     this.memory = this.tables.buffers.map(() => []);
     this.namedBy = this.tables.buffers.map(() => []);
-    let alloc = 0;
     for (let i = 0; i < this.logCount; i++) {
       const kind = this.logWords[i * 8 + 4] & 255;
       if (kind !== KIND.ALLOC && kind !== KIND.FREE) continue;
@@ -179,8 +178,7 @@ export class Model {
       const list = this.memory[this.logWords[i * 8 + 6]];
       const queue = this.logDoubles[i * 4 + 1];
       if (list)
-        list.push({ at: i, alloc: kind === KIND.ALLOC, reuse, queue, frontier: this.logWords[i * 8 + 7], number: alloc });
-      if (kind === KIND.ALLOC) alloc++;
+        list.push({ at: i, alloc: kind === KIND.ALLOC, reuse, queue, free: this.logWords[i * 8 + 7] });
     }
     for (const op of this.operations)
       for (let u = 0; u < op.useCount; u++) this.namedBy[this.uses[op.firstUse + u].buffer]?.push(op);
@@ -295,7 +293,7 @@ export class Model {
     return { value, reached, pending, failed, outside, healed };
   }
 
-  // For a buffer: who named it last on each queue, and what that means for whoever wants its memory.
+  // For a buffer: who named it last on each queue, and who may have its memory, as the pool says.
   bufferAt(index, at) {
     const list = this.memory[index];
     const turn = above(list, at - 1, (m) => m.at) - 1;
@@ -308,20 +306,8 @@ export class Model {
         const before = last.get(op.queue);
         if (!before || before.epoch < op.epoch) last.set(op.queue, op);
       }
-    const uses = [...last.values()];
-    const open = uses.filter((op) => op.overAt >= at);
-    const scratch = this.tables.buffers[index].scratch;
-    const free = scratch && (!now || !now.alloc);
-    const readers = this.tables.queues
-      .map((_, q) => q)
-      .filter((q) => open.every((op) => this.queueKnows(q, op, at)));
-    return { now, uses, open, free, readers, scratch };
-  }
-
-  queueKnows(queue, op, at) {
-    const { last } = this.queueAt(queue, at);
-    if (!last) return false;
-    return (last.queue === op.queue && last.epoch >= op.epoch) || this.inPast(last, op);
+    const takers = now && !now.alloc ? this.core.reuse(now.free, at) : null;
+    return { now, uses: [...last.values()], takers };
   }
 
   // ---- sentences ------------------------------------------------------------------------------

@@ -220,9 +220,10 @@ export class Panels {
     if (!buffer.scratch) return "";
     if (!now.now) return "";
     if (now.now.alloc) return "nobody: it is in use";
-    if (!now.open.length) return "everybody, at once: all its uses have finished";
-    const names = now.readers.map((q) => this.model.tables.queues[q].label);
-    const wait = now.open.map((op) => this.model.operationName(op.number)).join(", ");
+    if (!now.takers?.known) return "nobody yet: an operation that is held names it";
+    if (!now.takers.open.length) return "everybody, at once: all its uses have finished";
+    const names = now.takers.queues.map((q) => this.model.tables.queues[q].label);
+    const wait = now.takers.open.map((number) => number < 0 ? "all that was under way" : this.model.operationName(number)).join(", ");
     return names.length ? `${names.join(", ")} at once; others after ${wait}` : `whoever waits for ${wait}`;
   }
 

@@ -1,0 +1,15 @@
+/* Looks into what an event is about, from a sink. */
+#include "memory/pool.h"
+#include "sched/sched.h"
+#include "state.h"
+
+/* As the arbiter takes it at this moment. */
+uint32_t view_priority(const void *queue) { return ((const struct tide_queue *)queue)->effective; }
+
+/* Only then an operation that has entered is known to the next one. */
+bool view_is_in_order(const void *queue) { return ((const struct tide_queue *)queue)->in_order; }
+
+const struct tide_frontier *view_death(const void *buffer, tide_axis *out_axis,
+                                       uint64_t *out_epoch) {
+  return tide_buffer_death(buffer, out_axis, out_epoch);
+}
