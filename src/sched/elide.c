@@ -127,8 +127,10 @@ TIDE_APART static void learn_in_scratch(struct tide_sched *sched,
   tide_frontier_merge(sched->scratch, frontier, eviction);
 }
 
+/* With the own entry, which may not be listed yet: there may be no more room than for what was
+ * joined first. */
 static bool fits(const struct tide_frontier *next, const struct tide_frontier *more) {
-  return next->count + more->count <= next->capacity ||
+  return next->count + more->count + 1 <= next->capacity ||
          (next->count == more->count && tide_same_axes(next, more));
 }
 

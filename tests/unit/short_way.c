@@ -39,8 +39,8 @@ struct world {
   struct tide_timeline *timelines[TIMELINES];
   uint64_t values[TIMELINES];
   struct tide_timepoint points[POINTS];
-  bool pending[POINTS], paused;
-  char *record; /* all that was seen */
+  bool pending[POINTS], paused, alike; /* alike: nobody ever has another priority */
+  char *record;                        /* all that was seen */
   size_t length;
 };
 
@@ -70,11 +70,14 @@ static enum tide_status nothing(void *arguments) {
   return TIDE_OK;
 }
 static const struct tide_body_class body = {.name = "nothing", .host = nothing};
+static const struct tide_body_class brief = {.name = "brief", .host = nothing, .brief = true};
 static const struct tide_body_class elsewhere = {.name = "elsewhere"};
 
 static void open_world(struct world *world, uint64_t seed, bool listen) {
   *world = (struct world){.random = {seed}, .record = malloc(RECORD)};
   CHECK(world->record);
+  world->alike = below(world, 2);
+  bool sequential = below(world, 2);
   world->sink = (struct tide_sink){.event = hear, .self = world};
   struct tide_context_params params = {.sink = listen ? &world->sink : NULL,
                                        .frontier_capacity = (uint8_t)(2 + below(world, 6))};
@@ -84,11 +87,13 @@ static void open_world(struct world *world, uint64_t seed, bool listen) {
     struct device *device = &world->devices[i];
     device->backend = (struct tide_backend){
         .name = "inline", .in_order = i == 0, .hands = 1, .kick = kick, .self = device};
+    device->backend.sequential = i == 0 && sequential;
     CHECK_OK(tide_device_create(world->sched, &device->backend, "inline", &device->device));
   }
   for (int i = 0; i < QUEUES; i++) {
     struct tide_queue_params queue = {.operations = 4 + (uint32_t)below(world, 30),
-                                      .priority = (uint8_t)(1 + below(world, 15))};
+                                      .priority =
+                                          world->alike ? 0 : (uint8_t)(1 + below(world, 15))};
     CHECK_OK(tide_queue_create(world->devices[i == QUEUES - 1].device, &queue, &world->queues[i]));
   }
   for (int i = 0; i < TIMELINES; i++)
@@ -122,7 +127,7 @@ static void submit(struct world *world) {
   struct tide_wait wait = {world->timelines[below(world, TIMELINES)], 0};
   struct tide_signal signal = {world->timelines[below(world, TIMELINES)], 0, false};
   struct tide_operation operation = {.label = below(world, 4) ? NULL : "labelled",
-                                     .body = below(world, 16) ? &body : NULL,
+                                     .body = below(world, 4) ? &brief : &body,
                                      .flags = below(world, 8) ? 0 : TIDE_MAY_BE_PASSED};
   char arguments[8] = "seven";
   if (below(world, 8) == 0) {
@@ -131,6 +136,7 @@ static void submit(struct world *world) {
     operation.arguments_size = sizeof arguments;
   }
   if (below(world, 60) == 0) operation.body = &elsewhere;
+  else if (below(world, 16) == 0) operation.body = NULL;
   uint64_t kind = below(world, 20), sequence = 0;
   for (int i = 0; i < TIMELINES; i++) {
     if (wait.timeline == world->timelines[i]) wait.value = world->values[i] + (kind == 0);
@@ -155,16 +161,25 @@ static void submit(struct world *world) {
     if (signal.timeline == world->timelines[i]) world->values[i] = signal.value;
 }
 
+/* Some, in any order; of a sequential device all, in the order in which they were given. */
+static size_t end_some(struct world *world, struct device *device, struct tide_work **out_done) {
+  bool all = device->backend.sequential;
+  size_t count = device->count && !all ? below(world, device->count + 1) : device->count;
+  for (size_t i = 0; i < count; i++) {
+    size_t at = all ? 0 : below(world, device->count);
+    out_done[i] = device->hands[at];
+    device->count--;
+    if (all) memmove(device->hands, device->hands + 1, device->count * sizeof *device->hands);
+    else device->hands[at] = device->hands[device->count];
+    if (below(world, 40) == 0) out_done[i]->status = TIDE_IO;
+  }
+  return count;
+}
+
 static void exchange(struct world *world, size_t most) {
   struct device *device = &world->devices[below(world, 4) == 0];
   struct tide_work *done[HANDS], *taken[HANDS];
-  size_t count = device->count ? below(world, device->count + 1) : 0, room;
-  for (size_t i = 0; i < count; i++) {
-    size_t at = below(world, device->count);
-    done[i] = device->hands[at];
-    device->hands[at] = device->hands[--device->count];
-    if (below(world, 40) == 0) done[i]->status = TIDE_IO;
-  }
+  size_t count = end_some(world, device, done), room;
   room = HANDS - device->count;
   if (most > room) most = room;
   bool more;
@@ -203,9 +218,11 @@ static void step(struct world *world) {
   uint64_t kind = below(world, 100);
   struct tide_queue *queue = world->queues[below(world, QUEUES)];
   if (kind < 48) submit(world);
-  else if (kind < 90) exchange(world, below(world, 8) ? 1 : below(world, HANDS + 1));
+  else if (kind < 90)
+    exchange(world, below(world, world->alike ? 2 : 8) ? 1 : below(world, HANDS + 1));
   else if (kind < 94) await(world);
   else if (kind < 96) see(world, "cancel", tide_queue_cancel(queue, below(world, 60)), 0);
+  else if (kind < 98 && world->alike) return;
   else if (kind < 98) tide_queue_set_priority(queue, (uint8_t)below(world, TIDE_PRIORITY_LEVELS));
   else if (world->paused) tide_sched_resume(world->sched), world->paused = false;
   else if (kind == 98) tide_sched_pause(world->sched), world->paused = true;
