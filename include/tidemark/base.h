@@ -132,6 +132,9 @@ struct tide_platform {
    * is shared. */
   void (*wait_shared)(void *self, const struct tide_word *words, uint32_t count, uint64_t deadline);
   void (*wake_shared)(void *self, const uint32_t *word, uint32_t count);
+  /* As now, never ahead of it and mostly less than 10 ms behind, where that is cheaper: for
+   * deadlines that are far off. NULL: it is not. */
+  uint64_t (*now_about)(void *self);
   void *self;
 };
 

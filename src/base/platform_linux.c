@@ -24,11 +24,21 @@ struct tide_thread {
   char name[16];
 };
 
+static uint64_t read_clock(clockid_t clock) {
+  struct timespec t;
+  clock_gettime(clock, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 static uint64_t linux_now(void *self) {
   (void)self;
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+  return read_clock(CLOCK_MONOTONIC);
+}
+
+/* What the kernel noted at its last tick. */
+static uint64_t linux_now_about(void *self) {
+  (void)self;
+  return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
 /* FUTEX_WAIT_BITSET takes an absolute CLOCK_MONOTONIC time, so that a signal or a
@@ -210,6 +220,7 @@ const struct tide_platform *tide_platform_linux(void) {
       .notify_close = linux_notify_close,
       .wait_shared = linux_wait_shared,
       .wake_shared = linux_wake_shared,
+      .now_about = linux_now_about,
   };
   return &platform;
 }

@@ -47,13 +47,7 @@ static struct tide_tree_node *find_parent(struct tide_tree *tree, uint64_t key, 
   return parent;
 }
 
-bool tide_tree_insert(struct tide_tree *tree, struct tide_tree_node *node, uint64_t key) {
-  node->key = key;
-  node->left = node->right = node->parent = NULL;
-  if (!tree->root) {
-    tree->root = tree->first = tree->last = node;
-    return true;
-  }
+bool tide_tree_insert_more(struct tide_tree *tree, struct tide_tree_node *node, uint64_t key) {
   bool right;
   struct tide_tree_node *parent = find_parent(tree, key, &right);
   if (!parent) return false;
@@ -87,11 +81,7 @@ struct tide_tree_node *tide_tree_next(const struct tide_tree_node *node) {
   return node->parent;
 }
 
-void tide_tree_remove(struct tide_tree *tree, struct tide_tree_node *node) {
-  if (tree->first == node && tree->last == node) {
-    tree->root = tree->first = tree->last = NULL;
-    return;
-  }
+void tide_tree_remove_one(struct tide_tree *tree, struct tide_tree_node *node) {
   if (tree->first == node) tree->first = tide_tree_next(node);
   if (tree->last == node) tree->last = tide_tree_previous(node);
   while (node->left && node->right)

@@ -26,10 +26,12 @@ enum tide_status tide_point_resolve(struct tide_points *points, struct tide_poin
   *out_resolved = (struct tide_resolved){.status = TIDE_OK};
   struct tide_turn *turn;
   enum tide_await stands =
-      tide_turn_look_locked(future->timeline, point.value, &out_resolved->status, &turn);
+      tide_turn_look(future->timeline, point.value, &out_resolved->status, &turn);
   if (stands == TIDE_AWAIT_REACHED) out_resolved->status = TIDE_OK;
   if (stands != TIDE_AWAIT_QUEUED) return TIDE_OK;
-  out_resolved->gate = &TIDE_CONTAINER(turn, struct tide_promise, debt.turn)->debt.gate;
+  struct tide_promise *promise = TIDE_CONTAINER(turn, struct tide_promise, debt.turn);
+  promise->seen = true;
+  out_resolved->gate = &promise->debt.gate;
   out_resolved->status = TIDE_OK;
   return TIDE_OK;
 }
@@ -52,12 +54,19 @@ enum tide_status tide_point_state(struct tide_points *points, struct tide_point 
   return status;
 }
 
+static inline struct tide_timeline *find_timeline(const struct tide_points *points,
+                                                  const struct tide_point *point) {
+  const struct tide_slot *slot = tide_slot_of(points, point);
+  if (!slot || slot->kind == TIDE_SLOT_FREE) return NULL;
+  if (slot->kind == TIDE_SLOT_COMPOUND)
+    return point->value == 1 ? ((const struct tide_compound *)slot->object)->debt.timeline : NULL;
+  const struct tide_future *future = slot->object;
+  return point->value <= future->newest ? future->timeline : NULL;
+}
+
 struct tide_timeline *tide_point_find_timeline(const struct tide_points *points,
                                                struct tide_point point) {
-  struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
-  if (compound) return point.value == 1 ? compound->debt.timeline : NULL;
-  struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
-  return future && point.value <= future->newest ? future->timeline : NULL;
+  return find_timeline(points, &point);
 }
 
 enum tide_status tide_point_timeline(struct tide_points *points, struct tide_point point,
@@ -85,11 +94,29 @@ static enum tide_status wait_watching(struct tide_points *points, struct tide_ti
   }
 }
 
+/* What needs no sleep, in one hold of the lock. False: it does, or somebody listens. */
+static bool look_once(struct tide_points *points, const struct tide_point *point, uint64_t deadline,
+                      enum tide_status *out_status) {
+  struct tide_turn *turn;
+  enum tide_await stands = TIDE_AWAIT_FAILED;
+  struct tide_lock *lock = tide_points_lock(points);
+  const struct tide_timeline *timeline = find_timeline(points, point);
+  bool heard = timeline && tide_timeline_heard(timeline);
+  *out_status = TIDE_NOT_FOUND;
+  if (timeline) stands = tide_turn_look(timeline, point->value, out_status, &turn);
+  tide_lock_give(lock);
+  if (stands == TIDE_AWAIT_REACHED) *out_status = TIDE_OK;
+  if (stands == TIDE_AWAIT_QUEUED) *out_status = TIDE_TIMEOUT;
+  return !heard && (stands != TIDE_AWAIT_QUEUED || deadline == TIDE_NOW);
+}
+
 enum tide_status tide_point_wait(struct tide_points *points, struct tide_point point,
                                  uint64_t deadline) {
   struct tide_timeline *timeline;
   uint64_t value;
-  enum tide_status status = tide_point_timeline(points, point, &timeline, &value);
+  enum tide_status status;
+  if (points->thread && look_once(points, &point, deadline, &status)) return status;
+  status = tide_point_timeline(points, point, &timeline, &value);
   if (status != TIDE_OK) return status;
   status = points->thread ? tide_timeline_wait(timeline, value, deadline)
                           : wait_watching(points, timeline, value, deadline);
@@ -99,14 +126,17 @@ enum tide_status tide_point_wait(struct tide_points *points, struct tide_point p
 
 enum tide_status tide_point_when_complete(struct tide_points *points, struct tide_point point,
                                           struct tide_timepoint *timepoint) {
-  struct tide_timeline *timeline;
-  uint64_t value;
   if (!timepoint->call) return TIDE_INVALID;
-  enum tide_status status = tide_point_timeline(points, point, &timeline, &value);
-  if (status != TIDE_OK) return status;
-  timepoint->point.timeline = timeline;
-  timepoint->point.value = value;
-  status = tide_timepoint_add(timepoint);
-  tide_timeline_release(timeline);
-  return status;
+  struct tide_lock *lock = tide_points_lock(points);
+  struct tide_timeline *timeline = find_timeline(points, &point);
+  enum tide_await state = TIDE_AWAIT_FAILED;
+  if (timeline) {
+    timepoint->point.timeline = timeline;
+    timepoint->point.value = point.value;
+    state = tide_timepoint_add_turned(timepoint);
+  }
+  tide_lock_give(lock);
+  if (!timeline) return TIDE_NOT_FOUND;
+  if (state != TIDE_AWAIT_QUEUED) tide_timepoint_call(timepoint);
+  return TIDE_OK;
 }

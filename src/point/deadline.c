@@ -8,27 +8,11 @@ static uint64_t now_of(const struct tide_points *points) {
   return platform->now(platform->self);
 }
 
-uint64_t tide_points_deadline(const struct tide_points *points, uint64_t asked) {
+uint64_t tide_points_deadline_of(const struct tide_points *points, uint64_t asked) {
   uint64_t now = now_of(points);
   uint64_t latest = now > UINT64_MAX - 1 - points->longest ? UINT64_MAX - 1 : now + points->longest;
   if (!asked) asked = now > latest - points->deadline ? latest : now + points->deadline;
   return asked < latest ? asked : latest;
-}
-
-void tide_debt_begin(struct tide_points *points, struct tide_debt *debt, struct tide_client *client,
-                     uint64_t value, uint64_t deadline) {
-  debt->client = client;
-  client->stats.promised++;
-  debt->due = (struct tide_node){0};
-  tide_turn_add_locked(debt->timeline, &debt->turn, value);
-  if (deadline == TIDE_FOREVER) return;
-  tide_counter_add(&points->due, &debt->due, deadline);
-  if (points->thread && deadline < points->asleep_until) points->nudge = true;
-}
-
-void tide_debt_paid(struct tide_points *points, struct tide_debt *debt) {
-  if (TIDE_PLANTED(TIDE_PLANT_DEADLINE) && !debt->gate.ended) return;
-  tide_counter_remove(&points->due, &debt->due);
 }
 
 uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired *fired) {

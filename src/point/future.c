@@ -36,9 +36,14 @@ static void uncount(struct tide_promise *promise) {
   promise->counted = false;
 }
 
-static void close_one(struct tide_future *future, struct tide_fired *fired) {
+static inline void close_one(struct tide_future *future, struct tide_fired *fired) {
   future->open--;
   if (future->gone && !future->open) free_future(future, fired);
+}
+
+static inline void no_longer_skipped(struct tide_promise *promise) {
+  if (promise->skipped) promise->future->skipped--;
+  promise->skipped = false;
 }
 
 /* All have been told; only now may its memory be another's. */
@@ -54,8 +59,7 @@ static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   }
   tide_debt_paid(future->points, &promise->debt);
   uncount(promise);
-  if (promise->skipped) future->skipped--;
-  promise->skipped = false;
+  no_longer_skipped(promise);
   tide_gate_drop_needs(gate);
   tide_list_remove(&promise->in_command);
   if (!gate->status || promise->spare) give_back(promise);
@@ -69,6 +73,7 @@ void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
   struct tide_future *future = promise->future;
   struct tide_turn *freed[2];
   if (promise->debt.gate.ended) return;
+  promise->seen = true;
   unsigned count =
       tide_turn_break_locked(future->timeline, &promise->debt.turn, cause, wave->fired, freed);
   promise->spare = false;
@@ -121,12 +126,29 @@ void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
   tide_gate_define(wave, gate);
 }
 
+/* It was kept, and nobody has its gate, which stays as it is. It is not the future timeline's last
+ * to be closed. */
+static inline void end_unseen(struct tide_future *future, struct tide_promise *promise,
+                              struct tide_fired *fired) {
+  struct tide_points *points = future->points;
+  if (promise->debt.client) promise->debt.client->stats.kept++;
+  tide_counter_remove(&points->due, &promise->debt.due);
+  no_longer_skipped(promise);
+  give_back(promise);
+  if (points->observer)
+    tide_points_tell(points, future->slot, future->timeline, promise->debt.turn.node.key, TIDE_OK,
+                     future->returned, fired);
+  future->open--;
+}
+
 void tide_future_pass(struct tide_wave *wave, struct tide_future *future) {
   struct tide_turn *turn;
   future->open++; /* it stays until we are through */
   while ((turn = tide_turn_pass_locked(future->timeline, wave->fired))) {
-    struct tide_gate *gate = &promise_of_turn(turn)->debt.gate;
-    if (tide_gate_end_alone(gate)) promise_changed(gate, wave->fired);
+    struct tide_promise *promise = promise_of_turn(turn);
+    struct tide_gate *gate = &promise->debt.gate;
+    if (!promise->seen) end_unseen(future, promise, wave->fired);
+    else if (tide_gate_end_alone(gate)) promise_changed(gate, wave->fired);
     else tide_gate_end(wave, gate, TIDE_OK);
   }
   close_one(future, wave->fired);
@@ -152,6 +174,7 @@ static enum tide_status open_future(struct tide_future *future, struct tide_chan
   if (status == TIDE_OK)
     status = tide_slot_take(points, future->client, TIDE_SLOT_FUTURE, future, &future->slot);
   if (status == TIDE_OK) {
+    future->generation = points->slots[future->slot].generation;
     tide_list_push_back(&future->client->futures, &future->link);
     future->channel = channel;
     if (channel) tide_list_push_back(&channel->futures, &future->in_channel);
@@ -183,6 +206,7 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
   if (future->promises) {
     for (uint32_t i = capacity; i-- > 0;) {
       future->promises[i].future = future;
+      future->promises[i].seen = true; /* its gate is no gate yet */
       give_back(&future->promises[i]);
     }
     future->returned = 0;
@@ -269,8 +293,14 @@ void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
 
 /* ---- promising and keeping ----------------------------------------------------------------- */
 
-static enum tide_status promise_locked(struct tide_future *future, uint64_t deadline,
-                                       struct tide_point *out_point) {
+static void renew(struct tide_promise *promise) {
+  tide_gate_init(&promise->debt.gate, TIDE_GATE_PROMISE, promise_changed);
+  tide_list_init(&promise->in_command);
+  promise->spare = promise->seen = false;
+}
+
+static inline enum tide_status promise_locked(struct tide_future *future, uint64_t deadline,
+                                              struct tide_point *out_point) {
   if (future->closed) return (enum tide_status)future->closed;
   if (future->gone) return TIDE_CANCELLED; /* by its name it is found as long as it keeps some */
   if (future->newest == UINT64_MAX) return TIDE_EXHAUSTED;
@@ -278,24 +308,29 @@ static enum tide_status promise_locked(struct tide_future *future, uint64_t dead
   if (!promise) return future->open ? TIDE_FULL : TIDE_EXHAUSTED;
   future->free = promise->next;
   future->open++;
-  promise->spare = false;
-  tide_gate_init(&promise->debt.gate, TIDE_GATE_PROMISE, promise_changed);
-  tide_list_init(&promise->in_command);
+  if (promise->seen) renew(promise);
   promise->debt.timeline = future->timeline;
   tide_debt_begin(future->points, &promise->debt, future->client, ++future->newest, deadline);
-  *out_point = tide_slot_point(future->points, future->slot, future->newest);
+  *out_point = (struct tide_point){.domain = future->points->domain,
+                                   .timeline = future->slot,
+                                   .generation = future->generation,
+                                   .value = future->newest};
   return TIDE_OK;
 }
 
 enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadline,
                                      struct tide_point *out_point) {
   struct tide_points *points = future->points;
-  struct tide_fired fired;
-  tide_fired_init(&fired);
   deadline = tide_points_deadline(points, deadline);
-  tide_points_lock(points);
+  struct tide_lock *lock = tide_points_lock(points);
   enum tide_status status = promise_locked(future, deadline, out_point);
-  tide_points_unlock(points, &fired);
+  if (__builtin_expect(!points->nudge, 1)) { /* nothing has ended, so nobody has to look again */
+    tide_lock_give(lock);
+    return status;
+  }
+  struct tide_fired none;
+  tide_fired_init(&none);
+  tide_points_unlock(points, &none);
   return status;
 }
 
@@ -320,11 +355,11 @@ static enum tide_status find_owed(struct tide_future *future, uint64_t value,
   enum tide_status status;
   if (value > future->newest) return TIDE_NOT_FOUND;
   struct tide_turn *turn;
-  enum tide_await stands = tide_turn_look_locked(future->timeline, value, &status, &turn);
+  enum tide_await stands = tide_turn_look(future->timeline, value, &status, &turn);
   if (stands == TIDE_AWAIT_REACHED) return TIDE_VALUE;
   if (stands == TIDE_AWAIT_FAILED) return status;
   *out_promise = promise_of_turn(turn);
-  return (*out_promise)->debt.gate.defined ? TIDE_VALUE : TIDE_OK;
+  return (*out_promise)->seen && (*out_promise)->debt.gate.defined ? TIDE_VALUE : TIDE_OK;
 }
 
 enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
@@ -334,6 +369,7 @@ enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_poi
   if (!future) return TIDE_NOT_FOUND;
   if (future->channel != channel) return TIDE_INVALID;
   enum tide_status status = find_owed(future, point.value, out_promise);
+  if (status == TIDE_OK) (*out_promise)->seen = true;
   return status == TIDE_OK && point.value <= future->newest_queued ? TIDE_VALUE : status;
 }
 
@@ -352,6 +388,27 @@ static enum tide_status fulfil_locked(struct tide_future *future, uint64_t value
   return TIDE_OK;
 }
 
+/* The promise of this value when it comes next, may be kept, and nobody has its gate; else NULL. */
+static inline struct tide_promise *next_unseen(const struct tide_future *future, uint64_t value) {
+  const struct tide_timeline *timeline = future->timeline;
+  struct tide_tree_node *first = timeline->turns.first;
+  if (!first || first->key != value || future->channel || future->closed || timeline->status ||
+      TIDE_PLANTED_ANY)
+    return NULL;
+  struct tide_promise *promise = promise_of_turn(tide_turn_of(first));
+  return promise->seen ? NULL : promise;
+}
+
+static inline void keep_unseen(struct tide_future *future, struct tide_promise *promise,
+                               struct tide_position *position, struct tide_fired *fired) {
+  uint64_t value = promise->debt.turn.node.key;
+  future->newest_queued = value;
+  tide_timeline_raise_locked(future->timeline, value, position, fired);
+  tide_turn_pass_locked(future->timeline, fired);
+  end_unseen(future, promise, fired);
+  if (future->gone && !future->open) free_future(future, fired);
+}
+
 enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
                                     struct tide_position *position) {
   struct tide_points *points = future->points;
@@ -364,7 +421,10 @@ enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
   }
   tide_points_lock(points);
   tide_points_expire_unwatched(points, &fired);
-  enum tide_status status = fulfil_locked(future, value, position, &fired);
+  enum tide_status status = TIDE_OK;
+  struct tide_promise *next = next_unseen(future, value);
+  if (next) keep_unseen(future, next, position, &fired);
+  else status = fulfil_locked(future, value, position, &fired);
   tide_points_unlock(points, &fired);
   return status;
 }

@@ -91,33 +91,37 @@ typedef void (*tide_observer)(void *user, const struct tide_observed *what,
 
 struct tide_points {
   const struct tide_context *context;
-  uint32_t domain;
-  uint64_t deadline, longest;
+  struct tide_lock *lock; /* the context's scheduler's */
+  const struct tide_platform *platform;
   struct tide_slot *slots;
-  uint32_t slot_count, free_slot;
+  uint32_t domain, slot_count;
+  struct tide_thread *thread;
+  struct tide_watch *stale, **last_stale;
+  tide_observer observer;
+  void *observer_user;
+  bool stopping, nudge;    /* nudge: the thread sleeps too long */
+  uint32_t word;           /* it sleeps on it */
+  uint64_t asleep_until;   /* the thread's */
+  struct tide_counter due; /* debts, by deadline */
+  uint64_t deadline, longest;
+  uint64_t
+      grace; /* so much later is `deadline`, since a clock is read that is behind; 0: it is not */
+  uint32_t free_slot;
   struct tide_cell *cells, *free_cell;
   struct tide_group *groups, *free_group;
   uint32_t part_count, free_cells, free_groups;
   uint32_t looks; /* cells that watches have */
-  struct tide_domains trusted;
-  struct tide_counter due; /* debts, by deadline */
   struct tide_link clients;
-  struct tide_watch *stale, **last_stale;
   uint64_t searches;
   uint32_t orphans; /* future timelines whose client is gone, and which still keep what is queued */
-  struct tide_thread *thread;
-  uint64_t asleep_until; /* the thread's */
-  uint32_t word;         /* it sleeps on it */
-  bool stopping, nudge;  /* nudge: it sleeps too long */
-  tide_observer observer;
-  void *observer_user;
+  struct tide_domains trusted;
 };
 
 struct tide_client {
   struct tide_points *points;
+  struct tide_client_stats stats;
   struct tide_link link;
   struct tide_link futures, compounds, watches;
-  struct tide_client_stats stats;
   uint32_t timelines_most, parts_most;
   bool narrow;
   struct tide_domains trusted;
@@ -126,39 +130,44 @@ struct tide_client {
 
 /* What somebody owes before a deadline: a promise to be queued, a compound to be defined. */
 struct tide_debt {
-  struct tide_gate gate;
   struct tide_turn turn;
   struct tide_node due;
   struct tide_timeline *timeline;
   struct tide_client *client; /* NULL: gone; nobody is charged */
+  struct tide_gate gate;
 };
 
+/* What most promises touch lies in front. A gate that nobody has looked at is as it was made, and
+ * costs nothing: most promises are made, waited for by hosts, and kept. */
 struct tide_promise {
-  struct tide_debt debt; /* of a free one, the turn's `first` links */
   struct tide_future *future;
-  struct tide_need need; /* on the command that will retire it */
-  struct tide_link in_command;
   struct tide_promise *next; /* of the free ones */
+  bool seen;                 /* somebody has its gate, or had it in this life */
   bool counted;              /* in the channel's `awaited` */
   bool skipped;              /* a later one is queued: it may be covered, but not queued */
   bool spare;                /* its hole is another's: it is free once it was told */
+  struct tide_debt debt;
+  struct tide_need need; /* on the command that will retire it */
+  struct tide_link in_command;
 };
 
 struct tide_future {
   struct tide_points *points;
   struct tide_client *client;
-  struct tide_link link, in_channel;
   struct tide_channel *channel; /* NULL: the host's */
   struct tide_timeline *timeline;
-  struct tide_promise *promises, *free;
-  uint32_t capacity, open; /* open: promised, and not told of its end */
-  uint32_t slot;
+  struct tide_promise *free;
   uint64_t newest; /* the last value promised */
   uint64_t newest_queued;
   uint64_t returned; /* promises that came free, from the beginning */
-  uint32_t skipped;  /* promises before it that are not queued */
-  uint32_t closed;   /* its channel is: nothing is promised any more */
-  bool gone;         /* when all that is open has ended, it goes */
+  uint32_t open;     /* promised, and not told of its end */
+  uint32_t slot, generation;
+  uint32_t skipped; /* promises before it that are not queued */
+  uint32_t closed;  /* its channel is: nothing is promised any more */
+  bool gone;        /* when all that is open has ended, it goes */
+  uint32_t capacity;
+  struct tide_promise *promises;
+  struct tide_link link, in_channel;
 };
 
 struct tide_compound {
@@ -298,9 +307,20 @@ enum tide_status tide_compound_describe(struct tide_points *points, struct tide_
 
 /* ---- among the files of point/ ---- */
 
-struct tide_lock *tide_points_lock(const struct tide_points *points);
+static inline struct tide_lock *tide_points_lock(const struct tide_points *points) {
+  tide_lock_take(points->lock, points->platform);
+  return points->lock;
+}
 /* Looks again at who waits for "schedulable", gives the lock back, and runs who fired. */
-void tide_points_unlock(struct tide_points *points, struct tide_fired *fired);
+void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *fired);
+static inline void tide_points_unlock(struct tide_points *points, struct tide_fired *fired) {
+  if (points->stale || points->nudge) {
+    tide_points_unlock_and_look(points, fired);
+    return;
+  }
+  tide_lock_give(points->lock);
+  if (fired->first) tide_fired_run_turns(fired, points->context);
+}
 /* The same without giving back: for sched, once it has told all. */
 void tide_points_look_again(struct tide_points *points, struct tide_fired *fired);
 
@@ -315,6 +335,14 @@ enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *
 void tide_slot_give(struct tide_points *points, uint32_t slot);
 struct tide_point tide_slot_point(const struct tide_points *points, uint32_t slot, uint64_t value);
 /* NULL: no such thing any more. */
+static inline const struct tide_slot *tide_slot_of(const struct tide_points *points,
+                                                   const struct tide_point *point) {
+  if (point->domain != points->domain || point->reserved || !point->timeline ||
+      point->timeline > points->slot_count)
+    return NULL;
+  const struct tide_slot *slot = &points->slots[point->timeline];
+  return slot->generation == point->generation ? slot : NULL;
+}
 void *tide_slot_find(const struct tide_points *points, struct tide_point point,
                      enum tide_slot_kind kind);
 struct tide_cell *tide_cell_take(struct tide_points *points);
@@ -326,12 +354,27 @@ bool tide_domains_have(const struct tide_domains *domains, uint32_t domain);
 bool tide_client_trusts(const struct tide_client *client, uint32_t domain);
 
 /* A debt begins: its turn, its deadline. */
-void tide_debt_begin(struct tide_points *points, struct tide_debt *debt, struct tide_client *client,
-                     uint64_t value, uint64_t deadline);
+static inline void tide_debt_begin(struct tide_points *points, struct tide_debt *debt,
+                                   struct tide_client *client, uint64_t value, uint64_t deadline) {
+  debt->client = client;
+  client->stats.promised++;
+  debt->due.state = TIDE_NODE_IDLE;
+  tide_turn_add_locked(debt->timeline, &debt->turn, value);
+  if (deadline == TIDE_FOREVER) return;
+  tide_counter_add(&points->due, &debt->due, deadline);
+  if (deadline < points->asleep_until && points->thread) points->nudge = true;
+}
 /* It is queued or defined: the deadline does not matter any more. */
-void tide_debt_paid(struct tide_points *points, struct tide_debt *debt);
+static inline void tide_debt_paid(struct tide_points *points, struct tide_debt *debt) {
+  if (TIDE_PLANTED(TIDE_PLANT_DEADLINE) && !debt->gate.ended) return;
+  tide_counter_remove(&points->due, &debt->due);
+}
 /* An absolute deadline as the room allows it. */
-uint64_t tide_points_deadline(const struct tide_points *points, uint64_t asked);
+uint64_t tide_points_deadline_of(const struct tide_points *points, uint64_t asked);
+static inline uint64_t tide_points_deadline(const struct tide_points *points, uint64_t asked) {
+  if (asked || !points->grace) return tide_points_deadline_of(points, asked);
+  return points->platform->now_about(points->platform->self) + points->grace + points->deadline;
+}
 /* Breaks what is overdue; returns how many. */
 uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired *fired);
 /* Before something is queued: what a thread watches is overdue once that thread has said so, and to

@@ -6,14 +6,10 @@
 
 #define SECOND 1000000000ull
 #define MOST (1u << 20)
+#define GRACE 64         /* this part of the room's deadline does not matter */
+#define BEHIND 10000000u /* ns: see now_about */
 
-struct tide_lock *tide_points_lock(const struct tide_points *points) {
-  struct tide_lock *lock = points->context->sched_lock;
-  tide_lock_take(lock, points->context->platform);
-  return lock;
-}
-
-void tide_points_unlock(struct tide_points *points, struct tide_fired *fired) {
+void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *fired) {
   const struct tide_platform *platform = points->context->platform;
   tide_points_look_again(points, fired);
   bool nudge = points->nudge;
@@ -21,7 +17,7 @@ void tide_points_unlock(struct tide_points *points, struct tide_fired *fired) {
   points->nudge = false;
   tide_lock_give(points->context->sched_lock);
   if (nudge) platform->wake(platform->self, &points->word, 1);
-  tide_fired_run(fired);
+  tide_fired_run_turns(fired, points->context);
 }
 
 /* ---- names --------------------------------------------------------------------- */
@@ -58,11 +54,8 @@ struct tide_point tide_slot_point(const struct tide_points *points, uint32_t slo
 
 void *tide_slot_find(const struct tide_points *points, struct tide_point point,
                      enum tide_slot_kind kind) {
-  if (point.domain != points->domain || point.reserved || !point.timeline ||
-      point.timeline > points->slot_count)
-    return NULL;
-  const struct tide_slot *slot = &points->slots[point.timeline];
-  return slot->kind == kind && slot->generation == point.generation ? slot->object : NULL;
+  const struct tide_slot *slot = tide_slot_of(points, &point);
+  return slot && slot->kind == kind ? slot->object : NULL;
 }
 
 /* ---- who is told of ends ---- */
@@ -217,9 +210,14 @@ enum tide_status tide_points_create(const struct tide_context *context,
   struct tide_points *points = tide_alloc(context->allocator, 1, sizeof *points);
   if (!points) return TIDE_NOMEM;
   points->context = context;
+  points->lock = context->sched_lock;
+  points->platform = context->platform;
   points->domain = params->domain ? params->domain : 1;
   points->deadline = deadline;
   points->longest = longest;
+  /* It is more than that clock is behind, so that no promise breaks too early. */
+  if (context->platform->now_about && deadline / GRACE >= BEHIND && longest < UINT64_MAX / 4)
+    points->grace = deadline / GRACE;
   points->slot_count = params->timelines ? params->timelines : 256;
   points->part_count = params->parts ? params->parts : 1024;
   points->last_stale = &points->stale;

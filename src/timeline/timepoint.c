@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/plant.h"
+#include "timeline/turn.h"
 #include "timeline/waiter.h"
 
 struct tide_notifier {
@@ -16,27 +17,42 @@ static struct tide_timepoint *timepoint_of(struct tide_point_waiter *waiter) {
   return TIDE_CONTAINER(tide_point_of(waiter), struct tide_timepoint, point);
 }
 
-/* Whoever cancels may find the timeline gone, unless the timepoint still has its `callbacks`: both
- * look, and these are taken away, under the lock that they are. So a cancel holds that while it
- * takes the timeline's guard; nobody takes it with a guard held. */
+/* Whose callbacks a timepoint waits for: its context, until its call begins or it is cancelled.
+ *
+ * Whoever cancels may find the timeline gone, unless the timepoint still has these: both look, and
+ * they are taken away, under the callbacks' lock. So a cancel holds that while it takes the
+ * timeline's guard; nobody takes it with a guard held.
+ *
+ * Where values end one by one it is simpler, and the context is marked for it. There the guard is
+ * the context's own, and what waits hangs on a turn, which is over before its timeline goes. So
+ * under the guard the node says it all: as long as it is queued there is a timeline, and nobody has
+ * to hold it. */
+#define TURNED ((uintptr_t)1)
+
+static inline const struct tide_context *context_of(uintptr_t callbacks) {
+  return (const struct tide_context *)(callbacks & ~TURNED);
+}
+
 static inline void take_callbacks_away(struct tide_point_waiter *waiter) {
-  tide_store_relaxed(&waiter->callbacks, NULL);
+  tide_store_relaxed(&waiter->callbacks, (uintptr_t)0);
 }
 
 /* The callbacks have been taken away. */
-static inline void make_call(struct tide_timepoint *timepoint) {
+static inline void make_call(struct tide_timepoint *timepoint, bool turned) {
   enum tide_status status = (enum tide_status)tide_waiter_of(&timepoint->point)->node.status;
-  tide_point_let_go(&timepoint->point);
+  if (!turned) tide_point_let_go(&timepoint->point);
   timepoint->call(timepoint, status);
 }
 
 static void run(struct tide_deferred_call *call) {
   struct tide_point_waiter *waiter = TIDE_CONTAINER(call, struct tide_point_waiter, call);
-  struct tide_deferred *callbacks = waiter->callbacks;
-  tide_lock_take(&callbacks->lock, callbacks->platform);
+  uintptr_t callbacks = waiter->callbacks;
+  struct tide_deferred *deferred = context_of(callbacks)->deferred;
+  bool turned = callbacks & TURNED;
+  if (!turned) tide_lock_take(&deferred->lock, deferred->platform);
   take_callbacks_away(waiter);
-  tide_lock_give(&callbacks->lock);
-  make_call(timepoint_of(waiter));
+  if (!turned) tide_lock_give(&deferred->lock);
+  make_call(timepoint_of(waiter), turned);
 }
 
 static void notify(struct tide_notifier *notifier, struct tide_deferred_call *call) {
@@ -50,23 +66,31 @@ static void notify(struct tide_notifier *notifier, struct tide_deferred_call *ca
   tide_lock_give(&notifier->lock);
 }
 
-/* At once, unless another call of the context is running: one section both begins and takes the
- * callbacks away. */
+/* True: nobody runs callbacks, so this thread does from now on, until it drains them. With one that
+ * is no turn's, the section that says so takes the callbacks away, too. */
+static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point_waiter *waiter,
+                               bool turned) {
+  waiter->call.run = run;
+  tide_lock_take(&deferred->lock, deferred->platform);
+  bool now = tide_deferred_enter(deferred, &waiter->call);
+  if (now && !turned) take_callbacks_away(waiter);
+  tide_lock_give(&deferred->lock);
+  if (now && turned) take_callbacks_away(waiter);
+  return now;
+}
+
+/* At once, unless another call of the context is running. */
 static void make_due(struct tide_timepoint *timepoint) {
   struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
-  struct tide_deferred *callbacks = waiter->callbacks;
+  uintptr_t callbacks = waiter->callbacks;
+  struct tide_deferred *deferred = context_of(callbacks)->deferred;
   if (timepoint->notifier) {
     notify(timepoint->notifier, &waiter->call);
     return;
   }
-  waiter->call.run = run;
-  tide_lock_take(&callbacks->lock, callbacks->platform);
-  bool now = tide_deferred_enter(callbacks, &waiter->call);
-  if (now) take_callbacks_away(waiter);
-  tide_lock_give(&callbacks->lock);
-  if (!now) return;
-  make_call(timepoint);
-  tide_deferred_drain(callbacks);
+  if (!begin_calls(deferred, waiter, callbacks & TURNED)) return;
+  make_call(timepoint, callbacks & TURNED);
+  tide_deferred_drain(deferred);
 }
 
 static void fire_timepoint(struct tide_node *node, enum tide_status status) {
@@ -75,14 +99,68 @@ static void fire_timepoint(struct tide_node *node, enum tide_status status) {
   make_due(timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node)));
 }
 
+/* One of a turn, which is called by whoever fired it. */
+static inline struct tide_timepoint *turned_of(struct tide_node *node) {
+  if (node->fire != fire_timepoint || TIDE_PLANTED_ANY) return NULL;
+  struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
+  struct tide_timepoint *timepoint = timepoint_of(waiter);
+  return (waiter->callbacks & TURNED) && !timepoint->notifier ? timepoint : NULL;
+}
+
+void tide_fired_run_turns(struct tide_fired *fired, const struct tide_context *context) {
+  struct tide_deferred *deferred = context->deferred;
+  bool running = false;
+  for (struct tide_node *node; (node = tide_fired_pop(fired));) {
+    struct tide_timepoint *timepoint = turned_of(node);
+    if (!timepoint) {
+      node->fire(node, (enum tide_status)node->status);
+      continue;
+    }
+    struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+    if (running) take_callbacks_away(waiter);
+    else if (!(running = begin_calls(deferred, waiter, true))) continue; /* it is queued */
+    make_call(timepoint, true);
+  }
+  if (running) tide_deferred_drain(deferred);
+}
+
+enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint) {
+  struct tide_wait_point *point = &timepoint->point;
+  struct tide_timeline *timeline = point->timeline;
+  struct tide_point_waiter *waiter = tide_waiter_of(point);
+  struct tide_turn *turn;
+  enum tide_status status = TIDE_OK;
+  tide_waiter_init(waiter, fire_timepoint);
+  tide_store_release(&waiter->callbacks, (uintptr_t)timeline->context | TURNED);
+  enum tide_await state = tide_turn_look(timeline, point->value, &status, &turn);
+  if (state == TIDE_AWAIT_QUEUED) {
+    tide_counter_add(&turn->waiters, &waiter->node, point->value);
+    return state;
+  }
+  waiter->node.state = TIDE_NODE_FIRED;
+  if (state == TIDE_AWAIT_FAILED) waiter->node.status = (uint16_t)status;
+  return state;
+}
+
+void tide_timepoint_call(struct tide_timepoint *timepoint) { make_due(timepoint); }
+
+static enum tide_status add_turned(struct tide_timepoint *timepoint) {
+  struct tide_lock *guard = tide_timeline_lock(timepoint->point.timeline);
+  enum tide_await state = tide_timepoint_add_turned(timepoint);
+  tide_lock_give(guard);
+  if (state != TIDE_AWAIT_QUEUED) make_due(timepoint);
+  return TIDE_OK;
+}
+
 enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   struct tide_wait_point *point = &timepoint->point;
   struct tide_timeline *timeline = point->timeline;
   if (!timepoint->call || !timeline) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
+  if (timeline->turned) return add_turned(timepoint);
   struct tide_point_waiter *waiter = tide_waiter_of(point);
   tide_waiter_init(waiter, fire_timepoint);
-  tide_store_release(&waiter->callbacks, timeline->context->deferred);
+  tide_store_release(&waiter->callbacks, (uintptr_t)timeline->context);
   enum tide_await state = tide_point_register(point);
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
@@ -92,16 +170,29 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   return TIDE_OK;
 }
 
+static bool cancel_turned(struct tide_timepoint *timepoint, const struct tide_context *context) {
+  struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+  tide_lock_take(context->sched_lock, context->platform);
+  bool mine = waiter->node.state == TIDE_NODE_QUEUED &&
+              tide_turn_forget_locked(timepoint->point.timeline, &waiter->node);
+  if (mine) take_callbacks_away(waiter); /* a second cancel says no */
+  tide_lock_give(context->sched_lock);
+  return mine;
+}
+
 bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
-  struct tide_deferred *callbacks = tide_load_acquire(&waiter->callbacks);
+  uintptr_t callbacks = tide_load_acquire(&waiter->callbacks);
   struct tide_timeline *timeline = timepoint->point.timeline;
   if (!callbacks) return false; /* it was never added, or its call has begun */
+  const struct tide_context *context = context_of(callbacks);
+  if (callbacks & TURNED) return cancel_turned(timepoint, context);
+  struct tide_deferred *deferred = context->deferred;
   bool last = false;
-  tide_lock_take(&callbacks->lock, callbacks->platform);
+  tide_lock_take(&deferred->lock, deferred->platform);
   bool mine = waiter->callbacks == callbacks && tide_point_forget(&timepoint->point, &last);
   if (mine) take_callbacks_away(waiter); /* a second cancel says no */
-  tide_lock_give(&callbacks->lock);
+  tide_lock_give(&deferred->lock);
   if (last) tide_timeline_free(timeline);
   return mine;
 }

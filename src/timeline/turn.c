@@ -14,28 +14,9 @@ enum tide_status tide_timeline_create_turned(const struct tide_context *context,
   return TIDE_OK;
 }
 
-void tide_turn_add_locked(struct tide_timeline *timeline, struct tide_turn *turn, uint64_t value) {
-  *turn = (struct tide_turn){.first = value};
-  TIDE_ASSERT(value > timeline->reached.value);
-  bool is_new = tide_tree_insert(&timeline->turns, &turn->node, value);
-  TIDE_ASSERT(is_new);
-}
-
 struct tide_turn *tide_turn_find_locked(const struct tide_timeline *timeline, uint64_t value) {
   struct tide_tree_node *node = tide_tree_at_least(&timeline->turns, value);
   return node && node->key == value ? tide_turn_of(node) : NULL;
-}
-
-struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline, struct tide_fired *fired) {
-  struct tide_tree_node *first = timeline->turns.first;
-  if (TIDE_PLANTED(TIDE_PLANT_COVER))
-    first = tide_tree_at_least(&timeline->turns, timeline->reached.value);
-  if (!first || first->key > timeline->reached.value) return NULL;
-  struct tide_turn *turn = tide_turn_of(first);
-  tide_tree_remove(&timeline->turns, first);
-  turn->waiters.value = first->key;
-  tide_counter_pop(&turn->waiters, first->key, fired, TIDE_OK);
-  return turn;
 }
 
 /* The hole that this value is part of; NULL: none. */

@@ -17,6 +17,8 @@
 #ifndef TIDE_TIMELINE_TURN_H
 #define TIDE_TIMELINE_TURN_H
 
+#include "base/plant.h"
+#include "base/plant.h"
 #include "timeline/timeline.h"
 
 struct tide_turn {
@@ -36,13 +38,34 @@ enum tide_status tide_timeline_create_turned(const struct tide_context *context,
 
 /* ---- under the guard ---- */
 
-/* There will be such a value: above all those before it. */
-void tide_turn_add_locked(struct tide_timeline *timeline, struct tide_turn *turn, uint64_t value);
+/* There will be such a value: above all those before it. Nobody waits for it yet. */
+static inline void tide_turn_add_locked(struct tide_timeline *timeline, struct tide_turn *turn,
+                                        uint64_t value) {
+  TIDE_ASSERT(value > timeline->reached.value);
+  turn->first = value;
+  turn->status = TIDE_OK;
+  if (TIDE_HAS_PLANTS) turn->waiters = (struct tide_counter){0};
+  TIDE_ASSERT(tide_counter_empty(&turn->waiters));
+  bool is_new = tide_tree_insert(&timeline->turns, &turn->node, value);
+  TIDE_ASSERT(is_new);
+}
 /* The turn of exactly this value; NULL: it is over, or nobody's. */
 struct tide_turn *tide_turn_find_locked(const struct tide_timeline *timeline, uint64_t value);
 /* After a value was reached: takes off one turn that is over by it, and its waiters; NULL: there is
  * none any more. */
-struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline, struct tide_fired *fired);
+static inline struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline,
+                                                      struct tide_fired *fired) {
+  struct tide_tree_node *first = timeline->turns.first;
+  if (TIDE_PLANTED(TIDE_PLANT_COVER))
+    first = tide_tree_at_least(&timeline->turns, timeline->reached.value);
+  if (!first || first->key > timeline->reached.value) return NULL;
+  struct tide_turn *turn = tide_turn_of(first);
+  tide_tree_remove(&timeline->turns, first);
+  if (tide_counter_empty(&turn->waiters)) return turn;
+  turn->waiters.value = first->key;
+  tide_counter_pop(&turn->waiters, first->key, fired, TIDE_OK);
+  return turn;
+}
 /* It breaks: its waiters are taken off. Turns that are not needed any more, since their hole is
  * another's now, come out: 0 to 2 of them. */
 unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn *turn,
@@ -55,5 +78,25 @@ void tide_turn_forget_all_locked(struct tide_timeline *timeline);
  * turn. */
 enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
                                       enum tide_status *out_status, struct tide_turn **out_turn);
+/* The same. Mostly one asks for the newest, or the next that is to end. */
+static inline enum tide_await tide_turn_look(const struct tide_timeline *timeline, uint64_t value,
+                                             enum tide_status *out_status,
+                                             struct tide_turn **out_turn) {
+  struct tide_tree_node *node = timeline->turns.last;
+  if (node && node->key != value) node = timeline->turns.first;
+  if (!node || node->key != value || timeline->reached.value >= value || timeline->status)
+    return tide_turn_look_locked(timeline, value, out_status, out_turn);
+  *out_turn = tide_turn_of(node);
+  return TIDE_AWAIT_QUEUED;
+}
+
+/* ---- timepoints of such timelines: timepoint.c ---- */
+
+/* The timepoint's call and point are set. Not queued: it is to be called, once the guard is given
+ * back, by tide_timepoint_call. */
+enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint);
+void tide_timepoint_call(struct tide_timepoint *timepoint);
+/* As tide_fired_run: the calls that turns have fired are made in one go. No lock is held. */
+void tide_fired_run_turns(struct tide_fired *fired, const struct tide_context *context);
 
 #endif

@@ -21,7 +21,7 @@ struct tide_point_waiter {
   union {
     struct tide_wait_any_set *set; /* whose point it is; NULL: the point counts for nothing, another
                                       one of its timeline does */
-    struct tide_deferred *callbacks; /* atomic; of a timepoint: see timepoint.c */
+    uintptr_t callbacks;           /* atomic; of a timepoint: see timepoint.c */
   };
 };
 _Static_assert(sizeof(struct tide_point_waiter) <=
