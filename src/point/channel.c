@@ -72,7 +72,7 @@ void tide_command_done(struct tide_command *command, enum tide_status status,
   if (channel->tail == command)
     channel->tail = before ? TIDE_CONTAINER(before, struct tide_command, gate) : NULL;
   tide_gate_drop_needs(&command->gate);
-  tide_gate_end(&wave, &command->gate, TIDE_OK);
+  if (!tide_gate_end_alone(&command->gate, fired)) tide_gate_end(&wave, &command->gate, TIDE_OK);
   tide_wave_finish(&wave);
 }
 

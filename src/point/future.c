@@ -148,7 +148,7 @@ void tide_future_pass(struct tide_wave *wave, struct tide_future *future) {
     struct tide_promise *promise = promise_of_turn(turn);
     struct tide_gate *gate = &promise->debt.gate;
     if (!promise->seen) end_unseen(future, promise, wave->fired);
-    else if (tide_gate_end_alone(gate)) promise_changed(gate, wave->fired);
+    else if (tide_gate_end_alone(gate, wave->fired)) promise_changed(gate, wave->fired);
     else tide_gate_end(wave, gate, TIDE_OK);
   }
   close_one(future, wave->fired);

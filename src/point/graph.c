@@ -3,17 +3,18 @@
 #include "base/check.h"
 #include "base/plant.h"
 
-void tide_wave_begin(struct tide_wave *wave, struct tide_fired *fired) {
-  *wave = (struct tide_wave){.fired = fired};
-  wave->last_ended = &wave->ended;
-  wave->last_scheduled = &wave->scheduled;
-  wave->last_changed = &wave->changed;
-  wave->last_firm = &wave->firm;
-}
-
 void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
                     void (*changed)(struct tide_gate *gate, struct tide_fired *fired)) {
-  *gate = (struct tide_gate){.kind = (uint8_t)kind, .changed = changed};
+  /* Not the links of lists that it is in none of, and what a search leaves behind. */
+  gate->needs = NULL;
+  gate->changed = changed;
+  gate->unscheduled = gate->unfirm = gate->unsettled = gate->undecided = 0;
+  gate->status = gate->error = 0;
+  gate->mark = 0;
+  gate->kind = (uint8_t)kind;
+  gate->defined = gate->scheduled = gate->firm = gate->ended = gate->settled = false;
+  gate->one_good = gate->one_scheduled = gate->on_ended = gate->on_changed = false;
+  gate->wanted = false;
   tide_list_init(&gate->awaited);
   tide_list_init(&gate->listeners);
 }
@@ -52,6 +53,11 @@ static void make_firm(struct tide_wave *wave, struct tide_gate *gate) {
   wave->last_firm = &gate->next_firm;
 }
 
+/* There is nobody to tell of it. */
+static bool is_alone(const struct tide_gate *gate) {
+  return tide_list_empty(&gate->awaited) && tide_list_empty(&gate->listeners);
+}
+
 static bool is_group(const struct tide_gate *gate) {
   return gate->kind == TIDE_GATE_ALL || gate->kind == TIDE_GATE_ANY;
 }
@@ -74,13 +80,6 @@ static void settle(struct tide_wave *wave, struct tide_gate *gate) {
 void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
   end(wave, gate, status);
   settle(wave, gate);
-}
-
-bool tide_gate_end_alone(struct tide_gate *gate) {
-  if (gate->on_changed || !tide_list_empty(&gate->awaited) || !tide_list_empty(&gate->listeners))
-    return false;
-  gate->ended = gate->settled = gate->scheduled = gate->firm = true;
-  return true;
 }
 
 /* Has it come to an end by what its parts have? */
@@ -179,6 +178,11 @@ static void count_need(struct tide_need *need) {
 void tide_gate_define(struct tide_wave *wave, struct tide_gate *gate) {
   for (struct tide_need *need = gate->needs; need; need = need->next) count_need(need);
   gate->defined = true;
+  if (!is_group(gate) && !(gate->unscheduled | gate->unfirm) && !gate->on_changed &&
+      is_alone(gate)) {
+    gate->scheduled = gate->firm = true;
+    return;
+  }
   tide_gate_touch(wave, gate);
   conclude(wave, gate);
 }
@@ -237,6 +241,27 @@ void tide_gate_tell(struct tide_gate *gate, struct tide_fired *fired) {
   tell_listeners(gate, fired);
 }
 
+/* What it needs ends, and nothing follows but that it has one need less. */
+static inline bool only_counts(const struct tide_gate *gate) {
+  return gate->kind == TIDE_GATE_COMMAND && gate->scheduled && gate->firm && !gate->on_changed &&
+         tide_list_empty(&gate->listeners);
+}
+
+bool tide_gate_end_alone(struct tide_gate *gate, struct tide_fired *fired) {
+  struct tide_link *link = gate->awaited.next;
+  if (gate->on_changed) return false;
+  for (; link != &gate->awaited; link = link->next)
+    if (!only_counts(TIDE_CONTAINER(link, struct tide_need, link)->owner)) return false;
+  gate->ended = gate->settled = gate->scheduled = gate->firm = true;
+  while ((link = gate->awaited.next) != &gate->awaited) {
+    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
+    if (!need->heard_ended) hear_end(need, TIDE_OK);
+    hear_settled(need);
+  }
+  if (!tide_list_empty(&gate->listeners)) tell_listeners(gate, fired);
+  return true;
+}
+
 #define CLIMB_MOST 256 /* edges that one wave looks at for those above that only listen */
 
 /* What a compound is made of has changed, perhaps far below: whoever asks who keeps its parts asks
@@ -251,7 +276,7 @@ static unsigned touch_groups_above(struct tide_wave *wave, const struct tide_gat
   return left;
 }
 
-void tide_wave_finish(struct tide_wave *wave) {
+void tide_wave_tell(struct tide_wave *wave) {
   struct tide_gate *gate, *next, *last = NULL;
   unsigned left = CLIMB_MOST;
   while ((gate = wave->ended)) {

@@ -87,9 +87,19 @@ struct tide_wave {
   struct tide_gate *changed, **last_changed;
 };
 
-void tide_wave_begin(struct tide_wave *wave, struct tide_fired *fired);
+static inline void tide_wave_begin(struct tide_wave *wave, struct tide_fired *fired) {
+  wave->fired = fired;
+  wave->ended = wave->scheduled = wave->firm = wave->changed = NULL;
+  wave->last_ended = &wave->ended;
+  wave->last_scheduled = &wave->scheduled;
+  wave->last_firm = &wave->firm;
+  wave->last_changed = &wave->changed;
+}
 /* Tells everybody, then calls `changed` of all that changed. */
-void tide_wave_finish(struct tide_wave *wave);
+void tide_wave_tell(struct tide_wave *wave);
+static inline void tide_wave_finish(struct tide_wave *wave) {
+  if (wave->ended || wave->scheduled || wave->firm || wave->changed) tide_wave_tell(wave);
+}
 
 void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
                     void (*changed)(struct tide_gate *gate, struct tide_fired *fired));
@@ -101,9 +111,10 @@ void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct t
 void tide_gate_define(struct tide_wave *wave, struct tide_gate *gate);
 /* It ends, and all of it. A status that is not TIDE_OK: broken. */
 void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status);
-/* Most gates end well with nobody to tell, and are in no wave: then this is all, `changed`
- * included, which the caller calls. False: nothing was done. */
-bool tide_gate_end_alone(struct tide_gate *gate);
+/* Most gates end well, are in no wave, and nothing follows: those who need them are commands that
+ * are known to end, and only count. Then this is all but `changed`, which the caller calls. False:
+ * nothing was done. */
+bool tide_gate_end_alone(struct tide_gate *gate, struct tide_fired *fired);
 /* It broke, though its parts may not have ended: it settles when they have. */
 void tide_gate_fail(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status);
 /* It is known to end. */

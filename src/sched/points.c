@@ -125,8 +125,10 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   wait->next = op->waits;
   op->waits = wait;
   struct tide_point_wait *own = tide_wait_for_point(wait);
-  *own = (struct tide_point_wait){.listener.hear = hear_point, .wait = wait};
-  own->need = (struct tide_need){.target = resolved->gate, .status = (uint32_t)resolved->status};
+  own->listener.hear = hear_point;
+  own->wait = wait;
+  own->need.target = resolved->gate; /* the rest comes when it is inserted */
+  own->need.status = (uint32_t)resolved->status;
   tide_list_init(&own->listener.link);
   tide_list_init(&own->need.link);
 }
