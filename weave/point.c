@@ -12,6 +12,7 @@ struct state {
   struct tide_point first, second;
   struct tide_timeline *line;
   struct tide_schedulable wait;
+  struct tide_timepoint end;
   enum tide_status kept, given_up, waited;
   unsigned calls;
   bool cancelled;
@@ -43,6 +44,21 @@ static void setup_wait(void *self) {
   s->wait.user = s;
   s->wait.client = s->client;
   EXPECT_OK(tide_point_when_schedulable(&s->wait, s->first, NULL, 0));
+}
+
+static void on_end(struct tide_timepoint *timepoint, enum tide_status status) {
+  struct state *s = timepoint->user;
+  s->waited = status;
+  s->calls++;
+}
+/* Nobody but its future holds the timeline. */
+static void setup_end(void *self) {
+  struct state *s = self;
+  setup(self);
+  tide_timeline_release(s->line);
+  s->end.call = on_end;
+  s->end.user = s;
+  EXPECT_OK(tide_point_when_complete(s->points, s->first, &s->end));
 }
 
 static void give_up_first(void *self) {
@@ -84,6 +100,11 @@ static void cancel(void *self) {
   s->cancelled = tide_schedulable_cancel(&s->wait);
 }
 
+static void cancel_end(void *self) {
+  struct state *s = self;
+  s->cancelled = tide_timepoint_cancel(&s->end);
+}
+
 static void it_was_broken(void *self) {
   struct state *s = self;
   EXPECT_OK(s->given_up);
@@ -111,6 +132,12 @@ static void called_unless_cancelled(void *self) {
   EXPECT_OK(s->kept);
   EXPECT(s->calls == (s->cancelled ? 0 : 1));
 }
+static void ended_unless_cancelled(void *self) {
+  struct state *s = self;
+  EXPECT(s->calls == (s->cancelled ? 0 : 1));
+  EXPECT(s->cancelled || s->waited == TIDE_CANCELLED);
+  EXPECT(!tide_timepoint_cancel(&s->end));
+}
 
 WEAVE_CASE(break_wait, 2, setup, it_was_broken, give_up_first, wait_first)
 WEAVE_CASE(break_glance, 2, setup, nothing, give_up_then_keep, glance_first)
@@ -118,6 +145,8 @@ WEAVE_CASE(break_retire_wait, 1, setup, all_agree, give_up_first, keep_second, w
 WEAVE_CASE(destroy_wait, 2, setup, kept_or_cancelled, destroy, wait_first)
 WEAVE_CASE(keep_deadline, 1, setup, in_time_or_not, keep_first, wait_and_watch)
 WEAVE_CASE(keep_cancel, 2, setup_wait, called_unless_cancelled, keep_first, cancel)
+WEAVE_CASE(keep_cancel_end, 2, setup_end, called_unless_cancelled, keep_second, cancel_end)
+WEAVE_CASE(destroy_cancel_end, 2, setup_end, ended_unless_cancelled, destroy, cancel_end)
 
 TEST_MAIN(CASE(break_wait), CASE(break_glance), CASE(break_retire_wait), CASE(destroy_wait),
-          CASE(keep_deadline), CASE(keep_cancel))
+          CASE(keep_deadline), CASE(keep_cancel), CASE(keep_cancel_end), CASE(destroy_cancel_end))
