@@ -145,6 +145,20 @@ static inline bool tide_counter_remove(struct tide_counter *counter, struct tide
 /* Takes off all waiters of values <= value, in ascending order. Does not store value. */
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status);
+/* The same where all are due, of which there are some. Mostly there is one, and no sleeper. */
+static inline void tide_counter_pop_all(struct tide_counter *counter, uint64_t value,
+                                        struct tide_fired *fired) {
+  struct tide_node *node = counter->first;
+  if (!node || node != counter->last || counter->root || node->fire == tide_sleeper_fire) {
+    tide_counter_pop(counter, value, fired, TIDE_OK);
+    return;
+  }
+  counter->first = counter->last = NULL;
+  counter->not_least = 0;
+  node->state = TIDE_NODE_FIRED;
+  node->status = TIDE_OK;
+  tide_fired_move(fired, node);
+}
 /* Takes off all waiters of values >= value, and those that count on such a value; in any order. */
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status);

@@ -17,8 +17,9 @@ static enum tide_status resolve_compound(struct tide_compound *compound, struct 
   return TIDE_OK;
 }
 
-enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
-                                    struct tide_resolved *out_resolved) {
+/* To look at the gate, and leave it alone. */
+static enum tide_status look_at(struct tide_points *points, struct tide_point point,
+                                struct tide_resolved *out_resolved) {
   struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
   if (compound) return resolve_compound(compound, point, out_resolved);
   struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
@@ -29,11 +30,18 @@ enum tide_status tide_point_resolve(struct tide_points *points, struct tide_poin
       tide_turn_look(future->timeline, point.value, &out_resolved->status, &turn);
   if (stands == TIDE_AWAIT_REACHED) out_resolved->status = TIDE_OK;
   if (stands != TIDE_AWAIT_QUEUED) return TIDE_OK;
-  struct tide_promise *promise = TIDE_CONTAINER(turn, struct tide_promise, debt.turn);
-  promise->seen = true;
-  out_resolved->gate = &promise->debt.gate;
+  out_resolved->gate = &TIDE_CONTAINER(turn, struct tide_promise, debt.turn)->debt.gate;
   out_resolved->status = TIDE_OK;
   return TIDE_OK;
+}
+
+enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
+                                    struct tide_resolved *out_resolved) {
+  enum tide_status status = look_at(points, point, out_resolved);
+  struct tide_gate *gate = status == TIDE_OK ? out_resolved->gate : NULL;
+  if (gate && gate->kind == TIDE_GATE_PROMISE)
+    TIDE_CONTAINER(gate, struct tide_promise, debt.gate)->seen = true;
+  return status;
 }
 
 enum tide_status tide_point_state(struct tide_points *points, struct tide_point point,
@@ -42,8 +50,8 @@ enum tide_status tide_point_state(struct tide_points *points, struct tide_point 
   struct tide_fired fired;
   tide_fired_init(&fired);
   tide_points_lock(points);
-  tide_points_expire_locked(points, &fired);
-  enum tide_status status = tide_point_resolve(points, point, &found);
+  tide_points_expire_unwatched(points, &fired);
+  enum tide_status status = look_at(points, point, &found);
   if (status == TIDE_OK) {
     bool ended = !found.gate || found.gate->ended;
     if (ended) *out_state = found.status ? TIDE_POINT_BROKEN : TIDE_POINT_RETIRED;

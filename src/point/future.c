@@ -16,7 +16,8 @@ static void give_back(struct tide_promise *promise) {
   future->returned++;
 }
 
-static void free_future(struct tide_future *future, struct tide_fired *fired) {
+static __attribute__((noinline)) void free_future(struct tide_future *future,
+                                                  struct tide_fired *fired) {
   const struct tide_allocator *allocator = future->points->context->allocator;
   tide_points_tell(future->points, future->slot, future->timeline, 0, TIDE_OK, future->returned,
                    fired);
@@ -293,14 +294,14 @@ void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
 
 /* ---- promising and keeping ----------------------------------------------------------------- */
 
-static void renew(struct tide_promise *promise) {
+static __attribute__((noinline)) void renew(struct tide_promise *promise) {
   tide_gate_init(&promise->debt.gate, TIDE_GATE_PROMISE, promise_changed);
   tide_list_init(&promise->in_command);
   promise->spare = promise->seen = false;
 }
 
-static inline enum tide_status promise_locked(struct tide_future *future, uint64_t deadline,
-                                              struct tide_point *out_point) {
+static inline __attribute__((always_inline)) enum tide_status
+promise_locked(struct tide_future *future, uint64_t deadline, struct tide_point *out_point) {
   if (future->closed) return (enum tide_status)future->closed;
   if (future->gone) return TIDE_CANCELLED; /* by its name it is found as long as it keeps some */
   if (future->newest == UINT64_MAX) return TIDE_EXHAUSTED;
@@ -318,6 +319,12 @@ static inline enum tide_status promise_locked(struct tide_future *future, uint64
   return TIDE_OK;
 }
 
+static __attribute__((noinline)) void unlock_and_nudge(struct tide_points *points) {
+  struct tide_fired none;
+  tide_fired_init(&none);
+  tide_points_unlock(points, &none);
+}
+
 enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadline,
                                      struct tide_point *out_point) {
   struct tide_points *points = future->points;
@@ -328,9 +335,7 @@ enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadli
     tide_lock_give(lock);
     return status;
   }
-  struct tide_fired none;
-  tide_fired_init(&none);
-  tide_points_unlock(points, &none);
+  unlock_and_nudge(points);
   return status;
 }
 
@@ -373,8 +378,10 @@ enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_poi
   return status == TIDE_OK && point.value <= future->newest_queued ? TIDE_VALUE : status;
 }
 
-static enum tide_status fulfil_locked(struct tide_future *future, uint64_t value,
-                                      struct tide_position *position, struct tide_fired *fired) {
+static __attribute__((noinline)) enum tide_status fulfil_locked(struct tide_future *future,
+                                                                uint64_t value,
+                                                                struct tide_position *position,
+                                                                struct tide_fired *fired) {
   struct tide_promise *promise = NULL;
   struct tide_wave wave;
   if (future->channel || future->closed) return TIDE_INVALID;
@@ -409,16 +416,19 @@ static inline void keep_unseen(struct tide_future *future, struct tide_promise *
   if (future->gone && !future->open) free_future(future, fired);
 }
 
+static __attribute__((noinline)) bool is_tracked(const struct tide_points *points,
+                                                 struct tide_position *position) {
+  if (position->tracked && tide_tracker_axis_is(position->tracked, position->axis)) return true;
+  position->tracked = tide_tracker_find(points->context->tracker, position->axis);
+  return position->tracked != NULL;
+}
+
 enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
                                     struct tide_position *position) {
   struct tide_points *points = future->points;
   struct tide_fired fired;
   tide_fired_init(&fired);
-  if (position &&
-      (!position->tracked || !tide_tracker_axis_is(position->tracked, position->axis))) {
-    position->tracked = tide_tracker_find(points->context->tracker, position->axis);
-    if (!position->tracked) return TIDE_NOT_FOUND;
-  }
+  if (position && !is_tracked(points, position)) return TIDE_NOT_FOUND;
   tide_points_lock(points);
   tide_points_expire_unwatched(points, &fired);
   enum tide_status status = TIDE_OK;

@@ -63,7 +63,7 @@ static inline struct tide_turn *tide_turn_pass_locked(struct tide_timeline *time
   tide_tree_remove(&timeline->turns, first);
   if (tide_counter_empty(&turn->waiters)) return turn;
   turn->waiters.value = first->key;
-  tide_counter_pop(&turn->waiters, first->key, fired, TIDE_OK);
+  tide_counter_pop_all(&turn->waiters, first->key, fired);
   return turn;
 }
 /* It breaks: its waiters are taken off. Turns that are not needed any more, since their hole is
