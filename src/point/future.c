@@ -328,6 +328,7 @@ static __attribute__((noinline)) void unlock_and_nudge(struct tide_points *point
 enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadline,
                                      struct tide_point *out_point) {
   struct tide_points *points = future->points;
+  __builtin_prefetch(&future->timeline->turns, 1);
   deadline = tide_points_deadline(points, deadline);
   struct tide_lock *lock = tide_points_lock(points);
   enum tide_status status = promise_locked(future, deadline, out_point);
@@ -410,7 +411,7 @@ static inline void keep_unseen(struct tide_future *future, struct tide_promise *
                                struct tide_position *position, struct tide_fired *fired) {
   uint64_t value = promise->debt.turn.node.key;
   future->newest_queued = value;
-  tide_timeline_raise_locked(future->timeline, value, position, fired);
+  tide_timeline_raise_quick(future->timeline, value, position, fired);
   tide_turn_pass_locked(future->timeline, fired);
   end_unseen(future, promise, fired);
   if (future->gone && !future->open) free_future(future, fired);
@@ -429,6 +430,7 @@ enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (position && !is_tracked(points, position)) return TIDE_NOT_FOUND;
+  __builtin_prefetch(&future->timeline->turns, 1);
   tide_points_lock(points);
   tide_points_expire_unwatched(points, &fired);
   enum tide_status status = TIDE_OK;

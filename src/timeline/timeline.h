@@ -154,9 +154,25 @@ static inline bool tide_timeline_let_go_locked(struct tide_timeline *timeline, b
 /* An operation names it. The scheduler's lock is held. */
 void tide_timeline_adopt(struct tide_timeline *timeline);
 
+/* Events, when somebody listens. */
+static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
+  const struct tide_context *context = timeline->context;
+  return ((uintptr_t)context->sink | (uintptr_t)tide_load_relaxed(&context->check)) != 0;
+}
 /* Raises the value from the host: who waits is taken off. Under the guard; it is allowed. */
 void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                                 struct tide_position *position, struct tide_fired *fired);
+
+/* The same without a call where nobody listens, waits for the timeline's own values, or has told a
+ * record: most values that end one by one are raised so. */
+static inline void tide_timeline_raise_quick(struct tide_timeline *timeline, uint64_t value,
+                                             struct tide_position *position,
+                                             struct tide_fired *fired) {
+  if (position || !timeline->newest_external || value >= timeline->wake_at ||
+      tide_timeline_heard(timeline))
+    tide_timeline_raise_locked(timeline, value, position, fired);
+  else tide_store_release(&timeline->reached.value, value);
+}
 
 /* After a change of what is pending, reserved, failed or awaited. Under the guard. */
 void tide_timeline_refresh(struct tide_timeline *timeline);
@@ -257,11 +273,6 @@ bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct 
 /* For check mode alone: a timeline was made, perhaps where another one was. */
 #define TIDE_EVENT_MADE ((enum tide_event_kind)100)
 
-/* Events, when somebody listens. */
-static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
-  const struct tide_context *context = timeline->context;
-  return ((uintptr_t)context->sink | (uintptr_t)tide_load_relaxed(&context->check)) != 0;
-}
 /* Check mode comes and goes with its scheduler, while others signal. Once this has returned nobody
  * is in `check` any more, and nobody will be. */
 void tide_check_listen(struct tide_context *context, const struct tide_sink *check);
