@@ -3,13 +3,17 @@
  * paper keeps them in. What it is worth: the ten patterns of examples/patterns over their whole
  * grid on two devices, as `tidemark patterns --report` measures them, and a million threads as
  * warps. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include "bench.h"
 
 #include "../examples/patterns/figures.h"
 #include "base/random.h"
-#include "tidemark/causal.h"
+#include "tidemark/wic.h"
 #include "wic/pages.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 /* ---- runs of pages ----------------------------------------------------------------------------
@@ -128,6 +132,99 @@ static void runs_theirs(void *state, uint64_t count) {
     .ours = runs_ours, .theirs = runs_theirs                                                       \
   }
 
+/* ---- tag pages ------------------------------------------------------------------------------
+ */
+
+enum { TAGS = 16, TAG_ROUNDS = 64 };
+
+struct tags {
+  struct tide_context context;
+  struct tide_medium *medium;
+  struct tide_timeline *line;
+  uint64_t value, arm_ns, store_ns;
+};
+
+static void stay_on(int cpu) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(cpu, &cpus);
+  (void)sched_setaffinity(0, sizeof cpus, &cpus);
+}
+
+/* All pages are armed, then stored to; the monitor signals each. */
+static void tags_round(struct tags *t, struct tide_tag_page *pages, bool counts) {
+  enum tide_status status;
+  for (int i = 0; i < TAGS; i++) pages[i].tag = (struct tide_tag){t->line, ++t->value};
+  uint64_t begin = bench_now();
+  while ((status = tide_medium_arm(t->medium, pages, TAGS)) == TIDE_BUSY) sched_yield();
+  BENCH_CHECK(status == TIDE_OK);
+  uint64_t armed = bench_now();
+  for (int i = 0; i < TAGS; i++) __atomic_store_n(pages[i].word, 1, __ATOMIC_RELEASE);
+  uint64_t end = bench_now();
+  BENCH_CHECK(tide_timeline_query(t->line) == t->value);
+  if (!counts) return; /* the first arming closes nothing */
+  t->arm_ns += armed - begin;
+  t->store_ns += end - armed;
+}
+
+static const char *measure_stores(int cpu, double *out_arm, double *out_store) {
+  struct tags t = {.value = 0};
+  struct tide_tag_page pages[TAGS] = {0};
+  struct tide_medium_params params = {
+      .pages = 2, .requests = 1, .tag_pages = TAGS, .pinned = true, .cpu = (uint32_t)cpu};
+  BENCH_CHECK(tide_context_init(&t.context, NULL) == TIDE_OK);
+  enum tide_status status = tide_medium_create(&t.context, &params, &t.medium);
+  if (status != TIDE_OK) {
+    tide_context_fini(&t.context);
+    return status == TIDE_DENIED ? "no right to use userfaultfd" : "no write protection here";
+  }
+  BENCH_CHECK(tide_timeline_create(&t.context, NULL, &t.line) == TIDE_OK);
+  for (int i = 0; i <= (bench_smoke() ? 1 : TAG_ROUNDS); i++) tags_round(&t, pages, i > 0);
+  double stores = TAGS * (bench_smoke() ? 1 : TAG_ROUNDS);
+  *out_arm = (double)t.arm_ns / stores;
+  *out_store = (double)t.store_ns / stores;
+  tide_medium_destroy(t.medium);
+  tide_timeline_destroy(t.line);
+  tide_context_fini(&t.context);
+  return NULL;
+}
+
+static double measure_calls(void) {
+  struct tide_context context;
+  struct tide_timeline *line;
+  uint64_t count = TAGS * TAG_ROUNDS;
+  BENCH_CHECK(tide_context_init(&context, NULL) == TIDE_OK);
+  BENCH_CHECK(tide_timeline_create(&context, NULL, &line) == TIDE_OK);
+  uint64_t begin = bench_now();
+  for (uint64_t value = 1; value <= count; value++)
+    BENCH_CHECK(tide_timeline_signal_external(line, value) == TIDE_OK);
+  double ns = (double)(bench_now() - begin) / (double)count;
+  tide_timeline_destroy(line);
+  tide_context_fini(&context);
+  return ns;
+}
+
+static const char *measure_tags(const void *what, unsigned side, double *out_values) {
+  cpu_set_t before;
+  (void)what;
+  BENCH_CHECK(sched_getaffinity(0, sizeof before, &before) == 0);
+  if (side == 1 && CPU_COUNT(&before) < 2) return "one processor";
+  out_values[1] = NAN;
+  if (side == 2) {
+    out_values[0] = measure_calls();
+    return NULL;
+  }
+  stay_on(0);
+  const char *skipped = measure_stores((int)side, &out_values[1], &out_values[0]);
+  (void)sched_setaffinity(0, sizeof before, &before);
+  return skipped;
+}
+
+static const struct bench_contest tags_contest = {
+    .sides = {"a store, monitor beside", "a store, monitor on another", "a call"},
+    .values = {{"a signal", "ns", BENCH_LESS}, {"arming a page", "ns", BENCH_LESS}},
+    .measure = measure_tags};
+
 /* ---- patterns ---------------------------------------------------------------------------
  */
 
@@ -208,6 +305,7 @@ const struct bench_figure bench_wic[] = {
     RUNS("pages_1", runs_1),
     RUNS("pages_1_16", runs_16),
     RUNS("pages_1_64", runs_64),
+    {.name = "tag_page", .contest = &tags_contest},
     {.name = "ten_patterns", .contest = &engines_contest},
     {.name = "warps_31250", .contest = &warps_contest},
     {0}};

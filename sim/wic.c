@@ -1,7 +1,8 @@
-/* Media under thousands of seeded schedules: loads against data, deadlines, failures by name,
- * closing, destroying, and producers that die at any step. What is read is a request's own data,
- * whole, or zeros; nobody stalls for ever; each request ends with a status that has a cause, and
- * with the right one where the causes have an order. With a bug planted some schedule goes wrong.
+/* Media under thousands of seeded schedules: loads against data, signalled by calls and by stores,
+ * deadlines, failures by name, closing, destroying, and producers that die at any step. What is
+ * read is a request's own data, whole, or zeros; nobody stalls for ever; each request ends with a
+ * status that has a cause, and with the right one where the causes have an order. With a bug
+ * planted some schedule goes wrong.
  *
  *   sim-wic [case] …
  */
@@ -26,10 +27,12 @@ struct asked {
   bool reached[2];             /* signalled for sure … */
   bool trying[2];              /* … or perhaps */
   bool failing, named;
-  bool too_late;           /* a tag was signalled after the medium was closed */
-  enum tide_status status; /* at the end */
-  enum tide_status broke;  /* its producer has failed a tag with this */
-  bool broken;             /* … and that is over */
+  bool too_late;             /* a tag was signalled after the medium was closed */
+  enum tide_status status;   /* at the end */
+  enum tide_status broke;    /* its producer has failed a tag with this */
+  bool broken;               /* … and that is over */
+  struct tide_tag_page page; /* whose store signals the first tag; no word: a call does */
+  bool stores;               /* it does, or did */
 };
 
 struct scene {
@@ -67,7 +70,13 @@ static void signal(struct asked *a, uint32_t tag) {
   a->too_late |= scene->closed;
   a->trying[tag] = true;
   world_point();
-  CHECK_OK(tide_timeline_signal_external(a->lines[tag], 1));
+  if (a->stores && tag == 0) {
+    world_store(scene->medium, a->page.word);
+    if (!tide_timeline_query(a->lines[0]))
+      WRONG("the store of request %u was no signal", a->number);
+  } else {
+    CHECK_OK(tide_timeline_signal_external(a->lines[tag], 1));
+  }
   a->reached[tag] = true;
 }
 
@@ -231,8 +240,54 @@ static void drop_lines(struct asked *a) {
   for (uint32_t i = 0; i < a->request.tag_count; i++) tide_timeline_release(a->lines[i]);
 }
 
+/* ---- tag pages ---- */
+
+/* Nobody stores there any more. */
+static bool is_stored(const struct asked *a) { return a->reached[0] || a->broken; }
+
+static void disarm(struct asked *a) {
+  enum tide_status status, want = a->reached[0] ? TIDE_OK : TIDE_CANCELLED;
+  while ((status = tide_medium_disarm(scene->medium, &a->page)) == TIDE_BUSY)
+    scene->world.platform.yield(&scene->world);
+  if (status != want)
+    WRONG("the tag page of request %u ended with %s", a->number, tide_status_name(status));
+}
+
+static void end_page(struct asked *a) {
+  while (!is_stored(a)) scene->world.platform.yield(&scene->world);
+  disarm(a);
+}
+
+/* With the page that `holder` has, or another. Before anybody else knows of the request. */
+static void arm(struct asked *a, struct asked **holder) {
+  struct tide_tag_page page = {.tag = a->request.tags[0]};
+  enum tide_status status;
+  if (*holder && world_below(3) == 0) {
+    end_page(*holder);
+    *holder = NULL;
+  }
+  if (*holder) page.word = (*holder)->page.word;
+  while ((status = tide_medium_arm(scene->medium, &page, 1)) == TIDE_BUSY) {
+    if (scene->closed) break; /* that is what it was closed with */
+    if (*holder && (*holder)->broken && !(*holder)->reached[0]) {
+      disarm(*holder);
+      *holder = NULL;
+      page.word = NULL;
+    }
+    scene->world.platform.yield(&scene->world);
+  }
+  a->stores = status == TIDE_OK;
+  if (!a->stores) {
+    if (!((int)status == CLOSED && scene->closing))
+      WRONG("a tag page was refused with %s", tide_status_name(status));
+    return;
+  }
+  a->page = page;
+  *holder = a;
+}
+
 /* One or two requests of one call. */
-static bool ask(size_t first, size_t count) {
+static bool ask(size_t first, size_t count, struct asked **holder) {
   struct tide_request requests[2];
   enum tide_status status;
   for (size_t i = 0; i < count; i++) {
@@ -245,23 +300,27 @@ static bool ask(size_t first, size_t count) {
   if (status != TIDE_OK && !((int)status == CLOSED && scene->closing))
     WRONG("a request was refused with %s", tide_status_name(status));
   for (size_t i = 0; i < count; i++) {
-    scene->asked[first + i].request = requests[i];
-    scene->asked[first + i].there = status == TIDE_OK;
+    struct asked *a = &scene->asked[first + i];
+    a->request = requests[i];
+    if (status == TIDE_OK && i == 0 && world_below(2)) arm(a, holder);
+    a->there = status == TIDE_OK;
   }
   return status == TIDE_OK;
 }
 
 static void consumer(void *own) {
+  struct asked *holder = NULL;
   for (int round = 0; round < ROUNDS; round++) {
     size_t count = 1 + world_below(2), first = scene->count;
     (void)own;
     scene->count += count;
-    if (!ask(first, count)) continue;
+    if (!ask(first, count, &holder)) continue;
     struct before before[2] = {{0}};
     for (size_t i = 0; i < count; i++)
       if (world_below(5)) look_at_some(&scene->asked[first + i], &before[i]);
     for (size_t i = 0; i < count; i++) finish(&scene->asked[first + i], &before[i]);
   }
+  if (holder) end_page(holder);
   scene->consumers_left--;
 }
 
@@ -312,11 +371,15 @@ static void say_who_waits(const struct world *w) {
     if (w->actors[i].page != SIZE_MAX)
       WRONG("a load of page %zu stalls for ever", w->actors[i].page);
   for (size_t i = 0; i < w->actor_count; i++)
+    if (w->actors[i].tag != SIZE_MAX)
+      WRONG("a store to tag page %zu stalls for ever", w->actors[i].tag);
+  for (size_t i = 0; i < w->actor_count; i++)
     if (!w->actors[i].over && !w->actors[i].monitor) WRONG("actor %zu waits for ever", i);
 }
 
 static bool try_seed(uint64_t seed, struct tally *tally) {
-  struct tide_medium_params params = {.label = "sim", .pages = PAGES / 4, .requests = 8};
+  struct tide_medium_params params = {
+      .label = "sim", .pages = PAGES / 4, .requests = 8, .tag_pages = CONSUMERS};
   scene = calloc(1, sizeof *scene);
   CHECK(scene);
   struct world *w = &scene->world;
@@ -371,6 +434,7 @@ static void looker(void *own) {
   struct before before = {0};
   look_at(a, &before, a->pages);
   finish(a, &before);
+  if (a->stores) end_page(a);
   scene->consumers_left--;
 }
 
@@ -388,7 +452,7 @@ static void doomed(void *own) {
 
 /* True while the producer dies before its end. */
 static bool die_at(uint64_t seed, uint32_t step) {
-  struct tide_medium_params params = {.pages = PAGES / 4, .requests = 8};
+  struct tide_medium_params params = {.pages = PAGES / 4, .requests = 8, .tag_pages = CONSUMERS};
   scene = calloc(1, sizeof *scene);
   CHECK(scene);
   struct world *w = &scene->world;
@@ -407,6 +471,11 @@ static bool die_at(uint64_t seed, uint32_t step) {
     prepare(a, i);
     a->request.deadline = 0;
     CHECK_OK(tide_medium_request(scene->medium, &a->request, 1));
+    if (world_below(2)) {
+      a->page.tag = a->request.tags[0];
+      CHECK_OK(tide_medium_arm(scene->medium, &a->page, 1));
+      a->stores = true;
+    }
     a->there = true;
     all += steps_of(a);
     world_add(w, looker, a);
@@ -446,8 +515,8 @@ TEST(a_seed_is_a_schedule) {
 }
 
 TEST(planted_bugs_are_found) {
-  static const char *const names[] = {"CALL", "RUNG", "FIRST", "DROP", "DEADLINE",
-                                      "LATE", "SEEN", "ROOM",  "CLOSE"};
+  static const char *const names[] = {"CALL", "RUNG", "FIRST", "DROP", "DEADLINE", "LATE",
+                                      "SEEN", "ROOM", "CLOSE", "SHUT", "THROUGH",  "OLD"};
   if (test_slowdown() > 1) SKIP("what goes wrong would end a program that a sanitizer watches");
   for (int plant = TIDE_PLANT_WIC + 1; plant < TIDE_PLANT_WIC_END; plant++) {
     struct tally tally = {0};

@@ -38,7 +38,7 @@ static bool can_go_on(const struct world *w, const struct actor *a) {
   if (!a->there || a->over) return false;
   if (!a->blocked) return true;
   if (a->until <= w->now) return true;
-  if (a->monitor) return w->bell || w->fault_count;
+  if (a->monitor) return w->bell || w->fault_count || w->store_count;
   return false;
 }
 
@@ -97,7 +97,8 @@ TIDE_FIBER_BARE static void act(void *passed) {
 size_t world_add(struct world *w, void (*run)(void *self), void *own) {
   CHECK(w->actor_count < ACTORS);
   struct actor *a = &w->actors[w->actor_count];
-  *a = (struct actor){.run = run, .self = own, .there = true, .page = SIZE_MAX};
+  *a = (struct actor){.run = run, .self = own, .there = true};
+  a->page = a->tag = SIZE_MAX;
   a->until = TIDE_FOREVER;
   tide_fiber_place_init(&a->place, stacks[w->actor_count], STACK, act);
   tide_fiber_watch_stack(&a->watch, stacks[w->actor_count], STACK);
@@ -270,6 +271,77 @@ void world_load(const struct tide_medium *medium, const void *address, uint32_t 
   }
 }
 
+/* ---- tag pages ---------------------------------------------------------------------------- */
+
+enum tide_status tide_guard_make(struct tide_guard *guard, size_t bytes) {
+  CHECK(bytes <= TAG_PAGES * PAGE);
+  *guard = (struct tide_guard){.bytes = bytes, .page = PAGE, .faults = -1};
+  guard->memory = calloc(1, bytes);
+  return guard->memory ? TIDE_OK : TIDE_NOMEM;
+}
+
+void tide_guard_unmake(struct tide_guard *guard) { free(guard->memory); }
+
+/* As wake_page. */
+static void wake_tag(size_t page) {
+  struct world *w = the_world;
+  size_t kept = 0;
+  for (size_t i = 0; i < w->store_count; i++)
+    if (w->stores[i] != page) w->stores[kept++] = w->stores[i];
+  w->store_count = kept;
+  for (size_t i = 0; i < w->actor_count; i++)
+    if (w->actors[i].tag == page) w->actors[i].blocked = false;
+}
+
+void tide_guard_wake(struct tide_guard *guard, size_t offset, size_t bytes) {
+  (void)guard;
+  world_point();
+  for (size_t at = offset; at < offset + bytes; at += PAGE) wake_tag(at / PAGE);
+}
+
+void tide_guard_close(struct tide_guard *guard, size_t offset, size_t bytes) {
+  (void)guard;
+  for (size_t at = offset; at < offset + bytes; at += PAGE) {
+    world_point();
+    the_world->open[at / PAGE] = false;
+  }
+}
+
+void tide_guard_open(struct tide_guard *guard, size_t offset, size_t bytes) {
+  world_point();
+  for (size_t at = offset; at < offset + bytes; at += PAGE) the_world->open[at / PAGE] = true;
+  tide_guard_wake(guard, offset, bytes);
+}
+
+size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_GUARD_BATCH]) {
+  struct world *w = the_world;
+  (void)guard;
+  world_point();
+  size_t count = w->store_count < TIDE_GUARD_BATCH ? w->store_count : TIDE_GUARD_BATCH;
+  for (size_t i = 0; i < count; i++) out_offsets[i] = w->stores[i] * PAGE;
+  memmove(w->stores, w->stores + count, (w->store_count - count) * sizeof w->stores[0]);
+  w->store_count -= count;
+  return count;
+}
+
+/* Now and then a signal sends it back, and it comes again. */
+static void stop_store(size_t page) {
+  struct world *w = the_world;
+  for (uint32_t times = 1 + !world_below(3); times > 0; times--) {
+    CHECK(w->store_count < FAULTS);
+    w->stores[w->store_count++] = page;
+  }
+  self()->tag = page;
+  block();
+  self()->tag = SIZE_MAX;
+}
+
+void world_store(const struct tide_medium *medium, uint64_t *word) {
+  size_t page = (size_t)((char *)word - medium->tags.guard.memory) / PAGE;
+  for (world_point(); !the_world->open[page]; world_point()) stop_store(page);
+  *word = 1;
+}
+
 /* ---- the monitor's thread ---------------------------------------------------------------- */
 
 void tide_giving_take(struct tide_medium *medium) {
@@ -288,7 +360,8 @@ static void watch(void *argument) {
   uint64_t until;
   while (tide_monitor_plan(medium, &until)) {
     world_point();
-    if (!the_world->bell && !(the_world->fault_count && !medium->region.signals)) {
+    if (!the_world->bell && !the_world->store_count &&
+        !(the_world->fault_count && !medium->region.signals)) {
       self()->until = until;
       block();
     }

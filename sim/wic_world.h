@@ -10,7 +10,7 @@
 #include "wic/fiber_watch.h"
 #include "wic/medium.h"
 
-enum { ACTORS = 16, PAGES = 64, PAGE = 64, FAULTS = 32 };
+enum { ACTORS = 16, PAGES = 64, PAGE = 64, FAULTS = 32, TAG_PAGES = 4 };
 
 struct actor {
   struct tide_fiber_place place;
@@ -21,6 +21,7 @@ struct actor {
   const uint32_t *word; /* blocked: on this … */
   uint32_t expected;
   size_t page;  /* … or, stalled by the kernel, on this page: SIZE_MAX: not */
+  size_t tag;   /* … or on this tag page */
   bool monitor; /* … or on the bell, and faults */
   uint64_t until;
 };
@@ -44,6 +45,9 @@ struct world {
   } faults[FAULTS];
   size_t fault_count;
   uint64_t stalls;
+  /* And of tag pages. */
+  bool open[TAG_PAGES];
+  size_t stores[FAULTS], store_count;
 };
 
 extern struct world *the_world;
@@ -59,5 +63,7 @@ void world_point(void);
 uint32_t world_below(uint32_t limit);
 /* By an actor: loads a page of the readers' view. */
 void world_load(const struct tide_medium *medium, const void *address, uint32_t out[PAGE / 4]);
+/* By an actor: stores 1 to a tag page's word. */
+void world_store(const struct tide_medium *medium, uint64_t *word);
 
 #endif

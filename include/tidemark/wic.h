@@ -47,6 +47,7 @@
  *
  * What the kernel must have: userfaultfd with minor faults on shared memory (5.14), and the right
  * to use it: root, CAP_SYS_PTRACE, vm.unprivileged_userfaultfd = 1, or access to /dev/userfaultfd.
+ * For tag pages its write protection (5.7; on arm64 6.10).
  * Where only user-mode faults are allowed, system calls that read a missing page fail with EFAULT,
  * and so they do in a medium for fibers; tide_medium_info says so.
  *
@@ -72,15 +73,17 @@ TIDE_API const char *tide_medium_engine_name(enum tide_medium_engine engine);
 #define TIDE_MEDIUM_BATCH 16 /* requests of one call */
 #define TIDE_REQUEST_TAGS 4  /* tags of one request */
 #define TIDE_MEDIUM_PAGES (1u << 20)
+#define TIDE_MEDIUM_TAG_PAGES (1u << 16)
 
 struct tide_medium_params {
   const char *label; /* copied, cut at 31 bytes; may be NULL */
   enum tide_medium_engine engine;
-  uint32_t pages;    /* of both halves together, rounded up to an even number; 0: 16384; at most
-                        TIDE_MEDIUM_PAGES. A page is the system's. */
-  uint32_t requests; /* that there may be at once; 0: 1024; at most TIDE_MEDIUM_PAGES */
-  bool paper_tree;   /* runs of pages by the paper's segment tree, not by the faster lists */
-  bool pinned;       /* the monitor runs on `cpu` only: best beside the consumers */
+  uint32_t pages;     /* of both halves together, rounded up to an even number; 0: 16384; at most
+                         TIDE_MEDIUM_PAGES. A page is the system's. */
+  uint32_t requests;  /* that there may be at once; 0: 1024; at most TIDE_MEDIUM_PAGES */
+  uint32_t tag_pages; /* below; 0: none; at most TIDE_MEDIUM_TAG_PAGES */
+  bool paper_tree;    /* runs of pages by the paper's segment tree, not by the faster lists */
+  bool pinned;        /* the monitor runs on `cpu` only: best beside the consumers */
   uint32_t cpu;
   /* A load from a page that no request has. Called by the monitor, of fibers by whoever did it.
    * When it returns the load goes on, with whatever the page holds. Until then nobody is given
@@ -90,7 +93,8 @@ struct tide_medium_params {
 };
 
 /* NULL params are the defaults. TIDE_INVALID; TIDE_NOMEM; TIDE_DENIED: no right to use userfaultfd;
- * TIDE_UNSUPPORTED: the kernel has none, or not what this needs; TIDE_FULL: no descriptors left,
+ * TIDE_UNSUPPORTED: the kernel has none, or not what this needs (with tag pages: try without);
+ * TIDE_FULL: no descriptors left,
  * or 64 media for fibers. All memory is taken here. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_medium_create(const struct tide_context *context, const struct tide_medium_params *params,
@@ -98,8 +102,8 @@ tide_medium_create(const struct tide_context *context, const struct tide_medium_
 /* Fails all requests that are not available, and any that come later, with `status` (TIDE_OK:
  * TIDE_CANCELLED): whoever is stalled goes on. */
 TIDE_API void tide_medium_close(struct tide_medium *medium, enum tide_status status);
-/* All requests were finished. Tags that were neither reached nor failed are forgotten: no producer
- * may write any more. NULL is fine. */
+/* All requests were finished, and nobody stores to a tag page any more. Tags that were neither
+ * reached nor failed are forgotten: no producer may write any more. NULL is fine. */
 TIDE_API void tide_medium_destroy(struct tide_medium *medium);
 
 /* ---- requests ---------------------------------------------------------------------- */
@@ -146,6 +150,54 @@ TIDE_API enum tide_status tide_request_finish(struct tide_medium *medium,
 TIDE_API enum tide_status tide_request_fail(struct tide_medium *medium,
                                             struct tide_request *request, enum tide_status status);
 
+/* ---- tag pages ----------------------------------------------------------------------
+ *
+ * With these a producer is plain code, too (the paper's PAT). It writes to the request's room, then
+ * stores to the word of a page that is *armed* with a tag. The write fault stops it, alone; the
+ * monitor signals the tag, whatever the engine, and the store goes on:
+ *
+ *      page.tag = {line, 7};   tide_medium_arm(medium, &page, 1);
+ *
+ *      producer   writes room, stores to page.word ..stopped.....................  goes on
+ *      monitor                 signals line = 7: data appears, consumers go on --^
+ *
+ * So when the store is over the tag was signalled: it is as tide_timeline_signal_external, and so
+ * it teaches nothing. One store: the next one is not seen, until the page is armed again.
+ *
+ * The store is of anything but 0, and comes after all writes to the room: an atomic store in
+ * release order (or what is that on this processor), of one thread for each arming. Loads of the
+ * word are not stopped: it is 0 until the store has come through. The rest of the page is of no
+ * meaning, but a store there is one, too.
+ *
+ * Whose it is: a page belongs to whoever armed it until he disarms it, and its timeline is held as
+ * long as it is armed. A producer that dies before its store is seen by nobody here: fail the
+ * timeline, or give the request a deadline, as for any tag. A store goes on in any case, also after
+ * tide_medium_close, or when the timeline has failed.
+ *
+ * A store to a page that is closed and not armed is an error, told as a stray load is. What must
+ * not be: a store in a callback of a timepoint, since the monitor may be who runs it. A fiber that
+ * stores keeps its carrier. A child of fork has no tag pages: a store there is a SIGSEGV. Under
+ * ThreadSanitizer, which does not see that a fault is an order, __tsan_release(page.word + 1)
+ * stands before the store. */
+struct tide_tag_page {
+  struct tide_tag tag; /* what the next store signals */
+  uint64_t *word;      /* NULL: it has no page yet; arm gives it one, disarm takes it back */
+};
+
+/* Each of `count` pages (1 .. TIDE_MEDIUM_BATCH), all or none. TIDE_UNSUPPORTED: the medium has no
+ * tag pages; TIDE_FULL: not so many are free; TIDE_BUSY: one is armed, or its store has not come
+ * through yet (then try again in a moment); TIDE_INVALID: a count, or a word, that cannot be;
+ * TIDE_SCOPE: a timeline that the host cannot signal; or what the medium was closed with. Never
+ * allocates. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_medium_arm(struct tide_medium *medium, struct tide_tag_page *pages, size_t count);
+/* Gives the page back. TIDE_OK: its store was signalled; TIDE_CANCELLED: there was none, and now
+ * there must not be one; TIDE_BUSY: the store has not come through yet: try again; TIDE_INVALID: it
+ * is not a page of this medium. Else what the signal came to: the timeline's failure, or
+ * TIDE_VALUE: it was at that value already. */
+TIDE_API enum tide_status tide_medium_disarm(struct tide_medium *medium,
+                                             struct tide_tag_page *page);
+
 /* ---- programs ---------------------------------------------------------------------------- */
 
 struct tide_take_source;
@@ -171,6 +223,7 @@ struct tide_medium_info {
   uint64_t recycled; /* times that a half's pages were taken back */
   uint64_t single;   /* runs that were taken back alone, since a half was not free */
   uint64_t strays;
+  uint64_t stores; /* to tag pages that were armed */
 };
 /* As it is now, and what has happened since the beginning. */
 TIDE_API void tide_medium_info(struct tide_medium *medium, struct tide_medium_info *out_info);

@@ -96,6 +96,9 @@ enum tide_plant {
   TIDE_PLANT_WIC_SEEN,     /* a fault on what is available is left alone */
   TIDE_PLANT_WIC_ROOM,     /* a failed request's room is free while its producer may write */
   TIDE_PLANT_WIC_CLOSE,    /* closing leaves those alone that are not stalled */
+  TIDE_PLANT_WIC_SHUT,     /* a tag page stays closed when its store was signalled */
+  TIDE_PLANT_WIC_THROUGH,  /* a tag page is armed again before the store has come through */
+  TIDE_PLANT_WIC_OLD,      /* a store's fault is believed that is older than the arming */
   TIDE_PLANT_WIC_END
 };
 

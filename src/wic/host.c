@@ -40,13 +40,15 @@ static void settle_down(const struct tide_medium *medium) {
 }
 
 static void sleep_until(struct tide_medium *medium, uint64_t until) {
-  struct pollfd what[2] = {{.fd = medium->bell, .events = POLLIN},
-                           {.fd = medium->region.faults, .events = POLLIN}};
+  /* Without a descriptor nothing is looked at. */
+  struct pollfd what[3] = {
+      {.fd = medium->bell, .events = POLLIN},
+      {.fd = medium->tags.guard.faults, .events = POLLIN},
+      {.fd = medium->region.signals ? -1 : medium->region.faults, .events = POLLIN}};
   uint64_t now = medium->platform->now(medium->platform->self);
   uint64_t left = until > now ? until - now : 0;
   struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
-  int ready =
-      ppoll(what, medium->region.signals ? 1 : 2, until == TIDE_FOREVER ? NULL : &time, NULL);
+  int ready = ppoll(what, 3, until == TIDE_FOREVER ? NULL : &time, NULL);
   if (ready < 0) TIDE_ASSERT(errno == EINTR);
   if (ready > 0 && what[0].revents) hear_bell(medium);
 }

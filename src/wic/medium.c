@@ -14,6 +14,7 @@ static size_t words_of(const struct tide_medium *medium) { return (medium->half 
 static void free_medium(struct tide_medium *medium) {
   const struct tide_allocator *allocator = medium->allocator;
   tide_region_close(&medium->region);
+  tide_tags_unmake(medium);
   tide_pages_destroy(medium->runs);
   for (int side = 0; side < 2; side++)
     tide_free(allocator, medium->used[side], words_of(medium), sizeof(uint64_t));
@@ -59,7 +60,7 @@ enum tide_status tide_medium_create(const struct tide_context *context,
   uint32_t pages = params->pages ? params->pages : 16384;
   uint32_t requests = params->requests ? params->requests : 1024;
   if (pages > TIDE_MEDIUM_PAGES || requests > TIDE_MEDIUM_PAGES ||
-      (unsigned)params->engine > TIDE_MEDIUM_FIBERS)
+      params->tag_pages > TIDE_MEDIUM_TAG_PAGES || (unsigned)params->engine > TIDE_MEDIUM_FIBERS)
     return TIDE_INVALID;
   struct tide_medium *medium = tide_alloc(context->allocator, 1, sizeof *medium);
   if (!medium) return TIDE_NOMEM;
@@ -74,7 +75,7 @@ enum tide_status tide_medium_create(const struct tide_context *context,
   medium->message_count = requests;
   medium->rest_first = TIDE_PAGES_NONE;
   medium->bell = -1;
-  medium->region.memory = medium->region.faults = -1;
+  medium->region.memory = medium->region.faults = medium->tags.guard.faults = -1;
   medium->due.not_least = 0;
   pthread_mutex_init(&medium->giving, NULL);
   tide_list_init(&medium->free);
@@ -85,6 +86,7 @@ enum tide_status tide_medium_create(const struct tide_context *context,
     status = tide_region_open(&medium->region, "tidemark-medium",
                               2 * (size_t)medium->half * tide_region_page(),
                               medium->engine == TIDE_MEDIUM_FIBERS);
+  if (status == TIDE_OK) status = tide_tags_make(medium, params->tag_pages);
   if (status == TIDE_OK) status = tide_monitor_start(medium);
   if (status == TIDE_OK && medium->engine == TIDE_MEDIUM_FIBERS) {
     status = tide_stall_open(medium);

@@ -25,6 +25,7 @@
 #include "tidemark/wic.h"
 #include "wic/pages.h"
 #include "wic/region.h"
+#include "wic/tags.h"
 
 #include <pthread.h>
 
@@ -95,6 +96,7 @@ struct tide_medium {
   struct tide_counter due; /* deadlines */
   uint32_t closed;         /* with this status */
   struct tide_medium_info info;
+  struct tide_tags tags;
 
   pthread_t monitor;
   int bell;
@@ -175,6 +177,9 @@ enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page
 /* Without it: what follows, but for TIDE_FAULT_WAITS. */
 void tide_medium_answer(struct tide_medium *medium, size_t page, struct tide_message *message,
                         enum tide_fault_answer answer);
+/* Somebody touched what is nobody's: the program's own call, or a message and the end. */
+void tide_medium_say_stray(struct tide_medium *medium, const char *what, size_t page,
+                           const void *address, const char *why);
 /* Under the lock: the monitor is to look; true: ring the bell without it. */
 bool tide_monitor_call(struct tide_medium *medium);
 

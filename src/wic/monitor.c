@@ -18,19 +18,16 @@ bool tide_monitor_call(struct tide_medium *medium) {
 
 /* ---- faults ----------------------------------------------------------------------------- */
 
-static void end_stray(struct tide_medium *medium, const void *address) {
+void tide_medium_say_stray(struct tide_medium *medium, const char *what, size_t page,
+                           const void *address, const char *why) {
   if (medium->stray) {
     medium->stray(medium->user, address);
     return;
   }
   /* Not by stderr's buffer: whoever is stalled may hold its lock. */
   char line[256];
-  int length = snprintf(
-      line, sizeof line,
-      "tidemark: medium '%s': a load from page %zu, %p, which no request has: it was finished, "
-      "or never asked for\n",
-      medium->label, (size_t)((const char *)address - medium->region.reader) / medium->region.page,
-      address);
+  int length = snprintf(line, sizeof line, "tidemark: medium '%s': %s %zu, %p, %s\n", medium->label,
+                        what, page, address, why);
   (void)!write(STDERR_FILENO, line, (size_t)length);
   abort();
 }
@@ -47,7 +44,8 @@ static void take_stray(struct tide_medium *medium, size_t page) {
   if (stray) tide_medium_note_used(medium, (uint32_t)page, 1);
   tide_lock_give(lock);
   if (stray) {
-    end_stray(medium, medium->region.reader + offset);
+    tide_medium_say_stray(medium, "a load from page", page, medium->region.reader + offset,
+                          "which no request has: it was finished, or never asked for");
     tide_region_map(&medium->region, offset, medium->region.page);
   }
   tide_giving_give(medium);
@@ -146,6 +144,7 @@ bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until) {
 }
 
 void tide_monitor_work(struct tide_medium *medium) {
+  tide_tags_serve(medium);
   if (!medium->region.signals) serve_faults(medium);
   tide_medium_activate(medium);
   tide_medium_expire(medium);

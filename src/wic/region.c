@@ -5,6 +5,7 @@
 #endif
 #include "wic/region.h"
 #include "base/check.h"
+#include "wic/uffd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,44 +15,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef UFFD_USER_MODE_ONLY
-#define UFFD_USER_MODE_ONLY 1
-#endif
-#ifndef USERFAULTFD_IOC_NEW
-#define USERFAULTFD_IOC_NEW _IO(0xAA, 0x00)
-#endif
-
 /* ---- the kernel's part -------------------------------------------------------------- */
 
-static int open_device(void) {
-  int device = open("/dev/userfaultfd", O_RDWR | O_CLOEXEC);
-  if (device < 0) return -1;
-  int fd = ioctl(device, USERFAULTFD_IOC_NEW, O_CLOEXEC | O_NONBLOCK);
-  close(device);
-  return fd;
-}
-
-static enum tide_status why_not(void) {
-  if (errno == EPERM || errno == EACCES) return TIDE_DENIED;
-  if (errno == EMFILE || errno == ENFILE) return TIDE_FULL;
-  return errno == ENOMEM ? TIDE_NOMEM : TIDE_UNSUPPORTED;
-}
-
-/* Where all faults may be handled, the kernel's own included, so much the better. */
 static enum tide_status open_faults(struct tide_region *region) {
-  int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-  enum tide_status status = why_not();
-  if (fd < 0) fd = open_device();
-  if (fd < 0) {
-    fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY);
-    region->user_only = fd >= 0;
-  }
-  if (fd < 0) return status;
-  region->faults = fd;
-  struct uffdio_api api = {.api = UFFD_API,
-                           .features = UFFD_FEATURE_MINOR_SHMEM |
-                                       (region->signals ? UFFD_FEATURE_SIGBUS : 0)};
-  return ioctl(fd, UFFDIO_API, &api) == 0 ? TIDE_OK : TIDE_UNSUPPORTED;
+  uint64_t features = UFFD_FEATURE_MINOR_SHMEM | (region->signals ? UFFD_FEATURE_SIGBUS : 0);
+  return tide_uffd_open(features, &region->faults, &region->user_only);
 }
 
 /* All that is mapped is missing from here on: of a program that locks its future pages
