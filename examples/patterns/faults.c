@@ -8,6 +8,10 @@
 
 #include <stdlib.h>
 
+/* A device of one's own does not go to sleep: where consumers have a core for themselves, who has
+ * nothing to do there looks for so long first. */
+#define LINGER 1000000 /* ns */
+
 struct place {
   _Alignas(64) atomic_flag busy;
   uint32_t asked; /* the cycle whose request this is, plus 1 */
@@ -80,6 +84,7 @@ static const char *open_faults(struct exchange *x, enum tide_medium_engine engin
       .requests = (uint32_t)(2 * messages),
       .pinned = x->shape.cores[0] >= 0,
       .cpu = x->shape.cores[0] >= 0 ? (uint32_t)x->shape.cores[0] : 0,
+      .linger = x->shape.cores[0] >= 0 ? LINGER : 0,
   };
   enum tide_status status = tide_medium_create(&f->context, &params, &f->medium);
   if (status != TIDE_OK) return why_not(status);
@@ -213,6 +218,7 @@ static bool crew(struct exchange *x, void (*entry)(void *argument, uint32_t inde
   if (x->shape.cores[0] >= 0) {
     params.carriers = 1;
     params.cpus = &cpu;
+    params.linger = LINGER;
   }
   if (tide_crew_create(&f->context, &params, &fibers) != TIDE_OK) {
     x->problem = "there is no memory for the fibers";

@@ -53,6 +53,7 @@ struct tide_crew_params {
                          large. Memory is taken as it is touched. */
   const uint32_t *cpus; /* carrier i stays on CPU cpus[i]; NULL: wherever there is room */
   const char *label;    /* the carriers' name; NULL: "carrier" */
+  uint32_t linger; /* ns that a carrier without a ready fiber looks before it sleeps; 0: none */
 };
 
 /* Starts the carriers, which have the signal mask of the caller. NULL params are the defaults.

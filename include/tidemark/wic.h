@@ -17,7 +17,8 @@
  * back.
  *
  * Engines. They differ in who lets the consumer go on:
- *   monitor   a thread reads each fault, looks whether the tags are reached, and maps the pages;
+ *   monitor   a thread reads each fault, looks whether the tags are reached, and maps the pages,
+ * and with them those of all other requests that are there by then;
  * the paper's own form direct    whoever signals the last tag maps the pages at once: data that is
  * there before it is looked at costs no fault fibers    as direct, and a fiber (tidemark/fiber.h)
  * that faults is parked, so that its thread runs another; a plain thread that faults sleeps
@@ -85,6 +86,8 @@ struct tide_medium_params {
   bool paper_tree;    /* runs of pages by the paper's segment tree, not by the faster lists */
   bool pinned;        /* the monitor runs on `cpu` only: best beside the consumers */
   uint32_t cpu;
+  uint32_t linger; /* ns that the monitor looks, and yields, before it sleeps, while there are
+                      requests: a processor that has gone to sleep is slow to wake. 0: none */
   /* A load from a page that no request has. Called by the monitor, of fibers by whoever did it.
    * When it returns the load goes on, with whatever the page holds. Until then nobody is given
    * pages, so it must not ask for any, nor load from this medium. NULL: a message, and the end. */
@@ -124,7 +127,7 @@ struct tide_request {
   const void *data; /* to be read: on a page of its own */
   void *room;       /* the same memory, to be written before the tags are signalled */
   /* Filled by tide_request_finish: when its first load had to wait for the data, and when that had
-   * come or failed; 0: none had to. */
+   * come or failed; 0: none had to, or the monitor of a direct medium has not seen it. */
   uint64_t stalled, resumed;
   uint64_t private_words[2];
 };

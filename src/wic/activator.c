@@ -50,12 +50,23 @@ static void map_one(struct tide_message *message) {
 
 /* ---- what is ready, by the monitor ---- */
 
+/* Under the lock: who has faulted first, then what somebody will load from soon. */
+static struct tide_message *next_ready(struct tide_medium *medium) {
+  struct tide_link *link = tide_list_pop_front(&medium->ready);
+  if (link) return TIDE_CONTAINER(link, struct tide_message, link);
+  link = tide_list_pop_front(&medium->ahead);
+  if (!link) return NULL;
+  struct tide_message *message = TIDE_CONTAINER(link, struct tide_message, link);
+  message->mapping = true;
+  message->holds++;
+  return message;
+}
+
 static size_t take_ready(struct tide_medium *medium, struct tide_message **out) {
   size_t count = 0;
-  struct tide_link *link;
+  struct tide_message *message;
   struct tide_lock *lock = tide_medium_enter(medium);
-  while (count < TIDE_MEDIUM_BATCH && (link = tide_list_pop_front(&medium->ready))) {
-    struct tide_message *message = TIDE_CONTAINER(link, struct tide_message, link);
+  while (count < TIDE_MEDIUM_BATCH && (message = next_ready(medium))) {
     size_t at = count++;
     for (; at > 0 && out[at - 1]->page > message->page; at--) out[at] = out[at - 1];
     out[at] = message;
@@ -173,7 +184,11 @@ static enum next hear(struct tide_message *message, enum tide_status status) {
   tide_counter_remove(&medium->due, &message->due);
   message->state = TIDE_MESSAGE_AVAILABLE;
   if (medium->engine != TIDE_MEDIUM_MONITOR) return MAP;
-  if (!message->faulted || TIDE_PLANTED(TIDE_PLANT_WIC_CALL)) return NOTHING;
+  if (TIDE_PLANTED(TIDE_PLANT_WIC_CALL)) return NOTHING;
+  if (!message->faulted) { /* what would have to be copied waits until somebody wants it */
+    if (!message->source) tide_list_push_back(&medium->ahead, &message->link);
+    return NOTHING;
+  }
   message->holds++;
   tide_list_push_back(&medium->ready, &message->link);
   return CALL;

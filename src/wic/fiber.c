@@ -312,7 +312,7 @@ void tide_carrier_loop(struct tide_carrier *carrier) {
       continue;
     }
     unlock(carrier);
-    if (!find_work(carrier) && !tide_carrier_rest(carrier)) break;
+    if (!find_work(carrier) && !tide_carrier_linger(carrier) && !tide_carrier_rest(carrier)) break;
   }
   become(NULL);
 }

@@ -119,6 +119,7 @@ enum tide_status tide_crew_create(const struct tide_context *context,
   enum tide_status status = make(context, carriers, fibers, params->stack_bytes, &crew);
   if (status != TIDE_OK) return status;
   set_label(crew, params->label);
+  crew->linger = params->linger;
   status = start(crew, params->cpus);
   if (status != TIDE_OK) crew_free(crew);
   else *out_crew = crew;

@@ -55,6 +55,7 @@ struct tide_crew {
   uint32_t carrier_count, started;
   uint32_t fiber_count;
   bool pinned;
+  uint64_t linger; /* ns */
   char label[16];
 
   _Alignas(64) struct tide_lock lock; /* guards what follows */
@@ -88,6 +89,8 @@ void tide_carrier_give(struct tide_carrier *carrier, struct tide_fiber *first,
 bool tide_crew_next_job(struct tide_fiber *fiber);
 /* Takes the lock of the crew: true, with the lock held; the fiber is free. False: it has a job. */
 bool tide_crew_retire_locked(struct tide_fiber *fiber);
+/* Looks for a while whether there is something to do. */
+bool tide_carrier_linger(const struct tide_carrier *carrier);
 /* Sleeps until there may be something to do. False: the crew stops. */
 bool tide_carrier_rest(struct tide_carrier *carrier);
 

@@ -29,6 +29,31 @@ void tide_carriers_call(struct tide_carrier *first, const struct tide_platform *
   }
 }
 
+static bool looks_ready(const struct tide_crew *crew) {
+  bool ready = false;
+  for (uint32_t i = 0; i < crew->carrier_count && !ready; i++)
+    ready = tide_load_relaxed(&crew->carriers[i].length) > 0;
+  return ready;
+}
+
+/* It is not at rest meanwhile, so whoever readies a fiber need not wake it. Others that want this
+ * processor get it. */
+bool tide_carrier_linger(const struct tide_carrier *carrier) {
+  enum { LOOKS = 32 };
+  const struct tide_crew *crew = carrier->crew;
+  const struct tide_platform *platform = crew->context->platform;
+  if (!crew->linger) return false;
+  uint64_t end = platform->now(platform->self) + crew->linger;
+  do {
+    for (int i = 0; i < LOOKS; i++) {
+      if (looks_ready(crew)) return true;
+      tide_pause();
+    }
+    platform->yield(platform->self);
+  } while (platform->now(platform->self) < end);
+  return false;
+}
+
 /* With each queue's lock: see fiber_crew.h. */
 static bool somebody_is_ready(struct tide_crew *crew) {
   bool ready = false;

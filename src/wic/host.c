@@ -39,16 +39,33 @@ static void settle_down(const struct tide_medium *medium) {
   (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
 }
 
+/* Looks for a while, so that the processor stays awake: to wake an idle one takes longer than a
+ * fault. True: there is something to do. */
+static bool linger(struct tide_medium *medium, struct pollfd *what, nfds_t count, uint64_t until) {
+  const struct tide_platform *platform = medium->platform;
+  uint64_t now = platform->now(platform->self), end = now + medium->linger;
+  if (!medium->lingers) return false;
+  for (; now < end && now < until; now = platform->now(platform->self)) {
+    if (poll(what, count, 0) > 0) return true;
+    platform->yield(platform->self);
+  }
+  return false;
+}
+
 static void sleep_until(struct tide_medium *medium, uint64_t until) {
+  uint64_t now = medium->platform->now(medium->platform->self);
+  bool naps = now < medium->looks_from;
   /* Without a descriptor nothing is looked at. */
   struct pollfd what[3] = {
       {.fd = medium->bell, .events = POLLIN},
       {.fd = medium->tags.guard.faults, .events = POLLIN},
-      {.fd = medium->region.signals ? -1 : medium->region.faults, .events = POLLIN}};
-  uint64_t now = medium->platform->now(medium->platform->self);
+      {.fd = medium->region.signals || naps ? -1 : medium->region.faults, .events = POLLIN}};
+  if (naps && medium->looks_from < until) until = medium->looks_from;
+  bool found = linger(medium, what, 3, until);
+  now = medium->platform->now(medium->platform->self);
   uint64_t left = until > now ? until - now : 0;
   struct timespec time = {(time_t)(left / 1000000000u), (long)(left % 1000000000u)};
-  int ready = ppoll(what, 3, until == TIDE_FOREVER ? NULL : &time, NULL);
+  int ready = found ? 1 : ppoll(what, 3, until == TIDE_FOREVER ? NULL : &time, NULL);
   if (ready < 0) TIDE_ASSERT(errno == EINTR);
   if (ready > 0 && what[0].revents) hear_bell(medium);
 }

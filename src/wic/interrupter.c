@@ -117,7 +117,7 @@ static void fill(struct tide_message *message, const struct tide_request *reques
   message->holds = 1 + request->tag_count;
   message->state = TIDE_MESSAGE_WAITING;
   message->status = TIDE_OK;
-  message->faulted = message->blank = message->finished = false;
+  message->faulted = message->blank = message->finished = message->mapping = false;
   message->stalled_at = message->resumed_at = 0;
   for (uint32_t i = 0; i < pages; i++) medium->owner[page + i] = index;
   for (uint32_t i = 0; i < request->tag_count; i++) {
@@ -352,6 +352,9 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
     tide_counter_remove(&medium->due, &message->due);
   }
   if (missing) disown(message);
+  if (message->state == TIDE_MESSAGE_AVAILABLE && !message->faulted &&
+      !tide_list_empty(&message->link))
+    tide_list_remove(&message->link); /* nobody looks any more */
   bool early = message->untold && (message->source || TIDE_PLANTED(TIDE_PLANT_WIC_ROOM));
   enum tide_status status = (enum tide_status)message->status;
   tide_lock_give(lock);

@@ -71,6 +71,7 @@ enum tide_status tide_medium_create(const struct tide_context *context,
   medium->user = params->user;
   medium->pinned = params->pinned;
   medium->cpu = params->cpu;
+  medium->linger = params->linger;
   medium->half = (pages + 1) / 2;
   medium->message_count = requests;
   medium->rest_first = TIDE_PAGES_NONE;
@@ -80,6 +81,7 @@ enum tide_status tide_medium_create(const struct tide_context *context,
   pthread_mutex_init(&medium->giving, NULL);
   tide_list_init(&medium->free);
   tide_list_init(&medium->ready);
+  tide_list_init(&medium->ahead);
   copy_label(medium, params->label);
   enum tide_status status = make_tables(context, medium, params->paper_tree);
   if (status == TIDE_OK)

@@ -47,7 +47,7 @@ struct tide_stalled;
 struct tide_message {
   struct tide_timepoint tags[TIDE_REQUEST_TAGS];
   struct tide_node due;
-  struct tide_link link; /* free, or ready to be mapped */
+  struct tide_link link; /* free, or ready to be mapped, or perhaps ahead */
   struct tide_medium *medium;
   const void *source;
   size_t bytes;
@@ -57,6 +57,7 @@ struct tide_message {
   uint32_t holds;
   uint32_t state, status;
   bool faulted, blank, finished;
+  bool mapping; /* the monitor maps it, though nobody has faulted that it knows of */
   uint64_t stalled_at, resumed_at; /* a fault came before the data did, and then that */
   struct tide_stalled *stalled;    /* stall.c's */
 };
@@ -92,7 +93,9 @@ struct tide_medium {
   struct tide_message *messages;
   uint32_t message_count;
   struct tide_link free;
-  struct tide_link ready;  /* faulted, and available: the monitor's pending faults that are over */
+  struct tide_link ready; /* faulted, and available: the monitor's pending faults that are over */
+  struct tide_link
+      ahead; /* available, and not faulted yet: mapped when the monitor is awake anyway */
   struct tide_counter due; /* deadlines */
   uint32_t closed;         /* with this status */
   struct tide_medium_info info;
@@ -104,6 +107,10 @@ struct tide_medium {
   uint64_t asleep_until;
   bool pinned;
   uint32_t cpu;
+  uint64_t linger; /* ns */
+  /* Only the monitor's. */
+  bool lingers;
+  uint64_t looks_from; /* until then faults are left alone */
 };
 
 static inline struct tide_lock *tide_medium_enter(struct tide_medium *medium) {

@@ -83,9 +83,11 @@ enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page
       if (first) message->stalled_at = medium->platform->now(medium->platform->self);
       return TIDE_FAULT_WAITS;
     case TIDE_MESSAGE_AVAILABLE:
-      /* Of other engines, and of what has faulted before: somebody is about to map it. */
-      if (medium->engine != TIDE_MEDIUM_MONITOR || !first || TIDE_PLANTED(TIDE_PLANT_WIC_SEEN))
+      /* Of other engines, and of what is not listed: somebody is about to map it. */
+      if (medium->engine != TIDE_MEDIUM_MONITOR || !first || message->mapping ||
+          TIDE_PLANTED(TIDE_PLANT_WIC_SEEN))
         return TIDE_FAULT_WAITS;
+      if (!tide_list_empty(&message->link)) tide_list_remove(&message->link);
       message->holds++;
       tide_list_push_back(&medium->ready, &message->link);
       return TIDE_FAULT_WAITS;
@@ -118,6 +120,11 @@ static enum tide_fault_answer serve_fault(struct tide_medium *medium, size_t pag
   return answer;
 }
 
+/* Of the direct engine whoever signals ends the fault, and the monitor looks for strays, and what
+ * the system has taken away; and it counts. A thread that is woken for each fault just for that
+ * would cost more than the fault. */
+#define NAP 1000000 /* ns */
+
 static void serve_faults(struct tide_medium *medium) {
   size_t offsets[TIDE_REGION_BATCH];
   size_t count = tide_region_faults(&medium->region, offsets);
@@ -126,6 +133,8 @@ static void serve_faults(struct tide_medium *medium) {
     size_t page = offsets[i] / medium->region.page;
     if (serve_fault(medium, page) == TIDE_FAULT_DOUBTED) pages[doubted++] = page;
   }
+  if (count && medium->engine == TIDE_MEDIUM_DIRECT && !medium->lingers)
+    medium->looks_from = medium->platform->now(medium->platform->self) + NAP;
   /* Not before: several of those that were read may be old ones of one page. */
   for (size_t i = 0; i < doubted; i++) doubt(medium, pages[i]);
 }
@@ -138,12 +147,21 @@ bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until) {
   bool stop = medium->stopping;
   if (!TIDE_PLANTED(TIDE_PLANT_WIC_RUNG)) medium->rung = false;
   bool busy = !tide_list_empty(&medium->ready);
+  medium->lingers = medium->linger && medium->info.requests > 0;
   *out_until = medium->asleep_until = busy ? 0 : tide_counter_least(&medium->due);
   tide_lock_give(lock);
   return !stop;
 }
 
+/* It plans again before it sleeps, so until then nobody need ring. */
+static void set_awake(struct tide_medium *medium) {
+  struct tide_lock *lock = tide_medium_enter(medium);
+  medium->rung = true;
+  tide_lock_give(lock);
+}
+
 void tide_monitor_work(struct tide_medium *medium) {
+  set_awake(medium);
   tide_tags_serve(medium);
   if (!medium->region.signals) serve_faults(medium);
   tide_medium_activate(medium);

@@ -54,6 +54,29 @@ TEST(there_beforehand) {
   }
 }
 
+/* The monitor maps all that is there when it is woken for one of them. */
+TEST(one_fault_for_all_that_is_there) {
+  struct rig rig;
+  struct tide_request requests[TIDE_MEDIUM_BATCH];
+  rig_open(&rig, &small[1]);
+  for (uint64_t i = 0; i < TIDE_MEDIUM_BATCH; i++) requests[i] = rig_wants(&rig, i + 1, PAGE);
+  CHECK_OK(tide_medium_request(rig.medium, requests, TIDE_MEDIUM_BATCH));
+  for (uint64_t i = 0; i < TIDE_MEDIUM_BATCH; i++) {
+    fill(requests[i].room, PAGE, i + 1);
+    CHECK_OK(tide_timeline_signal_external(rig.line, i + 1));
+  }
+  CHECK_EQ_U64(rig_info(&rig).activated, 0); /* nobody wants any */
+  CHECK_OK(tide_request_finish(rig.medium, &requests[3], NULL));
+  /* The last is mapped last. */
+  for (uint64_t i = TIDE_MEDIUM_BATCH; i-- > 0;)
+    if (i != 3) CHECK(holds(requests[i].data, PAGE, i + 1));
+  CHECK_EQ_U64(rig_info(&rig).faults, 1);
+  CHECK_EQ_U64(rig_info(&rig).activated, TIDE_MEDIUM_BATCH - 1);
+  for (size_t i = 0; i < TIDE_MEDIUM_BATCH; i++)
+    if (i != 3) CHECK_OK(tide_request_finish(rig.medium, &requests[i], NULL));
+  rig_close(&rig);
+}
+
 TEST(copied_from_a_source) {
   struct rig rig;
   uint64_t source[PAGE / 4];
@@ -405,7 +428,8 @@ TEST(frontiers_travel) {
   }
 }
 
-TEST_MAIN(CASE(stalled_until_it_comes), CASE(there_beforehand), CASE(copied_from_a_source),
+TEST_MAIN(CASE(stalled_until_it_comes), CASE(there_beforehand),
+          CASE(one_fault_for_all_that_is_there), CASE(copied_from_a_source),
           CASE(needs_all_its_tags), CASE(a_batch), CASE(a_flow_takes_back_whole_sides),
           CASE(several_readers), CASE(fails_while_stalled), CASE(fails_before_anybody_looks),
           CASE(late_producers), CASE(bad_arguments), CASE(too_many_requests),

@@ -146,7 +146,7 @@ static void *produce(void *argument) {
 TEST(cycles) {
   static struct cycles cycles;
   struct tide_medium_params params = {.engine = TIDE_MEDIUM_FIBERS, .pages = 100, .requests = 40};
-  struct tide_crew_params team = {.carriers = 2};
+  struct tide_crew_params team = {.carriers = 2, .linger = 20000};
   struct tide_crew *crew;
   pthread_t producer;
   cycles.rounds = 300 / test_slowdown();

@@ -95,6 +95,7 @@ static void run(enum tide_medium_engine engine, uint32_t pages, bool paper_tree,
   static struct lane lanes[LANES];
   struct tide_medium_params params = {
       .engine = engine, .pages = pages, .requests = MOST, .paper_tree = paper_tree};
+  params.linger = seed % 2 ? 100000 : 0;
   uint64_t stalled = 0, bad = 0, timeouts = 0;
   rig_open(&rig, &params);
   memset(lanes, 0, sizeof lanes);
