@@ -364,6 +364,7 @@ TEST(a_stray_load_is_told) {
       fill(all.room, all.bytes, 2 + (uint64_t)i);
       CHECK_OK(tide_timeline_signal_external(rig.line, 2 + (uint64_t)i));
       reader_join(&reader, TIDE_OK);
+      rig_until_idle(&rig); /* whoever has mapped it lets go */
       all = rig_wants(&rig, 3, 32 * PAGE);
     }
     rig_close(&rig);
