@@ -207,15 +207,9 @@ static bool symbol_attr(struct tide_parser *parser, tide_ir_string name) {
 static bool call(struct tide_parser *parser, struct tide_op_state *op) {
   if (!symbol_attr(parser, TIDE_NAME_CALLEE) || !tide_expect(parser, '(', "'('") ||
       !tide_parse_uses_maybe(parser) || !tide_expect(parser, ')', "')'") ||
-      !tide_parse_attr_dict(parser) || !tide_expect(parser, ':', "':'") ||
-      !tide_parse_type_parens(parser) || !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'"))
+      !tide_parse_attr_dict(parser))
     return false;
-  size_t inputs = parser->types.count;
-  if (!tide_parse_types_or_one(parser)) return false;
-  for (size_t i = inputs; i < parser->types.count; i++)
-    if (!tide_result(parser, parser->types.data[i])) return false;
-  parser->types.count = inputs;
-  return tide_operands_of_types(parser, op);
+  return tide_parse_function_type_of(parser, op);
 }
 
 static bool address(struct tide_parser *parser, struct tide_op_state *op) {

@@ -197,7 +197,7 @@ bool tide_parse_successor(struct tide_parser *parser, tide_ir_block *out_block) 
 static bool generic_successors(struct tide_parser *parser) {
   if (!tide_take(parser, '[')) return true;
   do {
-    tide_ir_block block;
+    tide_ir_block block = 0;
     if (!tide_parse_successor(parser, &block) || !tide_push(parser, &parser->successors, block) ||
         !tide_push(parser, &parser->successors, 0))
       return false;
@@ -220,8 +220,7 @@ static bool generic_regions(struct tide_parser *parser, bool isolated) {
   return tide_expect(parser, ')', "')'");
 }
 
-/* `: (types) -> types` */
-static bool generic_type(struct tide_parser *parser, struct tide_op_state *op) {
+bool tide_parse_function_type_of(struct tide_parser *parser, struct tide_op_state *op) {
   if (!tide_expect(parser, ':', "':'") || !tide_parse_type_parens(parser) ||
       !tide_expect(parser, TIDE_TOKEN_ARROW, "'->'"))
     return false;
@@ -264,7 +263,7 @@ static bool generic_op(struct tide_parser *parser, struct tide_op_state *op) {
     return false;
   bool isolated = op->kind < TIDE_IR_KINDS && tide_ir_ops[op->kind].traits & TIDE_IR_ISOLATED;
   if (!generic_successors(parser) || !properties(parser) || !generic_regions(parser, isolated) ||
-      !tide_parse_attr_dict(parser) || !generic_type(parser, op))
+      !tide_parse_attr_dict(parser) || !tide_parse_function_type_of(parser, op))
     return false;
   return generic_segments(parser, op);
 }

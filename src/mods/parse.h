@@ -161,6 +161,8 @@ bool tide_parse_region(struct tide_parser *parser, bool isolated, const uint32_t
                        size_t count);
 /* The last region gets an operation at its end if that has no terminator. */
 bool tide_implicit_end(struct tide_parser *parser, enum tide_ir_kind kind);
+/* `: (types) -> types`: of the operands that were named, and of the results. */
+bool tide_parse_function_type_of(struct tide_parser *parser, struct tide_op_state *op);
 bool tide_parse_successor(struct tide_parser *parser, tide_ir_block *out_block);
 
 /* ---- forms.c ---- */

@@ -143,13 +143,20 @@ static bool positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
                                        tide_ir_string_text(ir, name, NULL), (long long)value);
 }
 
+static const struct tide_ir_type_record *result_type(const struct tide_ir *ir, tide_ir_op op) {
+  return tide_ir_type_of(ir, tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type);
+}
+
+static bool all_positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string a, tide_ir_string b,
+                         tide_ir_string c) {
+  return positive(ir, op, a) && positive(ir, op, b) && positive(ir, op, c);
+}
+
 static bool check_pipeline_init(struct tide_ir *ir, tide_ir_op op) {
-  const struct tide_ir_type_record *type =
-      tide_ir_type_of(ir, tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type);
+  const struct tide_ir_type_record *type = result_type(ir, op);
   int64_t stages = tide_ir_get_integer(ir, op, TIDE_NAME_STAGES, 0);
   int64_t bytes = tide_ir_get_integer(ir, op, TIDE_NAME_TX_BYTES, 0);
-  if (!positive(ir, op, TIDE_NAME_STAGES) || !positive(ir, op, TIDE_NAME_PRODUCERS) ||
-      !positive(ir, op, TIDE_NAME_CONSUMERS))
+  if (!all_positive(ir, op, TIDE_NAME_STAGES, TIDE_NAME_PRODUCERS, TIDE_NAME_CONSUMERS))
     return false;
   if (stages != type->a)
     return tide_ir_op_error(ir, op, "has %lld stages, but its type says %u", (long long)stages,
@@ -161,13 +168,10 @@ static bool check_pipeline_init(struct tide_ir *ir, tide_ir_op op) {
 }
 
 static bool check_seq_bar_init(struct tide_ir *ir, tide_ir_op op) {
-  const struct tide_ir_type_record *type =
-      tide_ir_type_of(ir, tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type);
+  const struct tide_ir_type_record *type = result_type(ir, op);
   int64_t depth = tide_ir_get_integer(ir, op, TIDE_NAME_DEPTH, 0);
   int64_t length = tide_ir_get_integer(ir, op, TIDE_NAME_LENGTH, 0);
-  if (!positive(ir, op, TIDE_NAME_DEPTH) || !positive(ir, op, TIDE_NAME_LENGTH) ||
-      !positive(ir, op, TIDE_NAME_GROUP_SIZE))
-    return false;
+  if (!all_positive(ir, op, TIDE_NAME_DEPTH, TIDE_NAME_LENGTH, TIDE_NAME_GROUP_SIZE)) return false;
   if (depth != type->a || length != type->b)
     return tide_ir_op_error(ir, op, "has depth %lld and length %lld, but its type says %u and %u",
                             (long long)depth, (long long)length, type->a, type->b);

@@ -97,3 +97,26 @@ bool tide_tool_parse_size(const char *text, uint64_t *out_size) {
   *out_size = (uint64_t)number << shift;
   return true;
 }
+
+/* ---- commands of a command ---- */
+
+static void print_commands(const struct tide_tool_commands *commands, FILE *to) {
+  fprintf(to, "%s\n\n", commands->head);
+  for (const struct tide_tool_command *row = commands->rows; row->name; row++)
+    fprintf(to, "  %-12s %s\n", row->name, row->summary);
+  fprintf(to, "\n  tidemark %s %s --help   all about one of them\n", commands->command,
+          commands->placeholder);
+}
+
+int tide_tool_dispatch(const struct tide_tool_commands *commands, int argc, char **argv) {
+  bool help = argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+  if (argc < 2 || help) {
+    print_commands(commands, help ? stdout : stderr);
+    return help ? TIDE_EXIT_OK : TIDE_EXIT_USAGE;
+  }
+  for (const struct tide_tool_command *row = commands->rows; row->name; row++)
+    if (strcmp(argv[1], row->name) == 0) return row->run(argc - 1, argv + 1);
+  fprintf(stderr, "tidemark %s: there is no %s '%s'; see tidemark %s --help\n", commands->command,
+          commands->kind, argv[1], commands->command);
+  return TIDE_EXIT_USAGE;
+}

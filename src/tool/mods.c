@@ -5,42 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-  const char *name, *summary;
-  int (*run)(int argc, char **argv);
-} commands[] = {
-    {"check", "parses and verifies a file", tide_tool_mods_check},
-    {"opt", "parses, verifies, folds and prints a file", tide_tool_mods_opt},
-    {"lower", "lowers kernels: to NVVM, LLVM IR, PTX", tide_tool_mods_lower},
-    {"run", "runs a kernel on the CPU and checks its result", tide_tool_mods_run},
-};
-#define COMMANDS (sizeof commands / sizeof *commands)
-
-static void print_help(FILE *to) {
-  fputs("usage: tidemark mods COMMAND [OPTIONS] FILE\n"
-        "Persistent kernels in MLIR's syntax: the MODS operations and what stands around them.\n\n",
-        to);
-  for (size_t i = 0; i < COMMANDS; i++)
-    fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].summary);
-  fputs("\n  tidemark mods COMMAND --help   all about one of them\n", to);
-}
+static const struct tide_tool_commands commands = {
+    "mods",
+    "usage: tidemark mods COMMAND [OPTIONS] FILE\n"
+    "Persistent kernels in MLIR's syntax: the MODS operations and what stands around them.",
+    "command",
+    "COMMAND",
+    {{"check", "parses and verifies a file", tide_tool_mods_check},
+     {"opt", "parses, verifies, folds and prints a file", tide_tool_mods_opt},
+     {"lower", "lowers kernels: to NVVM, LLVM IR, PTX", tide_tool_mods_lower},
+     {"run", "runs a kernel on the CPU, or a GPU, too, and checks its result", tide_tool_mods_run},
+     {NULL, NULL, NULL}}};
 
 int tide_tool_mods(int argc, char **argv) {
-  if (argc < 2) {
-    print_help(stderr);
-    return TIDE_EXIT_USAGE;
-  }
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-    print_help(stdout);
-    return TIDE_EXIT_OK;
-  }
-  for (size_t i = 0; i < COMMANDS; i++)
-    if (strcmp(argv[1], commands[i].name) == 0) {
-      tide_mods_dashes(argc - 1, argv + 1);
-      return commands[i].run(argc - 1, argv + 1);
-    }
-  fprintf(stderr, "tidemark mods: there is no command '%s'; see tidemark mods --help\n", argv[1]);
-  return TIDE_EXIT_USAGE;
+  if (argc > 2) tide_mods_dashes(argc - 1, argv + 1);
+  return tide_tool_dispatch(&commands, argc, argv);
 }
 
 void tide_mods_dashes(int argc, char **argv) {

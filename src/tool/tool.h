@@ -53,6 +53,18 @@ enum {
   TIDE_ARGUMENT_HELP = -4
 };
 
+/* Commands of a command: `tidemark mods`, `tidemark demo`. */
+struct tide_tool_commands {
+  const char *command, *head;     /* "mods"; what stands above the list, the usage first */
+  const char *kind, *placeholder; /* "command", "COMMAND" */
+  struct tide_tool_command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+  } rows[8]; /* ends with a NULL name */
+};
+/* Runs the one that argv[1] names, or says which there are. The exit status. */
+int tide_tool_dispatch(const struct tide_tool_commands *commands, int argc, char **argv);
+
 /* The index of the next option in the table, or one of the above. ERROR and HELP have been printed.
  */
 int tide_tool_next_argument(struct tide_tool_arguments *arguments);

@@ -3,21 +3,17 @@
 #include "harness.h"
 
 #include "base/atomic.h"
-#include "plugins/cuda.h"
+#include "fake_driver.h"
 #include "tidemark/cuda.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct tide_context context;
 static struct tide_sched *sched;
 static struct fake_cuda *fake;
 static struct tide_platform platform;
-static char driver[PATH_MAX + 64];
 static uint32_t spawns_left;
 
 static enum tide_status scarce_spawn(void *self, const char *name, void (*entry)(void *),
@@ -28,18 +24,7 @@ static enum tide_status scarce_spawn(void *self, const char *name, void (*entry)
 }
 
 static void setup(void) {
-  char folder[PATH_MAX];
-  ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-  CHECK(length > 0);
-  folder[length] = 0;
-  *strrchr(folder, '/') = 0;
-  snprintf(driver, sizeof driver, "%s/plugin-cuda.so", folder);
-  void *library = dlopen(driver, RTLD_NOW);
-  if (!library) FAIL("%s", dlerror());
-  fake_cuda_function *get;
-  void *found = dlsym(library, "tide_fake_cuda");
-  memcpy(&get, &found, sizeof get);
-  fake = get();
+  fake = fake_driver_load();
   spawns_left = 1000000;
   platform = *tide_platform_linux();
   platform.spawn = scarce_spawn;
@@ -48,12 +33,10 @@ static void setup(void) {
   CHECK_OK(tide_sched_create(&context, NULL, &sched));
 }
 
-/* Nothing was left, and no rule of the driver broken. */
 static void teardown(void) {
   tide_sched_destroy(sched);
   tide_context_fini(&context);
-  CHECK_EQ_U64(tide_load_acquire(&fake->live), 0);
-  CHECK_EQ_U64(tide_load_acquire(&fake->wrong), 0);
+  fake_driver_check(fake);
 }
 
 static uint64_t later(unsigned ms) {
@@ -61,7 +44,7 @@ static uint64_t later(unsigned ms) {
 }
 
 static struct tide_cuda_params usual(void) {
-  return (struct tide_cuda_params){.driver = driver, .depth = 4};
+  return (struct tide_cuda_params){.driver = fake_driver_path, .depth = 4};
 }
 
 /* ---- opening --------------------------------------------------------------------------- */
@@ -373,58 +356,63 @@ TEST(an_operation_has_a_limit) {
   teardown();
 }
 
-/* Destroyed with work under way: it blocks until that is over, and what has not started is not. */
-TEST(a_queue_is_destroyed_while_the_stream_is_busy) {
+/* A queue of a GPU whose streams start nothing. */
+struct busy {
   struct tide_cuda *cuda;
-  struct tide_device *device;
   struct tide_queue *queue;
-  static uint8_t bytes[64];
+  struct tide_timeline *done;
+};
+
+static struct busy open_busy(void) {
+  struct busy b;
+  struct tide_device *device;
   setup();
   struct tide_cuda_params params = usual();
-  CHECK_OK(tide_cuda_open(&context, sched, &params, "gpu", &cuda, &device, NULL));
-  struct tide_timeline *done = timeline_of();
-  CHECK_OK(tide_queue_create(device, NULL, &queue));
+  CHECK_OK(tide_cuda_open(&context, sched, &params, "gpu", &b.cuda, &device, NULL));
+  b.done = timeline_of();
+  CHECK_OK(tide_queue_create(device, NULL, &b.queue));
   tide_store_ordered(&fake->held, 1u);
+  return b;
+}
+
+static void close_busy(struct busy *b) {
+  tide_timeline_destroy(b->done);
+  tide_cuda_close(b->cuda);
+  teardown();
+}
+
+/* Destroyed with work under way: it blocks until that is over, and what has not started is not. */
+TEST(a_queue_is_destroyed_while_the_stream_is_busy) {
+  static uint8_t bytes[64];
+  struct busy b = open_busy();
   for (uint32_t i = 1; i <= 3; i++) {
     struct add add = {(uint64_t)(uintptr_t)bytes, 64, i};
-    submit(queue, &fill_class, &add, sizeof add, done, i);
+    submit(b.queue, &fill_class, &add, sizeof add, b.done, i);
   }
   while (tide_load_acquire(&fake->calls) == 0) platform.yield(platform.self);
-  tide_queue_destroy(queue);
+  tide_queue_destroy(b.queue);
   tide_store_ordered(&fake->held, 0u);
-  enum tide_status last = tide_timeline_wait(done, 3, later(20000));
+  enum tide_status last = tide_timeline_wait(b.done, 3, later(20000));
   CHECK_STATUS(last, TIDE_CANCELLED);
-  tide_timeline_destroy(done);
-  tide_cuda_close(cuda);
+  close_busy(&b);
   CHECK(bytes[0] <= 1);
-  teardown();
 }
 
 /* Nobody wakes while there is nothing to do, nor while a stream is busy: at most to ask after it.
  */
 TEST(nobody_polls) {
-  struct tide_cuda *cuda;
-  struct tide_device *device;
-  struct tide_queue *queue;
   static uint8_t bytes[64];
-  setup();
-  struct tide_cuda_params params = usual();
-  CHECK_OK(tide_cuda_open(&context, sched, &params, "gpu", &cuda, &device, NULL));
-  struct tide_timeline *done = timeline_of();
-  CHECK_OK(tide_queue_create(device, NULL, &queue));
-  tide_store_ordered(&fake->held, 1u);
+  struct busy b = open_busy();
   struct add add = {(uint64_t)(uintptr_t)bytes, 64, 1};
-  submit(queue, &fill_class, &add, sizeof add, done, 1);
+  submit(b.queue, &fill_class, &add, sizeof add, b.done, 1);
   usleep(50000);
   uint32_t before = tide_load_acquire(&fake->calls);
   usleep(300000);
   CHECK(tide_load_acquire(&fake->calls) - before <= 3 * 5); /* push, query, pop each 100 ms */
   tide_store_ordered(&fake->held, 0u);
-  CHECK_OK(tide_timeline_wait(done, 1, later(20000)));
-  tide_queue_destroy(queue);
-  tide_timeline_destroy(done);
-  tide_cuda_close(cuda);
-  teardown();
+  CHECK_OK(tide_timeline_wait(b.done, 1, later(20000)));
+  tide_queue_destroy(b.queue);
+  close_busy(&b);
 }
 
 TEST_MAIN(CASE(no_driver_is_said), CASE(what_a_driver_lacks_is_said),

@@ -5,41 +5,26 @@
 #include "../../examples/patterns/gpu.h"
 #include "plugins/gpu_host.h"
 #include "base/atomic.h"
-#include "plugins/cuda.h"
+#include "fake_driver.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "wic/gpu_wait.h"
 
-static char driver[PATH_MAX + 64];
 static struct fake_cuda *fake;
 
 static struct gpu *open_fake(void) {
-  char folder[PATH_MAX], said[256] = "";
-  ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
-  CHECK(length > 0);
-  folder[length] = 0;
-  *strrchr(folder, '/') = 0;
-  snprintf(driver, sizeof driver, "%s/plugin-cuda.so", folder);
-  void *library = dlopen(driver, RTLD_NOW);
-  if (!library) FAIL("%s", dlerror());
-  fake_cuda_function *get;
-  void *found = dlsym(library, "tide_fake_cuda");
-  memcpy(&get, &found, sizeof get);
-  fake = get();
-  struct gpu *gpu = gpu_open(driver, said, sizeof said, NULL);
+  char said[256] = "";
+  fake = fake_driver_load();
+  struct gpu *gpu = gpu_open(fake_driver_path, said, sizeof said, NULL);
   if (!gpu) FAIL("%s", said);
   return gpu;
 }
 
 static void close_fake(struct gpu *gpu) {
   gpu_close(gpu);
-  CHECK_EQ_U64(tide_load_acquire(&fake->live), 0);
-  CHECK_EQ_U64(tide_load_acquire(&fake->wrong), 0);
+  fake_driver_check(fake);
 }
 
 static struct settings small(uint32_t consumers, size_t bytes) {
