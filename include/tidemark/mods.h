@@ -237,6 +237,39 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_run_reply(struct tide_mods_r
  * stepped to its end there; how that ends is the operation's status. */
 TIDE_API const struct tide_body_class *tide_mods_body(void);
 
+/* ---- execution on a GPU -----------------------------------------------------------------
+ *
+ * The same launch on a GPU: the module says shape and arguments, and the PTX is what `tidemark mods
+ * lower --emit=ptx` made of it. Nothing is checked there as it is on the CPU: a kernel that hangs
+ * hangs until the deadline of whoever waits. */
+
+struct tide_mods_gpu;
+struct tide_cuda;        /* cuda.h */
+struct tide_cuda_stream; /* cuda.h */
+
+/* `params` as of a run; seed, limits and progress are not looked at, and an argument may be
+ * anywhere in the host's memory. Takes memory of the device for the arguments and loads the PTX,
+ * which is read during the call. Errors as of a run; TIDE_MISMATCH, too: the PTX has no such
+ * kernel; or as tide_cuda_alloc and tide_cuda_load. Why is told to the sink, or, where it is the
+ * GPU's, to `diag` (may be NULL). */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_mods_gpu_create(const struct tide_context *context, struct tide_cuda *cuda,
+                     const struct tide_mods_run_params *params, const char *ptx,
+                     struct tide_mods_gpu **out_gpu, struct tide_diag *diag);
+/* Nothing of it is under way. NULL is fine. */
+TIDE_API void tide_mods_gpu_destroy(struct tide_mods_gpu *gpu);
+
+/* Onto a stream, in this order; each as tide_cuda_launch. The arguments' memory goes to the GPU;
+ * nothing that was loaded before is under way. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_gpu_load(struct tide_mods_gpu *gpu,
+                                                             struct tide_cuda_stream *stream);
+/* The kernel, as often as it is called. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_gpu_start(struct tide_mods_gpu *gpu,
+                                                              struct tide_cuda_stream *stream);
+/* Waits for all of it, as tide_cuda_stream_wait, and brings the arguments' memory back. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_mods_gpu_store(struct tide_mods_gpu *gpu, struct tide_cuda_stream *stream, uint64_t deadline);
+
 #ifdef __cplusplus
 }
 #endif

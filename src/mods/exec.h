@@ -205,8 +205,8 @@ struct tide_exec_plan {
 };
 #define TIDE_EXEC_PLANS_MAX 64
 #define TIDE_EXEC_WORK_SLOTS                                                                       \
-  ((int)(sizeof(struct tide_work) / 8 + 1)) /* the plan, then the work                             \
-                                             */
+  ((int)(sizeof(struct tide_tile_work) / 8 + 1)) /* the plan, then the work                        \
+                                                  */
 
 #define TIDE_EXEC_SLOTS_MAX 32000
 #define TIDE_EXEC_CODE_MAX (1u << 20)

@@ -220,7 +220,7 @@ static enum tide_exec_next scheduler(struct tide_exec_machine *machine, uint32_t
 }
 
 /* The slots of a work tile: which plan it is of, then the work. */
-static void keep_work(int64_t *slots, int64_t plan, const struct tide_work *work) {
+static void keep_work(int64_t *slots, int64_t plan, const struct tide_tile_work *work) {
   slots[0] = plan;
   memcpy(slots + 1, work, sizeof *work);
 }
@@ -228,7 +228,7 @@ static void keep_work(int64_t *slots, int64_t plan, const struct tide_work *work
 static enum tide_exec_next work_first(struct tide_exec_machine *machine, uint32_t thread,
                                       uint32_t pc) {
   int64_t *f = tide_exec_frame(machine, thread), plan = f[at(machine, pc)->a];
-  struct tide_work work;
+  struct tide_tile_work work;
   if (plan < 1 || plan > machine->plan_count)
     return tide_exec_fail(machine, thread, pc, "has no scheduler");
   tide_schedule_first(&machine->plans[plan - 1].schedule, cta_of(machine, thread)->block, &work);
@@ -249,7 +249,7 @@ static enum tide_exec_next work_next(struct tide_exec_machine *machine, uint32_t
                                      uint32_t pc) {
   instruction *i = at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread), plan = f[i->a];
-  struct tide_work work;
+  struct tide_tile_work work;
   if (plan < 1 || plan > machine->plan_count || f[i->b] != plan)
     return tide_exec_fail(machine, thread, pc, "has a work tile of another scheduler");
   memcpy(&work, &f[i->b + 1], sizeof work);
@@ -266,7 +266,7 @@ static enum tide_exec_next work_get(struct tide_exec_machine *machine, uint32_t 
                                     uint32_t pc) {
   instruction *i = at(machine, pc);
   int64_t *f = tide_exec_frame(machine, thread);
-  struct tide_work work;
+  struct tide_tile_work work;
   if (f[i->a] < 1 || f[i->a] > machine->plan_count)
     return tide_exec_fail(machine, thread, pc, "has no work tile");
   memcpy(&work, &f[i->a + 1], sizeof work);

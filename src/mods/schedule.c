@@ -110,7 +110,7 @@ enum tide_status tide_schedule_init(struct tide_schedule *s,
 
 /* ---- where a tile lies ---- */
 
-static void place(const struct tide_schedule *s, uint64_t tile, struct tide_work *work) {
+static void place(const struct tide_schedule *s, uint64_t tile, struct tide_tile_work *work) {
   uint64_t plane = (uint64_t)s->tiles_m * s->tiles_n;
   uint32_t in_plane = (uint32_t)(tile % plane);
   uint32_t block = in_plane / s->cluster_minor;
@@ -137,7 +137,7 @@ static uint64_t snap(const struct tide_schedule *s, uint64_t at) {
 }
 
 /* The k tiles of a unit, among those of its group. The first `big` units have one more. */
-static void deal(const struct tide_schedule *s, uint64_t linear, struct tide_work *work) {
+static void deal(const struct tide_schedule *s, uint64_t linear, struct tide_tile_work *work) {
   uint64_t cluster = linear / s->cluster_size;
   uint32_t group = (uint32_t)(cluster % s->groups);
   uint64_t index = cluster / s->groups;
@@ -152,7 +152,7 @@ static void deal(const struct tide_schedule *s, uint64_t linear, struct tide_wor
 }
 
 /* The last tile of what remains of the unit. */
-static void cut(const struct tide_schedule *s, struct tide_work *work) {
+static void cut(const struct tide_schedule *s, struct tide_tile_work *work) {
   uint64_t end = (uint64_t)work->unit_begin + work->unit_remains;
   uint64_t in_group = (end - 1) / s->k;
   uint64_t begin = in_group * s->k;
@@ -170,7 +170,7 @@ static void cut(const struct tide_schedule *s, struct tide_work *work) {
 /* ---- pieces of work ---- */
 
 /* The piece at work->linear, or the first after it that isn't empty. */
-static void take(const struct tide_schedule *s, struct tide_work *work) {
+static void take(const struct tide_schedule *s, struct tide_tile_work *work) {
   work->valid = false;
   work->unit_remains = 0;
   for (; work->linear < s->pieces; work->linear += s->advance) {
@@ -192,15 +192,15 @@ static void take(const struct tide_schedule *s, struct tide_work *work) {
 }
 
 void tide_schedule_first(const struct tide_schedule *s, const uint32_t block[3],
-                         struct tide_work *work) {
-  *work =
-      (struct tide_work){.offset_m = block[0] % s->cluster_x, .offset_n = block[1] % s->cluster_y};
+                         struct tide_tile_work *work) {
+  *work = (struct tide_tile_work){.offset_m = block[0] % s->cluster_x,
+                                  .offset_n = block[1] % s->cluster_y};
   work->linear = s->along_m ? (uint64_t)block[0] * s->grid_y + block[1]
                             : block[0] + (uint64_t)block[1] * s->grid_x;
   take(s, work);
 }
 
-void tide_schedule_next(const struct tide_schedule *s, struct tide_work *work) {
+void tide_schedule_next(const struct tide_schedule *s, struct tide_tile_work *work) {
   if (!work->valid) return;
   if (work->unit_remains > work->k_count) {
     work->unit_remains -= work->k_count;
@@ -212,7 +212,7 @@ void tide_schedule_next(const struct tide_schedule *s, struct tide_work *work) {
   take(s, work);
 }
 
-uint64_t tide_schedule_workspace(const struct tide_schedule *s, const struct tide_work *work) {
+uint64_t tide_schedule_workspace(const struct tide_schedule *s, const struct tide_tile_work *work) {
   /* Tiles in the order of the raster: the inverse of place(). */
   uint32_t minor = s->along_m ? work->n : work->m, major = s->along_m ? work->m : work->n;
   uint32_t minor_cluster = minor / s->cluster_minor;

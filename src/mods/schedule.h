@@ -67,7 +67,7 @@ enum tide_status tide_schedule_init(struct tide_schedule *schedule,
                                     const struct tide_schedule_params *params,
                                     const char **out_why); /* may be NULL */
 
-struct tide_work {
+struct tide_tile_work {
   uint32_t m, n, l;
   uint32_t k_begin, k_count;
   bool valid;
@@ -80,14 +80,14 @@ struct tide_work {
 /* The first work of CTA (x, y, z); and what comes after `work`. Work after work that isn't valid
  * isn't valid. */
 void tide_schedule_first(const struct tide_schedule *schedule, const uint32_t block[3],
-                         struct tide_work *out_work);
-void tide_schedule_next(const struct tide_schedule *schedule, struct tide_work *work);
+                         struct tide_tile_work *out_work);
+void tide_schedule_next(const struct tide_schedule *schedule, struct tide_tile_work *work);
 
 /* For kernels that split: the index of its tile in the workspace (below sk_tiles). Must the work be
  * fixed up? */
 uint64_t tide_schedule_workspace(const struct tide_schedule *schedule,
-                                 const struct tide_work *work);
-static inline bool tide_schedule_split(const struct tide_work *work) {
+                                 const struct tide_tile_work *work);
+static inline bool tide_schedule_split(const struct tide_tile_work *work) {
   return work->valid && !(work->first && work->last);
 }
 

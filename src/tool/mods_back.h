@@ -17,5 +17,8 @@ struct tide_mods_back {
 };
 /* Replaces the text. False: why not was said. */
 bool tide_mods_back(const struct tide_mods_back *back, struct tide_mods_text *text);
+/* All the way from a module, for sm_90a. False: why not was said. `out` is the caller's, even then.
+ */
+bool tide_mods_emit_ptx(struct tide_ir *ir, const char *path, struct tide_mods_text *out);
 
 #endif

@@ -234,7 +234,7 @@ static bool check_product(const char *check, const struct tide_mods_matrix *c,
 }
 
 /* "C = A * B". */
-static bool check_result(struct tide_mods_launch *launch) {
+bool tide_mods_launch_check(struct tide_mods_launch *launch) {
   char c[32], a[32], b[32], behind;
   if (!launch->check) return true;
   struct tide_mods_matrix *cm, *am, *bm;
@@ -251,9 +251,7 @@ static bool check_result(struct tide_mods_launch *launch) {
 
 /* ---- the run ---- */
 
-bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *context,
-                          struct tide_mods_run_stats *out_stats) {
-  struct tide_mods_run *run;
+void tide_mods_launch_fill(struct tide_mods_launch *launch) {
   for (size_t i = 0; i < launch->count; i++) {
     struct tide_mods_matrix *matrix = &launch->matrices[i];
     fill(matrix, i);
@@ -262,6 +260,12 @@ bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *
   }
   launch->params.arguments = launch->arguments;
   launch->params.argument_count = launch->count;
+}
+
+bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *context,
+                          struct tide_mods_run_stats *out_stats) {
+  struct tide_mods_run *run;
+  tide_mods_launch_fill(launch);
   enum tide_status status = tide_mods_run_create(context, &launch->params, &run);
   if (status == TIDE_NOMEM || status == TIDE_FULL)
     tide_tool_error("%s: %s", launch->params.file, tide_status_text(status));
@@ -269,7 +273,7 @@ bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *
   status = tide_mods_run_step(run, UINT64_MAX);
   tide_mods_run_statistics(run, out_stats);
   tide_mods_run_destroy(run);
-  return status == TIDE_OK && check_result(launch);
+  return status == TIDE_OK && tide_mods_launch_check(launch);
 }
 
 bool tide_mods_launch_print(const struct tide_mods_launch *launch, const char *name) {

@@ -42,6 +42,10 @@ struct tide_mods_launch {
 bool tide_mods_launch_set(struct tide_mods_launch *launch, const char *text);
 /* Reads what the module says of its arguments. False: why not was said. */
 bool tide_mods_launch_prepare(struct tide_mods_launch *launch);
+/* Fills the memory: what params then has as arguments. */
+void tide_mods_launch_fill(struct tide_mods_launch *launch);
+/* Is the result in memory what it must be? False: no, and it was said. */
+bool tide_mods_launch_check(struct tide_mods_launch *launch);
 /* Fills the memory, runs and checks. False: why not was said. */
 bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *context,
                           struct tide_mods_run_stats *out_stats);

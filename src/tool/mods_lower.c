@@ -100,6 +100,11 @@ static bool lower(struct job *job, struct tide_ir *ir, struct tide_mods_text *te
   return job->emit < EMIT_LLVM || tide_mods_back(&job->back, text);
 }
 
+bool tide_mods_emit_ptx(struct tide_ir *ir, const char *path, struct tide_mods_text *out) {
+  struct job job = {.path = path, .emit = EMIT_PTX, .back = {.chip = "sm_90a"}};
+  return lower(&job, ir, out);
+}
+
 static bool write_all(int to, const struct tide_mods_text *text) {
   for (size_t done = 0; done < text->size;) {
     ssize_t wrote = write(to, text->bytes + done, text->size - done);

@@ -1,5 +1,6 @@
-/* tidemark mods run: a kernel on the CPU. */
+/* tidemark mods run: a kernel on the CPU, and then on a GPU. */
 #include "tool/mods.h"
+#include "tool/mods_gpu.h"
 #include "tool/mods_launch.h"
 
 #include <stdlib.h>
@@ -15,6 +16,11 @@ static const struct tide_tool_option options[] = {
     {"--explore", "N", "runs N schedules, from --seed on; stops at the first that fails"},
     {"--steps", "N", "instructions after which a run counts as endless"},
     {"--print", "NAME", "prints an argument's memory when the run is over"},
+    {"--device", "cpu|cuda",
+     "cuda: on a GPU, too, where memory must end as on the CPU, byte for byte"},
+    {"--ptx", "FILE", "for the GPU; else the file is lowered"},
+    {"--repeat", "N", "and N launches more on the GPU, timed"},
+    {"--driver", "FILE", "the GPU's driver; libcuda.so.1 if nothing is said"},
     {"--quiet", NULL, "says nothing when all is well"},
     {NULL, NULL, NULL},
 };
@@ -28,13 +34,29 @@ static const struct tide_tool_usage usage = {
     "random draws small whole numbers, so that sums are exact in any order.\n"
     "Exit status 1: an error in the file or in a run, or a product that is wrong."};
 
-enum { GRID, CLUSTER, BLOCK, KERNEL, ARG, SEED, EXPLORE, STEPS, PRINT, QUIET };
+enum {
+  GRID,
+  CLUSTER,
+  BLOCK,
+  KERNEL,
+  ARG,
+  SEED,
+  EXPLORE,
+  STEPS,
+  PRINT,
+  DEVICE,
+  PTX,
+  REPEAT,
+  DRIVER,
+  QUIET
+};
 
 struct settings {
   const char *file, *print;
   struct tide_mods_launch launch;
   uint64_t explore;
-  bool quiet;
+  struct tide_mods_gpu_choice gpu;
+  bool on_gpu, quiet;
 };
 
 /* "4", "4x2", "4x2x1". */
@@ -66,6 +88,12 @@ static bool take_option(struct settings *settings, int option, const char *value
       return tide_tool_parse_number(value, UINT32_MAX, &settings->explore) && settings->explore;
     case STEPS: return tide_tool_parse_number(value, UINT64_MAX, &launch->params.steps_max);
     case PRINT: settings->print = value; return true;
+    case DEVICE:
+      settings->on_gpu = strcmp(value, "cuda") == 0;
+      return settings->on_gpu || strcmp(value, "cpu") == 0;
+    case PTX: settings->gpu.ptx = value; return true;
+    case REPEAT: return tide_tool_parse_number(value, 1000000, &settings->gpu.repeat);
+    case DRIVER: settings->gpu.driver = value; return true;
     default: settings->quiet = true; return true;
   }
 }
@@ -114,6 +142,10 @@ static int run_all(struct settings *settings, struct tide_context *context) {
     }
   }
   say_good(settings, &stats);
+  if (settings->on_gpu) {
+    int status = tide_mods_launch_on_gpu(launch, context, &settings->gpu, settings->quiet);
+    if (status != TIDE_EXIT_OK) return status;
+  }
   if (settings->print && !tide_mods_launch_print(launch, settings->print)) return TIDE_EXIT_FAILED;
   return TIDE_EXIT_OK;
 }

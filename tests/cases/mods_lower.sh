@@ -115,3 +115,16 @@ says two_files 2 'one file at a time' "$TIDEMARK" mods lower "$file" "$file"
 says no_file 1 'No such file' "$TIDEMARK" mods lower "$work/none.mlir"
 says from_stdin 0 'builtin.module' sh -c 'echo "module {}" | "$0" mods lower --emit=nvvm' "$TIDEMARK"
 says to_folder 1 'it is a folder' "$TIDEMARK" mods lower "$file" -o "$work"
+
+# ---- what ./bench mods_gpu launches is what the example gives ----
+name=checked_in_ptx
+if [ -z "$back" ]; then echo "SKIP $name: no LLVM 19 here"
+elif ! scripts/mods-ptx "$TIDEMARK" "$work/gpu" 2>"$work/$name.err"; then fail "scripts/mods-ptx fails" "$work/$name.err"
+elif diff -r benchmarks/mods_gpu "$work/gpu" >"$work/$name.diff"; then echo "PASS $name"
+else fail "run scripts/mods-ptx build/tidemark $PWD/benchmarks/mods_gpu" "$work/$name.diff"; fi
+if [ -n "$ptxas" ]; then
+  for ptx in benchmarks/mods_gpu/*.ptx; do
+    name=assembles_$(basename "$ptx" .ptx)
+    if "$ptxas" -arch=sm_90 "$ptx" -o "$work/gpu.cubin" >"$work/$name.err" 2>&1; then echo "PASS $name"; else fail "ptxas refuses it" "$work/$name.err"; fi
+  done
+else echo "SKIP assembles: no ptxas here"; fi

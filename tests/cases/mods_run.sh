@@ -43,3 +43,30 @@ for words in '--grid 3' '--cluster 1x2' '--block 2048' '--arg A=7' '--arg m=f32[
   "$TIDEMARK" mods run examples/mods/gemm.mlir --grid 2 $words >"$dir/out" 2>&1 && status=0 || status=$?
   if [ "$status" = 1 ] && [ -s "$dir/out" ]; then echo "PASS refused $words"; else echo "FAIL refused $words: status $status"; fi
 done
+
+# On a GPU: over a driver that is none, whose kernel `gemm` is C and whose `gemm_off` is wrong; and on
+# one that is there. The PTX is the one that is checked in, so this needs no compiler.
+: "${BUILD:?}"
+ptx=benchmarks/mods_gpu/window.ptx
+gpu() { "$TIDEMARK" mods run "$@" --grid 4 --device cuda >"$dir/out" 2>&1 && status=0 || status=$?; }
+says() { # name, exit status, what it says
+  if [ "$status" = "$2" ] && grep -q -e "$3" "$dir/out"; then echo "PASS $1"
+  else echo "FAIL $1: exit status $status, $(head -c 300 "$dir/out" | tr '\n' ' ')"; fi
+}
+fake=$BUILD/plugin-cuda.so
+gpu examples/mods/gemm.mlir --ptx $ptx --driver "$fake" --repeat 2
+says gpu_same_bytes 0 'the same bytes as on the CPU'
+says gpu_repeats 0 'us a launch'
+for file in examples/mods/gemm.mlir $ptx; do sed 's/\bgemm\b/gemm_off/' "$file" >"$dir/off.${file##*.}"; done
+gpu "$dir/off.mlir" --ptx "$dir/off.ptx" --driver "$fake"
+says gpu_wrong_is_found 1 'C: byte .* on the GPU and .* on the CPU'
+gpu examples/mods/gemm.mlir --ptx "$dir/off.ptx" --driver "$fake"
+says gpu_no_such_kernel 1 "the PTX has no kernel 'gemm'"
+gpu examples/mods/gemm.mlir --ptx "$dir/none.ptx" --driver "$fake"
+says gpu_no_ptx 1 'No such file'
+gpu examples/mods/gemm.mlir --ptx $ptx --driver "$dir/none.so"
+says gpu_no_driver 0 '^SKIP: there is no GPU driver'
+gpu examples/mods/gemm.mlir --ptx $ptx
+if grep -q '^SKIP: ' "$dir/out"; then sed -n 's/^SKIP: /SKIP gpu: /p' "$dir/out"; else says gpu 0 'the same bytes as on the CPU'; fi
+gpu examples/mods/gemm.mlir --device tpu
+says gpu_what_device 2 'not what it takes'

@@ -10,6 +10,7 @@
 
 #include "../../examples/patterns/gpu/consumers.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 struct fake_launch {
@@ -40,6 +41,61 @@ static bool fake_trap(void *arguments, const struct fake_launch *launch) {
   (void)arguments;
   (void)launch;
   return false;
+}
+
+/* ---- kernels of modules: the parameters as they were packed ------------------------------ */
+
+/* All the widths; to where `q` points they come as doubles, and so does the launch's shape. */
+struct fake_mix {
+  uint64_t p;
+  int8_t a;
+  int16_t b;
+  int32_t c;
+  int64_t d;
+  float e;
+  double f;
+  uint64_t q;
+};
+
+static bool fake_mix(void *arguments, const struct fake_launch *launch) {
+  const struct fake_mix *mix = arguments;
+  const double *p = (const double *)(uintptr_t)mix->p;
+  const double numbers[] = {p[0],   mix->a, mix->b,          mix->c,          (double)mix->d,
+                            mix->e, mix->f, launch->grid[0], launch->grid[1], launch->block[0]};
+  memcpy((void *)(uintptr_t)mix->q, numbers, sizeof numbers);
+  return true;
+}
+
+/* As examples/mods/gemm.mlir: C = A * B in f32; tiles of 8 x 16, slices of 8. */
+struct fake_gemm {
+  uint64_t a, b, c;
+  int32_t m, n, k;
+};
+#define FAKE_GEMM_SIZE (offsetof(struct fake_gemm, k) + 4)
+
+static void fake_product(const struct fake_gemm *g, float more) {
+  const float *a = (const float *)(uintptr_t)g->a, *b = (const float *)(uintptr_t)g->b;
+  float *c = (float *)(uintptr_t)g->c;
+  int rows = g->m * 8, columns = g->n * 16, depth = g->k * 8;
+  for (int i = 0; i < rows; i++)
+    for (int j = 0; j < columns; j++) {
+      float sum = more;
+      for (int k = 0; k < depth; k++) sum += a[i * depth + k] * b[k * columns + j];
+      c[i * columns + j] = sum;
+    }
+}
+
+static bool fake_gemm(void *arguments, const struct fake_launch *launch) {
+  (void)launch;
+  fake_product(arguments, 0);
+  return true;
+}
+
+/* One that is wrong. */
+static bool fake_gemm_off(void *arguments, const struct fake_launch *launch) {
+  (void)launch;
+  fake_product(arguments, 1);
+  return true;
 }
 
 /* ---- kernels that are warps: a thread each, and all of them at once ---------------------- */
@@ -123,6 +179,9 @@ static bool fake_interference(void *arguments, const struct fake_launch *launch)
 static const struct fake_kernel fake_kernels[] = {
     {"add", sizeof(struct fake_add), fake_add},
     {"trap", 0, fake_trap},
+    {"mix", sizeof(struct fake_mix), fake_mix},
+    {"gemm", FAKE_GEMM_SIZE, fake_gemm},
+    {"gemm_off", FAKE_GEMM_SIZE, fake_gemm_off},
     {"pattern", sizeof(struct gpu_arguments), fake_pattern},
     {"interference", sizeof(struct gpu_interference), fake_interference},
 };

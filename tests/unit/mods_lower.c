@@ -199,7 +199,7 @@ static void run_block(struct machine *m, tide_ir_block block) {
 
 /* ---- all small problems ---- */
 
-static void compare_work(const struct machine *m, const struct tide_work *work) {
+static void compare_work(const struct machine *m, const struct tide_tile_work *work) {
   const uint32_t want[] = {work->m,       work->n,     work->l,     work->k_begin,
                            work->k_count, work->valid, work->first, work->last};
   for (int i = 0; i < FIELDS; i++)
@@ -209,7 +209,7 @@ static void compare_work(const struct machine *m, const struct tide_work *work) 
 }
 
 static void run_cta(struct machine *m, const struct tide_schedule *schedule) {
-  struct tide_work work;
+  struct tide_tile_work work;
   uint32_t block[3] = {m->block[0], m->block[1], 0};
   tide_schedule_first(schedule, block, &work);
   run_block(m, m->kernel->entry);

@@ -30,7 +30,7 @@ static void block_of(const struct tide_schedule_params *p, uint32_t index, uint3
 /* How often each (tile, k tile) is worked on; tiles numbered m first. */
 static uint8_t cells[CELLS_MAX];
 
-static void count_work(const struct tide_schedule *s, const struct tide_work *w, uint32_t k) {
+static void count_work(const struct tide_schedule *s, const struct tide_tile_work *w, uint32_t k) {
   CHECK(w->m < s->tiles_m && w->n < s->tiles_n);
   uint32_t count = s->kind == TIDE_IR_STREAMK ? w->k_count : 1;
   size_t tile = ((size_t)w->l * s->tiles_n + w->n) * s->tiles_m + w->m;
@@ -54,7 +54,7 @@ static void check_cover(const struct tide_schedule_params *p) {
   CHECK(s.groups >= 1 && s.groups <= TIDE_STREAMK_GROUPS_MAX && s.sk_units <= workers);
   for (uint32_t i = 0; i < workers; i++) {
     uint32_t block[3];
-    struct tide_work w;
+    struct tide_tile_work w;
     block_of(p, i, block);
     for (tide_schedule_first(&s, block, &w); w.valid; tide_schedule_next(&s, &w))
       count_work(&s, &w, k);
@@ -123,13 +123,13 @@ TEST(streamk_covers_every_k_tile_once) { each_streamk(check_cover, 40); }
 /* ---- the fix-up: who must wait for whom ---- */
 
 struct worker {
-  struct tide_work work;
+  struct tide_tile_work work;
 };
 
 /* Lets one worker go on if its fix-up's turn has come. The lock of a tile is how many of its k
  * tiles are in the store. */
 static bool step(const struct tide_schedule *s, struct worker *worker, uint32_t *locks) {
-  struct tide_work *w = &worker->work;
+  struct tide_tile_work *w = &worker->work;
   if (!w->valid) return false;
   if (tide_schedule_split(w)) {
     uint32_t *lock = &locks[tide_schedule_workspace(s, w)];
@@ -171,7 +171,7 @@ static void check_together(const struct tide_schedule_params *p) {
   CHECK_OK(tide_schedule_init(&s, p, NULL));
   for (uint32_t y = 0; y < p->grid[1]; y += p->cluster[1])
     for (uint32_t x = 0; x < p->grid[0]; x += p->cluster[0]) {
-      struct tide_work lead, other;
+      struct tide_tile_work lead, other;
       for (uint32_t in = 1; in < p->cluster[0] * p->cluster[1]; in++) {
         uint32_t dx = in % p->cluster[0], dy = in / p->cluster[0];
         tide_schedule_first(&s, (uint32_t[]){x, y, 0}, &lead);
@@ -195,7 +195,7 @@ TEST(a_cluster_works_on_neighbours) { each_streamk(check_together, 24); }
 TEST(the_order_of_a_raster) {
   struct tide_schedule_params p = shape(TIDE_IR_STATIC_PERSISTENT, 2, 3, 1, 0);
   struct tide_schedule s;
-  struct tide_work w;
+  struct tide_tile_work w;
   static const uint32_t along_n[][2] = {{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}};
   CHECK_OK(tide_schedule_init(&s, &p, NULL));
   tide_schedule_first(&s, (uint32_t[]){0, 0, 0}, &w);
@@ -215,7 +215,7 @@ TEST(the_order_of_a_raster) {
 TEST(a_stream_k_problem_by_hand) {
   struct tide_schedule_params p = shape(TIDE_IR_STREAMK, 5, 1, 1, 32);
   struct tide_schedule s;
-  struct tide_work w;
+  struct tide_tile_work w;
   p.grid[1] = 4;
   CHECK_OK(tide_schedule_init(&s, &p, NULL));
   CHECK(s.sk_tiles == 5 && s.sk_units == 4 && s.groups == 1);
