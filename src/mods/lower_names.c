@@ -44,6 +44,8 @@ void tide_lower_names(struct tide_ir *ir) {
       case TIDE_OP_NVVM_MAPA: intrinsic(ir, op, "llvm.nvvm.mapa.shared.cluster"); break;
       case TIDE_OP_NVVM_BARRIER_CTA_SYNC: barrier(ir, op); break;
       case TIDE_OP_SEED_BULK_WAIT: bulk_wait(ir, op); break;
+      /* LLVM 19 selects no fence for this target: the strongest there is stands for any. */
+      case TIDE_OP_LLVM_FENCE: intrinsic(ir, op, "llvm.nvvm.membar.sys"); break;
       case TIDE_OP_NVVM_FENCE_PROXY_ASYNC: proxy(ir, op); break;
       default: break;
     }

@@ -33,6 +33,29 @@ if "$TIDEMARK" mods run examples/mods/gemm.mlir --grid 4 --cluster 2x1 --explore
 else
   echo "FAIL gemm: $(head -c 300 "$dir/out")"
 fi
+# Stream-K: tiles in two pieces, tiles in four (a first, two in the middle, a last), and grids that split nothing.
+four='--arg m=1 --arg n=1 --arg A=f32[4x64]random --arg B=f32[64x8]random --arg C=f32[4x8]zero'
+streamk() { # name, file, words
+  # shellcheck disable=SC2086
+  "$TIDEMARK" mods run "$2" --steps 2000000 --explore 40 $3 >"$dir/out" 2>&1 && status=0 || status=$?
+}
+for words in '--grid 2x4' "--grid 2x8 $four" '--grid 2x3' '--grid 2'; do
+  streamk right examples/mods/streamk.mlir "$words"
+  if [ "$status" = 0 ] && grep -q '^C = A \* B: right$' "$dir/out"; then echo "PASS streamk ${words%% --arg*}"
+  else echo "FAIL streamk ${words%% --arg*}: $(head -c 300 "$dir/out")"; fi
+done
+# A wrong order of the fix-up: whoever does not wait for the pieces before his own gets a wrong product in some
+# schedule; who waits for his own end, or tells of his own pieces only, waits for ever, and where is said.
+wrong() { # name, what is changed, into what, what is said
+  sed "s/$2/$3/" examples/mods/streamk.mlir >"$dir/wrong.mlir"
+  if cmp -s examples/mods/streamk.mlir "$dir/wrong.mlir"; then echo "FAIL $1: nothing was changed"; return; fi
+  streamk "$1" "$dir/wrong.mlir" "--grid 2x8 $four"
+  if [ "$status" = 1 ] && grep -q -e "$4" "$dir/out"; then echo "PASS $1"; else echo "FAIL $1: exit status $status, $(head -c 300 "$dir/out")"; fi
+}
+wrong streamk_no_wait 'cmpi ne, %there, %k_begin' 'cmpi sgt, %there, %k_begin' 'wrong: row 0, column 0'
+wrong streamk_not_in_order 'cmpi ne, %there, %k_begin' 'cmpi eq, %there, %zero' 'wrong: row'
+wrong streamk_waits_for_itself 'cmpi ne, %there, %k_begin' 'cmpi ne, %there, %k_end' "wrong.mlir:.*isn't over: it may never be"
+wrong streamk_tells_too_little '(%lock, %k_end)' '(%lock, %k_count)' 'note: CTA .*: runs here'
 for words in '--grid 0' '--grid 1x' '--grid 1x1x1x1' '--explore 0' '--arg =3' '--seed x'; do
   # shellcheck disable=SC2086
   "$TIDEMARK" mods run examples/mods/gemm.mlir $words >"$dir/out" 2>&1 && status=0 || status=$?
