@@ -51,19 +51,22 @@ static bool same_number(const struct tide_ir *ir, tide_ir_value a, tide_ir_value
   return a == b || (tide_ir_constant(ir, a, &x) && tide_ir_constant(ir, b, &y) && x == y);
 }
 
-static bool differ(struct tide_ir *ir, tide_ir_op start, tide_ir_op end, const char *what) {
-  tide_ir_op_error(ir, end, "does not agree with its start on %s", what);
-  return tide_ir_note(ir, tide_ir_location_of(ir, start), "the start is here");
+static bool tell_start(struct tide_ir *ir, tide_ir_op start, bool good) {
+  return good || tide_ir_note(ir, tide_ir_location_of(ir, start), "the start is here");
 }
 
 static bool check_pair(struct tide_ir *ir, tide_ir_op start, tide_ir_op end) {
   const struct tide_ir_op_record *a = tide_ir_op_of(ir, start), *b = tide_ir_op_of(ir, end);
   if (tide_ir_get(ir, start, TIDE_NAME_IS_2CTA_MMA) != tide_ir_get(ir, end, TIDE_NAME_IS_2CTA_MMA))
-    return differ(ir, start, end, "is_2cta_mma");
+    return tell_start(ir, start,
+                      tide_ir_op_error(ir, end, "does not agree with its start on is_2cta_mma"));
   if (tide_ir_operand(ir, start, 0) != tide_ir_operand(ir, end, 0))
-    return differ(ir, start, end, "the scheduler");
+    return tell_start(ir, start,
+                      tide_ir_op_error(ir, end, "does not agree with its start on the scheduler"));
   if (!same_number(ir, tide_ir_operand(ir, start, 1), tide_ir_operand(ir, end, 1)))
-    return differ(ir, start, end, "the participant mask");
+    return tell_start(
+        ir, start,
+        tide_ir_op_error(ir, end, "does not agree with its start on the participant mask"));
   if (b->operand_count == 3 && (!a->result_count || tide_ir_operand(ir, end, 2) != a->results)) {
     tide_ir_op_error(ir, end, "takes a timestamp that is not its start's");
     return tide_ir_note(ir, tide_ir_location_of(ir, start), "the start is here");
@@ -73,17 +76,58 @@ static bool check_pair(struct tide_ir *ir, tide_ir_op start, tide_ir_op end) {
   return true;
 }
 
-/* All CTAs of the cluster must come here, or none. */
+/* ---- all CTAs of the cluster come to a window as often as each other ---- */
+
+/* A loop whose number of turns is written in the text. */
+static bool fixed_turns(const struct tide_ir *ir, tide_ir_op op) {
+  int64_t number;
+  return tide_ir_op_kind(ir, op) == TIDE_OP_SCF_FOR &&
+         tide_ir_constant(ir, tide_ir_operand(ir, op, 0), &number) &&
+         tide_ir_constant(ir, tide_ir_operand(ir, op, 1), &number) &&
+         tide_ir_constant(ir, tide_ir_operand(ir, op, 2), &number);
+}
+
+static bool marked(const struct tide_ir *ir, tide_ir_op op) {
+  return tide_ir_has(ir, op, TIDE_NAME_CLUSTER_UNIFORM);
+}
+
+static bool tell_mark(struct tide_ir *ir, tide_ir_op op, bool good) {
+  return good || tide_ir_note(ir, tide_ir_location_of(ir, op),
+                              "mark it with 'cutlass.cluster_uniform' if it does not");
+}
+
+/* What a branch leads to: any block but the first of its region. 0, or the branch. */
+static tide_ir_op branch_to(const struct tide_ir *ir, tide_ir_op op) {
+  tide_ir_block block = tide_ir_op_of(ir, op)->block;
+  tide_ir_region region = tide_ir_block_of(ir, block)->region;
+  tide_ir_block first = tide_ir_region_of(ir, region)->first;
+  for (tide_ir_block at = block == first ? 0 : first; at; at = tide_ir_block_of(ir, at)->next) {
+    tide_ir_op last = tide_ir_block_of(ir, at)->last;
+    if (last && tide_ir_op_of(ir, last)->successor_count > 1 && !marked(ir, last)) return last;
+  }
+  return 0;
+}
+
 static bool check_uniform(struct tide_ir *ir, tide_ir_op start) {
-  for (tide_ir_op at = tide_ir_parent(ir, start); at; at = tide_ir_parent(ir, at)) {
+  for (tide_ir_op in = start, at; (at = tide_ir_parent(ir, in)); in = at) {
     unsigned kind = tide_ir_op_kind(ir, at);
-    if (kind == TIDE_OP_ASYNC_EXEC) return true;
-    if (kind != TIDE_OP_SCF_IF || tide_ir_has(ir, at, TIDE_NAME_CLUSTER_UNIFORM)) continue;
-    tide_ir_op_error(ir, start,
-                     "stands under a condition that may differ between the CTAs of the "
-                     "cluster");
-    return tide_ir_note(ir, tide_ir_location_of(ir, at),
-                        "mark it with 'cutlass.cluster_uniform' if it does not");
+    tide_ir_op branch = branch_to(ir, in);
+    if (branch)
+      return tell_mark(ir, branch,
+                       tide_ir_op_error(ir, start,
+                                        "stands behind a branch that may differ between the CTAs "
+                                        "of the cluster"));
+    if (kind == TIDE_OP_SCF_IF && !marked(ir, at))
+      return tell_mark(ir, at,
+                       tide_ir_op_error(ir, start,
+                                        "stands under a condition that may differ between the "
+                                        "CTAs of the cluster"));
+    bool loop = kind == TIDE_OP_SCF_FOR || kind == TIDE_OP_SCF_WHILE;
+    if (loop && !marked(ir, at) && !fixed_turns(ir, at))
+      return tell_mark(ir, at,
+                       tide_ir_op_error(ir, start,
+                                        "stands in a loop whose number of turns may differ between "
+                                        "the CTAs of the cluster"));
   }
   return true;
 }
