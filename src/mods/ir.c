@@ -1,5 +1,6 @@
 #include "mods/ir.h"
 #include "mods/intern.h"
+#include "mods/lex.h"
 #include "mods/place.h"
 #include "base/memory.h"
 
@@ -84,6 +85,14 @@ tide_ir_type tide_ir_function_type(struct tide_ir *ir, const tide_ir_type *input
 }
 
 /* ---- values ---- */
+
+const char *tide_ir_value_name(const struct tide_ir *ir, tide_ir_value value, size_t *out_length) {
+  uint32_t at = tide_ir_value_of(ir, value)->name;
+  if (!at) return NULL;
+  struct tide_token token = tide_lex(ir->text, (uint32_t)ir->length, at - 1);
+  *out_length = token.end - token.start - 1;
+  return ir->text + at;
+}
 
 tide_ir_value tide_ir_resolve(const struct tide_ir *ir, tide_ir_value value) {
   while (value) {

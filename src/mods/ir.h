@@ -64,10 +64,10 @@ struct tide_ir_op_record {
 };
 
 struct tide_ir_value_record {
-  tide_ir_type type;   /* 0: forwards to `owner` */
-  uint32_t owner;      /* the operation; or the block, with TIDE_IR_ARGUMENT */
-  uint32_t uses;       /* operand slots that hold it */
-  tide_ir_string name; /* as written, without %; 0: a number */
+  tide_ir_type type; /* 0: forwards to `owner` */
+  uint32_t owner;    /* the operation; or the block, with TIDE_IR_ARGUMENT */
+  uint32_t uses;     /* operand slots that hold it */
+  uint32_t name;     /* where it is written in the text, behind the %; 0: it is a number */
 };
 #define TIDE_IR_ARGUMENT 0x80000000u
 
@@ -202,6 +202,8 @@ static inline uint32_t tide_ir_item(const struct tide_ir *ir, uint32_t items, ui
 
 tide_ir_string tide_ir_intern(struct tide_ir *ir, const char *bytes, size_t length);
 tide_ir_string tide_ir_intern_text(struct tide_ir *ir, const char *text);
+/* The name of a value, as written, without %; NULL: it has none. Not terminated. */
+const char *tide_ir_value_name(const struct tide_ir *ir, tide_ir_value value, size_t *out_length);
 /* Terminated; "" for 0. */
 const char *tide_ir_string_text(const struct tide_ir *ir, tide_ir_string string,
                                 size_t *out_length);

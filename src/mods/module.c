@@ -111,13 +111,15 @@ enum tide_status tide_mods_seek(struct tide_mods_cursor *cursor, const char *ope
 }
 
 static bool is_named(const struct tide_ir *ir, tide_ir_value first, uint32_t count,
-                     tide_ir_string name) {
-  return count && tide_ir_value_of(ir, first)->name == name;
+                     const char *name) {
+  size_t length = 0;
+  const char *own = count ? tide_ir_value_name(ir, first, &length) : NULL;
+  return own && strlen(name) == length && memcmp(own, name, length) == 0;
 }
 
 /* In a block, as far as `end`: its arguments and what is defined there. */
 static tide_ir_value named_in(const struct tide_ir *ir, tide_ir_block block, tide_ir_op end,
-                              tide_ir_string name) {
+                              const char *name) {
   const struct tide_ir_block_record *record = tide_ir_block_of(ir, block);
   for (uint32_t i = 0; i < record->argument_count; i++)
     if (is_named(ir, record->arguments + i, 1, name)) return record->arguments + i;
@@ -129,12 +131,11 @@ static tide_ir_value named_in(const struct tide_ir *ir, tide_ir_block block, tid
 
 enum tide_status tide_mods_find(const struct tide_mods_cursor *cursor, const char *name,
                                 tide_mods_value *out_value) {
-  struct tide_ir *ir = cursor->module->ir;
-  tide_ir_string string = tide_ir_intern_text(ir, name);
+  const struct tide_ir *ir = cursor->module->ir;
   tide_ir_block block = cursor->block;
   tide_ir_op end = cursor->before;
-  while (string && block) {
-    tide_ir_value value = named_in(ir, block, end, string);
+  while (block) {
+    tide_ir_value value = named_in(ir, block, end, name);
     if (value) {
       *out_value = value;
       return TIDE_OK;

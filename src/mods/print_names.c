@@ -24,11 +24,11 @@ static bool take(struct tide_printer *printer, tide_ir_string name) {
 
 /* The name as it was written, if it is free. */
 static bool named(struct tide_printer *printer, tide_ir_value value) {
-  tide_ir_string name = tide_ir_value_of(printer->ir, value)->name;
   size_t length;
-  if (printer->generic || !name) return false;
-  const char *text = tide_ir_string_text(printer->ir, name, &length);
-  if (is_number(text, length) || !take(printer, name)) return false;
+  const char *text = printer->generic ? NULL : tide_ir_value_name(printer->ir, value, &length);
+  if (!text || is_number(text, length)) return false;
+  tide_ir_string name = tide_ir_intern(printer->ir, text, length);
+  if (!name || !take(printer, name)) return false;
   printer->value_names[value] = name | TIDE_PRINT_NAMED;
   return true;
 }
@@ -106,11 +106,21 @@ static void name_region(struct tide_printer *printer, tide_ir_region region,
   printer->depth--;
 }
 
+/* So that each is below `taken_count`. */
+static void intern_names(struct tide_ir *ir) {
+  size_t length;
+  for (tide_ir_value value = 1; value < ir->values.count; value++) {
+    const char *text = tide_ir_value_name(ir, value, &length);
+    if (text) (void)tide_ir_intern(ir, text, length);
+  }
+}
+
 bool tide_print_number(struct tide_printer *printer, tide_ir_op root) {
   struct tide_ir *ir = printer->ir;
   struct numbers numbers = {0, 0};
   printer->value_count = ir->values.count;
   printer->block_count = ir->blocks.count;
+  if (!printer->generic) intern_names(ir);
   printer->taken_count = ir->tables->strings.count;
   printer->value_names =
       tide_alloc(ir->allocator, printer->value_count, sizeof *printer->value_names);

@@ -58,6 +58,10 @@ static bool same_name(const struct tide_parser *parser, uint32_t other, const ch
 static bool grow_slots(struct tide_parser *parser) {
   struct tide_scope *scope = &parser->scope;
   uint32_t count = scope->slot_count ? scope->slot_count * 2 : 256;
+  /* The names are all that is needed to fill the new ones: never are both there. */
+  tide_free(parser->ir->allocator, scope->slots, scope->slot_count, sizeof *scope->slots);
+  scope->slots = NULL;
+  scope->slot_count = 0;
   uint32_t *slots = count ? tide_alloc(parser->ir->allocator, count, sizeof *slots) : NULL;
   if (!slots) return tide_ir_give_up(parser->ir, TIDE_NOMEM);
   for (uint32_t name = 1; name < scope->names.count; name++) { /* in order, so that the last in */
@@ -66,7 +70,6 @@ static bool grow_slots(struct tide_parser *parser) {
     while (slots[at]) at = (at + 1) & (count - 1);
     slots[at] = name;
   }
-  tide_free(parser->ir->allocator, scope->slots, scope->slot_count, sizeof *slots);
   scope->slots = slots;
   scope->slot_count = count;
   return true;
@@ -139,7 +142,7 @@ static void drop(struct tide_parser *parser) {
     struct tide_token token = tide_lex(parser->text, parser->length, record->at);
     uint32_t number = number_of(parser, record->at, token.end - token.start);
     *(uint32_t *)tide_chunks_at(&scope->numbers, number + 1) = record->older;
-  } else {
+  } else if (scope->slot_count) { /* else there was no memory for them */
     uint32_t slot = record->older & (scope->slot_count - 1);
     while (scope->slots[slot] != name) slot = (slot + 1) & (scope->slot_count - 1);
     scope->slots[slot] = 0;
@@ -292,8 +295,7 @@ bool tide_scope_define(struct tide_parser *parser, uint32_t at, uint32_t length,
   name->value = first;
   name->count = (uint16_t)count;
   if (!name->numbered && number_of(parser, at, length) == NOT_A_NUMBER)
-    tide_ir_value_of(parser->ir, first)->name =
-        tide_ir_intern(parser->ir, parser->text + at + 1, length - 1);
+    tide_ir_value_of(parser->ir, first)->name = at + 1;
   return good;
 }
 

@@ -11,6 +11,7 @@
 extern char **environ;
 
 #define ARGUMENTS_MAX 8
+#define LLVM "/usr/lib/llvm-19/bin" /* where Debian has it */
 
 struct step {
   const char *tool, *package; /* "opt": opt-19, or what lies in LLVM's own folder */
@@ -32,11 +33,12 @@ static int start(const char *path, char **argv, int in, int out, pid_t *pid) {
 }
 
 static int start_either(const struct step *step, int in, int out, pid_t *pid) {
-  char name[64], path[96];
+  char name[64], path[512];
+  const char *folder = getenv("TIDEMARK_LLVM");
   const char *argv[ARGUMENTS_MAX + 2] = {name};
   for (int i = 0; i < ARGUMENTS_MAX; i++) argv[i + 1] = step->arguments[i];
   snprintf(name, sizeof name, "%s-19", step->tool);
-  snprintf(path, sizeof path, "/usr/lib/llvm-19/bin/%s", step->tool);
+  snprintf(path, sizeof path, "%s/%s", folder ? folder : LLVM, step->tool);
   int error = start(name, (char **)argv, in, out, pid);
   return error == ENOENT ? start(path, (char **)argv, in, out, pid) : error;
 }

@@ -107,7 +107,10 @@ static const char *set_for(const struct tide_mods_launch *launch, const char *na
 
 static bool add_argument(struct tide_mods_launch *launch, struct tide_ir *ir, tide_ir_op kernel,
                          tide_ir_value value) {
-  const char *name = tide_ir_string_text(ir, tide_ir_value_of(ir, value)->name, NULL);
+  size_t length = 0;
+  const char *written = tide_ir_value_name(ir, value, &length);
+  char name[32] = "";
+  if (length < sizeof name && written) memcpy(name, written, length);
   struct tide_mods_matrix *matrix = &launch->matrices[launch->count];
   const char *text = set_for(launch, name);
   if (!text) text = said_of(ir, kernel, name);

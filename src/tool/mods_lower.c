@@ -23,7 +23,9 @@ static const struct tide_tool_option options[] = {
 static const struct tide_tool_usage usage = {
     "mods lower", "FILE", "Lowers kernels; - is stdin.", options,
     "Exit status 0: all is well; 1: something is wrong, or a tool is missing; 2: the command line "
-    "is.\n"};
+    "is.\n"
+    "llvm and ptx take mlir-opt-19 and so on from the PATH, else from LLVM's own folder: that is\n"
+    "/usr/lib/llvm-19/bin, or what TIDEMARK_LLVM names.\n"};
 
 enum emit { EMIT_SEED, EMIT_NVVM, EMIT_LLVM, EMIT_PTX };
 

@@ -114,6 +114,17 @@ says wrong_chip 2 'not one of its values' "$TIDEMARK" mods lower --chip=sm_80 "$
 says two_files 2 'one file at a time' "$TIDEMARK" mods lower "$file" "$file"
 says no_file 1 'No such file' "$TIDEMARK" mods lower "$work/none.mlir"
 says from_stdin 0 'builtin.module' sh -c 'echo "module {}" | "$0" mods lower --emit=nvvm' "$TIDEMARK"
+: >"$work/nothing"
+says no_tool 1 'mlir-opt-19 is not here; Debian has it in mlir-19-tools' env PATH=/nowhere TIDEMARK_LLVM=/nowhere "$TIDEMARK" mods lower --emit=ptx "$file"
+mkdir -p "$work/bin"
+printf '#!/bin/sh\nexit 3\n' >"$work/bin/mlir-opt-19"
+chmod +x "$work/bin/mlir-opt-19"
+says tool_fails 1 'mlir-opt-19 failed' env PATH="$work/bin" TIDEMARK_LLVM=/nowhere "$TIDEMARK" mods lower --emit=ptx "$file"
+printf '#!/bin/sh\nwhile read -r line; do echo "$line"; done\n' >"$work/bin/mlir-opt-19"
+says next_tool_missing 1 'mlir-translate-19 is not here; Debian has it in mlir-19-tools' env PATH="$work/bin" TIDEMARK_LLVM=/nowhere "$TIDEMARK" mods lower --emit=llvm "$file"
+env PATH=/nowhere TIDEMARK_LLVM=/nowhere "$TIDEMARK" mods lower --emit=ptx "$file" -o "$work/nothing" 2>/dev/null
+name=nothing_is_written
+if [ -s "$work/nothing" ]; then fail "a file was written though a tool is missing"; else echo "PASS $name"; fi
 says to_folder 1 'it is a folder' "$TIDEMARK" mods lower "$file" -o "$work"
 
 # ---- what ./bench mods_gpu launches is what the example gives ----
