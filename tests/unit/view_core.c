@@ -1,212 +1,205 @@
-/* The page's core (web/core), compiled for this machine. */
+/* The core of the page, natively: what it records is true, with frontiers of any size; what the
+ * arbiter goes by. */
 #include "harness.h"
+
 #include "view.h"
+#include "tidemark/base.h"
 
-#include "tidemark/sched.h"
-
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- asking as the page does ------------------------------------------------------------ */
+#define NEVER UINT32_MAX
 
-static uint32_t load(const char *text) {
-  uint32_t length = (uint32_t)strlen(text);
-  char *room = tide_view_room(length + 1);
-  CHECK(room != NULL);
-  memcpy(room, text, length);
-  return tide_view_load(length);
-}
+static char text[1 << 16];
 
-static void run(const char *text) {
-  if (load(text) != TIDE_OK) FAIL("%s\n%s", tide_view_answer(), text);
-  if (tide_view_run() != TIDE_OK) FAIL("%s\n%s", tide_view_answer(), text);
-}
-
-/* The numbers of a list of the answer. */
-static size_t list(const char *key, int64_t *out, size_t most) {
-  char open[32];
-  size_t count = 0;
-  snprintf(open, sizeof open, "\"%s\":[", key);
-  const char *at = strstr(tide_view_answer(), open);
-  if (!at) FAIL("no %s in %s", key, tide_view_answer());
-  at += strlen(open);
-  while (*at != ']' && count < most) {
-    char *end;
-    out[count++] = strtoll(at, &end, 10);
-    CHECK(end != at);
-    at = end + (*end == ',');
-  }
-  return count;
-}
-
-/* ---- who may have what was freed ----------------------------------------------------------- */
-
-/* What the core says of the memory that was freed last. `by`: how it was handed out; whom the pool
- * finds to know all of it, it does not ask whether all has finished. */
-static enum tide_reuse ask(uint32_t free, uint32_t at, int64_t queue, enum tide_reuse by) {
-  int64_t numbers[64];
-  if (!free) return TIDE_REUSE_FRESH;
-  CHECK_EQ_U64(tide_view_reuse(free, at), TIDE_OK);
-  CHECK(strstr(tide_view_answer(), "\"known\":true") != NULL);
-  size_t count = list("queues", numbers, 64), open = 0;
-  bool knows = false;
-  for (size_t i = 0; i < count; i++) knows |= numbers[i] == queue;
-  open = list("open", numbers, 64);
-  if (open && knows) return TIDE_REUSE_KNOWN;
-  /* Tainted, and no signaller stands for it: a grace period may have ended meanwhile. */
-  if (open && numbers[0] < 0 && by == TIDE_REUSE_FINISHED) return by;
-  if (open) return TIDE_REUSE_GAP;
-  return by == TIDE_REUSE_KNOWN ? by : TIDE_REUSE_FINISHED;
-}
-
-/* What the pool did when it handed memory out must be what the core says of that moment. There is
- * room for one page, so it was that one. */
-static void compare(uint64_t seen[4]) {
-  const struct tide_view_entry *log = tide_view_array(TIDE_VIEW_ARRAY_LOG);
-  uint32_t count = tide_view_array_count(TIDE_VIEW_ARRAY_LOG), frees = 0;
-  for (uint32_t i = 0; i < count; i++) {
-    uint32_t kind = log[i].kind & 255, reuse = log[i].kind >> 8 & 255;
-    if (kind == TIDE_EVENT_FREE) CHECK_EQ_U64(log[i].frontier, ++frees);
-    if (kind != TIDE_EVENT_ALLOC) continue;
-    CHECK_EQ_U64(ask(frees, i, (int64_t)log[i].value, reuse), reuse);
-    seen[reuse & 3]++;
-  }
-}
-
-struct text {
-  char text[1 << 14];
-  size_t length;
+struct recording {
+  const struct tide_view_operation *ops;
+  const struct tide_view_entry *log;
+  const struct tide_view_wait *waits;
+  const double *frontiers;
+  uint32_t count, entries;
+  uint32_t *submitted, *entered, *started, *over; /* by operation: places in the log */
 };
 
-static void append(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void append(struct text *t, const char *format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  t->length +=
-      (size_t)vsnprintf(t->text + t->length, sizeof t->text - t->length, format, arguments);
-  va_end(arguments);
-  CHECK(t->length < sizeof t->text);
+static uint32_t *moments(const struct recording *r, uint32_t kind) {
+  uint32_t *of = malloc((r->count + 1) * sizeof *of);
+  CHECK(of);
+  for (uint32_t i = 0; i < r->count; i++) of[i] = NEVER;
+  for (uint32_t i = 0; i < r->entries; i++)
+    if ((r->log[i].kind & 255) == kind && r->log[i].operation != TIDE_VIEW_NONE)
+      of[r->log[i].operation] = i;
+  return of;
 }
 
-static unsigned below(uint64_t *random, unsigned limit) {
-  *random = *random * 6364136223846793005u + 1442695040888963407u;
-  return (unsigned)(*random >> 33) % limit;
+static void begin(double frontier, double paused) {
+  tide_view_begin();
+  tide_view_option(TIDE_VIEW_FRONTIER, frontier);
+  tide_view_option(TIDE_VIEW_PAUSED, paused);
 }
 
-/* One page, which queues hand on. */
-static void generate(struct text *t, uint64_t seed) {
-  uint64_t random = seed;
-  unsigned value[3] = {0};
-  t->length = 0;
-  append(t, "device c cpu workers 2\nqueue q[3] on c\ntimeline t[3]\nscratch page 4K\n");
-  for (unsigned i = 0; i < 24; i++) {
-    unsigned q = below(&random, 3), from = below(&random, 3);
-    append(t, "q[%u]: alloc page\nq[%u]: iota page, %u", q, q, i);
-    if (value[from] && from != q)
-      append(t, "  wait t[%u] >= %u", from, 1 + below(&random, value[from]));
-    append(t, "  signal t[%u] = %u  cost %uus\nq[%u]: free page\n", q, ++value[q],
-           1 + below(&random, 900), q);
+static struct recording record(const char *program) {
+  struct recording r;
+  uint32_t length = (uint32_t)strlen(program);
+  memcpy(tide_view_room(length), program, length);
+  if (tide_view_load(length) != TIDE_OK) FAIL("%s", tide_view_answer());
+  if (tide_view_run() != TIDE_OK) FAIL("%s", tide_view_answer());
+  r.ops = tide_view_array(TIDE_VIEW_ARRAY_OPERATIONS);
+  r.log = tide_view_array(TIDE_VIEW_ARRAY_LOG);
+  r.waits = tide_view_array(TIDE_VIEW_ARRAY_WAITS);
+  r.frontiers = tide_view_array(TIDE_VIEW_ARRAY_FRONTIERS);
+  r.count = tide_view_array_count(TIDE_VIEW_ARRAY_OPERATIONS);
+  r.entries = tide_view_array_count(TIDE_VIEW_ARRAY_LOG);
+  r.submitted = moments(&r, TIDE_EVENT_SUBMIT);
+  r.entered = moments(&r, TIDE_EVENT_ENTER);
+  r.started = moments(&r, TIDE_EVENT_START);
+  r.over = moments(&r, TIDE_EVENT_PUBLISH);
+  return r;
+}
+
+static void end(struct recording *r) {
+  free(r->submitted);
+  free(r->entered);
+  free(r->started);
+  free(r->over);
+  tide_view_begin();
+}
+
+static const char *example(const char *name) {
+  char path[128];
+  snprintf(path, sizeof path, "examples/%s.tide", name);
+  FILE *file = fopen(path, "rb");
+  if (!file) SKIP("%s is not here: start it in the repository", path);
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  return text;
+}
+
+static uint32_t by_epoch(const struct recording *r, double queue, double epoch) {
+  for (uint32_t i = 0; i < r->count; i++)
+    if (r->ops[i].queue == queue && r->ops[i].epoch == epoch) return i;
+  return NEVER;
+}
+
+/* ---- frontiers of any size ---- */
+
+/* Must `b` have finished before `a` starts? By their queue, or along waits: brute force. */
+static void mark_past(const struct recording *r, uint32_t a, bool *past) {
+  for (uint32_t i = 0; i < r->count; i++)
+    if (r->ops[i].queue == r->ops[a].queue && r->ops[i].epoch < r->ops[a].epoch && !past[i]) {
+      past[i] = true;
+      mark_past(r, i, past);
+    }
+  for (uint32_t i = 0; i < r->ops[a].wait_count; i++) {
+    uint32_t cause = r->waits[r->ops[a].first_wait + i].cause;
+    if (cause == TIDE_VIEW_NONE || past[cause]) continue;
+    past[cause] = true;
+    mark_past(r, cause, past);
   }
 }
 
-TEST(reuse_is_what_the_pool_says) {
-  static struct text t;
-  uint64_t seen[4] = {0};
-  for (uint64_t seed = 1; seed <= 60; seed++) {
-    generate(&t, seed);
-    tide_view_begin();
-    tide_view_option(TIDE_VIEW_MEMORY, 4096);
-    tide_view_option(TIDE_VIEW_STEP_COST, seed % 3 ? 100000 : 0);
-    tide_view_option(TIDE_VIEW_FRONTIER, seed % 4 ? 0 : 2);
-    run(t.text);
-    compare(seen);
+/* What an operation's frontier lists is in its past, and has finished; where it is not tainted, all
+ * of the past is covered. Gives whether it is tainted. */
+static bool check_known(const struct recording *r, uint32_t number) {
+  const double *known = r->frontiers + r->ops[number].known;
+  bool *past = calloc(r->count, 1);
+  CHECK(past);
+  mark_past(r, number, past);
+  bool tainted = r->ops[number].known && known[1] != 0;
+  uint32_t count = r->ops[number].known ? (uint32_t)known[0] : 0;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t other = by_epoch(r, known[2 + 2 * i], known[3 + 2 * i]);
+    if (other == NEVER || !past[other]) FAIL("%u lists what is not in its past", number);
+    if (r->over[other] > r->started[number]) FAIL("%u starts before what it lists", number);
+    for (uint32_t k = 0; k < r->count; k++)
+      if (r->ops[k].queue == r->ops[other].queue && r->ops[k].epoch <= r->ops[other].epoch)
+        past[k] = false;
   }
-  tide_view_begin();
-  CHECK(seen[TIDE_REUSE_KNOWN] && seen[TIDE_REUSE_FINISHED] && seen[TIDE_REUSE_GAP]);
+  for (uint32_t i = 0; i < r->count && !tainted; i++)
+    if (past[i] && r->ops[i].queue != r->ops[number].queue)
+      FAIL("%u does not list %u, and is not tainted", number, i);
+  free(past);
+  return tainted;
 }
 
-/* The same moment gives the same answer, whatever was asked before. */
-TEST(moments_in_any_order) {
-  static struct text t;
-  generate(&t, 7);
-  tide_view_begin();
-  tide_view_option(TIDE_VIEW_STEP_COST, 100000);
-  run(t.text);
-  uint32_t count = tide_view_array_count(TIDE_VIEW_ARRAY_LOG);
-  char first[512];
-  CHECK_EQ_U64(tide_view_reuse(1, count / 2), TIDE_OK);
-  snprintf(first, sizeof first, "%s", tide_view_answer());
-  CHECK_EQ_U64(tide_view_reuse(1, count), TIDE_OK);
-  CHECK(strstr(tide_view_answer(), "\"open\":[]") != NULL); /* all is over at the end */
-  CHECK_EQ_U64(tide_view_reuse(1, UINT32_MAX), TIDE_OK);
-  CHECK_EQ_U64(tide_view_reuse(1, 0), TIDE_OK);
-  CHECK_EQ_U64(tide_view_reuse(1, count / 2), TIDE_OK);
-  if (strcmp(first, tide_view_answer()) != 0) FAIL("%s, then %s", first, tide_view_answer());
-  CHECK_EQ_U64(tide_view_reuse(0, 0), TIDE_NOT_FOUND);
-  CHECK_EQ_U64(tide_view_reuse(1000, 0), TIDE_NOT_FOUND);
-  tide_view_begin();
-  CHECK_EQ_U64(tide_view_reuse(1, 0), TIDE_NOT_FOUND);
+/* A record that a signal leaves has no more entries than there is room for. */
+static void check_records(const struct recording *r, uint32_t room) {
+  for (uint32_t i = 0; i < r->entries; i++)
+    if ((r->log[i].kind & 255) == TIDE_EVENT_SIGNAL && r->log[i].frontier &&
+        r->frontiers[r->log[i].frontier] > room)
+      FAIL("a record has %.0f entries, and there is room for %u", r->frontiers[r->log[i].frontier],
+           room);
 }
 
-/* ---- small frontiers ------------------------------------------------------------------------- */
-
-static const char four[] = "device c cpu workers 4\nqueue q[4], join on c\ntimeline t[4], joined\n"
-                           "for i in 0..4 {\n  q[i]: nop  signal t[i] = 1  cost 1ms\n}\n"
-                           "join: nop  wait t[0] >= 1, t[1] >= 1, t[2] >= 1, t[3] >= 1\n"
-                           "join: nop  signal joined = 1\n"
-                           "q[0]: nop  wait joined >= 1\n"
-                           "q[0]: nop  wait t[1] >= 1, t[2] >= 1, t[3] >= 1\n";
-
-static unsigned issued_of(uint32_t capacity, double *out_count, double *out_tainted) {
-  tide_view_begin();
-  tide_view_option(TIDE_VIEW_PAUSED, 1);
-  tide_view_option(TIDE_VIEW_FRONTIER, capacity);
-  run(four);
-  const struct tide_view_operation *ops = tide_view_array(TIDE_VIEW_ARRAY_OPERATIONS);
-  const struct tide_view_wait *waits = tide_view_array(TIDE_VIEW_ARRAY_WAITS);
-  const double *frontiers = tide_view_array(TIDE_VIEW_ARRAY_FRONTIERS);
-  CHECK_EQ_U64(tide_view_array_count(TIDE_VIEW_ARRAY_OPERATIONS), 8);
-  unsigned issued = 0;
-  for (uint32_t i = 0; i < ops[7].wait_count; i++)
-    issued += waits[ops[7].first_wait + i].class_ == TIDE_WAIT_ISSUED;
-  /* The record of `joined` is what everybody else learns of it. */
-  const struct tide_view_entry *log = tide_view_array(TIDE_VIEW_ARRAY_LOG);
-  uint32_t count = tide_view_array_count(TIDE_VIEW_ARRAY_LOG), at = 0;
-  while (at < count && !((log[at].kind & 255) == TIDE_EVENT_SIGNAL && log[at].object == 4)) at++;
-  CHECK(at < count);
-  *out_count = frontiers[log[at].frontier];
-  *out_tainted = frontiers[log[at].frontier + 1];
-  return issued;
+TEST(what_is_listed_is_true_in_any_room) {
+  static const char *const programs[] = {"eviction", "diamond", "fork_join", "late_waiter"};
+  for (size_t p = 0; p < 4; p++)
+    for (uint32_t room = 1; room <= 8; room++) {
+      uint32_t tainted = 0;
+      begin(room, 1);
+      struct recording r = record(example(programs[p]));
+      for (uint32_t i = 0; i < r.count; i++) tainted += check_known(&r, i);
+      check_records(&r, room);
+      if (p == 0 && (room < 6) != (tainted > 0)) FAIL("room for %u: %u are tainted", room, tainted);
+      end(&r);
+    }
 }
 
-TEST(a_small_frontier_forgets) {
-  double count, tainted;
-  CHECK_EQ_U64(issued_of(8, &count, &tainted), 0); /* it knows all of them */
-  CHECK(count == 5 && tainted == 0);
-  unsigned issued = issued_of(3, &count, &tainted);
-  CHECK(issued >= 1); /* beside join there is room for two of four */
-  CHECK(count == 3 && tainted == 1);
+/* The two that the record of join still lists are elided, the two that it lost are issued. */
+TEST(eviction_with_room_for_three) {
+  begin(3, 1);
+  struct recording r = record(example("eviction"));
+  const struct tide_view_operation *last = &r.ops[r.count - 1];
+  uint32_t elided = 0, issued = 0;
+  for (uint32_t i = 0; i < last->wait_count; i++) {
+    elided += r.waits[last->first_wait + i].class_ == 2;
+    issued += r.waits[last->first_wait + i].class_ == 3;
+  }
+  CHECK_EQ_U64(elided, 2);
+  CHECK_EQ_U64(issued, 2);
+  CHECK(r.frontiers[last->known + 1] == 1);
+  end(&r);
+}
+
+/* ---- priorities ---- */
+
+/* An urgent queue waits for a slow one, whose priority goes up meanwhile and down again. */
+static const char lent[] = "device d cpu workers 1\n"
+                           "queue slow on d priority 2\n"
+                           "queue urgent on d priority 14\n"
+                           "timeline t\n"
+                           "buffer a 64\n"
+                           "slow: fill a cost 1ms\n"
+                           "slow: fill a signal t = 1 cost 1ms\n"
+                           "urgent: nop wait t >= 1 cost 1ms\n"
+                           "slow: fill a cost 1ms\n";
+
+TEST(what_is_lent_is_recorded) {
+  double levels[8];
+  uint32_t changes = 0;
+  begin(0, 1);
+  struct recording r = record(lent);
+  for (uint32_t i = 0; i < r.entries; i++) {
+    if ((r.log[i].kind & 255) != TIDE_VIEW_PRIORITY) continue;
+    CHECK(r.log[i].object == 0 && changes < 8);
+    levels[changes++] = r.log[i].value;
+    /* not a step of its own, and not before its cause */
+    CHECK(!(r.log[i].kind >> 24) && i > r.submitted[2]);
+  }
+  CHECK_EQ_U64(changes, 2);
+  CHECK(levels[0] == 14 && levels[1] == 2);
+  end(&r);
+}
+
+TEST(wrong_calls_are_answered) {
+  tide_view_begin();
+  CHECK_STATUS(tide_view_run(), TIDE_INVALID);
+  CHECK_STATUS(tide_view_reuse(1, 0), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_view_operation(0), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_view_load(0), TIDE_CORRUPT);
+  CHECK(strstr(tide_view_answer(), "this program has no operations"));
   tide_view_begin();
 }
 
-/* ---- what is no program ------------------------------------------------------------------------
- */
-
-TEST(errors_have_places) {
-  tide_view_begin();
-  CHECK(load("device c cpu\nqueue q on c\nq: nop  wait t >= 1\n") != TIDE_OK);
-  CHECK(strstr(tide_view_answer(), "\"line\":3") != NULL);
-  CHECK(tide_view_run() == TIDE_INVALID); /* there is nothing to run */
-  CHECK(tide_view_operation(0) == TIDE_NOT_FOUND);
-  tide_view_begin();
-  run("device c cpu\nqueue q on c\nq: nop\n");
-  CHECK_EQ_U64(tide_view_array_count(TIDE_VIEW_ARRAY_OPERATIONS), 1);
-  CHECK(tide_view_run() == TIDE_INVALID); /* once */
-  CHECK(tide_view_array(TIDE_VIEW_ARRAY_COUNT) == NULL);
-  tide_view_begin();
-}
-
-TEST_MAIN(CASE(reuse_is_what_the_pool_says), CASE(moments_in_any_order),
-          CASE(a_small_frontier_forgets), CASE(errors_have_places))
+TEST_MAIN(CASE(what_is_listed_is_true_in_any_room), CASE(eviction_with_room_for_three),
+          CASE(what_is_lent_is_recorded), CASE(wrong_calls_are_answered))

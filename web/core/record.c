@@ -5,6 +5,7 @@
 #include "state.h"
 
 #define FIRST (1u << 24)
+#define WATCHED 512 /* queues */
 
 void *view_add_row(struct rows *rows, size_t size, size_t count) {
   if (!tide_array_reserve(view.allocator, &rows->items, &rows->room, rows->count + count, size)) {
@@ -126,6 +127,13 @@ void view_record_made(void *user, const struct tide_run *run) {
     return;
   }
   view.object_room = room;
+  for (uint32_t i = 0; run->queues && i < view.tables->queue_count; i++)
+    view.queues[i] = run->queues[i].queue;
+  for (uint32_t i = 0; i < view.tables->queue_count; i++) {
+    if (!view.queues[i]) continue;
+    view.priorities[i] = view_priority(view.queues[i]);
+    view.in_order[i] = view_is_in_order(view.queues[i]);
+  }
   for (uint32_t i = 0; run->timelines && i < view.tables->timeline_count; i++)
     if (run->timelines[i]) *find(run->timelines[i]) = (struct object){run->timelines[i], i};
 }
@@ -216,7 +224,6 @@ static void note_operation(const struct tide_event *event, uint32_t number, uint
     case TIDE_EVENT_ENTER:
       op->epoch = (uint32_t)event->epoch;
       op->known = frontier;
-      view.in_order[op->queue] = view_is_in_order(event->object);
       break;
     case TIDE_EVENT_FINISH: op->status = (uint32_t)event->status; break;
     default: break;
@@ -231,10 +238,26 @@ static uint32_t object_of(const struct tide_event *event) {
     case TIDE_EVENT_BREAK:
     case TIDE_EVENT_HOST_WAIT: return timeline_of(event->object);
     case TIDE_EVENT_ALLOC:
-    case TIDE_EVENT_FREE:
-      return buffer_of(event->object_label ? event->object_label : event->label);
-    case TIDE_EVENT_START: return view_priority(event->object);
+    case TIDE_EVENT_FREE: return buffer_of(event->kind == TIDE_EVENT_FREE);
     default: return TIDE_VIEW_NONE;
+  }
+}
+
+/* Whose priority is another one than it was: what others lend changes with what they wait for. Of
+ * very many queues nobody sees all, and looking at each would take longer than the run. */
+static void note_priorities(uint64_t time) {
+  if (view.tables->queue_count > WATCHED) return;
+  for (uint32_t i = 0; i < view.tables->queue_count; i++) {
+    uint32_t now = view.queues[i] ? view_priority(view.queues[i]) : view.priorities[i];
+    if (now == view.priorities[i]) continue;
+    struct tide_view_entry *entry = view_add(TIDE_VIEW_ARRAY_LOG, sizeof *entry, 1);
+    if (!entry) return;
+    view.priorities[i] = now;
+    *entry = (struct tide_view_entry){.time = (double)time,
+                                      .value = now,
+                                      .kind = TIDE_VIEW_PRIORITY,
+                                      .operation = TIDE_VIEW_NONE,
+                                      .object = i};
   }
 }
 
@@ -264,6 +287,9 @@ static void on_event(void *self, const struct tide_event *event) {
   if (first || event->kind == TIDE_EVENT_FINISH) view.step_kind = event->kind;
   if (first) view.step_of = operation;
   note_operation(event, operation, frontier);
+  if (event->kind == TIDE_EVENT_SUBMIT || event->kind == TIDE_EVENT_ENTER ||
+      event->kind == TIDE_EVENT_START || event->kind == TIDE_EVENT_FINISH)
+    note_priorities(event->time);
 }
 
 bool view_record_begin(void) {
@@ -271,7 +297,10 @@ bool view_record_begin(void) {
   view.sink = (struct tide_sink){on_event, true, NULL};
   view.step_of = TIDE_VIEW_NONE;
   view.operation_of = tide_alloc(a, view.tables->queue_count, sizeof *view.operation_of);
-  if (!view.operation_of) return false;
+  view.queues = tide_alloc(a, view.tables->queue_count, sizeof *view.queues);
+  view.priorities = tide_alloc(a, view.tables->queue_count, sizeof *view.priorities);
+  view.in_order = tide_alloc(a, view.tables->queue_count, sizeof *view.in_order);
+  if (!view.operation_of || !view.queues || !view.priorities || !view.in_order) return false;
   for (size_t i = 0; i < view.tables->queue_count; i++) {
     view.operation_of[i] =
         tide_alloc(a, (size_t)view.tables->queues[i].operations, sizeof **view.operation_of);

@@ -9,11 +9,10 @@
 bool view_reuse_begin(void) {
   const struct tide_allocator *a = view.allocator;
   size_t queues = view.tables->queue_count, collectives = view.tables->collective_count;
-  view.in_order = tide_alloc(a, queues, sizeof *view.in_order);
   view.moment.newest = tide_alloc(a, queues, sizeof *view.moment.newest);
   view.moment.finished = tide_alloc(a, queues, sizeof *view.moment.finished);
   view.moment.parts = tide_alloc(a, collectives + 1, sizeof *view.moment.parts);
-  return view.in_order && view.moment.newest && view.moment.finished && view.moment.parts;
+  return view.moment.newest && view.moment.finished && view.moment.parts;
 }
 
 void view_reuse_end(void) {
@@ -25,7 +24,6 @@ void view_reuse_end(void) {
   tide_free(a, deaths, view.deaths.room, sizeof *deaths);
   if (!view.tables) return;
   size_t queues = view.tables->queue_count, collectives = view.tables->collective_count;
-  tide_free(a, view.in_order, queues, sizeof *view.in_order);
   tide_free(a, view.moment.newest, queues, sizeof *view.moment.newest);
   tide_free(a, view.moment.finished, queues, sizeof *view.moment.finished);
   tide_free(a, view.moment.parts, collectives + 1, sizeof *view.moment.parts);

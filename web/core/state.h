@@ -56,6 +56,8 @@ struct view {
   size_t turn[2];       /* how many were */
   struct rows deaths;   /* struct view_death, in the order of the frees */
   bool *in_order;       /* by queue */
+  const void **queues;  /* by queue: what view_priority looks into */
+  uint32_t *priorities; /* by queue: as they were last */
   struct view_moment moment;
   uint32_t step_of; /* the operation that the newest step is about */
   uint32_t step_kind;

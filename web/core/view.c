@@ -55,6 +55,12 @@ static void end(void) {
   view_reuse_end();
   for (size_t i = 0; i < 2; i++)
     tide_free(a, view.turns[i].items, view.turns[i].room, sizeof(uint32_t));
+  if (view.tables) {
+    size_t queues = view.tables->queue_count;
+    tide_free(a, view.in_order, queues, sizeof *view.in_order);
+    tide_free(a, view.queues, queues, sizeof *view.queues);
+    tide_free(a, view.priorities, queues, sizeof *view.priorities);
+  }
   tide_plan_destroy(view.plan);
   tide_program_destroy(view.program);
   if (view.room) a->free(a->self, view.room, view.room_size);

@@ -65,12 +65,14 @@ struct tide_view_operation {
   uint32_t held, status; /* enum tide_status */
 };
 
-/* Numbers are events' kinds (tidemark/base.h). */
+/* Numbers are events' kinds (tidemark/base.h); and this one, of ours: from here on a queue has
+ * another priority for the arbiter, `value`; the object is the queue. */
+#define TIDE_VIEW_PRIORITY 32
 struct tide_view_entry {
   double time, value;
   uint32_t kind; /* … | class << 8 | reason << 16 | first of a step << 24 */
   uint32_t operation;
-  uint32_t object;   /* timeline, or buffer; START: the queue's priority at that moment */
+  uint32_t object;   /* timeline, or buffer; PRIORITY: queue */
   uint32_t frontier; /* 0: none; FREE: which free of the recording it is, from 1 */
 };
 
@@ -105,6 +107,10 @@ TIDE_VIEW_EXPORT uint32_t tide_view_load(uint32_t length);
 TIDE_VIEW_EXPORT uint32_t tide_view_run(void);
 /* One operation, as `tidemark explain --json` tells it. The answer is empty if there is none. */
 TIDE_VIEW_EXPORT uint32_t tide_view_operation(uint32_t operation);
+/* A buffer's memory when the log stands before entry `at`: {"uses": [operations that stand for all
+ * uses], "open": [those that have not finished], "takers": [queues that may have it without a
+ * wait]}; none of these while it is in use. TIDE_NOT_FOUND: there is no such buffer. */
+TIDE_VIEW_EXPORT uint32_t tide_view_memory(uint32_t buffer, uint32_t at);
 /* All of them: the very text of `tidemark explain --json`, with the room's `length` bytes as the
  * program's name. */
 TIDE_VIEW_EXPORT uint32_t tide_view_explain(uint32_t length);

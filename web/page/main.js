@@ -59,9 +59,9 @@ function run({ keep = null } = {}) {
 
 function tellCounts() {
   const r = state.model.result;
-  const parts = [`${r.operations.toLocaleString("en")} operations`, timeText(r.makespan)];
+  const parts = [`${r.operations.toLocaleString("en")} ${r.operations === 1 ? "operation" : "operations"}`, timeText(r.makespan)];
   if (state.options.mode) parts.push(`${r.event_waits.toLocaleString("en")} event waits`);
-  else parts.push(`${r.submitted} waits: ${r.issued} issued, ${r.elided} elided, ${r.resolved} resolved`);
+  else parts.push(`${r.submitted} ${r.submitted === 1 ? "wait" : "waits"}: ${r.issued} issued, ${r.elided} elided, ${r.resolved} resolved`);
   if (r.status !== "TIDE_OK") parts.push("stopped: " + r.error.text);
   $("counts").textContent = parts.join(" · ");
   $("counts").title = $("counts").textContent;
@@ -130,10 +130,16 @@ function captionNow() {
   return now;
 }
 
+// What a caption speaks of: an operation, perhaps a table.
+function look(caption) {
+  state.selected = caption.look ? findOperation(caption.look) : -1;
+  if (caption.tab && caption.tab !== state.tab) setTab(caption.tab);
+}
+
 function toCaption(i) {
   if (!resolved.length) return;
   const c = resolved[Math.max(0, Math.min(i, resolved.length - 1))];
-  state.selected = c.look ? findOperation(c.look) : -1;
+  look(c);
   go(c.step);
 }
 
@@ -163,7 +169,7 @@ function go(step) {
   const before = state.step;
   state.step = Math.max(0, Math.min(Math.round(step), model.stepCount));
   $("scrub").value = state.step;
-  if (state.playing && state.step !== before) for (const c of resolved) if (c.step > before && c.step <= state.step) state.selected = c.look ? findOperation(c.look) : -1;
+  if (state.playing && state.step !== before) for (const c of resolved) if (c.step > before && c.step <= state.step) look(c);
   draw();
 }
 

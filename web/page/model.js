@@ -3,7 +3,7 @@
 // enum tide_event_kind
 export const KIND = {
   SUBMIT: 1, HOLD: 2, ENTER: 3, WAIT: 4, START: 5, FINISH: 6, PUBLISH: 7, SIGNAL: 8, FAIL: 9,
-  HOST_WAIT: 10, ALLOC: 11, FREE: 12, BREAK: 13,
+  HOST_WAIT: 10, ALLOC: 11, FREE: 12, BREAK: 13, PRIORITY: 32,
 };
 export const CLASSES = ["failed", "resolved", "elided", "issued", "held"];
 export const NONE = 0xffffffff;
@@ -103,11 +103,12 @@ export class Model {
     this.logCount = count;
     const steps = [];
     this.entered = this.tables.queues.map(() => []);
-    this.started = this.tables.queues.map(() => []);
+    this.levels = this.tables.queues.map(() => []); // where its priority changes
     for (let i = 0; i < count; i++) {
       const packed = this.logWords[i * 8 + 4];
       const kind = packed & 255;
       const op = this.operations[this.logWords[i * 8 + 5]];
+      if (kind === KIND.PRIORITY) this.levels[this.logWords[i * 8 + 6]].push(i);
       if (packed >>> 24 || i === 0) steps.push(i);
       if (!op) continue;
       if (kind === KIND.SUBMIT) op.submitAt = i;
@@ -115,10 +116,8 @@ export class Model {
       else if (kind === KIND.ENTER) {
         op.enterAt = i;
         this.entered[op.queue].push(i);
-      } else if (kind === KIND.START) {
-        op.startAt = i;
-        this.started[op.queue].push(i);
-      } else if (kind === KIND.FINISH) op.finishAt = i;
+      } else if (kind === KIND.START) op.startAt = i;
+      else if (kind === KIND.FINISH) op.finishAt = i;
       else if (kind === KIND.PUBLISH) op.overAt = i;
     }
     steps.push(count);
@@ -269,15 +268,15 @@ export class Model {
     return STATE.AWAY;
   }
 
-  // What the newest operation that entered a queue knew, and itself.
+  // What the newest operation that entered a queue knew, and itself; and the priority that the arbiter goes by.
   queueAt(queue, at) {
     const entered = this.entered[queue];
     const count = above(entered, at - 1, (i) => i);
-    const started = this.started[queue];
-    const starts = above(started, at - 1, (i) => i);
+    const levels = this.levels[queue];
+    const changes = above(levels, at - 1, (i) => i);
     const last = count ? this.operations[this.logWords[entered[count - 1] * 8 + 5]] : null;
-    const priority = starts ? this.logWords[started[starts - 1] * 8 + 6] : this.tables.queues[queue].priority;
-    return { last, priority, starts };
+    const priority = changes ? this.logDoubles[levels[changes - 1] * 4 + 1] : this.tables.queues[queue].priority;
+    return { last, priority };
   }
 
   // value, the records that are reached and those that are pending, and what became of taint.
@@ -338,6 +337,7 @@ export class Model {
       case KIND.FAIL: return `${line} fails from ${e.value} on`;
       case KIND.HOST_WAIT: return `the host sees ${line} at ${e.value}`;
       case KIND.ALLOC: return `${this.axisName(e.value)} gets ${buffer}: ${this.result.reuse[e.class] ?? ""}`;
+      case KIND.PRIORITY: return `${this.tables.queues[e.object].label} has priority ${e.value} now`;
       case KIND.FREE: return `${this.axisName(e.value)} frees ${buffer}`;
       default: return "";
     }

@@ -61,7 +61,7 @@ export class Panels {
       else parts.push(this.operation(own.number));
     }
     if (!parts.length) return el("span", { class: "none" }, "nothing yet");
-    if (frontier?.tainted) parts.push(el("span", { class: "taint", title: "tainted: entries may be missing; those that are there are true" }, "tainted"));
+    if (frontier?.tainted) parts.push(el("span", { class: "taint", title: "tainted: entries may be missing, here or where it is handed on; those that are there are true" }, "tainted"));
     return el("span", { class: "frontier" }, parts);
   }
 
@@ -93,7 +93,7 @@ export class Panels {
     if (!op.known) return el("p", { class: "small" }, "It has not entered its queue.");
     const frontier = this.model.frontier(op.known);
     if (frontier.tainted)
-      return el("p", { class: "small" }, "Tainted: the frontier was too small for all of it. What it lists is true, but there was more, so nobody may conclude that it is complete.");
+      return el("p", { class: "small" }, "Tainted: a frontier was too small for all that went into it. What is listed is true; what is not may be true as well, and can no longer be proved.");
     return el("p", { class: "small" }, frontier.entries.length ? "Each of these, and all before it in its queue, has finished by then." : "Nothing had to happen before it.");
   }
 
@@ -198,7 +198,7 @@ export class Panels {
     const order = buffers.map((b, i) => ({ b, i })).sort((x, y) => Number(y.b.scratch) - Number(x.b.scratch));
     const rows = order.slice(0, ROWS).map(({ b, i }) => {
       const now = this.model.bufferAt(i, at);
-      const uses = now.uses.map((op) => this.operation(op.number));
+      const uses = now.uses.map((number) => this.operation(number));
       const taker = this.reuse(b, now);
       return el("tr", {}, el("th", { scope: "row" }, b.label),
         el("td", {}, el("p", {}, this.bufferState(b, now)),
