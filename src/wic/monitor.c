@@ -147,7 +147,8 @@ bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until) {
   bool stop = medium->stopping;
   if (!TIDE_PLANTED(TIDE_PLANT_WIC_RUNG)) medium->rung = false;
   bool busy = !tide_list_empty(&medium->ready);
-  medium->lingers = medium->linger && medium->info.requests > 0;
+  /* Of fibers their carriers do. */
+  medium->lingers = medium->linger && medium->info.requests > 0 && !medium->region.signals;
   *out_until = medium->asleep_until = busy ? 0 : tide_counter_least(&medium->due);
   tide_lock_give(lock);
   return !stop;
