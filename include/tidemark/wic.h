@@ -17,11 +17,13 @@
  * back.
  *
  * Engines. They differ in who lets the consumer go on:
- *   monitor   a thread reads each fault, looks whether the tags are reached, and maps the pages,
- * and with them those of all other requests that are there by then;
- * the paper's own form direct    whoever signals the last tag maps the pages at once: data that is
- * there before it is looked at costs no fault fibers    as direct, and a fiber (tidemark/fiber.h)
- * that faults is parked, so that its thread runs another; a plain thread that faults sleeps
+ *
+ * - monitor: a thread reads each fault, looks whether the tags are reached, and maps the pages, and
+ *   with them those of all other requests that are there by then; the paper's own form
+ * - direct: whoever signals the last tag maps the pages at once: data that is there before it is
+ *   looked at costs no fault
+ * - fibers: as direct, and a fiber (tidemark/fiber.h) that faults is parked, so that its thread
+ * runs another; a plain thread that faults sleeps
  *
  * Pages are recycled by halves (the paper's P and P'): runs are given out of one half; when all of
  * the other were finished, all its pages are taken back in one call, and the halves change places.
