@@ -125,9 +125,7 @@ TIDE_APART static void move_epochs(struct tide_frontier *version) {
 static inline void pack(struct tide_queue *queue, struct tide_frontier *version) {
   size_t count = version->count;
   if (count < version->capacity) move_epochs(version);
-  queue->next_frontier += 1 + 2 * count;
-  if (queue->next_frontier > queue->frontier_limit) queue->next_frontier = 0;
-  tide_fetch_lines(queue->frontiers + queue->next_frontier, 3);
+  tide_queue_next_version(queue, count);
 }
 
 /* Something was learned, or a taint has healed: the operations from here on share a new version. */

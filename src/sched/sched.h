@@ -366,6 +366,12 @@ static inline void tide_queue_own_entry(struct tide_queue *queue) {
 static inline struct tide_frontier *tide_queue_next_frontier(const struct tide_queue *queue) {
   return (struct tide_frontier *)(void *)(queue->frontiers + queue->next_frontier);
 }
+/* The newest version takes no more room than its entries need. */
+static inline void tide_queue_next_version(struct tide_queue *queue, size_t count) {
+  queue->next_frontier += 1 + 2 * count;
+  if (queue->next_frontier > queue->frontier_limit) queue->next_frontier = 0;
+  tide_fetch_lines(queue->frontiers + queue->next_frontier, 3);
+}
 /* The record of one of the newest ring_mask + 1 epochs, but for its own entry. */
 static inline struct tide_frontier *tide_queue_record_of_others(const struct tide_queue *queue,
                                                                 uint64_t epoch) {

@@ -1,6 +1,7 @@
 /* Taking an operation: all that can be wrong with it is found before anything changes. */
 #include "base/memory.h"
 #include "base/text.h"
+#include "causal/tracker.h"
 #include "sched/channel.h"
 
 static const char *name_of(const struct tide_operation *operation) {
@@ -489,8 +490,116 @@ static inline bool is_short(const struct tide_queue *queue,
          !TIDE_PLANTED_ANY;
 }
 
+/* What a wait teaches that the queue did not know: the record of one epoch of another queue, which
+ * is listed at `at` there. NULL: nothing. */
+struct lesson {
+  const struct tide_frontier *record;
+  uint64_t epoch;
+  uint32_t at;
+};
+
+/* What is known of another queue. Those that have known each other for a while list the same axes,
+ * so it stands where that one lists itself; mostly. */
+static inline uint64_t known_of(const struct tide_frontier *known, const struct tide_queue *other) {
+  const tide_axis *axes = tide_frontier_axes(known);
+  tide_axis axis = other->position.axis;
+  uint32_t guess = other->version.own;
+  if (guess < known->count && axes[guess] == axis) return axes[guess + known->capacity];
+  return known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
+}
+
+/* A wait for another queue's progress becomes `wait`. False: another way has to be taken. */
+static inline bool look_at_progress(const struct tide_queue *queue, const struct tide_wait *asked,
+                                    struct tide_op_wait *wait, struct lesson *lesson) {
+  struct tide_timeline *timeline = asked->timeline;
+  uint64_t value = asked->value;
+  if (!timeline || timeline->guard != queue->sched->lock || timeline->source != &tide_queue_source)
+    return false;
+  const struct tide_queue *other = timeline->source_self;
+  bool reached = timeline->reached.value >= value;
+  if (!other || other == queue || value == 0 ||
+      other->position.epoch - value > other->ring_mask || /* too old, or not there yet */
+      (!reached && tide_timeline_has_failed(timeline, value)))
+    return false;
+  wait->timeline = timeline;
+  wait->value = wait->epoch = wait->record_value = value;
+  wait->axis = other->position.axis;
+  wait->class_ = reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ELIDED;
+  wait->reason = reached ? TIDE_REASON_NONE : TIDE_REASON_KNOWN;
+  wait->heap = TIDE_HEAP_NONE;
+  wait->open = wait->finish = wait->point = false;
+  wait->place = 0;
+  if (known_of(queue->newest, other) >= value) return true;
+  if (lesson->record) return false;
+  if (!reached) {
+    bool finished = tide_tracker_axis_finished(other->tracked) >= value;
+    wait->class_ = finished ? TIDE_WAIT_ELIDED : TIDE_WAIT_ISSUED;
+    wait->reason = finished ? TIDE_REASON_FINISHED : TIDE_REASON_UNKNOWN;
+  }
+  const struct tide_place *place = &other->places[value & other->ring_mask];
+  *lesson = (struct lesson){tide_queue_record_of_others(other, value), value, place->version.own};
+  return true;
+}
+
+/* The newest version and what was learned list the same axes: so does the next version. False: they
+ * don't, or the record is tainted. */
+static inline bool learn_alike(struct tide_queue *queue, const struct lesson *lesson) {
+  struct tide_frontier *next = tide_queue_next_frontier(queue);
+  if (lesson->record->tainted ||
+      !tide_frontier_join_alike(next, queue->apart->capacity, 0, queue->newest, lesson->record))
+    return false;
+  next->tainted = 0;
+  /* The signaller's own entry is of the newest epoch that shares the record. */
+  tide_frontier_epochs_of(next)[lesson->at] = lesson->epoch;
+  queue->version.at = (uint32_t)queue->next_frontier;
+  queue->position.frontier = queue->newest = next;
+  queue->learned = queue->position.epoch + 1;
+  tide_queue_next_version(queue, next->count);
+  return true;
+}
+
+/* The operation has these waits, which are the first free ones, and enters. */
+static inline void enter_short(struct tide_queue *queue, const struct tide_operation *operation) {
+  struct tide_sched *sched = queue->sched;
+  struct tide_op *op = copy_bare(queue, operation);
+  size_t count = operation->wait_count;
+  queue->sequence = op->sequence;
+  sched->stats.submitted++;
+  if (count) {
+    struct tide_op_wait *wait = queue->free_waits, *last = wait;
+    op->waits = wait;
+    op->bare = false;
+    for (size_t i = 0; i < count; i++, last = wait, wait = wait->next) {
+      wait->op = op;
+      sched->waits_of[wait->class_]++;
+      op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
+      tide_sched_retain(wait->timeline);
+    }
+    queue->free_waits = wait;
+    queue->free_waits_count -= (uint32_t)count;
+    last->next = NULL;
+    tide_fetch_lines(wait, 2); /* for the next one */
+  }
+  tide_op_entered(queue, tide_op_take_place(queue, op));
+}
+
+/* The shortest way: on a device in order, and the waits are for queues' progress and teach nothing,
+ * or one of them does and no axis is new. False: nothing has changed. */
+static inline bool submit_shortest(struct tide_queue *queue,
+                                   const struct tide_operation *operation) {
+  struct tide_op_wait *wait = queue->free_waits;
+  struct lesson lesson = {NULL, 0, 0};
+  if (queue->renew | !queue->in_order) return false;
+  for (size_t i = 0; i < operation->wait_count; i++, wait = wait->next)
+    if (!look_at_progress(queue, &operation->waits[i], wait, &lesson)) return false;
+  if (lesson.record && !learn_alike(queue, &lesson)) return false;
+  enter_short(queue, operation);
+  return true;
+}
+
 /* False: its waits need the long way, and nothing has changed. */
-static inline bool submit_short(struct tide_queue *queue, const struct tide_operation *operation) {
+TIDE_APART static bool submit_short(struct tide_queue *queue,
+                                    const struct tide_operation *operation) {
   size_t waits = operation->wait_count;
   if (waits && !tide_elide_few(queue, queue->free_ops, operation->waits, waits)) return false;
   struct tide_op *op = copy_bare(queue, operation);
@@ -509,7 +618,8 @@ enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_o
                                    uint64_t *out_sequence, struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
   tide_sched_enter(queue->sched);
-  if (is_short(queue, operation) && submit_short(queue, operation)) {
+  if (is_short(queue, operation) &&
+      (submit_shortest(queue, operation) || submit_short(queue, operation))) {
     if (out_sequence) *out_sequence = queue->sequence;
   } else {
     status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);
