@@ -310,7 +310,7 @@ void tide_op_done(struct tide_op *op, enum tide_status status) {
 /* Nobody has to be told that this operation is over but those who look at the queue, if it is the
  * next to be so: on a device in order it is, and the one behind it is not over yet. */
 static inline bool is_quiet(const struct tide_op *op) {
-  return op->bare || !((uintptr_t)op->signals | op->part | op->told);
+  return !op->signals && !(op->part | op->told);
 }
 
 static inline void hand_back(struct tide_device *device, struct tide_work *work) {
@@ -451,6 +451,47 @@ static size_t take(struct tide_device *device, struct tide_work **out_work, size
   return count;
 }
 
+/* Would the next operation of this queue be ready, and be picked at once? */
+static inline struct tide_op *next_clear(const struct tide_device *device,
+                                         const struct tide_queue *queue) {
+  if (queue->device != device || !queue->in_order || queue->published + 1 != queue->next_start ||
+      queue->retry_held | queue->closing | queue->heard)
+    return NULL;
+  struct tide_op *op = tide_queue_op(queue, queue->next_start);
+  if (!op || op->state != TIDE_OP_ENTERED || op->part || !op->work.body || !is_clear(op))
+    return NULL;
+  return op;
+}
+
+/* Works through what is to be looked at, as tide_sched_settle does, while nobody is ready. As long
+ * as all priorities are the same, whoever would become it is whose turn it is: what is clear goes
+ * out at once. Returns how many. */
+static size_t settle_into(struct tide_device *device, struct tide_work **out_work, size_t most) {
+  struct tide_sched *sched = device->sched;
+  size_t count = 0;
+  while (count < most && sched->work && !sched->fired.first && !device->ready_count) {
+    struct tide_op *op = next_clear(device, sched->work);
+    if (!op || (count && !(takes_more(device, out_work[count - 1]) &&
+                           (is_brief(op) || !device->backend->sequential)))) {
+      tide_sched_settle_one(sched);
+      continue;
+    }
+    struct tide_queue *queue = tide_sched_next_work(sched);
+    op->unmet = 0;
+    tide_op_started(queue, op);
+    tide_arbiter_count_pick(device);
+    op->work.status = TIDE_OK;
+    out_work[count++] = &op->work;
+  }
+  return count;
+}
+
+static inline bool takes_at_once(const struct tide_device *device) {
+  const struct tide_sched *sched = device->sched;
+  return !(device->ready_count | (uint32_t)device->lost | sched->paused | sched->prioritised) &&
+         !TIDE_PLANTED_ANY;
+}
+
 size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
                             size_t done_count, struct tide_work **out_work, size_t most,
                             bool *out_more) {
@@ -462,6 +503,7 @@ size_t tide_device_exchange(struct tide_device *device, struct tide_work *const 
     count = go_on(device, done, done_count, out_work);
   } else if (!device->lost) {
     for (size_t i = 0; i < done_count; i++) hand_back(device, done[i]);
+    if (takes_at_once(device)) count = settle_into(device, out_work, most);
   }
   tide_sched_settle(sched);
   count = take(device, out_work, count, most);

@@ -121,15 +121,15 @@ struct tide_op {
   uint8_t state;      /* enum tide_op_state */
   bool bare : 1;      /* it has no waits, signals and buffers, and is no collective's part */
   bool part : 1;      /* it is a collective's part */
+  bool points : 1;    /* it is a command of points: see channel.h */
+  bool told : 1;      /* somebody is told that it is over: points, or its body class */
+  bool armed : 1;     /* its issued waits that were not over are queued */
   bool retry : 1;     /* held: classify again when its turn comes */
   bool leaving : 1;   /* a held operation that was cancelled, with a node still in flight */
   bool refused : 1;   /* its signals were refused when it entered: they fail at its place */
   bool arrived : 1;   /* a collective's part that has reached its place */
-  bool armed : 1;     /* its issued waits that were not over are queued */
   bool finishing : 1; /* it waits for something to finish: see tide_op_rare */
   bool rare : 1;      /* the storage has been used with its tide_op_rare before */
-  bool points : 1;    /* it is a command of points: see channel.h */
-  bool told : 1;      /* somebody is told that it is over: points, or its body class */
   _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_FEW]; /* work.arguments, when they are few */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == 2 * TIDE_CACHE_LINE,
@@ -332,6 +332,15 @@ static inline void tide_sched_enter(struct tide_sched *sched) {
 void tide_sched_leave_and_call(struct tide_sched *sched);
 /* Works through what fired and what is to be looked at. The lock is held. */
 void tide_sched_settle_more(struct tide_sched *sched);
+/* Looks at the next queue that is to be looked at. */
+void tide_sched_settle_one(struct tide_sched *sched);
+static inline struct tide_queue *tide_sched_next_work(struct tide_sched *sched) {
+  struct tide_queue *queue = sched->work;
+  sched->work = queue->next;
+  if (!sched->work) sched->work_end = &sched->work;
+  queue->look = false;
+  return queue;
+}
 static inline void tide_sched_settle(struct tide_sched *sched) {
   if (sched->fired.first || sched->work) tide_sched_settle_more(sched);
 }
@@ -486,7 +495,7 @@ static inline void tide_op_free_waits(struct tide_queue *queue, struct tide_op *
   queue->free_waits_count += count;
   op->waits = NULL;
 }
-static inline void tide_op_free(struct tide_op *op) {
+static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
   if (!op->bare) {
     if (op->waits) tide_op_free_waits(queue, op);
@@ -514,7 +523,7 @@ static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
   const struct tide_op *far = tide_queue_op(queue, queue->next_start + 6);
   const struct tide_op *near = tide_queue_op(queue, queue->next_start + 2);
   if (far) tide_fetch_lines(far, 2);
-  if (near && near->waits) tide_fetch_lines(near->waits, 1);
+  if (near && near->waits) tide_fetch_lines(near->waits, 2);
 }
 /* Operations start in order. */
 static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {

@@ -14,20 +14,21 @@ static void fire(struct tide_sched *sched, struct tide_node *node) {
   }
 }
 
+void tide_sched_settle_one(struct tide_sched *sched) {
+  struct tide_queue *queue = tide_sched_next_work(sched);
+  if (queue->retry_held) tide_queue_retry_held(queue);
+  tide_queue_advance(queue);
+  if (__builtin_expect(sched->prioritised, 0)) tide_queue_lend(queue);
+  if (queue->closing) tide_queue_close_if_over(queue);
+}
+
 /* A worklist instead of recursion: a chain of a million operations, each letting the
  * next one go, is a loop here. */
 void tide_sched_settle_more(struct tide_sched *sched) {
   for (;;) {
     while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
-    struct tide_queue *queue = sched->work;
-    if (!queue) return;
-    sched->work = queue->next;
-    if (!sched->work) sched->work_end = &sched->work;
-    queue->look = false;
-    if (queue->retry_held) tide_queue_retry_held(queue);
-    tide_queue_advance(queue);
-    if (__builtin_expect(sched->prioritised, 0)) tide_queue_lend(queue);
-    if (queue->closing) tide_queue_close_if_over(queue);
+    if (!sched->work) return;
+    tide_sched_settle_one(sched);
   }
 }
 
