@@ -226,7 +226,7 @@ static void tell_firm(struct tide_wave *wave, struct tide_gate *gate) {
 }
 
 /* Some may be taken off meanwhile, any of them: each is moved to another list before it hears. */
-static void tell_listeners(struct tide_gate *gate, struct tide_fired *fired) {
+void tide_gate_tell_some(struct tide_gate *gate, struct tide_fired *fired) {
   struct tide_link told, *link;
   tide_list_init(&told);
   while ((link = tide_list_pop_front(&gate->listeners))) {
@@ -235,10 +235,6 @@ static void tell_listeners(struct tide_gate *gate, struct tide_fired *fired) {
     listener->hear(listener, gate, fired);
   }
   while ((link = tide_list_pop_front(&told))) tide_list_push_back(&gate->listeners, link);
-}
-
-void tide_gate_tell(struct tide_gate *gate, struct tide_fired *fired) {
-  tell_listeners(gate, fired);
 }
 
 /* What it needs ends, and nothing follows but that it has one need less. */
@@ -258,7 +254,7 @@ bool tide_gate_end_alone(struct tide_gate *gate, struct tide_fired *fired) {
     if (!need->heard_ended) hear_end(need, TIDE_OK);
     hear_settled(need);
   }
-  if (!tide_list_empty(&gate->listeners)) tell_listeners(gate, fired);
+  tide_gate_tell(gate, fired);
   return true;
 }
 
@@ -303,7 +299,7 @@ void tide_wave_tell(struct tide_wave *wave) {
   for (gate = wave->changed, wave->changed = NULL; gate; gate = next) {
     next = gate->next_changed;
     gate->on_changed = false;
-    tell_listeners(gate, wave->fired);
+    tide_gate_tell(gate, wave->fired);
     if (!gate->changed) continue;
     gate->next_changed = NULL;
     if (last) last->next_changed = gate;

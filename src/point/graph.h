@@ -124,7 +124,10 @@ void tide_gate_touch(struct tide_wave *wave, struct tide_gate *gate);
 /* A need is now another's: of what its target comes after. */
 void tide_gate_move_need(struct tide_wave *wave, struct tide_need *need, struct tide_gate *target);
 /* Tells those who listen, and nobody else, of something that they look for themselves. */
-void tide_gate_tell(struct tide_gate *gate, struct tide_fired *fired);
+void tide_gate_tell_some(struct tide_gate *gate, struct tide_fired *fired);
+static inline void tide_gate_tell(struct tide_gate *gate, struct tide_fired *fired) {
+  if (!tide_list_empty(&gate->listeners)) tide_gate_tell_some(gate, fired);
+}
 /* It needs nothing any more. */
 void tide_gate_drop_needs(struct tide_gate *gate);
 

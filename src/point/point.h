@@ -322,7 +322,10 @@ static inline void tide_points_unlock(struct tide_points *points, struct tide_fi
   if (fired->first) tide_fired_run_turns(fired, points->context);
 }
 /* The same without giving back: for sched, once it has told all. */
-void tide_points_look_again(struct tide_points *points, struct tide_fired *fired);
+void tide_points_judge_stale(struct tide_points *points, struct tide_fired *fired);
+static inline void tide_points_look_again(struct tide_points *points, struct tide_fired *fired) {
+  if (points->stale) tide_points_judge_stale(points, fired);
+}
 
 /* One observer; before there are any points. NULL: none. */
 void tide_points_observe(struct tide_points *points, tide_observer observer, void *user);

@@ -146,7 +146,7 @@ static void judge(struct tide_watch *watch, struct tide_fired *fired) {
     finish(watch, TIDE_FULL, fired);
 }
 
-void tide_points_look_again(struct tide_points *points, struct tide_fired *fired) {
+void tide_points_judge_stale(struct tide_points *points, struct tide_fired *fired) {
   struct tide_watch *watch;
   while ((watch = points->stale)) {
     points->stale = watch->next_stale;

@@ -1,5 +1,6 @@
 /* The scheduler's doors: lock and unlock, and what happens in between. */
 #include "sched/sched.h"
+#include "timeline/turn.h"
 
 static void fire(struct tide_sched *sched, struct tide_node *node) {
   if (node->fire == tide_wait_fire) {
@@ -76,6 +77,7 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   struct tide_queue *gone = sched->gone;
   struct tide_collective *collectives = sched->gone_collectives;
   bool check = sched->checker != NULL;
+  const struct tide_context *context = sched->context;
   sched->gone = NULL;
   sched->gone_collectives = NULL;
   sched->calls = again;
@@ -91,7 +93,7 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   }
   /* Backends before callbacks, which may take their time. */
   for (size_t i = 0; i < kicks; i++) kick(platform, devices[i]);
-  tide_fired_run(&host);
+  tide_fired_run_turns(&host, context);
   while (collectives) {
     struct tide_collective *collective = collectives;
     collectives = tide_collective_next_gone(collective);
