@@ -20,21 +20,8 @@ if ! "$TIDEMARK" view --export "$BUILD/view-page.html" >/dev/null 2>"$BUILD/view
   echo "FAIL view: $(cat "$BUILD/view-err")"
   exit 1
 fi
-CHROMIUM=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || lacking "there is no chromium"
-export CHROMIUM
-command -v node >/dev/null || lacking "there is no node"
-command -v npm >/dev/null || lacking "there is no npm"
 [ -x "$BUILD/view-time" ] || lacking "view-time was not built"
-
-# Node looks for modules beside the program: it is copied to where they are.
-modules=$BUILD/browser
-mkdir -p "$modules"
-cp "$SOURCE"/tests/browser/* "$modules"
-if ! cmp -s "$modules/package-lock.json" "$modules/installed.json"; then
-  (cd "$modules" && timeout 300 npm ci --ignore-scripts --no-audit --no-fund) >"$BUILD/view-npm" 2>&1 ||
-    { echo "SKIP view: npm could not fetch playwright-core and axe-core: $(tail -n 1 "$BUILD/view-npm")"; exit 0; }
-  cp "$modules/package-lock.json" "$modules/installed.json"
-fi
+. tests/browser/prepare
 rm -rf "$WORK"
 mkdir -p "$WORK"
 exec node "$modules/run.mjs"

@@ -131,7 +131,7 @@ function captionNow() {
 }
 
 // What a caption speaks of: an operation, perhaps a table.
-function look(caption) {
+function attend(caption) {
   state.selected = caption.look ? findOperation(caption.look) : -1;
   if (caption.tab && caption.tab !== state.tab) setTab(caption.tab);
 }
@@ -139,7 +139,7 @@ function look(caption) {
 function toCaption(i) {
   if (!resolved.length) return;
   const c = resolved[Math.max(0, Math.min(i, resolved.length - 1))];
-  look(c);
+  attend(c);
   go(c.step);
 }
 
@@ -169,7 +169,7 @@ function go(step) {
   const before = state.step;
   state.step = Math.max(0, Math.min(Math.round(step), model.stepCount));
   $("scrub").value = state.step;
-  if (state.playing && state.step !== before) for (const c of resolved) if (c.step > before && c.step <= state.step) look(c);
+  if (state.playing && state.step !== before) for (const c of resolved) if (c.step > before && c.step <= state.step) attend(c);
   draw();
 }
 
