@@ -54,9 +54,10 @@ export async function hostile(browser) {
 async function agrees(page, text) {
   const errors = await page.evaluate(() => window.tidemark.errors.filter((e) => e.line).map((e) => `${e.line}:${e.column}: ${e.text}`));
   if (!errors.length) return;
+  // Beyond the page's own limits the tool would go on, and need all memory that there is.
+  if (errors[0].includes("operations") || errors[0].includes("turn more than")) return;
   const file = path.join(WORK, "hostile.tide");
   fs.writeFileSync(file, text);
   const said = native("sim", file, "--baseline", "none").err;
-  if (errors[0].includes("operations") || errors[0].includes("turn more than")) return;
   must(said.includes(errors[0]), `the page says "${errors[0]}", the tool "${said.slice(0, 300)}"`);
 }

@@ -2,7 +2,7 @@
 import { accessibility, deepLinks, editorErrors, keyboard } from "./ways.mjs";
 import { hostile } from "./hostile.mjs";
 import { figures } from "./figures.mjs";
-import { scenarios } from "./scenarios.mjs";
+import { answers, scenarios } from "./scenarios.mjs";
 import { served, traces } from "./served.mjs";
 import { anyFailed, check, fs, launch, must, native, PAGE } from "./rig.mjs";
 
@@ -15,7 +15,7 @@ await check("export", () => {
 const browser = await launch();
 try {
   // PARTS=hostile,served runs these only.
-  const parts = { scenarios, editorErrors, deepLinks, keyboard, accessibility, traces, served, hostile, figures };
+  const parts = { scenarios, answers, editorErrors, deepLinks, keyboard, accessibility, traces, served, hostile, figures };
   for (const name of process.env.PARTS?.split(",") ?? Object.keys(parts)) await parts[name](browser);
 } finally {
   await browser.close();

@@ -32,6 +32,31 @@ export async function scenarios(browser) {
   await page.close();
 }
 
+// What a first reader looks for is on the page when its caption speaks: in the operation, or in the table beside.
+const ANSWERS = [
+  ["late_waiter", 2, "#operation", /steps@2/, /steps@5/],
+  ["eviction", 3, "#operation", /n ≥ 1issued.*nothing that report knows comes after that/s, null],
+  ["reuse", 3, "#panel", /used again at once: the queue knows that its last use is over/, null],
+  ["reuse", 4, "#panel", /freed by gate.*everybody, at once: all its uses have finished/s, /in use/],
+];
+
+export async function answers(browser) {
+  const page = await open(browser);
+  for (const [name, caption, where, says, not] of ANSWERS)
+    await check(`answers_${name}_${caption + 1}`, async () => {
+      await page.evaluate((h) => window.tidemark.openLink(h), linkOf(name));
+      await page.evaluate((n) => {
+        window.tidemark.toCaption(n);
+        window.tidemark.paint();
+      }, caption);
+      await page.waitForTimeout(200);
+      const text = await page.textContent(where);
+      must(says.test(text), `it does not say ${says}: ${text}`);
+      must(!not || !not.test(text), `it says ${not}: ${text}`);
+    });
+  await page.close();
+}
+
 const linkOf = (name) => `#p=${name}&step=0` + options(name).map(([k, v]) => `&${k}=${v}`).join("");
 function options(name, more = {}) {
   const story = captions[name] ?? {};

@@ -36,6 +36,13 @@ export async function editorErrors(browser) {
     await type(page, "device c cpu\nqueue q on c\nbuffer b 8\nq: fill b, 3\n");
     must((await page.$$(".errors li:not([hidden]) button")).length === 0, "errors are left");
     must((await page.evaluate(() => window.tidemark.model.operations.length)) === 1, "it was not run");
+    must((await page.textContent("#h-story")) === "Your program", "it has another program's name");
+    must(!(await page.evaluate(() => document.body.classList.contains("stale"))), "the pictures are said to be old");
+  });
+  await check("editor_says_that_pictures_are_old", async () => {
+    await type(page, "device c cpu\nqueue q on c\nbuffer b 8\nq: fill c, 3\n");
+    must((await page.textContent("#counts")).includes("the pictures show what ran before"), await page.textContent("#counts"));
+    must(await page.evaluate(() => document.body.classList.contains("stale")), "they look new");
     unproblematic(page);
   });
   await page.close();

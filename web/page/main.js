@@ -34,10 +34,14 @@ function run({ keep = null } = {}) {
   const outcome = core.run(state.text, state.set, state.options);
   if (outcome.errors) {
     editor.show(outcome.errors);
-    $("counts").textContent = outcome.errors.length === 1 ? "1 error" : `${outcome.errors.length} errors`;
+    const errors = outcome.errors.length === 1 ? "1 error" : `${outcome.errors.length} errors`;
+    $("counts").textContent = state.model ? errors + ": the pictures show what ran before" : errors;
+    $("counts").title = $("counts").textContent;
+    document.body.classList.toggle("stale", Boolean(state.model));
     window.tidemark = { ...window.tidemark, errors: outcome.errors, ready: true };
     return false;
   }
+  document.body.classList.remove("stale");
   editor.show(outcome.result.error ? [outcome.result.error] : []);
   state.model = new Model(core, outcome);
   state.trace = null;
@@ -106,7 +110,7 @@ function resolveCaptions() {
   const story = state.edited ? null : captions[state.program];
   resolved = (story?.captions ?? []).map((c) => ({ ...c, step: captionStep(c.at) })).filter((c) => c.step !== null);
   resolved.sort((a, b) => a.step - b.step);
-  $("h-story").textContent = story?.title ?? (state.program ?? "Your program").replaceAll("_", " ");
+  $("h-story").textContent = story?.title ?? (state.edited || !state.program ? "Your program" : state.program).replaceAll("_", " ");
   $("caption-steps").replaceChildren(...resolved.map((c, i) =>
     el("button", { type: "button", "aria-label": `Caption ${i + 1} of ${resolved.length}`, onclick: () => toCaption(i) }, String(i + 1))));
 }

@@ -305,7 +305,7 @@ export class Model {
         const before = last.get(op.queue);
         if (!before || before.epoch < op.epoch) last.set(op.queue, op);
       }
-    const takers = now && !now.alloc ? this.core.reuse(now.free, at) : null;
+    const takers = now && !now.alloc ? this.core.reuse(now.free, at) : null; // null: the core has a wrong text by now
     return { now, uses: [...last.values()], takers };
   }
 

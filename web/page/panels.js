@@ -220,7 +220,8 @@ export class Panels {
     if (!buffer.scratch) return "";
     if (!now.now) return "";
     if (now.now.alloc) return "nobody: it is in use";
-    if (!now.takers?.known) return "nobody yet: an operation that is held names it";
+    if (!now.takers) return "";
+    if (!now.takers.known) return "nobody yet: an operation that is held names it";
     if (!now.takers.open.length) return "everybody, at once: all its uses have finished";
     const names = now.takers.queues.map((q) => this.model.tables.queues[q].label);
     const wait = now.takers.open.map((number) => number < 0 ? "all that was under way" : this.model.operationName(number)).join(", ");
