@@ -107,10 +107,6 @@ TIDE_VIEW_EXPORT uint32_t tide_view_load(uint32_t length);
 TIDE_VIEW_EXPORT uint32_t tide_view_run(void);
 /* One operation, as `tidemark explain --json` tells it. The answer is empty if there is none. */
 TIDE_VIEW_EXPORT uint32_t tide_view_operation(uint32_t operation);
-/* A buffer's memory when the log stands before entry `at`: {"uses": [operations that stand for all
- * uses], "open": [those that have not finished], "takers": [queues that may have it without a
- * wait]}; none of these while it is in use. TIDE_NOT_FOUND: there is no such buffer. */
-TIDE_VIEW_EXPORT uint32_t tide_view_memory(uint32_t buffer, uint32_t at);
 /* All of them: the very text of `tidemark explain --json`, with the room's `length` bytes as the
  * program's name. */
 TIDE_VIEW_EXPORT uint32_t tide_view_explain(uint32_t length);
