@@ -133,6 +133,40 @@ static const char *crowd(const void *what, unsigned side, double *out_values) {
   return unit_of(out_values, 3);
 }
 
+/* The same, with the promises apart: they are made before, many at a time. */
+#define BATCH 512
+static const char *apart(const void *what, unsigned side, double *out_values) {
+  struct world world = {0};
+  struct tide_point points[BATCH];
+  uint32_t rounds = bench_smoke() ? 20 : 2000;
+  uint64_t promising = 0, keeping = 0;
+  struct tide_future_params params = {.capacity = BATCH};
+  (void)what;
+  (void)side;
+  open_room(&world, 4);
+  BENCH_CHECK(tide_client_create(world.points, NULL, &world.client) == TIDE_OK);
+  BENCH_CHECK(tide_future_create(world.client, &params, &world.future) == TIDE_OK);
+  world.wait = (struct tide_timepoint){.call = count_call, .user = &world.called};
+  for (uint32_t round = 0; round < rounds; round++) {
+    uint64_t begin = bench_now();
+    for (uint32_t i = 0; i < BATCH; i++)
+      BENCH_CHECK(tide_future_promise(world.future, 0, &points[i]) == TIDE_OK);
+    uint64_t promised = bench_now();
+    for (uint32_t i = 0; i < BATCH; i++) {
+      BENCH_CHECK(tide_point_when_complete(world.points, points[i], &world.wait) == TIDE_OK);
+      BENCH_CHECK(tide_future_fulfil(world.future, points[i].value, NULL) == TIDE_OK);
+    }
+    keeping += bench_now() - promised;
+    promising += promised - begin;
+  }
+  BENCH_CHECK(world.called == (uint64_t)rounds * BATCH);
+  out_values[0] = (double)promising / rounds / BATCH;
+  out_values[1] = (double)keeping / rounds / BATCH;
+  tide_client_destroy(world.client, TIDE_OK);
+  close_room(&world);
+  return unit_of(out_values, 2);
+}
+
 /* Each client waits for the one before it, and keeps its promise when it is called. */
 struct member {
   struct tide_timepoint wait;
@@ -158,12 +192,14 @@ static const char *ring(const void *what, unsigned side, double *out_values) {
     BENCH_CHECK(tide_future_create(members[i].client, NULL, &members[i].future) == TIDE_OK);
   }
   rounds = (bench_smoke() ? 8192 : 400000) / size;
-  uint64_t begin = bench_now();
+  uint64_t begin = bench_now(), promising = 0;
   for (uint32_t round = 0; round < rounds; round++) {
+    uint64_t now = size > 2 ? bench_now() : 0; /* of two it would take as long as they do */
     for (uint32_t i = 0; i < size; i++) {
       BENCH_CHECK(tide_future_promise(members[i].future, 0, &points[i]) == TIDE_OK);
       members[i].value = points[i].value;
     }
+    if (size > 2) promising += bench_now() - now;
     for (uint32_t i = 1; i < size; i++) {
       members[i].wait = (struct tide_timepoint){.call = keep_own, .user = &members[i]};
       BENCH_CHECK(tide_point_when_complete(world.points, points[i - 1], &members[i].wait) ==
@@ -172,12 +208,14 @@ static const char *ring(const void *what, unsigned side, double *out_values) {
     BENCH_CHECK(tide_future_fulfil(members[0].future, members[0].value, NULL) == TIDE_OK);
     BENCH_CHECK(tide_point_wait(world.points, points[size - 1], TIDE_NOW) == TIDE_OK);
   }
-  out_values[0] = (double)rounds * (size - 1) * 1000 / (double)(bench_now() - begin);
+  uint64_t took = bench_now() - begin;
+  out_values[0] = (double)rounds * (size - 1) * 1000 / (double)took;
+  out_values[1] = (double)rounds * (size - 1) * 1000 / (double)(took - promising);
   for (uint32_t i = 0; i < size; i++) tide_client_destroy(members[i].client, TIDE_OK);
   free(members);
   free(points);
   close_room(&world);
-  return unit_of(out_values, 1);
+  return unit_of(out_values, 2);
 }
 
 /* One of many goes, with what it owes. */
@@ -282,7 +320,10 @@ static const char *tasks(const void *what, unsigned side, double *out_values) {
 #define RING(count)                                                                                \
   {                                                                                                \
     .name = "ring_" #count, .rounds = 7, .contest = &(const struct bench_contest) {                \
-      .sides = {"ours"}, .values = {{"waits", "M/s", BENCH_MORE}, {"a mutex", "ns", BENCH_LESS}},  \
+      .sides = {"ours"},                                                                           \
+      .values = {{"waits", "M/s", BENCH_MORE},                                                     \
+                 {"but for promising", "M/s", BENCH_MORE},                                         \
+                 {"a mutex", "ns", BENCH_LESS}},                                                   \
       .measure = ring, .what = SHAPE(count)                                                        \
     }                                                                                              \
   }
@@ -321,6 +362,13 @@ const struct bench_figure bench_points[] = {
      .teardown = drop,
      .ours = wait_release_call,
      .theirs = lock_unlock},
+    {.name = "promise_apart",
+     .rounds = 7,
+     .contest = &(const struct bench_contest){.sides = {"ours"},
+                                              .values = {{"a promise", "ns", BENCH_LESS},
+                                                         {"wait, release, call", "ns", BENCH_LESS},
+                                                         {"a mutex", "ns", BENCH_LESS}},
+                                              .measure = apart}},
     {.name = "crowd_1000000",
      .rounds = 5,
      .contest = &(const struct bench_contest){.sides = {"ours"},
