@@ -306,7 +306,7 @@ export class Model {
         if (!before || before.epoch < op.epoch) last.set(op.queue, op);
       }
     const takers = now && !now.alloc ? this.core.reuse(now.free, at) : null; // null: the core has a wrong text by now
-    return { now, uses: [...last.values()], takers };
+    return { now, uses: [...last.values()].map((op) => op.number), takers };
   }
 
   // ---- sentences ------------------------------------------------------------------------------
