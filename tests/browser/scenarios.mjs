@@ -139,6 +139,14 @@ function frontier(text, names) {
   }).sort().join();
 }
 
+// In the page: the chosen operation if the graph does not show it, or that it shows none.
+function outOfSight() {
+  const { graph, state, model } = window.tidemark;
+  const shown = graph.visible(graph.size.width, graph.size.height);
+  if (state.selected < 0) return shown.length ? "" : "all that there is";
+  return shown.some((node) => node.op.number === state.selected) ? "" : model.operationName(state.selected);
+}
+
 // A picture of each caption, to be looked at: $WORK/NAME-WIDTH-N.png.
 async function fits(page, name, width) {
   const last = await page.evaluate(() => window.tidemark.captions.length - 1);
@@ -147,6 +155,8 @@ async function fits(page, name, width) {
       window.tidemark.toCaption(n);
       window.tidemark.paint();
     }, i);
+    const away = await page.evaluate(outOfSight);
+    must(!away, `caption ${i + 1}: ${away} is out of sight`);
     const wrong = await page.evaluate(looks);
     must(!wrong.length, `caption ${i + 1}: ${wrong.join("; ")}`);
     if (width === 1280 ? i > 0 && i < last : i === 1) {

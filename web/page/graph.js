@@ -27,6 +27,7 @@ export class Graph {
     else this.columns();
     this.measure();
     this.fitted = false;
+    this.wanted = -1;
   }
 
   // The queue's own order, and each wait.
@@ -90,7 +91,7 @@ export class Graph {
     }
   }
 
-  // All of it, if that can be read; else the beginning.
+  // All of it, if that can be read; else the beginning, with the first operation in sight.
   fit(width, height) {
     const zoom = Math.min(width / this.w, height / this.h, 1.15);
     this.view.zoom = Math.max(zoom, this.nodes.length > MOST ? 0.5 : 0.62);
@@ -98,7 +99,21 @@ export class Graph {
     const top = (height - this.h * this.view.zoom) / 2;
     this.view.x = Math.max(0, left);
     this.view.y = Math.max(0, top);
+    if (top < 0 && this.sorted.length)
+      this.view.y = Math.min(0, Math.max(2 * top, height / 2 - (this.sorted[0].y + this.sorted[0].h / 2) * this.view.zoom));
     this.fitted = true;
+    this.touched = false;
+  }
+
+  // The room has changed: what was fitted is fitted again, else the middle stays the middle.
+  resize(width, height) {
+    if (this.size && this.size.width === width && this.size.height === height && this.fitted) return;
+    if (!this.fitted || !this.touched || !this.size) this.fit(width, height);
+    else {
+      this.view.x += (width - this.size.width) / 2;
+      this.view.y += (height - this.size.height) / 2;
+    }
+    this.size = { width, height };
   }
 
   draw(state) {
@@ -109,8 +124,8 @@ export class Graph {
 
   paint(pen, width, height, state) {
     const t = theme();
-    if (!this.fitted) this.fit(width, height);
-    this.size = { width, height };
+    this.resize(width, height);
+    this.bring();
     const { zoom } = this.view;
     const visible = this.visible(width, height);
     const drawn = new Set();
@@ -222,6 +237,7 @@ export class Graph {
       }
       if (Math.abs(e.offsetX - drag.x) + Math.abs(e.offsetY - drag.y) > 3) drag.moved = true;
       if (!drag.moved) return;
+      this.touched = true;
       this.view.x = drag.view.x + e.offsetX - drag.x;
       this.view.y = drag.view.y + e.offsetY - drag.y;
       redraw();
@@ -244,20 +260,28 @@ export class Graph {
   zoom(factor, x = this.size?.width / 2, y = this.size?.height / 2) {
     const zoom = Math.max(0.04, Math.min(3, this.view.zoom * factor));
     const by = zoom / this.view.zoom;
+    this.touched = true;
     this.view.x = x - (x - this.view.x) * by;
     this.view.y = y - (y - this.view.y) * by;
     this.view.zoom = zoom;
   }
 
-  // Brings an operation into sight.
+  // Brings an operation into sight when it is drawn next: only then it is known how much room there is.
   follow(number) {
-    const node = this.nodes?.[number];
-    if (!node || !this.size) return;
+    this.wanted = number;
+  }
+
+  bring() {
+    const node = this.nodes?.[this.wanted];
+    this.wanted = -1;
+    if (!node) return;
     const { width, height } = this.size;
     const x = this.sx(node.x);
     const y = this.sy(node.y);
+    const before = { ...this.view };
     if (x < 0 || x + node.w * this.view.zoom > width) this.view.x += width / 2 - x;
     if (y < 0 || y + node.h * this.view.zoom > height) this.view.y += height / 2 - y;
+    if (this.view.x !== before.x || this.view.y !== before.y) this.touched = true;
   }
 }
 

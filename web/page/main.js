@@ -54,6 +54,7 @@ function run({ keep = null } = {}) {
   makeOptions();
   resolveCaptions();
   state.selected = keep?.operation ? findOperation(keep.operation) : state.selected < model.operations.length ? state.selected : -1;
+  graph.follow(state.selected);
   $("scrub").max = model.stepCount;
   go(Math.min(keep?.step ?? state.step, model.stepCount));
   tellCounts();
@@ -137,6 +138,7 @@ function captionNow() {
 // What a caption speaks of: an operation, perhaps a table.
 function attend(caption) {
   state.selected = caption.look ? findOperation(caption.look) : -1;
+  if (state.selected >= 0) graph.follow(state.selected);
   if (caption.tab && caption.tab !== state.tab) setTab(caption.tab);
 }
 
@@ -661,7 +663,10 @@ function listen() {
     const row = e.target.closest?.("[data-entry]");
     if (!row) return;
     const entry = state.model.entry(Number(row.dataset.entry));
-    if (entry.operation !== NONE) state.selected = entry.operation;
+    if (entry.operation !== NONE) {
+      state.selected = entry.operation;
+      graph.follow(state.selected);
+    }
     go(state.model.stepOf(entry.index));
   });
   document.addEventListener("keydown", keys);
