@@ -243,7 +243,7 @@ struct tide_exec_program {
   uint32_t barrier_count; /* mbarriers of one CTA, of pipelines and sequences */
   uint32_t user_barriers; /* 0, or TIDE_EXEC_USER_BARRIERS */
   uint32_t shared_size;
-  uint32_t loop_threads; /* threads of a CTA that go through a main loop */
+  uint32_t loop_threads; /* threads of a CTA that go through a main loop or a window */
   bool contract;         /* MODS operations are there: the loop's progress is checked */
   int32_t window_leader; /* the thread that counts a CTA's progress; -1: there is no window */
 };
@@ -296,10 +296,13 @@ struct tide_exec_thread {
   uint32_t next; /* who waits for the same; thread + 1 */
   uint8_t state;
   bool arrived; /* at the cluster barrier, and has not waited yet */
-  bool in_window, left_loop;
+  bool in_window;
+  uint32_t left; /* main loops that it has left: its windows, or without one TIDE_EXEC_FOR_GOOD */
   uint32_t cluster_phase; /* when it arrived */
   uint64_t wake;          /* when it sleeps */
 };
+
+#define TIDE_EXEC_FOR_GOOD UINT32_MAX
 
 struct tide_exec_warp {
   uint32_t cta;
@@ -324,7 +327,8 @@ struct tide_exec_cta {
   uint32_t cluster, rank; /* its cluster, and its rank there */
   uint32_t live_threads;
   uint32_t in_window; /* threads */
-  uint32_t left_loop; /* threads */
+  uint32_t left;      /* main loops that all of its threads have left */
+  uint32_t left_loop; /* threads that have left one more */
   tide_ir_op left_at; /* where the last one did */
   uint64_t progress;  /* tiles that it finished in windows */
   uint64_t reply;
@@ -340,7 +344,7 @@ enum tide_exec_query {
 struct tide_exec_cluster {
   struct tide_exec_barrier barrier;
   uint32_t live_threads, arrived;
-  uint32_t finished; /* CTAs that left the main loop for good */
+  bool finished; /* a CTA has left a main loop */
 };
 
 struct tide_exec_machine {

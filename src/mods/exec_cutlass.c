@@ -46,7 +46,7 @@ static void async_exec(struct tide_exec_translator *t, tide_ir_op op) {
   uint32_t over = tide_exec_emit(
       t, op, (made){.code = TIDE_EXEC_JUMP_NOT_WARP, .a = (int16_t)low, .b = (int16_t)high});
   tide_exec_region(t, tide_ir_region_at(t->ir, op, 0));
-  if (t->main_loop) t->program->loop_threads += threads_of_region(t);
+  if (t->main_loop || t->window) t->program->loop_threads += threads_of_region(t);
   if (t->main_loop && !t->window) tide_exec_emit(t, op, (made){.code = TIDE_EXEC_LOOP_LEAVE});
   tide_exec_patch(t, over, tide_exec_here(t));
   t->warp_low = t->warp_high = 0;

@@ -295,14 +295,29 @@ static enum tide_exec_next window_open(struct tide_exec_machine *machine, uint32
   return TIDE_EXEC_GOES_ON;
 }
 
+/* How many main loops all threads of a CTA have left, when the last one of them has left one. */
+static void count_left(struct tide_exec_machine *machine, uint32_t cta_index) {
+  struct tide_exec_cta *cta = &machine->ctas[cta_index];
+  const struct tide_exec_thread *threads = machine->threads + cta_index * machine->block_threads;
+  uint32_t least = TIDE_EXEC_FOR_GOOD;
+  for (uint32_t i = 0; i < machine->block_threads; i++)
+    if (threads[i].left && threads[i].left < least) least = threads[i].left;
+  cta->left = least;
+  cta->left_loop = 0;
+  for (uint32_t i = 0; i < machine->block_threads; i++) cta->left_loop += threads[i].left > least;
+  machine->clusters[cta->cluster].finished = true;
+}
+
 static enum tide_exec_next leave_loop(struct tide_exec_machine *machine, uint32_t thread,
-                                      uint32_t pc) {
+                                      uint32_t pc, bool for_good) {
   struct tide_exec_cta *cta = cta_of(machine, thread);
-  if (machine->threads[thread].left_loop) return TIDE_EXEC_GOES_ON;
-  machine->threads[thread].left_loop = true;
+  struct tide_exec_thread *who = &machine->threads[thread];
+  if (who->left == TIDE_EXEC_FOR_GOOD) return TIDE_EXEC_GOES_ON;
+  bool was_last = who->left == cta->left;
+  who->left = for_good ? TIDE_EXEC_FOR_GOOD : who->left + 1;
   cta->left_at = machine->program->code.ops[pc];
-  if (++cta->left_loop == machine->program->loop_threads)
-    machine->clusters[cta->cluster].finished++;
+  if (was_last && ++cta->left_loop == machine->program->loop_threads)
+    count_left(machine, tide_exec_cta_of(machine, thread));
   return TIDE_EXEC_GOES_ON;
 }
 
@@ -313,7 +328,7 @@ static enum tide_exec_next window_close(struct tide_exec_machine *machine, uint3
     return tide_exec_fail(machine, thread, pc, "closes a window that isn't open");
   machine->threads[thread].in_window = false;
   if (--cta->in_window == 0 && cta->query == TIDE_QUERY_ASKED) cta->query = TIDE_QUERY_LOST;
-  return leave_loop(machine, thread, pc);
+  return leave_loop(machine, thread, pc, false);
 }
 
 static enum tide_exec_next throttle(struct tide_exec_machine *machine, uint32_t thread) {
@@ -326,7 +341,8 @@ static enum tide_exec_next throttle(struct tide_exec_machine *machine, uint32_t 
   return TIDE_EXEC_GOES_ON;
 }
 
-/* The progress contract: nobody begins another turn once somebody of the cluster has finished. */
+/* The progress contract: nobody begins another turn of a main loop that another CTA of the cluster
+ * has left: window for window. */
 static enum tide_exec_next loop_turn(struct tide_exec_machine *machine, uint32_t thread,
                                      uint32_t pc) {
   struct tide_exec_cta *own = cta_of(machine, thread);
@@ -334,8 +350,7 @@ static enum tide_exec_next loop_turn(struct tide_exec_machine *machine, uint32_t
   if (machine->cluster_size == 1 || !cluster->finished) return TIDE_EXEC_GOES_ON;
   for (uint32_t i = 0; i < machine->cta_count; i++) {
     const struct tide_exec_cta *cta = &machine->ctas[i];
-    if (cta == own || cta->cluster != own->cluster ||
-        cta->left_loop != machine->program->loop_threads)
+    if (cta == own || cta->cluster != own->cluster || cta->left <= machine->threads[thread].left)
       continue;
     tide_exec_fail(machine, thread, pc,
                    "begins a turn of the main loop when CTA %u of its cluster has finished: late "
@@ -370,7 +385,7 @@ enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint3
     case TIDE_EXEC_WINDOW_CLOSE: return window_close(machine, thread, pc);
     case TIDE_EXEC_THROTTLE: return throttle(machine, thread);
     case TIDE_EXEC_LOOP_TURN: return loop_turn(machine, thread, pc);
-    case TIDE_EXEC_LOOP_LEAVE: return leave_loop(machine, thread, pc);
+    case TIDE_EXEC_LOOP_LEAVE: return leave_loop(machine, thread, pc, true);
     default: return tide_exec_fail(machine, thread, pc, "was reached");
   }
 }
