@@ -102,8 +102,8 @@ struct tide_points_params {
   uint32_t domain;    /* this one's number; 0: 1 */
   uint32_t timelines; /* future timelines and compounds at a time, at most 2^20; 0: 256 */
   uint32_t parts;     /* parts of compounds, and what waits for "schedulable" look at; 0: 1024 */
-  uint64_t deadline;  /* ns that a promise may take to be queued where nothing is said, a 64th more
-                         at most; 0: 1 s */
+  uint64_t deadline;  /* ns that a promise may take to be queued where nothing is said, an eighth
+                         more  at most; 0: 1 s */
   uint64_t longest;   /* ns that anybody may ask for; 0: 10 s */
   bool manual;        /* no thread watches deadlines: tide_points_expire does, when it is called */
 };

@@ -6,18 +6,20 @@
 
 #define SECOND 1000000000ull
 #define MOST (1u << 20)
-#define GRACE 64         /* this part of the room's deadline does not matter */
-#define BEHIND 10000000u /* ns: see now_about */
+#define GRACE 8           /* this part of the room's deadline does not matter */
+#define BEHIND 100000000u /* ns, see now_about: 15 ms were seen where a processor was taken away   \
+                           */
 
 void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *fired) {
-  const struct tide_platform *platform = points->context->platform;
+  const struct tide_context *context = points->context;
+  const struct tide_platform *platform = context->platform;
   tide_points_look_again(points, fired);
   bool nudge = points->nudge;
   if (nudge) tide_store_release(&points->word, points->word + 1);
   points->nudge = false;
-  tide_lock_give(points->context->sched_lock);
+  tide_lock_give(context->sched_lock);
   if (nudge) platform->wake(platform->self, &points->word, 1);
-  tide_fired_run_turns(fired, points->context);
+  tide_fired_run_turns(fired, context);
 }
 
 /* ---- names --------------------------------------------------------------------- */
@@ -215,8 +217,10 @@ enum tide_status tide_points_create(const struct tide_context *context,
   points->domain = params->domain ? params->domain : 1;
   points->deadline = deadline;
   points->longest = longest;
-  /* It is more than that clock is behind, so that no promise breaks too early. */
-  if (context->platform->now_about && deadline / GRACE >= BEHIND && longest < UINT64_MAX / 4)
+  /* More than that clock is behind, so that no promise breaks too early; nor does one outlive what
+   * the room allows. */
+  if (context->platform->now_about && deadline / GRACE >= BEHIND && longest < UINT64_MAX / 4 &&
+      deadline <= longest - deadline / GRACE)
     points->grace = deadline / GRACE;
   points->slot_count = params->timelines ? params->timelines : 256;
   points->part_count = params->parts ? params->parts : 1024;

@@ -107,21 +107,25 @@ static inline struct tide_timepoint *turned_of(struct tide_node *node) {
   return (waiter->callbacks & TURNED) && !timepoint->notifier ? timepoint : NULL;
 }
 
+/* The context is looked at only as long as somebody who keeps it has not been told: whoever is
+ * woken may tear it down. */
 void tide_fired_run_turns(struct tide_fired *fired, const struct tide_context *context) {
-  struct tide_deferred *deferred = context->deferred;
-  bool running = false;
+  struct tide_deferred *running = NULL;
   for (struct tide_node *node; (node = tide_fired_pop(fired));) {
     struct tide_timepoint *timepoint = turned_of(node);
     if (!timepoint) {
+      if (running) tide_deferred_drain(running);
+      running = NULL;
       node->fire(node, (enum tide_status)node->status);
       continue;
     }
     struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
     if (running) take_callbacks_away(waiter);
-    else if (!(running = begin_calls(deferred, waiter, true))) continue; /* it is queued */
+    else if (begin_calls(context->deferred, waiter, true)) running = context->deferred;
+    else continue; /* it is queued */
     make_call(timepoint, true);
   }
-  if (running) tide_deferred_drain(deferred);
+  if (running) tide_deferred_drain(running);
 }
 
 enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint) {
