@@ -198,6 +198,11 @@ static enum tide_exec_next commit(struct tide_exec_machine *machine, uint32_t th
     settle(machine, stage.full);
     return TIDE_EXEC_GOES_ON;
   }
+  if (completed(stage.full, stage.phase ^ 1))
+    return tide_exec_fail(machine, thread, pc,
+                          "commits stage %u in phase %u, which has all its arrivals: the pipeline "
+                          "has %u producers",
+                          stage.index, stage.phase, stage.pipeline->producers);
   arrive(machine, stage.full);
   return TIDE_EXEC_GOES_ON;
 }
@@ -209,6 +214,11 @@ static enum tide_exec_next release(struct tide_exec_machine *machine, uint32_t t
   if (!completed(stage.full, stage.phase))
     return tide_exec_fail(machine, thread, pc, "releases stage %u in phase %u, which is not full",
                           stage.index, stage.phase);
+  if (completed(stage.empty, stage.phase))
+    return tide_exec_fail(machine, thread, pc,
+                          "releases stage %u in phase %u, which has all its arrivals: the pipeline "
+                          "has %u consumers",
+                          stage.index, stage.phase, stage.pipeline->consumers);
   arrive(machine, stage.empty);
   return TIDE_EXEC_GOES_ON;
 }
@@ -420,7 +430,12 @@ static enum tide_exec_next step_sequence(struct tide_exec_machine *machine, uint
   struct tide_exec_barrier *barrier = sequence_at(machine, thread, pc, group);
   uint64_t state = (uint64_t)tide_exec_frame(machine, thread)[at(machine, pc)->b];
   if (!barrier) return TIDE_EXEC_STOPS;
-  if (!arrives) return wait_parity(machine, thread, barrier, (uint32_t)(state >> 32));
+  uint32_t parity = (uint32_t)(state >> 32) & 1;
+  if (!arrives) return wait_parity(machine, thread, barrier, parity);
+  /* Group 0 is a phase ahead in what it waits for; what is arrived at goes round by round. */
+  if (completed(barrier, parity ^ (group == 1)))
+    return tide_exec_fail(machine, thread, pc,
+                          "arrives at the next group's barrier, which has all its arrivals");
   arrive(machine, barrier);
   return TIDE_EXEC_GOES_ON;
 }
