@@ -1,5 +1,6 @@
 /* Translation: pipelines, sequence barriers, schedulers, and the MODS operations. */
 #include "mods/exec_translate.h"
+#include "mods/pool.h"
 #include "base/memory.h"
 
 typedef struct tide_exec_instruction made;
@@ -268,7 +269,6 @@ static void mods_end(struct tide_exec_translator *t, tide_ir_op op) {
 }
 
 #define THROTTLE_SLEEP 100 /* virtual ns, of profile 1 */
-#define POOL_FIRST 8       /* named barriers that users have */
 
 static void throttle(struct tide_exec_translator *t, tide_ir_op op) {
   int64_t profile = number(t, op, TIDE_NAME_PROFILE, 0, 2);
@@ -279,8 +279,12 @@ static void throttle(struct tide_exec_translator *t, tide_ir_op op) {
                    (made){.code = TIDE_EXEC_SLEEP, .a = tide_exec_constant(t, THROTTLE_SLEEP)});
     return;
   }
-  if (!t->throttle_barrier) t->throttle_barrier = POOL_FIRST + t->throttle_barriers++;
-  if (t->throttle_barrier >= TIDE_EXEC_NAMED) {
+  if (!t->throttle_barrier) {
+    uint32_t taken = tide_pool_taken(t->ir, tide_ir_ancestor(t->ir, op, TIDE_OP_GPU_FUNC), NULL);
+    t->throttle_barrier = tide_pool_next(taken, t->next_barrier);
+    t->next_barrier = t->throttle_barrier + 1;
+  }
+  if (t->throttle_barrier >= TIDE_POOL_END) {
     tide_exec_refuse(t, op, "has no named barrier left for its profile");
     return;
   }

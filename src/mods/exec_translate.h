@@ -34,7 +34,7 @@ struct tide_exec_translator {
   uint32_t warp_low, warp_high; /* of the async region; 0, 0: outside */
   bool window;                  /* the async region has one */
   uint32_t throttle_barrier;    /* the region's; 0: none yet */
-  uint32_t throttle_barriers;   /* of the function */
+  uint32_t next_barrier;        /* of the pool, for the function's throttles */
   bool main_loop;               /* the region has one */
   enum tide_status status;
 };

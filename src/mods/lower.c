@@ -1,5 +1,6 @@
 /* The pass: kernel by kernel, first what is in the regions, then the regions, then the types. */
 #include "mods/lower_build.h"
+#include "mods/pool.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -162,7 +163,8 @@ static void begin(struct tide_lower *l, tide_ir_op module, tide_ir_op function) 
   l->module = module;
   l->function = function;
   l->slots = l->known_count = l->region_count = l->early_count = l->init_count = 0;
-  l->next_id = TIDE_LOWER_POOL_FIRST;
+  l->next_id = TIDE_POOL_FIRST;
+  l->taken_ids = tide_pool_taken(l->ir, function, NULL);
   tide_text_init(&text, name, sizeof name);
   tide_text_format(&text, "%s_barriers", tide_ir_get_text(l->ir, function, TIDE_NAME_SYM_NAME));
   l->barriers = tide_ir_intern_text(l->ir, name);

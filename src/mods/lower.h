@@ -33,8 +33,4 @@ enum tide_status tide_lower(struct tide_ir *ir, const struct tide_lower_params *
 /* How long a throttle of profile 1 sleeps. */
 #define TIDE_LOWER_SLEEP_NANOSECONDS 64
 
-/* The named barriers that are free for kernels; those below are CUTLASS's own. */
-#define TIDE_LOWER_POOL_FIRST 8
-#define TIDE_LOWER_POOL_END 16
-
 #endif

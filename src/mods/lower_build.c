@@ -1,5 +1,6 @@
 /* The lowering's own builder: arith that computes what it can, structs, scf.if, shared memory. */
 #include "mods/lower_build.h"
+#include "mods/pool.h"
 
 void tide_lower_at(struct tide_lower *l, tide_ir_op op) {
   l->b.block = tide_ir_op_of(l->ir, op)->block;
@@ -275,7 +276,8 @@ uint32_t tide_lower_take_slots(struct tide_lower *l, tide_ir_op op, uint64_t cou
 }
 
 uint32_t tide_lower_take_id(struct tide_lower *l, tide_ir_op op) {
-  if (l->next_id < TIDE_LOWER_POOL_END) return l->next_id++;
+  l->next_id = tide_pool_next(l->taken_ids, l->next_id);
+  if (l->next_id < TIDE_POOL_END) return l->next_id++;
   tide_lower_error(l, op, "needs a named barrier, and all of 8 to 15 are taken");
   return 0;
 }

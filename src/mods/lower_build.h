@@ -49,6 +49,7 @@ struct tide_lower {
   tide_ir_string barriers; /* the name of its shared memory */
   uint32_t slots;          /* of 8 bytes, handed out */
   uint32_t next_id;        /* of the pool */
+  uint32_t taken_ids;      /* of the pool, by the kernel itself */
   struct tide_lower_known known[TIDE_LOWER_KNOWN_MAX];
   uint32_t known_count;
   struct tide_lower_region regions[TIDE_LOWER_REGIONS_MAX];

@@ -33,6 +33,7 @@ struct tide_verifier {
   uint32_t *windows; /* by operation: the start of the window that it stands in */
   uint32_t op_count, value_count;
   uint32_t seen;
+  tide_ir_op last_exec; /* the last region of warps that was met */
 };
 
 /* All say what is wrong, and go on. */

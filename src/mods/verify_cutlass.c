@@ -87,6 +87,7 @@ static bool check_carried(struct tide_verifier *verifier, tide_ir_op yield) {
 
 static bool check_exec(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
+  verifier->last_exec = op;
   tide_ir_attr warps = tide_ir_get(ir, op, TIDE_NAME_WARPS);
   tide_ir_op outer = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
   if (outer) {
@@ -128,13 +129,22 @@ static bool check_disjoint(struct tide_verifier *verifier, tide_ir_op function) 
 
 /* ---- pipelines ---- */
 
-static bool not_inside(struct tide_ir *ir, tide_ir_op op) {
-  tide_ir_op exec = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
-  if (!exec) return true;
-  tide_ir_op_error(ir, op,
-                   "must stand before the regions of warps: all warps take part in its "
-                   "barrier");
-  return tide_ir_note(ir, tide_ir_location_of(ir, exec), "the region is here");
+/* In the function's own block, before its first region of warps. */
+static bool comes_first(struct tide_verifier *verifier, tide_ir_op op) {
+  struct tide_ir *ir = verifier->ir;
+  tide_ir_op exec = verifier->last_exec, parent = tide_ir_parent(ir, op);
+  unsigned around = tide_ir_op_kind(ir, parent);
+  if (exec &&
+      tide_ir_ancestor(ir, exec, TIDE_OP_GPU_FUNC) == tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC)) {
+    tide_ir_op_error(ir, op,
+                     "must stand before the regions of warps: all warps take part in its "
+                     "barrier");
+    return tide_ir_note(ir, tide_ir_location_of(ir, exec), "the region is here");
+  }
+  if (around != TIDE_OP_SCF_IF && around != TIDE_OP_SCF_FOR && around != TIDE_OP_SCF_WHILE)
+    return true;
+  return tide_ir_op_error(ir, op, "must stand in the function itself, not in '%s'",
+                          tide_ir_op_name(ir, parent));
 }
 
 static bool positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
@@ -152,7 +162,8 @@ static bool all_positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string a, ti
   return positive(ir, op, a) && positive(ir, op, b) && positive(ir, op, c);
 }
 
-static bool check_pipeline_init(struct tide_ir *ir, tide_ir_op op) {
+static bool check_pipeline_init(struct tide_verifier *verifier, tide_ir_op op) {
+  struct tide_ir *ir = verifier->ir;
   const struct tide_ir_type_record *type = result_type(ir, op);
   int64_t stages = tide_ir_get_integer(ir, op, TIDE_NAME_STAGES, 0);
   int64_t bytes = tide_ir_get_integer(ir, op, TIDE_NAME_TX_BYTES, 0);
@@ -164,10 +175,11 @@ static bool check_pipeline_init(struct tide_ir *ir, tide_ir_op op) {
   if (bytes < 0 || bytes >= 1 << 20)
     return tide_ir_op_error(ir, op,
                             "requires 'tx_bytes' to be 0 (no TMA) or below 2^20, a barrier's most");
-  return not_inside(ir, op);
+  return comes_first(verifier, op);
 }
 
-static bool check_seq_bar_init(struct tide_ir *ir, tide_ir_op op) {
+static bool check_seq_bar_init(struct tide_verifier *verifier, tide_ir_op op) {
+  struct tide_ir *ir = verifier->ir;
   const struct tide_ir_type_record *type = result_type(ir, op);
   int64_t depth = tide_ir_get_integer(ir, op, TIDE_NAME_DEPTH, 0);
   int64_t length = tide_ir_get_integer(ir, op, TIDE_NAME_LENGTH, 0);
@@ -175,7 +187,7 @@ static bool check_seq_bar_init(struct tide_ir *ir, tide_ir_op op) {
   if (depth != type->a || length != type->b)
     return tide_ir_op_error(ir, op, "has depth %lld and length %lld, but its type says %u and %u",
                             (long long)depth, (long long)length, type->a, type->b);
-  return not_inside(ir, op);
+  return comes_first(verifier, op);
 }
 
 static bool check_role(struct tide_ir *ir, tide_ir_op op) {
@@ -351,7 +363,7 @@ void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_OP_GPU_FUNC: check_disjoint(verifier, op); break;
     case TIDE_OP_ASYNC_EXEC: check_exec(verifier, op); break;
     case TIDE_OP_SCF_YIELD: check_carried(verifier, op); break;
-    case TIDE_OP_PIPELINE_INIT: check_pipeline_init(ir, op); break;
+    case TIDE_OP_PIPELINE_INIT: check_pipeline_init(verifier, op); break;
     case TIDE_OP_STATE_CREATE: check_role(ir, op); break;
     case TIDE_OP_STATE_INCREMENT: check_state(verifier, op); break;
     case TIDE_OP_PRODUCER_ACQUIRE:
@@ -365,7 +377,7 @@ void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_OP_CONSUMER_RELEASE:
       if (check_side(verifier, op, "consumer")) check_order(ir, op, TIDE_OP_CONSUMER_WAIT);
       break;
-    case TIDE_OP_SEQ_BAR_INIT: check_seq_bar_init(ir, op); break;
+    case TIDE_OP_SEQ_BAR_INIT: check_seq_bar_init(verifier, op); break;
     case TIDE_OP_SEQ_BAR_STATE: check_group(verifier, op, false); break;
     case TIDE_OP_SEQ_BAR_WAIT:
     case TIDE_OP_SEQ_BAR_ARRIVE: check_group(verifier, op, true); break;

@@ -1,4 +1,5 @@
 /* Rules of single operations of arith, llvm, gpu and func. */
+#include "mods/pool.h"
 #include "mods/verify.h"
 #include "mods/words.h"
 
@@ -166,9 +167,10 @@ static bool check_dimension(struct tide_ir *ir, tide_ir_op op) {
 static bool check_warp_barrier(struct tide_ir *ir, tide_ir_op op) {
   int64_t id, threads;
   uint32_t count = tide_ir_op_of(ir, op)->operand_count;
-  if (count >= 1 && tide_ir_constant(ir, tide_ir_operand(ir, op, 0), &id) && (id < 0 || id > 15))
+  tide_ir_value named = tide_pool_id(ir, op);
+  if (named && tide_ir_constant(ir, named, &id) && (id < 0 || id > 15))
     return tide_ir_op_error(ir, op, "barrier id %lld is not one of 0 to 15", (long long)id);
-  if (count >= 2 && tide_ir_constant(ir, tide_ir_operand(ir, op, 1), &threads) &&
+  if (count > (named != 0) && tide_ir_constant(ir, tide_ir_operand(ir, op, named != 0), &threads) &&
       (threads <= 0 || threads % 32))
     return tide_ir_op_error(ir, op, "number of threads %lld is not a multiple of 32",
                             (long long)threads);
@@ -217,7 +219,8 @@ void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_FORM_DIMENSION: check_dimension(ir, op); break;
     case TIDE_FORM_GPU_MODULE: check_cluster_shape(ir, op); break;
     default:
-      if (kind == TIDE_OP_NVVM_BARRIER || kind == TIDE_OP_NVVM_BARRIER_ARRIVE)
+      if (kind == TIDE_OP_NVVM_BARRIER || kind == TIDE_OP_NVVM_BARRIER_ARRIVE ||
+          kind == TIDE_OP_NVVM_BARRIER_CTA_SYNC)
         check_warp_barrier(ir, op);
       break;
   }

@@ -1,9 +1,7 @@
 /* Rules of the MODS operations: pairs, windows, participants, throttles. */
 #include "mods/bits.h"
+#include "mods/pool.h"
 #include "mods/verify.h"
-
-#define POOL_FIRST 8 /* named barriers 8 to 15 are the user's */
-#define POOL_END 16
 
 static bool cluster_barrier(unsigned kind) {
   return kind == TIDE_OP_NVVM_CLUSTER_ARRIVE || kind == TIDE_OP_NVVM_CLUSTER_ARRIVE_RELAXED ||
@@ -96,22 +94,42 @@ static bool tell_mark(struct tide_ir *ir, tide_ir_op op, bool good) {
                               "mark it with 'cutlass.cluster_uniform' if it does not");
 }
 
+/* Does the text from `block` on never go back to it or before it? Then branches there do not lead
+ * to it. */
+static bool only_forward(const struct tide_verifier *verifier, tide_ir_block block) {
+  const struct tide_ir *ir = verifier->ir;
+  uint32_t place = verifier->order[tide_ir_block_of(ir, block)->first];
+  for (tide_ir_block at = block; at; at = tide_ir_block_of(ir, at)->next) {
+    tide_ir_op last = tide_ir_block_of(ir, at)->last;
+    for (uint32_t i = 0; last && i < tide_ir_op_of(ir, last)->successor_count; i++) {
+      uint32_t first, count;
+      tide_ir_block to = tide_ir_successor(ir, last, i, &first, &count);
+      if (verifier->order[tide_ir_block_of(ir, to)->first] <= place) return false;
+    }
+  }
+  return true;
+}
+
 /* What a branch leads to: any block but the first of its region. 0, or the branch. */
-static tide_ir_op branch_to(const struct tide_ir *ir, tide_ir_op op) {
+static tide_ir_op branch_to(const struct tide_verifier *verifier, tide_ir_op op) {
+  const struct tide_ir *ir = verifier->ir;
   tide_ir_block block = tide_ir_op_of(ir, op)->block;
   tide_ir_region region = tide_ir_block_of(ir, block)->region;
-  tide_ir_block first = tide_ir_region_of(ir, region)->first;
-  for (tide_ir_block at = block == first ? 0 : first; at; at = tide_ir_block_of(ir, at)->next) {
+  tide_ir_block first = tide_ir_region_of(ir, region)->first, end = 0;
+  if (block == first) return 0;
+  if (only_forward(verifier, block)) end = block;
+  for (tide_ir_block at = first; at && at != end; at = tide_ir_block_of(ir, at)->next) {
     tide_ir_op last = tide_ir_block_of(ir, at)->last;
     if (last && tide_ir_op_of(ir, last)->successor_count > 1 && !marked(ir, last)) return last;
   }
   return 0;
 }
 
-static bool check_uniform(struct tide_ir *ir, tide_ir_op start) {
+static bool check_uniform(struct tide_verifier *verifier, tide_ir_op start) {
+  struct tide_ir *ir = verifier->ir;
   for (tide_ir_op in = start, at; (at = tide_ir_parent(ir, in)); in = at) {
     unsigned kind = tide_ir_op_kind(ir, at);
-    tide_ir_op branch = branch_to(ir, in);
+    tide_ir_op branch = branch_to(verifier, in);
     if (branch)
       return tell_mark(ir, branch,
                        tide_ir_op_error(ir, start,
@@ -171,7 +189,7 @@ static void open_window(struct tide_verifier *verifier, tide_ir_op op, struct wi
     tide_ir_op_error(ir, op, "opens a window inside another one");
     tide_ir_note(ir, tide_ir_location_of(ir, other), "the other window opens here");
   }
-  if (check_mask(verifier, op)) check_uniform(ir, op);
+  if (check_mask(verifier, op)) check_uniform(verifier, op);
   window->start = op;
 }
 
@@ -233,23 +251,25 @@ static void check_block(struct tide_verifier *verifier, tide_ir_block block) {
 
 /* ---- the pool of named barriers ---- */
 
-/* The cooperative throttles of a region of warps share one id; ids that nvvm.barrier names are
- * taken. */
+/* The cooperative throttles of a region of warps share one id; ids that the function names itself,
+ * wherever it does, are taken. */
 static void check_pool(struct tide_ir *ir, tide_ir_op function) {
-  uint32_t taken = 0, wanted = 0;
-  tide_ir_op last_region = 0;
+  uint32_t wanted = 0, left = TIDE_POOL_END - TIDE_POOL_FIRST;
+  tide_ir_op last_region = 0, computed = 0;
   for (tide_ir_op op = function; op; op = tide_ir_walk_next(ir, function, op, true)) {
-    unsigned kind = tide_ir_op_kind(ir, op);
-    int64_t id;
-    if ((kind == TIDE_OP_NVVM_BARRIER || kind == TIDE_OP_NVVM_BARRIER_ARRIVE) &&
-        tide_ir_constant(ir, tide_ir_operand(ir, op, 0), &id) && id >= POOL_FIRST && id < POOL_END)
-      taken |= 1u << id;
-    if (kind != TIDE_OP_MODS_THROTTLE || tide_ir_get_integer(ir, op, TIDE_NAME_PROFILE, 0) != 2)
+    if (tide_ir_op_kind(ir, op) != TIDE_OP_MODS_THROTTLE ||
+        tide_ir_get_integer(ir, op, TIDE_NAME_PROFILE, 0) != 2)
       continue;
     tide_ir_op region = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
     if (region == last_region) continue;
     last_region = region;
-    if (++wanted + tide_bits_count(taken) <= POOL_END - POOL_FIRST) continue;
+    if (!wanted) left -= tide_bits_count(tide_pool_taken(ir, function, &computed));
+    if (!wanted && computed) {
+      tide_ir_op_warning(ir, computed,
+                         "computes its id, which may be the one of a cooperative throttle");
+      tide_ir_note(ir, tide_ir_location_of(ir, op), "a throttle is here");
+    }
+    if (++wanted <= left) continue;
     tide_ir_op_error(ir, op, "needs a named barrier, but all of the pool's (8 to 15) are taken");
     return;
   }

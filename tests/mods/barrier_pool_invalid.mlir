@@ -140,3 +140,192 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel  {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %four = arith.constant 4 : i32
+    %mask = arith.constant 3 : i64
+    %sched = cutlass.tile_scheduler.static_persistent %one, %one, %one : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+
+cutlass.async.exec {warps = array<i32: 0, 1>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 1, 2>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 2, 3>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 3, 4>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 4, 5>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 5, 6>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 6, 7>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 7, 8>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+// expected-error@+1 {{needs a named barrier, but all of the pool's (8 to 15) are taken}}
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+%id = arith.constant 8 : i32
+%cnt = arith.constant 32 : i32
+"nvvm.barrier"(%id, %cnt) <{operandSegmentSizes = array<i32: 1, 1>}> : (i32, i32) -> ()
+
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel  {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %four = arith.constant 4 : i32
+    %mask = arith.constant 3 : i64
+    %sched = cutlass.tile_scheduler.static_persistent %one, %one, %one : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+
+%id = arith.constant 8 : i32
+%cnt = arith.constant 256 : i32
+"nvvm.barrier.cta.sync"(%id, %cnt) : (i32, i32) -> ()
+cutlass.async.exec {warps = array<i32: 0, 1>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 1, 2>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 2, 3>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 3, 4>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 4, 5>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 5, 6>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 6, 7>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+cutlass.async.exec {warps = array<i32: 7, 8>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+// expected-error@+1 {{needs a named barrier, but all of the pool's (8 to 15) are taken}}
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel  {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %four = arith.constant 4 : i32
+    %mask = arith.constant 3 : i64
+    %sched = cutlass.tile_scheduler.static_persistent %one, %one, %one : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+
+%id = arith.addi %four, %four : i32
+%cnt = arith.constant 256 : i32
+// expected-warning@+1 {{computes its id, which may be the one of a cooperative throttle}}
+"nvvm.barrier"(%id, %cnt) <{operandSegmentSizes = array<i32: 1, 1>}> : (i32, i32) -> ()
+cutlass.async.exec {warps = array<i32: 0, 1>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+// expected-note@+1 {{a throttle is here}}
+cutlass.tile_scheduler.mods_throttle {profile = 2 : i32}
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k() kernel {
+    %th = arith.constant 128 : i32
+    %b = arith.constant 16 : i32
+    // expected-error@+1 {{barrier id 16 is not one of 0 to 15}}
+    "nvvm.barrier.cta.sync"(%b, %th) : (i32, i32) -> ()
+    gpu.return
+  }
+}

@@ -100,3 +100,27 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel  {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %four = arith.constant 4 : i32
+    %mask = arith.constant 3 : i64
+    %sched = cutlass.tile_scheduler.static_persistent %one, %one, %one : i32, i32, i32 -> !cutlass.tile_scheduler<static_persistent>
+
+// expected-note@+1 {{the region is here}}
+cutlass.async.exec {warps = array<i32: 0, 4>} {
+cutlass.tile_scheduler.mods_report_mainloop_start %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64
+cutlass.tile_scheduler.mods_report_mainloop_end %sched, %mask {is_2cta_mma = false} : !cutlass.tile_scheduler<static_persistent>, i64 -> ()
+
+cutlass.async.yield
+}
+// expected-error@+1 {{must stand before the regions of warps}}
+%q = cutlass.seq_bar.init {depth = 1 : i32, group_size = 32 : i32, length = 2 : i32} : !cutlass.seq_bar<1, 2>
+
+    gpu.return
+  }
+}
