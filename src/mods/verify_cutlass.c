@@ -256,35 +256,6 @@ static bool check_bytes(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
-/* ---- the tail ---- */
-
-static bool check_tail(struct tide_verifier *verifier, tide_ir_op op) {
-  struct tide_ir *ir = verifier->ir;
-  tide_ir_op exec = tide_ir_ancestor(ir, op, TIDE_OP_ASYNC_EXEC);
-  tide_ir_op root = exec ? exec : tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC);
-  if (!check_side(verifier, op, "producer")) return false;
-  for (tide_ir_op at = tide_ir_parent(ir, op); at && at != root; at = tide_ir_parent(ir, at)) {
-    unsigned kind = tide_ir_op_kind(ir, at);
-    if (kind != TIDE_OP_SCF_FOR && kind != TIDE_OP_SCF_WHILE) continue;
-    tide_ir_op_error(ir, op, "must stand after the loop, not in it");
-    return tide_ir_note(ir, tide_ir_location_of(ir, at), "the loop is here");
-  }
-  /* What comes later in the region. */
-  for (tide_ir_op at = root ? tide_ir_walk_next(ir, root, op, false) : 0; at;
-       at = tide_ir_walk_next(ir, root, at, true)) {
-    unsigned kind = tide_ir_op_kind(ir, at);
-    bool same = tide_ir_operand(ir, at, 0) == tide_ir_operand(ir, op, 0);
-    bool produces = kind == TIDE_OP_PRODUCER_ACQUIRE || kind == TIDE_OP_PRODUCER_COMMIT;
-    if (kind == TIDE_OP_PRODUCER_TAIL && same)
-      return tide_ir_op_error(ir, at, "is the second tail of its pipeline in this region");
-    if (produces && same) {
-      tide_ir_op_error(ir, at, "comes after the tail of its pipeline");
-      return tide_ir_note(ir, tide_ir_location_of(ir, op), "the tail is here");
-    }
-  }
-  return true;
-}
-
 /* ---- sequence barriers ---- */
 
 static bool check_group(struct tide_verifier *verifier, tide_ir_op op, bool has_state) {
@@ -372,7 +343,7 @@ void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_OP_PRODUCER_COMMIT:
       if (check_side(verifier, op, "producer")) check_order(ir, op, TIDE_OP_PRODUCER_ACQUIRE);
       break;
-    case TIDE_OP_PRODUCER_TAIL: check_tail(verifier, op); break;
+    case TIDE_OP_PRODUCER_TAIL: check_side(verifier, op, "producer"); break;
     case TIDE_OP_CONSUMER_WAIT: check_side(verifier, op, "consumer"); break;
     case TIDE_OP_CONSUMER_RELEASE:
       if (check_side(verifier, op, "consumer")) check_order(ir, op, TIDE_OP_CONSUMER_WAIT);

@@ -150,31 +150,6 @@ static bool check_uniform(struct tide_verifier *verifier, tide_ir_op start) {
   return true;
 }
 
-/* A producer's pipelines are drained before its window closes. */
-static bool check_drained(struct tide_ir *ir, tide_ir_op start, tide_ir_op end) {
-  tide_ir_op acquired = 0;
-  bool drained = false;
-  for (tide_ir_op top = tide_ir_op_of(ir, start)->next; top && top != end;
-       top = tide_ir_op_of(ir, top)->next)
-    for (tide_ir_op in = top; in; in = tide_ir_walk_next(ir, top, in, true)) {
-      unsigned kind = tide_ir_op_kind(ir, in);
-      if (kind == TIDE_OP_PRODUCER_ACQUIRE &&
-          (!acquired || tide_ir_operand(ir, acquired, 0) != tide_ir_operand(ir, in, 0))) {
-        if (acquired && !drained) break;
-        acquired = in;
-        drained = false;
-      }
-      if (kind == TIDE_OP_PRODUCER_TAIL && acquired &&
-          tide_ir_operand(ir, in, 0) == tide_ir_operand(ir, acquired, 0))
-        drained = true;
-    }
-  if (!acquired || drained) return true;
-  tide_ir_op_error(ir, end,
-                   "closes the window before a producer's pipeline is drained by "
-                   "'cutlass.pipeline.producer_tail'");
-  return tide_ir_note(ir, tide_ir_location_of(ir, acquired), "the producer is here");
-}
-
 /* ---- one block ---- */
 
 struct window {
@@ -193,13 +168,14 @@ static void open_window(struct tide_verifier *verifier, tide_ir_op op, struct wi
   window->start = op;
 }
 
-static void close_window(struct tide_ir *ir, tide_ir_op op, struct window *window) {
+static void close_window(struct tide_verifier *verifier, tide_ir_op op, struct window *window) {
+  struct tide_ir *ir = verifier->ir;
   if (!window->start) {
     tide_ir_op_error(ir, op,
                      "has no matching mods_report_mainloop_start before it in the same block");
     return;
   }
-  if (check_pair(ir, window->start, op)) check_drained(ir, window->start, op);
+  if (check_pair(ir, window->start, op)) tide_verify_drained(verifier, window->start, op);
   window->start = 0;
 }
 
@@ -233,8 +209,9 @@ static void check_one(struct tide_verifier *verifier, tide_ir_op op, struct wind
     return;
   }
   if (kind == TIDE_OP_MODS_START) open_window(verifier, op, window);
-  else if (kind == TIDE_OP_MODS_END) close_window(ir, op, window);
+  else if (kind == TIDE_OP_MODS_END) close_window(verifier, op, window);
   else if (kind == TIDE_OP_MODS_THROTTLE) check_throttle(ir, op, start != 0);
+  else if (kind == TIDE_OP_PRODUCER_TAIL) tide_verify_tail(verifier, op);
   else if (start) check_in_window(ir, op, start);
 }
 
