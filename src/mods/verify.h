@@ -41,7 +41,9 @@ void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op);      /* veri
 void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);    /* verify_flow.c */
 void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op); /* verify_cutlass.c */
 void tide_verify_windows(struct tide_verifier *verifier);                /* verify_windows.c */
-bool tide_verify_tail(struct tide_verifier *verifier, tide_ir_op tail);  /* verify_drain.c */
+/* verify_cluster.c; windows are right. */
+void tide_verify_cluster_barrier(struct tide_verifier *verifier, tide_ir_op function);
+bool tide_verify_tail(struct tide_verifier *verifier, tide_ir_op tail); /* verify_drain.c */
 bool tide_verify_drained(struct tide_verifier *verifier, tide_ir_op start, tide_ir_op end);
 bool tide_verify_dominance(struct tide_verifier *verifier); /* dominance.c; false: no memory */
 bool tide_verify_symbols(struct tide_verifier *verifier);   /* symbols.c; false: no memory */

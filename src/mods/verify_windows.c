@@ -285,6 +285,15 @@ void tide_verify_windows(struct tide_verifier *verifier) {
     if (record->kind == TIDE_OP_GPU_FUNC) check_pool(ir, op);
   }
   if (ir->errors != before) return; /* what is a window is not clear */
-  for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true))
-    if (tide_ir_op_kind(ir, op) == TIDE_OP_GPU_FUNC) check_all_take_part(ir, op);
+  tide_ir_op followed = 0;
+  for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true)) {
+    unsigned kind = tide_ir_op_kind(ir, op);
+    if (kind == TIDE_OP_GPU_FUNC) check_all_take_part(ir, op);
+    if (kind != TIDE_OP_NVVM_CLUSTER_ARRIVE && kind != TIDE_OP_NVVM_CLUSTER_ARRIVE_RELAXED)
+      continue;
+    tide_ir_op function = tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC);
+    if (!function) function = tide_ir_ancestor(ir, op, TIDE_OP_FUNC_FUNC);
+    if (function && function != followed) tide_verify_cluster_barrier(verifier, function);
+    followed = function;
+  }
 }
