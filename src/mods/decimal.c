@@ -69,7 +69,7 @@ static double round_big(const struct big *big, int exponent, bool more) {
   if (!bits) return 0;
   int top = (int)bits + exponent; /* the value is below 2^top */
   if (top > 1024) return __builtin_inf();
-  if (top < -1073) return 0;
+  if (top < -1074) return 0; /* below half of the least; top = -1074 may round up to it */
   if (top < -1021) keep = (uint32_t)(top + 1074); /* subnormal */
   uint64_t whole = 0;
   uint32_t dropped = bits > keep ? bits - keep : 0;

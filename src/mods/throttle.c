@@ -41,9 +41,12 @@ static uint64_t rounds(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use
   return 0;
 }
 
+/* Of profile 0, which folds away, it has none. */
 static bool has_throttle(const struct tide_ir *ir, tide_ir_op loop) {
   for (tide_ir_op op = loop; op; op = tide_ir_walk_next(ir, loop, op, true))
-    if (tide_ir_op_kind(ir, op) == TIDE_OP_MODS_THROTTLE) return true;
+    if (tide_ir_op_kind(ir, op) == TIDE_OP_MODS_THROTTLE &&
+        tide_ir_get_integer(ir, op, TIDE_NAME_PROFILE, 0) != 0)
+      return true;
   return false;
 }
 

@@ -105,6 +105,33 @@ static const char *set_for(const struct tide_mods_launch *launch, const char *na
   return NULL;
 }
 
+/* Is it a whole number of so many bits, signed or not, where the type is an integer? */
+static bool fits(const struct tide_ir *ir, tide_ir_type type,
+                 const struct tide_mods_matrix *matrix) {
+  const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
+  if (record->kind != TIDE_IR_INTEGER && record->kind != TIDE_IR_INDEX) return true;
+  uint32_t bits = record->kind == TIDE_IR_INTEGER ? record->a : 64;
+  if ((double)matrix->integer != matrix->number) return false;
+  if (bits == 0 || bits >= 64) return true;
+  int64_t limit = (int64_t)1 << bits;
+  return matrix->integer < limit && matrix->integer >= -(limit / 2);
+}
+
+/* --arg for an argument that the kernel does not have. */
+static bool all_settings_meant(const struct tide_mods_launch *launch) {
+  for (size_t i = 0; i < launch->setting_count; i++) {
+    char own[32];
+    bool meant = false;
+    if (!take_name(launch->settings[i], own)) continue;
+    for (size_t j = 0; j < launch->count; j++)
+      meant = meant || strcmp(launch->matrices[j].name, own) == 0;
+    if (meant) continue;
+    tide_tool_error("%s: the kernel has no argument '%s'", launch->params.file, own);
+    return false;
+  }
+  return true;
+}
+
 static bool add_argument(struct tide_mods_launch *launch, struct tide_ir *ir, tide_ir_op kernel,
                          tide_ir_value value) {
   size_t length = 0;
@@ -128,6 +155,11 @@ static bool add_argument(struct tide_mods_launch *launch, struct tide_ir *ir, ti
       tide_ir_type_is(ir, tide_ir_type_of_value(ir, value), TIDE_IR_LLVM_POINTER)) {
     tide_tool_error("%s: argument '%s' is %s", launch->params.file, name,
                     matrix->is_number ? "memory, not a number" : "a number, not memory");
+    return false;
+  }
+  if (matrix->is_number && !fits(ir, tide_ir_type_of_value(ir, value), matrix)) {
+    tide_tool_error("%s: argument '%s' is no number of type '%s': %s", launch->params.file, name,
+                    tide_ir_type_name(ir, tide_ir_type_of_value(ir, value)).text, text);
     return false;
   }
   launch->count++;
@@ -159,6 +191,7 @@ static bool prepare_from(struct tide_mods_launch *launch, struct tide_ir *ir) {
   }
   for (uint32_t i = 0; i < count; i++)
     if (!add_argument(launch, ir, kernel, tide_ir_argument(ir, entry, i))) return false;
+  if (!all_settings_meant(launch)) return false;
   const struct tide_ir_attr_record *check =
       text_attr(ir, kernel, "tidemark.check", TIDE_IR_ATTR_STRING);
   if (check) launch->check = strdup(tide_ir_string_text(ir, check->string, NULL));

@@ -117,12 +117,26 @@ static bool write_all(int to, const struct tide_mods_text *text) {
   return true;
 }
 
+/* Its folder is there: none is made, as by other compilers. */
+static bool has_folder(const char *output) {
+  const char *slash = strrchr(output, '/');
+  if (!slash || slash == output) return true;
+  char *folder = strndup(output, (size_t)(slash - output));
+  bool there = folder && access(folder, W_OK) == 0;
+  free(folder);
+  return there;
+}
+
 static bool deliver(const char *output, const struct tide_mods_text *text) {
   char *temporary;
   if (!output) {
     bool good = write_all(STDOUT_FILENO, text);
     if (!good) tide_tool_error("stdout: %s", strerror(errno));
     return good;
+  }
+  if (!has_folder(output)) {
+    tide_tool_error("%s: %s", output, strerror(errno));
+    return false;
   }
   int to = tide_tool_begin_file(output, &temporary);
   bool good = to >= 0 && write_all(to, text);

@@ -126,6 +126,9 @@ env PATH=/nowhere TIDEMARK_LLVM=/nowhere "$TIDEMARK" mods lower --emit=ptx "$fil
 name=nothing_is_written
 if [ -s "$work/nothing" ]; then fail "a file was written though a tool is missing"; else echo "PASS $name"; fi
 says to_folder 1 'it is a folder' "$TIDEMARK" mods lower "$file" -o "$work"
+says no_folder 1 'No such file' "$TIDEMARK" mods lower "$file" -o "$work/none/x"
+name=no_folder_is_made
+if [ -e "$work/none" ]; then fail "a folder was made for the output"; else echo "PASS $name"; fi
 
 # ---- what ./bench mods_gpu launches is what the example gives ----
 name=checked_in_ptx

@@ -61,7 +61,7 @@ for words in '--grid 0' '--grid 1x' '--grid 1x1x1x1' '--explore 0' '--arg =3' '-
   "$TIDEMARK" mods run examples/mods/gemm.mlir $words >"$dir/out" 2>&1 && status=0 || status=$?
   if [ "$status" = 2 ]; then echo "PASS usage $words"; else echo "FAIL usage $words: status $status"; fi
 done
-for words in '--grid 3' '--cluster 1x2' '--block 2048' '--arg A=7' '--arg m=f32[2]random' '--kernel none' '--print D'; do
+for words in '--grid 3' '--cluster 1x2' '--block 2048' '--arg A=7' '--arg m=f32[2]random' '--kernel none' '--print D' '--arg zz=3' '--arg n=4294967300' '--arg n=2.5'; do
   # shellcheck disable=SC2086
   "$TIDEMARK" mods run examples/mods/gemm.mlir --grid 2 $words >"$dir/out" 2>&1 && status=0 || status=$?
   if [ "$status" = 1 ] && [ -s "$dir/out" ]; then echo "PASS refused $words"; else echo "FAIL refused $words: status $status"; fi
