@@ -13,6 +13,23 @@ static bool is_table(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_op_info(ir, op)->traits & TIDE_IR_SYMBOL_TABLE;
 }
 
+/* Operands and results are those of the function. */
+static void check_call(struct tide_ir *ir, tide_ir_op call, tide_ir_op function) {
+  const struct tide_ir_op_record *record = tide_ir_op_of(ir, call);
+  const struct tide_ir_type_record *type = tide_ir_type_of(
+      ir, tide_ir_attr_of(ir, tide_ir_get(ir, function, TIDE_NAME_FUNCTION_TYPE))->type);
+  bool good = record->operand_count == type->a && record->result_count == type->count - type->a;
+  for (uint32_t i = 0; good && i < type->count; i++) {
+    tide_ir_value value =
+        i < type->a ? tide_ir_operand(ir, call, i) : record->results + (i - type->a);
+    good = tide_ir_type_of_value(ir, value) == tide_ir_item(ir, type->items, i);
+  }
+  if (good) return;
+  tide_ir_op_error(ir, call, "has other operands or results than '%s'",
+                   tide_ir_get_text(ir, function, TIDE_NAME_SYM_NAME));
+  tide_ir_note(ir, tide_ir_location_of(ir, function), "the function is here");
+}
+
 static void check_reference(struct tide_verifier *verifier, tide_ir_op op,
                             const uint32_t *symbols) {
   struct tide_ir *ir = verifier->ir;
@@ -29,6 +46,9 @@ static void check_reference(struct tide_verifier *verifier, tide_ir_op op,
                      call ? "'%s' does not reference a valid function"
                           : "must reference a global defined by 'llvm.mlir.global': '%s'",
                      name);
+  } else if (call && tide_ir_op_kind(ir, target) == TIDE_OP_FUNC_FUNC &&
+             tide_ir_get(ir, target, TIDE_NAME_FUNCTION_TYPE)) {
+    check_call(ir, op, target);
   } else if (!call && tide_ir_op_kind(ir, target) == TIDE_OP_LLVM_GLOBAL) {
     tide_ir_type type = tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type;
     int64_t space = tide_ir_get_integer(ir, target, TIDE_NAME_ADDR_SPACE, 0);

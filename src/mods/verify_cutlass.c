@@ -38,6 +38,7 @@ static void follow(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_OP_GET_CURRENT_WORK: verifier->roots[record->results] = op; break;
     case TIDE_OP_STATE_INCREMENT:
     case TIDE_OP_ADVANCE: hand_on(verifier, op, 1, record->results, 1); break;
+    case TIDE_OP_ARITH_SELECT: hand_on(verifier, op, 1, record->results, 1); break;
     case TIDE_OP_SCF_FOR:
       hand_on(verifier, op, 3, tide_ir_argument(ir, tide_ir_body(ir, op, 0), 1),
               record->result_count);

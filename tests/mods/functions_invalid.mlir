@@ -82,3 +82,23 @@ func.func @f(%a: i32) {
   }) {sym_name = "g", function_type = () -> ()} : () -> ()
   func.return
 }
+
+// -----
+
+gpu.module @m {
+// expected-note@+1 {{the function is here}}
+  func.func @f(%a: i32) {
+    func.return
+  }
+  func.func @g() -> i32 {
+    %x = arith.constant 7 : i32
+    func.return %x : i32
+  }
+  gpu.func @k(%p: !llvm.ptr) kernel attributes {known_block_size = array<i32: 32, 1, 1>, tidemark.args = ["p = i32[4] zero"]} {
+    %a = arith.constant 5 : i32
+// expected-error@+1 {{has other operands or results than 'f'}}
+    %r = func.call @f(%a) : (i32) -> i32
+    llvm.store %r, %p : i32, !llvm.ptr
+    gpu.return
+  }
+}

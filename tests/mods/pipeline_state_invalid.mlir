@@ -65,3 +65,20 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
+  gpu.func @k(%c: i1) kernel {
+    %p = cutlass.pipeline.init {consumers = 32 : i32, producers = 32 : i32, stages = 2 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
+    cutlass.async.exec {warps = array<i32: 0, 1>} {
+      // expected-note@+1 {{it comes from here}}
+      %a = cutlass.pipeline.state.create %p {role = "producer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+      %t = arith.select %c, %a, %a : !cutlass.pipeline_state
+      // expected-error@+1 {{is a consumer's operation, but takes a producer's state}}
+      cutlass.pipeline.consumer_wait %p, %t : !cutlass.pipeline<2>, !cutlass.pipeline_state
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}
