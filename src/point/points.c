@@ -6,10 +6,8 @@
 
 #define SECOND 1000000000ull
 #define MOST (1u << 20)
-#define GRACE 8 /* this part of the room's deadline does not matter */
-#define BEHIND                                                                                     \
-  100000000u /* ns, see now_about: 15 ms were seen where a processor was taken away                \
-              */
+#define GRACE 8           /* this part of the room's deadline does not matter */
+#define BEHIND 100000000u /* ns, see now_about; 15 ms were seen */
 
 void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *fired) {
   const struct tide_context *context = points->context;
