@@ -81,7 +81,7 @@ static void *serve(void *argument) {
   while (!__atomic_load_n(&bare->stop, __ATOMIC_ACQUIRE)) {
     struct pollfd one = {.fd = bare->region.faults, .events = POLLIN};
     if (poll(&one, 1, 100) <= 0) continue;
-    size_t offsets[TIDE_REGION_BATCH], count = tide_region_faults(&bare->region, offsets);
+    size_t offsets[TIDE_UFFD_BATCH], count = tide_region_faults(&bare->region, offsets);
     for (size_t i = 0; i < count; i++)
       tide_region_map(&bare->region, offsets[i], bare->region.page);
   }

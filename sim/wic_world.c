@@ -235,11 +235,11 @@ enum tide_status tide_region_restore(struct tide_region *region, size_t offset, 
   return TIDE_OK;
 }
 
-size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_REGION_BATCH]) {
+size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_UFFD_BATCH]) {
   struct world *w = the_world;
   (void)region;
   world_point();
-  size_t count = w->fault_count < TIDE_REGION_BATCH ? w->fault_count : TIDE_REGION_BATCH;
+  size_t count = w->fault_count < TIDE_UFFD_BATCH ? w->fault_count : TIDE_UFFD_BATCH;
   for (size_t i = 0; i < count; i++) out_offsets[i] = w->faults[i].page * PAGE;
   memmove(w->faults, w->faults + count, (w->fault_count - count) * sizeof w->faults[0]);
   w->fault_count -= count;
@@ -313,11 +313,11 @@ void tide_guard_open(struct tide_guard *guard, size_t offset, size_t bytes) {
   tide_guard_wake(guard, offset, bytes);
 }
 
-size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_GUARD_BATCH]) {
+size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_UFFD_BATCH]) {
   struct world *w = the_world;
   (void)guard;
   world_point();
-  size_t count = w->store_count < TIDE_GUARD_BATCH ? w->store_count : TIDE_GUARD_BATCH;
+  size_t count = w->store_count < TIDE_UFFD_BATCH ? w->store_count : TIDE_UFFD_BATCH;
   for (size_t i = 0; i < count; i++) out_offsets[i] = w->stores[i] * PAGE;
   memmove(w->stores, w->stores + count, (w->store_count - count) * sizeof w->stores[0]);
   w->store_count -= count;

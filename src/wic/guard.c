@@ -6,7 +6,6 @@
 #endif
 #include "wic/guard.h"
 #include "base/check.h"
-#include "wic/uffd.h"
 
 #include <errno.h>
 #include <linux/userfaultfd.h>
@@ -79,12 +78,6 @@ void tide_guard_wake(struct tide_guard *guard, size_t offset, size_t bytes) {
   TIDE_ASSERT(!failed);
 }
 
-size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_GUARD_BATCH]) {
-  struct uffd_msg messages[TIDE_GUARD_BATCH];
-  ssize_t got = read(guard->faults, messages, sizeof messages);
-  size_t count = 0;
-  for (ssize_t i = 0; got > 0 && i < got / (ssize_t)sizeof messages[0]; i++)
-    if (messages[i].event == UFFD_EVENT_PAGEFAULT)
-      out_offsets[count++] = (size_t)(messages[i].arg.pagefault.address - (uintptr_t)guard->memory);
-  return count;
+size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_UFFD_BATCH]) {
+  return tide_uffd_faults(guard->faults, guard->memory, out_offsets);
 }

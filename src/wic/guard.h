@@ -3,7 +3,7 @@
 #ifndef TIDE_WIC_GUARD_H
 #define TIDE_WIC_GUARD_H
 
-#include "tidemark/base.h"
+#include "wic/uffd.h"
 
 struct tide_guard {
   char *memory;
@@ -22,8 +22,7 @@ void tide_guard_open(struct tide_guard *guard, size_t offset, size_t bytes);
 /* Whoever was stopped there tries again. */
 void tide_guard_wake(struct tide_guard *guard, size_t offset, size_t bytes);
 
-#define TIDE_GUARD_BATCH 16
 /* Takes stores that were stopped, their offsets, without blocking; how many. */
-size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_GUARD_BATCH]);
+size_t tide_guard_faults(struct tide_guard *guard, size_t out_offsets[TIDE_UFFD_BATCH]);
 
 #endif

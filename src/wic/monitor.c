@@ -126,9 +126,9 @@ static enum tide_fault_answer serve_fault(struct tide_medium *medium, size_t pag
 #define NAP 1000000 /* ns */
 
 static void serve_faults(struct tide_medium *medium) {
-  size_t offsets[TIDE_REGION_BATCH];
+  size_t offsets[TIDE_UFFD_BATCH];
   size_t count = tide_region_faults(&medium->region, offsets);
-  size_t pages[TIDE_REGION_BATCH], doubted = 0;
+  size_t pages[TIDE_UFFD_BATCH], doubted = 0;
   for (size_t i = 0; i < count; i++) {
     size_t page = offsets[i] / medium->region.page;
     if (serve_fault(medium, page) == TIDE_FAULT_DOUBTED) pages[doubted++] = page;

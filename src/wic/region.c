@@ -5,7 +5,6 @@
 #endif
 #include "wic/region.h"
 #include "base/check.h"
-#include "wic/uffd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,13 +151,6 @@ enum tide_status tide_region_restore(struct tide_region *region, size_t offset, 
   return advise(region, offset, bytes) ? watch(region, offset, bytes) : TIDE_NOMEM;
 }
 
-size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_REGION_BATCH]) {
-  struct uffd_msg messages[TIDE_REGION_BATCH];
-  ssize_t got = read(region->faults, messages, sizeof messages);
-  size_t count = 0;
-  for (ssize_t i = 0; got > 0 && i < got / (ssize_t)sizeof messages[0]; i++)
-    if (messages[i].event == UFFD_EVENT_PAGEFAULT)
-      out_offsets[count++] =
-          (size_t)(messages[i].arg.pagefault.address - (uintptr_t)region->reader);
-  return count;
+size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_UFFD_BATCH]) {
+  return tide_uffd_faults(region->faults, region->reader, out_offsets);
 }

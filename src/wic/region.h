@@ -3,7 +3,7 @@
 #ifndef TIDE_WIC_REGION_H
 #define TIDE_WIC_REGION_H
 
-#include "tidemark/base.h"
+#include "wic/uffd.h"
 
 struct tide_region {
   char *reader, *writer; /* the same pages; the reader's are missing until they are mapped */
@@ -31,8 +31,7 @@ void tide_region_drop(struct tide_region *region, size_t offset, size_t bytes);
 enum tide_status tide_region_blank(struct tide_region *region, size_t offset, size_t bytes);
 enum tide_status tide_region_restore(struct tide_region *region, size_t offset, size_t bytes);
 
-#define TIDE_REGION_BATCH 16
 /* Takes faults that came, their offsets, without blocking; how many. */
-size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_REGION_BATCH]);
+size_t tide_region_faults(struct tide_region *region, size_t out_offsets[TIDE_UFFD_BATCH]);
 
 #endif

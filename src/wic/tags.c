@@ -244,13 +244,13 @@ static void set_serving(struct tide_medium *medium, bool serving) {
 
 void tide_tags_serve(struct tide_medium *medium) {
   struct tide_tags *tags = &medium->tags;
-  size_t offsets[TIDE_GUARD_BATCH], count;
+  size_t offsets[TIDE_UFFD_BATCH], count;
   if (!tags->count) return;
   set_serving(medium, true);
   do { /* all that is there is of this round */
     count = tide_guard_faults(&tags->guard, offsets);
     for (size_t i = 0; i < count; i++) serve(medium, (uint32_t)(offsets[i] / tags->guard.page));
-  } while (count == TIDE_GUARD_BATCH);
+  } while (count == TIDE_UFFD_BATCH);
   set_serving(medium, false);
 }
 

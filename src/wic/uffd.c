@@ -50,3 +50,13 @@ enum tide_status tide_uffd_open(uint64_t features, int *out_fd, bool *out_user_o
   *out_fd = fd;
   return TIDE_OK;
 }
+
+size_t tide_uffd_faults(int fd, const void *base, size_t out_offsets[TIDE_UFFD_BATCH]) {
+  struct uffd_msg messages[TIDE_UFFD_BATCH];
+  ssize_t got = read(fd, messages, sizeof messages);
+  size_t count = 0;
+  for (ssize_t i = 0; got > 0 && i < got / (ssize_t)sizeof messages[0]; i++)
+    if (messages[i].event == UFFD_EVENT_PAGEFAULT)
+      out_offsets[count++] = (size_t)(messages[i].arg.pagefault.address - (uintptr_t)base);
+  return count;
+}
