@@ -87,8 +87,8 @@ static void on_enter(struct tide_explanation *e, const struct tide_event *event)
 static void on_wait(struct tide_explanation *e, const struct tide_event *event) {
   struct tide_told *told = tide_explanation_at(e, event->axis, event->sequence);
   if (!told) return;
-  if (!tide_array_reserve(e->allocator, &told->waits, &told->wait_room, told->wait_count + 1,
-                          sizeof *told->waits)) {
+  if (!tide_array_reserve_unset(e->allocator, &told->waits, &told->wait_room, told->wait_count + 1,
+                                sizeof *told->waits)) {
     e->failed = true;
     return;
   }

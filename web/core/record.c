@@ -8,7 +8,8 @@
 #define WATCHED 512 /* queues */
 
 void *view_add_row(struct rows *rows, size_t size, size_t count) {
-  if (!tide_array_reserve(view.allocator, &rows->items, &rows->room, rows->count + count, size)) {
+  if (!tide_array_reserve_unset(view.allocator, &rows->items, &rows->room, rows->count + count,
+                                size)) {
     view.failed = true;
     return NULL;
   }

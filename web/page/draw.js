@@ -24,6 +24,11 @@ export class CanvasPen {
 
   box(x, y, w, h, { fill, stroke, radius = 0, width = 1, dash }) {
     const c = this.c;
+    if (!radius && !stroke) {
+      c.fillStyle = fill;
+      c.fillRect(x, y, w, h);
+      return;
+    }
     c.beginPath();
     if (radius) c.roundRect(x, y, w, h, Math.min(radius, w / 2, h / 2));
     else c.rect(x, y, w, h);

@@ -15,6 +15,8 @@ export function timeText(ns) {
 }
 const trim = (number) => String(Number(number.toPrecision(4)));
 
+const isAway = (mark) => mark.state === STATE.AWAY || mark.state === STATE.HELD || mark.state === STATE.WAITING;
+
 // A round distance between marks, so that there are about `count` of them.
 function distance(span, count) {
   const rough = span / Math.max(1, count);
@@ -123,7 +125,8 @@ export class Lanes {
     }
   }
 
-  // Bars that are narrower than a point are drawn as one.
+  // Bars that are narrower than a point are drawn as one, and neighbours that look the same as one stroke:
+  // a row of ten thousand is a handful of them.
   paintRow(pen, q, y, width, t, state) {
     const row = this.rows[q];
     const color = t.queue(q);
@@ -135,6 +138,11 @@ export class Lanes {
       else high = middle;
     }
     let drawnTo = -1;
+    let run = null;
+    const end = () => {
+      if (run) pen.box(run.x, run.y, run.to - run.x, BAR, { fill: run.fill });
+      run = null;
+    };
     for (let i = Math.max(0, low - 8); i < row.length; i++) {
       const bar = row[i];
       if (bar.start > this.from + this.span) break;
@@ -143,21 +151,29 @@ export class Lanes {
       if (bar.op && w < 2 && x < drawnTo + 1 && bar.number !== state.selected) continue;
       drawnTo = x;
       const at = y + bar.depth * (BAR + 2);
-      this.paintBar(pen, bar, x, at, w, color, t, state);
       this.shown.push({ bar, x, y: at, w });
+      const mark = state.mark(bar);
+      if (w < 5 && !mark.ring) {
+        const base = mark.state === STATE.FAILED ? t.class.failed : color;
+        const fill = isAway(mark) ? color + "40" : base + (mark.dim ? "60" : "");
+        if (!run || run.fill !== fill || run.y !== at || x > run.to + 0.5) {
+          end();
+          run = { x, y: at, to: x, fill };
+        }
+        run.to = Math.max(run.to, x + w);
+        continue;
+      }
+      end();
+      this.paintBar(pen, bar, mark, x, at, w, color, t);
     }
+    end();
   }
 
-  paintBar(pen, bar, x, y, w, color, t, state) {
-    const mark = state.mark(bar);
-    const away = mark.state === STATE.AWAY || mark.state === STATE.HELD || mark.state === STATE.WAITING;
+  paintBar(pen, bar, mark, x, y, w, color, t) {
+    const away = isAway(mark);
     const running = mark.state === STATE.RUNNING;
     const failed = mark.state === STATE.FAILED;
     const base = failed ? t.class.failed : color;
-    if (w < 5 && !mark.ring) {
-      pen.box(x, y, w, BAR, { fill: away ? color + "40" : base + (mark.dim ? "60" : "") });
-      return;
-    }
     const fade = mark.dim ? "38" : "";
     pen.box(x, y, w, BAR, {
       fill: away ? color + (mark.dim ? "10" : "1c") : base + (running ? "ff" : mark.dim ? "40" : "b8"),
