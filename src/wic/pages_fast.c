@@ -1,6 +1,8 @@
-/* Free runs by size. A list for each size, newest first, and a bitmap of the sizes that have any: a
+/* Free runs by size. A ring for each size, newest first, and a bitmap of the sizes that have any: a
  * word of it a bit of the level above, up to a single word, so the next size that has any is found
- * in two looks a level, and mostly in the first word.
+ * in two looks a level, and mostly in the first word. What lies where is chance, and a processor
+ * that guesses it wrong loses more than a store takes: so joining a ring and leaving it ask
+ * nothing.
  *
  * Tags lie beside the pages, not in them, since nobody may touch those. The first and last page of
  * a free run say FREE and its length; the first of a taken one says its length, and is the only
@@ -18,8 +20,7 @@
 _Static_assert(1ull << LEVELS * 6 == TIDE_PAGES_MOST, "each size has a bit");
 
 struct link {
-  uint32_t next;     /* NONE: the last of its size */
-  uint32_t previous; /* means nothing in the first, which `newest` names */
+  uint32_t next, previous;
 };
 
 struct fast {
@@ -27,9 +28,9 @@ struct fast {
   uint32_t levels;
   uint32_t words[LEVELS];
   uint64_t *bits[LEVELS]; /* of the first level bit s: runs of s + 1 pages are free */
-  uint32_t *newest;       /* by size - 1; means nothing where there is no bit */
   uint32_t *tags;         /* page p has tags[p + 1]; one more at each end, which is never free */
-  struct link *links;     /* by the first page of a free run */
+  struct link *links;     /* by the first page of a free run; then the heads of the rings, by size -
+                             1, which mean nothing where there is no bit */
 };
 
 static void fast_destroy(struct tide_pages *pages) {
@@ -38,9 +39,8 @@ static void fast_destroy(struct tide_pages *pages) {
   uint32_t count = pages->count;
   for (uint32_t i = 0; i < LEVELS; i++)
     tide_free(allocator, fast->bits[i], fast->words[i], sizeof *fast->bits[i]);
-  tide_free(allocator, fast->newest, count, sizeof *fast->newest);
   tide_free(allocator, fast->tags, (size_t)count + 2, sizeof *fast->tags);
-  tide_free(allocator, fast->links, count, sizeof *fast->links);
+  tide_free(allocator, fast->links, 2 * (size_t)count, sizeof *fast->links);
   tide_free(allocator, fast, 1, sizeof *fast);
 }
 
@@ -65,19 +65,18 @@ static void unmark_above(struct fast *fast, uint32_t at) {
   }
 }
 
-static inline void unmark(struct fast *fast, uint32_t size) {
+static inline void unmark(struct fast *fast, uint32_t size, bool empty) {
   uint64_t *word = &fast->bits[0][size / 64];
-  *word &= ~(1ull << size % 64);
+  *word &= ~((uint64_t)empty << size % 64);
   if (!*word) unmark_above(fast, size / 64);
 }
 
 /* Whether it was already. */
 static inline bool mark(struct fast *fast, uint32_t size) {
   uint64_t *word = &fast->bits[0][size / 64], old = *word, bit = 1ull << size % 64;
-  if (old & bit) return true;
   *word = old | bit;
   if (!old) mark_above(fast, size / 64);
-  return false;
+  return old & bit;
 }
 
 /* The first of the next words that have any. */
@@ -109,35 +108,30 @@ static inline uint32_t next_marked(const struct fast *fast, uint32_t from) {
 /* ---- free runs --------------------------------------------------------------------------------
  */
 
-static void put_in(struct fast *fast, uint32_t first, uint32_t count) {
-  uint32_t size = count - 1, next = NONE;
+static inline void put_in(struct fast *fast, uint32_t first, uint32_t count) {
+  uint32_t size = count - 1, head = fast->pages.count + size;
+  struct link *links = fast->links;
   fast->tags[first + 1] = FREE | count;
   fast->tags[first + count] = FREE | count;
-  if (mark(fast, size)) {
-    next = fast->newest[size];
-    fast->links[next].previous = first;
-  }
-  fast->links[first].next = next;
-  fast->newest[size] = first;
+  bool any = mark(fast, size);
+  uint32_t next = any ? links[head].next : head;
+  links[first] = (struct link){next, head};
+  links[next].previous = first;
+  links[head].next = first;
 }
 
-static void take_out(struct fast *fast, uint32_t first, uint32_t count) {
-  uint32_t size = count - 1, next = fast->links[first].next;
-  if (fast->newest[size] != first) {
-    uint32_t previous = fast->links[first].previous;
-    fast->links[previous].next = next;
-    if (next != NONE) fast->links[next].previous = previous;
-    return;
-  }
-  fast->newest[size] = next;
-  if (next == NONE) unmark(fast, size);
+static inline void take_out(struct fast *fast, uint32_t first, uint32_t count) {
+  struct link link = fast->links[first];
+  fast->links[link.previous].next = link.next;
+  fast->links[link.next].previous = link.previous;
+  unmark(fast, count - 1, link.next == link.previous); /* both are the head */
 }
 
 static uint32_t fast_alloc(struct tide_pages *pages, uint32_t count) {
   struct fast *fast = (struct fast *)pages;
   uint32_t size = next_marked(fast, TIDE_PLANTED(TIDE_PLANT_PAGES_EXACT) ? count : count - 1);
   if (size == NONE) return NONE;
-  uint32_t first = fast->newest[size], left = size + 1 - count;
+  uint32_t first = fast->links[pages->count + size].next, left = size + 1 - count;
   take_out(fast, first, size + 1);
   uint32_t early = TIDE_PLANTED(TIDE_PLANT_PAGES_REST);
   if (left) put_in(fast, first + count - early, left + early);
@@ -185,10 +179,9 @@ static struct tide_pages *fast_create(const struct tide_allocator *allocator, ui
   if (!fast) return NULL;
   fast->pages.allocator = allocator;
   fast->pages.count = count;
-  fast->newest = tide_alloc_unset(allocator, count, sizeof *fast->newest);
   fast->tags = tide_alloc(allocator, (size_t)count + 2, sizeof *fast->tags);
-  fast->links = tide_alloc_unset(allocator, count, sizeof *fast->links);
-  bool whole = fast->newest && fast->tags && fast->links;
+  fast->links = tide_alloc_unset(allocator, 2 * (size_t)count, sizeof *fast->links);
+  bool whole = fast->tags && fast->links;
   uint32_t words = count;
   do { /* until a level is one word */
     uint32_t level = fast->levels++;
