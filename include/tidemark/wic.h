@@ -44,9 +44,10 @@
  * timepoint (the tags' calls wait for that to return), in a signal handler, or as another request's
  * `source`. A medium is not destroyed in such a callback, or by `stray`.
  *
- * A child of fork has no consumers' view: a load there is a SIGSEGV. Of a medium for fibers no
- * thread that loads may block SIGBUS, and who installs a handler for it after tide_medium_create
- * hands on what is not his.
+ * A child of fork has no consumers' view: a load there is a SIGSEGV. A thread that is stalled may
+ * be cancelled. Of a medium for fibers no thread that loads may block SIGBUS, or be taken out of a
+ * load by siglongjmp; and who installs a handler for SIGBUS after tide_medium_create hands on what
+ * is not his. The monitor has all signals blocked but those that a thread raises itself.
  *
  * What the kernel must have: userfaultfd with minor faults on shared memory (5.14), and the right
  * to use it: root, CAP_SYS_PTRACE, vm.unprivileged_userfaultfd = 1, or access to /dev/userfaultfd.

@@ -22,9 +22,9 @@ static void let_stalled_go(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   if (medium->engine != TIDE_MEDIUM_FIBERS) return; /* the kernel has */
   struct tide_lock *lock = tide_medium_enter(medium);
-  struct tide_stalled *stalled = tide_stall_take(message);
+  struct tide_stalls stalls = tide_stall_take(message);
   tide_lock_give(lock);
-  tide_stall_end(medium, stalled);
+  tide_stall_end(message, stalls);
 }
 
 void tide_message_wake(struct tide_message *message) {

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -103,10 +104,25 @@ static void *watch(void *argument) {
   return NULL;
 }
 
+/* Signals that somebody sends are for the program's own threads: it may wait for them in a place of
+ * its choice (sigwait, signalfd), and its handlers are not to hold up everybody's faults. What a
+ * thread does to itself stays: a call of the program's that it makes may have a handler for that.
+ */
+static int start_thread(struct tide_medium *medium) {
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+  sigset_t sent, mask;
+  sigfillset(&sent);
+  for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&sent, own[i]);
+  pthread_sigmask(SIG_BLOCK, &sent, &mask);
+  int failed = pthread_create(&medium->monitor, NULL, watch, medium);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  return failed;
+}
+
 enum tide_status tide_monitor_start(struct tide_medium *medium) {
   medium->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (medium->bell < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
-  int failed = pthread_create(&medium->monitor, NULL, watch, medium);
+  int failed = start_thread(medium);
   if (!failed) return TIDE_OK;
   close(medium->bell);
   medium->bell = -1;

@@ -59,7 +59,10 @@ struct tide_message {
   bool faulted, blank, finished;
   bool mapping; /* the monitor maps it, though nobody has faulted that it knows of */
   uint64_t stalled_at, resumed_at; /* a fault came before the data did, and then that */
-  struct tide_stalled *stalled;    /* stall.c's */
+  /* stall.c's: */
+  struct tide_stalled *stalled;
+  bool threads;  /* plain ones sleep until `turn` changes */
+  uint32_t turn; /* atomic, waited on; changes under the lock */
 };
 
 /* Pages of one call lie in one run, which is free once the last of them was given back. */

@@ -12,15 +12,16 @@
 #include "wic/fiber.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 
 #define MEDIA 64
 
-/* On the stack of whoever is stalled. */
+/* On the stack of a fiber that is stalled. A plain thread may be cancelled where it is: so nothing
+ * of it is remembered, and it sleeps on its message's word. */
 struct tide_stalled {
   struct tide_stalled *next;
-  struct tide_fiber *fiber; /* NULL: a plain thread, which sleeps on the word */
-  uint32_t word;            /* 1: go on */
+  struct tide_fiber *fiber;
 };
 
 /* A signal's handler is the process's, so this is, too. A reader never waits, and looks at no
@@ -32,6 +33,7 @@ static struct place {
   struct tide_medium *medium;
 } places[MEDIA];
 static struct sigaction before;
+static void (*above)(int number, siginfo_t *info, void *context); /* see uninstall */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t opened;
 
@@ -71,29 +73,51 @@ static void pass_on(int number, siginfo_t *info, void *context) {
   }
 }
 
-static void sleep_on(struct tide_medium *medium, struct tide_stalled *own) {
+/* Here, and nowhere else in the library, a thread may be cancelled that allows it at any moment, as
+ * plain code that loads may. */
+static void sleep_while(const struct tide_medium *medium, const uint32_t *word, uint32_t expected,
+                        int cancelling) {
   const struct tide_platform *platform = medium->platform;
-  while (!tide_load_acquire(&own->word))
-    platform->wait(platform->self, &own->word, 0, TIDE_FOREVER);
+  pthread_setcancelstate(cancelling, NULL);
+  while (tide_load_acquire(word) == expected)
+    platform->wait(platform->self, word, expected, TIDE_FOREVER);
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 }
 
-void tide_stall_here(struct tide_medium *medium, size_t page, void *context) {
+/* The medium's lock is held, and is given back. */
+static void stall_on(struct tide_message *message, struct tide_lock *lock, int cancelling,
+                     void *context) {
+  struct tide_stalled own = {.next = message->stalled, .fiber = tide_fiber_self()};
+  if (own.fiber) {
+    message->stalled = &own;
+    tide_fiber_park_in_handler(own.fiber, lock, context);
+    return;
+  }
+  uint32_t turn = tide_load_relaxed(&message->turn);
+  message->threads = true;
+  tide_lock_give(lock);
+  sleep_while(message->medium, &message->turn, turn, cancelling);
+}
+
+static void judge_here(struct tide_medium *medium, size_t page, int cancelling, void *context) {
   struct tide_message *message = NULL;
   struct tide_lock *lock = tide_medium_enter(medium);
   enum tide_fault_answer answer = tide_medium_judge(medium, page, &message);
   if (answer == TIDE_FAULT_WAITS) {
-    struct tide_stalled own = {.next = message->stalled, .fiber = tide_fiber_self()};
-    message->stalled = &own;
-    if (own.fiber) {
-      tide_fiber_park_in_handler(own.fiber, lock, context);
-    } else {
-      tide_lock_give(lock);
-      sleep_on(medium, &own);
-    }
+    stall_on(message, lock, cancelling, context);
     return;
   }
   tide_lock_give(lock);
   tide_medium_answer(medium, page, message, answer);
+}
+
+void tide_stall_here(struct tide_medium *medium, size_t page, void *context) {
+  int cancelling = PTHREAD_CANCEL_ENABLE;
+  /* A carrier is nobody's to cancel, and a fiber may come out of this on another one. */
+  bool plain = !tide_fiber_self();
+  if (plain) pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
+  judge_here(medium, page, cancelling, context);
+  if (plain) pthread_setcancelstate(cancelling, NULL);
 }
 
 /* A fiber may come out of this on another thread, where errno lies elsewhere: so its address is
@@ -113,6 +137,25 @@ static void handle(int number, siginfo_t *info, void *context) {
   set_error_of_thread(error);
 }
 
+static void install(void) {
+  struct sigaction ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER}, now;
+  sigaction(SIGBUS, NULL, &now);
+  if (now.sa_sigaction == handle || (above && now.sa_sigaction == above)) return;
+  above = NULL;
+  before = now;
+  sigaction(SIGBUS, &ours, NULL);
+}
+
+/* Who came after us hands on what is not his, and stays: ours is below him then, and is so still
+ * when the next medium comes. */
+static void uninstall(void) {
+  struct sigaction now;
+  sigaction(SIGBUS, NULL, &now);
+  above = NULL;
+  if (now.sa_sigaction == handle) sigaction(SIGBUS, &before, NULL);
+  else if (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN) above = now.sa_sigaction;
+}
+
 enum tide_status tide_stall_open(struct tide_medium *medium) {
   enum tide_status status = TIDE_FULL;
   pthread_mutex_lock(&opening);
@@ -121,10 +164,7 @@ enum tide_status tide_stall_open(struct tide_medium *medium) {
       set_place(&places[i], medium);
       status = TIDE_OK;
     }
-  if (status == TIDE_OK && opened++ == 0) {
-    struct sigaction ours = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
-    sigaction(SIGBUS, &ours, &before);
-  }
+  if (status == TIDE_OK && opened++ == 0) install();
   pthread_mutex_unlock(&opening);
   return status;
 }
@@ -134,27 +174,25 @@ void tide_stall_close(struct tide_medium *medium) {
   for (int i = 0; i < MEDIA; i++)
     if (places[i].medium == medium) {
       set_place(&places[i], NULL);
-      if (--opened == 0) sigaction(SIGBUS, &before, NULL);
+      if (--opened == 0) uninstall();
     }
   pthread_mutex_unlock(&opening);
 }
 
-struct tide_stalled *tide_stall_take(struct tide_message *message) {
-  struct tide_stalled *stalled = message->stalled;
+struct tide_stalls tide_stall_take(struct tide_message *message) {
+  struct tide_stalls stalls = {message->stalled, message->threads};
   message->stalled = NULL;
-  return stalled;
+  message->threads = false;
+  if (stalls.threads) tide_store_release(&message->turn, tide_load_relaxed(&message->turn) + 1);
+  return stalls;
 }
 
-void tide_stall_end(struct tide_medium *medium, struct tide_stalled *stalled) {
-  const struct tide_platform *platform = medium->platform;
-  for (struct tide_stalled *next; stalled; stalled = next) {
+void tide_stall_end(struct tide_message *message, struct tide_stalls stalls) {
+  const struct tide_platform *platform = message->medium->platform;
+  struct tide_stalled *next;
+  for (struct tide_stalled *stalled = stalls.fibers; stalled; stalled = next) {
     next = stalled->next; /* it is gone once it is told */
-    if (stalled->fiber) {
-      tide_fiber_ready(stalled->fiber);
-      continue;
-    }
-    uint32_t *word = &stalled->word;
-    tide_store_release(word, 1u);
-    platform->wake(platform->self, word, 1);
+    tide_fiber_ready(stalled->fiber);
   }
+  if (stalls.threads) platform->wake(platform->self, &message->turn, UINT32_MAX);
 }
