@@ -166,5 +166,78 @@ TEST(cycles) {
   rig_close(&cycles.rig);
 }
 
+/* ---- deaths: of fibers that are stalled on the same carriers, each has its own end ---- */
+
+enum end { COMES, DIES, BY_NAME, CLOSED, LATE };
+enum { EACH_END = 64, DOOMED = LATE * EACH_END, ALL = DOOMED + EACH_END };
+
+struct doomed {
+  struct rig rig;
+  struct tide_request requests[ALL];
+  struct tide_timeline *lines[ALL];
+  _Atomic uint64_t good;
+};
+
+static enum end end_of(uint64_t index) { return index < DOOMED ? (enum end)(index % LATE) : LATE; }
+
+static void meet_its_end(void *argument, uint64_t index) {
+  static const enum tide_status ends[] = {TIDE_OK, TIDE_OWNER_DIED, TIDE_IO, TIDE_LOST,
+                                          TIDE_TIMEOUT};
+  struct doomed *d = argument;
+  struct tide_request *request = &d->requests[index];
+  enum end end = end_of(index);
+  bool right = end == COMES ? holds(request->data, request->bytes, index + 1)
+                            : zeros(request->data, request->bytes);
+  right &= tide_request_finish(d->rig.medium, request, NULL) == ends[end];
+  /* Whether it was stalled before its deadline is for the machine to say. */
+  right &= (request->stalled || end == LATE) && request->resumed >= request->stalled;
+  d->good += right;
+}
+static void be_late(void *argument, uint64_t index) { meet_its_end(argument, DOOMED + index); }
+
+static void ask(struct doomed *d, uint64_t i) {
+  CHECK_OK(tide_timeline_create(&d->rig.context, NULL, &d->lines[i]));
+  d->requests[i] = rig_wants(&d->rig, 1, 2 * PAGE);
+  d->requests[i].tags[0].timeline = d->lines[i];
+  if (end_of(i) == LATE) d->requests[i].deadline = rig_now(&d->rig) + SECOND / 50;
+  CHECK_OK(tide_medium_request(d->rig.medium, &d->requests[i], 1));
+}
+
+/* Whatever has been written by then. */
+static void end_one(struct doomed *d, uint64_t i) {
+  fill(d->requests[i].room, 2 * PAGE, i + 1);
+  if (end_of(i) == COMES) CHECK_OK(tide_timeline_signal_external(d->lines[i], 1));
+  if (end_of(i) == DIES) tide_timeline_fail(d->lines[i], TIDE_OWNER_DIED);
+  if (end_of(i) == BY_NAME) CHECK_OK(tide_request_fail(d->rig.medium, &d->requests[i], TIDE_IO));
+}
+
+static void die(uint32_t carriers) {
+  static struct doomed d;
+  struct tide_medium_params params = {.engine = TIDE_MEDIUM_FIBERS, .pages = 4 * ALL};
+  struct tide_crew_params team = {.carriers = carriers};
+  struct tide_crew *crew;
+  memset(&d, 0, sizeof d);
+  rig_open(&d.rig, &params);
+  CHECK_OK(tide_crew_create(&d.rig.context, &team, &crew));
+  for (uint64_t i = 0; i < DOOMED; i++) ask(&d, i);
+  CHECK_OK(tide_crew_run(crew, meet_its_end, &d, DOOMED));
+  rig_until_stalled(&d.rig, DOOMED);
+  for (uint64_t i = DOOMED; i < ALL; i++) ask(&d, i);
+  CHECK_OK(tide_crew_run(crew, be_late, &d, EACH_END));
+  for (uint64_t i = 0; i < DOOMED; i++) end_one(&d, (i * 7 + 3) % DOOMED);
+  while (rig_info(&d.rig).timed_out < EACH_END) usleep(100);
+  tide_medium_close(d.rig.medium, TIDE_LOST);
+  CHECK_OK(tide_crew_wait(crew, TIDE_FOREVER));
+  CHECK_EQ_U64(d.good, ALL);
+  CHECK_EQ_U64(rig_info(&d.rig).failed, ALL - EACH_END);
+  CHECK_OK(tide_crew_destroy(crew));
+  for (uint64_t i = 0; i < ALL; i++) tide_timeline_destroy(d.lines[i]);
+  rig_until_idle(&d.rig);
+  rig_close(&d.rig);
+}
+
+TEST(deaths_on_one_carrier) { die(1); }
+TEST(deaths_on_two_carriers) { die(2); }
+
 TEST_MAIN(CASE(one_carrier), CASE(two_carriers), CASE(many), CASE(one_message_for_all),
-          CASE(cycles))
+          CASE(cycles), CASE(deaths_on_one_carrier), CASE(deaths_on_two_carriers))
