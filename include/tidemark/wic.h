@@ -123,7 +123,7 @@ struct tide_request {
   size_t bytes;                            /* >= 1 */
   struct tide_tag tags[TIDE_REQUEST_TAGS]; /* all of them must be reached */
   uint32_t tag_count;                      /* 1 .. TIDE_REQUEST_TAGS */
-  uint64_t deadline;                       /* absolute, ns; 0: none */
+  uint64_t deadline;  /* absolute, ns; 0: none. What is there when it is asked for is in time. */
   const void *source; /* NULL: the producer writes to `room`; else `bytes` are copied from here once
                          the tags are reached, and it stays until the request is finished */
   /* Filled by tide_medium_request. */

@@ -127,7 +127,6 @@ static void fill(struct tide_message *message, const struct tide_request *reques
     tide_timeline_retain(request->tags[i].timeline);
   }
   message->due = (struct tide_node){0};
-  if (request->deadline) tide_counter_add(&medium->due, &message->due, request->deadline);
 }
 
 static void tell(struct tide_request *request, const struct tide_message *message) {
@@ -164,7 +163,7 @@ static struct tide_message *message_of(struct tide_medium *medium,
 
 /* Under `giving`. What must be dropped is dropped before anybody learns of the pages. */
 static enum tide_status give_pages(struct tide_medium *medium, struct tide_request *requests,
-                                   size_t count, uint32_t total, bool *out_ring) {
+                                   size_t count, uint32_t total) {
   enum recycling what = NOTHING;
   uint32_t side = 0, place = TIDE_PAGES_NONE;
   struct tide_lock *lock = tide_medium_enter(medium);
@@ -191,17 +190,42 @@ static enum tide_status give_pages(struct tide_medium *medium, struct tide_reque
     tide_pages_free(medium->runs, place, total);
   } else {
     give(medium, requests, count, place, total, side);
-    *out_ring = tide_monitor_call(medium);
   }
   tide_lock_give(lock);
   return status;
+}
+
+/* What is there already is not too late, though its tags' calls may still come. */
+static bool is_reached(const struct tide_request *request) {
+  for (uint32_t i = 0; i < request->tag_count; i++)
+    if (tide_timeline_query(request->tags[i].timeline) < request->tags[i].value) return false;
+  return true;
+}
+
+/* Once the tags have been looked at. */
+static void watch_deadlines(struct tide_medium *medium, struct tide_request *requests,
+                            size_t count) {
+  bool late[TIDE_MEDIUM_BATCH], any = false;
+  for (size_t i = 0; i < count; i++) {
+    late[i] = requests[i].deadline && !is_reached(&requests[i]);
+    any |= late[i];
+  }
+  if (!any) return;
+  struct tide_lock *lock = tide_medium_enter(medium);
+  for (size_t i = 0; i < count; i++) {
+    struct tide_message *message = message_of(medium, &requests[i]);
+    if (late[i] && message->state == TIDE_MESSAGE_WAITING)
+      tide_counter_add(&medium->due, &message->due, requests[i].deadline);
+  }
+  bool ring = tide_monitor_call(medium);
+  tide_lock_give(lock);
+  if (ring) tide_monitor_ring(medium);
 }
 
 enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_request *requests,
                                      size_t count) {
   enum tide_status status = TIDE_OK;
   uint64_t total = 0;
-  bool ring = false;
   if (!count || count > TIDE_MEDIUM_BATCH) return TIDE_INVALID;
   for (size_t i = 0; i < count && status == TIDE_OK; i++) {
     status = check(&requests[i]);
@@ -210,15 +234,15 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
   if (status != TIDE_OK) return status;
   if (total > medium->half) return TIDE_FULL;
   tide_giving_take(medium);
-  status = give_pages(medium, requests, count, (uint32_t)total, &ring);
+  status = give_pages(medium, requests, count, (uint32_t)total);
   tide_giving_give(medium);
   if (status != TIDE_OK) return status;
-  if (ring) tide_monitor_ring(medium);
   for (size_t i = 0; i < count; i++)
     for (uint32_t t = 0; t < requests[i].tag_count; t++) {
       enum tide_status added = tide_timepoint_add(&message_of(medium, &requests[i])->tags[t]);
       TIDE_ASSERT(added == TIDE_OK);
     }
+  watch_deadlines(medium, requests, count);
   return TIDE_OK;
 }
 

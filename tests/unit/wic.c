@@ -54,6 +54,27 @@ TEST(there_beforehand) {
   }
 }
 
+/* A deadline is for what is not there: one that is over asks only whether it is. */
+TEST(a_deadline_that_is_over) {
+  struct rig rig;
+  EACH(&rig) {
+    CHECK_OK(tide_timeline_signal_external(rig.line, 1));
+    for (uint64_t i = 0; i < 20; i++) {
+      struct tide_request there = rig_wants(&rig, 1, PAGE), missing = rig_wants(&rig, 2, PAGE);
+      there.deadline = missing.deadline = 1 + i * 1000;
+      CHECK_OK(tide_medium_request(rig.medium, &there, 1));
+      CHECK_OK(tide_medium_request(rig.medium, &missing, 1));
+      CHECK(zeros(missing.data, PAGE));
+      CHECK_STATUS(tide_request_finish(rig.medium, &missing, NULL), TIDE_TIMEOUT);
+      usleep(100); /* for the monitor */
+      (void)*(const volatile char *)there.data;
+      CHECK_OK(tide_request_finish(rig.medium, &there, NULL));
+      CHECK_OK(tide_medium_request(rig.medium, &there, 1));
+      CHECK_OK(tide_request_finish(rig.medium, &there, NULL));
+    }
+  }
+}
+
 /* The monitor maps all that is there when it is woken for one of them. */
 TEST(one_fault_for_all_that_is_there) {
   struct rig rig;
@@ -429,7 +450,7 @@ TEST(frontiers_travel) {
   }
 }
 
-TEST_MAIN(CASE(stalled_until_it_comes), CASE(there_beforehand),
+TEST_MAIN(CASE(stalled_until_it_comes), CASE(there_beforehand), CASE(a_deadline_that_is_over),
           CASE(one_fault_for_all_that_is_there), CASE(copied_from_a_source),
           CASE(needs_all_its_tags), CASE(a_batch), CASE(a_flow_takes_back_whole_sides),
           CASE(several_readers), CASE(fails_while_stalled), CASE(fails_before_anybody_looks),
