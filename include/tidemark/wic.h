@@ -98,7 +98,8 @@ struct tide_medium_params {
   void *user;
 };
 
-/* NULL params are the defaults. TIDE_INVALID; TIDE_NOMEM; TIDE_DENIED: no right to use userfaultfd;
+/* NULL params are the defaults. TIDE_INVALID, also of a CPU that this process may not use;
+ * TIDE_NOMEM; TIDE_DENIED: no right to use userfaultfd;
  * TIDE_UNSUPPORTED: the kernel has none, or not what this needs (with tag pages: try without);
  * TIDE_FULL: no descriptors left,
  * or 64 media for fibers. All memory is taken here. */
@@ -200,7 +201,8 @@ tide_medium_arm(struct tide_medium *medium, struct tide_tag_page *pages, size_t 
 /* Gives the page back. TIDE_OK: its store was signalled; TIDE_CANCELLED: there was none, and now
  * there must not be one; TIDE_BUSY: the store has not come through yet: try again; TIDE_INVALID: it
  * is not a page of this medium. Else what the signal came to: the timeline's failure, or
- * TIDE_VALUE: it was at that value already. */
+ * TIDE_VALUE: it was at that value already. (The store of a thread that was ended while it was
+ * stopped never comes through: then whoever knows that stores in its place, and is not stopped.) */
 TIDE_API enum tide_status tide_medium_disarm(struct tide_medium *medium,
                                              struct tide_tag_page *page);
 

@@ -52,16 +52,6 @@ static void ask_for_short_turns(void) {
   (void)syscall(SYS_sched_setattr, 0, &s, 0);
 }
 
-static void settle_down(const struct tide_medium *medium) {
-  cpu_set_t cpus;
-  pthread_setname_np(pthread_self(), "tide-monitor");
-  ask_for_short_turns();
-  if (!medium->pinned) return;
-  CPU_ZERO(&cpus);
-  CPU_SET(medium->cpu, &cpus);
-  (void)pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
-}
-
 /* Looks for a while, so that the processor stays awake: to wake an idle one takes longer than a
  * fault. True: there is something to do. */
 static bool linger(struct tide_medium *medium, struct pollfd *what, nfds_t count, uint64_t until) {
@@ -96,7 +86,8 @@ static void sleep_until(struct tide_medium *medium, uint64_t until) {
 static void *watch(void *argument) {
   struct tide_medium *medium = argument;
   uint64_t until;
-  settle_down(medium);
+  pthread_setname_np(pthread_self(), "tide-monitor");
+  ask_for_short_turns();
   while (tide_monitor_plan(medium, &until)) {
     sleep_until(medium, until);
     tide_monitor_work(medium);
@@ -111,11 +102,19 @@ static void *watch(void *argument) {
 static int start_thread(struct tide_medium *medium) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
   sigset_t sent, mask;
+  pthread_attr_t attributes;
+  cpu_set_t cpus;
+  int failed = pthread_attr_init(&attributes);
+  if (failed) return failed;
+  CPU_ZERO(&cpus);
+  if (medium->cpu < CPU_SETSIZE) CPU_SET(medium->cpu, &cpus);
+  if (medium->pinned) failed = pthread_attr_setaffinity_np(&attributes, sizeof cpus, &cpus);
   sigfillset(&sent);
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&sent, own[i]);
   pthread_sigmask(SIG_BLOCK, &sent, &mask);
-  int failed = pthread_create(&medium->monitor, NULL, watch, medium);
+  if (!failed) failed = pthread_create(&medium->monitor, &attributes, watch, medium);
   pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  pthread_attr_destroy(&attributes);
   return failed;
 }
 
@@ -126,7 +125,7 @@ enum tide_status tide_monitor_start(struct tide_medium *medium) {
   if (!failed) return TIDE_OK;
   close(medium->bell);
   medium->bell = -1;
-  return TIDE_NOMEM;
+  return failed == EINVAL ? TIDE_INVALID : TIDE_NOMEM;
 }
 
 void tide_monitor_stop(struct tide_medium *medium) {

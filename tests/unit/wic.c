@@ -305,6 +305,10 @@ TEST(bad_arguments) {
   CHECK_STATUS(tide_medium_create(&rig.context, &params, &medium), TIDE_INVALID);
   params = (struct tide_medium_params){.engine = (enum tide_medium_engine)7};
   CHECK_STATUS(tide_medium_create(&rig.context, &params, &medium), TIDE_INVALID);
+  for (uint32_t cpu = 1000; cpu < 2000000000; cpu *= 7) { /* 1000: the kernel knows */
+    params = (struct tide_medium_params){.pages = 64, .pinned = true, .cpu = cpu};
+    CHECK_STATUS(tide_medium_create(&rig.context, &params, &medium), TIDE_INVALID);
+  }
   struct tide_request request = rig_wants(&rig, 1, 0);
   CHECK_STATUS(tide_medium_request(rig.medium, &request, 0), TIDE_INVALID);
   CHECK_STATUS(tide_medium_request(rig.medium, &request, 17), TIDE_INVALID);
