@@ -30,9 +30,9 @@
  *
  * Failures. A request fails when a tag's timeline fails (TIDE_OWNER_DIED of a producer that died
  * …), when its deadline passes (TIDE_TIMEOUT), when it is failed by name, or when the medium is
- * closed. Then its pages read as zeros (where the system has no memory for that, a producer may
- * still write over them), whoever was stalled on them goes on, and tide_request_finish says what
- * happened: a consumer trusts what it computed only after that. A
+ * closed. Then its pages read as zeros (where the system has no memory for that, or 4096 others
+ * show zeros already, a producer may still write over them), whoever was stalled on them goes on,
+ * and tide_request_finish says what happened: a consumer trusts what it computed only after that. A
  * failed request's room is no other's until each of its tags was reached or failed, for a producer
  * may still be writing there.
  *

@@ -116,12 +116,17 @@ static void set_failed(struct tide_message *message, enum tide_status status) {
 static void show_zeros(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   size_t at = tide_message_at(medium, message), size = tide_message_size(medium, message);
-  bool blank = tide_region_blank(&medium->region, at, size) == TIDE_OK;
-  if (!blank) { /* no memory for another mapping: then the pages themselves */
+  struct tide_lock *lock = tide_medium_enter(medium);
+  bool few = medium->blanks < TIDE_MEDIUM_BLANKS;
+  medium->blanks += few;
+  tide_lock_give(lock);
+  bool blank = few && tide_region_blank(&medium->region, at, size) == TIDE_OK;
+  if (!blank) { /* no room for another mapping: then the pages themselves */
     memset(medium->region.writer + at, 0, size);
     tide_region_map(&medium->region, at, size);
   }
-  struct tide_lock *lock = tide_medium_enter(medium);
+  lock = tide_medium_enter(medium);
+  medium->blanks -= few && !blank;
   message->blank = blank;
   if (!blank) message->state = TIDE_MESSAGE_MAPPED; /* its status says that it failed */
   tide_lock_give(lock);

@@ -267,6 +267,7 @@ static void give_back(struct tide_message *message) {
   disown(message);
   if (message->state == TIDE_MESSAGE_MAPPED)
     tide_medium_note_used(medium, message->page, message->pages);
+  medium->blanks -= message->blank && !lost;
   struct tide_batch *batch = &medium->batches[message->run];
   if (!lost) { /* else these pages, and their run, are nobody's any more */
     medium->given[side] -= message->pages;

@@ -29,6 +29,10 @@
 
 #include <pthread.h>
 
+/* So many failed messages show zeros of their own at a time, at most: each may cost the process two
+ * mappings, of 65530. */
+#define TIDE_MEDIUM_BLANKS 4096
+
 /* Owners of a page that no message has. Doubted: no message has had it since the monitor told
  * whoever was stalled there to try again, so a fault that is read from now on is a stray one. */
 #define TIDE_NO_MESSAGE UINT32_MAX
@@ -101,6 +105,7 @@ struct tide_medium {
       ahead; /* available, and not faulted yet: mapped when the monitor is awake anyway */
   struct tide_counter due; /* deadlines */
   uint32_t closed;         /* with this status */
+  uint32_t blanks;         /* failed messages whose zeros are no pages of the region */
   struct tide_medium_info info;
   struct tide_tags tags;
 

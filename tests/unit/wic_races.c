@@ -511,6 +511,52 @@ TEST(advice_of_the_programs_own) {
   }
 }
 
+static size_t mappings(void) {
+  FILE *file = fopen("/proc/self/maps", "r");
+  size_t count = 0;
+  CHECK(file != NULL);
+  for (int c; (c = getc(file)) != EOF;) count += c == '\n';
+  fclose(file);
+  return count;
+}
+/* Each failure's zeros are a mapping of their own, and may cut another one in two; a process may
+ * have 65530. So only so many, or the program could not so much as start a thread, and pages
+ * could not be given back. */
+TEST(thousands_fail_at_once) {
+  enum { MANY = 12000 };
+  static struct tide_request requests[MANY];
+  for (size_t e = 0; e < ENGINES; e++) {
+    struct rig rig;
+    struct tide_medium_params params = small[e];
+    params.pages = 2 * MANY;
+    params.requests = MANY;
+    rig_open(&rig, &params);
+    size_t before = mappings(), bad = 0;
+    for (uint64_t round = 1; round <= 2; round++) {
+      for (uint64_t i = 0; i < MANY; i++) {
+        requests[i] = rig_wants(&rig, round, PAGE);
+        CHECK_OK(tide_medium_request(rig.medium, &requests[i], 1));
+        fill(requests[i].room, 64, i + round);
+      }
+      for (uint64_t i = 0; i < MANY; i += 2)
+        CHECK_OK(tide_request_fail(rig.medium, &requests[i], TIDE_IO));
+      CHECK(mappings() < before + 9000);
+      for (uint64_t i = 0; i < MANY; i += 2) bad += !zeros(requests[i].data, PAGE);
+      CHECK_OK(tide_timeline_signal_external(rig.line, round));
+      for (uint64_t i = 0; i < MANY; i++) {
+        bad += i % 2 && !holds(requests[i].data, 64, i + round);
+        CHECK_STATUS(tide_request_finish(rig.medium, &requests[i], NULL),
+                     i % 2 ? TIDE_OK : TIDE_IO);
+      }
+      rig_until_idle(&rig);
+      CHECK_EQ_U64(rig_info(&rig).free_pages, MANY);
+    }
+    CHECK_EQ_U64(bad, 0);
+    CHECK(mappings() < before + 100);
+    rig_close(&rig);
+  }
+}
+
 static void stray_with_stderr(void *argument) {
   struct rig rig;
   open_or_skip(&rig, argument);
@@ -712,7 +758,7 @@ TEST_MAIN(CASE_SECONDS(an_old_fault_of_one_that_ends, 20),
           CASE_SECONDS(two_strays, 20), CASE_SECONDS(a_load_after_the_end, 20),
           CASE_SECONDS(asked_for_while_it_closes, 20), CASE_SECONDS(a_child_cannot_load, 20),
           CASE_SECONDS(pages_are_locked, 20), CASE_SECONDS(advice_of_the_programs_own, 20),
-          CASE_SECONDS(a_stray_load_while_printing, 20),
+          CASE(thousands_fail_at_once), CASE_SECONDS(a_stray_load_while_printing, 20),
           CASE_SECONDS(a_signal_that_somebody_sends, 20),
           CASE_SECONDS(a_handler_of_the_programs_own, 20), CASE_SECONDS(a_reader_is_cancelled, 20),
           CASE_SECONDS(signals_are_for_others, 20), CASE(media_come_and_go))
