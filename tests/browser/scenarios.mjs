@@ -21,6 +21,7 @@ export async function scenarios(browser) {
       await go(linkOf(name));
       await plays(page, name);
     });
+    await check(`granted_${name}`, () => granted(page));
     await check(`explains_${name}`, () => explains(page, go, name));
     for (const [width, height] of [[1280, 800], [1920, 1080]])
       await check(`fits_${name}_${width}`, async () => {
@@ -90,6 +91,33 @@ async function plays(page, name) {
   unproblematic(page);
 }
 
+// What the table of queues says that the next operation of each may take for granted, that one then knows.
+async function granted(page) {
+  const wrong = await page.evaluate(() => {
+    const { model, go, paint } = window.tidemark;
+    document.getElementById("tab-queues").click();
+    const list = [];
+    for (let step = 1; step <= Math.min(model.stepCount, 150); step++) {
+      go(step);
+      paint();
+      [...document.querySelectorAll("#panel tbody tr")].forEach((row, queue) => {
+        const said = [...row.querySelectorAll(".frontier .op")].map((e) => e.textContent);
+        const last = model.queueAt(queue, model.at(step)).last;
+        const next = model.byEpoch[queue][(last?.epoch ?? 0) + 1];
+        if (!next?.known) return;
+        const knows = model.frontier(next.known).entries.map((e) => [model.axisName(e.axis), e.epoch]);
+        for (const entry of said) {
+          const [axis, epoch] = entry.split("@");
+          if (!knows.some(([a, e]) => a === axis && e >= Number(epoch))) list.push(`step ${step}: ${row.textContent} has ${entry}`);
+        }
+      });
+    }
+    document.getElementById("tab-timelines").click();
+    return list;
+  });
+  must(!wrong.length, wrong.slice(0, 3).join("; "));
+}
+
 // The same text as `tidemark explain --json`, and what the page shows comes from it.
 async function explains(page, go, name) {
   const story = captions[name] ?? {};
@@ -111,7 +139,7 @@ async function explains(page, go, name) {
       paint();
       list.push({
         text: document.getElementById("operation").textContent,
-        frontier: model.frontierText(op.known),
+        frontier: model.frontierText(model.frontier(op.known)),
         waits: model.waitsOf(op).map((w) => `${model.tables.timelines[w.timeline]?.label}>=${w.value} ${classes[w.class]}`),
       });
     }

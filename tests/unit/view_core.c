@@ -145,6 +145,49 @@ TEST(what_is_listed_is_true_in_any_room) {
     }
 }
 
+/* How far an operation's queue knows an axis behind it. */
+static double after(const struct recording *r, const struct tide_view_operation *op, double axis) {
+  const double *list = r->frontiers + (op->after == TIDE_VIEW_NONE ? op->known : op->after);
+  if (op->after == TIDE_VIEW_NONE && axis == op->queue) return op->epoch;
+  for (uint32_t i = 0; i < list[0]; i++)
+    if (list[2 + 2 * i] == axis) return list[3 + 2 * i];
+  return 0;
+}
+
+/* What a queue's next operation may take for granted is what it then knows, and it fits. */
+static uint32_t check_after(const struct recording *r, uint32_t room) {
+  uint32_t others = 0;
+  for (uint32_t i = 0; i < r->count; i++) {
+    const struct tide_view_operation *op = &r->ops[i];
+    uint32_t next = by_epoch(r, op->queue, op->epoch + 1), count = 0;
+    others += op->after != TIDE_VIEW_NONE;
+    for (double axis = 0; axis < 64; axis++) {
+      double epoch = after(r, op, axis);
+      count += epoch > 0;
+      if (!epoch || next == NEVER) continue;
+      const double *known = r->frontiers + r->ops[next].known;
+      double knows = 0;
+      for (uint32_t k = 0; k < known[0]; k++)
+        if (known[2 + 2 * k] == axis) knows = known[3 + 2 * k];
+      if (knows < epoch) FAIL("behind %u axis %g is said to be known to %g", i, axis, epoch);
+    }
+    if (count > room) FAIL("behind %u %u entries are said to be known, of %u", i, count, room);
+  }
+  return others;
+}
+
+TEST(what_may_be_taken_for_granted_is_known_next) {
+  static const char *const programs[] = {"eviction", "paging", "diamond", "reuse"};
+  for (size_t p = 0; p < 4; p++)
+    for (uint32_t room = 2; room <= 16; room++) {
+      begin(room, 1);
+      struct recording r = record(example(programs[p]));
+      uint32_t others = check_after(&r, room);
+      if (p < 2 && room < 4 && !others) FAIL("%s: nothing was out of the ordinary", programs[p]);
+      end(&r);
+    }
+}
+
 /* The two that the record of join still lists are elided, the two that it lost are issued. */
 TEST(eviction_with_room_for_three) {
   begin(3, 1);
@@ -201,5 +244,6 @@ TEST(wrong_calls_are_answered) {
   tide_view_begin();
 }
 
-TEST_MAIN(CASE(what_is_listed_is_true_in_any_room), CASE(eviction_with_room_for_three),
+TEST_MAIN(CASE(what_is_listed_is_true_in_any_room),
+          CASE(what_may_be_taken_for_granted_is_known_next), CASE(eviction_with_room_for_three),
           CASE(what_is_lent_is_recorded), CASE(wrong_calls_are_answered))

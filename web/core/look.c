@@ -6,6 +6,10 @@
 /* As the arbiter takes it at this moment. */
 uint32_t view_priority(const void *queue) { return ((const struct tide_queue *)queue)->effective; }
 
+const struct tide_frontier *view_position(const void *queue) {
+  return ((const struct tide_queue *)queue)->position.frontier;
+}
+
 /* Only then an operation that has entered is known to the next one. */
 bool view_is_in_order(const void *queue) { return ((const struct tide_queue *)queue)->in_order; }
 

@@ -72,7 +72,8 @@ static void add_operation(const struct tide_step *step, uint64_t *submitted) {
                                      .queue = step->queue,
                                      .line = step->line,
                                      .column = step->column,
-                                     .collective = TIDE_VIEW_NONE};
+                                     .collective = TIDE_VIEW_NONE,
+                                     .after = TIDE_VIEW_NONE};
   if (step->kind == TIDE_STEP_PART) {
     op->collective = step->collective;
     op->instance = (uint32_t)step->instance;
@@ -215,6 +216,34 @@ static bool begins_step(const struct tide_event *event, uint32_t operation) {
   }
 }
 
+/* The queue's frontier behind an operation. Mostly it is what was known, and the operation itself;
+ * not on a device out of order, and not where there is no room for all of it. */
+static void note_after(const struct tide_event *event, struct tide_view_operation *op,
+                       uint32_t number) {
+  bool in_order = view.in_order[op->queue];
+  const struct tide_frontier *known = event->frontier;
+  const struct tide_frontier *now =
+      view.queues[op->queue] ? view_position(view.queues[op->queue]) : NULL;
+  if (!known || !now) return;
+  bool listed = tide_frontier_get(known, event->axis) > 0;
+  if (now->tainted == known->tainted && now->count == known->count + (in_order && !listed)) {
+    op->after = in_order ? TIDE_VIEW_NONE : op->known;
+    return;
+  }
+  uint8_t room = now->count < 255 ? (uint8_t)(now->count + 1) : 255;
+  struct tide_frontier *after = tide_alloc(view.allocator, 1, tide_frontier_size(room));
+  if (!after) {
+    view.failed = true;
+    return;
+  }
+  struct tide_eviction eviction = {.keep = event->axis};
+  tide_frontier_init(after, room);
+  tide_frontier_copy(after, now, NULL);
+  if (in_order) tide_frontier_raise(after, event->axis, event->epoch, &eviction);
+  op->after = add_frontier(after);
+  view.after[number] = after;
+}
+
 static void note_operation(const struct tide_event *event, uint32_t number, uint32_t frontier) {
   struct tide_view_operation *op = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
   if (number == TIDE_VIEW_NONE) return;
@@ -225,6 +254,7 @@ static void note_operation(const struct tide_event *event, uint32_t number, uint
     case TIDE_EVENT_ENTER:
       op->epoch = (uint32_t)event->epoch;
       op->known = frontier;
+      note_after(event, op, number);
       break;
     case TIDE_EVENT_FINISH: op->status = (uint32_t)event->status; break;
     default: break;
@@ -301,7 +331,9 @@ bool view_record_begin(void) {
   view.queues = tide_alloc(a, view.tables->queue_count, sizeof *view.queues);
   view.priorities = tide_alloc(a, view.tables->queue_count, sizeof *view.priorities);
   view.in_order = tide_alloc(a, view.tables->queue_count, sizeof *view.in_order);
-  if (!view.operation_of || !view.queues || !view.priorities || !view.in_order) return false;
+  view.after = tide_alloc(a, (size_t)view.tables->operations, sizeof *view.after);
+  if (!view.operation_of || !view.queues || !view.priorities || !view.in_order || !view.after)
+    return false;
   for (size_t i = 0; i < view.tables->queue_count; i++) {
     view.operation_of[i] =
         tide_alloc(a, (size_t)view.tables->queues[i].operations, sizeof **view.operation_of);

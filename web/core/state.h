@@ -52,12 +52,14 @@ struct view {
   uint32_t **operation_of; /* by queue, by sequence - 1 */
   struct object *objects;  /* by hash of the address */
   size_t object_room;
-  struct rows turns[2]; /* buffers that are handed out, and freed */
-  size_t turn[2];       /* how many were */
-  struct rows deaths;   /* struct view_death, in the order of the frees */
-  bool *in_order;       /* by queue */
-  const void **queues;  /* by queue: what view_priority looks into */
-  uint32_t *priorities; /* by queue: as they were last */
+  struct rows turns[2];         /* buffers that are handed out, and freed */
+  size_t turn[2];               /* how many were */
+  struct rows deaths;           /* struct view_death, in the order of the frees */
+  bool *in_order;               /* by queue */
+  struct tide_frontier **after; /* by operation: as its `after`; NULL: that is `known`, with itself
+                                   where the queue is in order */
+  const void **queues;          /* by queue: what view_priority looks into */
+  uint32_t *priorities;         /* by queue: as they were last */
   struct view_moment moment;
   uint32_t step_of; /* the operation that the newest step is about */
   uint32_t step_kind;
@@ -81,6 +83,8 @@ void view_record_end(void);
 /* look.c */
 uint32_t view_priority(const void *queue);
 bool view_is_in_order(const void *queue);
+/* What its next operation may take for granted; the epoch of the own axis may be an older one. */
+const struct tide_frontier *view_position(const void *queue);
 const struct tide_frontier *view_death(const void *buffer, tide_axis *out_axis,
                                        uint64_t *out_epoch);
 

@@ -58,6 +58,10 @@ static void end(void) {
   if (view.tables) {
     size_t queues = view.tables->queue_count;
     tide_free(a, view.in_order, queues, sizeof *view.in_order);
+    for (size_t i = 0; view.after && i < view.tables->operations; i++)
+      if (view.after[i])
+        tide_free(a, view.after[i], 1, tide_frontier_size(view.after[i]->capacity));
+    tide_free(a, view.after, (size_t)view.tables->operations, sizeof *view.after);
     tide_free(a, view.queues, queues, sizeof *view.queues);
     tide_free(a, view.priorities, queues, sizeof *view.priorities);
   }

@@ -63,6 +63,8 @@ struct tide_view_operation {
   uint32_t known; /* in FRONTIERS; 0: none */
   uint32_t collective, instance;
   uint32_t held, status; /* enum tide_status */
+  uint32_t after; /* in FRONTIERS: what the queue's next operation may take for granted from here
+                     on; NONE: what was known, and this one */
 };
 
 /* Numbers are events' kinds (tidemark/base.h); and this one, of ours: from here on a queue has

@@ -10,7 +10,7 @@ export const OPTIONS = [
 ];
 
 const ARRAYS = { operations: 0, log: 1, waits: 2, values: 3, uses: 4, frontiers: 5, names: 6 };
-const SIZES = { operations: 96, log: 32, waits: 32, values: 16, uses: 8, frontiers: 8, names: 1 };
+const SIZES = { operations: 104, log: 32, waits: 32, values: 16, uses: 8, frontiers: 8, names: 1 };
 
 export class Core {
   // `bytes` is the module. A trap (which is a bug) ends an instance; the next call makes a new one.

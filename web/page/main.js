@@ -273,7 +273,7 @@ function tip(item, event) {
   const op = item.op;
   const model = state.model;
   box.textContent = op
-    ? `${model.operationName(op.number)}  ${op.name}\nknows ${model.frontierText(op.known)}` +
+    ? `${model.operationName(op.number)}  ${op.name}\nknows ${model.frontierText(model.frontier(op.known))}` +
       (op.start >= 0 ? `\n${timeText(op.start)} to ${timeText(op.end)}` : "")
     : item.name;
   box.style.left = Math.min(event.clientX + 14, window.innerWidth - 330) + "px";

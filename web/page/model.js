@@ -65,7 +65,7 @@ export class Model {
         firstSignal: words[w + 9], signalCount: words[w + 10],
         firstUse: words[w + 11], useCount: words[w + 12],
         known: words[w + 13], collective: words[w + 14], instance: words[w + 15],
-        held: words[w + 16] === 1, status: words[w + 17],
+        held: words[w + 16] === 1, status: words[w + 17], after: words[w + 18],
         submitAt: NEVER, holdAt: NEVER, enterAt: NEVER, startAt: NEVER, finishAt: NEVER, overAt: NEVER,
       };
       this.operations[i] = op;
@@ -193,6 +193,22 @@ export class Model {
     return { entries, tainted: this.frontiers[offset + 1] === 1 };
   }
 
+  // What the next operation of its queue may take for granted: mostly what this one knew, and itself.
+  after(op) {
+    if (op.after !== NONE) return this.frontier(op.after);
+    const entries = [...(this.frontier(op.known)?.entries ?? [])];
+    const own = entries.findIndex((e) => e.axis === op.queue);
+    entries.splice(own < 0 ? entries.length : own, 1, { axis: op.queue, epoch: op.epoch });
+    return { entries, tainted: this.frontier(op.known)?.tainted ?? false };
+  }
+
+  // What the records will say that it leaves: that, and itself, which a queue out of order does not take for granted.
+  recordOf(op) {
+    const { entries, tainted } = this.after(op);
+    const own = entries.some((e) => e.axis === op.queue && e.epoch === op.epoch);
+    return { entries: own ? entries : [...entries.filter((e) => e.axis !== op.queue), { axis: op.queue, epoch: op.epoch }], tainted };
+  }
+
   // How far a frontier knows an axis.
   knows(offset, axis) {
     if (!offset) return 0;
@@ -311,12 +327,9 @@ export class Model {
 
   // ---- sentences ------------------------------------------------------------------------------
 
-  frontierText(offset, own) {
-    const frontier = this.frontier(offset);
-    if (!frontier) return "{}";
-    const names = frontier.entries.map((e) => this.axisName(e.axis) + "@" + e.epoch);
-    if (own) names.push(own);
-    return "{" + names.join(", ") + "}" + (frontier.tainted ? " ~" : "");
+  frontierText(frontier) {
+    const names = (frontier?.entries ?? []).map((e) => this.axisName(e.axis) + "@" + e.epoch);
+    return "{" + names.join(", ") + "}" + (frontier?.tainted ? " ~" : "");
   }
 
   sentence(i) {
@@ -329,7 +342,7 @@ export class Model {
       case KIND.SUBMIT: return `${name} is submitted: ${op.name}`;
       case KIND.HOLD: return `${name} is held: nobody has promised what it waits for`;
       case KIND.WAIT: return `${name} waits for ${line} ≥ ${e.value}: ${CLASSES[e.class] ?? "?"}`;
-      case KIND.ENTER: return `${name} enters and knows ${this.frontierText(e.frontier)}`;
+      case KIND.ENTER: return `${name} enters and knows ${this.frontierText(this.frontier(e.frontier))}`;
       case KIND.START: return `${name} starts`;
       case KIND.FINISH: return op.status ? `${name} fails` : `${name} ends`;
       case KIND.PUBLISH: return `${name} has finished, for everybody`;

@@ -52,14 +52,8 @@ export class Panels {
     return op ? this.operation(op.number, name) : el("span", { class: "op plain" }, name);
   }
 
-  frontier(offset, own) {
-    const frontier = this.model.frontier(offset);
+  frontier(frontier) {
     const parts = (frontier?.entries ?? []).map((e) => this.entry(e.axis, e.epoch));
-    if (own) {
-      const same = (frontier?.entries ?? []).findIndex((e) => e.axis === own.queue);
-      if (same >= 0) parts[same] = this.operation(own.number);
-      else parts.push(this.operation(own.number));
-    }
     if (!parts.length) return el("span", { class: "none" }, "nothing yet");
     if (frontier?.tainted) parts.push(el("span", { class: "taint", title: "tainted: entries may be missing, here or where it is handed on; those that are there are true" }, "tainted"));
     return el("span", { class: "frontier" }, parts);
@@ -81,7 +75,7 @@ export class Panels {
       el("h3", {}, this.operation(number), el("span", { class: "state s" + state }, STATES[state])),
       el("p", { class: "source" }, told?.operation ?? op.name),
       el("h4", {}, "Knows, when it starts"),
-      el("p", { class: "knows" }, this.frontier(op.known)),
+      el("p", { class: "knows" }, this.frontier(this.model.frontier(op.known))),
       this.knowsText(op),
       el("h4", {}, told?.waits.length ? "Its waits" : "It waits for nothing"),
       ...(told?.waits ?? []).map((wait, i) => this.wait(op, wait, i)),
@@ -171,8 +165,8 @@ export class Panels {
   record(record, state) {
     const op = this.model.operations[record.operation];
     const known = record.frontier
-      ? this.model.frontierText(record.frontier)
-      : op && op.known ? this.model.frontierText(op.known, this.model.operationName(op.number)) : "";
+      ? this.model.frontierText(this.model.frontier(record.frontier))
+      : op && op.known ? this.model.frontierText(this.model.recordOf(op)) : "";
     const who = op ? this.model.operationName(op.number) : record.external ? "outside" : "the host";
     const body = [el("b", {}, String(record.value)), " ", op ? this.operation(op.number) : who];
     return el("span", { class: "rec " + (record.external ? "external" : state), title: `${record.value}: ${state}, signalled by ${who}${known ? "; its record says " + known : ""}` }, body);
@@ -185,7 +179,7 @@ export class Panels {
       return el("tr", {}, el("th", { scope: "row" }, el("span", { class: "dot", style: `--c: ${this.queueColor(q)}` }), queue.label),
         el("td", {}, devices[queue.device].label),
         el("td", { class: "number", title: "base; now, with what others lend it" }, now.priority === queue.priority ? String(queue.priority) : `${queue.priority} → ${now.priority}`),
-        el("td", {}, now.last ? this.frontier(now.last.known, now.last) : el("span", { class: "none" }, "nothing yet")));
+        el("td", {}, now.last ? this.frontier(this.model.after(now.last)) : el("span", { class: "none" }, "nothing yet")));
     });
     target.replaceChildren(
       el("p", { class: "small" }, "What the next operation of a queue may take for granted. A device's arbiter takes the ready queue with the highest priority first."),
