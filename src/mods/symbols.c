@@ -30,26 +30,45 @@ static void check_call(struct tide_ir *ir, tide_ir_op call, tide_ir_op function)
   tide_ir_note(ir, tide_ir_location_of(ir, function), "the function is here");
 }
 
-static void check_reference(struct tide_verifier *verifier, tide_ir_op op,
-                            const uint32_t *symbols) {
-  struct tide_ir *ir = verifier->ir;
-  unsigned kind = tide_ir_op_kind(ir, op);
-  if (kind != TIDE_OP_LLVM_ADDRESSOF && kind != TIDE_OP_FUNC_CALL) return;
-  bool call = kind == TIDE_OP_FUNC_CALL;
-  tide_ir_attr attr = tide_ir_get(ir, op, call ? TIDE_NAME_CALLEE : TIDE_NAME_GLOBAL_NAME);
-  const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
-  if (!attr || record->kind != TIDE_IR_ATTR_SYMBOL || record->count != 1) return;
-  tide_ir_op target = symbols[tide_ir_item(ir, record->items, 0)];
-  const char *name = tide_ir_get_text(ir, op, call ? TIDE_NAME_CALLEE : TIDE_NAME_GLOBAL_NAME);
-  if (!target) {
-    tide_ir_op_error(ir, op,
-                     call ? "'%s' does not reference a valid function"
-                          : "must reference a global defined by 'llvm.mlir.global': '%s'",
+/* The same of the llvm dialect, whose functions have at most one result. */
+static void check_llvm_call(struct tide_ir *ir, tide_ir_op call, tide_ir_op function) {
+  const struct tide_ir_op_record *record = tide_ir_op_of(ir, call);
+  const struct tide_ir_type_record *type = tide_ir_type_of(
+      ir, tide_ir_attr_of(ir, tide_ir_get(ir, function, TIDE_NAME_FUNCTION_TYPE))->type);
+  if (type->kind != TIDE_IR_LLVM_FUNCTION) return; /* told there */
+  uint32_t inputs = type->count - 1;
+  tide_ir_type result = tide_ir_item(ir, type->items, inputs);
+  bool gives = !tide_ir_type_is(ir, result, TIDE_IR_LLVM_VOID);
+  bool good = record->result_count == gives && record->operand_count == inputs;
+  for (uint32_t i = 0; good && i < inputs; i++)
+    good =
+        tide_ir_type_of_value(ir, tide_ir_operand(ir, call, i)) == tide_ir_item(ir, type->items, i);
+  if (good && gives) good = tide_ir_value_of(ir, record->results)->type == result;
+  if (good) return;
+  tide_ir_op_error(ir, call, "has other operands or results than '%s'",
+                   tide_ir_get_text(ir, function, TIDE_NAME_SYM_NAME));
+  tide_ir_note(ir, tide_ir_location_of(ir, function), "the function is here");
+}
+
+static void check_callee(struct tide_ir *ir, tide_ir_op call, tide_ir_op target, const char *name) {
+  bool llvm = tide_ir_op_kind(ir, call) == TIDE_OP_LLVM_CALL;
+  if (!target)
+    tide_ir_op_error(ir, call,
+                     llvm ? "'%s' does not reference a symbol in the current scope"
+                          : "'%s' does not reference a valid function",
                      name);
-  } else if (call && tide_ir_op_kind(ir, target) == TIDE_OP_FUNC_FUNC &&
-             tide_ir_get(ir, target, TIDE_NAME_FUNCTION_TYPE)) {
-    check_call(ir, op, target);
-  } else if (!call && tide_ir_op_kind(ir, target) == TIDE_OP_LLVM_GLOBAL) {
+  else if (tide_ir_op_kind(ir, target) != (llvm ? TIDE_OP_LLVM_FUNC : TIDE_OP_FUNC_FUNC))
+    tide_ir_op_error(ir, call, "'%s' does not reference a valid %s", name,
+                     llvm ? "LLVM function" : "function");
+  else if (!tide_ir_get(ir, target, TIDE_NAME_FUNCTION_TYPE)) return; /* told there */
+  else if (llvm) check_llvm_call(ir, call, target);
+  else check_call(ir, call, target);
+}
+
+static void check_address(struct tide_ir *ir, tide_ir_op op, tide_ir_op target, const char *name) {
+  if (!target) {
+    tide_ir_op_error(ir, op, "must reference a global defined by 'llvm.mlir.global': '%s'", name);
+  } else if (tide_ir_op_kind(ir, target) == TIDE_OP_LLVM_GLOBAL) {
     tide_ir_type type = tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type;
     int64_t space = tide_ir_get_integer(ir, target, TIDE_NAME_ADDR_SPACE, 0);
     if (tide_ir_type_is(ir, type, TIDE_IR_LLVM_POINTER) && tide_ir_type_of(ir, type)->a != space)
@@ -58,6 +77,22 @@ static void check_reference(struct tide_verifier *verifier, tide_ir_op op,
                        "global: %lld",
                        (long long)space);
   }
+}
+
+static void check_reference(struct tide_verifier *verifier, tide_ir_op op,
+                            const uint32_t *symbols) {
+  struct tide_ir *ir = verifier->ir;
+  unsigned kind = tide_ir_op_kind(ir, op);
+  bool call = kind == TIDE_OP_FUNC_CALL || kind == TIDE_OP_LLVM_CALL;
+  if (!call && kind != TIDE_OP_LLVM_ADDRESSOF) return;
+  tide_ir_string field = call ? TIDE_NAME_CALLEE : TIDE_NAME_GLOBAL_NAME;
+  tide_ir_attr attr = tide_ir_get(ir, op, field);
+  const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
+  if (!attr || record->kind != TIDE_IR_ATTR_SYMBOL || record->count != 1) return;
+  tide_ir_op target = symbols[tide_ir_item(ir, record->items, 0)];
+  const char *name = tide_ir_get_text(ir, op, field);
+  if (call) check_callee(ir, op, target, name);
+  else check_address(ir, op, target, name);
 }
 
 static void check_table(struct tide_verifier *verifier, tide_ir_op table, uint32_t *symbols) {

@@ -102,3 +102,30 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+// expected-note@+1 {{the function is here}}
+llvm.func @f(i32) -> i64
+llvm.mlir.global external @g() : i32
+func.func @other() {
+  func.return
+}
+llvm.func @k(%a: i32, %b: i64) {
+  // expected-error@+1 {{'llvm.call' op has other operands or results than 'f'}}
+  %0 = "llvm.call"(%b) <{callee = @f}> : (i64) -> i64
+  // expected-error@+1 {{'llvm.call' op has other operands or results than 'f'}}
+  %1 = "llvm.call"(%a) <{callee = @f}> : (i32) -> i32
+  // expected-error@+1 {{'llvm.call' op has other operands or results than 'f'}}
+  "llvm.call"(%a) <{callee = @f}> : (i32) -> ()
+  // expected-error@+1 {{'nope' does not reference a symbol in the current scope}}
+  "llvm.call"() <{callee = @nope}> : () -> ()
+  // expected-error@+1 {{'g' does not reference a valid LLVM function}}
+  "llvm.call"() <{callee = @g}> : () -> ()
+  // expected-error@+1 {{'other' does not reference a valid LLVM function}}
+  "llvm.call"() <{callee = @other}> : () -> ()
+  // expected-error@+1 {{'k' does not reference a valid function}}
+  "func.call"() <{callee = @k}> : () -> ()
+  %2 = "llvm.call"(%a) <{callee = @f}> : (i32) -> i64
+  llvm.return
+}
