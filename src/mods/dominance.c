@@ -170,6 +170,7 @@ bool tide_verify_dominance(struct tide_verifier *verifier) {
   struct tide_ir *ir = verifier->ir;
   struct dominators d;
   if (!init(&d, ir)) return false;
+  verifier->several = d.memory != NULL;
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true)) {
     const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
     verifier->order[op] = ++verifier->seen;

@@ -147,6 +147,7 @@ static void verify_all(struct tide_verifier *verifier) {
   /* What follows leans on the above. */
   if (!tide_verify_dominance(verifier) || !tide_verify_symbols(verifier)) return;
   if (ir->errors != before) return;
+  tide_verify_states(verifier);
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true))
     tide_verify_cutlass(verifier, op);
   tide_verify_windows(verifier);

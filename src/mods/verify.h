@@ -33,6 +33,8 @@ struct tide_verifier {
   uint32_t *windows; /* by operation: the start of the window that it stands in */
   uint32_t op_count, value_count;
   uint32_t seen;
+  bool several;         /* some region has several blocks */
+  bool moved;           /* a root has become known */
   tide_ir_op last_exec; /* the last region of warps that was met */
 };
 
@@ -41,6 +43,11 @@ void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op);      /* veri
 void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);    /* verify_flow.c */
 void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op); /* verify_cutlass.c */
 void tide_verify_windows(struct tide_verifier *verifier);                /* verify_windows.c */
+/* verify_states.c */
+tide_ir_op tide_state_root(const struct tide_verifier *verifier, tide_ir_value value); /* or 0 */
+void tide_state_follow(struct tide_verifier *verifier, tide_ir_op op);
+void tide_verify_states(struct tide_verifier *verifier); /* through branches */
+bool tide_verify_carried(struct tide_verifier *verifier, tide_ir_op op);
 /* verify_cluster.c; windows are right. */
 void tide_verify_cluster_barrier(struct tide_verifier *verifier, tide_ir_op function);
 bool tide_verify_tail(struct tide_verifier *verifier, tide_ir_op tail); /* verify_drain.c */

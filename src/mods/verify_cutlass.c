@@ -1,88 +1,12 @@
 /* Rules of the cutlass subset but for the windows: regions of warps, pipelines, sequence barriers,
- * schedulers. Called for each operation in the order of the text, so that where a state comes from
- * is known before it is used: `roots` follows it through increments and loops. */
+ * schedulers. Called for each operation in the order of the text. Where a state comes from,
+ * mods/verify_states.c knows. */
 #include "mods/verify.h"
 #include "base/memory.h"
 
 #define WARPS_MAX 32
 
 static bool is_power_of_two(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
-
-static tide_ir_op root_of(const struct tide_verifier *verifier, tide_ir_value value) {
-  return verifier->roots[tide_ir_resolve(verifier->ir, value)];
-}
-
-static bool is_tracked(const struct tide_ir *ir, tide_ir_value value) {
-  tide_ir_type type = tide_ir_type_of_value(ir, value);
-  return tide_ir_type_is(ir, type, TIDE_IR_PIPELINE_STATE) ||
-         tide_ir_type_is(ir, type, TIDE_IR_WORK_TILE);
-}
-
-/* ---- where states come from ---- */
-
-static void hand_on(struct tide_verifier *verifier, tide_ir_op from, uint32_t first,
-                    tide_ir_value to, uint32_t count) {
-  for (uint32_t i = 0; i < count; i++)
-    if (!verifier->roots[to + i])
-      verifier->roots[to + i] = root_of(verifier, tide_ir_operand(verifier->ir, from, first + i));
-}
-
-static void follow(struct tide_verifier *verifier, tide_ir_op op) {
-  const struct tide_ir *ir = verifier->ir;
-  const struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
-  tide_ir_op parent = tide_ir_parent(ir, op);
-  const struct tide_ir_op_record *outer = tide_ir_op_of(ir, parent);
-  switch (record->kind) {
-    case TIDE_OP_STATE_CREATE:
-    case TIDE_OP_SEQ_BAR_STATE:
-    case TIDE_OP_GET_CURRENT_WORK: verifier->roots[record->results] = op; break;
-    case TIDE_OP_STATE_INCREMENT:
-    case TIDE_OP_ADVANCE: hand_on(verifier, op, 1, record->results, 1); break;
-    case TIDE_OP_ARITH_SELECT: hand_on(verifier, op, 1, record->results, 1); break;
-    case TIDE_OP_SCF_FOR:
-      hand_on(verifier, op, 3, tide_ir_argument(ir, tide_ir_body(ir, op, 0), 1),
-              record->result_count);
-      hand_on(verifier, op, 3, record->results, record->result_count);
-      break;
-    case TIDE_OP_SCF_WHILE:
-      hand_on(verifier, op, 0, tide_ir_argument(ir, tide_ir_body(ir, op, 0), 0),
-              record->operand_count);
-      break;
-    case TIDE_OP_SCF_CONDITION:
-      hand_on(verifier, op, 1, tide_ir_argument(ir, tide_ir_body(ir, parent, 1), 0),
-              record->operand_count - 1u);
-      hand_on(verifier, op, 1, outer->results, record->operand_count - 1u);
-      break;
-    case TIDE_OP_SCF_YIELD:
-      if (outer->kind == TIDE_OP_SCF_IF)
-        hand_on(verifier, op, 0, outer->results, outer->result_count);
-      break;
-    default: break;
-  }
-}
-
-/* What a loop carries comes from one place, however often it went round. */
-static bool check_carried(struct tide_verifier *verifier, tide_ir_op yield) {
-  struct tide_ir *ir = verifier->ir;
-  tide_ir_op loop = tide_ir_parent(ir, yield);
-  unsigned kind = tide_ir_op_kind(ir, loop);
-  for (uint32_t i = 0; i < tide_ir_op_of(ir, yield)->operand_count; i++) {
-    tide_ir_value value = tide_ir_operand(ir, yield, i), first;
-    if (!is_tracked(ir, value)) continue;
-    if (kind == TIDE_OP_SCF_FOR) first = tide_ir_argument(ir, tide_ir_body(ir, loop, 0), 1 + i);
-    else if (kind == TIDE_OP_SCF_WHILE) first = tide_ir_argument(ir, tide_ir_body(ir, loop, 0), i);
-    else first = tide_ir_op_of(ir, loop)->results + i;
-    tide_ir_op a = root_of(verifier, first), b = root_of(verifier, value);
-    if (!a || !b || a == b) continue;
-    tide_ir_op_error(ir, yield,
-                     "hands on value #%u that comes from another place than what it "
-                     "takes over from",
-                     i);
-    tide_ir_note(ir, tide_ir_location_of(ir, a), "that one comes from here");
-    return tide_ir_note(ir, tide_ir_location_of(ir, b), "this one comes from here");
-  }
-  return true;
-}
 
 /* ---- async.exec ---- */
 
@@ -198,11 +122,19 @@ static bool check_role(struct tide_ir *ir, tide_ir_op op) {
                           role);
 }
 
+/* Is it surely another pipeline, barrier or scheduler? What branches, loops and conditions hand on
+ * may be any. */
+static bool differs(const struct tide_ir *ir, tide_ir_value a, tide_ir_value b) {
+  return a != b && tide_ir_defining_op(ir, a) && tide_ir_defining_op(ir, b) &&
+         tide_ir_op_info(ir, tide_ir_defining_op(ir, a))->form == TIDE_FORM_CUTLASS &&
+         tide_ir_op_info(ir, tide_ir_defining_op(ir, b))->form == TIDE_FORM_CUTLASS;
+}
+
 /* The state belongs to what the operation works on. */
 static bool check_state(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
-  tide_ir_op root = root_of(verifier, tide_ir_operand(ir, op, 1));
-  if (!root || tide_ir_operand(ir, root, 0) == tide_ir_operand(ir, op, 0)) return true;
+  tide_ir_op root = tide_state_root(verifier, tide_ir_operand(ir, op, 1));
+  if (!root || !differs(ir, tide_ir_operand(ir, root, 0), tide_ir_operand(ir, op, 0))) return true;
   bool work = tide_ir_op_kind(ir, root) == TIDE_OP_GET_CURRENT_WORK;
   tide_ir_op_error(ir, op,
                    work ? "takes a work tile of another scheduler"
@@ -212,7 +144,7 @@ static bool check_state(struct tide_verifier *verifier, tide_ir_op op) {
 
 static bool check_side(struct tide_verifier *verifier, tide_ir_op op, const char *want) {
   struct tide_ir *ir = verifier->ir;
-  tide_ir_op root = root_of(verifier, tide_ir_operand(ir, op, 1));
+  tide_ir_op root = tide_state_root(verifier, tide_ir_operand(ir, op, 1));
   if (!check_state(verifier, op)) return false;
   if (!root) return true;
   const char *role = tide_ir_op_kind(ir, root) == TIDE_OP_STATE_CREATE
@@ -267,9 +199,9 @@ static bool check_group(struct tide_verifier *verifier, tide_ir_op op, bool has_
     return tide_ir_op_error(ir, op, "has group %lld, but the barrier's length is %u",
                             (long long)group, tide_ir_type_of(ir, type)->b);
   if (!has_state) return true;
-  tide_ir_op root = root_of(verifier, tide_ir_operand(ir, op, 1));
+  tide_ir_op root = tide_state_root(verifier, tide_ir_operand(ir, op, 1));
   if (!root) return true;
-  if (tide_ir_operand(ir, root, 0) != tide_ir_operand(ir, op, 0)) {
+  if (differs(ir, tide_ir_operand(ir, root, 0), tide_ir_operand(ir, op, 0))) {
     tide_ir_op_error(ir, op, "takes a state of another barrier");
     return tide_ir_note(ir, tide_ir_location_of(ir, root), "it comes from here");
   }
@@ -330,11 +262,15 @@ static bool check_work_get(struct tide_ir *ir, tide_ir_op op) {
 
 void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
-  follow(verifier, op);
+  tide_state_follow(verifier, op);
   switch (tide_ir_op_kind(ir, op)) {
     case TIDE_OP_GPU_FUNC: check_disjoint(verifier, op); break;
     case TIDE_OP_ASYNC_EXEC: check_exec(verifier, op); break;
-    case TIDE_OP_SCF_YIELD: check_carried(verifier, op); break;
+    case TIDE_OP_SCF_YIELD:
+    case TIDE_OP_ARITH_SELECT:
+    case TIDE_OP_LLVM_SELECT:
+    case TIDE_OP_CF_BR:
+    case TIDE_OP_CF_COND_BR: tide_verify_carried(verifier, op); break;
     case TIDE_OP_PIPELINE_INIT: check_pipeline_init(verifier, op); break;
     case TIDE_OP_STATE_CREATE: check_role(ir, op); break;
     case TIDE_OP_STATE_INCREMENT: check_state(verifier, op); break;

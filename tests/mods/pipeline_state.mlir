@@ -18,3 +18,24 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     gpu.return
   }
 }
+
+// -----
+
+// Where ways meet, a state may have been made twice, and a pipeline may come by a branch, too.
+gpu.module @m {
+  gpu.func @k(%c: i1) kernel {
+    %p = cutlass.pipeline.init {consumers = 32 : i32, producers = 32 : i32, stages = 2 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
+    %q = cutlass.pipeline.init {consumers = 32 : i32, producers = 32 : i32, stages = 2 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
+    %a = cutlass.pipeline.state.create %p {role = "consumer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    %b = cutlass.pipeline.state.create %p {role = "consumer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    %t = arith.select %c, %a, %b : !cutlass.pipeline_state
+    cf.cond_br %c, ^bb1(%p, %t : !cutlass.pipeline<2>, !cutlass.pipeline_state), ^bb1(%p, %b : !cutlass.pipeline<2>, !cutlass.pipeline_state)
+  ^bb1(%r: !cutlass.pipeline<2>, %s: !cutlass.pipeline_state):
+    cutlass.async.exec {warps = array<i32: 0, 1>} {
+      cutlass.pipeline.consumer_wait %r, %s : !cutlass.pipeline<2>, !cutlass.pipeline_state
+      cutlass.pipeline.consumer_release %r, %s : !cutlass.pipeline<2>, !cutlass.pipeline_state
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}

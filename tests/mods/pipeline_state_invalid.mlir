@@ -82,3 +82,75 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     gpu.return
   }
 }
+
+// -----
+
+// Through branches.
+gpu.module @m {
+  gpu.func @k(%c: i1) kernel {
+    %p = cutlass.pipeline.init {consumers = 32 : i32, producers = 32 : i32, stages = 2 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
+    // expected-note@+1 {{it comes from here}}
+    %a = cutlass.pipeline.state.create %p {role = "producer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    cf.br ^bb1(%a : !cutlass.pipeline_state)
+  ^bb1(%s: !cutlass.pipeline_state):
+    cutlass.async.exec {warps = array<i32: 0, 1>} {
+      // expected-error@+1 {{is a consumer's operation, but takes a producer's state}}
+      cutlass.pipeline.consumer_wait %p, %s : !cutlass.pipeline<2>, !cutlass.pipeline_state
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// The block that is branched to stands before the branch.
+gpu.module @m {
+  gpu.func @k(%c: i1) kernel {
+    %p = cutlass.pipeline.init {consumers = 32 : i32, producers = 32 : i32, stages = 2 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
+    // expected-note@+1 {{it comes from here}}
+    %a = cutlass.pipeline.state.create %p {role = "producer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    cf.br ^bb2
+  ^bb1(%s: !cutlass.pipeline_state):
+    cutlass.async.exec {warps = array<i32: 0, 1>} {
+      // expected-error@+1 {{is a consumer's operation, but takes a producer's state}}
+      cutlass.pipeline.consumer_wait %p, %s : !cutlass.pipeline<2>, !cutlass.pipeline_state
+      cutlass.async.yield
+    }
+    gpu.return
+  ^bb2:
+    %i = cutlass.pipeline.state.increment %p, %a : !cutlass.pipeline<2>, !cutlass.pipeline_state -> !cutlass.pipeline_state
+    cf.cond_br %c, ^bb1(%i : !cutlass.pipeline_state), ^bb1(%a : !cutlass.pipeline_state)
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%c: i1) kernel {
+    %p = cutlass.pipeline.init {consumers = 32 : i32, producers = 32 : i32, stages = 2 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
+    // expected-note@+1 {{that one comes from here}}
+    %a = cutlass.pipeline.state.create %p {role = "producer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    // expected-note@+1 {{this one comes from here}}
+    %b = cutlass.pipeline.state.create %p {role = "consumer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    // expected-error@+1 {{gives successor #1 a state of another pipeline or role than other branches give it}}
+    cf.cond_br %c, ^bb1(%a : !cutlass.pipeline_state), ^bb1(%b : !cutlass.pipeline_state)
+  ^bb1(%s: !cutlass.pipeline_state):
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @k(%c: i1) kernel {
+    %p = cutlass.pipeline.init {consumers = 32 : i32, producers = 32 : i32, stages = 2 : i32, tx_bytes = 0 : i32} : !cutlass.pipeline<2>
+    // expected-note@+1 {{this one comes from here}}
+    %a = cutlass.pipeline.state.create %p {role = "producer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    // expected-note@+1 {{that one comes from here}}
+    %b = cutlass.pipeline.state.create %p {role = "consumer"} : !cutlass.pipeline<2> -> !cutlass.pipeline_state
+    // expected-error@+1 {{chooses between states of different pipelines or roles}}
+    %t = arith.select %c, %b, %a : !cutlass.pipeline_state
+    gpu.return
+  }
+}
