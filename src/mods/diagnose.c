@@ -1,8 +1,21 @@
 /* What is wrong with a module, told to its sink. */
-#include "mods/ir.h"
+#include "mods/place.h"
 #include "base/text.h"
 
 #define MESSAGE_MAX 1024
+
+static void tell(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_location location,
+                 const char *message) {
+  struct tide_ir_place place = tide_ir_where(ir, location);
+  struct tide_mods_diagnostic diagnostic = {.severity = severity,
+                                            .file = place.file,
+                                            .line = place.line,
+                                            .column = place.column,
+                                            .text = message,
+                                            .source = place.source,
+                                            .source_length = place.source_length};
+  ir->sink->diagnostic(ir->sink->self, &diagnostic);
+}
 
 static void emit(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_location location,
                  const char *op_name, const char *format, va_list list) {
@@ -15,15 +28,10 @@ static void emit(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_l
   if (op_name) tide_text_format(&text, "'%s' op ", op_name);
   tide_text_format_list(&text, format, list);
   if (tide_text_cut(&text)) tide_text_trim(message);
-  struct tide_ir_place place = tide_ir_where(ir, location);
-  struct tide_mods_diagnostic diagnostic = {.severity = severity,
-                                            .file = place.file,
-                                            .line = place.line,
-                                            .column = place.column,
-                                            .text = message,
-                                            .source = place.source,
-                                            .source_length = place.source_length};
-  ir->sink->diagnostic(ir->sink->self, &diagnostic);
+  tell(ir, severity, location, message);
+  if (severity == TIDE_MODS_NOTE) return;
+  for (tide_ir_location at = tide_ir_caller(ir, location); at; at = tide_ir_caller(ir, at))
+    tell(ir, TIDE_MODS_NOTE, at, "called from");
 }
 
 bool tide_ir_error(struct tide_ir *ir, tide_ir_location location, const char *format, ...) {

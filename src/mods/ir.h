@@ -369,7 +369,7 @@ tide_ir_op tide_ir_symbol(const struct tide_ir *ir, tide_ir_op table, tide_ir_st
  */
 
 struct tide_ir_place {
-  const char *file;      /* "-" when nothing is known */
+  const char *file;      /* "<unknown>" when nothing is known */
   uint32_t line, column; /* 1-based; 0: unknown */
   const char
       *source; /* that line of our text, `source_length` bytes; NULL: it is not of our text */
@@ -436,5 +436,6 @@ struct tide_ir_print_params {
 enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
                                const struct tide_ir_print_params *params,
                                const struct tide_ir_out *out);
+void tide_ir_print_attr(struct tide_ir *ir, tide_ir_attr attr, const struct tide_ir_out *out);
 
 #endif

@@ -668,7 +668,7 @@ static bool parse_all(struct tide_parser *parser) {
   tide_advance(parser);
   bool good = top_level(parser);
   good = tide_scope_close(parser, mark) && good;
-  good = tide_ir_explicit_fill(ir, parser->locations.data, parser->locations.count / 2) && good;
+  good = tide_ir_explicit_fill(ir, parser->places.data, parser->places.count, good) && good;
   return good && wrap(ir, outer, block);
 }
 
@@ -685,7 +685,7 @@ enum tide_status tide_ir_parse(struct tide_ir *ir, const struct tide_ir_parse_pa
   uint32_t errors = ir->errors;
   struct tide_stack *const stacks[] = {
       &parser.uses,    &parser.operands, &parser.types,      &parser.results, &parser.named,
-      &parser.regions, &parser.names,    &parser.successors, &parser.aliases, &parser.locations};
+      &parser.regions, &parser.names,    &parser.successors, &parser.aliases, &parser.places};
   bool good = tide_scope_init(&parser) || tide_ir_give_up(ir, TIDE_NOMEM);
   for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) { /* none of them is NULL then */
     good = good && tide_push(&parser, stacks[i], 0);

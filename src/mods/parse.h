@@ -55,7 +55,7 @@ struct tide_parser {
   struct tide_stack successors; /* two numbers each: block, operands */
   struct tide_stack names;      /* results to bind: offset, length, count */
   struct tide_stack aliases;    /* of `#a = …` and `!t = …`: string, number */
-  struct tide_stack locations;  /* `loc(#a)`: string, location */
+  struct tide_stack places;     /* of `#a = loc(…)`: by string, its location; 0: none */
 };
 
 /* One operation that is being read: where its things begin on the stacks. */
@@ -115,9 +115,20 @@ bool tide_parse_attr_dict(struct tide_parser *parser);
 bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr);
 /* Alias definitions; at `#a` or `!a`, `=`. */
 bool tide_parse_alias(struct tide_parser *parser);
+bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *out_number);
+
+/* ---- parse_place.c ---- */
+
 /* `loc(…)`, if it is there. */
 bool tide_parse_location(struct tide_parser *parser, tide_ir_location *location);
-bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *out_number);
+/* `loc(…)` as an attribute's value. */
+tide_ir_attr tide_parse_location_attr(struct tide_parser *parser);
+/* `#name` as an attribute's value, if it names a location; else 0, and nothing is taken. */
+tide_ir_attr tide_parse_place_attr(struct tide_parser *parser);
+/* `loc(…)` behind `#name =`. */
+bool tide_parse_location_alias(struct tide_parser *parser, tide_ir_string name);
+/* What #name stands for; 0: no location, so far. */
+tide_ir_location tide_find_place(const struct tide_parser *parser, tide_ir_string name);
 
 /* ---- scope.c ---- */
 

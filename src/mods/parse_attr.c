@@ -209,6 +209,7 @@ static tide_ir_attr hash(struct tide_parser *parser) {
     tide_advance(parser);
     return attr;
   }
+  if ((attr = tide_parse_place_attr(parser))) return attr;
   for (uint32_t i = 0; i < length; i++)
     if (text[i] == '.') return opaque(parser);
   if (parser->token.end < parser->length && parser->text[parser->token.end] == '<')
@@ -227,10 +228,7 @@ static tide_ir_attr word(struct tide_parser *parser) {
   if (tide_take_word(parser, "unit")) return tide_ir_attr_unit(ir);
   if (tide_is_word(parser, "array") && next.kind == '<') return dense_array(parser);
   if (tide_is_word(parser, "loc") && next.kind == '(') {
-    tide_ir_location location = 0;
-    if (!tide_parse_location(parser, &location)) return 0;
-    const char *text = tide_ir_string_text(ir, tide_ir_explicit_text(ir, location), NULL);
-    return tide_ir_attr_opaque(ir, text, strlen(text), 0);
+    return tide_parse_location_attr(parser);
   }
   static const char *const opaques[] = {"dense",      "dense_resource", "sparse",  "affine_map",
                                         "affine_set", "strided",        "distinct"};
@@ -336,72 +334,19 @@ bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr) {
 
 /* ---- aliases ---- */
 
-/* `#a = loc(…)`: those who said loc(#a) before get it, too. */
-static bool location_alias(struct tide_parser *parser, tide_ir_string name) {
-  tide_ir_location location = 0;
-  return tide_parse_location(parser, &location) && tide_push(parser, &parser->locations, name) &&
-         tide_push(parser, &parser->locations, location);
-}
-
 bool tide_parse_alias(struct tide_parser *parser) {
   struct tide_token token = parser->token;
   uint32_t number;
   tide_ir_string name =
       tide_ir_intern(parser->ir, parser->text + token.start, token.end - token.start);
-  if (tide_find_alias(parser, name, &number))
+  if (tide_find_alias(parser, name, &number) || tide_find_place(parser, name))
     return tide_wrong(parser, "redefinition of symbol alias id");
   tide_advance(parser);
   if (!tide_expect(parser, '=', "'='")) return false;
   if (token.kind == TIDE_TOKEN_HASH && tide_is_word(parser, "loc"))
-    return location_alias(parser, name);
+    return tide_parse_location_alias(parser, name);
   if (parser->aliases.count > 2 * 4096) return tide_wrong(parser, "too many aliases");
   number = token.kind == TIDE_TOKEN_HASH ? tide_parse_attr(parser) : tide_parse_type(parser);
   return number && tide_push(parser, &parser->aliases, name) &&
          tide_push(parser, &parser->aliases, number);
-}
-
-/* ---- locations ---- */
-
-/* `"file":line:column` at the start of what is in the parentheses says where; of other kinds only
- * the text is kept. */
-static bool place_in(struct tide_parser *parser, uint32_t start, uint32_t end,
-                     tide_ir_location *out_location) {
-  struct tide_ir *ir = parser->ir;
-  struct tide_token file = tide_lex(parser->text, end, start);
-  tide_ir_string name = 0, text = tide_ir_intern(ir, parser->text + start, end - start);
-  int64_t line = 0, column = 0;
-  parser->token = file;
-  if (file.kind == TIDE_TOKEN_STRING) {
-    tide_advance(parser);
-    if (tide_take(parser, ':') && parser->token.kind == TIDE_TOKEN_INTEGER &&
-        tide_parse_integer(parser, &line) && tide_take(parser, ':') &&
-        parser->token.kind == TIDE_TOKEN_INTEGER && tide_parse_integer(parser, &column))
-      name = tide_unquote(parser, file.start, file.end);
-  }
-  *out_location =
-      tide_ir_explicit(ir, text, name, name ? (uint32_t)line : 0, name ? (uint32_t)column : 0);
-  return *out_location != 0;
-}
-
-/* A named place may be defined below: it is filled in at the end. */
-static bool named_place(struct tide_parser *parser, tide_ir_location *out_location) {
-  struct tide_token token = parser->token;
-  tide_ir_string name =
-      tide_ir_intern(parser->ir, parser->text + token.start, token.end - token.start);
-  *out_location = tide_ir_explicit(parser->ir, name, 0, 0, 0);
-  return *out_location != 0;
-}
-
-bool tide_parse_location(struct tide_parser *parser, tide_ir_location *location) {
-  if (!tide_is_word(parser, "loc")) return true;
-  struct tide_token open = tide_lex(parser->text, parser->length, parser->token.end);
-  uint32_t end = open.kind == '(' ? tide_lex_balanced(parser->text, parser->length, open.start) : 0;
-  if (!end) return tide_wrong(parser, "expected '(' and what closes it in location");
-  bool good;
-  parser->token = tide_lex(parser->text, end, open.end);
-  if (parser->token.kind == TIDE_TOKEN_HASH) good = named_place(parser, location);
-  else good = place_in(parser, open.end, end - 1, location);
-  parser->token.end = end;
-  tide_advance(parser);
-  return good;
 }

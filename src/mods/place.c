@@ -4,8 +4,9 @@
 #include "base/text.h"
 
 struct explicit_place {
-  tide_ir_string text, file;
-  uint32_t line, column;
+  tide_ir_string text; /* or the name of an alias that is not defined yet */
+  struct tide_ir_found found;
+  uint32_t at; /* where in the text that alias stands; 0: it is none */
 };
 
 struct tide_ir_lines {
@@ -85,47 +86,72 @@ static struct tide_ir_place text_place(struct tide_ir *ir, uint32_t offset) {
 struct tide_ir_place tide_ir_where(struct tide_ir *ir, tide_ir_location location) {
   if (!location) return (struct tide_ir_place){.file = ir->file};
   if (!(location & TIDE_IR_EXPLICIT)) return text_place(ir, location - 1);
-  const struct explicit_place *place =
-      tide_chunks_at(&ir->lines->explicits, location & ~TIDE_IR_EXPLICIT);
-  return (struct tide_ir_place){.file =
-                                    place->file ? tide_ir_string_text(ir, place->file, NULL) : "-",
-                                .line = place->line,
-                                .column = place->column};
+  const struct tide_ir_found found = tide_ir_explicit_found(ir, location);
+  return (struct tide_ir_place){.file = found.file ? tide_ir_string_text(ir, found.file, NULL)
+                                                   : "<unknown>",
+                                .line = found.line,
+                                .column = found.column};
 }
 
 tide_ir_location tide_ir_location_of(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_op_of(ir, op)->location;
 }
 
-tide_ir_location tide_ir_explicit(struct tide_ir *ir, tide_ir_string text, tide_ir_string file,
-                                  uint32_t line, uint32_t column) {
+/* ---- loc(…) ---- */
+
+static struct explicit_place *place_of(const struct tide_ir *ir, tide_ir_location location) {
+  return tide_chunks_at(&ir->lines->explicits, location & ~TIDE_IR_EXPLICIT);
+}
+
+static tide_ir_location add_place(struct tide_ir *ir, const struct explicit_place *place) {
   struct tide_ir_lines *lines = lines_of(ir);
   uint32_t at = lines ? tide_chunks_add(&lines->explicits, 1, true) : 0;
   if (!at) return tide_ir_give_up(ir, TIDE_NOMEM);
-  *(struct explicit_place *)tide_chunks_at(&lines->explicits, at) =
-      (struct explicit_place){text, file, line, column};
+  *(struct explicit_place *)tide_chunks_at(&lines->explicits, at) = *place;
   return at | TIDE_IR_EXPLICIT;
+}
+
+tide_ir_location tide_ir_explicit(struct tide_ir *ir, tide_ir_string text,
+                                  const struct tide_ir_found *found) {
+  return add_place(ir, &(struct explicit_place){.text = text, .found = *found});
+}
+
+tide_ir_location tide_ir_explicit_later(struct tide_ir *ir, tide_ir_string name, uint32_t at) {
+  return add_place(ir, &(struct explicit_place){.text = name, .at = at});
+}
+
+bool tide_ir_explicit_open(const struct tide_ir *ir, tide_ir_location location) {
+  return location & TIDE_IR_EXPLICIT && place_of(ir, location)->at;
 }
 
 tide_ir_string tide_ir_explicit_text(const struct tide_ir *ir, tide_ir_location location) {
   if (!(location & TIDE_IR_EXPLICIT)) return 0;
-  const struct explicit_place *place =
-      tide_chunks_at(&ir->lines->explicits, location & ~TIDE_IR_EXPLICIT);
-  return place->text;
+  const struct explicit_place *place = place_of(ir, location);
+  return place->at ? 0 : place->text;
 }
 
-bool tide_ir_explicit_fill(struct tide_ir *ir, const uint32_t *pairs, size_t count) {
+struct tide_ir_found tide_ir_explicit_found(const struct tide_ir *ir, tide_ir_location location) {
+  return place_of(ir, location)->found;
+}
+
+tide_ir_location tide_ir_caller(const struct tide_ir *ir, tide_ir_location location) {
+  return location & TIDE_IR_EXPLICIT ? place_of(ir, location)->found.caller : 0;
+}
+
+bool tide_ir_explicit_fill(struct tide_ir *ir, const uint32_t *places, size_t count, bool tell) {
   if (!ir->lines) return true;
-  struct tide_chunks *places = &ir->lines->explicits;
-  uint32_t strings = ir->tables->strings.count;
-  uint32_t *meant = tide_alloc(ir->allocator, strings, sizeof *meant);
-  if (!meant) return tide_ir_give_up(ir, TIDE_NOMEM);
-  for (size_t i = 0; i < count; i++) meant[pairs[2 * i]] = pairs[2 * i + 1] & ~TIDE_IR_EXPLICIT;
-  for (uint32_t i = 1; i < places->count; i++) {
-    struct explicit_place *place = tide_chunks_at(places, i);
-    uint32_t other = tide_ir_string_text(ir, place->text, NULL)[0] == '#' ? meant[place->text] : 0;
-    if (other && other != i) *place = *(struct explicit_place *)tide_chunks_at(places, other);
+  bool good = true;
+  for (uint32_t i = 1; i < ir->lines->explicits.count; i++) {
+    struct explicit_place *place = tide_chunks_at(&ir->lines->explicits, i);
+    if (!place->at) continue;
+    tide_ir_location meant = place->text < count ? places[place->text] : 0;
+    if (meant && !place_of(ir, meant)->at) {
+      *place = *place_of(ir, meant);
+      continue;
+    }
+    uint32_t at = place->at;
+    *place = (struct explicit_place){.text = 0};
+    if (tell) good = tide_ir_error(ir, at, "operation location alias was never defined");
   }
-  tide_free(ir->allocator, meant, strings, sizeof *meant);
-  return true;
+  return good;
 }

@@ -201,16 +201,13 @@ static void put_location(struct tide_printer *printer, tide_ir_op op) {
   struct tide_ir *ir = printer->ir;
   tide_ir_location location = tide_ir_location_of(ir, op);
   tide_ir_string text = tide_ir_explicit_text(ir, location);
-  const char *written = tide_ir_string_text(ir, text, NULL);
-  while (*written && *written != '#') written++; /* aliases are not printed */
-  if (*written) text = location = 0;
+  struct tide_ir_place place = tide_ir_where(ir, location);
   tide_puts(printer, " loc(");
   if (text) {
     tide_puts(printer, tide_ir_string_text(ir, text, NULL));
-  } else if (!location) {
+  } else if (!location || !place.line) {
     tide_puts(printer, "unknown");
   } else {
-    struct tide_ir_place place = tide_ir_where(ir, location);
     tide_put_string(printer, tide_ir_intern_text(ir, place.file));
     tide_putf(printer, ":%u:%u", place.line, place.column);
   }
@@ -251,6 +248,12 @@ enum tide_status tide_ir_print(struct tide_ir *ir, tide_ir_op op,
   tide_print_free(&printer);
   if (!good) return TIDE_NOMEM;
   return printer.too_deep ? TIDE_FULL : TIDE_OK;
+}
+
+void tide_ir_print_attr(struct tide_ir *ir, tide_ir_attr attr, const struct tide_ir_out *out) {
+  struct tide_printer printer = {.ir = ir, .out = out};
+  tide_put_attr(&printer, attr);
+  flush(&printer);
 }
 
 /* ---- for messages ---- */

@@ -80,7 +80,7 @@ static const char *severity_name(enum tide_mods_severity severity) {
 static void to_stderr(void *self, const struct tide_mods_diagnostic *d) {
   (void)self;
   if (d->line) fprintf(stderr, "%s:%u:%u: ", d->file, d->line, d->column);
-  else fprintf(stderr, "%s: ", d->file);
+  else fprintf(stderr, "%s%s: ", d->file, d->file[0] == '<' ? ":0" : ""); /* <unknown>:0 */
   fprintf(stderr, "%s: %s\n", severity_name(d->severity), d->text);
   if (!d->source || d->source_length > 500) return;
   fprintf(stderr, "%.*s\n", (int)d->source_length, d->source);

@@ -122,6 +122,23 @@ says stdin_place 1 '<stdin>:1:1: error' sh -c 'echo "=" | "$0" mods check' "$TID
 says not_produced 1 'was not produced' sh -c 'echo "// expected-error@+1 {{no}}" | "$0" mods check --verify-diagnostics -' "$TIDEMARK"
 says unexpected 1 'unexpected error' sh -c 'echo "=" | "$0" mods check --verify-diagnostics -' "$TIDEMARK"
 
+# An error is told where loc(…) says that its operation comes from, and who called that.
+at() {
+  printf 'func.func @f(%%a: i32, %%l: i64) {\n "arith.addi"(%%a, %%l) : (i32, i64) -> i32 loc(%s)\n func.return\n}\n#in = loc("in.cu":3:4)\n#far = loc(callsite(#in at callsite("out.cu":5:6 at "main"("main.cu":7:8))))\n' "$1" >"$work/at.mlir"
+  "$TIDEMARK" mods check "$work/at.mlir" 2>&1 | grep -e error: -e note: | sed "s/: *'arith.*//" | tr '\n' ' '
+}
+placed() {
+  name=placed_$1
+  [ "$(at "$2")" = "$3 " ] && echo "PASS $name" || fail "is told at $(at "$2")"
+}
+placed file '"a.cu":1:2' 'a.cu:1:2: error'
+placed name '"n"("a.cu":1:2)' 'a.cu:1:2: error'
+placed later '#in' 'in.cu:3:4: error'
+placed fused 'fused<"why">[unknown, "n"("a.cu":1:2), "b.cu":3:4]' 'a.cu:1:2: error'
+placed call '#far' 'in.cu:3:4: error out.cu:5:6: note: called from main.cu:7:8: note: called from'
+placed caller 'callsite("n" at "b.cu":3:4)' 'b.cu:3:4: error'
+placed unknown 'unknown' '<unknown>:0: error'
+
 # ---- what we print, and what MLIR itself prints ----
 if [ -z "$oracle" ]; then
   echo "SKIP as_mlir_prints: mlir-19-tools is not installed"
@@ -144,4 +161,19 @@ else
       echo "PASS $name"
     fi
   done
+  # Its places, by names that are defined at the end, are ours.
+  name=as_mlir_debuginfo out=$work/as_debuginfo
+  sed '/^ *%7 =/d; s/%7/%6/; s/{mark.*} : i32 loc/: i32 loc/; s/loc("a.mlir":1:1)//' tests/mods/locations.mlir >"$out.mlir"
+  "$oracle" --allow-unregistered-dialect --mlir-print-debuginfo "$out.mlir" >"$out.1"
+  "$TIDEMARK" mods opt --allow-unregistered-dialect --mlir-print-debuginfo "$out.1" >"$out.2"
+  "$TIDEMARK" mods opt --allow-unregistered-dialect --mlir-print-debuginfo "$out.2" >"$out.3"
+  if ! grep -q '^#loc.* = loc(callsite(#loc' "$out.1"; then fail "mlir-opt prints no names of places"
+  elif ! cmp -s "$out.2" "$out.3"; then fail "printing it again changes it"
+  elif ! grep -q 'loc(callsite("f"("kernel.cu":12:5) at "later.cu":99:1))' "$out.2"; then fail "a place is lost" "$out.2"
+  elif ! "$oracle" --allow-unregistered-dialect --mlir-print-debuginfo "$out.2" | grep -v 'func.func\|as_debuginfo' >"$out.4" ||
+    ! "$oracle" --allow-unregistered-dialect --mlir-print-debuginfo "$out.3" | grep -v 'func.func\|as_debuginfo' | cmp -s - "$out.4"; then
+    fail "mlir-opt finds other places in what we print"
+  else
+    echo "PASS $name"
+  fi
 fi
