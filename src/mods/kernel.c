@@ -39,8 +39,9 @@ static bool read_three(const struct tide_ir *ir, tide_ir_op op, const char *name
   return true;
 }
 
+/* How many warps its regions have; 0: it has none. */
 static uint32_t highest_warp(const struct tide_ir *ir, tide_ir_op kernel) {
-  int64_t most = 1;
+  int64_t most = 0;
   for (tide_ir_op op = kernel; op; op = tide_ir_walk_next(ir, kernel, op, true)) {
     tide_ir_attr warps =
         tide_ir_op_kind(ir, op) == TIDE_OP_ASYNC_EXEC ? tide_ir_get(ir, op, TIDE_NAME_WARPS) : 0;
@@ -52,16 +53,26 @@ static uint32_t highest_warp(const struct tide_ir *ir, tide_ir_op kernel) {
 
 static bool all_zero(const uint32_t three[3]) { return !three[0] && !three[1] && !three[2]; }
 
-static void take_block(const struct tide_ir *ir, tide_ir_op kernel,
-                       const struct tide_mods_run_params *params, uint32_t block[3]) {
+static bool take_block(struct tide_ir *ir, tide_ir_op kernel,
+                       const struct tide_mods_run_params *params, uint32_t block[3],
+                       enum tide_status *status) {
+  uint32_t warps = highest_warp(ir, kernel), said[3];
+  bool says = read_three(ir, kernel, "known_block_size", said) ||
+              read_three(ir, kernel, "gpu.known_block_size", said) ||
+              read_three(ir, kernel, "nvvm.reqntid", said);
   memcpy(block, params->block, sizeof params->block);
-  if (!all_zero(block)) return;
-  if (read_three(ir, kernel, "known_block_size", block) ||
-      read_three(ir, kernel, "gpu.known_block_size", block) ||
-      read_three(ir, kernel, "nvvm.reqntid", block))
-    return;
-  block[0] = 32 * highest_warp(ir, kernel);
-  block[1] = block[2] = 1;
+  if (all_zero(block) && says) memcpy(block, said, sizeof said);
+  else if (all_zero(block)) block[0] = 32 * (warps ? warps : 1);
+  for (int i = 0; i < 3; i++) {
+    if (!block[i]) block[i] = 1;
+    if (says && block[i] != said[i])
+      return tide_exec_complain(ir, kernel, TIDE_INVALID, status, "declares another block size");
+  }
+  if (warps && (block[0] < 32 * warps || block[1] > 1 || block[2] > 1))
+    return tide_exec_complain(ir, kernel, TIDE_INVALID, status,
+                              "is launched in a block without all warps of its regions: they are "
+                              "counted along x");
+  return true;
 }
 
 bool tide_exec_take_shape(struct tide_ir *ir, tide_ir_op kernel,
@@ -72,11 +83,10 @@ bool tide_exec_take_shape(struct tide_ir *ir, tide_ir_op kernel,
   bool says = module && read_three(ir, module, "cutlass.cluster_shape", said);
   memcpy(shape->grid, params->grid, sizeof shape->grid);
   memcpy(shape->cluster, all_zero(params->cluster) ? said : params->cluster, sizeof shape->cluster);
-  take_block(ir, kernel, params, shape->block);
+  if (!take_block(ir, kernel, params, shape->block, status)) return false;
   uint64_t ctas = 1, threads = 1, size = 1;
   for (int i = 0; i < 3; i++) {
     if (!shape->grid[i]) shape->grid[i] = 1;
-    if (!shape->block[i]) shape->block[i] = 1;
     if (!shape->cluster[i]) shape->cluster[i] = 1;
     if (says && shape->cluster[i] != said[i])
       return tide_exec_complain(ir, module, TIDE_INVALID, status, "declares another cluster shape");

@@ -39,10 +39,11 @@ struct tide_verifier {
 };
 
 /* All say what is wrong, and go on. */
-void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op);      /* verify_op.c */
-void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);    /* verify_flow.c */
-void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op); /* verify_cutlass.c */
-void tide_verify_windows(struct tide_verifier *verifier);                /* verify_windows.c */
+void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op);          /* verify_op.c */
+void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);        /* verify_flow.c */
+void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op);     /* verify_cutlass.c */
+void tide_verify_windows(struct tide_verifier *verifier);                    /* verify_windows.c */
+void tide_verify_block(struct tide_verifier *verifier, tide_ir_op function); /* verify_block.c */
 /* verify_states.c */
 tide_ir_op tide_state_root(const struct tide_verifier *verifier, tide_ir_value value); /* or 0 */
 void tide_state_follow(struct tide_verifier *verifier, tide_ir_op op);

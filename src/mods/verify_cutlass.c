@@ -264,7 +264,11 @@ void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
   tide_state_follow(verifier, op);
   switch (tide_ir_op_kind(ir, op)) {
-    case TIDE_OP_GPU_FUNC: check_disjoint(verifier, op); break;
+    case TIDE_OP_GPU_FUNC:
+      check_disjoint(verifier, op);
+      tide_verify_block(verifier, op);
+      break;
+    case TIDE_OP_LLVM_FUNC: tide_verify_block(verifier, op); break;
     case TIDE_OP_ASYNC_EXEC: check_exec(verifier, op); break;
     case TIDE_OP_SCF_YIELD:
     case TIDE_OP_ARITH_SELECT:

@@ -67,6 +67,18 @@ for words in '--grid 3' '--cluster 1x2' '--block 2048' '--arg A=7' '--arg m=f32[
   if [ "$status" = 1 ] && [ -s "$dir/out" ]; then echo "PASS refused $words"; else echo "FAIL refused $words: status $status"; fi
 done
 
+# A block that is not what the kernel says, or without all warps of its regions.
+sed 's/known_block_size = array<i32: 160, 1, 1>,//' examples/mods/gemm.mlir >"$dir/any_block.mlir"
+for words in '32 gemm another.block' '160x2 gemm another.block' '128 any_block without.all.warps' '160x2 any_block without.all.warps'; do
+  # shellcheck disable=SC2086
+  set -- $words
+  file=$dir/$2.mlir
+  [ "$2" = gemm ] && file=examples/mods/gemm.mlir
+  "$TIDEMARK" mods run "$file" --grid 2 --block "$1" >"$dir/out" 2>&1 && status=0 || status=$?
+  if [ "$status" = 1 ] && grep -q -e "$3" "$dir/out"; then echo "PASS block $words"; else echo "FAIL block $words: status $status"; fi
+done
+if "$TIDEMARK" mods run "$dir/any_block.mlir" --grid 2 --block 192 >"$dir/out" 2>&1; then echo "PASS larger_block"; else echo "FAIL larger_block: $(head -c 300 "$dir/out")"; fi
+
 # On a GPU: over a driver that is none, whose kernel `gemm` is C and whose `gemm_off` is wrong; and on
 # one that is there. The PTX is the one that is checked in, so this needs no compiler.
 : "${BUILD:?}"
