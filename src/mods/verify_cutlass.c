@@ -78,6 +78,15 @@ static bool positive(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
                                        tide_ir_string_text(ir, name, NULL), (long long)value);
 }
 
+/* Arrivals that a barrier waits for: more than PTX's mbarriers can count are none. */
+static bool countable(struct tide_ir *ir, tide_ir_op op, tide_ir_string name) {
+  int64_t value = tide_ir_get_integer(ir, op, name, 0);
+  return value < 1 << 20 ||
+         tide_ir_op_error(ir, op,
+                          "requires '%s' to be below 2^20, an mbarrier's most, but it is %lld",
+                          tide_ir_string_text(ir, name, NULL), (long long)value);
+}
+
 static const struct tide_ir_type_record *result_type(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_type_of(ir, tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type);
 }
@@ -92,7 +101,8 @@ static bool check_pipeline_init(struct tide_verifier *verifier, tide_ir_op op) {
   const struct tide_ir_type_record *type = result_type(ir, op);
   int64_t stages = tide_ir_get_integer(ir, op, TIDE_NAME_STAGES, 0);
   int64_t bytes = tide_ir_get_integer(ir, op, TIDE_NAME_TX_BYTES, 0);
-  if (!all_positive(ir, op, TIDE_NAME_STAGES, TIDE_NAME_PRODUCERS, TIDE_NAME_CONSUMERS))
+  if (!all_positive(ir, op, TIDE_NAME_STAGES, TIDE_NAME_PRODUCERS, TIDE_NAME_CONSUMERS) ||
+      !countable(ir, op, TIDE_NAME_PRODUCERS) || !countable(ir, op, TIDE_NAME_CONSUMERS))
     return false;
   if (stages != type->a)
     return tide_ir_op_error(ir, op, "has %lld stages, but its type says %u", (long long)stages,
@@ -108,7 +118,9 @@ static bool check_seq_bar_init(struct tide_verifier *verifier, tide_ir_op op) {
   const struct tide_ir_type_record *type = result_type(ir, op);
   int64_t depth = tide_ir_get_integer(ir, op, TIDE_NAME_DEPTH, 0);
   int64_t length = tide_ir_get_integer(ir, op, TIDE_NAME_LENGTH, 0);
-  if (!all_positive(ir, op, TIDE_NAME_DEPTH, TIDE_NAME_LENGTH, TIDE_NAME_GROUP_SIZE)) return false;
+  if (!all_positive(ir, op, TIDE_NAME_DEPTH, TIDE_NAME_LENGTH, TIDE_NAME_GROUP_SIZE) ||
+      !countable(ir, op, TIDE_NAME_GROUP_SIZE))
+    return false;
   if (depth != type->a || length != type->b)
     return tide_ir_op_error(ir, op, "has depth %lld and length %lld, but its type says %u and %u",
                             (long long)depth, (long long)length, type->a, type->b);

@@ -177,6 +177,16 @@ static bool check_warp_barrier(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
+/* What PTX's mbarriers can count: 1 to 2^20 - 1 arrivals, as many bytes. */
+static bool check_mbarrier(struct tide_ir *ir, tide_ir_op op, bool bytes) {
+  int64_t count;
+  if (!tide_ir_constant(ir, tide_ir_operand(ir, op, 1), &count) ||
+      (count >= !bytes && count < 1 << 20))
+    return true;
+  return tide_ir_op_error(ir, op, "has %s of %lld, but an mbarrier counts %d to 2^20 - 1",
+                          bytes ? "a transaction" : "a count", (long long)count, !bytes);
+}
+
 static bool check_cluster_shape(struct tide_ir *ir, tide_ir_op op) {
   tide_ir_attr attr = tide_ir_get(ir, op, TIDE_NAME_CLUSTER_SHAPE);
   const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, attr);
@@ -219,6 +229,13 @@ void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_FORM_DIMENSION: check_dimension(ir, op); break;
     case TIDE_FORM_GPU_MODULE: check_cluster_shape(ir, op); break;
     default:
+      if (kind == TIDE_OP_NVVM_MBARRIER_INIT || kind == TIDE_OP_NVVM_MBARRIER_INIT_SHARED ||
+          kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_NOCOMPLETE ||
+          kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_NOCOMPLETE_SHARED)
+        check_mbarrier(ir, op, false);
+      if (kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_EXPECT_TX ||
+          kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_EXPECT_TX_SHARED)
+        check_mbarrier(ir, op, true);
       if (kind == TIDE_OP_NVVM_BARRIER || kind == TIDE_OP_NVVM_BARRIER_ARRIVE ||
           kind == TIDE_OP_NVVM_BARRIER_CTA_SYNC)
         check_warp_barrier(ir, op);
