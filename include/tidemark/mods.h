@@ -216,7 +216,7 @@ struct tide_mods_run_stats {
   uint64_t instructions;
   uint64_t time; /* virtual ns */
   uint32_t ctas, threads;
-  uint64_t windows, throttles; /* opened, a CTA at a time; passed, a thread at a time */
+  uint64_t windows, throttles; /* opened, once a CTA; passed, a thread at a time */
   uint64_t tiles;              /* finished in windows */
 };
 /* As the run stands now. */

@@ -140,6 +140,7 @@ enum tide_exec_code {
   TIDE_EXEC_THROTTLE,
   TIDE_EXEC_LOOP_TURN,
   TIDE_EXEC_LOOP_LEAVE,
+  TIDE_EXEC_CLAIM,
   TIDE_EXEC_MBARRIER_INIT,
   TIDE_EXEC_MBARRIER_INVAL,
   TIDE_EXEC_MBARRIER_ARRIVE,
@@ -215,6 +216,8 @@ struct tide_exec_plan {
 #define TIDE_EXEC_NAMED 16
 #define TIDE_EXEC_USER_BARRIERS 64 /* mbarriers that a kernel keeps in shared memory itself */
 #define TIDE_EXEC_SHARED_MAX (228u * 1024)
+#define TIDE_EXEC_CLAIMS_MAX 256 /* marks of cutlass.cluster_uniform in a kernel */
+#define TIDE_EXEC_DECISIONS 64   /* of each mark, that are remembered */
 
 /* What the translation needs to know of the launch. */
 struct tide_exec_shape {
@@ -242,6 +245,7 @@ struct tide_exec_program {
   uint32_t pipeline_count, sequence_count;
   uint32_t barrier_count; /* mbarriers of one CTA, of pipelines and sequences */
   uint32_t user_barriers; /* 0, or TIDE_EXEC_USER_BARRIERS */
+  uint32_t claim_count;   /* marks of cutlass.cluster_uniform */
   uint32_t shared_size;
   uint32_t loop_threads; /* threads of a CTA that go through a main loop or a window */
   bool contract;         /* MODS operations are there: the loop's progress is checked */
@@ -297,6 +301,7 @@ struct tide_exec_thread {
   uint8_t state;
   bool arrived; /* at the cluster barrier, and has not waited yet */
   bool in_window;
+  uint32_t windows; /* that it has opened */
   uint32_t left; /* main loops that it has left: its windows, or without one TIDE_EXEC_FOR_GOOD */
   uint32_t cluster_phase; /* when it arrived */
   uint64_t wake;          /* when it sleeps */
@@ -327,6 +332,7 @@ struct tide_exec_cta {
   uint32_t cluster, rank; /* its cluster, and its rank there */
   uint32_t live_threads;
   uint32_t in_window; /* threads */
+  uint32_t windows;   /* that one of its threads has opened: a thread in a later one may be ahead */
   uint32_t left;      /* main loops that all of its threads have left */
   uint32_t left_loop; /* threads that have left one more */
   tide_ir_op left_at; /* where the last one did */
@@ -345,6 +351,12 @@ struct tide_exec_cluster {
   struct tide_exec_barrier barrier;
   uint32_t live_threads, arrived;
   bool finished; /* a CTA has left a main loop */
+};
+
+/* How a cluster's first thread decided at a mark, the `turn`th time that it came there. */
+struct tide_exec_decision {
+  int64_t value;
+  uint32_t turn, thread; /* turn 0: nobody yet */
 };
 
 struct tide_exec_machine {
@@ -376,6 +388,8 @@ struct tide_exec_machine {
   uint32_t *sleepers; /* threads; a heap by `wake` */
   uint32_t sleeper_count;
   uint32_t live_threads;
+  uint32_t *claim_turns;                /* of each thread: how often it came to each mark */
+  struct tide_exec_decision *decisions; /* of each cluster and mark: the newest */
 
   struct tide_random random;
   uint32_t turn_bits; /* a turn is up to 2^turn_bits instructions a thread */
@@ -436,6 +450,8 @@ enum tide_exec_next tide_exec_step_wait(struct tide_exec_machine *machine, uint3
 /* Work, windows, special registers, atomics: not in the innermost loop. */
 enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint32_t thread,
                                         uint32_t pc);
+enum tide_exec_next tide_exec_check_claim(struct tide_exec_machine *machine, uint32_t thread,
+                                          uint32_t pc);
 /* The bytes behind a pointer; NULL: told why not. */
 void *tide_exec_access(struct tide_exec_machine *machine, uint32_t thread, uint32_t pc,
                        uint64_t pointer, uint32_t size);

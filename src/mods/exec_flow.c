@@ -49,6 +49,7 @@ static void flow_if(struct tide_exec_translator *t, tide_ir_op op) {
     tide_exec_refuse(t, op, "has results but no else");
     return;
   }
+  tide_exec_claim_condition(t, op, op);
   uint32_t over =
       tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP_ZERO, .a = tide_exec_use(t, op, 0)});
   body(t, op, 0);
@@ -110,6 +111,7 @@ static void flow_for(struct tide_exec_translator *t, tide_ir_op op) {
                .a = tide_exec_use(t, op, 0),
                .b = tide_exec_use(t, op, 1),
                .c = tide_exec_use(t, op, 2)};
+  tide_exec_claim_bounds(t, op);
   uint32_t start = tide_exec_emit(t, op, loop);
   begin_turn(t, op, main_loop);
   t->loops++;
@@ -176,6 +178,7 @@ static void flow_condition(struct tide_exec_translator *t, tide_ir_op op) {
     return;
   }
   pass(t, op, 1, record->result_count, record->results);
+  tide_exec_claim_condition(t, parent, op);
   tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP_ZERO, .a = tide_exec_use(t, op, 0)});
 }
 
@@ -216,6 +219,7 @@ static void flow_branch(struct tide_exec_translator *t, tide_ir_op op) {
     return;
   }
   if (count == 2) {
+    tide_exec_claim_condition(t, op, op);
     uint32_t over =
         tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP_ZERO, .a = tide_exec_use(t, op, 0)});
     branch_to(t, op, 0);

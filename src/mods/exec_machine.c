@@ -29,7 +29,9 @@ uint64_t tide_exec_machine_memory(const struct tide_exec_program *program,
          s.warps * (sizeof(struct tide_exec_warp) + 4) +
          s.ctas * (sizeof(struct tide_exec_cta) + s.shared +
                    s.barriers * sizeof(struct tide_exec_barrier)) +
-         s.clusters * sizeof(struct tide_exec_cluster);
+         s.clusters * sizeof(struct tide_exec_cluster) +
+         program->claim_count *
+             (s.threads * 4 + s.clusters * TIDE_EXEC_DECISIONS * sizeof(struct tide_exec_decision));
 }
 
 /* CTAs in the order of their number: x first. */
@@ -86,6 +88,7 @@ static void seed(struct tide_exec_machine *machine, uint64_t number) {
 
 static bool allocate(struct tide_exec_machine *machine, const struct sizes *s) {
   const struct tide_allocator *allocator = machine->allocator;
+  size_t claims = machine->program->claim_count;
   machine->frames =
       tide_alloc(allocator, (size_t)(s->threads * s->frame) + FRAME_SLACK, sizeof *machine->frames);
   machine->threads = tide_alloc(allocator, s->threads, sizeof *machine->threads);
@@ -96,9 +99,12 @@ static bool allocate(struct tide_exec_machine *machine, const struct sizes *s) {
   machine->clusters = tide_alloc(allocator, s->clusters, sizeof *machine->clusters);
   machine->barriers = tide_alloc(allocator, s->ctas * s->barriers, sizeof *machine->barriers);
   machine->shared = tide_alloc(allocator, s->ctas * s->shared + 16, 1);
+  machine->claim_turns = tide_alloc(allocator, s->threads * claims + 1, sizeof(uint32_t));
+  machine->decisions = tide_alloc(allocator, s->clusters * claims * TIDE_EXEC_DECISIONS + 1,
+                                  sizeof *machine->decisions);
   return machine->frames && machine->threads && machine->sleepers && machine->warps &&
          machine->ready && machine->ctas && machine->clusters && machine->barriers &&
-         machine->shared;
+         machine->shared && machine->claim_turns && machine->decisions;
 }
 
 enum tide_status tide_exec_machine_init(struct tide_exec_machine *machine,
@@ -150,5 +156,9 @@ void tide_exec_machine_fini(struct tide_exec_machine *machine) {
   tide_free(allocator, machine->clusters, s.clusters, sizeof *machine->clusters);
   tide_free(allocator, machine->barriers, s.ctas * s.barriers, sizeof *machine->barriers);
   tide_free(allocator, machine->shared, s.ctas * s.shared + 16, 1);
+  size_t claims = machine->program->claim_count;
+  tide_free(allocator, machine->claim_turns, s.threads * claims + 1, sizeof(uint32_t));
+  tide_free(allocator, machine->decisions, s.clusters * claims * TIDE_EXEC_DECISIONS + 1,
+            sizeof *machine->decisions);
   *machine = (struct tide_exec_machine){.program = NULL};
 }

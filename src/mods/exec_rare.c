@@ -291,7 +291,11 @@ static enum tide_exec_next window_open(struct tide_exec_machine *machine, uint32
   if (machine->threads[thread].in_window)
     return tide_exec_fail(machine, thread, pc, "opens a window within a window");
   machine->threads[thread].in_window = true;
-  if (cta->in_window++ == 0) machine->windows++;
+  cta->in_window++;
+  if (++machine->threads[thread].windows > cta->windows) {
+    cta->windows++;
+    machine->windows++;
+  }
   return TIDE_EXEC_GOES_ON;
 }
 
@@ -385,6 +389,7 @@ enum tide_exec_next tide_exec_step_rare(struct tide_exec_machine *machine, uint3
     case TIDE_EXEC_WINDOW_CLOSE: return window_close(machine, thread, pc);
     case TIDE_EXEC_THROTTLE: return throttle(machine, thread);
     case TIDE_EXEC_LOOP_TURN: return loop_turn(machine, thread, pc);
+    case TIDE_EXEC_CLAIM: return tide_exec_check_claim(machine, thread, pc);
     case TIDE_EXEC_LOOP_LEAVE: return leave_loop(machine, thread, pc, true);
     default: return tide_exec_fail(machine, thread, pc, "was reached");
   }

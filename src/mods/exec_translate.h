@@ -82,5 +82,9 @@ bool tide_exec_memory_op(struct tide_exec_translator *t, tide_ir_op op);
 bool tide_exec_flow(struct tide_exec_translator *t, tide_ir_op op);
 bool tide_exec_cutlass(struct tide_exec_translator *t, tide_ir_op op);
 bool tide_exec_gpu(struct tide_exec_translator *t, tide_ir_op op);
+/* If it is marked cutlass.cluster_uniform: what the operand 0 of `op` says, or how often a loop
+ * with bounds goes round, is compared in the cluster. */
+void tide_exec_claim_condition(struct tide_exec_translator *t, tide_ir_op marked, tide_ir_op op);
+void tide_exec_claim_bounds(struct tide_exec_translator *t, tide_ir_op loop);
 
 #endif

@@ -44,6 +44,7 @@ void tide_verify_flow(struct tide_verifier *verifier, tide_ir_op op);        /* 
 void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op);     /* verify_cutlass.c */
 void tide_verify_windows(struct tide_verifier *verifier);                    /* verify_windows.c */
 void tide_verify_block(struct tide_verifier *verifier, tide_ir_op function); /* verify_block.c */
+void tide_verify_uniform(struct tide_verifier *verifier, tide_ir_op op);     /* verify_uniform.c */
 /* verify_states.c */
 tide_ir_op tide_state_root(const struct tide_verifier *verifier, tide_ir_value value); /* or 0 */
 void tide_state_follow(struct tide_verifier *verifier, tide_ir_op op);

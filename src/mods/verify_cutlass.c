@@ -275,6 +275,7 @@ static bool check_work_get(struct tide_ir *ir, tide_ir_op op) {
 void tide_verify_cutlass(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
   tide_state_follow(verifier, op);
+  tide_verify_uniform(verifier, op);
   switch (tide_ir_op_kind(ir, op)) {
     case TIDE_OP_GPU_FUNC:
       check_disjoint(verifier, op);
