@@ -472,6 +472,11 @@ float tide_exec_from_f16(uint16_t bits);
 uint16_t tide_exec_to_bf16(float value);
 float tide_exec_from_bf16(uint16_t bits);
 float tide_exec_to_tf32(float value);
+/* To odd: what is not exact ends in a 1, so that rounding it once more, to fewer bits, is right as
+ * if it were done once. */
+float tide_exec_odd(double value);
+float tide_exec_odd_integer(uint64_t size, bool negative);
+double tide_exec_odd_fma(float a, float b, float c);
 
 static inline float tide_exec_f32(int64_t slot) {
   union {

@@ -70,9 +70,14 @@ static bool is_number(const struct tide_ir *ir, tide_ir_type type) {
          tide_ir_type_is(ir, type, TIDE_IR_LLVM_POINTER);
 }
 
-/* What was computed as f32 becomes one of a narrower type. */
+static bool is_narrow(uint32_t kind) {
+  return kind == TIDE_IR_F16 || kind == TIDE_IR_BF16 || kind == TIDE_IR_TF32;
+}
+
+/* What was computed as f32 becomes one of a narrower type. Where f32 is not exact enough for that
+ * (sums, products, quotients are), the instruction before has rounded to odd: imm 1. */
 static void round_to(struct tide_exec_translator *t, tide_ir_op op, int16_t slot, uint32_t kind) {
-  if (kind == TIDE_IR_F16 || kind == TIDE_IR_BF16 || kind == TIDE_IR_TF32)
+  if (is_narrow(kind))
     tide_exec_emit(t, op,
                    (struct tide_exec_instruction){I(ROUND), slot, slot, 0, 0, (uint16_t)kind, 0});
 }
@@ -109,6 +114,7 @@ static void float_op(struct tide_exec_translator *t, tide_ir_op op, uint8_t code
   made.a = tide_exec_use(t, op, 0);
   if (operands > 1) made.b = tide_exec_use(t, op, 1);
   if (operands > 2) made.c = tide_exec_use(t, op, 2);
+  made.imm = is_narrow(kind);
   tide_exec_emit(t, op, made);
   round_to(t, op, made.d, kind);
 }
@@ -139,7 +145,8 @@ static void cast_to_float(struct tide_exec_translator *t, tide_ir_op op, uint32_
                      tide_ir_op_kind(t->ir, op) == TIDE_OP_LLVM_UITOFP;
   struct tide_exec_instruction made = {.d = tide_exec_result(t, op),
                                        .a = tide_exec_use(t, op, 0),
-                                       .w = tide_exec_cut(t->ir, tide_exec_operand_type(t, op, 0))};
+                                       .w = tide_exec_cut(t->ir, tide_exec_operand_type(t, op, 0)),
+                                       .imm = is_narrow(kind)};
   if (kind == TIDE_IR_F64) made.code = is_unsigned ? TIDE_EXEC_U_TO_F64 : TIDE_EXEC_S_TO_F64;
   else made.code = is_unsigned ? TIDE_EXEC_U_TO_F32 : TIDE_EXEC_S_TO_F32;
   tide_exec_emit(t, op, made);
@@ -149,6 +156,7 @@ static void cast_to_float(struct tide_exec_translator *t, tide_ir_op op, uint32_
 static void cast_floats(struct tide_exec_translator *t, tide_ir_op op, uint32_t from, uint32_t to) {
   struct tide_exec_instruction made = {
       .code = TIDE_EXEC_MOVE, .d = tide_exec_result(t, op), .a = tide_exec_use(t, op, 0)};
+  made.imm = is_narrow(to);
   if (from == TIDE_IR_F64 && to != TIDE_IR_F64) made.code = TIDE_EXEC_F64_TO_F32;
   if (from != TIDE_IR_F64 && to == TIDE_IR_F64) made.code = TIDE_EXEC_F32_TO_F64;
   tide_exec_emit(t, op, made);
@@ -229,7 +237,7 @@ static bool constant_value(struct tide_exec_translator *t, tide_ir_op op, int64_
   const struct tide_ir_attr_record *record = tide_ir_attr_of(t->ir, attr);
   bool to_float = is_float(t->ir, type, &kind);
   if (record->kind == TIDE_IR_ATTR_FLOAT && to_float) {
-    float narrow = (float)record->number;
+    float narrow = is_narrow(kind) ? tide_exec_odd(record->number) : (float)record->number;
     if (kind == TIDE_IR_F16) narrow = tide_exec_from_f16(tide_exec_to_f16(narrow));
     if (kind == TIDE_IR_BF16) narrow = tide_exec_from_bf16(tide_exec_to_bf16(narrow));
     if (kind == TIDE_IR_TF32) narrow = tide_exec_to_tf32(narrow);

@@ -37,9 +37,11 @@ static bool take_argument(struct tide_mods_run *run, tide_ir_type type,
     return true;
   }
   if (record->kind == TIDE_IR_FLOAT) {
-    float narrow = (float)argument->number;
+    bool exact = record->a == TIDE_IR_F32 || record->a == TIDE_IR_F64;
+    float narrow = exact ? (float)argument->number : tide_exec_odd(argument->number);
     if (record->a == TIDE_IR_F16) narrow = tide_exec_from_f16(tide_exec_to_f16(narrow));
     if (record->a == TIDE_IR_BF16) narrow = tide_exec_from_bf16(tide_exec_to_bf16(narrow));
+    if (record->a == TIDE_IR_TF32) narrow = tide_exec_to_tf32(narrow);
     *out_slot =
         record->a == TIDE_IR_F64 ? tide_exec_of_f64(argument->number) : tide_exec_of_f32(narrow);
     return true;

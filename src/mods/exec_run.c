@@ -162,10 +162,19 @@ static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
     case TIDE_EXEC_COMPARE_F64: f[i->d] = compare(p, q, i->w); break;
     case TIDE_EXEC_ROUND: f[i->d] = tide_exec_of_f32(round_to(x, i->w)); break;
     case TIDE_EXEC_F32_TO_F64: f[i->d] = tide_exec_of_f64(x); break;
-    case TIDE_EXEC_F64_TO_F32: f[i->d] = tide_exec_of_f32((float)p); break;
-    case TIDE_EXEC_S_TO_F32: f[i->d] = tide_exec_of_f32((float)a); break;
+    case TIDE_EXEC_F64_TO_F32:
+      f[i->d] = tide_exec_of_f32(i->imm ? tide_exec_odd(p) : (float)p);
+      break;
+    case TIDE_EXEC_S_TO_F32:
+      f[i->d] = tide_exec_of_f32(
+          i->imm ? tide_exec_odd_integer(a < 0 ? 0 - (uint64_t)a : (uint64_t)a, a < 0) : (float)a);
+      break;
     case TIDE_EXEC_S_TO_F64: f[i->d] = tide_exec_of_f64((double)a); break;
-    case TIDE_EXEC_U_TO_F32: f[i->d] = tide_exec_of_f32((float)tide_exec_unsigned(a, i->w)); break;
+    case TIDE_EXEC_U_TO_F32: {
+      uint64_t size = tide_exec_unsigned(a, i->w);
+      f[i->d] = tide_exec_of_f32(i->imm ? tide_exec_odd_integer(size, false) : (float)size);
+      break;
+    }
     case TIDE_EXEC_U_TO_F64: f[i->d] = tide_exec_of_f64((double)tide_exec_unsigned(a, i->w)); break;
     case TIDE_EXEC_F_TO_S: f[i->d] = to_integer(i->imm ? p : (double)x, i->w, false); break;
     case TIDE_EXEC_F_TO_U: f[i->d] = to_integer(i->imm ? p : (double)x, i->w, true); break;
@@ -249,10 +258,11 @@ static uint32_t run_thread(struct tide_exec_machine *machine, uint32_t thread, u
       case TIDE_EXEC_SUB_F32: D = tide_exec_of_f32(tide_exec_f32(A) - tide_exec_f32(B)); break;
       case TIDE_EXEC_MUL_F32: D = tide_exec_of_f32(tide_exec_f32(A) * tide_exec_f32(B)); break;
       case TIDE_EXEC_DIV_F32: D = tide_exec_of_f32(tide_exec_f32(A) / tide_exec_f32(B)); break;
-      case TIDE_EXEC_FMA_F32: /* rounded once more than on a GPU, at the 53rd bit */
-        D = tide_exec_of_f32((float)((double)tide_exec_f32(A) * (double)tide_exec_f32(B) +
-                                     (double)tide_exec_f32(f[i->c])));
+      case TIDE_EXEC_FMA_F32: {
+        double sum = tide_exec_odd_fma(tide_exec_f32(A), tide_exec_f32(B), tide_exec_f32(f[i->c]));
+        D = tide_exec_of_f32(i->imm ? tide_exec_odd(sum) : (float)sum);
         break;
+      }
       case TIDE_EXEC_ADD_F64: D = tide_exec_of_f64(tide_exec_f64(A) + tide_exec_f64(B)); break;
       case TIDE_EXEC_SUB_F64: D = tide_exec_of_f64(tide_exec_f64(A) - tide_exec_f64(B)); break;
       case TIDE_EXEC_MUL_F64: D = tide_exec_of_f64(tide_exec_f64(A) * tide_exec_f64(B)); break;

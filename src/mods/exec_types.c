@@ -92,6 +92,37 @@ uint64_t tide_exec_size_of(const struct tide_ir *ir, tide_ir_type type, uint64_t
 
 /* ---- narrow floats ---- */
 
+/* The exact value is near `bits` (of a float, without its sign), but not there: the odd one of its
+ * two neighbours says so to whoever rounds further. */
+static uint64_t odd_one(uint64_t bits, bool below) {
+  if (bits & 1) return bits;
+  return below ? bits - 1 : bits + 1;
+}
+
+float tide_exec_odd(double value) {
+  float near = (float)value;
+  double size = value < 0 ? -value : value, got = near < 0 ? -(double)near : (double)near;
+  uint32_t bits = (uint32_t)tide_exec_of_f32(near), sign = bits & 0x80000000;
+  if (value != value || got == size) return near;
+  return tide_exec_f32((int64_t)(odd_one(bits ^ sign, got > size) | sign));
+}
+
+float tide_exec_odd_integer(uint64_t size, bool negative) {
+  unsigned cut = size >> 24 ? 40 - (unsigned)__builtin_clzll(size) : 0;
+  uint64_t kept = size >> cut;
+  if (kept << cut != size) kept |= 1;
+  double value = (double)kept * (double)((uint64_t)1 << cut);
+  return (float)(negative ? -value : value);
+}
+
+double tide_exec_odd_fma(float a, float b, float c) {
+  double product = (double)a * (double)b, sum = product + (double)c;
+  double part = sum - product, rest = (product - (sum - part)) + ((double)c - part);
+  uint64_t bits = (uint64_t)tide_exec_of_f64(sum), sign = bits & (uint64_t)1 << 63;
+  if (!(rest < 0 || rest > 0)) return sum; /* exact, or not finite */
+  return tide_exec_f64((int64_t)(odd_one(bits ^ sign, (rest < 0) == !sign) | sign));
+}
+
 float tide_exec_from_bf16(uint16_t bits) { return tide_exec_f32((int64_t)bits << 16); }
 
 /* Cuts the lowest `bits` bits off, to the nearest even. */

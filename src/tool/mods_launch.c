@@ -312,6 +312,23 @@ bool tide_mods_launch_run(struct tide_mods_launch *launch, struct tide_context *
   return status == TIDE_OK && tide_mods_launch_check(launch);
 }
 
+/* Integers as they are; floats in as many digits as tell them from their neighbours. */
+static void print_element(const struct tide_mods_matrix *matrix, uint64_t index) {
+  double value = get(matrix, index);
+  char text[32];
+  int most = matrix->element == TIDE_ELEMENT_F64 ? 17 : 9;
+  if (matrix->element == TIDE_ELEMENT_I64)
+    snprintf(text, sizeof text, "%lld", (long long)((const int64_t *)matrix->data)[index]);
+  else if (matrix->element < TIDE_ELEMENT_F32) snprintf(text, sizeof text, "%.0f", value);
+  else
+    for (int digits = 6; digits <= most; digits++) {
+      snprintf(text, sizeof text, "%.*g", digits, value);
+      double back = strtod(text, NULL);
+      if (most == 9 ? (float)back == (float)value : back == value) break;
+    }
+  fputs(text, stdout);
+}
+
 bool tide_mods_launch_print(const struct tide_mods_launch *launch, const char *name) {
   const struct tide_mods_matrix *matrix = find_matrix((struct tide_mods_launch *)launch, name);
   if (!matrix) {
@@ -319,7 +336,9 @@ bool tide_mods_launch_print(const struct tide_mods_launch *launch, const char *n
     return false;
   }
   for (uint64_t i = 0; i < matrix->rows; i++)
-    for (uint64_t j = 0; j < matrix->columns; j++)
-      printf("%g%c", get(matrix, i * matrix->columns + j), j + 1 == matrix->columns ? '\n' : ' ');
+    for (uint64_t j = 0; j < matrix->columns; j++) {
+      print_element(matrix, i * matrix->columns + j);
+      putchar(j + 1 == matrix->columns ? '\n' : ' ');
+    }
   return true;
 }
