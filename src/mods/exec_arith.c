@@ -49,7 +49,8 @@ static const uint8_t float_codes[TIDE_IR_KINDS] = {
     [TIDE_OP_ARITH_NEGF] = F32(NEG),       [TIDE_OP_LLVM_FADD] = F32(ADD),
     [TIDE_OP_LLVM_FSUB] = F32(SUB),        [TIDE_OP_LLVM_FMUL] = F32(MUL),
     [TIDE_OP_LLVM_FDIV] = F32(DIV),        [TIDE_OP_LLVM_FNEG] = F32(NEG),
-    [TIDE_OP_LLVM_FMA] = F32(FMA),
+    [TIDE_OP_LLVM_FMA] = F32(FMA),         [TIDE_OP_ARITH_REMF] = F32(REM),
+    [TIDE_OP_LLVM_FREM] = F32(REM),
 };
 
 uint16_t tide_exec_cut(const struct tide_ir *ir, tide_ir_type type) {

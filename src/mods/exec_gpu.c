@@ -182,6 +182,7 @@ static bool gpu_mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
   switch (tide_ir_op_kind(t->ir, op)) {
     case TIDE_OP_NVVM_MBARRIER_INIT:
     case TIDE_OP_NVVM_MBARRIER_INIT_SHARED:
+      t->program->user_barriers = TIDE_EXEC_USER_BARRIERS;
       straight(t, op, TIDE_EXEC_MBARRIER_INIT, 2);
       return true;
     case TIDE_OP_NVVM_MBARRIER_INVAL:

@@ -54,6 +54,11 @@ void *tide_exec_access(struct tide_exec_machine *machine, uint32_t thread, uint3
                    object);
     return NULL;
   }
+  if (!machine->ctas[object].live_threads) {
+    tide_exec_fail(machine, thread, pc, "accesses shared memory of CTA %u, which has exited",
+                   object);
+    return NULL;
+  }
   return inside(machine, thread, pc, machine->shared + (size_t)object * machine->shared_stride,
                 machine->program->shared_size, offset, size);
 }

@@ -95,6 +95,20 @@ static double extreme(double a, double b, bool most, bool nan_wins) {
   return (a > b) == most ? a : b;
 }
 
+/* Exact: what is left of |a| when |b| times powers of two, from above, have been taken; a's sign.
+ */
+static double rest_of(double a, double b) {
+  double left = a < 0 ? -a : a, by = b < 0 ? -b : b, power = by;
+  const double most = tide_exec_f64(0x7fefffffffffffff);
+  if (!(left <= most) || !(by > 0)) return tide_exec_f64(0x7ff8000000000000); /* no number */
+  if (left < by) return a;
+  while (power <= left - power) power += power;
+  for (; power >= by; power /= 2)
+    if (left >= power) left -= power;
+  int64_t sign = tide_exec_of_f64(a) & INT64_MIN;
+  return tide_exec_f64(tide_exec_of_f64(left) | sign);
+}
+
 static int64_t to_integer(double value, unsigned cut, bool is_unsigned) {
   double limit = is_unsigned ? 2.0 : 1.0;
   limit *= (double)((uint64_t)1 << (63 - cut));
@@ -153,6 +167,8 @@ static bool run_seldom(int64_t *f, const struct tide_exec_instruction *i) {
       f[i->d] = tide_exec_of_f32((float)extreme(x, y, false, false));
       break;
     case TIDE_EXEC_NEG_F32: f[i->d] = (int64_t)((uint64_t)a ^ 0x80000000u); break;
+    case TIDE_EXEC_REM_F32: f[i->d] = tide_exec_of_f32((float)rest_of(x, y)); break;
+    case TIDE_EXEC_REM_F64: f[i->d] = tide_exec_of_f64(rest_of(p, q)); break;
     case TIDE_EXEC_COMPARE_F32: f[i->d] = compare(x, y, i->w); break;
     case TIDE_EXEC_MAX_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, true, true)); break;
     case TIDE_EXEC_MIN_F64: f[i->d] = tide_exec_of_f64(extreme(p, q, false, true)); break;

@@ -250,8 +250,6 @@ static void look_around(struct tide_exec_translator *t, tide_ir_op function) {
     unsigned kind = tide_ir_op_kind(t->ir, op);
     if (kind == TIDE_OP_MODS_START || kind == TIDE_OP_MODS_END || kind == TIDE_OP_MODS_THROTTLE)
       t->program->contract = true;
-    if (kind == TIDE_OP_NVVM_MBARRIER_INIT || kind == TIDE_OP_NVVM_MBARRIER_INIT_SHARED)
-      t->program->user_barriers = TIDE_EXEC_USER_BARRIERS;
   }
 }
 

@@ -376,8 +376,9 @@ static enum tide_exec_next user_init(struct tide_exec_machine *machine, uint32_t
   struct tide_exec_barrier *barrier = user_barrier(machine, thread, pc, true);
   int64_t count = tide_exec_frame(machine, thread)[at(machine, pc)->b];
   if (!barrier) return TIDE_EXEC_STOPS;
-  if (barrier->live && barrier->waiters)
-    return tide_exec_fail(machine, thread, pc, "initialises an mbarrier that threads wait for");
+  if (barrier->live)
+    return tide_exec_fail(machine, thread, pc,
+                          "initialises an mbarrier that is one already: inval comes first");
   if (count < 1 || count >= 1 << 20)
     return tide_exec_fail(machine, thread, pc, "initialises an mbarrier for %lld arrivals",
                           (long long)count);
@@ -406,6 +407,9 @@ static enum tide_exec_next user_step(struct tide_exec_machine *machine, uint32_t
     if (count < 1 || count > barrier->pending)
       return tide_exec_fail(machine, thread, pc, "arrives %lld times; %u arrivals are missing",
                             (long long)count, barrier->pending);
+    if (i->w == 2 && count == barrier->pending)
+      return tide_exec_fail(machine, thread, pc,
+                            "completes the phase, which an arrival without completion must not");
     barrier->pending -= (uint32_t)count;
     settle(machine, barrier);
   }
