@@ -303,7 +303,6 @@ struct tide_exec_thread {
   uint8_t state;
   bool arrived; /* at the cluster barrier, and has not waited yet */
   bool in_window;
-  uint32_t windows; /* that it has opened */
   uint32_t left; /* main loops that it has left: its windows, or without one TIDE_EXEC_FOR_GOOD */
   uint32_t cluster_phase; /* when it arrived */
   uint64_t wake;          /* when it sleeps */
@@ -334,11 +333,11 @@ struct tide_exec_cta {
   uint32_t cluster, rank; /* its cluster, and its rank there */
   uint32_t live_threads;
   uint32_t in_window; /* threads */
-  uint32_t windows;   /* that one of its threads has opened: a thread in a later one may be ahead */
   uint32_t left;      /* main loops that all of its threads have left */
   uint32_t left_loop; /* threads that have left one more */
   tide_ir_op left_at; /* where the last one did */
-  uint64_t progress;  /* tiles that it finished in windows */
+  uint32_t windows;   /* that it has opened */
+  uint64_t progress;  /* tiles that it finished in the last of them */
   uint64_t reply;
   uint8_t query; /* enum tide_exec_query */
 };

@@ -283,6 +283,15 @@ static enum tide_exec_next work_get(struct tide_exec_machine *machine, uint32_t 
 
 /* ---- windows ---- */
 
+/* A CTA's first thread opens another window, when others may not have closed the one before yet:
+ * all of them have come to its end. */
+static void next_window(struct tide_exec_machine *machine, struct tide_exec_cta *cta) {
+  cta->windows++;
+  cta->progress = 0;
+  if (cta->query == TIDE_QUERY_ASKED) cta->query = TIDE_QUERY_LOST;
+  machine->windows++;
+}
+
 static enum tide_exec_next window_open(struct tide_exec_machine *machine, uint32_t thread,
                                        uint32_t pc) {
   struct tide_exec_cta *cta = cta_of(machine, thread);
@@ -297,10 +306,7 @@ static enum tide_exec_next window_open(struct tide_exec_machine *machine, uint32
     return tide_exec_fail(machine, thread, pc, "opens a window within a window");
   machine->threads[thread].in_window = true;
   cta->in_window++;
-  if (++machine->threads[thread].windows > cta->windows) {
-    cta->windows++;
-    machine->windows++;
-  }
+  if (machine->threads[thread].left == cta->windows) next_window(machine, cta);
   return TIDE_EXEC_GOES_ON;
 }
 

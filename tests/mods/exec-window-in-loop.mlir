@@ -1,6 +1,7 @@
 // A window in a loop: each turn has its own main loop.
 // args: --grid 2 --explore 60
 // expect: 60 schedules, all well
+// expect: 8 windows, 64 tiles
 gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
   gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel attributes {known_block_size = array<i32: 128, 1, 1>, tidemark.args = ["p = i32[64] zero", "n = 3", "cond = 1", "dyn = 3"]} {
     %zero = arith.constant 0 : i32

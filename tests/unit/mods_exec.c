@@ -180,6 +180,42 @@ TEST(a_question_is_answered_at_a_throttle) {
   close_scene(&s);
 }
 
+/* The window stands in a loop: what was finished in the first one is no progress in the second. */
+TEST(each_window_has_its_own_progress) {
+  static const char around[] = "      %zero = arith.constant 0 : i32\n"
+                               "      %two = arith.constant 2 : i32\n"
+                               "      scf.for %turn = %zero to %two step %one : i32 {\n";
+  struct scene s;
+  struct tide_mods_run *run;
+  struct tide_mods_run_stats stats;
+  char text[sizeof walk + sizeof around + 16];
+  uint64_t progress = 99;
+  const char *start = strstr(walk, "      cutlass.tile_scheduler.mods_report_mainloop_start");
+  const char *end = strstr(walk, "      cutlass.async.yield");
+  open_scene(&s);
+  s.params.length =
+      (size_t)snprintf(text, sizeof text, "%.*s%s%.*s      }\n%s", (int)(start - walk), walk,
+                       around, (int)(end - start), start, end);
+  s.params.text = text;
+  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  do {
+    CHECK_STATUS(tide_mods_run_step(run, 1), TIDE_TIMEOUT);
+    tide_mods_run_statistics(run, &stats);
+  } while (stats.windows < 4);
+  CHECK_EQ_U64(stats.windows, 4);
+  CHECK_OK(tide_mods_run_query(run, 0, 1));
+  while (tide_mods_run_reply(run, 1, &progress) == TIDE_TIMEOUT)
+    CHECK_STATUS(tide_mods_run_step(run, 1), TIDE_TIMEOUT);
+  CHECK_OK(tide_mods_run_reply(run, 1, &progress));
+  CHECK(progress < TILES / 2);
+  CHECK_OK(tide_mods_run_step(run, UINT64_MAX));
+  tide_mods_run_statistics(run, &stats);
+  CHECK_EQ_U64(stats.windows, 4);
+  CHECK_EQ_U64(stats.tiles, 2 * TILES);
+  tide_mods_run_destroy(run);
+  close_scene(&s);
+}
+
 /* A queue waits for the sixth tile of a kernel that is an operation of another queue. */
 TEST(a_kernel_is_an_operation_that_others_follow) {
   struct scene s;
@@ -324,7 +360,7 @@ TEST(what_cannot_be_launched) {
 
 TEST_MAIN(CASE(each_tile_is_an_epoch_of_a_kernel_axis),
           CASE(what_a_run_waited_for_its_records_teach), CASE(a_question_is_answered_at_a_throttle),
-          CASE(a_kernel_is_an_operation_that_others_follow),
+          CASE(each_window_has_its_own_progress), CASE(a_kernel_is_an_operation_that_others_follow),
           CASE(who_waits_for_a_run_that_fails_learns_why),
           CASE(a_run_that_is_given_up_fails_its_waiters), CASE(one_seed_is_one_schedule),
           CASE(a_thousand_ctas), CASE(what_cannot_be_launched))
