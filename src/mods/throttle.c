@@ -3,9 +3,9 @@
  * A window's loop over tiles keeps a pipeline of S stages full. While it is full, S - 1 stages can
  * be on their way beside the one that is used; a pause at a tile's end is hidden if the pipeline
  * runs on meanwhile. With fewer than DEPTH_LEAST stages the pause is felt at once, and nothing
- * queues up that it could relieve; so it is with a loop that goes round less often in a tile than
- * there are stages: the pipeline is never full. Where the number of rounds is not known, the stages
- * decide.
+ * queues up that it could relieve; so it is where a tile goes round less often, all its loops taken
+ * together, than there are stages: the pipeline is never full. Where the number of rounds is not
+ * known, the stages decide.
  *
  * Source: seed 002, "the scheduler-state computation decides per-tile whether the pipeline depth is
  * large enough". */
@@ -27,18 +27,48 @@ static uint32_t stages_in(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op 
   return most;
 }
 
-/* How often the innermost loop around `use`, inside `loop`, goes round; 0: not known. */
-static uint64_t rounds(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use) {
+#define MANY ((uint64_t)1 << 32)
+
+/* How often an scf.for goes round. False: not known. */
+static bool turns(const struct tide_ir *ir, tide_ir_op loop, uint64_t *out) {
   int64_t low, high, step;
+  if (tide_ir_op_kind(ir, loop) != TIDE_OP_SCF_FOR ||
+      !tide_ir_constant(ir, tide_ir_operand(ir, loop, 0), &low) ||
+      !tide_ir_constant(ir, tide_ir_operand(ir, loop, 1), &high) ||
+      !tide_ir_constant(ir, tide_ir_operand(ir, loop, 2), &step) || step <= 0)
+    return false;
+  uint64_t way = high > low ? (uint64_t)high - (uint64_t)low : 0;
+  *out = way / (uint64_t)step + (way % (uint64_t)step != 0);
+  return true;
+}
+
+/* How often a tile comes by `use` at most: through all loops around it. False: not known. */
+static bool passes(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use, uint64_t *out) {
+  uint64_t times = 1, each;
+  bool known = true;
   for (tide_ir_op at = tide_ir_parent(ir, use); at && at != loop; at = tide_ir_parent(ir, at)) {
-    if (tide_ir_op_kind(ir, at) != TIDE_OP_SCF_FOR) continue;
-    if (!tide_ir_constant(ir, tide_ir_operand(ir, at, 0), &low) ||
-        !tide_ir_constant(ir, tide_ir_operand(ir, at, 1), &high) ||
-        !tide_ir_constant(ir, tide_ir_operand(ir, at, 2), &step) || step <= 0 || high <= low)
-      return 0;
-    return ((uint64_t)high - (uint64_t)low + (uint64_t)step - 1) / (uint64_t)step;
+    unsigned kind = tide_ir_op_kind(ir, at);
+    if (kind != TIDE_OP_SCF_FOR && kind != TIDE_OP_SCF_WHILE) continue;
+    if (!turns(ir, at, &each)) known = false;
+    else times = each > MANY || times * each > MANY ? MANY : times * each;
+    if (!times) break; /* whatever is around */
   }
-  return 0;
+  *out = times;
+  return known || !times;
+}
+
+/* How many stages a tile takes at most of the pipeline of `use`. False: not known. */
+static bool rounds(const struct tide_ir *ir, tide_ir_op loop, tide_ir_op use, uint64_t *out) {
+  uint64_t times;
+  *out = 0;
+  for (tide_ir_op op = loop; op; op = tide_ir_walk_next(ir, loop, op, true)) {
+    if (tide_ir_op_kind(ir, op) != tide_ir_op_kind(ir, use) ||
+        tide_ir_operand(ir, op, 0) != tide_ir_operand(ir, use, 0))
+      continue;
+    if (!passes(ir, loop, op, &times)) return false;
+    *out += times;
+  }
+  return true;
 }
 
 /* Of profile 0, which folds away, it has none. */
@@ -72,7 +102,7 @@ static void insert(struct tide_ir *ir, tide_ir_block block) {
 static bool decide(struct tide_ir *ir, tide_ir_op loop, tide_ir_block block) {
   tide_ir_op use = 0;
   uint32_t stages = stages_in(ir, loop, &use);
-  uint64_t times = use ? rounds(ir, loop, use) : 0;
+  uint64_t times = 0;
   if (!use) return tide_ir_op_remark(ir, loop, "gets no throttle: it uses no pipeline");
   if (has_throttle(ir, loop)) return tide_ir_op_remark(ir, loop, "gets no throttle: it has one");
   if (stages < DEPTH_LEAST)
@@ -80,10 +110,10 @@ static bool decide(struct tide_ir *ir, tide_ir_op loop, tide_ir_block block) {
                              "gets no throttle: with %u stages, fewer than %u, a pause would stall "
                              "the pipeline",
                              stages, DEPTH_LEAST);
-  if (times && times < stages)
-    return tide_ir_op_remark(ir, loop,
-                             "gets no throttle: %llu rounds a tile never fill the %u stages",
-                             (unsigned long long)times, stages);
+  if (rounds(ir, loop, use, &times) && times < stages)
+    return tide_ir_op_remark(
+        ir, loop, "gets no throttle: %llu round%s a tile never fill%s the %u stages",
+        (unsigned long long)times, times == 1 ? "" : "s", times == 1 ? "s" : "", stages);
   tide_ir_op_remark(ir, loop, "gets a throttle at the end of each tile: %u stages go on meanwhile",
                     stages);
   insert(ir, block);
