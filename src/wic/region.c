@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -53,10 +56,26 @@ static bool advise(const struct tide_region *region, size_t offset, size_t bytes
 
 /* ---- opening -------------------------------------------------------------------------- */
 
+/* Where files are to be small (RLIMIT_FSIZE) the kernel says so by a signal, too, which would end
+ * the process: here the status says it. */
+static bool make_long(int fd, size_t bytes) {
+  const struct timespec none = {0, 0};
+  sigset_t too_long, mask, waiting;
+  sigemptyset(&too_long);
+  sigaddset(&too_long, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &too_long, &mask);
+  sigpending(&waiting);
+  bool made = ftruncate(fd, (off_t)bytes) == 0;
+  if (!made && errno == EFBIG && !sigismember(&waiting, SIGXFSZ))
+    (void)sigtimedwait(&too_long, NULL, &none);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  return made;
+}
+
 static enum tide_status open_memory(struct tide_region *region, const char *label) {
   region->memory = memfd_create(label, MFD_CLOEXEC);
   if (region->memory < 0) return errno == EMFILE || errno == ENFILE ? TIDE_FULL : TIDE_NOMEM;
-  if (ftruncate(region->memory, (off_t)region->bytes) != 0) return TIDE_NOMEM;
+  if (!make_long(region->memory, region->bytes)) return TIDE_NOMEM;
   void *writer = mmap(NULL, region->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, region->memory, 0);
   if (writer == MAP_FAILED) return TIDE_NOMEM;
   region->writer = writer;
