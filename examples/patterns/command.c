@@ -40,7 +40,7 @@ static void print_line(const struct line *l) {
     snprintf(checks, sizeof checks, "%llu", (unsigned long long)out->checks);
   }
   printf("%-12s %-10s %9.1f %8s %7s %11s  %s%s\n", l->pattern->name, l->way->name,
-         (double)out->ns / 1e6, ratio, waited, checks, out->good ? "ok" : "WRONG: ", out->said);
+         (double)out->ns / 1e6, ratio, waited, checks, out->good ? "ok" : "FAILED: ", out->said);
 }
 
 /* Names, numbers, and texts of ours that need no escapes. */
