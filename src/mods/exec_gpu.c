@@ -91,7 +91,7 @@ static void read_register(struct tide_exec_translator *t, tide_ir_op op, uint32_
 static void barrier(struct tide_exec_translator *t, tide_ir_op op, uint16_t code, bool counted) {
   const struct tide_ir_op_record *record = tide_ir_op_of(t->ir, op);
   tide_ir_attr segments = tide_ir_get(t->ir, op, TIDE_NAME_OPERAND_SEGMENTS);
-  bool has_id = record->operand_count > 0, has_count = record->operand_count > 1;
+  bool has_id = record->operand_count > counted, has_count = record->operand_count > !counted;
   if (tide_exec_dense(t->ir, segments) == 2) {
     has_id = tide_ir_attr_element(t->ir, segments, 0) == 1;
     has_count = tide_ir_attr_element(t->ir, segments, 1) == 1;
@@ -178,7 +178,7 @@ static void intrinsic(struct tide_exec_translator *t, tide_ir_op op) {
   else tide_exec_refuse(t, op, "is an intrinsic that isn't executed");
 }
 
-static bool gpu_mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
+static bool mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
   switch (tide_ir_op_kind(t->ir, op)) {
     case TIDE_OP_NVVM_MBARRIER_INIT:
     case TIDE_OP_NVVM_MBARRIER_INIT_SHARED:
@@ -205,6 +205,20 @@ static bool gpu_mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
       return true;
     default: return false;
   }
+}
+
+/* The third operand of some says whether anything is done at all. */
+static bool gpu_mbarrier(struct tide_exec_translator *t, tide_ir_op op) {
+  unsigned kind = tide_ir_op_kind(t->ir, op);
+  bool may = kind == TIDE_OP_NVVM_MBARRIER_INIT || kind == TIDE_OP_NVVM_MBARRIER_INIT_SHARED ||
+             kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_EXPECT_TX ||
+             kind == TIDE_OP_NVVM_MBARRIER_ARRIVE_EXPECT_TX_SHARED;
+  if (!may || tide_ir_op_of(t->ir, op)->operand_count < 3) return mbarrier(t, op);
+  uint32_t over =
+      tide_exec_emit(t, op, (made){.code = TIDE_EXEC_JUMP_ZERO, .a = tide_exec_use(t, op, 2)});
+  mbarrier(t, op);
+  tide_exec_patch(t, over, tide_exec_here(t));
+  return true;
 }
 
 bool tide_exec_gpu(struct tide_exec_translator *t, tide_ir_op op) {

@@ -170,9 +170,10 @@ static void atomic(struct tide_exec_translator *t, tide_ir_op op) {
   enum tide_exec_cell cell;
   int64_t what = tide_ir_get_integer(t->ir, op, TIDE_NAME_BIN_OP, -1);
   bool known = tide_exec_cell_of(t->ir, tide_exec_result_type(t, op), &cell) && what >= 0 &&
-               what <= 11 && cell != TIDE_CELL_I1 && cell != TIDE_CELL_F16 &&
+               what <= 16 && cell != TIDE_CELL_I1 && cell != TIDE_CELL_F16 &&
                cell != TIDE_CELL_BF16;
-  if (!known || (what == 11) != (cell == TIDE_CELL_F32 || cell == TIDE_CELL_F64)) {
+  bool of_floats = what >= 11 && what <= 14;
+  if (!known || (what != 0 && of_floats != (cell == TIDE_CELL_F32 || cell == TIDE_CELL_F64))) {
     tide_exec_refuse(t, op, "is an atomic that isn't executed");
     return;
   }

@@ -75,7 +75,19 @@ static int64_t combine(int64_t old, int64_t value, int32_t how) {
     case 7: return old > value ? old : value;
     case 8: return old < value ? old : value;
     case 9: return (uint64_t)old > (uint64_t)value ? old : value;
+    case 15: return (uint64_t)old >= (uint64_t)value ? 0 : (int64_t)((uint64_t)old + 1);
+    case 16: return !old || (uint64_t)old > (uint64_t)value ? value : (int64_t)((uint64_t)old - 1);
     default: return (uint64_t)old < (uint64_t)value ? old : value;
+  }
+}
+
+/* f32 too: the sum of two is as exact in f64 as it must be. A number wins over NaN. */
+static double combine_floats(double old, double value, int32_t how) {
+  switch (how) {
+    case 11: return old + value;
+    case 12: return old - value;
+    case 13: return old > value || value != value ? old : value;
+    default: return old < value || value != value ? old : value;
   }
 }
 
@@ -113,9 +125,12 @@ static enum tide_exec_next atomic(struct tide_exec_machine *machine, uint32_t th
     f[i->d + 1] = -(int64_t)same;
     return TIDE_EXEC_GOES_ON;
   }
-  if (i->w == TIDE_CELL_F32) next = tide_exec_of_f32(tide_exec_f32(old) + tide_exec_f32(value));
+  if (i->imm == 0) next = value;
+  else if (i->w == TIDE_CELL_F32)
+    next =
+        tide_exec_of_f32((float)combine_floats(tide_exec_f32(old), tide_exec_f32(value), i->imm));
   else if (i->w == TIDE_CELL_F64)
-    next = tide_exec_of_f64(tide_exec_f64(old) + tide_exec_f64(value));
+    next = tide_exec_of_f64(combine_floats(tide_exec_f64(old), tide_exec_f64(value), i->imm));
   else next = combine(old, value, i->imm);
   write_cell(memory, i->w, next);
   f[i->d] = old;

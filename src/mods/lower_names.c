@@ -1,6 +1,8 @@
 /* What only the seed names, by what MLIR 19 has: an intrinsic, another name, or inline assembly. */
 #include "mods/lower_build.h"
 
+#define FENCE "llvm.nvvm.membar.sys"
+
 static void become(struct tide_ir *ir, tide_ir_op op, enum tide_ir_kind kind,
                    const struct tide_ir_named *named, size_t count) {
   struct tide_ir_op_record *record = tide_ir_op_of(ir, op);
@@ -34,6 +36,23 @@ static void proxy(struct tide_ir *ir, tide_ir_op op) {
   become(ir, op, TIDE_OP_LLVM_INLINE_ASM, named, 3);
 }
 
+static void fence(struct tide_ir *ir, tide_ir_op op, tide_ir_op before) {
+  struct tide_ir_builder b = {ir, tide_ir_op_of(ir, op)->block, before,
+                              tide_ir_location_of(ir, op)};
+  tide_ir_op made = tide_ir_build(&b, TIDE_OP_LLVM_FENCE, NULL, 0, NULL, 0, 0, 0);
+  if (made) intrinsic(ir, made, FENCE);
+}
+
+/* LLVM 19 selects no load or store for this target that orders others: a fence does. */
+static void access(struct tide_ir *ir, tide_ir_op op, bool loads) {
+  enum { MONOTONIC = 2, SEQUENTIAL = 7 };
+  int64_t ordering = tide_ir_get_integer(ir, op, TIDE_NAME_ORDERING, 0);
+  if (ordering <= MONOTONIC) return;
+  tide_ir_set(ir, op, TIDE_NAME_ORDERING, tide_ir_attr_i64(ir, MONOTONIC));
+  if (!loads || ordering == SEQUENTIAL) fence(ir, op, op);
+  if (loads) fence(ir, op, tide_ir_op_of(ir, op)->next);
+}
+
 void tide_lower_names(struct tide_ir *ir) {
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true))
     switch (tide_ir_op_kind(ir, op)) {
@@ -45,7 +64,9 @@ void tide_lower_names(struct tide_ir *ir) {
       case TIDE_OP_NVVM_BARRIER_CTA_SYNC: barrier(ir, op); break;
       case TIDE_OP_SEED_BULK_WAIT: bulk_wait(ir, op); break;
       /* LLVM 19 selects no fence for this target: the strongest there is stands for any. */
-      case TIDE_OP_LLVM_FENCE: intrinsic(ir, op, "llvm.nvvm.membar.sys"); break;
+      case TIDE_OP_LLVM_FENCE: intrinsic(ir, op, FENCE); break;
+      case TIDE_OP_LLVM_LOAD: access(ir, op, true); break;
+      case TIDE_OP_LLVM_STORE: access(ir, op, false); break;
       case TIDE_OP_NVVM_FENCE_PROXY_ASYNC: proxy(ir, op); break;
       default: break;
     }

@@ -329,3 +329,17 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @k() kernel {
+    %th = arith.constant 128 : i32
+    %b = arith.constant 9 : i32
+    // expected-error@+1 {{takes an id, which may be left out, and a number of threads}}
+    "nvvm.barrier.arrive"(%b, %th, %th) : (i32, i32, i32) -> ()
+    // expected-error@+1 {{number of threads 9 is not a multiple of 32}}
+    "nvvm.barrier.arrive"(%b) : (i32) -> ()
+    gpu.return
+  }
+}
