@@ -43,17 +43,20 @@ static void fence(struct tide_ir *ir, tide_ir_op op, tide_ir_op before) {
   if (made) intrinsic(ir, made, FENCE);
 }
 
-/* LLVM 19 selects no load or store for this target that orders others: a fence does. */
-static void access(struct tide_ir *ir, tide_ir_op op, bool loads) {
-  enum { MONOTONIC = 2, SEQUENTIAL = 7 };
-  int64_t ordering = tide_ir_get_integer(ir, op, TIDE_NAME_ORDERING, 0);
+/* LLVM 19 has no load or store for this target that orders others, and makes relaxed ones of what
+ * reads and writes at once: fences order. `name`: of the attribute. */
+static void access(struct tide_ir *ir, tide_ir_op op, tide_ir_string name, bool loads,
+                   bool stores) {
+  enum { MONOTONIC = 2, ACQUIRE = 4, RELEASE = 5, SEQUENTIAL = 7 };
+  int64_t ordering = tide_ir_get_integer(ir, op, name, 0);
   if (ordering <= MONOTONIC) return;
-  tide_ir_set(ir, op, TIDE_NAME_ORDERING, tide_ir_attr_i64(ir, MONOTONIC));
-  if (!loads || ordering == SEQUENTIAL) fence(ir, op, op);
-  if (loads) fence(ir, op, tide_ir_op_of(ir, op)->next);
+  if (!loads || !stores) tide_ir_set(ir, op, name, tide_ir_attr_i64(ir, MONOTONIC));
+  if (ordering == SEQUENTIAL || (stores && ordering != ACQUIRE)) fence(ir, op, op);
+  if (loads && ordering != RELEASE) fence(ir, op, tide_ir_op_of(ir, op)->next);
 }
 
 void tide_lower_names(struct tide_ir *ir) {
+  tide_ir_string success = tide_ir_intern_text(ir, "success_ordering");
   for (tide_ir_op op = ir->module; op; op = tide_ir_walk_next(ir, ir->module, op, true))
     switch (tide_ir_op_kind(ir, op)) {
       case TIDE_OP_NVVM_SMID: intrinsic(ir, op, "llvm.nvvm.read.ptx.sreg.smid"); break;
@@ -65,8 +68,10 @@ void tide_lower_names(struct tide_ir *ir) {
       case TIDE_OP_SEED_BULK_WAIT: bulk_wait(ir, op); break;
       /* LLVM 19 selects no fence for this target: the strongest there is stands for any. */
       case TIDE_OP_LLVM_FENCE: intrinsic(ir, op, FENCE); break;
-      case TIDE_OP_LLVM_LOAD: access(ir, op, true); break;
-      case TIDE_OP_LLVM_STORE: access(ir, op, false); break;
+      case TIDE_OP_LLVM_LOAD: access(ir, op, TIDE_NAME_ORDERING, true, false); break;
+      case TIDE_OP_LLVM_STORE: access(ir, op, TIDE_NAME_ORDERING, false, true); break;
+      case TIDE_OP_LLVM_ATOMICRMW: access(ir, op, TIDE_NAME_ORDERING, true, true); break;
+      case TIDE_OP_LLVM_CMPXCHG: access(ir, op, success, true, true); break;
       case TIDE_OP_NVVM_FENCE_PROXY_ASYNC: proxy(ir, op); break;
       default: break;
     }
