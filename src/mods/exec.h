@@ -217,9 +217,9 @@ struct tide_exec_plan {
 #define TIDE_EXEC_BARRIERS_MAX 2048 /* of one CTA */
 #define TIDE_EXEC_NAMED 16
 #define TIDE_EXEC_USER_BARRIERS 64 /* mbarriers that a kernel keeps in shared memory itself */
-#define TIDE_EXEC_SHARED_MAX (228u * 1024)
-#define TIDE_EXEC_CLAIMS_MAX 256 /* marks of cutlass.cluster_uniform in a kernel */
-#define TIDE_EXEC_DECISIONS 64   /* of each mark, that are remembered */
+#define TIDE_EXEC_SHARED_MAX (227u * 1024) /* of a CTA; an SM has one KiB more */
+#define TIDE_EXEC_CLAIMS_MAX 256           /* marks of cutlass.cluster_uniform in a kernel */
+#define TIDE_EXEC_DECISIONS 64             /* of each mark, that are remembered */
 
 /* What the translation needs to know of the launch. */
 struct tide_exec_shape {
