@@ -5,9 +5,9 @@
  *
  * The signature is "operands>results", a letter each:
  *   a any   i integer or index   n integer   b i1   w i32   l i64   x index   f float   v integer
- * or float p !llvm.ptr   P pipeline   S pipeline_state   Q seq_bar   H pipeline or seq_bar   T
- * tile_scheduler W work_tile   0 1 2 the type of that operand   ?x perhaps an x (at the end)   *
- * any number of any type
+ * or float   j integer or pointer   p !llvm.ptr   P pipeline   S pipeline_state   Q seq_bar   H
+ * pipeline or seq_bar   T tile_scheduler W work_tile   0 1 2 the type of that operand   ?x perhaps
+ * an x (at the end)   * any number of any type
  */
 
 /* ---- builtin, func, gpu ---- */
@@ -132,7 +132,7 @@ OP(LLVM_FMUL, "llvm.fmul", "f0>0", 0, 0, BINARY, fastmath_flags)
 OP(LLVM_FDIV, "llvm.fdiv", "f0>0", 0, 0, BINARY, fastmath_flags)
 OP(LLVM_FREM, "llvm.frem", "f0>0", 0, 0, BINARY, fastmath_flags)
 OP(LLVM_FNEG, "llvm.fneg", "f>0", 0, 0, BINARY, fastmath_flags)
-OP(LLVM_ICMP, "llvm.icmp", "a0>b", 0, 0, LLVM_COMPARE, predicate)
+OP(LLVM_ICMP, "llvm.icmp", "j0>b", 0, 0, LLVM_COMPARE, predicate)
 OP(LLVM_FCMP, "llvm.fcmp", "f0>b", 0, 0, LLVM_COMPARE, predicate_float)
 OP(LLVM_SELECT, "llvm.select", "ba1>1", 0, 0, SELECT_LLVM, fastmath_flags)
 OP(LLVM_ZEXT, "llvm.zext", "n>n", 0, 0, CAST, none)

@@ -262,8 +262,9 @@ static bool generic_op(struct tide_parser *parser, struct tide_op_state *op) {
       !tide_expect(parser, ')', "')'"))
     return false;
   bool isolated = op->kind < TIDE_IR_KINDS && tide_ir_ops[op->kind].traits & TIDE_IR_ISOLATED;
+  size_t first = parser->named.count;
   if (!generic_successors(parser) || !properties(parser) || !generic_regions(parser, isolated) ||
-      !tide_parse_attr_dict(parser) || !tide_parse_function_type_of(parser, op))
+      !tide_parse_attrs_behind(parser, first) || !tide_parse_function_type_of(parser, op))
     return false;
   return generic_segments(parser, op);
 }

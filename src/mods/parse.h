@@ -111,6 +111,8 @@ tide_ir_attr tide_parse_attr(struct tide_parser *parser);
 tide_ir_attr tide_parse_attr_typed(struct tide_parser *parser, tide_ir_type type);
 /* `{a = …, b}` onto `named`; nothing if there is no `{`. */
 bool tide_parse_attr_dict(struct tide_parser *parser);
+/* The same behind properties, which lie on `named` from `first` on: none is named twice. */
+bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first);
 /* The dictionary itself, 0 if empty. */
 bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr);
 /* Alias definitions; at `#a` or `!a`, `=`. */

@@ -303,6 +303,10 @@ bool tide_add_attr(struct tide_parser *parser, tide_ir_string name, tide_ir_attr
 }
 
 bool tide_parse_attr_dict(struct tide_parser *parser) {
+  return tide_parse_attrs_behind(parser, parser->named.count);
+}
+
+bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first) {
   size_t base = parser->named.count;
   if (!tide_take(parser, '{') || tide_take(parser, '}')) return true;
   do {
@@ -310,10 +314,12 @@ bool tide_parse_attr_dict(struct tide_parser *parser) {
     size_t last = parser->named.count;
     if (last - base > 2 * 512) return tide_wrong(parser, "too many attributes");
     if (!entry(parser)) return false;
-    for (size_t i = base; i < last; i += 2)
+    for (size_t i = first; i < last; i += 2)
       if (parser->named.data[i] == parser->named.data[last]) {
         parser->token = token;
-        return tide_wrong(parser, "duplicate key '%s' in dictionary attribute",
+        return tide_wrong(parser,
+                          i < base ? "attribute '%s' is among the properties, too"
+                                   : "duplicate key '%s' in dictionary attribute",
                           tide_ir_string_text(parser->ir, parser->named.data[i], NULL));
       }
   } while (tide_take(parser, ','));

@@ -11,6 +11,7 @@ static const char *letter_text(char letter) {
     case 'x': return "index";
     case 'f': return "floating-point";
     case 'v': return "integer or floating-point";
+    case 'j': return "signless integer or LLVM pointer";
     case 'p': return "LLVM pointer";
     case 'P': return "!cutlass.pipeline";
     case 'S': return "!cutlass.pipeline_state";
@@ -35,6 +36,7 @@ static bool type_fits(const struct tide_ir *ir, char letter, tide_ir_type type) 
     case 'x': return record->kind == TIDE_IR_INDEX;
     case 'f': return record->kind == TIDE_IR_FLOAT;
     case 'v': return integer || record->kind == TIDE_IR_FLOAT;
+    case 'j': return integer || record->kind == TIDE_IR_LLVM_POINTER;
     case 'p': return record->kind == TIDE_IR_LLVM_POINTER;
     case 'P': return record->kind == TIDE_IR_PIPELINE;
     case 'S': return record->kind == TIDE_IR_PIPELINE_STATE;

@@ -22,7 +22,8 @@ static bool check_exec(struct tide_verifier *verifier, tide_ir_op op) {
   if (!tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC))
     return tide_ir_op_error(ir, op, "must be in a 'gpu.func'");
   int64_t low = tide_ir_attr_element(ir, warps, 0), high = tide_ir_attr_element(ir, warps, 1);
-  if (tide_ir_attr_of(ir, warps)->count != 4)
+  if (tide_ir_attr_of(ir, warps)->count != 4 ||
+      !tide_ir_is_integer(ir, tide_ir_attr_of(ir, warps)->type, 32))
     return tide_ir_op_error(ir, op, "requires 'warps' to be array<i32: first, end>");
   if (low < 0 || high <= low || high > WARPS_MAX)
     return tide_ir_op_error(ir, op,

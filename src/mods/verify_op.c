@@ -11,25 +11,60 @@ static tide_ir_type result_type(const struct tide_ir *ir, tide_ir_op op) {
   return tide_ir_value_of(ir, tide_ir_op_of(ir, op)->results)->type;
 }
 
+static unsigned width(const struct tide_ir *ir, tide_ir_type type) {
+  static const unsigned floats[] = {16, 16, 19, 32, 64};
+  const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
+  if (record->kind == TIDE_IR_INTEGER) return record->a;
+  return record->kind == TIDE_IR_FLOAT ? floats[record->a] : 0;
+}
+
+/* As MLIR has it: an integer attribute may be narrower or wider than the integer. */
+static bool check_llvm_constant(struct tide_ir *ir, tide_ir_op op) {
+  const struct tide_ir_attr_record *value =
+      tide_ir_attr_of(ir, tide_ir_get(ir, op, TIDE_NAME_VALUE));
+  const struct tide_ir_type_record *type = tide_ir_type_of(ir, result_type(ir, op));
+  unsigned bits = width(ir, value->type);
+  size_t length = 0;
+  switch ((enum tide_ir_attr_kind)value->kind) {
+    case TIDE_IR_ATTR_BOOL:
+    case TIDE_IR_ATTR_INTEGER:
+      return type->kind == TIDE_IR_INTEGER || tide_ir_op_error(ir, op, "expected integer type");
+    case TIDE_IR_ATTR_FLOAT:
+      return ((type->kind == TIDE_IR_FLOAT || type->kind == TIDE_IR_INTEGER) &&
+              width(ir, result_type(ir, op)) == bits) ||
+             tide_ir_op_error(ir, op, "expected float type of width %u", bits);
+    case TIDE_IR_ATTR_STRING:
+      tide_ir_string_text(ir, value->string, &length);
+      return (type->kind == TIDE_IR_LLVM_ARRAY && type->b == length &&
+              tide_ir_is_integer(ir, type->a, 8)) ||
+             tide_ir_op_error(ir, op,
+                              "expected array type of %llu i8 elements for the string constant",
+                              (unsigned long long)length);
+    case TIDE_IR_ATTR_OPAQUE:
+      return (type->kind != TIDE_IR_INTEGER && type->kind != TIDE_IR_FLOAT &&
+              type->kind != TIDE_IR_LLVM_POINTER) ||
+             tide_ir_op_error(ir, op, "expected vector or array type");
+    case TIDE_IR_ATTR_ARRAY: return true; /* of a struct */
+    default:
+      return tide_ir_op_error(ir, op,
+                              "only supports integer, float, string or elements attributes");
+  }
+}
+
 static bool check_constant(struct tide_ir *ir, tide_ir_op op) {
   const struct tide_ir_attr_record *value =
       tide_ir_attr_of(ir, tide_ir_get(ir, op, TIDE_NAME_VALUE));
   tide_ir_type type = result_type(ir, op);
-  if (tide_ir_op_kind(ir, op) == TIDE_OP_LLVM_CONSTANT) return true; /* MLIR's own business */
   if (value->kind != TIDE_IR_ATTR_INTEGER && value->kind != TIDE_IR_ATTR_BOOL &&
       value->kind != TIDE_IR_ATTR_FLOAT && value->kind != TIDE_IR_ATTR_OPAQUE)
     return tide_ir_op_error(ir, op, "value must be an integer, float, or elements attribute");
   if (value->type != type)
     return tide_ir_op_error(ir, op,
                             "failed to verify that result and attribute have the same type");
+  if (tide_ir_type_is(ir, type, TIDE_IR_INTEGER) &&
+      tide_ir_type_of(ir, type)->b != TIDE_IR_SIGNLESS)
+    return tide_ir_op_error(ir, op, "integer return type must be signless");
   return true;
-}
-
-static unsigned width(const struct tide_ir *ir, tide_ir_type type) {
-  static const unsigned floats[] = {16, 16, 19, 32, 64};
-  const struct tide_ir_type_record *record = tide_ir_type_of(ir, type);
-  if (record->kind == TIDE_IR_INTEGER) return record->a;
-  return record->kind == TIDE_IR_FLOAT ? floats[record->a] : 0;
 }
 
 /* +1: must grow, -1: must shrink, 0: must keep, 2: anything. */
@@ -217,8 +252,8 @@ void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
   unsigned kind = tide_ir_op_kind(ir, op);
   switch ((enum tide_ir_form)tide_ir_op_info(ir, op)->form) {
-    case TIDE_FORM_CONSTANT:
-    case TIDE_FORM_LLVM_CONSTANT: check_constant(ir, op); break;
+    case TIDE_FORM_CONSTANT: check_constant(ir, op); break;
+    case TIDE_FORM_LLVM_CONSTANT: check_llvm_constant(ir, op); break;
     case TIDE_FORM_CAST: check_cast(ir, op); break;
     case TIDE_FORM_COMPARE:
     case TIDE_FORM_LLVM_COMPARE:

@@ -72,3 +72,11 @@ func.func @f(%a: i32) {
   %1 = arith.constant 300 : i8
   func.return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{integer return type must be signless}}
+  %0 = arith.constant 5 : si32
+  func.return
+}

@@ -120,3 +120,19 @@ func.func @f() {
   // expected-error@+1 {{expects parent op 'cutlass.async.exec'}}
   cutlass.async.yield
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @k() kernel {
+    // expected-error@+1 {{requires 'warps' to be array<i32: first, end>}}
+    cutlass.async.exec {warps = array<i64: 0, 1>} {
+      cutlass.async.yield
+    }
+    // expected-error@+1 {{requires 'warps' to be array<i32: first, end>}}
+    cutlass.async.exec {warps = array<i8: 1, 2>} {
+      cutlass.async.yield
+    }
+    gpu.return
+  }
+}

@@ -55,3 +55,13 @@ module attributes {a = } {
 // expected-error@+1 {{integer value too large}}
 module attributes {a = 99999999999999999999 : i64} {
 }
+
+// -----
+
+func.func @f(%a: i32) {
+  // expected-error@+1 {{attribute 'predicate' is among the properties, too}}
+  %0 = "arith.cmpi"(%a, %a) <{predicate = 0 : i64}> {note = 2 : i64, predicate = 1 : i64} : (i32, i32) -> i1
+  // expected-error@+1 {{duplicate key 'predicate' in dictionary attribute}}
+  %1 = "arith.cmpi"(%a, %a) <{predicate = 0 : i64, predicate = 1 : i64}> : (i32, i32) -> i1
+  func.return
+}
