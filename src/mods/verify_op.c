@@ -248,6 +248,27 @@ static bool check_cluster_shape(struct tide_ir *ir, tide_ir_op op) {
   return true;
 }
 
+/* Elsewhere than on the gpu.module nobody reads it. */
+static bool check_no_shape(struct tide_ir *ir, tide_ir_op op) {
+  return !tide_ir_has(ir, op, TIDE_NAME_CLUSTER_SHAPE) ||
+         tide_ir_op_error(ir, op, "has 'cutlass.cluster_shape', which belongs to the 'gpu.module'");
+}
+
+/* What the lowering makes of the shape must not be another one already. */
+static bool check_cluster_dim(struct tide_ir *ir, tide_ir_op op) {
+  tide_ir_attr own = tide_ir_get(ir, op, tide_ir_intern_text(ir, "nvvm.cluster_dim"));
+  const struct tide_ir_attr_record *record = tide_ir_attr_of(ir, own);
+  uint32_t shape[3];
+  tide_cluster_shape(ir, op, shape);
+  if (!own || record->kind != TIDE_IR_ATTR_DENSE) return true;
+  for (uint32_t i = 0; i < 3; i++)
+    if ((i < record->count / 2 ? tide_ir_attr_element(ir, own, i) : 1) != shape[i])
+      return tide_ir_op_error(
+          ir, op, "has another 'nvvm.cluster_dim' than its module's cluster shape, %ux%ux%u",
+          shape[0], shape[1], shape[2]);
+  return true;
+}
+
 void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op) {
   struct tide_ir *ir = verifier->ir;
   unsigned kind = tide_ir_op_kind(ir, op);
@@ -262,9 +283,16 @@ void tide_verify_op(struct tide_verifier *verifier, tide_ir_op op) {
     case TIDE_FORM_GEP: check_gep(ir, op); break;
     case TIDE_FORM_LOAD:
     case TIDE_FORM_STORE: check_access(ir, op); break;
+    case TIDE_FORM_MODULE: check_no_shape(ir, op); break;
     case TIDE_FORM_FUNCTION:
-    case TIDE_FORM_GPU_FUNC: check_function(ir, op); break;
-    case TIDE_FORM_LLVM_FUNC: check_llvm_function(ir, op); break;
+      if (check_function(ir, op)) check_no_shape(ir, op);
+      break;
+    case TIDE_FORM_GPU_FUNC:
+      if (check_function(ir, op) && check_no_shape(ir, op)) check_cluster_dim(ir, op);
+      break;
+    case TIDE_FORM_LLVM_FUNC:
+      if (check_llvm_function(ir, op)) check_no_shape(ir, op);
+      break;
     case TIDE_FORM_DIMENSION: check_dimension(ir, op); break;
     case TIDE_FORM_GPU_MODULE: check_cluster_shape(ir, op); break;
     default:

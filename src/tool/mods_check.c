@@ -10,7 +10,7 @@
       {"--allow-unregistered-dialect", NULL,                                                       \
        "operations that are not known are taken in their generic form"},                           \
   {                                                                                                \
-    "--partial", "mbarrier",                                                                       \
+    "--partial", "error|mbarrier",                                                                 \
         "masks may leave out participants: mbarriers stand in for the cluster's"                   \
   }
 
@@ -80,6 +80,8 @@ static bool set_option(struct job *job, const char *name, const char *value) {
   else if (strcmp(name, "--mlir-print-debuginfo") == 0) job->print.locations = true;
   else if (strcmp(name, "--partial") == 0 && strcmp(value, "mbarrier") == 0)
     job->reading.partial = TIDE_IR_PARTIAL_MBARRIER;
+  else if (strcmp(name, "--partial") == 0 && strcmp(value, "error") == 0)
+    job->reading.partial = TIDE_IR_PARTIAL_REFUSED;
   else if (strcmp(name, "--throttle") == 0 && strcmp(value, "auto") == 0) job->throttle = true;
   else return false;
   return true;

@@ -112,6 +112,7 @@ says help_opt 0 '--mlir-print-op-generic' "$TIDEMARK" mods opt --help
 says no_command 2 'there is no command' "$TIDEMARK" mods lowr
 says no_option 2 'nonsense' "$TIDEMARK" mods check --nonsense
 says wrong_value 2 'not one of its values' "$TIDEMARK" mods opt --throttle=often
+says partial_refused 1 'leaves out 3 of 4 CTAs' "$TIDEMARK" mods check --partial=error tests/mods/participants_partial.mlir
 says no_file 1 'No such file' "$TIDEMARK" mods check "$work/no-such.mlir"
 echo 'func.func @f() { %0 = arith.addi %1, %1 : i32 func.return }' >"$work/bad.mlir"
 says place 1 'bad.mlir:1:34: error: use of undeclared SSA value name' "$TIDEMARK" mods check "$work/bad.mlir"
