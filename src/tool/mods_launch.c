@@ -98,6 +98,25 @@ static const char *said_of(struct tide_ir *ir, tide_ir_op kernel, const char *na
   return NULL;
 }
 
+/* What is said of argument `index` where MLIR's tools have named the arguments anew, %arg0 and so
+ * on: the entry that stands there, if there is one for each argument. */
+static const char *said_in_order(struct tide_ir *ir, tide_ir_op kernel, const char *name,
+                                 size_t index, char out_own[32]) {
+  const struct tide_ir_attr_record *list =
+      text_attr(ir, kernel, "tidemark.args", TIDE_IR_ATTR_ARRAY);
+  tide_ir_block entry = tide_ir_body(ir, kernel, 0);
+  char anew[32];
+  snprintf(anew, sizeof anew, "arg%zu", index);
+  if (!list || strcmp(name, anew) != 0 ||
+      list->count != tide_ir_block_of(ir, entry)->argument_count)
+    return NULL;
+  const struct tide_ir_attr_record *item =
+      tide_ir_attr_of(ir, tide_ir_item(ir, list->items, (uint32_t)index));
+  if (item->kind != TIDE_IR_ATTR_STRING) return NULL;
+  const char *text = tide_ir_string_text(ir, item->string, NULL);
+  return take_name(text, out_own) ? text : NULL;
+}
+
 static const char *set_for(const struct tide_mods_launch *launch, const char *name) {
   char own[32];
   for (size_t i = launch->setting_count; i-- > 0;)
@@ -141,6 +160,11 @@ static bool add_argument(struct tide_mods_launch *launch, struct tide_ir *ir, ti
   struct tide_mods_matrix *matrix = &launch->matrices[launch->count];
   const char *text = set_for(launch, name);
   if (!text) text = said_of(ir, kernel, name);
+  char own[32];
+  if (!text && (text = said_in_order(ir, kernel, name, launch->count, own))) {
+    const char *set = set_for(launch, own);
+    if (set) text = set;
+  }
   if (!text) {
     tide_tool_error("%s: nothing is said of argument '%s': --arg %s=…, or tidemark.args",
                     launch->params.file, name, name);

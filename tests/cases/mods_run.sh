@@ -67,6 +67,15 @@ for words in '--grid 3' '--cluster 1x2' '--block 2048' '--arg A=7' '--arg m=f32[
   if [ "$status" = 1 ] && [ -s "$dir/out" ]; then echo "PASS refused $words"; else echo "FAIL refused $words: status $status"; fi
 done
 
+# MLIR's tools name arguments anew: what is said of them is taken in order, and by the names that it has there.
+sed -e 's/%A\b/%arg0/g; s/%B\b/%arg1/g; s/%C\b/%arg2/g; s/%m\b/%arg3/g; s/%n\b/%arg4/g; s/%k\b/%arg5/g' examples/mods/gemm.mlir >"$dir/anew.mlir"
+if "$TIDEMARK" mods run "$dir/anew.mlir" --grid 4 --arg k=2 --arg 'A=f32[64x16] random' --arg 'B=f32[16x64] random' >"$dir/out" 2>&1 && grep -q '^C = A \* B: right$' "$dir/out"; then
+  echo "PASS arguments_anew"
+else echo "FAIL arguments_anew: $(head -c 300 "$dir/out")"; fi
+sed -i 's/"m = 8", //' "$dir/anew.mlir"
+if "$TIDEMARK" mods run "$dir/anew.mlir" --grid 4 >"$dir/out" 2>&1; then echo "FAIL one_too_few"
+elif grep -q "nothing is said of argument 'arg0'" "$dir/out"; then echo "PASS one_too_few"; else echo "FAIL one_too_few: $(head -c 300 "$dir/out")"; fi
+
 # A block that is not what the kernel says, or without all warps of its regions.
 sed 's/known_block_size = array<i32: 160, 1, 1>,//' examples/mods/gemm.mlir >"$dir/any_block.mlir"
 for words in '32 gemm another.block' '160x2 gemm another.block' '128 any_block without.all.warps' '160x2 any_block without.all.warps'; do
