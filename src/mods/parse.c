@@ -422,13 +422,14 @@ static bool word_name(struct tide_parser *parser, struct tide_op_state *op) {
   else if (tide_is_word(parser, "call")) op->kind = TIDE_OP_FUNC_CALL;
   else if (tide_is_word(parser, "module")) op->kind = TIDE_OP_BUILTIN_MODULE;
   else if (!name_op(parser, op, text, length)) return false;
-  if (op->kind >= TIDE_IR_KINDS || tide_ir_ops[op->kind].form == TIDE_FORM_GENERIC) {
+  bool rare = op->kind < TIDE_IR_KINDS && tide_has_rare_form(op->kind);
+  if (op->kind >= TIDE_IR_KINDS || (tide_ir_ops[op->kind].form == TIDE_FORM_GENERIC && !rare)) {
     return tide_wrong(parser, "'%.*s' has no custom form; write it as \"%.*s\"(…)",
                       (int)(length < 80 ? length : 80), text, (int)(length < 80 ? length : 80),
                       text);
   }
   tide_advance(parser);
-  return tide_parse_form(parser, op);
+  return rare ? tide_parse_rare(parser, op) : tide_parse_form(parser, op);
 }
 
 static bool string_name(struct tide_parser *parser, struct tide_op_state *op) {

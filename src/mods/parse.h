@@ -183,6 +183,11 @@ bool tide_parse_successor(struct tide_parser *parser, tide_ir_block *out_block);
 /* The custom form behind the operation's name. */
 bool tide_parse_form(struct tide_parser *parser, struct tide_op_state *op);
 
+/* Operations that are printed in the generic form, and read in their custom one, too; parse_rare.c.
+ */
+bool tide_has_rare_form(unsigned kind);
+bool tide_parse_rare(struct tide_parser *parser, struct tide_op_state *op);
+
 /* Functions and globals; parse_function.c. */
 bool tide_parse_function(struct tide_parser *parser, struct tide_op_state *op);
 bool tide_parse_global(struct tide_parser *parser, struct tide_op_state *op);

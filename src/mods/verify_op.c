@@ -207,6 +207,8 @@ static bool check_warp_barrier(struct tide_ir *ir, tide_ir_op op) {
       (count > 2 ||
        !tide_ir_is_integer(ir, tide_ir_type_of_value(ir, tide_ir_operand(ir, op, count - 1)), 32)))
     return tide_ir_op_error(ir, op, "takes an id, which may be left out, and a number of threads");
+  if (tide_ir_op_kind(ir, op) == TIDE_OP_NVVM_BARRIER && count && !named)
+    return tide_ir_op_error(ir, op, "barrier id is missing, it should be set between 0 to 15");
   if (named && tide_ir_constant(ir, named, &id) && (id < 0 || id > 15))
     return tide_ir_op_error(ir, op, "barrier id %lld is not one of 0 to 15", (long long)id);
   if (count > (named != 0) && tide_ir_constant(ir, tide_ir_operand(ir, op, named != 0), &threads) &&

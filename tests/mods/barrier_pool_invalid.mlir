@@ -343,3 +343,11 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+llvm.func @f(%n: i32) {
+  // expected-error@+1 {{barrier id is missing}}
+  nvvm.barrier number_of_threads = %n
+  llvm.return
+}

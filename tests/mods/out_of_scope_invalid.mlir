@@ -101,8 +101,8 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
 
 gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
   gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
-    // expected-error@+1 {{'llvm.fence' has no custom form}}
-    llvm.fence
+    // expected-error@+1 {{'llvm.inline_asm' has no custom form}}
+    llvm.inline_asm
     gpu.return
   }
 }

@@ -65,3 +65,19 @@ func.func @f(%a: i32) {
   %1 = "arith.cmpi"(%a, %a) <{predicate = 0 : i64, predicate = 1 : i64}> : (i32, i32) -> i1
   func.return
 }
+
+// -----
+
+llvm.func @f(%p: !llvm.ptr, %a: i32) {
+  // expected-error@+1 {{expected what the atomic operation does}}
+  %0 = llvm.atomicrmw and %p, %a monotonic : !llvm.ptr, i32
+  // expected-error@+1 {{expected an atomic ordering}}
+  %1 = llvm.atomicrmw add %p, %a sometime : !llvm.ptr, i32
+  // expected-error@+1 {{expected an atomic ordering}}
+  %2 = llvm.atomicrmw add %p, %a, %a acquire : !llvm.ptr, i32
+  // expected-error@+1 {{a call of what is no symbol is written in the generic form}}
+  %3 = llvm.call %p(%a) : !llvm.ptr, (i32) -> i64
+  // expected-error@+1 {{'llvm.inline_asm' has no custom form}}
+  llvm.inline_asm "nop", "" : () -> ()
+  llvm.return
+}
