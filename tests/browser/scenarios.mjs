@@ -215,6 +215,7 @@ function looks() {
   for (let i = 0; i < nodes.length; i++)
     for (let j = i + 1; j < nodes.length && nodes[j].x < nodes[i].x + nodes[i].w; j++)
       if (nodes[i].y < nodes[j].y + nodes[j].h && nodes[j].y < nodes[i].y + nodes[i].h) wrong.push(`${nodes[i].title} lies on ${nodes[j].title}`);
+  for (const cut of graph.cut ?? []) wrong.push(`in the graph "${cut}" is cut`);
   for (const cut of lanes.cut ?? []) wrong.push(`lane "${cut}" is cut`);
   for (const canvas of document.querySelectorAll("canvas")) if (visible(canvas) && canvas.clientHeight < 60) wrong.push(`${canvas.id} has no room`);
   return wrong.slice(0, 8);

@@ -2,10 +2,14 @@
 // long a chain leads there, in a row for each queue. Only what is in sight is drawn.
 import * as dagre from "tidemark/dagre.js";
 import { DASHES, FONT, SMALL, prepare, textWidth, theme } from "tidemark/draw.js";
+import { fitText } from "tidemark/lanes.js";
 import { CLASSES, NONE, STATE } from "tidemark/model.js";
 
 const MOST = 220; // operations that dagre gets
 const NODE = 34;
+const WIDEST = 260;
+const LEAST = (count) => (count > MOST ? 0.5 : 0.62); // how small it begins: names can be read, in no less than 9 points
+const BOLD = "600 " + FONT;
 
 export class Graph {
   constructor(canvas, { pick, hover }) {
@@ -16,10 +20,12 @@ export class Graph {
 
   show(model) {
     this.model = model;
+    const least = LEAST(model.operations.length);
     this.nodes = model.operations.map((op) => {
       const title = model.operationName(op.number);
-      const width = Math.max(textWidth(title, FONT), textWidth(op.name, SMALL)) + 26;
-      return { op, title, name: op.name, w: Math.min(Math.max(width, 64), 200), h: NODE, x: 0, y: 0 };
+      const widths = [textWidth(title, BOLD), textWidth(op.name, SMALL)];
+      const width = Math.max(...widths.map((w) => w + 24), ...widths.map((w, i) => ((w * 9) / (i ? 11 : 12) + 8) / least));
+      return { op, title, name: op.name, w: Math.min(Math.max(width, 64), WIDEST), h: NODE, x: 0, y: 0 };
     });
     this.edges = [];
     this.collect(model);
@@ -94,7 +100,7 @@ export class Graph {
   // All of it, if that can be read; else the beginning, with the first operation in sight.
   fit(width, height) {
     const zoom = Math.min(width / this.w, height / this.h, 1.15);
-    this.view.zoom = Math.max(zoom, this.nodes.length > MOST ? 0.5 : 0.62);
+    this.view.zoom = Math.max(zoom, LEAST(this.nodes.length));
     const left = (width - this.w * this.view.zoom) / 2;
     const top = (height - this.h * this.view.zoom) / 2;
     this.view.x = Math.max(0, left);
@@ -128,6 +134,7 @@ export class Graph {
     this.bring();
     const { zoom } = this.view;
     const visible = this.visible(width, height);
+    this.cut = [];
     const drawn = new Set();
     for (const node of visible)
       for (const edge of this.out[node.op.number]) {
@@ -206,9 +213,13 @@ export class Graph {
     const title = `600 ${size}px` + FONT.slice(4);
     const small = `${Math.max(9, 11 * zoom)}px` + SMALL.slice(4);
     const middle = x + w / 2;
-    pen.text(middle, y + h * 0.33, node.title, { fill: ink, font: title, align: "center" });
-    if (textWidth(node.name, small) < w - 6)
-      pen.text(middle, y + h * 0.71, node.name, { fill: running ? t.on : t.soft, font: small, align: "center" });
+    const label = (text, font, at, fill) => {
+      const shown = fitText(text, w - 4, font);
+      if (shown !== text) this.cut.push(text);
+      pen.text(middle, y + h * at, shown, { fill, font, align: "center" });
+    };
+    label(node.title, title, 0.33, ink);
+    label(node.name, small, 0.71, running ? t.on : t.soft);
   }
 
   // ---- mouse ----------------------------------------------------------------------------------
