@@ -1,6 +1,7 @@
 // The page in a real browser. Prints PASS and FAIL lines; pictures are left in $WORK.
 import { accessibility, deepLinks, editorErrors, keyboard } from "./ways.mjs";
 import { hostile } from "./hostile.mjs";
+import { oddWays } from "./odd.mjs";
 import { figures } from "./figures.mjs";
 import { answers, scenarios } from "./scenarios.mjs";
 import { served, traces } from "./served.mjs";
@@ -15,7 +16,7 @@ await check("export", () => {
 const browser = await launch();
 try {
   // PARTS=hostile,served runs these only.
-  const parts = { scenarios, answers, editorErrors, deepLinks, keyboard, accessibility, traces, served, hostile, figures };
+  const parts = { scenarios, answers, editorErrors, deepLinks, keyboard, oddWays, accessibility, traces, served, hostile, figures };
   for (const name of process.env.PARTS?.split(",") ?? Object.keys(parts)) await parts[name](browser);
 } finally {
   await browser.close();

@@ -48,11 +48,18 @@ export class Core {
   }
 
   // Loads and runs a program: {errors}, or {tables, result} with the arrays to be read.
+  // One that is refused leaves the one before as it was: that is still shown, and asked about.
   run(program, settings, options) {
+    const before = this.instance;
+    this.instance = this.spare ?? new WebAssembly.Instance(this.module, {});
+    this.spare = null;
     try {
-      return this.attempt(program, settings, options);
+      const outcome = this.attempt(program, settings, options);
+      this.spare = outcome.errors ? this.instance : before;
+      if (outcome.errors) this.instance = before;
+      return outcome;
     } catch (problem) {
-      this.instance = new WebAssembly.Instance(this.module, {});
+      this.instance = before;
       const said = problem instanceof WebAssembly.RuntimeError || problem instanceof RangeError;
       if (!said && problem.message !== "out of memory") throw problem;
       return { errors: [{ line: 0, column: 0, text: "this program is too much for the page: " + problem.message }] };
@@ -60,7 +67,6 @@ export class Core {
   }
 
   attempt(program, settings, options) {
-    const calls = this.calls;
     // What a large program took stays taken: a new instance starts small.
     if (this.buffer.byteLength > 256 << 20) this.instance = new WebAssembly.Instance(this.module, {});
     this.calls.tide_view_begin();

@@ -1,6 +1,19 @@
 // The program's text: a plain text area over a layer that shows where the parser found errors.
 import { el } from "tidemark/panels.js";
 
+// The parser counts bytes from 1; a line here has UTF-16 units from 0.
+function unitOf(line, column) {
+  let bytes = 1;
+  let unit = 0;
+  for (const letter of line) {
+    if (bytes >= column) break;
+    const code = letter.codePointAt(0);
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    unit += letter.length;
+  }
+  return unit;
+}
+
 export class Editor {
   constructor(root, changed) {
     this.area = root.querySelector("textarea");
@@ -57,9 +70,9 @@ export class Editor {
       const error = wrong.get(i);
       numbers.push(el("div", { class: error ? "wrong" : i === this.line ? "here" : "" }, String(i)));
       if (error) {
-        const before = lines[i - 1].slice(0, Math.max(0, error.column - 1));
+        const before = lines[i - 1].slice(0, unitOf(lines[i - 1], error.column));
         const rest = lines[i - 1].slice(before.length);
-        const word = rest.match(/^(\w+|\S)/)?.[0] ?? " ";
+        const word = rest.match(/^([\p{L}\p{N}_]+|\S)/u)?.[0] ?? " ";
         rows.push(el("div", { class: "wrong" }, before, el("mark", {}, word), rest.slice(word.length)));
       } else rows.push(el("div", { class: i === this.line ? "here" : "" }, lines[i - 1] || " "));
     }
@@ -77,7 +90,7 @@ export class Editor {
     const lines = this.area.value.split("\n");
     let at = 0;
     for (let i = 0; i < line - 1 && i < lines.length; i++) at += lines[i].length + 1;
-    at += Math.max(0, column - 1);
+    at += unitOf(lines[line - 1] ?? "", column);
     this.area.focus();
     this.area.setSelectionRange(at, at);
     const height = parseFloat(getComputedStyle(this.area).lineHeight) || 18;

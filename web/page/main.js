@@ -32,12 +32,14 @@ let core, graph, lanes, real, panels, editor, examples, captions, resolved = [];
 function run({ keep = null } = {}) {
   const began = performance.now();
   const outcome = core.run(state.text, state.set, state.options);
+  if (outcome.errors && forgetSettings(outcome.errors)) return run({ keep });
   if (outcome.errors) {
     editor.show(outcome.errors);
     const errors = outcome.errors.length === 1 ? "1 error" : `${outcome.errors.length} errors`;
     $("counts").textContent = state.model ? errors + ": the pictures show what ran before" : errors;
     $("counts").title = $("counts").textContent;
     document.body.classList.toggle("stale", Boolean(state.model));
+    if (!state.model) tellNothing();
     window.tidemark = { ...window.tidemark, errors: outcome.errors, ready: true };
     return false;
   }
@@ -45,6 +47,7 @@ function run({ keep = null } = {}) {
   editor.show(outcome.result.error ? [outcome.result.error] : []);
   state.model = new Model(core, outcome);
   state.trace = null;
+  state.hovered = -1; // it was one of the program before
   $("real").hidden = true;
   const model = state.model;
   panels.show(model);
@@ -60,6 +63,20 @@ function run({ keep = null } = {}) {
   tellCounts();
   window.tidemark = { ...window.tidemark, core, model, state, go, graph, lanes, choose, toCaption, captions: resolved, errors: [], ready: true, took: performance.now() - began, simulated: model.took };
   return true;
+}
+
+// A setting of a parameter that the text has no longer.
+function forgetSettings(errors) {
+  const gone = errors.map((e) => /^unknown parameter '(.*)'$/.exec(e.text)?.[1]).filter((name) => Object.hasOwn(state.set, name));
+  for (const name of gone) delete state.set[name];
+  return state.edited && gone.length > 0;
+}
+
+// The first program that was given has errors: there is nothing to be shown.
+function tellNothing() {
+  $("h-story").textContent = titleOf(state.edited ? null : captions[state.program]);
+  $("caption").textContent = "It could not be read. What is wrong is listed below its text.";
+  makeOptions();
 }
 
 function tellCounts() {
@@ -89,7 +106,7 @@ function showLanes() {
 function sizeLanes() {
   const section = document.querySelector(".lanes");
   const wanted = lanes.wanted + 44 + (state.trace ? real.wanted : 0);
-  section.style.flex = `0 1 ${Math.max(120, Math.min(wanted, document.querySelector(".middle").clientHeight * 0.5))}px`;
+  section.style.flex = `0 1 ${Math.max(120, Math.min(wanted, (document.querySelector(".middle").clientHeight - $("story").offsetHeight) * 0.55))}px`;
 }
 
 // "steps 2": the second operation of a queue.
@@ -111,9 +128,15 @@ function resolveCaptions() {
   const story = state.edited ? null : captions[state.program];
   resolved = (story?.captions ?? []).map((c) => ({ ...c, step: captionStep(c.at) })).filter((c) => c.step !== null);
   resolved.sort((a, b) => a.step - b.step);
-  $("h-story").textContent = story?.title ?? (state.edited || !state.program ? "Your program" : state.program).replaceAll("_", " ");
+  $("h-story").textContent = titleOf(story);
   $("caption-steps").replaceChildren(...resolved.map((c, i) =>
     el("button", { type: "button", "aria-label": `Caption ${i + 1} of ${resolved.length}`, onclick: () => toCaption(i) }, String(i + 1))));
+}
+
+function titleOf(story) {
+  if (story) return story.title;
+  if (state.edited || !state.program) return "Your program";
+  return (state.program === "given" ? state.given.name : state.program).replace(/\.tide$/, "").replaceAll("_", " ");
 }
 
 // "steps 2 end": the step in which that happens; null if it never does.
@@ -211,10 +234,23 @@ let tabled = 0;
 let tableTimer = 0;
 function paintTables() {
   const at = state.model.at(state.step);
-  panels.drawOperation($("operation"), state.selected, at);
-  drawTab(at);
+  keepFocus($("operation"), () => panels.drawOperation($("operation"), state.selected, at));
+  keepFocus($("panel"), () => drawTab(at));
   editor.point(state.model.operations[state.selected]?.line ?? 0);
   tabled = performance.now();
+}
+
+// What is drawn anew takes the focus with it: whoever works by the keyboard goes on at the same place.
+function keepFocus(place, drawIt) {
+  const place_of = () => [...place.querySelectorAll("button:not(.entry)")];
+  const at = place_of().indexOf(document.activeElement);
+  const chosen = place.dataset.chosen;
+  drawIt();
+  place.dataset.chosen = state.selected;
+  if (at < 0) return;
+  const now = place_of();
+  const same = place.id === "panel" || chosen === place.dataset.chosen;
+  (now[same ? Math.min(at, now.length - 1) : 0] ?? place).focus({ preventScroll: same });
 }
 
 // How each operation looks now, given what is chosen.
@@ -291,8 +327,11 @@ function slider(id, label, input, value) {
 let made = "";
 function makeParams() {
   const params = state.model.tables.params;
-  const key = state.program + params.map((p) => p.name).join();
-  if (made === key) return;
+  const key = state.program + params.map((p) => p.name + ":" + typeof p.value).join();
+  if (made === key) {
+    params.forEach((param, i) => $("params").querySelectorAll(".slider")[i].refresh(param.value));
+    return;
+  }
   made = key;
   $("params").replaceChildren(
     params.length ? el("div", { class: "group" }, "Parameters of the program") : "",
@@ -306,12 +345,23 @@ function makeParam(param) {
   if (typeof param.value !== "number") {
     const input = el("input", { type: "text", value: param.value });
     input.addEventListener("change", () => change(param.name, input.value));
-    return slider(id, param.name, input, "");
+    const row = slider(id, param.name, input, "");
+    row.refresh = (value) => input !== document.activeElement && (input.value = value);
+    return row;
   }
-  const standard = param.value;
-  const most = Math.max(8, standard * 4);
-  const input = el("input", { type: "range", min: 0, max: most, step: most > 200 ? 2 ** Math.floor(Math.log2(most / 100)) : 1, value: param.value });
-  const row = slider(id, param.name, input, String(param.value));
+  const input = el("input", { type: "range" });
+  const row = slider(id, param.name, input, "");
+  // Whoever moves it has set the value; another one comes from the text.
+  row.refresh = (value) => {
+    if (input.max && Number(input.value) === value) return;
+    const most = Math.max(8, Math.abs(value) * 4);
+    input.max = most;
+    input.min = value < 0 ? -most : 0;
+    input.step = most > 200 ? 2 ** Math.floor(Math.log2(most / 100)) : 1;
+    input.value = value;
+    row.querySelector("output").textContent = value;
+  };
+  row.refresh(param.value);
   input.addEventListener("input", () => {
     row.querySelector("output").textContent = input.value;
     change(param.name, input.value);
@@ -413,6 +463,7 @@ function open(name, { link = null } = {}) {
 function edit(text) {
   state.text = text;
   state.edited = true;
+  $("program").value = ""; // so that the one it was made of can be chosen again
   stop();
   clearTimeout(timer);
   timer = setTimeout(() => run({ keep: { step: state.step, operation: state.model ? nameOperation(state.selected) : "" } }), 250);
@@ -421,6 +472,7 @@ function edit(text) {
 function fillPrograms() {
   const names = Object.keys(examples).sort((a, b) => order(a) - order(b) || a.localeCompare(b));
   $("program").replaceChildren(
+    el("option", { value: "", hidden: true }, "Your program"),
     ...(state.given ? [el("option", { value: "given" }, state.given.name)] : []),
     ...names.map((name) => el("option", { value: name }, captions[name]?.title ?? name)),
   );
@@ -429,35 +481,46 @@ const order = (name) => (Object.keys(captions).indexOf(name) + 1 || 1000);
 
 function openLink(address = location.hash) {
   const link = readLink(address);
-  if (link.view) setTab(link.view);
+  setTab(TABS.includes(link.view) ? link.view : "timelines");
+  // Only a name, as one writes it by hand: as if it was chosen from the list.
+  const bare = link.step === null && !Object.keys({ ...link.set, ...link.options }).length;
   if (link.text !== null) {
-    open(state.given ? "given" : Object.keys(captions)[0], { link });
-    state.edited = true;
-    state.text = editor.value = link.text;
+    stop();
+    Object.assign(state, { program: null, edited: true, text: link.text, set: link.set, options: link.options, selected: -1 });
     made = "";
+    editor.value = link.text;
+    $("program").value = "";
     run({ keep: { step: link.step ?? 0, operation: link.operation } });
-  } else if (link.program && (examples[link.program] || (link.program === "given" && state.given))) {
-    open(link.program, { link });
+  } else if (link.program && (Object.hasOwn(examples, link.program) || (link.program === "given" && state.given))) {
+    open(link.program, bare ? {} : { link });
+    if (bare && link.operation) choose(findOperation(link.operation));
   } else open(state.given ? "given" : "late_waiter");
 }
 
 let hash = "";
 let hashTimer = 0;
 function writeHash() {
+  if (state.playing && hashTimer) return; // or it would be put off until the end
   clearTimeout(hashTimer);
-  hashTimer = setTimeout(() => {
-    hash = writeLink({
-      program: state.program, text: state.edited ? state.text : null, set: state.set, options: state.options,
-      step: state.step, operation: state.selected >= 0 ? nameOperation(state.selected) : "", view: state.tab === "timelines" ? "" : state.tab,
-    });
-    if (hash !== location.hash) history.replaceState(null, "", hash);
-  }, state.playing ? 500 : 60);
+  hashTimer = setTimeout(writeNow, state.playing ? 500 : 60);
+}
+
+function writeNow() {
+  clearTimeout(hashTimer);
+  hashTimer = 0;
+  hash = writeLink({
+    program: state.program, text: state.edited ? state.text : null, set: state.set, options: state.options,
+    step: state.step, operation: state.selected >= 0 && state.model ? nameOperation(state.selected) : "", view: state.tab === "timelines" ? "" : state.tab,
+  });
+  if (hash !== location.hash) history.replaceState(null, "", hash);
 }
 
 // ---- transport -------------------------------------------------------------------------------------
 
 let last = 0;
+const lastStep = () => state.model?.stepCount ?? 0;
 function play() {
+  if (!state.model) return;
   if (state.step >= state.model.stepCount) go(0);
   state.playing = true;
   icon("M4 3h3v10H4zM9 3h3v10H9z");
@@ -487,13 +550,15 @@ function tick(now) {
 
 function keys(event) {
   const tag = event.target.tagName;
-  if (event.ctrlKey || event.metaKey || event.altKey || tag === "TEXTAREA" || tag === "SELECT") return;
+  // Where [ and ] are typed with Alt they come with it.
+  const composed = event.metaKey || (event.ctrlKey || event.altKey ? !"[]".includes(event.key) : false);
+  if (composed || tag === "TEXTAREA" || tag === "SELECT") return;
   if (tag === "INPUT" && event.target.id !== "scrub" && event.target.type !== "checkbox") return;
   if (event.target.id === "graph" && graphKeys(event)) return;
   if (event.target.getAttribute?.("role") === "tab" && event.key.startsWith("Arrow")) return;
   const does = {
     ArrowRight: () => go(state.step + 1), ArrowLeft: () => go(state.step - 1),
-    Home: () => go(0), End: () => go(state.model.stepCount),
+    Home: () => go(0), End: () => go(lastStep()),
     "]": () => toCaption(captionNow() + 1), "[": () => toCaption(captionNow() - 1),
     Escape: () => choose(-1),
   }[event.key];
@@ -505,6 +570,7 @@ function keys(event) {
 
 // In the graph, arrows go along the queue, and to who is waited for.
 function graphKeys(event) {
+  if (!state.model) return false;
   const ops = state.model.operations;
   const op = ops[state.selected];
   const list = op && state.model.byQueue[op.queue];
@@ -584,17 +650,18 @@ function savePng() {
   };
   image.src = url;
 }
-const fileName = (ending) => `${(state.program ?? "program").replace(/\W+/g, "_")}-${state.step}.${ending}`;
+const fileName = (ending) => `${titleOf(captions[state.program]).replace(/\W+/g, "_")}-${state.step}.${ending}`;
 
 function showTrace(text) {
   try {
+    if (!state.model) throw new Error("a trace is shown below a program, and there is none yet");
     const trace = readTrace(text, state.model);
     state.trace = trace;
     $("real").hidden = false;
     real.show(state.model, trace.bars, trace.names, trace.end);
     real.index(trace.bars);
     sizeLanes();
-    toast(`${trace.bars.length} operations, ${trace.matched} of them are in this program`);
+    toast(`${trace.bars.length} ${trace.bars.length === 1 ? "operation" : "operations"}, of which ${trace.matched} ${trace.matched === 1 ? "is" : "are"} in this program`);
   } catch (problem) {
     toast(problem.message);
   }
@@ -629,11 +696,11 @@ function listen() {
   $("first").addEventListener("click", () => go(0));
   $("back").addEventListener("click", () => go(state.step - 1));
   $("next").addEventListener("click", () => go(state.step + 1));
-  $("last").addEventListener("click", () => go(state.model.stepCount));
+  $("last").addEventListener("click", () => go(lastStep()));
   $("play").addEventListener("click", () => (state.playing ? stop() : play()));
   $("theme").addEventListener("click", () => setTheme(theme().name === "dark" ? "light" : "dark"));
   $("copy-link").addEventListener("click", async () => {
-    clearTimeout(hashTimer);
+    writeNow();
     try {
       await navigator.clipboard.writeText(location.href);
       toast("The link is in the clipboard");
@@ -641,8 +708,9 @@ function listen() {
       toast("The address above is the link");
     }
   });
-  $("save-svg").addEventListener("click", () => save(fileName("svg"), new Blob([picture()], { type: "image/svg+xml" })));
-  $("save-png").addEventListener("click", savePng);
+  const drawn = (then) => () => (state.model ? then() : toast("There is no picture yet"));
+  $("save-svg").addEventListener("click", drawn(() => save(fileName("svg"), new Blob([picture()], { type: "image/svg+xml" }))));
+  $("save-png").addEventListener("click", drawn(savePng));
   $("load-trace").addEventListener("click", () => $("trace-file").click());
   $("trace-file").addEventListener("change", async () => {
     const file = $("trace-file").files[0];
@@ -669,6 +737,9 @@ function listen() {
     }
     go(state.model.stepOf(entry.index));
   });
+  // A button that is drawn anew below the mouse never hears that it has left.
+  document.addEventListener("mouseover", (e) => e.target.closest?.("button.op, canvas") || hover(-1));
+  document.documentElement.addEventListener("mouseleave", () => hover(-1));
   document.addEventListener("keydown", keys);
   window.addEventListener("resize", () => {
     sizeLanes();
@@ -696,7 +767,7 @@ async function begin() {
   fillPrograms();
   listen();
   openLink();
-  window.tidemark = { ...window.tidemark, picture, showTrace, openLink, paint: () => (paint(), paintTables()), painted: performance.now() };
+  window.tidemark = { ...window.tidemark, core, state, picture, showTrace, openLink, paint: () => (paint(), paintTables()), painted: performance.now() };
 }
 
 begin().catch((problem) => {

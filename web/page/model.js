@@ -321,7 +321,7 @@ export class Model {
         const before = last.get(op.queue);
         if (!before || before.epoch < op.epoch) last.set(op.queue, op);
       }
-    const takers = now && !now.alloc ? this.core.reuse(now.free, at) : null; // null: the core has a wrong text by now
+    const takers = now && !now.alloc ? this.core.reuse(now.free, at) : null;
     return { now, uses: [...last.values()].map((op) => op.number), takers };
   }
 

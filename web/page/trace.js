@@ -34,7 +34,8 @@ function readBars(events, queueOf, known, model) {
   for (const e of events) {
     if (e?.ph !== "X" || !Number.isFinite(e.ts) || !Number.isFinite(e.dur) || !queueOf.has(e.tid)) continue;
     const queue = queueOf.get(e.tid);
-    const op = queue < known ? model.byEpoch[queue][e.args?.epoch] : null;
+    const epoch = e.args?.epoch;
+    const op = queue < known && Number.isInteger(epoch) ? model.byEpoch[queue][epoch] : null;
     first = Math.min(first, e.ts);
     end = Math.max(end, e.ts + e.dur);
     bars.push({
