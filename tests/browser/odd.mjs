@@ -129,6 +129,14 @@ async function links(browser) {
   await odd(browser, "link_of_a_name_alone", "#p=eviction", async (page) => {
     must(await page.evaluate(() => window.tidemark.model.result.tainted > 0), "the captions speak of another run");
   });
+  await odd(browser, "captions_of_other_settings", "#p=eviction", async (page) => {
+    must(!(await page.isVisible("#caption-note")), "it doubts its own words");
+    await move(page, "option-frontier", 8);
+    must(await page.isVisible("#caption-note"), "the captions speak of room for 3, and there is room for 8");
+    await page.click("#take-settings");
+    await settle(page);
+    must(!(await page.isVisible("#caption-note")) && (await page.inputValue("#option-frontier")) === "3", "the settings did not come back");
+  });
   await odd(browser, "link_to_another_tab", "#p=diamond&step=3&tab=queues", async (page) => {
     await page.evaluate(() => window.tidemark.openLink("#p=diamond&step=4"));
     must((await state(page)).tab === "timelines", "the tab stays");

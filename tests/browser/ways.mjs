@@ -147,6 +147,10 @@ export async function accessibility(browser) {
     ["queues", "#p=speculative&step=20&op=verify@5&tab=queues", { dark: true }],
     ["inline", "#p=diamond&step=8&op=bottom@1", { search: "?inline" }],
     ["errors", "#text=cXVldWU&step=0", {}],
+    ["errors_dark", "#text=cXVldWU&step=0", { dark: true }],
+    ["buffers_dark", "#p=paging&set.pages=8&set.sweeps=2&step=60&op=work@9&tab=buffers", { dark: true }],
+    ["events_dark", "#p=take&step=40&op=use@2&tab=events", { dark: true }],
+    ["small", "#p=eviction&sim.frontier=8&step=20&op=report@2", { width: 640, height: 400 }],
   ])
     await check(`axe_${name}`, async () => {
       const page = await open(browser, hash, how);

@@ -75,6 +75,7 @@ function forgetSettings(errors) {
 // The first program that was given has errors: there is nothing to be shown.
 function tellNothing() {
   $("h-story").textContent = titleOf(state.edited ? null : captions[state.program]);
+  $("caption-note").hidden = true;
   $("caption").textContent = "It could not be read. What is wrong is listed below its text.";
   makeOptions();
 }
@@ -129,8 +130,15 @@ function resolveCaptions() {
   resolved = (story?.captions ?? []).map((c) => ({ ...c, step: captionStep(c.at) })).filter((c) => c.step !== null);
   resolved.sort((a, b) => a.step - b.step);
   $("h-story").textContent = titleOf(story);
+  $("caption-note").hidden = !story || asTold(story);
   $("caption-steps").replaceChildren(...resolved.map((c, i) =>
     el("button", { type: "button", "aria-label": `Caption ${i + 1} of ${resolved.length}`, onclick: () => toCaption(i) }, String(i + 1))));
+}
+
+// Are the settings those that the captions speak of?
+function asTold(story) {
+  const same = (a = {}, b = {}) => [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => String(a[key] || 0) === String(b[key] || 0));
+  return same(story.options, state.options) && same(story.set, state.set);
 }
 
 function titleOf(story) {
@@ -689,6 +697,7 @@ function listen() {
     e.preventDefault();
     open("late_waiter");
   });
+  $("take-settings").addEventListener("click", () => open(state.program));
   $("scrub").addEventListener("input", () => {
     stop();
     go(Number($("scrub").value));
