@@ -173,6 +173,11 @@ async function pointing(browser) {
     await page.waitForTimeout(200);
     must(await page.evaluate(() => Boolean(document.activeElement.closest("#operation h3"))), "a choice takes it away");
   });
+  await odd(browser, "nothing_pends_behind_a_failure", "#p=diamond&sim.fail=200000&sim.seed=1&step=9999", async (page) => {
+    const text = await page.textContent("#panel");
+    must(text.includes("fails from"), `nothing failed: ${text}`);
+    same(String((await page.$$("#panel .rec.pending")).length), "0", "records that are said to come");
+  });
   await odd(browser, "trace_epochs", "#p=hello", async (page) => {
     const trace = (epoch) => JSON.stringify([{ ph: "M", name: "thread_name", tid: 1, args: { name: "left" } }, { ph: "X", tid: 1, ts: 1, dur: 2, name: "z", args: { epoch } }]);
     for (const [epoch, matched] of [["map", 0], ["length", 0], [1, 1]]) {

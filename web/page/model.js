@@ -300,8 +300,9 @@ export class Model {
     const line = this.lines[index];
     const table = this.tables.timelines[index];
     const reached = line.filter((r) => r.reachedAt < at);
-    const pending = line.filter((r) => r.promisedAt < at && r.reachedAt >= at && r.failedAt >= at && r.value > (reached.at(-1)?.value ?? -1));
     const failed = line.find((r) => r.failedAt < at);
+    const most = failed ? failed.value : Infinity; // from there on nothing comes any more
+    const pending = line.filter((r) => r.promisedAt < at && r.reachedAt >= at && r.value < most && r.value > (reached.at(-1)?.value ?? -1));
     const value = reached.length ? reached.at(-1).value : table.initial;
     const outside = reached.filter((r) => r.external).at(-1);
     const healed = outside && line.find((r) => !r.external && r.value >= outside.value && r.promisedAt < at);
