@@ -81,6 +81,8 @@ struct tide_body_class {
   /* On a GPU: puts the work on the stream, in order, and waits for none of it (cuda.h). If it fails
    * the operation does, once what it had put there is over. NULL: not on a GPU. */
   enum tide_status (*enqueue)(const void *arguments, struct tide_cuda_stream *stream);
+  /* It does nothing but fail. A simulation, which runs no bodies, lets the operation fail, too. */
+  bool fails;
 };
 
 #define TIDE_ARGUMENTS_MAX 192 /* bytes of arguments that an operation copies */

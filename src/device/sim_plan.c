@@ -229,8 +229,8 @@ static void stand_in(void *self, const struct tide_step *step, struct tide_opera
   if (s->no_memory || s->too_long) return;
   uint64_t cost = tide_sim_cost(s, step, &assumed);
   if (!fits(s, cost, operation->wait_count)) return;
-  s->arguments =
-      (struct tide_sim_arguments){cost, (uint32_t)s->op_count, tide_sim_fails(s, step->number)};
+  bool fails = step->body->class_.fails || tide_sim_fails(s, step->number);
+  s->arguments = (struct tide_sim_arguments){cost, (uint32_t)s->op_count, fails};
   s->result.assumed += assumed;
   tide_sim_note(s, step, operation);
   if (s->no_memory) return;

@@ -363,6 +363,19 @@ TEST(a_failure_comes_back_with_its_place) {
   unload(&l);
 }
 
+/* The body that fails does so here, too, though none is run. */
+TEST(what_always_fails_fails_here) {
+  struct loaded l;
+  struct tide_simulation *simulation;
+  struct tide_diag diag = {.status = TIDE_OK};
+  load(&l, "device one sim\nqueue a on one\na: nop\na: fail cost 1us\na: nop\n");
+  struct tide_simulation_params params = {.plan = l.plan};
+  CHECK_STATUS(tide_simulate(&params, &diag, &simulation), TIDE_FAILED);
+  CHECK_EQ_U64(diag.line, 4);
+  tide_simulation_destroy(simulation);
+  unload(&l);
+}
+
 /* Whatever allocation fails: an error, and nothing stays behind. */
 TEST(no_memory_is_an_error_and_leaves_nothing) {
   static const char *const text = "scratch x, y 1M\nbuffer m 1K\ncollective all over a, b\n"
@@ -398,4 +411,4 @@ TEST_MAIN(CASE(hands_work_side_by_side), CASE(a_queue_goes_one_by_one_unless_out
           CASE(parts_of_a_collective_start_together), CASE(recycled_memory_keeps_whoever_gets_it),
           CASE(the_schedule_is_as_long_as_its_longest_chain),
           CASE(draws_have_the_cost_as_their_mean), CASE(a_failure_comes_back_with_its_place),
-          CASE(no_memory_is_an_error_and_leaves_nothing))
+          CASE(what_always_fails_fails_here), CASE(no_memory_is_an_error_and_leaves_nothing))
