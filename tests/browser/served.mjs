@@ -73,6 +73,15 @@ export async function traces(browser) {
       await settle(page);
       const shown = await page.evaluate(() => ({ matched: window.tidemark.state.trace.matched, all: window.tidemark.model.operations.length, room: document.getElementById("real").clientHeight }));
       must(shown.matched === shown.all && shown.room > 50, JSON.stringify(shown));
+      // Chosen, an operation says when it ran, simulated and really; and so it does with other settings.
+      const says = () => /in the trace.* to /.test(document.getElementById("operation").textContent);
+      await page.evaluate(() => window.tidemark.choose(0));
+      await until(page, says);
+      const before = await page.evaluate(() => window.tidemark.state.trace.of.get(0).end);
+      await page.click("#option-paused");
+      await until(page, () => window.tidemark.state.options.paused);
+      await until(page, says);
+      must((await page.evaluate(() => window.tidemark.state.trace?.of.get(0)?.end)) === before, "the trace went with a setting");
       await page.screenshot({ path: path.join(WORK, `trace-${name}.png`) });
       unproblematic(page);
       await page.close();

@@ -7,7 +7,7 @@ import { Lanes, timeText } from "tidemark/lanes.js";
 import { readLink, writeLink } from "tidemark/link.js";
 import { CLASSES, Model, NONE, STATE } from "tidemark/model.js";
 import { Panels, el } from "tidemark/panels.js";
-import { readTrace } from "tidemark/trace.js";
+import { placeTrace, readTrace } from "tidemark/trace.js";
 
 const $ = (id) => document.getElementById(id);
 const data = (id) => JSON.parse($(id).textContent);
@@ -46,13 +46,14 @@ function run({ keep = null } = {}) {
   document.body.classList.remove("stale");
   editor.show(outcome.result.error ? [outcome.result.error] : []);
   state.model = new Model(core, outcome);
-  state.trace = null;
+  const { json } = state.trace ?? {};
+  setTrace(null);
   state.hovered = -1; // it was one of the program before
-  $("real").hidden = true;
   const model = state.model;
   panels.show(model);
   graph.show(model);
   showLanes();
+  if (json) keepTrace(json);
   makeParams();
   makeOptions();
   resolveCaptions();
@@ -318,7 +319,7 @@ function tip(item, event) {
   const model = state.model;
   box.textContent = op
     ? `${model.operationName(op.number)}  ${op.name}\nknows ${model.frontierText(model.frontier(op.known))}` +
-      (op.start >= 0 ? `\n${timeText(op.start)} to ${timeText(op.end)}` : "")
+      (op.start >= 0 ? `\n${timeText(op.start)} to ${timeText(op.end)}` : "") + panels.really(op.number, "\n")
     : item.name;
   box.style.left = Math.min(event.clientX + 14, window.innerWidth - 330) + "px";
   box.style.top = Math.min(event.clientY + 16, window.innerHeight - 90) + "px";
@@ -660,15 +661,28 @@ function savePng() {
 }
 const fileName = (ending) => `${titleOf(captions[state.program]).replace(/\W+/g, "_")}-${state.step}.${ending}`;
 
+function setTrace(trace) {
+  state.trace = trace;
+  panels.real = trace?.of ?? null;
+  $("real").hidden = !trace;
+  if (!trace) return;
+  real.show(state.model, trace.bars, trace.names, trace.end);
+  real.index(trace.bars);
+  sizeLanes();
+}
+
+// It stays beside what is simulated with other settings, not beside another program.
+function keepTrace(json) {
+  const trace = placeTrace(json, state.model);
+  if (trace.matched) setTrace(trace);
+  else toast("the trace is of another program: it is not shown any more");
+}
+
 function showTrace(text) {
   try {
     if (!state.model) throw new Error("a trace is shown below a program, and there is none yet");
     const trace = readTrace(text, state.model);
-    state.trace = trace;
-    $("real").hidden = false;
-    real.show(state.model, trace.bars, trace.names, trace.end);
-    real.index(trace.bars);
-    sizeLanes();
+    setTrace(trace);
     toast(`${trace.bars.length} ${trace.bars.length === 1 ? "operation" : "operations"}, of which ${trace.matched} ${trace.matched === 1 ? "is" : "are"} in this program`);
   } catch (problem) {
     toast(problem.message);

@@ -109,6 +109,12 @@ export class Panels {
     return [why.slice(0, at), this.operation(recorded.cause), why.slice(at + name.length)];
   }
 
+  // When it ran in the trace that is shown, if it is there.
+  really(number, before = "") {
+    const bar = this.real?.get(number);
+    return bar ? `${before}${before ? "really " : ""}${timeText(bar.start)} to ${timeText(bar.end)}` : "";
+  }
+
   facts(op) {
     const rows = [];
     const { timelines, buffers, queues, devices } = this.model.tables;
@@ -120,6 +126,7 @@ export class Panels {
     if (named(2)) rows.push(["writes", named(2)]);
     rows.push(["runs on", `${queues[op.queue].label}, of ${devices[queues[op.queue].device].label}`]);
     if (op.start >= 0 && op.end >= op.start) rows.push(["when", `${timeText(op.start)} to ${timeText(op.end)}`]);
+    if (this.really(op.number)) rows.push(["in the trace", this.really(op.number)]);
     if (op.held) rows.push(["held", "at submit: nobody had promised all that it waits for, or it stood behind such a one"]);
     rows.push(["written at", `line ${op.line}`]);
     return el("dl", {}, rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
@@ -169,7 +176,9 @@ export class Panels {
       : op && op.known ? this.model.frontierText(this.model.recordOf(op)) : "";
     const who = op ? this.model.operationName(op.number) : record.external ? "outside" : "the host";
     const body = [el("b", {}, String(record.value)), " ", op ? this.operation(op.number) : who];
-    return el("span", { class: "rec " + (record.external ? "external" : state), title: `${record.value}: ${state}, signalled by ${who}${known ? "; its record says " + known : ""}` }, body);
+    const end = this.real?.get(op?.number)?.end;
+    const really = end === undefined ? "" : `; in the trace at ${timeText(end)}`;
+    return el("span", { class: "rec " + (record.external ? "external" : state), title: `${record.value}: ${state}, signalled by ${who}${known ? "; its record says " + known : ""}${really}` }, body);
   }
 
   drawQueues(target, at) {

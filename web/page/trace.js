@@ -1,6 +1,6 @@
 // A trace that `tidemark run --trace` wrote: what really happened, in the shape of lanes.
 
-// {bars, end, names} with the queues of `model` first; throws what is wrong, in words.
+// {bars, end, names, of: by operation} with the queues of `model` first; throws what is wrong, in words.
 export function readTrace(text, model) {
   let json;
   try {
@@ -8,6 +8,11 @@ export function readTrace(text, model) {
   } catch {
     throw new Error("this is not JSON; a file of `tidemark run --trace` is expected");
   }
+  return placeTrace(json, model);
+}
+
+// The same of what was read before, when the program has run with other settings.
+export function placeTrace(json, model) {
   const events = Array.isArray(json) ? json : json?.traceEvents;
   if (!Array.isArray(events)) throw new Error("this JSON is not a trace: it has no list of events");
   const labels = model.tables.queues.map((q) => q.label);
@@ -24,7 +29,7 @@ export function readTrace(text, model) {
     }
     queueOf.set(e.tid, rowOf.get(label));
   }
-  return { ...readBars(events, queueOf, labels.length, model), names };
+  return { json, ...readBars(events, queueOf, labels.length, model), names };
 }
 
 function readBars(events, queueOf, known, model) {
@@ -48,5 +53,6 @@ function readBars(events, queueOf, known, model) {
     bar.start -= first * 1e3;
     bar.end -= first * 1e3;
   }
-  return { bars, end: (end - first) * 1e3, matched: bars.filter((b) => b.op).length };
+  const of = new Map(bars.filter((b) => b.op).map((b) => [b.number, b]));
+  return { bars, end: (end - first) * 1e3, matched: of.size, of };
 }
