@@ -218,8 +218,8 @@ export class Graph {
       if (shown !== text) this.cut.push(text);
       pen.text(middle, y + h * at, shown, { fill, font, align: "center" });
     };
-    label(node.title, title, 0.33, ink);
-    label(node.name, small, 0.71, running ? t.on : t.soft);
+    label(node.title, title, 0.29, ink);
+    label(node.name, small, 0.73, running ? t.on : t.soft);
   }
 
   // ---- mouse ----------------------------------------------------------------------------------
