@@ -5,6 +5,7 @@
  * the result does not depend on how the entries came together. */
 #include "base/plant.h"
 #include "causal/frontier.h"
+#include "causal/tracker_axis.h"
 
 struct shed {
   struct tide_entries entries;
@@ -67,9 +68,64 @@ static bool choose(struct shed *s, size_t excess, const struct tide_eviction *ev
   return lost;
 }
 
+/* tide_tracker_finished, without a call where the axis is found at once. */
+static inline bool is_finished(struct tide_tracker *tracker, const struct tide_axis_table *table,
+                               tide_axis axis, uint64_t epoch) {
+  size_t home = tide_axis_table_home(table, axis);
+  struct tide_tracker_axis *at = tide_load_acquire(&table->slots[home]);
+  if (!at || tide_load_acquire(&at->axis) != axis)
+    return tide_tracker_finished(tracker, axis, epoch);
+  uint64_t finished = tide_tracker_axis_finished(at);
+  return tide_load_acquire(&at->axis) == axis ? finished >= epoch
+                                              : tide_tracker_finished(tracker, axis, epoch);
+}
+
+/* The one that goes first; entries.count: none may. Whoever cannot go before the best one so far is
+ * not asked about. */
+static size_t first_to_go(const struct tide_entries *entries, const struct tide_eviction *eviction,
+                          bool *out_finished) {
+  struct tide_tracker *tracker = eviction ? eviction->tracker : NULL;
+  const struct tide_axis_table *table = tracker ? tide_load_acquire(&tracker->table) : NULL;
+  tide_axis keep = eviction ? eviction->keep : 0;
+  size_t first = entries->count;
+  uint64_t least = UINT64_MAX;
+  bool finished = false;
+  for (size_t i = 0; i < entries->count; i++) {
+    uint64_t epoch = entries->epochs[i];
+    bool sooner = epoch <= least; /* of the same epoch the larger axis goes, which comes later */
+    if ((finished && !sooner) || entries->axes[i] == keep) continue;
+    bool over = tracker && is_finished(tracker, table, entries->axes[i], epoch);
+    if (!over && (finished || !sooner)) continue;
+    first = i;
+    least = epoch;
+    finished = over;
+  }
+  *out_finished = finished;
+  return first;
+}
+
+/* Mostly there is one too many. */
+static void shed_one(struct tide_frontier *to, const struct tide_entries *entries,
+                     const struct tide_eviction *eviction) {
+  tide_axis *axes = tide_frontier_axes_of(to);
+  uint64_t *epochs = tide_frontier_epochs_of(to);
+  bool finished;
+  size_t gone = first_to_go(entries, eviction, &finished), kept = entries->count - 1;
+  tide_frontier_words(axes, entries->axes, gone);
+  tide_frontier_words(epochs, entries->epochs, gone);
+  tide_frontier_words(axes + gone, entries->axes + gone + 1, kept - gone);
+  tide_frontier_words(epochs + gone, entries->epochs + gone + 1, kept - gone);
+  to->count = (uint8_t)kept;
+  if (!finished && !TIDE_PLANTED(TIDE_PLANT_EVICT)) to->tainted = 1;
+}
+
 void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
                         const struct tide_eviction *eviction) {
   struct shed s;
+  if (entries.count - to->capacity == 1) {
+    shed_one(to, &entries, eviction);
+    return;
+  }
   s.entries = entries;
   s.size = 0;
   bool lost = choose(&s, entries.count - to->capacity, eviction);

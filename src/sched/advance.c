@@ -133,10 +133,16 @@ static inline uint64_t value_of(const struct tide_op_wait *wait) {
   return raised ? wait->record_value : wait->value;
 }
 
+static inline bool point_kept(const struct tide_op_wait *wait) {
+  const struct tide_need *need = &tide_wait_for_point(wait)->need;
+  return !need->target && need->status == TIDE_OK;
+}
+
 /* Whatever it waited for is over, and nothing has failed. */
 static inline bool waits_over(const struct tide_op *op) {
   for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    if (wait->timeline->reached.value < value_of(wait) || wait->point) return false;
+    if (wait->timeline->reached.value < value_of(wait) || (wait->point && !point_kept(wait)))
+      return false;
   return true;
 }
 
@@ -148,7 +154,7 @@ static void arm_point(struct tide_op *op, struct tide_op_wait *wait) {
 
 /* So it may start, and none of the questions below has to be asked. What is queued has to fire. */
 static inline bool is_clear(const struct tide_op *op) {
-  return !op->status && !op->uses && !op->points && !(op->armed && op->unmet) && waits_over(op);
+  return !op->status && !op->uses && !op->asks && !(op->armed && op->unmet) && waits_over(op);
 }
 
 /* Queues those of the issued waits that are not over. */
@@ -362,7 +368,7 @@ static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work
   size_t count = 0;
   while (count < most && !device->ready_count && queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->points || op->status ||
+    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->asks || op->status ||
         !is_brief(op) || !waits_over(op))
       break;
     op->unmet = 0;

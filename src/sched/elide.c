@@ -159,8 +159,13 @@ static inline __attribute__((always_inline)) void learn_one(struct tide_queue *q
     /* On a device in order the own axis is listed from the first version on. */
     uint8_t room = !queue->in_order || sched->known->count == 0;
     tide_queue_own_entry(queue);
-    if (tide_frontier_join_alike(next, queue->apart->capacity, room, sched->known, frontier) ||
-        tide_frontier_join(next, queue->apart->capacity, sched->known, frontier)) {
+    uint8_t capacity = queue->apart->capacity;
+    bool joined = tide_frontier_join_alike(next, capacity, room, sched->known, frontier);
+    if (!joined && sched->known->count >= capacity) { /* full: it may not take what is new */
+      next = sched->scratch;
+      capacity = next->capacity;
+    }
+    if (joined || tide_frontier_join(next, capacity, sched->known, frontier)) {
       next->tainted = frontier->tainted;
       sched->known = next;
       return;

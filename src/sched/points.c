@@ -175,6 +175,7 @@ void tide_points_copy(struct tide_op *op, const struct tide_operation *operation
   own->cancels = plan->points && plan->points->cancel;
   own->chooses = plan->points && plan->points->choose;
   op->points = true;
+  op->asks = own->has_outside || own->cancels || own->chooses || own->change;
   for (size_t i = 0; i < plan->wait_count; i++) {
     copy_wait(op, plan->points->waits[i], &plan->waits[i], operation->wait_count + i);
     plan->needs[i] = &tide_wait_for_point(op->waits)->need;

@@ -122,6 +122,7 @@ struct tide_op {
   bool bare : 1;      /* it has no waits, signals and buffers, and is no collective's part */
   bool part : 1;      /* it is a collective's part */
   bool points : 1;    /* it is a command of points: see channel.h */
+  bool asks : 1;      /* … that has something to do or to find out when its turn comes */
   bool told : 1;      /* somebody is told that it is over: points, or its body class */
   bool armed : 1;     /* its issued waits that were not over are queued */
   bool retry : 1;     /* held: classify again when its turn comes */

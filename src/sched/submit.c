@@ -270,7 +270,7 @@ static inline struct tide_op *copy_bare(struct tide_queue *queue,
   op->flags = (uint16_t)operation->flags;
   op->state = TIDE_OP_ENTERED;
   op->armed = op->part = op->retry = op->leaving = op->refused = op->arrived = false;
-  op->points = op->told = false;
+  op->points = op->asks = op->told = false;
   op->bare = true;
   op->work.arguments = op->arguments;
   op->work.label = no_label;

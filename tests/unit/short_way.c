@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define HOUR (3600 * UINT64_C(1000000000))
+
 enum {
   QUEUES = 5,
   TIMELINES = 3,
@@ -17,6 +19,8 @@ enum {
   HANDS = 3,
   POINTS = 8,
   WAITS = 10,
+  CHANNELS = 3, /* of the queues, the first ones; those of the device in order */
+  NAMED = 12,   /* points that somebody may name */
   RECORD = 1 << 20
 };
 
@@ -39,6 +43,10 @@ struct world {
   struct tide_timeline *timelines[TIMELINES];
   uint64_t values[TIMELINES];
   struct tide_timepoint points[POINTS];
+  struct tide_points *room;
+  struct tide_client *client;
+  struct tide_future *futures[CHANNELS + 1]; /* the last is the host's */
+  struct tide_point named[NAMED];
   bool pending[POINTS], paused, alike; /* alike: nobody ever has another priority */
   char *record;                        /* all that was seen */
   size_t length;
@@ -72,6 +80,7 @@ static enum tide_status nothing(void *arguments) {
 static const struct tide_body_class body = {.name = "nothing", .host = nothing};
 static const struct tide_body_class brief = {.name = "brief", .host = nothing, .brief = true};
 static const struct tide_body_class elsewhere = {.name = "elsewhere"};
+static const struct tide_body_class other = {.name = "other", .host = nothing, .brief = true};
 
 static void open_world(struct world *world, uint64_t seed, bool listen) {
   *world = (struct world){.random = {seed}, .record = malloc(RECORD)};
@@ -90,12 +99,19 @@ static void open_world(struct world *world, uint64_t seed, bool listen) {
     device->backend.sequential = i == 0 && sequential;
     CHECK_OK(tide_device_create(world->sched, &device->backend, "inline", &device->device));
   }
+  struct tide_points_params room = {.deadline = HOUR, .longest = HOUR, .manual = true};
+  CHECK_OK(tide_points_create(&world->context, &room, &world->room));
+  CHECK_OK(tide_client_create(world->room, NULL, &world->client));
   for (int i = 0; i < QUEUES; i++) {
     struct tide_queue_params queue = {.operations = 4 + (uint32_t)below(world, 30),
+                                      .client = i < CHANNELS ? world->client : NULL,
                                       .priority =
                                           world->alike ? 0 : (uint8_t)(1 + below(world, 15))};
     CHECK_OK(tide_queue_create(world->devices[i == QUEUES - 1].device, &queue, &world->queues[i]));
+    if (i < CHANNELS)
+      CHECK_OK(tide_queue_create_future(world->queues[i], NULL, &world->futures[i]));
   }
+  CHECK_OK(tide_future_create(world->client, NULL, &world->futures[CHANNELS]));
   for (int i = 0; i < TIMELINES; i++)
     CHECK_OK(tide_timeline_create(&world->context, NULL, &world->timelines[i]));
 }
@@ -161,6 +177,52 @@ static void submit(struct world *world) {
     if (signal.timeline == world->timelines[i]) world->values[i] = signal.value;
 }
 
+/* A point of any future timeline, perhaps one that nobody has promised. */
+static struct tide_point *name_point(struct world *world) {
+  return &world->named[below(world, NAMED)];
+}
+
+/* The host's promise, which it keeps, or not, at once or later. */
+static void promise(struct world *world) {
+  struct tide_point *point = name_point(world);
+  struct tide_future *future = world->futures[CHANNELS];
+  enum tide_status status = TIDE_OK;
+  if (below(world, 2)) status = tide_future_promise(future, 0, point);
+  else if (below(world, 4)) status = tide_future_fulfil(future, point->value, NULL);
+  else status = tide_future_break(future, point->value, TIDE_IO);
+  see(world, "promise", status, point->value);
+}
+
+/* Waits for points, retires one, is cancelled by one, chooses by one: each mostly not. */
+static void submit_command(struct world *world) {
+  size_t at = below(world, CHANNELS), named = below(world, NAMED);
+  struct tide_point own, waits[2], cancel, choose;
+  struct tide_operation_points points = {.waits = waits, .retires = &own};
+  struct tide_operation operation = {.label = "command",
+                                     .body = below(world, 4) ? &brief : &body,
+                                     .flags = below(world, 8) ? 0 : TIDE_MAY_BE_PASSED,
+                                     .points = &points};
+  if (below(world, 6) == 0) operation.flags |= TIDE_DESPITE_BROKEN;
+  points.wait_count = below(world, 3);
+  for (size_t i = 0; i < points.wait_count; i++) waits[i] = *name_point(world);
+  cancel = *name_point(world);
+  choose = *name_point(world);
+  if (below(world, 8) == 0) points.cancel = &cancel;
+  if (below(world, 4) == 0) points.choose = &choose, points.otherwise = &other;
+  if (below(world, 4) && tide_future_promise(world->futures[at], 0, &own) == TIDE_OK) {
+    points.retire_count = 1;
+    world->named[named] = own;
+  }
+  uint64_t sequence = 0;
+  enum tide_status status = tide_queue_submit(world->queues[at], &operation, &sequence, NULL);
+  see(world, "command", status, sequence);
+  if (status != TIDE_OK && points.retire_count)
+    see(world, "kept", tide_future_break(world->futures[at], own.value, TIDE_CANCELLED), own.value);
+  if (below(world, 8) == 0 && !world->alike)
+    see(world, "raise",
+        tide_queue_increase_priority_until(world->queues[at], *name_point(world), 15, NULL), at);
+}
+
 /* Some, in any order; of a sequential device all, in the order in which they were given. */
 static size_t end_some(struct world *world, struct device *device, struct tide_work **out_done) {
   bool all = device->backend.sequential;
@@ -171,7 +233,7 @@ static size_t end_some(struct world *world, struct device *device, struct tide_w
     device->count--;
     if (all) memmove(device->hands, device->hands + 1, device->count * sizeof *device->hands);
     else device->hands[at] = device->hands[device->count];
-    if (below(world, 40) == 0) out_done[i]->status = TIDE_IO;
+    if (below(world, 12) == 0) out_done[i]->status = TIDE_IO;
   }
   return count;
 }
@@ -217,7 +279,9 @@ static void await(struct world *world) {
 static void step(struct world *world) {
   uint64_t kind = below(world, 100);
   struct tide_queue *queue = world->queues[below(world, QUEUES)];
-  if (kind < 48) submit(world);
+  if (kind < 30) submit(world);
+  else if (kind < 46) submit_command(world);
+  else if (kind < 48) promise(world);
   else if (kind < 90)
     exchange(world, below(world, world->alike ? 2 : 8) ? 1 : below(world, HANDS + 1));
   else if (kind < 94) await(world);
@@ -261,6 +325,18 @@ static void look(struct world *world) {
     see(world, text, value, status);
     see(world, "record", info.axis, info.epoch);
   }
+  for (int i = 0; i < NAMED; i++) {
+    enum tide_point_state state = 0;
+    enum tide_status found = TIDE_OK;
+    enum tide_status status = tide_point_state(world->room, world->named[i], &state, &found);
+    see(world, "point", (uint64_t)status << 8 | state, found);
+  }
+  for (int i = 0; i < NAMED; i++) {
+    enum tide_point_state state = 0;
+    enum tide_status ended = TIDE_OK, found;
+    found = tide_point_state(world->room, world->named[i], &state, &ended);
+    see(world, "point", (uint64_t)found << 8 | state, ended);
+  }
   for (int i = 0; i < 2; i++) see(world, "kicks", world->devices[i].kicks, (uint64_t)i);
 }
 
@@ -280,6 +356,8 @@ static void close_world(struct world *world) {
     CHECK_OK(tide_device_destroy(world->devices[i].device));
   }
   for (int i = 0; i < TIMELINES; i++) tide_timeline_destroy(world->timelines[i]);
+  tide_client_destroy(world->client, TIDE_OK);
+  tide_points_destroy(world->room);
   tide_sched_destroy(world->sched);
   tide_context_fini(&world->context);
   see(world, "end", 0, 0);
