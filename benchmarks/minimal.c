@@ -83,7 +83,7 @@ static void on_fire(struct fx_node *node) {
 
 static void add_ours(struct world *w, size_t i, uint64_t value) {
   struct tide_timepoint *point = &w->points[i];
-  *point = (struct tide_timepoint){.call = on_call, .point = {.timeline = w->ours, .value = value}};
+  *point = (struct tide_timepoint){.call = on_call, .timeline = w->ours, .value = value};
   BENCH_CHECK(api.add(point) == TIDE_OK);
 }
 static void add_theirs(struct world *w, size_t i, uint64_t value) {

@@ -327,8 +327,8 @@ static void calls_init(struct calls *calls, enum side side, size_t count, uint64
     order[i] = order[other];
     order[other] = i;
     calls->ours[i].call = on_call;
-    calls->ours[i].point =
-        (struct tide_wait_point){.timeline = calls->line.ours, .value = first + i};
+    calls->ours[i].timeline = calls->line.ours;
+    calls->ours[i].value = first + i;
     calls->theirs[i] = (struct plain_node){.value = first + i, .call = on_plain_call};
   }
   for (size_t i = 0; i < count; i++) call_add(calls, order[i]);

@@ -9,11 +9,19 @@ static void must(enum tide_status status) {
   if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
 }
 
+struct frame {
+  struct tide_timepoint timepoint; /* the first member: its address is the struct's own */
+  struct tide_notifier *notifier;
+  bool over;
+};
+
 static void frame_done(struct tide_timepoint *timepoint, enum tide_status status) {
-  uint64_t *next = timepoint->user;
-  printf("frame %llu: %s\n", (unsigned long long)timepoint->point.value, tide_status_name(status));
-  if (++*next > 3) return;
-  timepoint->point.value = *next; /* it is ours again: ask for the next one */
+  struct frame *frame = (struct frame *)(void *)timepoint;
+  printf("frame %llu: %s\n", (unsigned long long)timepoint->value, tide_status_name(status));
+  frame->over = timepoint->value == 3;
+  if (frame->over) return;
+  timepoint->value++; /* it is ours again: ask for the next one */
+  timepoint->notifier = frame->notifier;
   must(tide_timepoint_add(timepoint));
 }
 
@@ -39,16 +47,13 @@ int main(void) {
     draw.signals = &signal, draw.signal_count = 1;
     must(tide_queue_submit(queue, &draw, NULL, NULL));
   }
-  uint64_t next = 1;
-  struct tide_timepoint timepoint = {.call = frame_done,
-                                     .user = &next,
-                                     .notifier = notifier,
-                                     .point = {.timeline = frames, .value = 1}};
-  must(tide_timepoint_add(&timepoint));
+  struct frame frame = {
+      {.timeline = frames, .value = 1, .call = frame_done, .notifier = notifier}, notifier, false};
+  must(tide_timepoint_add(&frame.timepoint));
   int loop = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN};
   if (epoll_ctl(loop, EPOLL_CTL_ADD, tide_notifier_descriptor(notifier), &event) != 0) return 1;
-  while (next <= 3)
+  while (!frame.over)
     if (epoll_wait(loop, &event, 1, -1) > 0) (void)tide_notifier_dispatch(notifier, 16);
   tide_notifier_destroy(notifier), tide_queue_destroy(queue), tide_timeline_destroy(frames);
   tide_cpu_close(cpu);

@@ -8,8 +8,14 @@ static void must(enum tide_status status) {
   if (status != TIDE_OK) exit(fprintf(stderr, "%s\n", tide_status_text(status)) > 0);
 }
 
+struct news {
+  struct tide_timepoint timepoint; /* the first member: its address is the struct's own */
+  const char *what;
+};
+
 static void told(struct tide_timepoint *timepoint, enum tide_status status) {
-  printf("%s: %s\n", (const char *)timepoint->user, tide_status_text(status));
+  const struct news *news = (const struct news *)(const void *)timepoint;
+  printf("%s: %s\n", news->what, tide_status_text(status));
 }
 
 int main(void) {
@@ -27,13 +33,13 @@ int main(void) {
 
   /* The page gets its buffer now, and the promise that it will be free. */
   must(tide_future_promise(released, 0, &free_again));
-  struct tide_timepoint reuse = {.call = told, .user = "the buffer is free"};
-  must(tide_point_when_complete(points, free_again, &reuse));
+  struct news reuse = {{.call = told}, "the buffer is free"};
+  must(tide_point_when_complete(points, free_again, &reuse.timepoint));
 
   /* A swap of two: somebody waits for it before it is said what it consists of. */
   must(tide_compound_promise(browser, 0, &both));
-  struct tide_timepoint swap = {.call = told, .user = "both swap"};
-  must(tide_point_when_complete(points, both, &swap));
+  struct news swap = {{.call = told}, "both swap"};
+  must(tide_point_when_complete(points, both, &swap.timepoint));
   for (int i = 0; i < 2; i++) must(tide_future_promise(ready, 0, &swaps[i]));
   must(tide_compound_expression(browser, both, "0 & 1", 5, swaps, 2, NULL));
   must(tide_future_fulfil(ready, 1, NULL));

@@ -1,6 +1,7 @@
 /* Points: breaking against waiting and retiring, deadlines against keeping, cancelling a wait. */
 #include "weave.h"
 
+#include "base/check.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
@@ -47,7 +48,7 @@ static void setup_wait(void *self) {
 }
 
 static void on_end(struct tide_timepoint *timepoint, enum tide_status status) {
-  struct state *s = timepoint->user;
+  struct state *s = TIDE_CONTAINER(timepoint, struct state, end);
   s->waited = status;
   s->calls++;
 }
@@ -57,7 +58,6 @@ static void setup_end(void *self) {
   setup(self);
   tide_timeline_release(s->line);
   s->end.call = on_end;
-  s->end.user = s;
   EXPECT_OK(tide_point_when_complete(s->points, s->first, &s->end));
 }
 

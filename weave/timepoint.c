@@ -4,37 +4,40 @@
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
+struct call {
+  struct tide_timepoint timepoint;
+  struct state *state;
+};
+
 struct state {
   struct tide_context context;
   struct tide_timeline *lines[2];
-  struct tide_timepoint *point, *other;
+  struct call *point, *other;
   struct tide_notifier *notifier;
   unsigned calls;
   bool cancelled;
 };
 
 static void count(struct tide_timepoint *point, enum tide_status status) {
-  struct state *s = point->user;
+  struct state *s = ((struct call *)(void *)point)->state;
   EXPECT(status == TIDE_OK || status == TIDE_CANCELLED);
   s->calls++;
 }
 /* The next is signalled by the callback of this one. */
 static void pass_on(struct tide_timepoint *point, enum tide_status status) {
-  struct state *s = point->user;
+  struct state *s = ((struct call *)(void *)point)->state;
   EXPECT_OK(status);
   s->calls++;
   (void)!tide_timeline_signal(s->lines[1], 1, NULL);
 }
 
-static struct tide_timepoint *make(struct state *s, int line,
-                                   void (*call)(struct tide_timepoint *, enum tide_status)) {
-  struct tide_timepoint *point =
-      s->context.allocator->alloc(s->context.allocator->self, sizeof *point, 16);
+static struct call *make(struct state *s, int line,
+                         void (*call)(struct tide_timepoint *, enum tide_status)) {
+  struct call *point = s->context.allocator->alloc(s->context.allocator->self, sizeof *point, 16);
   EXPECT(point);
-  *point = (struct tide_timepoint){.call = call,
-                                   .user = s,
-                                   .notifier = s->notifier,
-                                   .point = {.timeline = s->lines[line], .value = 1}};
+  *point = (struct call){
+      .timepoint = {.timeline = s->lines[line], .value = 1, .call = call, .notifier = s->notifier},
+      .state = s};
   return point;
 }
 static void setup_lines(struct state *s) {
@@ -45,15 +48,15 @@ static void setup(void *self) {
   struct state *s = self;
   setup_lines(s);
   s->point = make(s, 0, count);
-  EXPECT_OK(tide_timepoint_add(s->point));
+  EXPECT_OK(tide_timepoint_add(&s->point->timepoint));
 }
 static void setup_chain(void *self) {
   struct state *s = self;
   setup_lines(s);
   s->point = make(s, 0, pass_on);
   s->other = make(s, 1, count);
-  EXPECT_OK(tide_timepoint_add(s->point));
-  EXPECT_OK(tide_timepoint_add(s->other));
+  EXPECT_OK(tide_timepoint_add(&s->point->timepoint));
+  EXPECT_OK(tide_timepoint_add(&s->other->timepoint));
 }
 static void setup_notified(void *self) {
   struct state *s = self;
@@ -61,8 +64,8 @@ static void setup_notified(void *self) {
   EXPECT_OK(tide_notifier_create(&s->context, &s->notifier));
   s->point = make(s, 0, count);
   s->other = make(s, 1, count);
-  EXPECT_OK(tide_timepoint_add(s->point));
-  EXPECT_OK(tide_timepoint_add(s->other));
+  EXPECT_OK(tide_timepoint_add(&s->point->timepoint));
+  EXPECT_OK(tide_timepoint_add(&s->other->timepoint));
 }
 
 static void signal_first(void *self) {
@@ -80,7 +83,7 @@ static void destroy_first(void *self) {
 /* When it will not run, its memory may go at once. */
 static void cancel(void *self) {
   struct state *s = self;
-  s->cancelled = tide_timepoint_cancel(s->point);
+  s->cancelled = tide_timepoint_cancel(&s->point->timepoint);
   if (!s->cancelled) return;
   s->context.allocator->free(s->context.allocator->self, s->point, sizeof *s->point);
 }
@@ -95,7 +98,7 @@ static void setup_notified_one(void *self) {
   setup_lines(s);
   EXPECT_OK(tide_notifier_create(&s->context, &s->notifier));
   s->point = make(s, 0, count);
-  EXPECT_OK(tide_timepoint_add(s->point));
+  EXPECT_OK(tide_timepoint_add(&s->point->timepoint));
 }
 static void signal_and_destroy(void *self) {
   signal_first(self);

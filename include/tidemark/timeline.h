@@ -236,16 +236,19 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_wait(struct tide_wait_se
 
 struct tide_notifier;
 
-/* A waiter of 88 bytes. The caller owns it, zeroed but for what he sets, until `call` has run or
- * cancel has said that it will not; then it may be added again as it is. */
+/* A waiter of 64 bytes, mostly a member of a struct of the caller's with what the call needs. The
+ * caller owns it, zeroed but for what he sets, until `call` has run or cancel has said that it will
+ * not; then it may be added again as it is, but for a notifier, which is set anew. */
 struct tide_timepoint {
+  struct tide_timeline *timeline;
+  uint64_t value;
+  void *private_links[3];
   /* status: TIDE_OK, or the failure. Runs without a lock held: it may signal, submit, and free the
    * timepoint. Without a notifier it runs on the signalling thread, one callback of a context at a
    * time, never nested (a chain of callbacks that signal each other uses constant stack). */
   void (*call)(struct tide_timepoint *timepoint, enum tide_status status);
-  void *user;
-  struct tide_notifier *notifier; /* NULL, or who dispatches */
-  struct tide_wait_point point;   /* timeline and value; the rest is private */
+  uint64_t private_state;
+  struct tide_notifier *notifier; /* NULL, or who dispatches; once added it is private */
 };
 /* Registers; when the value is reached or failed already the call runs (or is queued) at once. No
  * call comes after an error: TIDE_INVALID: no timeline, or no call; TIDE_SCOPE. Never allocates. */

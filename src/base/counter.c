@@ -169,7 +169,7 @@ void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_
 
 static bool fails_with(const struct tide_node *node, uint64_t value) {
   if (node->value >= value) return true;
-  return node->counts &&
+  return node->kind == TIDE_NODE_COUNTING &&
          ((const struct tide_counting_node *)(const void *)node)->counts_on >= value;
 }
 

@@ -21,6 +21,13 @@ enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED
 
 /* Small, for there may be a million of them. The three links are in use while it is queued, and
  * `next` in a fired list; before and after that they are free for whoever waits. */
+enum tide_node_kind {
+  TIDE_NODE_PLAIN,
+  TIDE_NODE_COUNTING,  /* of a struct tide_counting_node */
+  TIDE_NODE_TIMEPOINT, /* `fire` is a timepoint's call: see timeline/timepoint.c */
+  TIDE_NODE_TURNED     /* … of one that waits for a turn */
+};
+
 struct tide_node {
   uint64_t value;          /* awaited; constant while queued */
   struct tide_node *child; /* first child; the node itself: it is in the list, not in the heap */
@@ -29,7 +36,7 @@ struct tide_node {
   void (*fire)(struct tide_node *node, enum tide_status status);
   uint16_t status; /* with which it was fired */
   uint8_t state;   /* enum tide_node_state */
-  bool counts;     /* it is the node of a struct tide_counting_node */
+  uint8_t kind;    /* enum tide_node_kind */
   uint32_t own;    /* whoever waits keeps here what he wants */
 };
 /* One that fails with a larger value, too. */

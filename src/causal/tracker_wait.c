@@ -185,7 +185,7 @@ static bool begin_locked(struct tide_tracker *tracker, struct tide_frontier_wait
                          struct need furthest) {
   struct pending *pending = pending_of(wait);
   pending->node.fire = fire;
-  pending->node.counts = false;
+  pending->node.kind = TIDE_NODE_PLAIN;
   pending->node.state = TIDE_NODE_IDLE;
   pending->wait = wait;
   if (!queue_at_locked(wait, &furthest) && !queue_locked(wait)) return false;

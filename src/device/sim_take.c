@@ -1,6 +1,7 @@
 /* Operations that take, on a clock. One looks for its pieces one after the other, after each for an
  * equal share of what is left of its time; where a piece is not there it stalls, and keeps no hand
  * busy until that has arrived. */
+#include "base/check.h"
 #include "base/memory.h"
 #include "base/plant.h"
 #include "device/sim_state.h"
@@ -47,7 +48,7 @@ static void again(struct tide_sim_made *made, struct tide_work *work, uint64_t t
 
 /* The value is there, or never will be. */
 static void reached(struct tide_timepoint *point, enum tide_status status) {
-  struct tide_sim_stall *stall = point->user;
+  struct tide_sim_stall *stall = TIDE_CONTAINER(point, struct tide_sim_stall, point);
   struct tide_sim_made *made = stall->made;
   struct tide_simulation *s = made->simulation;
   const struct tide_sim_arguments *arguments = stall->work->arguments;
@@ -72,9 +73,8 @@ static bool stall_on(struct tide_sim_made *made, const struct tide_sim_tag *tag,
   else stall = tide_alloc(s->allocator, 1, sizeof *stall);
   if (!stall) return false;
   *stall = (struct tide_sim_stall){.made = made, .work = work};
-  stall->point = (struct tide_timepoint){.call = reached, .user = stall};
-  stall->point.point.timeline = tide_run_timeline(s->run, tag->timeline);
-  stall->point.point.value = tag->value;
+  stall->point = (struct tide_timepoint){
+      .timeline = tide_run_timeline(s->run, tag->timeline), .value = tag->value, .call = reached};
   return tide_timepoint_add(&stall->point) == TIDE_OK;
 }
 

@@ -139,8 +139,8 @@ enum tide_status tide_point_when_complete(struct tide_points *points, struct tid
   struct tide_timeline *timeline = find_timeline(points, &point);
   enum tide_await state = TIDE_AWAIT_FAILED;
   if (timeline) {
-    timepoint->point.timeline = timeline;
-    timepoint->point.value = point.value;
+    timepoint->timeline = timeline;
+    timepoint->value = point.value;
     state = tide_timepoint_add_turned(timepoint);
   }
   tide_lock_give(lock);

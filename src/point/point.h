@@ -319,7 +319,7 @@ static inline void tide_points_unlock(struct tide_points *points, struct tide_fi
     return;
   }
   tide_lock_give(points->lock);
-  if (fired->first) tide_fired_run_turns(fired, points->context);
+  if (fired->first) tide_fired_run_calls(fired, points->context);
 }
 /* The same without giving back: for sched, once it has told all. */
 void tide_points_judge_stale(struct tide_points *points, struct tide_fired *fired);

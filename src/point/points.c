@@ -18,7 +18,7 @@ void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *
   points->nudge = false;
   tide_lock_give(context->sched_lock);
   if (nudge) platform->wake(platform->self, &points->word, 1);
-  tide_fired_run_turns(fired, context);
+  tide_fired_run_calls(fired, context);
 }
 
 /* ---- names --------------------------------------------------------------------- */

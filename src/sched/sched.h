@@ -545,7 +545,7 @@ static inline struct tide_node *tide_wait_queue(struct tide_op_wait *wait, uint6
   at->wait = wait;
   at->node.fire = tide_wait_fire;
   at->node.state = TIDE_NODE_IDLE; /* `found` may have lain there */
-  at->node.counts = true;
+  at->node.kind = TIDE_NODE_COUNTING;
   at->counting.counts_on = counts_on;
   return &at->node;
 }

@@ -93,7 +93,7 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   }
   /* Backends before callbacks, which may take their time. */
   for (size_t i = 0; i < kicks; i++) kick(platform, devices[i]);
-  tide_fired_run_turns(&host, context);
+  tide_fired_run_calls(&host, context);
   while (collectives) {
     struct tide_collective *collective = collectives;
     collectives = tide_collective_next_gone(collective);

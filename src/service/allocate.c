@@ -63,7 +63,6 @@ static enum tide_status await(struct tide_served *client, const struct tide_wire
   pending->makes = view->command->other;
   if (view->command->wait_count == 2) pending->host = view->points[1];
   pending->complete.call = tide_pending_complete;
-  pending->complete.user = client->service;
   return TIDE_OK;
 }
 

@@ -250,7 +250,6 @@ static enum tide_status call_complete(const struct call *c) {
   status = tide_pending_begin(c->client, c->command->answer, &pending);
   if (status != TIDE_OK) return status;
   pending->complete.call = tide_pending_complete;
-  pending->complete.user = c->client->service;
   *c->later = true;
   status = tide_point_when_complete(c->client->service->points, point, &pending->complete);
   if (status == TIDE_OK) return TIDE_OK;
@@ -270,7 +269,6 @@ static enum tide_status call_schedulable(const struct call *c) {
   if (status != TIDE_OK) return status;
   pending->schedulable = true;
   pending->scheduled.call = tide_pending_scheduled;
-  pending->scheduled.user = c->client->service;
   pending->scheduled.client = c->client->client;
   *c->later = true;
   status = tide_point_when_schedulable(&pending->scheduled, point, assumed, c->view->point_count);

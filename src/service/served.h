@@ -101,7 +101,8 @@ void tide_grants_drop(struct tide_entry *entry);
 /* ---- waits.c ---- */
 
 struct tide_pending {
-  struct tide_pending *next;  /* of the finished ones */
+  struct tide_pending *next; /* of the finished ones */
+  struct tide_service *service;
   struct tide_served *client; /* NULL: gone */
   uint32_t answer;
   uint32_t status;

@@ -19,6 +19,7 @@ enum tide_status tide_pending_begin(struct tide_served *client, uint32_t answer,
   if (*place) return TIDE_BUSY;
   struct tide_pending *pending = tide_alloc(client->service->context.allocator, 1, sizeof *pending);
   if (!pending) return TIDE_NOMEM;
+  pending->service = client->service;
   pending->client = client;
   pending->answer = answer;
   *place = pending;
@@ -41,9 +42,8 @@ void tide_pending_drop(struct tide_pending *pending) {
   free_pending(service, pending);
 }
 
-/* `user` is the service: the client may be gone. */
-static void finish(struct tide_service *service, struct tide_pending *pending,
-                   enum tide_status status) {
+static void finish(struct tide_pending *pending, enum tide_status status) {
+  struct tide_service *service = pending->service;
   pending->status = (uint32_t)status;
   pending->next = NULL;
   tide_lock_take(&service->finished_lock, service->context.platform);
@@ -54,11 +54,11 @@ static void finish(struct tide_service *service, struct tide_pending *pending,
 }
 
 void tide_pending_complete(struct tide_timepoint *timepoint, enum tide_status status) {
-  finish(timepoint->user, TIDE_CONTAINER(timepoint, struct tide_pending, complete), status);
+  finish(TIDE_CONTAINER(timepoint, struct tide_pending, complete), status);
 }
 
 void tide_pending_scheduled(struct tide_schedulable *wait, enum tide_status status) {
-  finish(wait->user, TIDE_CONTAINER(wait, struct tide_pending, scheduled), status);
+  finish(TIDE_CONTAINER(wait, struct tide_pending, scheduled), status);
 }
 
 /* False: its call has run, or will, and it is on the list then. */

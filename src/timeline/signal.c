@@ -91,11 +91,12 @@ static __attribute__((noinline)) enum tide_status signal_locked(struct tide_time
       return status;
     }
   }
+  const struct tide_context *context = timeline->context;
   struct tide_fired fired;
   tide_fired_init(&fired);
   tide_timeline_raise_locked(timeline, value, position, &fired);
   tide_lock_give(guard);
-  if (fired.first) tide_fired_run(&fired);
+  if (fired.first) tide_fired_run_calls(&fired, context);
   return TIDE_OK;
 }
 
@@ -144,6 +145,7 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
 }
 
 void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status) {
+  const struct tide_context *context = timeline->context;
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (status == TIDE_OK) status = TIDE_FAILED;
@@ -151,7 +153,7 @@ void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status)
   struct tide_lock *guard = tide_timeline_lock(timeline);
   tide_timeline_fail_locked(timeline, 0, status, &fired);
   tide_lock_give(guard);
-  tide_fired_run(&fired);
+  tide_fired_run_calls(&fired, context);
 }
 
 /* ---- what sched does, with its lock held ------------------------------------ */

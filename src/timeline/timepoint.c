@@ -14,10 +14,15 @@ struct tide_notifier {
 };
 
 static struct tide_timepoint *timepoint_of(struct tide_point_waiter *waiter) {
-  return TIDE_CONTAINER(tide_point_of(waiter), struct tide_timepoint, point);
+  return (struct tide_timepoint *)(void *)tide_point_of(waiter);
+}
+/* As the wait point that it begins as. */
+static struct tide_wait_point *point_of(struct tide_timepoint *timepoint) {
+  return tide_point_of(tide_waiter_of_timepoint(timepoint));
 }
 
-/* Whose callbacks a timepoint waits for: its context, until its call begins or it is cancelled.
+/* Whose callbacks a timepoint waits for: its context, or the notifier that knows it, until its call
+ * begins or it is cancelled.
  *
  * Whoever cancels may find the timeline gone, unless the timepoint still has these: both look, and
  * they are taken away, under the callbacks' lock. So a cancel holds that while it takes the
@@ -27,10 +32,33 @@ static struct tide_timepoint *timepoint_of(struct tide_point_waiter *waiter) {
  * the context's own, and what waits hangs on a turn, which is over before its timeline goes. So
  * under the guard the node says it all: as long as it is queued there is a timeline, and nobody has
  * to hold it. */
-#define TURNED ((uintptr_t)1)
+static inline bool is_turned(const struct tide_point_waiter *waiter) {
+  return waiter->node.kind == TIDE_NODE_TURNED;
+}
 
+/* Tells what is there from the notifier that the caller has set. */
+#define ADDED ((uintptr_t)1)
+#define NOTIFIED ((uintptr_t)2)
+
+static inline struct tide_notifier *notifier_of(uintptr_t callbacks) {
+  return (struct tide_notifier *)(callbacks & ~(ADDED | NOTIFIED));
+}
 static inline const struct tide_context *context_of(uintptr_t callbacks) {
-  return (const struct tide_context *)(callbacks & ~TURNED);
+  if (callbacks & NOTIFIED) return notifier_of(callbacks)->context;
+  return (const struct tide_context *)(callbacks & ~ADDED);
+}
+
+/* What queuing the node does not write; `call` lies where it has what fires it. */
+static inline struct tide_point_waiter *begin(struct tide_timepoint *timepoint, bool turned) {
+  struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
+  const void *to = timepoint->notifier, *context = timepoint->timeline->context;
+  uintptr_t callbacks = to ? (uintptr_t)to | NOTIFIED : (uintptr_t)context;
+  waiter->node.status = TIDE_OK;
+  waiter->node.state = TIDE_NODE_IDLE;
+  waiter->node.kind = turned ? TIDE_NODE_TURNED : TIDE_NODE_TIMEPOINT;
+  waiter->node.own = 0;
+  tide_store_release(&waiter->callbacks, callbacks | ADDED);
+  return waiter;
 }
 
 static inline void take_callbacks_away(struct tide_point_waiter *waiter) {
@@ -39,8 +67,8 @@ static inline void take_callbacks_away(struct tide_point_waiter *waiter) {
 
 /* The callbacks have been taken away. */
 static inline void make_call(struct tide_timepoint *timepoint, bool turned) {
-  enum tide_status status = (enum tide_status)tide_waiter_of(&timepoint->point)->node.status;
-  if (!turned) tide_point_let_go(&timepoint->point);
+  enum tide_status status = (enum tide_status)tide_waiter_of_timepoint(timepoint)->node.status;
+  if (!turned) tide_point_let_go(point_of(timepoint));
   timepoint->call(timepoint, status);
 }
 
@@ -48,7 +76,7 @@ static void run(struct tide_deferred_call *call) {
   struct tide_point_waiter *waiter = TIDE_CONTAINER(call, struct tide_point_waiter, call);
   uintptr_t callbacks = waiter->callbacks;
   struct tide_deferred *deferred = context_of(callbacks)->deferred;
-  bool turned = callbacks & TURNED;
+  bool turned = is_turned(waiter);
   if (!turned) tide_lock_take(&deferred->lock, deferred->platform);
   take_callbacks_away(waiter);
   if (!turned) tide_lock_give(&deferred->lock);
@@ -81,45 +109,48 @@ static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point
 
 /* At once, unless another call of the context is running. */
 static void make_due(struct tide_timepoint *timepoint) {
-  struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+  struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   uintptr_t callbacks = waiter->callbacks;
   struct tide_deferred *deferred = context_of(callbacks)->deferred;
-  if (timepoint->notifier) {
-    notify(timepoint->notifier, &waiter->call);
+  if (callbacks & NOTIFIED) {
+    notify(notifier_of(callbacks), &waiter->call);
     return;
   }
-  if (!begin_calls(deferred, waiter, callbacks & TURNED)) return;
-  make_call(timepoint, callbacks & TURNED);
+  bool turned = is_turned(waiter);
+  if (!begin_calls(deferred, waiter, turned)) return;
+  make_call(timepoint, turned);
   tide_deferred_drain(deferred);
 }
 
-static void fire_timepoint(struct tide_node *node, enum tide_status status) {
-  (void)status;
+static void fire(struct tide_node *node) {
+  if (node->kind < TIDE_NODE_TIMEPOINT) {
+    node->fire(node, (enum tide_status)node->status);
+    return;
+  }
   if (TIDE_PLANTED(TIDE_PLANT_CALL) && node->value % 4 == 3) return;
   make_due(timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node)));
 }
 
 /* One of a turn, which is called by whoever fired it. */
 static inline struct tide_timepoint *turned_of(struct tide_node *node) {
-  if (node->fire != fire_timepoint || TIDE_PLANTED_ANY) return NULL;
+  if (node->kind != TIDE_NODE_TURNED || TIDE_PLANTED_ANY) return NULL;
   struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
-  struct tide_timepoint *timepoint = timepoint_of(waiter);
-  return (waiter->callbacks & TURNED) && !timepoint->notifier ? timepoint : NULL;
+  return waiter->callbacks & NOTIFIED ? NULL : timepoint_of(waiter);
 }
 
 /* The context is looked at only as long as somebody who keeps it has not been told: whoever is
  * woken may tear it down. */
-void tide_fired_run_turns(struct tide_fired *fired, const struct tide_context *context) {
+void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *context) {
   struct tide_deferred *running = NULL;
   for (struct tide_node *node; (node = tide_fired_pop(fired));) {
     struct tide_timepoint *timepoint = turned_of(node);
     if (!timepoint) {
       if (running) tide_deferred_drain(running);
       running = NULL;
-      node->fire(node, (enum tide_status)node->status);
+      fire(node);
       continue;
     }
-    struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+    struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
     if (running) take_callbacks_away(waiter);
     else if (begin_calls(context->deferred, waiter, true)) running = context->deferred;
     else continue; /* it is queued */
@@ -129,16 +160,13 @@ void tide_fired_run_turns(struct tide_fired *fired, const struct tide_context *c
 }
 
 enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint) {
-  struct tide_wait_point *point = &timepoint->point;
-  struct tide_timeline *timeline = point->timeline;
-  struct tide_point_waiter *waiter = tide_waiter_of(point);
+  struct tide_timeline *timeline = timepoint->timeline;
+  struct tide_point_waiter *waiter = begin(timepoint, true);
   struct tide_turn *turn;
   enum tide_status status = TIDE_OK;
-  tide_waiter_init(waiter, fire_timepoint);
-  tide_store_release(&waiter->callbacks, (uintptr_t)timeline->context | TURNED);
-  enum tide_await state = tide_turn_look(timeline, point->value, &status, &turn);
+  enum tide_await state = tide_turn_look(timeline, timepoint->value, &status, &turn);
   if (state == TIDE_AWAIT_QUEUED) {
-    tide_counter_add(&turn->waiters, &waiter->node, point->value);
+    tide_counter_add(&turn->waiters, &waiter->node, timepoint->value);
     return state;
   }
   waiter->node.state = TIDE_NODE_FIRED;
@@ -149,7 +177,7 @@ enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint) {
 void tide_timepoint_call(struct tide_timepoint *timepoint) { make_due(timepoint); }
 
 static enum tide_status add_turned(struct tide_timepoint *timepoint) {
-  struct tide_lock *guard = tide_timeline_lock(timepoint->point.timeline);
+  struct tide_lock *guard = tide_timeline_lock(timepoint->timeline);
   enum tide_await state = tide_timepoint_add_turned(timepoint);
   tide_lock_give(guard);
   if (state != TIDE_AWAIT_QUEUED) make_due(timepoint);
@@ -157,44 +185,41 @@ static enum tide_status add_turned(struct tide_timepoint *timepoint) {
 }
 
 enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
-  struct tide_wait_point *point = &timepoint->point;
-  struct tide_timeline *timeline = point->timeline;
+  struct tide_timeline *timeline = timepoint->timeline;
   if (!timepoint->call || !timeline) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   if (timeline->turned) return add_turned(timepoint);
-  struct tide_point_waiter *waiter = tide_waiter_of(point);
-  tide_waiter_init(waiter, fire_timepoint);
-  tide_store_release(&waiter->callbacks, (uintptr_t)timeline->context);
-  enum tide_await state = tide_point_register(point);
+  struct tide_point_waiter *waiter = begin(timepoint, false);
+  enum tide_await state = tide_point_register(tide_point_of(waiter));
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
   if (state == TIDE_AWAIT_FAILED)
-    waiter->node.status = (uint16_t)tide_timeline_failure(timeline, point->value);
+    waiter->node.status = (uint16_t)tide_timeline_failure(timeline, timepoint->value);
   make_due(timepoint);
   return TIDE_OK;
 }
 
 static bool cancel_turned(struct tide_timepoint *timepoint, const struct tide_context *context) {
-  struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+  struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   tide_lock_take(context->sched_lock, context->platform);
   bool mine = waiter->node.state == TIDE_NODE_QUEUED &&
-              tide_turn_forget_locked(timepoint->point.timeline, &waiter->node);
+              tide_turn_forget_locked(timepoint->timeline, &waiter->node);
   if (mine) take_callbacks_away(waiter); /* a second cancel says no */
   tide_lock_give(context->sched_lock);
   return mine;
 }
 
 bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
-  struct tide_point_waiter *waiter = tide_waiter_of(&timepoint->point);
+  struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   uintptr_t callbacks = tide_load_acquire(&waiter->callbacks);
-  struct tide_timeline *timeline = timepoint->point.timeline;
-  if (!callbacks) return false; /* it was never added, or its call has begun */
+  struct tide_timeline *timeline = timepoint->timeline;
+  if (!(callbacks & ADDED)) return false; /* it was never added, or its call has begun */
   const struct tide_context *context = context_of(callbacks);
-  if (callbacks & TURNED) return cancel_turned(timepoint, context);
+  if (is_turned(waiter)) return cancel_turned(timepoint, context);
   struct tide_deferred *deferred = context->deferred;
   bool last = false;
   tide_lock_take(&deferred->lock, deferred->platform);
-  bool mine = waiter->callbacks == callbacks && tide_point_forget(&timepoint->point, &last);
+  bool mine = waiter->callbacks == callbacks && tide_point_forget(point_of(timepoint), &last);
   if (mine) take_callbacks_away(waiter); /* a second cancel says no */
   tide_lock_give(&deferred->lock);
   if (last) tide_timeline_free(timeline);

@@ -92,11 +92,12 @@ static inline enum tide_await tide_turn_look(const struct tide_timeline *timelin
 
 /* ---- timepoints of such timelines: timepoint.c ---- */
 
-/* The timepoint's call and point are set. Not queued: it is to be called, once the guard is given
- * back, by tide_timepoint_call. */
+/* The timepoint's call, timeline and value are set. Not queued: it is to be called, once the guard
+ * is given back, by tide_timepoint_call. */
 enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint);
 void tide_timepoint_call(struct tide_timepoint *timepoint);
-/* As tide_fired_run: the calls that turns have fired are made in one go. No lock is held. */
-void tide_fired_run_turns(struct tide_fired *fired, const struct tide_context *context);
+/* As tide_fired_run, for what timelines fire: the calls that turns have fired are made in one go.
+ * No lock is held. */
+void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *context);
 
 #endif

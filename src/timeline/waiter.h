@@ -21,7 +21,8 @@ struct tide_point_waiter {
   union {
     struct tide_wait_any_set *set; /* whose point it is; NULL: the point counts for nothing, another
                                       one of its timeline does */
-    uintptr_t callbacks;           /* atomic; of a timepoint: see timepoint.c */
+    uintptr_t callbacks;           /* atomic; of a timepoint, whose `notifier` it was first: see
+                                      timepoint.c */
   };
 };
 _Static_assert(sizeof(struct tide_point_waiter) <=
@@ -32,8 +33,16 @@ _Static_assert(offsetof(struct tide_point_waiter, call) + sizeof(struct tide_def
                "a deferred call overwrites links alone");
 
 _Static_assert(sizeof(void *) != 8 || (sizeof(struct tide_wait_point) == TIDE_CACHE_LINE &&
-                                       sizeof(struct tide_timepoint) == TIDE_CACHE_LINE + 24),
-               "a wait is one cache line, beside what a timepoint's owner says");
+                                       sizeof(struct tide_timepoint) == TIDE_CACHE_LINE),
+               "a wait is one cache line");
+/* A timepoint is a wait point that says what is to be called in place of what fires its node. */
+_Static_assert(offsetof(struct tide_timepoint, value) == offsetof(struct tide_wait_point, value) &&
+                   offsetof(struct tide_timepoint, call) ==
+                       offsetof(struct tide_timepoint, value) + offsetof(struct tide_node, fire) &&
+                   offsetof(struct tide_timepoint, notifier) ==
+                       offsetof(struct tide_timepoint, value) +
+                           offsetof(struct tide_point_waiter, callbacks),
+               "a timepoint's fields lie where its waiter's are");
 
 static inline struct tide_point_waiter *tide_waiter_of(struct tide_wait_point *point) {
   return (struct tide_point_waiter *)(void *)&point->value;
@@ -41,13 +50,16 @@ static inline struct tide_point_waiter *tide_waiter_of(struct tide_wait_point *p
 static inline struct tide_wait_point *tide_point_of(struct tide_point_waiter *waiter) {
   return TIDE_CONTAINER(waiter, struct tide_wait_point, value);
 }
+static inline struct tide_point_waiter *tide_waiter_of_timepoint(struct tide_timepoint *timepoint) {
+  return (struct tide_point_waiter *)(void *)&timepoint->value;
+}
 /* What queuing the node does not write. */
 static inline void tide_waiter_init(struct tide_point_waiter *waiter,
                                     void (*fire)(struct tide_node *, enum tide_status)) {
   waiter->node.fire = fire;
   waiter->node.status = TIDE_OK;
   waiter->node.state = TIDE_NODE_IDLE;
-  waiter->node.counts = false;
+  waiter->node.kind = TIDE_NODE_PLAIN;
   waiter->node.own = 0;
 }
 

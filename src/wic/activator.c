@@ -200,7 +200,7 @@ static enum next hear(struct tide_message *message, enum tide_status status) {
 }
 
 void tide_message_tag_called(struct tide_timepoint *tag, enum tide_status status) {
-  struct tide_message *message = tag->user;
+  struct tide_message *message = TIDE_CONTAINER(tag, struct tide_message_tag, called)->message;
   struct tide_medium *medium = message->medium;
   struct tide_lock *lock = tide_medium_enter(medium);
   enum next next = hear(message, status);

@@ -121,9 +121,10 @@ static void fill(struct tide_message *message, const struct tide_request *reques
   message->stalled_at = message->resumed_at = 0;
   for (uint32_t i = 0; i < pages; i++) medium->owner[page + i] = index;
   for (uint32_t i = 0; i < request->tag_count; i++) {
-    message->tags[i] = (struct tide_timepoint){.call = tide_message_tag_called, .user = message};
-    message->tags[i].point.timeline = request->tags[i].timeline;
-    message->tags[i].point.value = request->tags[i].value;
+    message->tags[i] = (struct tide_message_tag){.called = {.timeline = request->tags[i].timeline,
+                                                            .value = request->tags[i].value,
+                                                            .call = tide_message_tag_called},
+                                                 .message = message};
     tide_timeline_retain(request->tags[i].timeline);
   }
   message->due = (struct tide_node){0};
@@ -239,7 +240,8 @@ enum tide_status tide_medium_request(struct tide_medium *medium, struct tide_req
   if (status != TIDE_OK) return status;
   for (size_t i = 0; i < count; i++)
     for (uint32_t t = 0; t < requests[i].tag_count; t++) {
-      enum tide_status added = tide_timepoint_add(&message_of(medium, &requests[i])->tags[t]);
+      enum tide_status added =
+          tide_timepoint_add(&message_of(medium, &requests[i])->tags[t].called);
       TIDE_ASSERT(added == TIDE_OK);
     }
   watch_deadlines(medium, requests, count);
@@ -262,7 +264,7 @@ static void give_back(struct tide_message *message) {
       message->blank && tide_region_restore(&medium->region, tide_message_at(medium, message),
                                             tide_message_size(medium, message)) != TIDE_OK;
   for (uint32_t i = 0; i < message->tag_count; i++)
-    tide_timeline_release(message->tags[i].point.timeline);
+    tide_timeline_release(message->tags[i].called.timeline);
   struct tide_lock *lock = tide_medium_enter(medium);
   disown(message);
   if (message->state == TIDE_MESSAGE_MAPPED)
@@ -294,7 +296,7 @@ void tide_message_done_with(struct tide_message *message) {
 static void forget_tags(struct tide_message *message) {
   struct tide_medium *medium = message->medium;
   for (uint32_t i = 0; i < message->tag_count; i++) {
-    if (!tide_timepoint_cancel(&message->tags[i])) continue;
+    if (!tide_timepoint_cancel(&message->tags[i].called)) continue;
     struct tide_lock *lock = tide_medium_enter(medium);
     message->untold--;
     bool last = let_go(message);
@@ -351,7 +353,7 @@ static void await_copied(struct tide_message *message) {
 
 static void learn(const struct tide_message *message, struct tide_position *position) {
   for (uint32_t i = 0; position && i < message->tag_count; i++) {
-    const struct tide_wait_point *tag = &message->tags[i].point;
+    const struct tide_timepoint *tag = &message->tags[i].called;
     /* An initial or external value teaches nothing. */
     (void)!tide_timeline_import(tag->timeline, tag->value, position);
   }

@@ -48,8 +48,13 @@ enum tide_message_state {
 
 struct tide_stalled;
 
+struct tide_message_tag {
+  struct tide_timepoint called;
+  struct tide_message *message;
+};
+
 struct tide_message {
-  struct tide_timepoint tags[TIDE_REQUEST_TAGS];
+  struct tide_message_tag tags[TIDE_REQUEST_TAGS];
   struct tide_node due;
   struct tide_link link; /* free, or ready to be mapped, or perhaps ahead */
   struct tide_medium *medium;

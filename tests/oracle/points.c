@@ -31,7 +31,7 @@ static bool chance(unsigned percent) { return below(100) < percent; }
 /* ---- making things ---- */
 
 static void on_timed(struct tide_timepoint *timepoint, enum tide_status status) {
-  struct timed *at = timepoint->user;
+  struct timed *at = (struct timed *)(void *)timepoint;
   at->calls++;
   at->status = status;
 }
@@ -50,7 +50,7 @@ static int add_point(enum kind kind, int client, struct tide_point name, uint64_
                                 .root = -1,
                                 .deadline = deadline,
                                 .named = true};
-  points_timed[i] = (struct timed){.timepoint = {.call = on_timed, .user = &points_timed[i]}};
+  points_timed[i] = (struct timed){.timepoint = {.call = on_timed}};
   if (chance(50)) {
     EXPECT_STATUS(tide_point_when_complete(points_room.points, name, &points_timed[i].timepoint),
                   TIDE_OK, "a timepoint for", i);

@@ -40,7 +40,7 @@ static void check_record(struct waker *waker) {
 }
 
 static void called(struct tide_timepoint *point, enum tide_status status) {
-  struct waker *waker = point->user;
+  struct waker *waker = (struct waker *)(void *)point;
   struct world *world = waker->program->world;
   LOG(world, "call about %s >= %lu: %s", waker->line->label, (unsigned long)waker->value,
       tide_status_name(status));
@@ -65,8 +65,8 @@ void wake_random(struct program *program) {
   waker->value = tide_timeline_query(line->handle) + pick(program, 6);
   waker->point = (struct tide_timepoint){
       .call = called,
-      .user = waker,
-      .point = {.timeline = line->handle, .value = waker->value},
+      .timeline = line->handle,
+      .value = waker->value,
   };
   LOG(world, "ask for a call about %s >= %lu", line->label, (unsigned long)waker->value);
   enum tide_status status = tide_timepoint_add(&waker->point), expected = TIDE_OK;

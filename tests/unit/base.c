@@ -234,7 +234,7 @@ TEST(counter_fails_what_counts_on_a_failed_value) {
   struct tide_fired fired;
   tide_fired_init(&fired);
   for (int i = 0; i < 6; i++) {
-    nodes[i].node.counts = i % 3 != 2;
+    nodes[i].node.kind = i % 3 != 2 ? TIDE_NODE_COUNTING : TIDE_NODE_PLAIN;
     nodes[i].counts_on = counts_on[i];
     tide_counter_add(&counter, &nodes[i].node, values[i]);
   }

@@ -87,8 +87,8 @@ TEST(few_wakes_each) {
   memset(points, 0, sizeof points);
   for (int i = 0; i < 2; i++) {
     points[i].call = on_call;
-    points[i].point.timeline = line;
-    points[i].point.value = 7;
+    points[i].timeline = line;
+    points[i].value = 7;
     CHECK_OK(tide_timepoint_add(&points[i]));
     for (size_t g = 0; g < CROWD / 2; g++)
       invite((size_t)i * CROWD / 2 + g, (struct guest){.value = 7, .deadline = TIDE_FOREVER});

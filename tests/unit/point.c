@@ -137,9 +137,12 @@ TEST(every_wait_of_timelines_works) {
   rig_close(&r);
 }
 
-static void count_call(struct tide_timepoint *timepoint, enum tide_status status) {
-  enum tide_status *at = timepoint->user;
-  *at = status;
+struct telling {
+  struct tide_timepoint timepoint;
+  enum tide_status *at;
+};
+static void tell_status(struct tide_timepoint *timepoint, enum tide_status status) {
+  *((struct telling *)(void *)timepoint)->at = status;
 }
 
 TEST(callbacks_when_complete) {
@@ -147,13 +150,13 @@ TEST(callbacks_when_complete) {
   rig_open(&r);
   struct tide_future *f = future(&r, 8);
   struct tide_point p[5];
-  struct tide_timepoint timepoints[5];
+  struct telling timepoints[5];
   enum tide_status told[5];
   for (int i = 1; i <= 4; i++) {
     p[i] = promise(f);
     told[i] = TIDE_STATUS_COUNT;
-    timepoints[i] = (struct tide_timepoint){.call = count_call, .user = &told[i]};
-    CHECK_OK(tide_point_when_complete(r.points, p[i], &timepoints[i]));
+    timepoints[i] = (struct telling){{.call = tell_status}, &told[i]};
+    CHECK_OK(tide_point_when_complete(r.points, p[i], &timepoints[i].timepoint));
   }
   CHECK_OK(tide_future_break(f, 1, TIDE_IO));
   CHECK_STATUS(told[1], TIDE_IO);
@@ -161,13 +164,13 @@ TEST(callbacks_when_complete) {
   CHECK_OK(tide_future_fulfil(f, 3, NULL));
   CHECK_STATUS(told[2], TIDE_OK);
   CHECK_STATUS(told[3], TIDE_OK);
-  CHECK(tide_timepoint_cancel(&timepoints[4]));
+  CHECK(tide_timepoint_cancel(&timepoints[4].timepoint));
   tide_future_destroy(f);
   CHECK_STATUS(told[4], TIDE_STATUS_COUNT);
-  struct tide_timepoint late = {.call = count_call, .user = &told[4]};
-  CHECK_STATUS(tide_point_when_complete(r.points, p[4], &late), TIDE_NOT_FOUND);
-  late.call = NULL;
-  CHECK_STATUS(tide_point_when_complete(r.points, p[4], &late), TIDE_INVALID);
+  struct telling late = {{.call = tell_status}, &told[4]};
+  CHECK_STATUS(tide_point_when_complete(r.points, p[4], &late.timepoint), TIDE_NOT_FOUND);
+  late.timepoint.call = NULL;
+  CHECK_STATUS(tide_point_when_complete(r.points, p[4], &late.timepoint), TIDE_INVALID);
   rig_close(&r);
 }
 
@@ -299,10 +302,9 @@ TEST(destroying_breaks_and_names_go) {
   CHECK_OK(tide_point_timeline(r.points, a, &line, &value));
   CHECK_OK(tide_future_fulfil(f, 1, NULL));
   CHECK_OK(tide_future_break(f, 2, TIDE_LOST));
-  struct tide_timepoint timepoint = {.call = count_call};
   enum tide_status told = TIDE_STATUS_COUNT;
-  timepoint.user = &told;
-  CHECK_OK(tide_point_when_complete(r.points, c, &timepoint));
+  struct telling timepoint = {{.call = tell_status}, &told};
+  CHECK_OK(tide_point_when_complete(r.points, c, &timepoint.timepoint));
   tide_future_destroy(f);
   CHECK_STATUS(told, TIDE_CANCELLED);
   CHECK_STATUS(tide_point_state(r.points, a, &state, NULL), TIDE_NOT_FOUND);
@@ -331,11 +333,11 @@ TEST(a_client_that_goes) {
   struct tide_point a = promise(f), b = promise(g), k;
   CHECK_OK(tide_compound_promise(other, 0, &k));
   enum tide_status told[3] = {TIDE_STATUS_COUNT, TIDE_STATUS_COUNT, TIDE_STATUS_COUNT};
-  struct tide_timepoint timepoints[3];
+  struct telling timepoints[3];
   struct tide_point points[3] = {a, b, k};
   for (int i = 0; i < 3; i++) {
-    timepoints[i] = (struct tide_timepoint){.call = count_call, .user = &told[i]};
-    CHECK_OK(tide_point_when_complete(r.points, points[i], &timepoints[i]));
+    timepoints[i] = (struct telling){{.call = tell_status}, &told[i]};
+    CHECK_OK(tide_point_when_complete(r.points, points[i], &timepoints[i].timepoint));
   }
   tide_client_destroy(other, TIDE_OK);
   CHECK_STATUS(told[0], TIDE_OWNER_DIED);

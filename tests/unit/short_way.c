@@ -32,6 +32,12 @@ struct device {
   uint32_t kicks;
 };
 
+struct reader {
+  struct tide_timepoint point;
+  struct world *world;
+  bool pending;
+};
+
 struct world {
   struct tide_random random;
   struct tide_context context;
@@ -42,13 +48,13 @@ struct world {
   struct tide_queue *queues[QUEUES];
   struct tide_timeline *timelines[TIMELINES];
   uint64_t values[TIMELINES];
-  struct tide_timepoint points[POINTS];
+  struct reader readers[POINTS];
   struct tide_points *room;
   struct tide_client *client;
   struct tide_future *futures[CHANNELS + 1]; /* the last is the host's */
   struct tide_point named[NAMED];
-  bool pending[POINTS], paused, alike; /* alike: nobody ever has another priority */
-  char *record;                        /* all that was seen */
+  bool paused, alike; /* alike: nobody ever has another priority */
+  char *record;       /* all that was seen */
   size_t length;
 };
 
@@ -256,24 +262,25 @@ static void exchange(struct world *world, size_t most) {
 }
 
 static void reached(struct tide_timepoint *point, enum tide_status status) {
-  struct world *world = point->user;
-  world->pending[point - world->points] = false;
-  see(world, "reached", (uint64_t)(point - world->points), status);
+  struct reader *reader = (struct reader *)(void *)point;
+  reader->pending = false;
+  see(reader->world, "reached", (uint64_t)(reader - reader->world->readers), status);
 }
 
 static void await(struct world *world) {
   size_t at = below(world, POINTS);
   struct tide_timeline *progress = tide_queue_progress(world->queues[below(world, QUEUES)]);
   uint64_t value = tide_timeline_query(progress) + 1 + below(world, 4);
-  if (world->pending[at]) {
-    see(world, "cancel", at, tide_timepoint_cancel(&world->points[at]));
-    world->pending[at] = false;
+  struct reader *reader = &world->readers[at];
+  if (reader->pending) {
+    see(world, "cancel", at, tide_timepoint_cancel(&reader->point));
+    reader->pending = false;
     return;
   }
-  world->pending[at] = true;
-  world->points[at] =
-      (struct tide_timepoint){.call = reached, .user = world, .point = {progress, value}};
-  CHECK_OK(tide_timepoint_add(&world->points[at]));
+  reader->pending = true;
+  reader->world = world;
+  reader->point = (struct tide_timepoint){.timeline = progress, .value = value, .call = reached};
+  CHECK_OK(tide_timepoint_add(&reader->point));
 }
 
 static void step(struct world *world) {

@@ -454,7 +454,7 @@ struct call {
 static int calls;
 
 static void called(struct tide_timepoint *timepoint, enum tide_status status) {
-  struct call *call = timepoint->user;
+  struct call *call = (struct call *)(void *)timepoint;
   call->order = ++calls;
   call->status = status;
 }
@@ -462,8 +462,8 @@ static void called(struct tide_timepoint *timepoint, enum tide_status status) {
 static void watch_value(struct call *call, struct tide_timeline *t, uint64_t value,
                         struct tide_notifier *notifier) {
   memset(call, 0, sizeof *call);
-  call->point = (struct tide_timepoint){
-      .call = called, .user = call, .notifier = notifier, .point = {.timeline = t, .value = value}};
+  call->point =
+      (struct tide_timepoint){.call = called, .notifier = notifier, .timeline = t, .value = value};
   CHECK_OK(tide_timepoint_add(&call->point));
 }
 
@@ -541,7 +541,7 @@ TEST(timepoint_is_added_again) {
   CHECK_OK(tide_timeline_signal_external(t, 3));
   CHECK(call.order == 1 && call.status == TIDE_OK);
   CHECK(!tide_timepoint_cancel(&call.point));
-  call.point.point.value = 4;
+  call.point.value = 4;
   CHECK_OK(tide_timepoint_add(&call.point));
   tide_timeline_destroy(t);
   CHECK(call.order == 2 && call.status == TIDE_CANCELLED);
@@ -554,8 +554,7 @@ TEST(callbacks_may_free) {
   calls = 0;
   for (uint64_t i = 1; i <= 100; i++) {
     struct tide_timepoint *point = calloc(1, sizeof *point);
-    *point =
-        (struct tide_timepoint){.call = called_and_freed, .point = {.timeline = t, .value = i}};
+    *point = (struct tide_timepoint){.call = called_and_freed, .timeline = t, .value = i};
     CHECK_OK(tide_timepoint_add(point));
   }
   tide_timeline_destroy(t);
@@ -574,11 +573,11 @@ static void next_in_chain(struct tide_timepoint *timepoint, enum tide_status sta
   const char *here = __builtin_frame_address(0);
   if (!chain_lowest || here < chain_lowest) chain_lowest = here;
   CHECK_OK(status);
-  uint64_t value = timepoint->point.value;
+  uint64_t value = timepoint->value;
   if (++chain_length == CHAIN / test_slowdown()) return;
   memset(timepoint, 0, sizeof *timepoint);
-  *timepoint = (struct tide_timepoint){.call = next_in_chain,
-                                       .point = {.timeline = chain_line, .value = value + 1}};
+  *timepoint =
+      (struct tide_timepoint){.call = next_in_chain, .timeline = chain_line, .value = value + 1};
   CHECK_OK(tide_timepoint_add(timepoint));
   CHECK_OK(tide_timeline_signal_external(chain_line, value + 1));
 }
@@ -587,8 +586,7 @@ TEST(chain_of_callbacks) {
   const char *base = __builtin_frame_address(0);
   open_context(16);
   chain_line = make(0, 0);
-  struct tide_timepoint point = {.call = next_in_chain,
-                                 .point = {.timeline = chain_line, .value = 1}};
+  struct tide_timepoint point = {.call = next_in_chain, .timeline = chain_line, .value = 1};
   CHECK_OK(tide_timepoint_add(&point));
   CHECK_OK(tide_timeline_signal_external(chain_line, 1));
   CHECK_EQ_U64(chain_length, CHAIN / test_slowdown());

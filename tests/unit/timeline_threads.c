@@ -276,16 +276,20 @@ TEST(destroyed_while_giving_up) {
 enum { POINTS = 64 };
 static uint32_t points_called, points_cancelled;
 
+struct once {
+  struct tide_timepoint timepoint;
+  uint32_t called;
+};
+
 static void count_call(struct tide_timepoint *timepoint, enum tide_status status) {
-  uint32_t *flag = timepoint->user;
+  struct once *once = (struct once *)(void *)timepoint;
   CHECK(status == TIDE_OK || status == TIDE_IO);
-  CHECK_EQ_U64(__atomic_fetch_add(flag, 1, __ATOMIC_ACQ_REL), 0);
+  CHECK_EQ_U64(__atomic_fetch_add(&once->called, 1, __ATOMIC_ACQ_REL), 0);
   __atomic_fetch_add(&points_called, 1, __ATOMIC_ACQ_REL);
 }
 
 static void *register_and_cancel(void *argument) {
-  static struct tide_timepoint points[4][POINTS];
-  static uint32_t flags[4][POINTS];
+  static struct once points[4][POINTS];
   size_t me = (size_t)argument;
   if (me == 0) {
     for (uint64_t v = 1; v <= last_value; v++) CHECK_OK(tide_timeline_signal_external(line, v));
@@ -295,17 +299,16 @@ static void *register_and_cancel(void *argument) {
   for (uint64_t round = 0; tide_timeline_status(line) == TIDE_OK; round++) {
     uint64_t value = tide_timeline_query(line);
     for (size_t i = 0; i < POINTS; i++) {
-      flags[me][i] = 0;
-      points[me][i] = (struct tide_timepoint){.call = count_call,
-                                              .user = &flags[me][i],
-                                              .point = {.timeline = line, .value = value + i}};
-      CHECK_OK(tide_timepoint_add(&points[me][i]));
+      points[me][i].called = 0;
+      points[me][i].timepoint =
+          (struct tide_timepoint){.call = count_call, .timeline = line, .value = value + i};
+      CHECK_OK(tide_timepoint_add(&points[me][i].timepoint));
     }
     for (size_t i = POINTS; i-- > 0;) {
-      bool cancelled = tide_timepoint_cancel(&points[me][i]);
+      bool cancelled = tide_timepoint_cancel(&points[me][i].timepoint);
       if (cancelled) __atomic_fetch_add(&points_cancelled, 1, __ATOMIC_ACQ_REL);
-      while (!cancelled && !__atomic_load_n(&flags[me][i], __ATOMIC_ACQUIRE)) {}
-      if (cancelled) CHECK_EQ_U64(__atomic_load_n(&flags[me][i], __ATOMIC_ACQUIRE), 0);
+      while (!cancelled && !__atomic_load_n(&points[me][i].called, __ATOMIC_ACQUIRE)) {}
+      if (cancelled) CHECK_EQ_U64(__atomic_load_n(&points[me][i].called, __ATOMIC_ACQUIRE), 0);
     }
   }
   return NULL;
