@@ -303,6 +303,7 @@ struct tide_context {
   const struct tide_sink *check;  /* private: check mode listens to host signals and waits */
   uint32_t hearing;               /* private: calls of `check` under way, and whether it goes */
   uint32_t scheduled;             /* private: it has a scheduler */
+  uint64_t timelines;             /* private: that were made, from the beginning */
   struct tide_lease own_lease;
   bool owns_tracker;
 };

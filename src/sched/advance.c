@@ -361,19 +361,29 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
   return NULL;
 }
 
-/* The operations right behind a brief one, as long as nothing but it stands before them and nobody
- * else is ready. Returns how many. */
+/* The operations right behind a brief one, as long as nothing but it stands before them. Returns
+ * how many. */
 static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work, size_t most) {
-  struct tide_device *device = queue->device;
   size_t count = 0;
-  while (count < most && !device->ready_count && queue->next_start <= queue->position.epoch) {
+  while (count < most && queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
     if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->asks || op->status ||
         !is_brief(op) || !waits_over(op))
       break;
     op->unmet = 0;
-    tide_arbiter_count_pick(device);
+    tide_arbiter_count_pick(queue->device);
     out_work[count++] = start(queue, op);
+  }
+  return count;
+}
+
+/* What is behind each of these, all of them brief: to each its share. Returns the new count. */
+static size_t start_behind_each(struct tide_work **out_work, size_t count, size_t most) {
+  size_t heads = count;
+  for (size_t i = 0; i < heads && count < most; i++) {
+    struct tide_queue *queue = TIDE_CONTAINER(out_work[i], struct tide_op, work)->queue;
+    size_t left = heads - i, share = (most - count + left - 1) / left;
+    count += start_behind(queue, out_work + count, share);
   }
   return count;
 }
@@ -435,26 +445,39 @@ static inline bool takes_more(const struct tide_device *device, const struct tid
   return last->body && last->body->brief && !(sink && sink->wants_time); /* whose times are exact */
 }
 
-/* Takes what may start, into out_work[count] and on. Returns the new count. */
-static size_t take(struct tide_device *device, struct tide_work **out_work, size_t count,
-                   size_t most) {
+/* Whose turn it is, one after the other. Returns the new count. */
+static size_t take_turns(struct tide_device *device, struct tide_work **out_work, size_t count,
+                         size_t most) {
   const struct tide_backend *backend = device->backend;
-  bool behind_others = backend->sequential && backend->in_order;
-  if (device->sched->paused || device->lost) return count;
-  while (count < most) {
+  while (count < most && device->ready_count) {
     if (count && !takes_more(device, out_work[count - 1])) break;
-    if (count && behind_others && !device->ready_count) {
-      struct tide_queue *queue = TIDE_CONTAINER(out_work[count - 1], struct tide_op, work)->queue;
-      count += start_behind(queue, out_work + count, most - count);
-      if (count == most) break;
-    }
-    if (!device->ready_count) break;
     struct tide_work *work = start_next(device, count > 0);
     if (!work) break;
     out_work[count++] = work;
     if (!backend->in_order) tide_sched_settle(device->sched);
   }
   return count;
+}
+
+/* Of so many queues at least, if they are ready, brief operations go out together; the rest is for
+ * what is behind these: one of each queue at a time would be one look at each for every operation.
+ */
+#define TURNS_LEAST 4
+
+/* Takes what may start, into out_work[count] and on. Returns the new count. */
+static size_t take(struct tide_device *device, struct tide_work **out_work, size_t count,
+                   size_t most) {
+  const struct tide_backend *backend = device->backend;
+  const struct tide_sched *sched = device->sched;
+  bool behind_others = backend->sequential && backend->in_order;
+  if (sched->paused || device->lost) return count;
+  if (!behind_others) return take_turns(device, out_work, count, most);
+  size_t turns = sched->prioritised || most < TURNS_LEAST ? most : TURNS_LEAST;
+  count = take_turns(device, out_work, count, turns);
+  if (count && (!sched->prioritised || !device->ready_count) &&
+      takes_more(device, out_work[count - 1]))
+    count = start_behind_each(out_work, count, most);
+  return take_turns(device, out_work, count, most);
 }
 
 /* Would the next operation of this queue be ready, and be picked at once? */

@@ -263,9 +263,10 @@ static const struct tide_pending *import_of(struct tide_sched *sched,
   return imports(wait, found) ? found : NULL;
 }
 
-/* An order among waits for the same signaller that does not depend on how they were listed. */
+/* An order among waits for the same signaller that does not depend on how they were listed, nor on
+ * where anything lies: another run comes to the same. */
 static bool goes_first(const struct tide_op_wait *a, const struct tide_op_wait *b) {
-  if (a->timeline != b->timeline) return (uintptr_t)a->timeline < (uintptr_t)b->timeline;
+  if (a->timeline != b->timeline) return a->timeline->number < b->timeline->number;
   return a->value < b->value || (a->value == b->value && (uintptr_t)a < (uintptr_t)b);
 }
 

@@ -14,6 +14,7 @@ static struct tide_timeline *make(const struct tide_context *context, const char
   struct tide_timeline *timeline = tide_alloc(context->allocator, 1, sizeof *timeline);
   if (!timeline) return NULL;
   timeline->context = context;
+  timeline->number = tide_fetch_add((uint64_t *)&context->timelines, 1u);
   timeline->guard = &timeline->own_lock;
   timeline->fail_from = UINT64_MAX;
   timeline->lowest_hole = UINT64_MAX;

@@ -61,6 +61,7 @@ struct tide_timeline {
   uint64_t *newest_external; /* where the newest record will keep its value, which is the timeline's
                                 as long as it is the newest; NULL: it is tracked */
   const struct tide_context *context;
+  uint64_t number;     /* in its context, in the order in which they were made */
   uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
                           not below; 0 where hosts may not signal at all */
   uint32_t status;
