@@ -304,6 +304,7 @@ struct tide_context {
   uint32_t hearing;               /* private: calls of `check` under way, and whether it goes */
   uint32_t scheduled;             /* private: it has a scheduler */
   uint64_t timelines;             /* private: that were made, from the beginning */
+  uint32_t waiting;               /* private: threads that block until some value is reached */
   struct tide_lease own_lease;
   bool owns_tracker;
 };

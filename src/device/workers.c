@@ -4,9 +4,9 @@
 
 enum rest_state { SPINNING, SLEEPING, CALLED };
 
-#define STREAM 8       /* so many exchanges in a row that brought few brief operations are one */
-#define GATHER 16      /* pauses: some 300 ns */
-#define SPIN_LEAST 500 /* ns; a shorter spin is none */
+#define GATHER_LEAST 100 /* ns; less is nothing */
+#define GATHER_MOST 3000 /* ns */
+#define SPIN_LEAST 500   /* ns; a shorter spin is none */
 
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
@@ -99,14 +99,31 @@ static bool take_a_rest(struct tide_worker *worker) {
   return !stop;
 }
 
-/* Where brief operations come in a stream, each exchange is met by a submit on its way to the same
- * lock. A worker that keeps up with the stream would take them one by one: it lets a few come
- * together first. */
-static void let_come(struct tide_worker *worker, const struct tide_work *last, size_t count) {
-  bool few = count > 0 && count < TIDE_AT_ONCE_MAX / 2 && last->body && last->body->brief;
-  worker->stream = few ? worker->stream + 1 : 0;
-  if (worker->stream <= STREAM) return;
-  for (int i = 0; i < GATHER; i++) tide_pause();
+/* Where brief operations come in a stream, a worker that keeps up would take them one by one, and
+ * with each the lock, and all that it guards, away from whoever submits. So it lets some come
+ * together first: the longer the more that brings, and not while anybody waits for what is done. */
+static void let_come(struct tide_worker *worker) {
+  const struct tide_context *context = worker->pool->context;
+  const struct tide_platform *platform = context->platform;
+  if (worker->gather < GATHER_LEAST) return;
+  uint64_t start = platform->now(platform->self);
+  while (!tide_load_relaxed(&context->waiting)) {
+    for (int i = 0; i < 4; i++) tide_pause();
+    if (platform->now(platform->self) - start >= worker->gather) return;
+  }
+}
+
+static void learn_to_gather(struct tide_worker *worker, size_t done, const struct tide_work *last,
+                            size_t count) {
+  size_t most = worker->pool->at_once;
+  bool brief = last && last->body && last->body->brief;
+  if (count == 0) worker->gather /= done ? 4 : 1; /* what was done need not have waited */
+  else if (count == 1 || !brief) worker->gather /= 2;
+  else if (count == most) worker->gather -= worker->gather / 4;
+  else if (count > worker->gathered) worker->gather = 2 * worker->gather + GATHER_LEAST;
+  else worker->gather -= worker->gather / 32;
+  if (worker->gather > GATHER_MOST) worker->gather = GATHER_MOST;
+  worker->gathered = count;
 }
 
 static void worker_main(void *argument) {
@@ -116,11 +133,14 @@ static void worker_main(void *argument) {
   size_t count = 0;
   do {
     bool more = false;
+    size_t done_count = count;
     for (size_t i = 0; i < count; i++) done[i] = work[i];
-    count = tide_device_exchange(pool->device, done, count, work, pool->at_once, &more);
+    let_come(worker);
+    count = tide_device_exchange(pool->device, done, done_count, work, pool->at_once, &more);
     if (more) tide_workers_call(pool);
+    if (pool->at_once > 1)
+      learn_to_gather(worker, done_count, count ? work[count - 1] : NULL, count);
     for (size_t i = 0; i < count; i++) work[i]->status = pool->run(work[i]);
-    if (pool->at_once > 1) let_come(worker, count ? work[count - 1] : NULL, count);
   } while (count || take_a_rest(worker));
 }
 

@@ -16,7 +16,8 @@ struct tide_worker {
   struct tide_thread *thread;
   struct tide_worker *next_resting; /* guarded by the pool's lock */
   uint32_t state;                   /* atomic, waited on: enum rest_state */
-  uint32_t stream;                  /* its own: exchanges that brought few brief operations */
+  size_t gathered;                  /* its own: how many operations came last */
+  uint64_t gather;                  /* its own: ns to let operations come together */
   uint64_t spin;                    /* its own: how long it spins next time, ns */
 } __attribute__((aligned(64)));
 

@@ -73,12 +73,27 @@ static __attribute__((noinline)) enum tide_status seen(struct tide_timeline *tim
   return TIDE_OK;
 }
 
+/* Workers that let operations come together don't as long as somebody waits. (None does so where
+ * interleavings are explored, and every access is one more to explore.) */
+static inline void count_waiting(uint32_t *waiting, uint32_t more) {
+#ifdef TIDE_WEAVE
+  (void)waiting, (void)more;
+#else
+  tide_fetch_add(waiting, more);
+#endif
+}
+
 static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t deadline) {
+  uint32_t *waiting = (uint32_t *)&timeline->context->waiting;
+  count_waiting(waiting, 1u);
   enum tide_await state = spin(timeline, value);
-  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failure(timeline, value);
-  if (state == TIDE_AWAIT_QUEUED) return sleep_safely(timeline, value, deadline);
-  return seen(timeline, value);
+  enum tide_status status = TIDE_OK;
+  if (state == TIDE_AWAIT_FAILED) status = tide_timeline_failure(timeline, value);
+  else if (state == TIDE_AWAIT_QUEUED) status = sleep_safely(timeline, value, deadline);
+  else status = seen(timeline, value);
+  count_waiting(waiting, -1u);
+  return status;
 }
 
 /* Where values end one by one. */
