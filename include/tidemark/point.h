@@ -216,7 +216,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_point_timeline(struct tide_points
  * the deadlines of promises itself while it waits. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_point_wait(struct tide_points *points, struct tide_point point, uint64_t deadline);
-/* Seed: SyncPointClientWaitUntilComplete. The timepoint's call and user are set; it is called once
+/* Seed: SyncPointClientWaitUntilComplete. The timepoint's call is set; it is called once
  * the point ends, with TIDE_OK or its error. Cancel it with tide_timepoint_cancel. TIDE_NOT_FOUND;
  * TIDE_INVALID: no call. No call comes after an error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status

@@ -248,12 +248,15 @@ struct tide_timepoint {
    * time, never nested (a chain of callbacks that signal each other uses constant stack). */
   void (*call)(struct tide_timepoint *timepoint, enum tide_status status);
   uint64_t private_state;
-  struct tide_notifier *notifier; /* NULL, or who dispatches; once added it is private */
+  struct tide_notifier *notifier; /* NULL, or who dispatches, of the timeline's context; once added
+                                     it is private */
 };
 /* Registers; when the value is reached or failed already the call runs (or is queued) at once. No
- * call comes after an error: TIDE_INVALID: no timeline, or no call; TIDE_SCOPE. Never allocates. */
+ * call comes after an error: TIDE_INVALID: no timeline, no call, or another context's notifier;
+ * TIDE_SCOPE. Never allocates. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint);
-/* True: the call will not run. False: it has run, is running, or will run. */
+/* True: the call will not run. False: it has run, is running, or will run. Not beside a call that
+ * adds the timepoint again. */
 TIDE_API bool tide_timepoint_cancel(struct tide_timepoint *timepoint);
 
 /* A queue of due timepoints with a descriptor for epoll: readable while something is due.

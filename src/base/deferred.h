@@ -19,6 +19,10 @@ struct tide_deferred {
   struct tide_lock lock;
   bool running;
   struct tide_deferred_call *first, **last;
+  /* Those who dispatch calls elsewhere, newest first, and how many there ever were: timepoint.c's.
+   */
+  struct tide_notifier *notifiers;
+  uint32_t notifier_number;
 };
 
 void tide_deferred_init(struct tide_deferred *queue, const struct tide_platform *platform);

@@ -134,7 +134,7 @@ enum tide_status tide_point_wait(struct tide_points *points, struct tide_point p
 
 enum tide_status tide_point_when_complete(struct tide_points *points, struct tide_point point,
                                           struct tide_timepoint *timepoint) {
-  if (!timepoint->call) return TIDE_INVALID;
+  if (!tide_timepoint_fits(timepoint, points->context)) return TIDE_INVALID;
   struct tide_lock *lock = tide_points_lock(points);
   struct tide_timeline *timeline = find_timeline(points, &point);
   enum tide_await state = TIDE_AWAIT_FAILED;

@@ -445,12 +445,21 @@ static inline bool takes_more(const struct tide_device *device, const struct tid
   return last->body && last->body->brief && !(sink && sink->wants_time); /* whose times are exact */
 }
 
+/* May whose turn is next go out with what was taken last? It does not go beside a higher one, which
+ * may have more. */
+static inline bool goes_along(const struct tide_device *device, const struct tide_work *last) {
+  if (!takes_more(device, last)) return false;
+  if (!device->sched->prioritised || !device->backend->sequential) return true;
+  return tide_arbiter_next(device)->effective ==
+         TIDE_CONTAINER(last, struct tide_op, work)->queue->effective;
+}
+
 /* Whose turn it is, one after the other. Returns the new count. */
 static size_t take_turns(struct tide_device *device, struct tide_work **out_work, size_t count,
                          size_t most) {
   const struct tide_backend *backend = device->backend;
   while (count < most && device->ready_count) {
-    if (count && !takes_more(device, out_work[count - 1])) break;
+    if (count && !goes_along(device, out_work[count - 1])) break;
     struct tide_work *work = start_next(device, count > 0);
     if (!work) break;
     out_work[count++] = work;
@@ -459,25 +468,17 @@ static size_t take_turns(struct tide_device *device, struct tide_work **out_work
   return count;
 }
 
-/* Of so many queues at least, if they are ready, brief operations go out together; the rest is for
- * what is behind these: one of each queue at a time would be one look at each for every operation.
- */
-#define TURNS_LEAST 4
-
-/* Takes what may start, into out_work[count] and on. Returns the new count. */
+/* Takes what may start, into out_work[count] and on: everybody who is ready, and when nobody is
+ * left what is behind these. Returns the new count. */
 static size_t take(struct tide_device *device, struct tide_work **out_work, size_t count,
                    size_t most) {
   const struct tide_backend *backend = device->backend;
-  const struct tide_sched *sched = device->sched;
+  if (device->sched->paused || device->lost) return count;
+  count = take_turns(device, out_work, count, most);
   bool behind_others = backend->sequential && backend->in_order;
-  if (sched->paused || device->lost) return count;
-  if (!behind_others) return take_turns(device, out_work, count, most);
-  size_t turns = sched->prioritised || most < TURNS_LEAST ? most : TURNS_LEAST;
-  count = take_turns(device, out_work, count, turns);
-  if (count && (!sched->prioritised || !device->ready_count) &&
-      takes_more(device, out_work[count - 1]))
-    count = start_behind_each(out_work, count, most);
-  return take_turns(device, out_work, count, most);
+  if (!behind_others || !count || device->ready_count || !takes_more(device, out_work[count - 1]))
+    return count;
+  return start_behind_each(out_work, count, most);
 }
 
 /* Would the next operation of this queue be ready, and be picked at once? */

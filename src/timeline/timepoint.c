@@ -8,6 +8,8 @@
 
 struct tide_notifier {
   const struct tide_context *context;
+  struct tide_notifier *next; /* of the context's; guarded by the callbacks' lock */
+  uint32_t number;            /* which of them */
   struct tide_lock lock;
   struct tide_deferred_call *first, **last; /* of timepoints; their `run` is not used */
   int descriptor;
@@ -21,8 +23,7 @@ static struct tide_wait_point *point_of(struct tide_timepoint *timepoint) {
   return tide_point_of(tide_waiter_of_timepoint(timepoint));
 }
 
-/* Whose callbacks a timepoint waits for: its context, or the notifier that knows it, until its call
- * begins or it is cancelled.
+/* Whose callbacks a timepoint waits for: its context, until its call begins or it is cancelled.
  *
  * Whoever cancels may find the timeline gone, unless the timepoint still has these: both look, and
  * they are taken away, under the callbacks' lock. So a cancel holds that while it takes the
@@ -36,28 +37,45 @@ static inline bool is_turned(const struct tide_point_waiter *waiter) {
   return waiter->node.kind == TIDE_NODE_TURNED;
 }
 
-/* Tells what is there from the notifier that the caller has set. */
+/* Tells the context from the notifier that the caller has set there. */
 #define ADDED ((uintptr_t)1)
-#define NOTIFIED ((uintptr_t)2)
 
-static inline struct tide_notifier *notifier_of(uintptr_t callbacks) {
-  return (struct tide_notifier *)(callbacks & ~(ADDED | NOTIFIED));
-}
 static inline const struct tide_context *context_of(uintptr_t callbacks) {
-  if (callbacks & NOTIFIED) return notifier_of(callbacks)->context;
   return (const struct tide_context *)(callbacks & ~ADDED);
+}
+
+/* The node's own word: does it hold its timeline as points do, and the number of its notifier. So
+ * who cancels looks at nothing that may be gone once the call has run. */
+#define OWN_NOTIFIER(number) ((number) << 1)
+
+static inline bool is_notified(const struct tide_point_waiter *waiter) {
+  return waiter->node.own > TIDE_POINT_HELD;
+}
+static struct tide_notifier *notifier_of(struct tide_deferred *deferred,
+                                         const struct tide_point_waiter *waiter) {
+  tide_lock_take(&deferred->lock, deferred->platform);
+  struct tide_notifier *notifier = deferred->notifiers;
+  while (notifier && OWN_NOTIFIER(notifier->number) != (waiter->node.own & ~TIDE_POINT_HELD))
+    notifier = notifier->next;
+  tide_lock_give(&deferred->lock);
+  TIDE_ASSERT(notifier); /* it was destroyed before its calls */
+  return notifier;
+}
+
+bool tide_timepoint_fits(const struct tide_timepoint *timepoint,
+                         const struct tide_context *context) {
+  return timepoint->call && (!timepoint->notifier || timepoint->notifier->context == context);
 }
 
 /* What queuing the node does not write; `call` lies where it has what fires it. */
 static inline struct tide_point_waiter *begin(struct tide_timepoint *timepoint, bool turned) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
-  const void *to = timepoint->notifier, *context = timepoint->timeline->context;
-  uintptr_t callbacks = to ? (uintptr_t)to | NOTIFIED : (uintptr_t)context;
+  const struct tide_notifier *notifier = timepoint->notifier;
   waiter->node.status = TIDE_OK;
   waiter->node.state = TIDE_NODE_IDLE;
   waiter->node.kind = turned ? TIDE_NODE_TURNED : TIDE_NODE_TIMEPOINT;
-  waiter->node.own = 0;
-  tide_store_release(&waiter->callbacks, callbacks | ADDED);
+  waiter->node.own = notifier ? OWN_NOTIFIER(notifier->number) : 0;
+  tide_store_release(&waiter->callbacks, (uintptr_t)timepoint->timeline->context | ADDED);
   return waiter;
 }
 
@@ -110,10 +128,9 @@ static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point
 /* At once, unless another call of the context is running. */
 static void make_due(struct tide_timepoint *timepoint) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
-  uintptr_t callbacks = waiter->callbacks;
-  struct tide_deferred *deferred = context_of(callbacks)->deferred;
-  if (callbacks & NOTIFIED) {
-    notify(notifier_of(callbacks), &waiter->call);
+  struct tide_deferred *deferred = context_of(waiter->callbacks)->deferred;
+  if (is_notified(waiter)) {
+    notify(notifier_of(deferred, waiter), &waiter->call);
     return;
   }
   bool turned = is_turned(waiter);
@@ -135,7 +152,7 @@ static void fire(struct tide_node *node) {
 static inline struct tide_timepoint *turned_of(struct tide_node *node) {
   if (node->kind != TIDE_NODE_TURNED || TIDE_PLANTED_ANY) return NULL;
   struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
-  return waiter->callbacks & NOTIFIED ? NULL : timepoint_of(waiter);
+  return is_notified(waiter) ? NULL : timepoint_of(waiter);
 }
 
 /* The context is looked at only as long as somebody who keeps it has not been told: whoever is
@@ -186,7 +203,7 @@ static enum tide_status add_turned(struct tide_timepoint *timepoint) {
 
 enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   struct tide_timeline *timeline = timepoint->timeline;
-  if (!timepoint->call || !timeline) return TIDE_INVALID;
+  if (!timeline || !tide_timepoint_fits(timepoint, timeline->context)) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   if (timeline->turned) return add_turned(timepoint);
   struct tide_point_waiter *waiter = begin(timepoint, false);
@@ -234,15 +251,30 @@ enum tide_status tide_notifier_create(const struct tide_context *context,
   notifier->last = &notifier->first;
   enum tide_status status =
       context->platform->notify_open(context->platform->self, &notifier->descriptor);
-  if (status != TIDE_OK) tide_free(context->allocator, notifier, 1, sizeof *notifier);
-  else *out_notifier = notifier;
-  return status;
+  if (status != TIDE_OK) {
+    tide_free(context->allocator, notifier, 1, sizeof *notifier);
+    return status;
+  }
+  struct tide_deferred *deferred = context->deferred;
+  tide_lock_take(&deferred->lock, deferred->platform);
+  notifier->number = ++deferred->notifier_number;
+  notifier->next = deferred->notifiers;
+  deferred->notifiers = notifier;
+  tide_lock_give(&deferred->lock);
+  *out_notifier = notifier;
+  return TIDE_OK;
 }
 
 void tide_notifier_destroy(struct tide_notifier *notifier) {
   if (!notifier) return;
   const struct tide_context *context = notifier->context;
+  struct tide_deferred *deferred = context->deferred;
   TIDE_ASSERT(!notifier->first);
+  tide_lock_take(&deferred->lock, deferred->platform);
+  struct tide_notifier **at = &deferred->notifiers;
+  while (*at != notifier) at = &(*at)->next;
+  *at = notifier->next;
+  tide_lock_give(&deferred->lock);
   context->platform->notify_close(context->platform->self, notifier->descriptor);
   tide_free(context->allocator, notifier, 1, sizeof *notifier);
 }

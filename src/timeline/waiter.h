@@ -8,7 +8,7 @@
 /* The point's value is the node's. What needs the node's links shares them with it. */
 struct tide_point_waiter {
   union {
-    struct tide_node node; /* its `own`: what tide_timeline_hold_locked has said */
+    struct tide_node node; /* its `own`: TIDE_POINT_HELD, and a timepoint's notifier */
     struct {
       uint64_t value;
       uint32_t first, next; /* of a set, before the node is queued: see wait.c */
@@ -63,13 +63,16 @@ static inline void tide_waiter_init(struct tide_point_waiter *waiter,
   waiter->node.own = 0;
 }
 
+/* What tide_timeline_hold_locked has said. */
+#define TIDE_POINT_HELD 1u
+
 /* Registers the point's waiter; or says how it stands already. Either way the point holds its
  * timeline, which may be destroyed before it. */
 static inline enum tide_await tide_point_register(struct tide_wait_point *point) {
   struct tide_timeline *timeline = point->timeline;
   struct tide_node *node = &tide_waiter_of(point)->node;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  node->own = tide_timeline_hold_locked(timeline);
+  if (tide_timeline_hold_locked(timeline)) node->own |= TIDE_POINT_HELD;
   enum tide_await state = tide_timeline_await_locked(timeline, point->value, node);
   tide_lock_give(guard);
   return state;
@@ -81,14 +84,14 @@ static inline bool tide_point_forget(struct tide_wait_point *point, bool *out_la
   struct tide_node *node = &tide_waiter_of(point)->node;
   struct tide_lock *guard = tide_timeline_lock(timeline);
   bool gone = tide_timeline_forget_locked(timeline, node);
-  *out_last = gone && tide_timeline_let_go_locked(timeline, node->own);
+  *out_last = gone && tide_timeline_let_go_locked(timeline, node->own & TIDE_POINT_HELD);
   tide_lock_give(guard);
   return gone;
 }
 /* Of one that was not forgotten. */
 static inline void tide_point_let_go(struct tide_wait_point *point) {
   struct tide_timeline *timeline = point->timeline;
-  if (!tide_waiter_of(point)->node.own) {
+  if (!(tide_waiter_of(point)->node.own & TIDE_POINT_HELD)) {
     tide_timeline_let_go(timeline);
     return;
   }

@@ -334,12 +334,6 @@ static void look(struct world *world) {
   }
   for (int i = 0; i < NAMED; i++) {
     enum tide_point_state state = 0;
-    enum tide_status found = TIDE_OK;
-    enum tide_status status = tide_point_state(world->room, world->named[i], &state, &found);
-    see(world, "point", (uint64_t)status << 8 | state, found);
-  }
-  for (int i = 0; i < NAMED; i++) {
-    enum tide_point_state state = 0;
     enum tide_status ended = TIDE_OK, found;
     found = tide_point_state(world->room, world->named[i], &state, &ended);
     see(world, "point", (uint64_t)found << 8 | state, ended);

@@ -616,6 +616,17 @@ TEST(notifier) {
   CHECK_OK(tide_timeline_signal_external(t, 3));
   CHECK(poll(&fd, 1, 0) == 1);
   CHECK_EQ_U64(tide_notifier_dispatch(notifier, 10), 1);
+  /* Another context's callbacks are not its own. */
+  struct tide_context other;
+  struct tide_notifier *foreign;
+  CHECK_OK(tide_context_init(&other, NULL));
+  CHECK_OK(tide_notifier_create(&other, &foreign));
+  call[0].point = (struct tide_timepoint){.timeline = t, .value = 4, .call = called};
+  call[0].point.notifier = foreign;
+  CHECK_STATUS(tide_timepoint_add(&call[0].point), TIDE_INVALID);
+  CHECK(!tide_timepoint_cancel(&call[0].point)); /* it was never added */
+  tide_notifier_destroy(foreign);
+  tide_context_fini(&other);
   tide_notifier_destroy(notifier);
   tide_notifier_destroy(NULL);
   tide_timeline_destroy(t);
