@@ -29,8 +29,8 @@ static struct tide_wait_point *point_of(struct tide_timepoint *timepoint) {
  * they are taken away, under the callbacks' lock. So a cancel holds that while it takes the
  * timeline's guard; nobody takes it with a guard held.
  *
- * Where values end one by one it is simpler, and the context is marked for it. There the guard is
- * the context's own, and what waits hangs on a turn, which is over before its timeline goes. So
+ * Where values end one by one it is simpler, and the node's kind says so. There the guard is the
+ * context's own, and what waits hangs on a turn, which is over before its timeline goes. So
  * under the guard the node says it all: as long as it is queued there is a timeline, and nobody has
  * to hold it. */
 static inline bool is_turned(const struct tide_point_waiter *waiter) {
