@@ -12,14 +12,12 @@ static void must(enum tide_status status) {
 struct frame {
   struct tide_timepoint timepoint; /* the first member: its address is the struct's own */
   struct tide_notifier *notifier;
-  bool over;
 };
 
 static void frame_done(struct tide_timepoint *timepoint, enum tide_status status) {
   struct frame *frame = (struct frame *)(void *)timepoint;
   printf("frame %llu: %s\n", (unsigned long long)timepoint->value, tide_status_name(status));
-  frame->over = timepoint->value == 3;
-  if (frame->over) return;
+  if (timepoint->value == 3) return;
   timepoint->value++; /* it is ours again: ask for the next one */
   timepoint->notifier = frame->notifier;
   must(tide_timepoint_add(timepoint));
@@ -47,14 +45,14 @@ int main(void) {
     draw.signals = &signal, draw.signal_count = 1;
     must(tide_queue_submit(queue, &draw, NULL, NULL));
   }
-  struct frame frame = {
-      {.timeline = frames, .value = 1, .call = frame_done, .notifier = notifier}, notifier, false};
+  struct frame frame = {{.timeline = frames, .value = 1, .call = frame_done, .notifier = notifier},
+                        notifier};
   must(tide_timepoint_add(&frame.timepoint));
   int loop = epoll_create1(EPOLL_CLOEXEC);
   struct epoll_event event = {.events = EPOLLIN};
   if (epoll_ctl(loop, EPOLL_CTL_ADD, tide_notifier_descriptor(notifier), &event) != 0) return 1;
-  while (!frame.over)
-    if (epoll_wait(loop, &event, 1, -1) > 0) (void)tide_notifier_dispatch(notifier, 16);
+  for (size_t done = 0; done < 3;)
+    if (epoll_wait(loop, &event, 1, -1) > 0) done += tide_notifier_dispatch(notifier, 16);
   tide_notifier_destroy(notifier), tide_queue_destroy(queue), tide_timeline_destroy(frames);
   tide_cpu_close(cpu);
   tide_sched_destroy(sched), tide_context_fini(&context);
