@@ -432,10 +432,23 @@ static bool word_name(struct tide_parser *parser, struct tide_op_state *op) {
   return rare ? tide_parse_rare(parser, op) : tide_parse_form(parser, op);
 }
 
+/* As itself or escaped. */
+static bool has_null(const char *name, uint32_t length) {
+  for (uint32_t i = 0; i < length; i++) {
+    if (name[i] == 0) return true;
+    if (name[i] != '\\' || i + 1 == length) continue;
+    i++;
+    if (name[i] == '0' && i + 1 < length && name[i + 1] == '0') return true;
+  }
+  return false;
+}
+
 static bool string_name(struct tide_parser *parser, struct tide_op_state *op) {
   struct tide_token token = parser->token;
   uint32_t length = token.end - token.start - 2;
   if (length == 0) return tide_wrong(parser, "empty operation name is invalid");
+  if (has_null(parser->text + token.start + 1, length))
+    return tide_wrong(parser, "null character not allowed in operation name");
   if (!name_op(parser, op, parser->text + token.start + 1, length)) return false;
   parser->token = token;
   tide_advance(parser);

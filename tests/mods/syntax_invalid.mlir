@@ -81,3 +81,11 @@ llvm.func @f(%p: !llvm.ptr, %a: i32) {
   llvm.inline_asm "nop", "" : () -> ()
   llvm.return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{null character not allowed in operation name}}
+  "test.a\00b"() : () -> ()
+  func.return
+}
