@@ -235,6 +235,23 @@ static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_
 
 /* ---- waiting ---- */
 
+/* A thread blocks until something is reached: workers that let operations come together don't any
+ * more. (None does so where interleavings are explored, and every access is one more to explore.)
+ */
+static inline void tide_waiting_count(const struct tide_context *context, uint32_t more) {
+#ifdef TIDE_WEAVE
+  (void)context, (void)more;
+#else
+  tide_fetch_add((uint32_t *)&context->waiting, more);
+#endif
+}
+static inline void tide_waiting_begin(const struct tide_context *context) {
+  tide_waiting_count(context, 1u);
+}
+static inline void tide_waiting_end(const struct tide_context *context) {
+  tide_waiting_count(context, -1u);
+}
+
 enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
 /* Where values end one by one: see turn.h. */
 enum tide_await tide_turn_await_locked(struct tide_timeline *timeline, uint64_t value,

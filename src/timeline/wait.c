@@ -73,26 +73,16 @@ static __attribute__((noinline)) enum tide_status seen(struct tide_timeline *tim
   return TIDE_OK;
 }
 
-/* Workers that let operations come together don't as long as somebody waits. (None does so where
- * interleavings are explored, and every access is one more to explore.) */
-static inline void count_waiting(uint32_t *waiting, uint32_t more) {
-#ifdef TIDE_WEAVE
-  (void)waiting, (void)more;
-#else
-  tide_fetch_add(waiting, more);
-#endif
-}
-
 static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t deadline) {
-  uint32_t *waiting = (uint32_t *)&timeline->context->waiting;
-  count_waiting(waiting, 1u);
+  const struct tide_context *context = timeline->context;
+  tide_waiting_begin(context);
   enum tide_await state = spin(timeline, value);
   enum tide_status status = TIDE_OK;
   if (state == TIDE_AWAIT_FAILED) status = tide_timeline_failure(timeline, value);
   else if (state == TIDE_AWAIT_QUEUED) status = sleep_safely(timeline, value, deadline);
   else status = seen(timeline, value);
-  count_waiting(waiting, -1u);
+  tide_waiting_end(context);
   return status;
 }
 
@@ -276,12 +266,15 @@ enum tide_status tide_wait_any_init(struct tide_wait_any_set *set, struct tide_w
 
 enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t deadline,
                                     size_t *out_index) {
-  const struct tide_platform *platform = set->points[0].timeline->context->platform;
+  const struct tide_context *context = set->points[0].timeline->context;
+  const struct tide_platform *platform = context->platform;
   for (;;) {
     uint32_t word = tide_load_acquire(&set->word);
     if (word == 1) break;
     if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    tide_waiting_begin(context);
     platform->wait(platform->self, &set->word, word, deadline);
+    tide_waiting_end(context);
     if (tide_load_acquire(&set->word) == 1) break;
     if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;
   }

@@ -160,7 +160,9 @@ enum tide_status tide_wait_set_wait(struct tide_wait_set *set, struct tide_wait_
     *out_count = count;
     if (count) return TIDE_OK;
     if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    tide_waiting_begin(set->context);
     platform->wait(platform->self, &set->word, word, deadline);
+    tide_waiting_end(set->context);
     if (tide_load_acquire(&set->word) == word && deadline != TIDE_FOREVER &&
         platform->now(platform->self) >= deadline)
       return TIDE_TIMEOUT;

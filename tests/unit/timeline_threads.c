@@ -410,7 +410,42 @@ TEST(sets) {
   close_context();
 }
 
-TEST_MAIN(CASE(to_and_fro), CASE(value_and_record), CASE(everybody_wakes), CASE(racing_signals),
-          CASE(failing_wakes_everybody), CASE(destroying_under_waiters),
-          CASE_SECONDS(destroyed_while_giving_up, 10), CASE(timepoints_once), CASE(any_and_all),
-          CASE(sets))
+/* ---- whoever blocks is counted: workers look at it before they let operations come together */
+
+static void *block(void *argument) {
+  size_t how = (size_t)argument;
+  struct tide_wait_point points[2] = {{.timeline = line, .value = 1},
+                                      {.timeline = line, .value = 2}};
+  struct tide_wait_set *set;
+  struct tide_wait_ready ready;
+  size_t count;
+  if (how == 0) CHECK_OK(tide_timeline_wait(line, 1, TIDE_FOREVER));
+  if (how == 1) CHECK_OK(tide_wait_any(points, 2, TIDE_FOREVER, NULL));
+  if (how == 2) CHECK_OK(tide_wait_all(points, 1, TIDE_FOREVER));
+  if (how < 3) return NULL;
+  CHECK_OK(tide_wait_set_create(&context, 1, &set));
+  CHECK_OK(tide_wait_set_add(set, line, 1, 0, NULL));
+  CHECK_OK(tide_wait_set_wait(set, &ready, 1, TIDE_FOREVER, &count));
+  tide_wait_set_destroy(set);
+  return NULL;
+}
+
+TEST(who_blocks_is_counted) {
+  for (size_t how = 0; how < 4; how++) {
+    pthread_t thread;
+    CHECK_OK(tide_context_init(&context, NULL));
+    CHECK_OK(tide_timeline_create(&context, NULL, &line));
+    CHECK(!pthread_create(&thread, NULL, block, (void *)how));
+    while (__atomic_load_n(&context.waiting, __ATOMIC_ACQUIRE) != 1) sched_yield();
+    CHECK_OK(tide_timeline_signal_external(line, 1));
+    CHECK(!pthread_join(thread, NULL));
+    CHECK_EQ_U64(__atomic_load_n(&context.waiting, __ATOMIC_ACQUIRE), 0);
+    tide_timeline_destroy(line);
+    tide_context_fini(&context);
+  }
+}
+
+TEST_MAIN(CASE(who_blocks_is_counted), CASE(to_and_fro), CASE(value_and_record),
+          CASE(everybody_wakes), CASE(racing_signals), CASE(failing_wakes_everybody),
+          CASE(destroying_under_waiters), CASE_SECONDS(destroyed_while_giving_up, 10),
+          CASE(timepoints_once), CASE(any_and_all), CASE(sets))
