@@ -1,6 +1,8 @@
 /* Queues: submit against completion, signal, cancel, drain and the end of everything. */
 #include "queue_setup.h"
 
+#include "sched/delegation.h"
+
 /* ---- submit and completion ---- */
 
 static void submit_one(void *self) {
@@ -78,12 +80,44 @@ static void both_ran(void *self) {
          tide_timeline_query(s->lines[0]) + tide_timeline_query(s->lines[1]) == 2);
 }
 
+/* A worker that asks whoever submits to do its exchange: it looks once, and takes it back. */
+static size_t exchange_or_ask(struct state *s, struct tide_delegation *request) {
+  const struct tide_platform *platform = s->context.platform;
+  uint32_t heard = tide_load_relaxed(&request->answered);
+  bool more;
+  EXPECT(tide_delegation_post(s->sched, request));
+  if (tide_load_acquire(&request->answered) == heard &&
+      tide_delegation_take_back(s->sched, request)) {
+    size_t got = tide_device_exchange(s->device, request->works, request->count, request->works,
+                                      request->most, &more);
+    return request->count = (uint32_t)got;
+  }
+  while (tide_load_acquire(&request->answered) == heard) platform->yield(platform->self);
+  EXPECT(!request->calls.first);
+  for (size_t i = 0; i < request->task_count; i++) EXPECT(request->tasks[i].body == &brief);
+  return request->task_count;
+}
+static void ask_in_turn(void *self) {
+  struct state *s = self;
+  const struct tide_platform *platform = s->context.platform;
+  struct tide_delegation request = {.device = s->device, .most = 2};
+  size_t got = 0;
+  for (unsigned left = s->to_do; left > 0 || got > 0; left -= (unsigned)got) {
+    uint32_t kicks = tide_load_acquire(&s->kicks);
+    got = exchange_or_ask(s, &request);
+    for (size_t i = 0; i < got; i++) brief.host(request.works[i]->arguments);
+    if (!got && left) platform->wait(platform->self, &s->kicks, kicks, TIDE_FOREVER);
+  }
+}
+
 WEAVE_CASE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)
 WEAVE_CASE(submit_publish, 2, setup, one_ran, submit_one, work, look_for_it)
 WEAVE_CASE(submit_signal, 1, setup, one_ran, submit_after_host, work, signal_host)
 WEAVE_CASE(submit_submit, 1, setup_two, two_ran, submit_one, submit_second, work)
 WEAVE_CASE(brief_brief, 1, setup_sequential, both_ran, submit_first_brief, submit_second_brief,
            work_in_turn)
+WEAVE_CASE(brief_asked, 0, setup_sequential, both_ran, submit_first_brief, submit_second_brief,
+           ask_in_turn)
 
 /* ---- cancel, drain ---- */
 
@@ -199,6 +233,6 @@ WEAVE_CASE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal
 WEAVE_CASE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
 
 TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
-          CASE(brief_brief), CASE(cancel_start), CASE(drain_complete), CASE(drain_held),
-          CASE(end_hand_back), CASE(end_kick), CASE(end_check), CASE(check_again),
+          CASE(brief_brief), CASE(brief_asked), CASE(cancel_start), CASE(drain_complete),
+          CASE(drain_held), CASE(end_hand_back), CASE(end_kick), CASE(end_check), CASE(check_again),
           CASE(end_check_three))

@@ -84,7 +84,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device 
 TIDE_API const char *tide_device_label(const struct tide_device *device);
 
 /* Hands back `done_count` works and takes up to `most` that may start. Returns how many; *out_more
- * (may be NULL) says whether more could start right now. */
+ * (may be NULL) says whether more could start right now. `done` and `out_work` may be one array. */
 TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
                                      size_t done_count, struct tide_work **out_work, size_t most,
                                      bool *out_more);

@@ -73,7 +73,9 @@ struct tide_body_class {
   /* It waits for nothing and nobody, and is over in about a microsecond. A thread may then take
    * several such operations at once, which saves most of what handing out one costs; each counts as
    * finished, for everybody else, once all of them are. Where they come in a stream it lets some
-   * come together first, 3 us at most, and not while any thread blocks until a value is reached. */
+   * come together first, 3 us at most, and then waits for whoever submits next, 8 us at most, to
+   * hand it more: that submit takes longer, by less than what it would if both met at one lock.
+   * Neither while any thread blocks until a value is reached. */
   bool brief;
   /* Called once for each operation that was taken, when it is over, however it ended: nothing of it
    * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this

@@ -20,6 +20,19 @@ static inline void tide_fetch_lines(const void *at, size_t count) {
     __builtin_prefetch((const void *)((uintptr_t)at + i * TIDE_CACHE_LINE), 1);
 }
 
+/* The same of lines that another processor has written, and that are to be written here. (What x86
+ * processors can do so is not in the instructions that all of them have; those do nothing.) */
+static inline void tide_fetch_to_write(const void *at, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const char *line = (const char *)at + i * TIDE_CACHE_LINE;
+#ifdef __x86_64__
+    __asm__ volatile("prefetchw %0" : : "m"(*line));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+  }
+}
+
 /* Zeroed memory for one object or an array of them; NULL when there is none or
  * when the size overflows. Objects that are whole cache lines lie on cache lines. */
 void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);

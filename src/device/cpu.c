@@ -12,8 +12,8 @@ struct tide_cpu {
   struct tide_backend backend;
 };
 
-static enum tide_status run_body(struct tide_work *work) {
-  return work->body ? work->body->host(work->arguments) : TIDE_OK;
+static enum tide_status run_body(const struct tide_body_class *body, void *arguments) {
+  return body->host(arguments);
 }
 
 static void kick(void *self) { tide_workers_call(&((struct tide_cpu *)self)->workers); }

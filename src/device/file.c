@@ -33,11 +33,10 @@ static void kick(void *self) {
   else tide_workers_call(&file->workers);
 }
 
-static enum tide_status run_transfer(struct tide_work *work) {
+static enum tide_status run_transfer(const struct tide_body_class *body, void *arguments) {
   struct tide_io io;
-  if (!work->body) return TIDE_OK;
-  enum tide_status status = work->body->io(work->arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(work->body->verb, &io);
+  enum tide_status status = body->io(arguments, &io);
+  return status != TIDE_OK ? status : tide_transfer(body->verb, &io);
 }
 
 static enum tide_status use_threads(struct tide_file *file, uint32_t depth, const char *why) {

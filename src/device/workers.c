@@ -1,21 +1,27 @@
 #include "device/workers.h"
 
 #include "base/memory.h"
+#include "timeline/turn.h"
 
 enum rest_state { SPINNING, SLEEPING, CALLED };
 
 #define GATHER_LEAST 100 /* ns; less is nothing */
 #define GATHER_MOST 3000 /* ns */
-#define SPIN_LEAST 500   /* ns; a shorter spin is none */
+#define TRY_GATHER 1000  /* ns */
+#define TRY_FIRST 64     /* exchanges */
+#define TRY_LAST 4096
+#define SPIN_LEAST 500 /* ns; a shorter spin is none */
 
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
-                                   enum tide_status (*run)(struct tide_work *work)) {
+                                   tide_worker_run run) {
   size_t size = count * sizeof *pool->workers;
   *pool = (struct tide_workers){.context = context,
                                 .run = run,
                                 .spin_most = spin_most,
                                 .at_once = at_once,
+                                .asks = at_once > 1 && !context->sink &&
+                                        context->platform->cores(context->platform->self) > 1,
                                 .capacity = count};
   const struct tide_allocator *allocator = context->allocator;
   pool->workers = allocator->alloc(allocator->self, size, _Alignof(struct tide_worker));
@@ -113,10 +119,8 @@ static void let_come(struct tide_worker *worker) {
   }
 }
 
-static void learn_to_gather(struct tide_worker *worker, size_t done, const struct tide_work *last,
-                            size_t count) {
+static void learn_to_gather(struct tide_worker *worker, size_t done, size_t count, bool brief) {
   size_t most = worker->pool->at_once;
-  bool brief = last && last->body && last->body->brief;
   if (count == 0) worker->gather /= done ? 4 : 1; /* what was done need not have waited */
   else if (count == 1 || !brief) worker->gather /= 2;
   else if (count == most) worker->gather -= worker->gather / 4;
@@ -126,22 +130,74 @@ static void learn_to_gather(struct tide_worker *worker, size_t done, const struc
   worker->gathered = count;
 }
 
+/* Where one always comes alone, more might if they were let, or each may wait for the one before.
+ * That is tried now and then, ever more rarely. */
+static void try_to_gather(struct tide_worker *worker, size_t count) {
+  if (count != 1) {
+    worker->alone = 0;
+    worker->try_after = TRY_FIRST;
+  } else if (++worker->alone >= worker->try_after) {
+    worker->alone = 0;
+    worker->gather = TRY_GATHER;
+    if (worker->try_after < TRY_LAST) worker->try_after *= 2;
+  }
+}
+
+/* What is done goes back, and more comes. True: by an answer. */
+static bool exchange(struct tide_worker *worker) {
+  struct tide_workers *pool = worker->pool;
+  struct tide_delegation *request = &worker->asker.request;
+  size_t done = worker->count;
+  bool answered = worker->asks && tide_ask(&worker->asker);
+  if (answered) {
+    worker->count = request->task_count;
+    struct tide_fired calls = request->calls;
+    if (calls.first) tide_fired_run_calls(&calls, pool->context);
+  } else {
+    worker->count = tide_device_exchange(pool->device, request->works, done, request->works,
+                                         pool->at_once, &request->more);
+    request->count = (uint32_t)worker->count;
+  }
+  size_t count = worker->count;
+  if (request->more) tide_workers_call(pool);
+  if (pool->at_once == 1) return answered;
+  const struct tide_body_class *last = NULL;
+  if (count) last = answered ? request->tasks[count - 1].body : request->works[count - 1]->body;
+  bool brief = last && last->brief;
+  learn_to_gather(worker, done, count, brief);
+  if (worker->asks && brief) try_to_gather(worker, count);
+  worker->asks = pool->asks && brief;
+  return answered;
+}
+
+static void run(struct tide_worker *worker) {
+  struct tide_delegation *request = &worker->asker.request;
+  for (size_t i = 0; i < worker->count; i++) {
+    struct tide_work *work = request->works[i];
+    if (work->body) work->status = worker->pool->run(work->body, work->arguments);
+    if (work->status != TIDE_OK) worker->asks = false; /* who answers takes it that all went well */
+  }
+}
+/* The same of what was answered: of the works themselves it touches those that fail. */
+static void run_answered(struct tide_worker *worker) {
+  struct tide_delegation *request = &worker->asker.request;
+  for (size_t i = 0; i < worker->count; i++) {
+    struct tide_task *task = &request->tasks[i];
+    void *arguments = task->arguments ? task->arguments : task->few;
+    enum tide_status status = worker->pool->run(task->body, arguments);
+    if (status == TIDE_OK) continue;
+    request->works[i]->status = status;
+    worker->asks = false;
+  }
+}
+
 static void worker_main(void *argument) {
   struct tide_worker *worker = argument;
-  struct tide_workers *pool = worker->pool;
-  struct tide_work *done[TIDE_AT_ONCE_MAX], *work[TIDE_AT_ONCE_MAX];
-  size_t count = 0;
   do {
-    bool more = false;
-    size_t done_count = count;
-    for (size_t i = 0; i < count; i++) done[i] = work[i];
     let_come(worker);
-    count = tide_device_exchange(pool->device, done, done_count, work, pool->at_once, &more);
-    if (more) tide_workers_call(pool);
-    if (pool->at_once > 1)
-      learn_to_gather(worker, done_count, count ? work[count - 1] : NULL, count);
-    for (size_t i = 0; i < count; i++) work[i]->status = pool->run(work[i]);
-  } while (count || take_a_rest(worker));
+    if (exchange(worker)) run_answered(worker);
+    else run(worker);
+  } while (worker->count || take_a_rest(worker));
 }
 
 /* ---- starting and stopping ---------------------------------------------------------- */
@@ -152,7 +208,8 @@ enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_devic
   pool->device = device;
   for (uint32_t i = 0; i < pool->capacity; i++) {
     struct tide_worker *worker = &pool->workers[i];
-    *worker = (struct tide_worker){.pool = pool, .spin = pool->spin_most};
+    *worker = (struct tide_worker){.pool = pool, .spin = pool->spin_most, .try_after = TRY_FIRST};
+    tide_asker_init(&worker->asker, pool->context, device, pool->at_once);
     enum tide_status status =
         platform->spawn(platform->self, name, worker_main, worker, &worker->thread);
     if (status != TIDE_OK) {

@@ -9,24 +9,31 @@
 #define TIDE_DEVICE_WORKERS_H
 
 #include "base/lock.h"
-#include "tidemark/backend.h"
+#include "device/ask.h"
+
+typedef enum tide_status (*tide_worker_run)(const struct tide_body_class *body, void *arguments);
 
 struct tide_worker {
   struct tide_workers *pool;
   struct tide_thread *thread;
   struct tide_worker *next_resting; /* guarded by the pool's lock */
   uint32_t state;                   /* atomic, waited on: enum rest_state */
+  size_t count;                     /* its own: operations at hand */
   size_t gathered;                  /* its own: how many operations came last */
   uint64_t gather;                  /* its own: ns to let operations come together */
   uint64_t spin;                    /* its own: how long it spins next time, ns */
+  uint32_t alone, try_after; /* its own: exchanges that brought one, and how many to try again */
+  bool asks;                 /* its own: for the next exchange */
+  struct tide_asker asker;   /* … and what it has at hand */
 } __attribute__((aligned(64)));
 
 struct tide_workers {
   const struct tide_context *context;
   struct tide_device *device;
-  enum tide_status (*run)(struct tide_work *work);
+  tide_worker_run run;
   uint64_t spin_most; /* ns */
   size_t at_once;     /* operations that a thread takes, at most */
+  bool asks;          /* brief operations: see device/ask.h */
   uint32_t count;     /* threads that were started */
   struct tide_lock lock;
   struct tide_worker *resting; /* the last to come is the first to go */
@@ -36,12 +43,10 @@ struct tide_workers {
   uint32_t capacity;
 };
 
-#define TIDE_AT_ONCE_MAX 16 /* brief operations take less than waking another thread */
-
 /* `count` threads, which start with tide_workers_start. TIDE_NOMEM. */
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
-                                   enum tide_status (*run)(struct tide_work *work));
+                                   tide_worker_run run);
 enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_device *device,
                                     const char *name);
 /* There is work: lets one more worker look. Any thread, also before the start. */

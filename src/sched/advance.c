@@ -522,12 +522,11 @@ static inline bool takes_at_once(const struct tide_device *device) {
          !TIDE_PLANTED_ANY;
 }
 
-size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
-                            size_t done_count, struct tide_work **out_work, size_t most,
-                            bool *out_more) {
+size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work *const *done,
+                                   size_t done_count, struct tide_work **out_work, size_t most,
+                                   bool *out_more) {
   struct tide_sched *sched = device->sched;
   size_t count = 0;
-  tide_sched_enter(sched);
   device->exchanging = true;
   if (done_count > 0 && most > 0 && goes_on(device, done, done_count)) {
     count = go_on(device, done, done_count, out_work);
@@ -543,6 +542,15 @@ size_t tide_device_exchange(struct tide_device *device, struct tide_work *const 
   if (dry && device->dry < hands) device->dry++;
   if (most == 0 && device->ready_count && !sched->paused) tide_device_kick(device);
   if (out_more) *out_more = device->ready_count != 0 && !sched->paused;
+  return count;
+}
+
+size_t tide_device_exchange(struct tide_device *device, struct tide_work *const *done,
+                            size_t done_count, struct tide_work **out_work, size_t most,
+                            bool *out_more) {
+  struct tide_sched *sched = device->sched;
+  tide_sched_enter(sched);
+  size_t count = tide_device_exchange_locked(device, done, done_count, out_work, most, out_more);
   tide_sched_leave(sched);
   return count;
 }

@@ -35,6 +35,7 @@ struct tide_instance;
 struct tide_collective;
 struct tide_queue_channel;
 struct tide_change;
+struct tide_delegation;
 
 /* A timeline's record for a value that is not reached, as it was found. */
 struct tide_pending {
@@ -291,6 +292,9 @@ struct tide_sched {
   struct tide_frontier *scratch; /* capacity 255 */
   /* What was found of the waits at hand, as long as they are classified. */
   struct tide_pending found[TIDE_WAITS_FEW];
+  char apart[TIDE_CACHE_LINE];
+  struct tide_delegation *delegated; /* atomic: an exchange that somebody is asked to do */
+  char apart_too[TIDE_CACHE_LINE];
 };
 
 static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
@@ -423,6 +427,19 @@ enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op
 bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_frontier *known,
                               tide_axis axis, uint64_t epoch, uint8_t *out_reason);
 
+/* ---- delegation.c ---- */
+void tide_delegation_answer(struct tide_sched *sched);
+/* The same as tide_sched_enter and leave, of somebody who does what exchange was asked for. */
+static inline void tide_sched_enter_to_answer(struct tide_sched *sched) {
+  tide_fetch_to_write(&sched->delegated, 1); /* it is looked at in the end */
+  tide_sched_enter(sched);
+}
+static inline void tide_sched_answer_and_leave(struct tide_sched *sched) {
+  if (__builtin_expect(tide_load_relaxed(&sched->delegated) != NULL, 0))
+    tide_delegation_answer(sched);
+  tide_sched_leave(sched);
+}
+
 /* ---- device.c ---- */
 void tide_sched_unref(struct tide_sched *sched);
 
@@ -537,6 +554,10 @@ static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op)
   }
 }
 void tide_op_done(struct tide_op *op, enum tide_status status);
+/* tide_device_exchange, with the lock held. */
+size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work *const *done,
+                                   size_t done_count, struct tide_work **out_work, size_t most,
+                                   bool *out_more);
 void tide_wait_fire(struct tide_node *node, enum tide_status status);
 /* Its node, to be queued. If the record at `counts_on` fails, nobody promises the value any more.
  */

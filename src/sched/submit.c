@@ -617,14 +617,14 @@ TIDE_APART static bool submit_short(struct tide_queue *queue,
 enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_operation *operation,
                                    uint64_t *out_sequence, struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
-  tide_sched_enter(queue->sched);
+  tide_sched_enter_to_answer(queue->sched);
   if (is_short(queue, operation) &&
       (submit_shortest(queue, operation) || submit_short(queue, operation))) {
     if (out_sequence) *out_sequence = queue->sequence;
   } else {
     status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);
   }
-  tide_sched_leave(queue->sched);
+  tide_sched_answer_and_leave(queue->sched);
   return status;
 }
 
@@ -686,13 +686,13 @@ enum tide_status tide_queue_submit_all(struct tide_queue *queue,
                                        const struct tide_operation *operations, size_t count,
                                        size_t *out_count, struct tide_diag *diag) {
   size_t taken = 0;
-  tide_sched_enter(queue->sched);
+  tide_sched_enter_to_answer(queue->sched);
   enum tide_status status = check_batch(queue, operations, count, diag);
   while (status == TIDE_OK && taken < count) {
     status = tide_op_submit_locked(queue, &operations[taken], NULL, NULL, diag);
     if (status == TIDE_OK) taken++;
   }
-  tide_sched_leave(queue->sched);
+  tide_sched_answer_and_leave(queue->sched);
   if (out_count) *out_count = taken;
   return status;
 }

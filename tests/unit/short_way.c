@@ -1,10 +1,13 @@
 /* Operations that only run and wait take a short way through submit and exchange, unless somebody
- * listens. So each random run is done twice, alone and with a listener: whatever can be seen from
+ * listens. And an exchange may be done by whoever submits next. So each random run is done three
+ * times, alone, with a listener and with exchanges that are asked for: whatever can be seen from
  * outside must come to the same, step by step. */
 #include "harness.h"
 
 #include "base/random.h"
+#include "sched/delegation.h"
 #include "tidemark/tidemark.h"
+#include "timeline/turn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +33,11 @@ struct device {
   struct tide_work *hands[HANDS];
   size_t count;
   uint32_t kicks;
+  struct tide_delegation request;
+  uint64_t asked;
 };
+
+enum way { ALONE, LISTENER, ASKS };
 
 struct reader {
   struct tide_timepoint point;
@@ -53,6 +60,7 @@ struct world {
   struct tide_client *client;
   struct tide_future *futures[CHANNELS + 1]; /* the last is the host's */
   struct tide_point named[NAMED];
+  enum way way;
   bool paused, alike; /* alike: nobody ever has another priority */
   char *record;       /* all that was seen */
   size_t length;
@@ -88,13 +96,13 @@ static const struct tide_body_class brief = {.name = "brief", .host = nothing, .
 static const struct tide_body_class elsewhere = {.name = "elsewhere"};
 static const struct tide_body_class other = {.name = "other", .host = nothing, .brief = true};
 
-static void open_world(struct world *world, uint64_t seed, bool listen) {
-  *world = (struct world){.random = {seed}, .record = malloc(RECORD)};
+static void open_world(struct world *world, uint64_t seed, enum way way) {
+  *world = (struct world){.random = {seed}, .record = malloc(RECORD), .way = way};
   CHECK(world->record);
   world->alike = below(world, 2);
   bool sequential = below(world, 2);
   world->sink = (struct tide_sink){.event = hear, .self = world};
-  struct tide_context_params params = {.sink = listen ? &world->sink : NULL,
+  struct tide_context_params params = {.sink = way == LISTENER ? &world->sink : NULL,
                                        .frontier_capacity = (uint8_t)(2 + below(world, 6))};
   CHECK_OK(tide_context_init(&world->context, &params));
   CHECK_OK(tide_sched_create(&world->context, NULL, &world->sched));
@@ -244,6 +252,39 @@ static size_t end_some(struct world *world, struct device *device, struct tide_w
   return count;
 }
 
+/* The same as tide_device_exchange, by a submit that comes to nothing. */
+static size_t ask(struct world *world, struct device *device, struct tide_work **done, size_t count,
+                  struct tide_work **out_taken, size_t most, bool *out_more) {
+  static const struct tide_body_class never = {.name = "never"};
+  struct tide_operation refused = {.body = &never, .arguments_size = TIDE_ARGUMENTS_MAX + 1};
+  struct tide_delegation *request = &device->request;
+  request->device = device->device;
+  request->most = (uint32_t)most;
+  request->count = (uint32_t)count;
+  for (size_t i = 0; i < count; i++) request->works[i] = done[i];
+  CHECK(tide_delegation_post(world->sched, request));
+  CHECK(tide_queue_submit(world->queues[0], &refused, NULL, NULL) == TIDE_INVALID);
+  CHECK_EQ_U64(request->answered, ++device->asked);
+  CHECK(!tide_delegation_take_back(world->sched, request));
+  struct tide_fired calls = request->calls;
+  tide_fired_run_calls(&calls, &world->context);
+  for (size_t i = 0; i < request->task_count; i++) {
+    const struct tide_task *task = &request->tasks[i];
+    const struct tide_work *work = out_taken[i] = request->works[i];
+    CHECK(task->body == work->body);
+    CHECK(task->arguments ? task->arguments == work->arguments
+                          : !memcmp(task->few, work->arguments, sizeof task->few));
+  }
+  *out_more = request->more;
+  return request->task_count;
+}
+
+static bool all_well(struct tide_work *const *done, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (done[i]->status != TIDE_OK) return false;
+  return true;
+}
+
 static void exchange(struct world *world, size_t most) {
   struct device *device = &world->devices[below(world, 4) == 0];
   struct tide_work *done[HANDS], *taken[HANDS];
@@ -251,7 +292,9 @@ static void exchange(struct world *world, size_t most) {
   room = HANDS - device->count;
   if (most > room) most = room;
   bool more;
-  size_t got = tide_device_exchange(device->device, done, count, taken, most, &more);
+  size_t got = world->way == ASKS && all_well(done, count)
+                   ? ask(world, device, done, count, taken, most, &more)
+                   : tide_device_exchange(device->device, done, count, taken, most, &more);
   see(world, "exchange", got, more);
   for (size_t i = 0; i < got; i++) {
     see(world, taken[i]->label, taken[i]->axis, taken[i]->epoch);
@@ -364,11 +407,22 @@ static void close_world(struct world *world) {
   see(world, "end", 0, 0);
 }
 
+static void compare(uint64_t seed, const struct world *alone, const struct world *other,
+                    const char *how) {
+  size_t at = 0, line = 0;
+  while (alone->record[at] && alone->record[at] == other->record[at])
+    line = alone->record[at++] == '\n' ? at : line;
+  if (alone->record[at] != other->record[at])
+    FAIL("seed %d: alone '%.60s', %s '%.60s'", (int)seed, alone->record + line, how,
+         other->record + line);
+}
+
 TEST(comes_to_the_same) {
+  uint64_t asked = 0;
   for (uint64_t seed = 1; seed <= 400 / test_slowdown(); seed++) {
-    struct world worlds[2];
-    for (int i = 0; i < 2; i++) {
-      open_world(&worlds[i], seed, i);
+    struct world worlds[3];
+    for (int i = 0; i < 3; i++) {
+      open_world(&worlds[i], seed, (enum way)i);
       for (int k = 0; k < STEPS; k++) {
         step(&worlds[i]);
         if (k % 16 == 0) look(&worlds[i]);
@@ -376,15 +430,13 @@ TEST(comes_to_the_same) {
       look(&worlds[i]);
       close_world(&worlds[i]);
     }
-    CHECK(!worlds[0].heard && worlds[1].heard);
-    size_t at = 0, line = 0;
-    while (worlds[0].record[at] && worlds[0].record[at] == worlds[1].record[at])
-      line = worlds[0].record[at++] == '\n' ? at : line;
-    if (worlds[0].record[at] != worlds[1].record[at])
-      FAIL("seed %d: alone '%.60s', with a listener '%.60s'", (int)seed, worlds[0].record + line,
-           worlds[1].record + line);
-    for (int i = 0; i < 2; i++) free(worlds[i].record);
+    CHECK(!worlds[ALONE].heard && worlds[LISTENER].heard);
+    compare(seed, &worlds[ALONE], &worlds[LISTENER], "with a listener");
+    compare(seed, &worlds[ALONE], &worlds[ASKS], "when asked");
+    for (int i = 0; i < 2; i++) asked += worlds[ASKS].devices[i].asked;
+    for (int i = 0; i < 3; i++) free(worlds[i].record);
   }
+  CHECK(asked > 0);
 }
 
 TEST_MAIN(CASE(comes_to_the_same))

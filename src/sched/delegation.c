@@ -1,0 +1,32 @@
+/* Doing an exchange for a worker that asked for it. */
+#include "sched/delegation.h"
+
+#include "base/memory.h"
+
+#define ANSWER_LINES                                                                               \
+  ((sizeof(struct tide_delegation) - offsetof(struct tide_delegation, answered)) / TIDE_CACHE_LINE)
+
+static void give(struct tide_task *task, const struct tide_work *work) {
+  const struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
+  task->body = work->body;
+  /* Whoever is told that it is over may look at what the body left there. */
+  task->arguments = work->arguments == op->arguments && !work->body->over ? NULL : work->arguments;
+  if (!task->arguments) memcpy(task->few, op->arguments, sizeof task->few);
+}
+
+void tide_delegation_answer(struct tide_sched *sched) {
+  struct tide_delegation *request = tide_exchange(&sched->delegated, NULL);
+  if (!request) return;                                  /* it was taken back */
+  tide_fetch_to_write(&request->answered, ANSWER_LINES); /* while the exchange goes on */
+  if (sched->prioritised) tide_sched_settle(sched);      /* whoever became ready may come first */
+  struct tide_fired before = sched->host;
+  tide_fired_init(&sched->host);
+  size_t count = tide_device_exchange_locked(request->device, request->works, request->count,
+                                             request->works, request->most, &request->more);
+  request->calls = sched->host;
+  tide_fired_init(&sched->host);
+  if (before.first) sched->host = before;
+  for (size_t i = 0; i < count; i++) give(&request->tasks[i], request->works[i]);
+  request->count = request->task_count = (uint32_t)count;
+  tide_store_release(&request->answered, ++request->answers);
+}
