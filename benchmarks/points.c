@@ -175,13 +175,12 @@ static const char *apart(const void *what, unsigned side, double *out_values) {
 struct member {
   struct tide_timepoint wait;
   struct tide_future *future;
-  struct tide_client *client;
-  uint64_t value;
+  struct tide_point point;
 };
 static void keep_own(struct tide_timepoint *timepoint, enum tide_status status) {
   struct member *member = (struct member *)(void *)timepoint;
   BENCH_CHECK(status == TIDE_OK);
-  BENCH_CHECK(tide_future_fulfil(member->future, member->value, NULL) == TIDE_OK);
+  BENCH_CHECK(tide_future_fulfil(member->future, member->point.value, NULL) == TIDE_OK);
 }
 
 static const char *ring(const void *what, unsigned side, double *out_values) {
@@ -190,34 +189,32 @@ static const char *ring(const void *what, unsigned side, double *out_values) {
   (void)side;
   open_room(&world, size + 1);
   struct member *members = calloc(size, sizeof *members);
-  struct tide_point *points = calloc(size, sizeof *points);
+  struct tide_client **clients = calloc(size, sizeof(struct tide_client *));
   for (uint32_t i = 0; i < size; i++) {
-    BENCH_CHECK(tide_client_create(world.points, NULL, &members[i].client) == TIDE_OK);
-    BENCH_CHECK(tide_future_create(members[i].client, NULL, &members[i].future) == TIDE_OK);
+    BENCH_CHECK(tide_client_create(world.points, NULL, &clients[i]) == TIDE_OK);
+    BENCH_CHECK(tide_future_create(clients[i], NULL, &members[i].future) == TIDE_OK);
   }
   rounds = (bench_smoke() ? 8192 : 400000) / size;
   uint64_t begin = bench_now(), promising = 0;
   for (uint32_t round = 0; round < rounds; round++) {
     uint64_t now = size > 2 ? bench_now() : 0; /* of two it would take as long as they do */
-    for (uint32_t i = 0; i < size; i++) {
-      BENCH_CHECK(tide_future_promise(members[i].future, 0, &points[i]) == TIDE_OK);
-      members[i].value = points[i].value;
-    }
+    for (uint32_t i = 0; i < size; i++)
+      BENCH_CHECK(tide_future_promise(members[i].future, 0, &members[i].point) == TIDE_OK);
     if (size > 2) promising += bench_now() - now;
     for (uint32_t i = 1; i < size; i++) {
       members[i].wait = (struct tide_timepoint){.call = keep_own};
-      BENCH_CHECK(tide_point_when_complete(world.points, points[i - 1], &members[i].wait) ==
+      BENCH_CHECK(tide_point_when_complete(world.points, members[i - 1].point, &members[i].wait) ==
                   TIDE_OK);
     }
-    BENCH_CHECK(tide_future_fulfil(members[0].future, members[0].value, NULL) == TIDE_OK);
-    BENCH_CHECK(tide_point_wait(world.points, points[size - 1], TIDE_NOW) == TIDE_OK);
+    BENCH_CHECK(tide_future_fulfil(members[0].future, members[0].point.value, NULL) == TIDE_OK);
+    BENCH_CHECK(tide_point_wait(world.points, members[size - 1].point, TIDE_NOW) == TIDE_OK);
   }
   uint64_t took = bench_now() - begin;
   out_values[0] = (double)rounds * (size - 1) * 1000 / (double)took;
   out_values[1] = (double)rounds * (size - 1) * 1000 / (double)(took - promising);
-  for (uint32_t i = 0; i < size; i++) tide_client_destroy(members[i].client, TIDE_OK);
+  for (uint32_t i = 0; i < size; i++) tide_client_destroy(clients[i], TIDE_OK);
   free(members);
-  free(points);
+  free(clients);
   close_room(&world);
   return unit_of(out_values, 2);
 }

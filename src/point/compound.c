@@ -83,6 +83,7 @@ static enum tide_status begin(struct tide_client *client, struct tide_compound *
       tide_slot_take(points, client, TIDE_SLOT_COMPOUND, compound, &compound->slot);
   if (status == TIDE_OK) {
     tide_list_push_back(&client->compounds, &compound->link);
+    client->stats.promised++;
     tide_debt_begin(points, &compound->debt, client, 1, deadline);
     *out_point = tide_slot_point(points, compound->slot, 1);
   }

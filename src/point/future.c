@@ -16,20 +16,29 @@ static void give_back(struct tide_promise *promise) {
   future->returned++;
 }
 
+static void free_storage(const struct tide_allocator *allocator, struct tide_future *future,
+                         struct tide_promise *promises, uint32_t capacity) {
+  tide_free(allocator, promises, capacity, sizeof *promises);
+  tide_free(allocator, future, 1, sizeof *future);
+}
+
 static __attribute__((noinline)) void free_future(struct tide_future *future,
                                                   struct tide_fired *fired) {
   const struct tide_allocator *allocator = future->points->context->allocator;
   tide_points_tell(future->points, future->slot, future->timeline, 0, TIDE_OK, future->returned,
                    fired);
   if (future->slot) tide_slot_give(future->points, future->slot);
-  if (future->client) future->client->stats.timelines--;
-  else future->points->orphans--;
+  if (future->client) {
+    future->client->stats.timelines--;
+    tide_future_count(future, &future->client->stats);
+  } else {
+    future->points->orphans--;
+  }
   tide_list_remove(&future->link);
   tide_list_remove(&future->in_channel);
   tide_turn_forget_all_locked(future->timeline);
   tide_timeline_release(future->timeline);
-  tide_free(allocator, future->promises, future->capacity, sizeof *future->promises);
-  tide_free(allocator, future, 1, sizeof *future);
+  free_storage(allocator, future, future->promises, future->capacity);
 }
 
 static void uncount(struct tide_promise *promise) {
@@ -54,10 +63,8 @@ static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
   if (!gate->settled) return;
   uint64_t value = promise->debt.turn.node.key;
   enum tide_status status = (enum tide_status)gate->status;
-  if (promise->debt.client) {
-    if (gate->status) promise->debt.client->stats.broken++;
-    else promise->debt.client->stats.kept++;
-  }
+  if (!gate->status) future->kept++;
+  else if (promise->debt.client) promise->debt.client->stats.broken++;
   tide_debt_paid(future->points, &promise->debt);
   uncount(promise);
   no_longer_skipped(promise);
@@ -132,7 +139,7 @@ void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
 static inline void end_unseen(struct tide_future *future, struct tide_promise *promise,
                               struct tide_fired *fired) {
   struct tide_points *points = future->points;
-  if (promise->debt.client) promise->debt.client->stats.kept++;
+  future->kept++;
   tide_counter_remove(&points->due, &promise->debt.due);
   no_longer_skipped(promise);
   give_back(promise);
@@ -184,6 +191,19 @@ static enum tide_status open_future(struct tide_future *future, struct tide_chan
   return status;
 }
 
+/* The last promises are taken first, and what else they touch is allocated right behind them:
+ * mostly they lie in one page. */
+static void put_promises(struct tide_future *future, struct tide_promise *promises) {
+  future->promises = promises;
+  for (uint32_t i = 0; i < future->capacity; i++) {
+    promises[i].future = future;
+    promises[i].debt.timeline = future->timeline;
+    promises[i].seen = true; /* its gate is no gate yet */
+    give_back(&promises[i]);
+  }
+  future->returned = 0;
+}
+
 enum tide_status tide_future_create_on(struct tide_client *client, struct tide_channel *channel,
                                        const struct tide_future_params *params,
                                        struct tide_future **out_future) {
@@ -192,35 +212,32 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
   uint32_t capacity = params->capacity ? params->capacity : 16;
   if (capacity > TIDE_FUTURE_MOST) return TIDE_INVALID;
   const struct tide_context *context = client->points->context;
-  struct tide_future *future = tide_alloc(context->allocator, 1, sizeof *future);
-  if (!future) return TIDE_NOMEM;
-  *future = (struct tide_future){.points = client->points,
-                                 .client = client,
-                                 .capacity = capacity,
-                                 .newest = params->initial,
-                                 .newest_queued = params->initial};
-  tide_list_init(&future->link);
-  tide_list_init(&future->in_channel);
-  future->promises = tide_alloc(context->allocator, capacity, sizeof *future->promises);
+  const struct tide_allocator *allocator = context->allocator;
+  struct tide_promise *promises = tide_alloc(allocator, capacity, sizeof *promises);
+  struct tide_future *future = tide_alloc(allocator, 1, sizeof *future);
+  struct tide_timeline *own = NULL;
   struct tide_timeline_params timeline = {.label = params->label, .initial = params->initial};
-  enum tide_status status = TIDE_NOMEM;
-  if (future->promises) {
-    for (uint32_t i = capacity; i-- > 0;) {
-      future->promises[i].future = future;
-      future->promises[i].seen = true; /* its gate is no gate yet */
-      give_back(&future->promises[i]);
-    }
-    future->returned = 0;
-    status = tide_timeline_create_turned(context, &timeline, &future->timeline);
+  enum tide_status status =
+      promises && future ? tide_timeline_create_turned(context, &timeline, &own) : TIDE_NOMEM;
+  if (status == TIDE_OK) {
+    *future = (struct tide_future){.points = client->points,
+                                   .client = client,
+                                   .timeline = own,
+                                   .capacity = capacity,
+                                   .initial = params->initial,
+                                   .newest = params->initial,
+                                   .newest_queued = params->initial};
+    tide_list_init(&future->link);
+    tide_list_init(&future->in_channel);
+    put_promises(future, promises);
+    status = open_future(future, channel);
   }
-  if (status == TIDE_OK) status = open_future(future, channel);
   if (status == TIDE_OK) {
     *out_future = future;
     return TIDE_OK;
   }
-  tide_timeline_release(future->timeline);
-  tide_free(context->allocator, future->promises, capacity, sizeof *future->promises);
-  tide_free(context->allocator, future, 1, sizeof *future);
+  tide_timeline_release(own);
+  free_storage(allocator, future, promises, capacity);
   return status;
 }
 
@@ -310,7 +327,6 @@ promise_locked(struct tide_future *future, uint64_t deadline, struct tide_point 
   future->free = promise->next;
   future->open++;
   if (promise->seen) renew(promise);
-  promise->debt.timeline = future->timeline;
   tide_debt_begin(future->points, &promise->debt, future->client, ++future->newest, deadline);
   *out_point = (struct tide_point){.domain = future->points->domain,
                                    .timeline = future->slot,

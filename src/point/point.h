@@ -119,7 +119,7 @@ struct tide_points {
 
 struct tide_client {
   struct tide_points *points;
-  struct tide_client_stats stats;
+  struct tide_client_stats stats; /* but for what its future timelines count */
   struct tide_link link;
   struct tide_link futures, compounds, watches;
   uint32_t timelines_most, parts_most;
@@ -151,22 +151,25 @@ struct tide_promise {
   struct tide_link in_command;
 };
 
+/* What every promise touches is in the first line and in front of the next. */
 struct tide_future {
-  struct tide_points *points;
+  _Alignas(TIDE_CACHE_LINE) struct tide_points *points;
   struct tide_client *client;
-  struct tide_channel *channel; /* NULL: the host's */
   struct tide_timeline *timeline;
   struct tide_promise *free;
   uint64_t newest; /* the last value promised */
   uint64_t newest_queued;
-  uint64_t returned; /* promises that came free, from the beginning */
-  uint32_t open;     /* promised, and not told of its end */
+  uint64_t returned;            /* promises that came free, from the beginning */
+  uint32_t open;                /* promised, and not told of its end */
+  uint32_t closed;              /* its channel is: nothing is promised any more */
+  struct tide_channel *channel; /* NULL: the host's */
+  uint64_t kept;
   uint32_t slot, generation;
   uint32_t skipped; /* promises before it that are not queued */
-  uint32_t closed;  /* its channel is: nothing is promised any more */
   bool gone;        /* when all that is open has ended, it goes */
   uint32_t capacity;
   struct tide_promise *promises;
+  uint64_t initial;
   struct tide_link link, in_channel;
 };
 
@@ -232,6 +235,12 @@ struct tide_timeline *tide_point_find_timeline(const struct tide_points *points,
  * room's deadline, and as tide_future_destroy. TIDE_CANCELLED: it is gone. */
 enum tide_status tide_future_promise_named(struct tide_points *points, struct tide_point name,
                                            struct tide_point *out_point);
+/* What it has promised and kept, to that of others. */
+static inline void tide_future_count(const struct tide_future *future,
+                                     struct tide_client_stats *stats) {
+  stats->promised += future->newest - future->initial;
+  stats->kept += future->kept;
+}
 /* Whose it is; NULL: its client, or itself, is gone. Takes the lock. */
 struct tide_client *tide_future_client(struct tide_points *points, struct tide_point name);
 void tide_future_give_up(struct tide_points *points, struct tide_point name,
@@ -360,7 +369,6 @@ bool tide_client_trusts(const struct tide_client *client, uint32_t domain);
 static inline void tide_debt_begin(struct tide_points *points, struct tide_debt *debt,
                                    struct tide_client *client, uint64_t value, uint64_t deadline) {
   debt->client = client;
-  client->stats.promised++;
   debt->due.state = TIDE_NODE_IDLE;
   tide_turn_add_locked(debt->timeline, &debt->turn, value);
   if (deadline == TIDE_FOREVER) return;

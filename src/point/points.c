@@ -296,5 +296,7 @@ void tide_client_destroy(struct tide_client *client, enum tide_status cause) {
 void tide_client_stats(struct tide_client *client, struct tide_client_stats *out_stats) {
   struct tide_lock *lock = tide_points_lock(client->points);
   *out_stats = client->stats;
+  for (struct tide_link *at = client->futures.next; at != &client->futures; at = at->next)
+    tide_future_count(TIDE_CONTAINER(at, struct tide_future, link), out_stats);
   tide_lock_give(lock);
 }

@@ -66,11 +66,13 @@ struct tide_timeline {
                           not below; 0 where hosts may not signal at all */
   uint32_t status;
   enum tide_scope scope;
-  uint32_t vain_spins;          /* atomic: since one was worth its while; see wait.c */
-  bool turned;                  /* its values end one by one: see turn.h */
-  bool was_held, orphan;        /* see tide_timeline_hold_locked */
-  uint32_t held;                /* by points */
-  bool gone;                    /* such a one whose holes are not known any more */
+  uint32_t vain_spins;   /* atomic: since one was worth its while; see wait.c */
+  bool turned;           /* its values end one by one: see turn.h */
+  bool was_held, orphan; /* see tide_timeline_hold_locked */
+  uint32_t held;         /* by points */
+  bool gone;             /* such a one whose holes are not known any more */
+  uint64_t lowest_hole;  /* … UINT64_MAX: none broke */
+  struct tide_tree turns;
   struct tide_tree pending;     /* struct tide_record, by value */
   struct tide_tree reserved;    /* of held operations */
   struct tide_counter promised; /* who waits for a pending record; its value is unused */
@@ -87,12 +89,11 @@ struct tide_timeline {
   uint32_t history;
   size_t slot_size;
   uint64_t oldest, newest;
-  uint64_t tracked;     /* number + 1 of the newest tracked one; 0: none */
-  uint64_t dropped;     /* the highest value that fell out of the ring */
-  unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
-  bool kept;            /* that last slot is in use */
-  uint64_t lowest_hole; /* where values end one by one; UINT64_MAX: none broke */
-  struct tide_tree turns, holes;
+  uint64_t tracked;       /* number + 1 of the newest tracked one; 0: none */
+  uint64_t dropped;       /* the highest value that fell out of the ring */
+  unsigned char *slots;   /* history + 1 of them; the last keeps the newest tracked record */
+  bool kept;              /* that last slot is in use */
+  struct tide_tree holes; /* where values end one by one, and of it: see turn.h */
   char label[TIDE_LABEL_SIZE];
 };
 
