@@ -147,27 +147,29 @@ static void try_to_gather(struct tide_worker *worker, size_t count) {
 static bool exchange(struct tide_worker *worker) {
   struct tide_workers *pool = worker->pool;
   struct tide_delegation *request = &worker->asker.request;
-  size_t done = worker->count;
   bool answered = worker->asks && tide_ask(&worker->asker);
   if (answered) {
     worker->count = request->task_count;
-    struct tide_fired calls = request->calls;
-    if (calls.first) tide_fired_run_calls(&calls, pool->context);
   } else {
-    worker->count = tide_device_exchange(pool->device, request->works, done, request->works,
-                                         pool->at_once, &request->more);
+    worker->count = tide_device_exchange(pool->device, request->works, worker->count,
+                                         request->works, pool->at_once, &request->more);
     request->count = (uint32_t)worker->count;
   }
-  size_t count = worker->count;
   if (request->more) tide_workers_call(pool);
-  if (pool->at_once == 1) return answered;
+  struct tide_fired calls = request->calls;
+  if (answered && calls.first) tide_fired_run_calls(&calls, pool->context);
+  return answered;
+}
+
+static void learn_from(struct tide_worker *worker, size_t done, bool answered) {
+  const struct tide_delegation *request = &worker->asker.request;
+  size_t count = worker->count;
   const struct tide_body_class *last = NULL;
   if (count) last = answered ? request->tasks[count - 1].body : request->works[count - 1]->body;
   bool brief = last && last->brief;
   learn_to_gather(worker, done, count, brief);
   if (worker->asks && brief) try_to_gather(worker, count);
-  worker->asks = pool->asks && brief;
-  return answered;
+  worker->asks = worker->pool->asks && brief;
 }
 
 static void run(struct tide_worker *worker) {
@@ -194,8 +196,11 @@ static void run_answered(struct tide_worker *worker) {
 static void worker_main(void *argument) {
   struct tide_worker *worker = argument;
   do {
+    size_t done = worker->count;
     let_come(worker);
-    if (exchange(worker)) run_answered(worker);
+    bool answered = exchange(worker);
+    if (worker->pool->at_once > 1) learn_from(worker, done, answered);
+    if (answered) run_answered(worker);
     else run(worker);
   } while (worker->count || take_a_rest(worker));
 }
