@@ -61,6 +61,7 @@ struct world {
   struct tide_future *futures[CHANNELS + 1]; /* the last is the host's */
   struct tide_point named[NAMED];
   enum way way;
+  bool submits;
   bool paused, alike; /* alike: nobody ever has another priority */
   char *record;       /* all that was seen */
   size_t length;
@@ -263,7 +264,9 @@ static size_t ask(struct world *world, struct device *device, struct tide_work *
   request->count = (uint32_t)count;
   for (size_t i = 0; i < count; i++) request->works[i] = done[i];
   CHECK(tide_delegation_post(world->sched, request));
+  world->submits = true;
   CHECK(tide_queue_submit(world->queues[0], &refused, NULL, NULL) == TIDE_INVALID);
+  world->submits = false;
   CHECK_EQ_U64(request->answered, ++device->asked);
   CHECK(!tide_delegation_take_back(world->sched, request));
   struct tide_fired calls = request->calls;
@@ -307,6 +310,7 @@ static void exchange(struct world *world, size_t most) {
 static void reached(struct tide_timepoint *point, enum tide_status status) {
   struct reader *reader = (struct reader *)(void *)point;
   reader->pending = false;
+  CHECK(!reader->world->submits); /* who submits makes nobody else's calls */
   see(reader->world, "reached", (uint64_t)(reader - reader->world->readers), status);
 }
 
