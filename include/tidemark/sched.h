@@ -75,7 +75,8 @@ struct tide_body_class {
    * finished, for everybody else, once all of them are. Where they come in a stream it lets some
    * come together first, 3 us at most, and then waits for whoever submits next, 8 us at most, to
    * hand it more: that submit takes longer, by less than what it would if both met at one lock.
-   * Neither while any thread blocks until a value is reached. */
+   * Neither while any thread blocks until a value is reached; and nobody does another's exchange
+   * where a sink listens or in check mode, which go by threads. */
   bool brief;
   /* Called once for each operation that was taken, when it is over, however it ended: nothing of it
    * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this

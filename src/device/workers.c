@@ -20,8 +20,6 @@ enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_
                                 .run = run,
                                 .spin_most = spin_most,
                                 .at_once = at_once,
-                                .asks = at_once > 1 && !context->sink &&
-                                        context->platform->cores(context->platform->self) > 1,
                                 .capacity = count};
   const struct tide_allocator *allocator = context->allocator;
   pool->workers = allocator->alloc(allocator->self, size, _Alignof(struct tide_worker));
@@ -210,7 +208,10 @@ static void worker_main(void *argument) {
 enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_device *device,
                                     const char *name) {
   const struct tide_platform *platform = pool->context->platform;
+  /* Whoever listens or checks goes by which thread it was. */
+  bool heard = pool->context->sink || device->sched->checker;
   pool->device = device;
+  pool->asks = pool->at_once > 1 && !heard && platform->cores(platform->self) > 1;
   for (uint32_t i = 0; i < pool->capacity; i++) {
     struct tide_worker *worker = &pool->workers[i];
     *worker = (struct tide_worker){.pool = pool, .spin = pool->spin_most, .try_after = TRY_FIRST};

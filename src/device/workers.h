@@ -33,7 +33,7 @@ struct tide_workers {
   tide_worker_run run;
   uint64_t spin_most; /* ns */
   size_t at_once;     /* operations that a thread takes, at most */
-  bool asks;          /* brief operations: see device/ask.h */
+  bool asks;          /* brief operations, and nobody listens or checks: see device/ask.h */
   uint32_t count;     /* threads that were started */
   struct tide_lock lock;
   struct tide_worker *resting; /* the last to come is the first to go */

@@ -1,0 +1,266 @@
+/* Workers that ask whoever submits to do their exchanges, and all that may happen meanwhile: each
+ * operation runs once, with its own arguments, and each call is made once, or is cancelled. */
+#include "harness.h"
+#include "tidemark/tidemark.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { QUEUES = 4, EACH = 3000, SUBMITTERS = 2, MOST = 3 * SUBMITTERS * EACH };
+enum ending { DRAIN, DESTROY, LOSE };
+
+struct world;
+struct call {
+  struct tide_timepoint point;
+  uint32_t made, cancelled, submits;
+};
+struct submitter {
+  struct tide_timeline *line;
+  struct call calls[EACH + 1];
+  uint64_t seed, value;
+  pthread_t thread;
+  uint32_t number;
+};
+struct world {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_queue *queues[QUEUES];
+  struct submitter submitters[SUBMITTERS];
+  pthread_mutex_t mutex;
+  uint32_t ids, runs[MOST], overs[MOST], taken[MOST], wrong;
+  bool cancels, ended;
+  uint64_t sum;
+};
+static struct world *w;
+static __thread bool submits; /* this thread */
+
+static uint64_t next(uint64_t *seed) {
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return *seed >> 33;
+}
+
+static const size_t sizes[] = {0, 4, 8, 16, 17, 64, 192};
+
+static enum tide_status run(void *arguments, size_t size) {
+  unsigned char *bytes = arguments;
+  uint32_t id;
+  if (((uintptr_t)arguments & 15) != 0) __atomic_fetch_add(&w->wrong, 1, __ATOMIC_RELAXED);
+  if (size < 4) return TIDE_OK;
+  memcpy(&id, bytes, 4);
+  if (id >= MOST) return __atomic_fetch_add(&w->wrong, 1, __ATOMIC_RELAXED), TIDE_OK;
+  for (size_t i = 4; i < size; i++)
+    if (bytes[i] != (unsigned char)(id + i)) __atomic_fetch_add(&w->wrong, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&w->runs[id], 1, __ATOMIC_RELAXED);
+  for (size_t i = 4; i < size; i++) bytes[i] = (unsigned char)(id + i + 1);
+  return id % 997 == 0 ? TIDE_IO : TIDE_OK;
+}
+static enum tide_status run0(void *a) { return run(a, 0); }
+static enum tide_status run1(void *a) { return run(a, 4); }
+static enum tide_status run2(void *a) { return run(a, 8); }
+static enum tide_status run3(void *a) { return run(a, 16); }
+static enum tide_status run4(void *a) { return run(a, 17); }
+static enum tide_status run5(void *a) { return run(a, 64); }
+static enum tide_status run6(void *a) { return run(a, 192); }
+static void over(void *arguments) {
+  const unsigned char *bytes = arguments;
+  uint32_t id;
+  memcpy(&id, bytes, 4);
+  w->overs[id]++;
+  /* What the body left there, if it ran. */
+  unsigned char want = (unsigned char)(id + 4 + (w->runs[id] != 0));
+  if (bytes[4] != want) w->wrong++;
+}
+static const struct tide_body_class classes[] = {
+    {.name = "0", .host = run0, .brief = true},  {.name = "4", .host = run1, .brief = true},
+    {.name = "8", .host = run2, .brief = true},  {.name = "16", .host = run3, .brief = true},
+    {.name = "17", .host = run4, .brief = true}, {.name = "64", .host = run5, .brief = true},
+    {.name = "192", .host = run6, .brief = true}};
+static const struct tide_body_class told[] = {
+    {.name = "0", .host = run0, .brief = true},
+    {.name = "4", .host = run1, .brief = true},
+    {.name = "8", .host = run2, .brief = true, .over = over},
+    {.name = "16", .host = run3, .brief = true, .over = over},
+    {.name = "17", .host = run4, .brief = true, .over = over},
+    {.name = "64", .host = run5, .brief = true, .over = over},
+    {.name = "192", .host = run6, .brief = true, .over = over}};
+static const struct tide_body_class slow = {.name = "slow", .host = run3};
+
+static uint32_t new_id(void) {
+  uint32_t id = __atomic_fetch_add(&w->ids, 1, __ATOMIC_RELAXED);
+  CHECK(id < MOST);
+  return id;
+}
+
+static enum tide_status submit(uint32_t id, struct tide_signal *signal, bool batch) {
+  uint64_t seed = id;
+  size_t kind = next(&seed) % 7;
+  unsigned char bytes[192];
+  memcpy(bytes, &id, 4);
+  for (size_t i = 4; i < sizeof bytes; i++) bytes[i] = (unsigned char)(id + i);
+  bool is_told = next(&seed) % 2;
+  const struct tide_body_class *body = is_told ? &told[kind] : &classes[kind];
+  if (next(&seed) % 400 == 0) body = &slow, kind = 3;
+  struct tide_operation operation = {.body = body,
+                                     .signals = signal,
+                                     .signal_count = signal != NULL,
+                                     .arguments = bytes,
+                                     .arguments_size = sizes[kind]};
+  struct tide_queue *queue = w->queues[signal ? 0 : next(&seed) % QUEUES];
+  enum tide_status status = batch ? tide_queue_submit_all(queue, &operation, 1, NULL, NULL)
+                                  : tide_queue_submit(queue, &operation, NULL, NULL);
+  if (status == TIDE_OK) w->taken[id] = (uint32_t)kind + 1 + (body->over ? 100 : 0);
+  return status;
+}
+
+static void called(struct tide_timepoint *point, enum tide_status status) {
+  struct call *call = (struct call *)(void *)point;
+  (void)status;
+  pthread_mutex_lock(&w->mutex); /* which whoever submits holds, too */
+  w->sum++;
+  if (call->submits && !w->ended) (void)submit(new_id(), NULL, false);
+  pthread_mutex_unlock(&w->mutex);
+  __atomic_fetch_add(&call->made, 1, __ATOMIC_RELEASE);
+}
+
+static void *submitting(void *argument) {
+  struct submitter *s = argument;
+  submits = true;
+  for (uint32_t i = 1; i <= EACH; i++) {
+    uint64_t kind = next(&s->seed) % 64;
+    if (kind == 0)
+      tide_queue_set_priority(w->queues[next(&s->seed) % QUEUES],
+                              (uint8_t)(next(&s->seed) % 4 + 7));
+    if (kind == 1 && s->number == 0) {
+      tide_sched_pause(w->sched);
+      (void)submit(new_id(), NULL, false);
+      tide_sched_resume(w->sched);
+    }
+    if (kind == 2 && i > 8) {
+      struct call *call = &s->calls[i - 1 - next(&s->seed) % 7];
+      if (call->point.call && tide_timepoint_cancel(&call->point)) {
+        call->cancelled = 1;
+        if (call->made) __atomic_fetch_add(&w->wrong, 1, __ATOMIC_RELAXED);
+      }
+    }
+    if (kind == 3) {
+      for (volatile int k = 0; k < 3000; k++) continue;
+    }
+    if (kind == 4 && tide_queue_cancel(w->queues[1], i) == TIDE_OK)
+      __atomic_store_n(&w->cancels, true, __ATOMIC_RELAXED);
+    struct call *call = &s->calls[i];
+    uint32_t id = new_id();
+    if (s->number == 0 && kind % 2) {
+      struct tide_signal signal = {s->line, ++s->value, false};
+      call->submits = kind % 4 == 1;
+      call->point = (struct tide_timepoint){.timeline = s->line, .value = s->value, .call = called};
+      CHECK_OK(tide_timepoint_add(&call->point));
+      for (enum tide_status status = TIDE_FULL; status == TIDE_FULL; sched_yield()) {
+        pthread_mutex_lock(&w->mutex);
+        status = submit(id, &signal, kind % 3 == 0);
+        pthread_mutex_unlock(&w->mutex);
+      }
+    } else {
+      while (submit(id, NULL, kind % 3 == 0) == TIDE_FULL) sched_yield();
+    }
+  }
+  return NULL;
+}
+
+static void go(uint64_t seed, uint32_t workers, uint32_t spin, bool check, enum ending ending) {
+  struct tide_cpu_params cpu = {.workers = workers, .spin_ns = spin};
+  struct tide_sched_params sched = {.check = check};
+  struct tide_queue_params queue = {.operations = 40 + (uint32_t)(seed % 7) * 50};
+  w = calloc(1, sizeof *w);
+  CHECK(w && !pthread_mutex_init(&w->mutex, NULL));
+  CHECK_OK(tide_context_init(&w->context, NULL));
+  CHECK_OK(tide_sched_create(&w->context, &sched, &w->sched));
+  CHECK_OK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device));
+  for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_create(w->device, &queue, &w->queues[q]));
+  for (uint32_t i = 0; i < SUBMITTERS; i++) {
+    struct submitter *s = &w->submitters[i];
+    s->seed = seed + i, s->number = i;
+    CHECK_OK(tide_timeline_create(&w->context, NULL, &s->line));
+    CHECK(!pthread_create(&s->thread, NULL, submitting, s));
+  }
+  for (int i = 0; i < SUBMITTERS; i++) pthread_join(w->submitters[i].thread, NULL);
+  pthread_mutex_lock(&w->mutex);
+  w->ended = true;
+  pthread_mutex_unlock(&w->mutex);
+  if (ending == DRAIN)
+    for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_drain(w->queues[q], TIDE_FOREVER));
+  if (ending == LOSE) {
+    tide_device_lose(w->device, TIDE_LOST);
+    tide_cpu_detach(w->cpu);
+    tide_device_certify(w->device);
+  }
+  for (int q = 0; q < QUEUES; q++) tide_queue_destroy(w->queues[q]);
+  CHECK_OK(tide_device_settle(w->device, TIDE_FOREVER));
+  tide_cpu_detach(w->cpu);
+  CHECK_OK(tide_device_destroy(w->device));
+  tide_cpu_destroy(w->cpu);
+  for (int i = 0; i < SUBMITTERS; i++) tide_timeline_destroy(w->submitters[i].line);
+  tide_sched_destroy(w->sched);
+  tide_context_fini(&w->context);
+  CHECK_EQ_U64(w->wrong, 0);
+  for (uint32_t i = 0; i < MOST; i++) {
+    size_t kind = w->taken[i] % 100;
+    bool runs = kind > 1, must = runs && ending == DRAIN && !w->cancels;
+    if (w->runs[i] > runs || (must && !w->runs[i]))
+      FAIL("%u: %u runs, kind %u", i, w->runs[i], (unsigned)kind);
+    if (w->overs[i] != (w->taken[i] > 100)) FAIL("%u: %u overs", i, w->overs[i]);
+  }
+  for (uint32_t i = 1; i <= EACH; i++) {
+    const struct call *call = &w->submitters[0].calls[i];
+    if (!call->point.call) continue;
+    if (call->made + call->cancelled != 1) FAIL("%u: called %u", i, call->made);
+  }
+  free(w);
+}
+
+static void several(uint32_t workers, uint32_t spin, bool check) {
+  for (uint64_t seed = 1; seed <= 12 / test_slowdown() + 3; seed++)
+    go(seed * 13, workers, spin, check, (enum ending)(seed % 3));
+}
+TEST(one) { several(1, 0, false); }
+TEST(two) { several(2, 0, false); }
+TEST(four) { several(4, 0, false); }
+TEST(no_spin) { several(1, TIDE_CPU_NO_SPIN, false); }
+TEST(checked) { several(1, 0, true); }
+
+/* Check mode takes what a thread knew for what it teaches, so nobody does another's exchange: else
+ * what is found would hang on who came first. `over` is called by whoever does one. */
+static uint32_t over_here;
+static void over_whom(void *arguments) {
+  (void)arguments;
+  over_here += submits;
+}
+TEST(not_in_check_mode) {
+  static const struct tide_body_class body = {
+      .name = "0", .host = run0, .brief = true, .over = over_whom};
+  struct tide_sched_params sched = {.check = true};
+  struct tide_cpu_params cpu = {.workers = 1};
+  struct tide_operation operation = {.body = &body};
+  w = calloc(1, sizeof *w);
+  CHECK(w);
+  CHECK_OK(tide_context_init(&w->context, NULL));
+  CHECK_OK(tide_sched_create(&w->context, &sched, &w->sched));
+  CHECK_OK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device));
+  CHECK_OK(tide_queue_create(w->device, NULL, &w->queues[0]));
+  submits = true;
+  for (uint32_t taken = 0; taken < 200000 / test_slowdown();)
+    taken += tide_queue_submit(w->queues[0], &operation, NULL, NULL) == TIDE_OK;
+  submits = false;
+  CHECK_OK(tide_queue_drain(w->queues[0], TIDE_FOREVER));
+  CHECK_EQ_U64(over_here, 0);
+  tide_queue_destroy(w->queues[0]);
+  tide_cpu_close(w->cpu);
+  tide_sched_destroy(w->sched);
+  tide_context_fini(&w->context);
+  free(w);
+}
+
+TEST_MAIN(CASE(one), CASE(two), CASE(four), CASE(no_spin), CASE(checked), CASE(not_in_check_mode))
