@@ -18,7 +18,10 @@ void tide_delegation_answer(struct tide_sched *sched) {
   struct tide_delegation *request = tide_exchange(&sched->delegated, NULL);
   if (!request) return;                                  /* it was taken back */
   tide_fetch_to_write(&request->answered, ANSWER_LINES); /* while the exchange goes on */
-  if (sched->prioritised) tide_sched_settle(sched);      /* whoever became ready may come first */
+  /* First what the submit leaves to be settled: who is ready by it has his turn, and what it ended
+   * is its own to call back. Nobody is kicked for what the exchange may take at once. */
+  request->device->exchanging = true;
+  tide_sched_settle(sched);
   struct tide_fired before = sched->host;
   tide_fired_init(&sched->host);
   size_t count = tide_device_exchange_locked(request->device, request->works, request->count,

@@ -1,7 +1,9 @@
 /* Workers that ask whoever submits to do their exchanges, and all that may happen meanwhile: each
  * operation runs once, with its own arguments, and each call is made once, or is cancelled. */
 #include "harness.h"
+#include "sched/delegation.h"
 #include "tidemark/tidemark.h"
+#include "timeline/turn.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -263,4 +265,51 @@ TEST(not_in_check_mode) {
   free(w);
 }
 
-TEST_MAIN(CASE(one), CASE(two), CASE(four), CASE(no_spin), CASE(checked), CASE(not_in_check_mode))
+static void note_call(struct tide_timepoint *point, enum tide_status status) {
+  struct call *call = (struct call *)(void *)point;
+  (void)status;
+  call->made++;
+}
+static void no_kick(void *self) { (void)self; }
+
+/* What a submit ends by itself is called back in it, and what a worker ended by the worker: also
+ * where the submit does the worker's exchange. */
+TEST(own_calls_in_the_submit) {
+  static const struct tide_body_class body = {.name = "0", .host = run0, .brief = true};
+  static const struct tide_backend backend = {
+      .name = "inline", .in_order = true, .sequential = true, .kick = no_kick};
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_device *device;
+  struct tide_queue *queues[2];
+  struct call calls[2] = {0};
+  CHECK_OK(tide_context_init(&context, NULL));
+  CHECK_OK(tide_sched_create(&context, NULL, &sched));
+  CHECK_OK(tide_device_create(sched, &backend, "inline", &device));
+  for (int i = 0; i < 2; i++) {
+    CHECK_OK(tide_queue_create(device, NULL, &queues[i]));
+    calls[i].point = (struct tide_timepoint){
+        .timeline = tide_queue_progress(queues[i]), .value = 1, .call = note_call};
+    CHECK_OK(tide_timepoint_add(&calls[i].point));
+  }
+  struct tide_delegation request = {.device = device, .most = 1, .count = 1};
+  struct tide_operation work = {.body = &body}, empty = {.body = NULL};
+  CHECK_OK(tide_queue_submit(queues[0], &work, NULL, NULL));
+  CHECK_EQ_U64(tide_device_exchange(device, NULL, 0, request.works, 1, NULL), 1);
+  CHECK(tide_delegation_post(sched, &request));
+  CHECK_OK(tide_queue_submit(queues[1], &empty, NULL, NULL));
+  CHECK_EQ_U64(request.answered, 1);
+  CHECK_EQ_U64(calls[1].made, 1);
+  CHECK_EQ_U64(calls[0].made, 0);
+  struct tide_fired fired = request.calls;
+  tide_fired_run_calls(&fired, &context);
+  CHECK_EQ_U64(calls[0].made, 1);
+  for (int i = 0; i < 2; i++) tide_queue_destroy(queues[i]);
+  CHECK_OK(tide_device_settle(device, TIDE_FOREVER));
+  CHECK_OK(tide_device_destroy(device));
+  tide_sched_destroy(sched);
+  tide_context_fini(&context);
+}
+
+TEST_MAIN(CASE(one), CASE(two), CASE(four), CASE(no_spin), CASE(checked), CASE(not_in_check_mode),
+          CASE(own_calls_in_the_submit))
