@@ -20,8 +20,8 @@ static inline void tide_fetch_lines(const void *at, size_t count) {
     __builtin_prefetch((const void *)((uintptr_t)at + i * TIDE_CACHE_LINE), 1);
 }
 
-/* The same of lines that another processor has written, and that are to be written here. (What x86
- * processors can do so is not in the instructions that all of them have; those do nothing.) */
+/* The same of lines that another processor has just written: it gives them away at once, instead of
+ * a copy first. (Not every x86 processor has the instruction; the others do nothing.) */
 static inline void tide_fetch_to_write(const void *at, size_t count) {
   for (size_t i = 0; i < count; i++) {
     const char *line = (const char *)at + i * TIDE_CACHE_LINE;

@@ -365,7 +365,7 @@ uint32_t tide_parts_left(const struct tide_points *points, const struct tide_cli
 bool tide_domains_have(const struct tide_domains *domains, uint32_t domain);
 bool tide_client_trusts(const struct tide_client *client, uint32_t domain);
 
-/* A debt begins: its turn, its deadline. */
+/* A debt begins: its turn, its deadline. The caller counts it as promised. */
 static inline void tide_debt_begin(struct tide_points *points, struct tide_debt *debt,
                                    struct tide_client *client, uint64_t value, uint64_t deadline) {
   debt->client = client;

@@ -28,7 +28,7 @@ void tide_delegation_answer(struct tide_sched *sched) {
                                              request->works, request->most, &request->more);
   request->calls = sched->host;
   tide_fired_init(&sched->host);
-  if (before.first) sched->host = before;
+  if (before.first) sched->host = before; /* an empty one points to itself */
   for (size_t i = 0; i < count; i++) give(&request->tasks[i], request->works[i]);
   request->count = request->task_count = (uint32_t)count;
   tide_store_release(&request->answered, ++request->answers);

@@ -298,7 +298,11 @@ enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   while (!found && !late) {
     uint32_t word = tide_load_relaxed(&queue->drain_word);
     tide_sched_leave(sched);
-    if (deadline != TIDE_NOW) platform->wait(platform->self, &queue->drain_word, word, deadline);
+    if (deadline != TIDE_NOW) {
+      tide_waiting_begin(sched->context);
+      platform->wait(platform->self, &queue->drain_word, word, deadline);
+      tide_waiting_end(sched->context);
+    }
     late = deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline;
     tide_sched_enter(sched);
     found = drain_target(queue, sequence, &epoch);

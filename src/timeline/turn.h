@@ -18,7 +18,6 @@
 #define TIDE_TIMELINE_TURN_H
 
 #include "base/plant.h"
-#include "base/plant.h"
 #include "timeline/timeline.h"
 
 struct tide_turn {
@@ -92,11 +91,11 @@ static inline enum tide_await tide_turn_look(const struct tide_timeline *timelin
 
 /* ---- timepoints of such timelines: timepoint.c ---- */
 
-/* The timepoint's call, timeline and value are set. Not queued: it is to be called, once the guard
- * is given back, by tide_timepoint_call. */
 /* It has a call, and its notifier, if any, is this context's. */
 bool tide_timepoint_fits(const struct tide_timepoint *timepoint,
                          const struct tide_context *context);
+/* The timepoint's call, timeline and value are set. Not queued: it is to be called, once the guard
+ * is given back, by tide_timepoint_call. */
 enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint);
 void tide_timepoint_call(struct tide_timepoint *timepoint);
 /* As tide_fired_run, for what timelines fire: the calls that turns have fired are made in one go.
