@@ -194,6 +194,9 @@ struct tide_sink {
   void (*event)(void *self, const struct tide_event *event);
   bool wants_time; /* fill event.time (one clock read an event) */
   void *self;
+  /* Of all events it gets FINISH of operations that failed. Whatever goes well then takes no longer
+   * than without a sink. */
+  bool failures_only;
 };
 
 #ifdef __cplusplus

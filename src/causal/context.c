@@ -21,7 +21,8 @@ enum tide_status tide_context_init(struct tide_context *context,
   *context = (struct tide_context){
       .platform = params->platform ? params->platform : default_platform(),
       .allocator = params->allocator ? params->allocator : default_allocator(),
-      .sink = params->sink,
+      .sink = params->sink && !params->sink->failures_only ? params->sink : NULL,
+      .failures = params->sink && params->sink->failures_only ? params->sink : NULL,
       .lease = params->lease,
       .frontier_capacity =
           params->frontier_capacity ? params->frontier_capacity : DEFAULT_FRONTIER_CAPACITY,

@@ -331,7 +331,9 @@ static enum tide_status set_up(struct tide_simulation *s, struct tide_diag *diag
   for (size_t i = 0; i < s->tables->queue_count; i++) s->queues[i].last = TIDE_SIM_NONE;
   s->stand_in = (struct tide_run_stand_in){stand_in, stepped, &s->memory, s};
   s->memory = (struct tide_memory_source){map, unmap, s};
-  s->sink = (struct tide_sink){tide_sim_event, s->params.sink && s->params.sink->wants_time, s};
+  s->sink = (struct tide_sink){.event = tide_sim_event,
+                               .wants_time = s->params.sink && s->params.sink->wants_time,
+                               .self = s};
   tide_wait_counter_init(&s->result.waits, &s->sink);
   for (size_t i = 0; i < KINDS; i++) {
     s->kinds[i] = kinds[i];

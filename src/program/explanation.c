@@ -169,7 +169,8 @@ enum tide_status tide_explanation_init(struct tide_explanation *e,
                                        struct tide_plan *plan, const struct tide_sink *next) {
   *e = (struct tide_explanation){.allocator = allocator, .plan = plan, .next = next};
   e->tables = tide_plan_tables(plan);
-  e->sink = (struct tide_sink){on_event, next && next->wants_time, e};
+  e->sink =
+      (struct tide_sink){.event = on_event, .wants_time = next && next->wants_time, .self = e};
   if (make_queues(e) && note_places(e)) return TIDE_OK;
   tide_explanation_fini(e);
   return TIDE_NOMEM;

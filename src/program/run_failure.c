@@ -54,6 +54,7 @@ const struct tide_sink *tide_run_sink(struct tide_run *run) {
       .event = on_event,
       .wants_time = run->params.sink && run->params.sink->wants_time,
       .self = run,
+      .failures_only = !run->params.sink,
   };
   return &run->sink;
 }

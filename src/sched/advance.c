@@ -306,7 +306,7 @@ void tide_queue_publish(struct tide_queue *queue) {
 void tide_op_done(struct tide_op *op, enum tide_status status) {
   first_cause(op, status);
   op->state = TIDE_OP_DONE;
-  tide_sched_emit(op->queue->sched, TIDE_EVENT_FINISH, op, NULL);
+  tide_sched_emit_finish(op->queue->sched, op);
   if (TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) publish(op->queue, op);
   else tide_queue_publish(op->queue);
 }

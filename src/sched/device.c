@@ -193,7 +193,7 @@ static void certify_queue(struct tide_queue *queue) {
     struct tide_op *op = tide_queue_op(queue, e);
     if (op && op->state == TIDE_OP_RUNNING) {
       op->state = TIDE_OP_DONE;
-      tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
+      tide_sched_emit_finish(sched, op);
     }
   }
   tide_queue_skip_started(queue);

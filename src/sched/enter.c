@@ -377,7 +377,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   if (op->points) tide_op_points_done(op);
   for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_unpin(use->buffer);
   sched->stats.failed++;
-  tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
+  tide_sched_emit_finish(sched, op);
   if (op->part) tide_instance_finished(op);
   queue->retry_held = true;
   tide_sched_look(queue);

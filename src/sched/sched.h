@@ -370,6 +370,13 @@ static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kin
     tide_sched_emit_heard(sched, kind, op, more);
 }
 
+void tide_sched_emit_failure(struct tide_sched *sched, const struct tide_op *op);
+/* It is over, also when it never started. */
+static inline void tide_sched_emit_finish(struct tide_sched *sched, const struct tide_op *op) {
+  tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
+  if (__builtin_expect(op->status != TIDE_OK, 0)) tide_sched_emit_failure(sched, op);
+}
+
 /* ---- a queue's frontiers ---- */
 /* The records of the newest version are looked at through it, so its own entry may lag behind. */
 static inline void tide_queue_own_entry(struct tide_queue *queue) {

@@ -106,9 +106,8 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   }
 }
 
-void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
-                           const struct tide_op *op, struct tide_event *more) {
-  const struct tide_sink *sink = sched->context->sink;
+static void emit(struct tide_sched *sched, const struct tide_sink *sink, enum tide_event_kind kind,
+                 const struct tide_op *op, struct tide_event *more) {
   const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_event event = more ? *more : (struct tide_event){0};
   event.kind = kind;
@@ -125,4 +124,14 @@ void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
   }
   if (kind != TIDE_EVENT_WAIT_CLASS) event.status = op->status;
   sink->event(sink->self, &event);
+}
+
+void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
+                           const struct tide_op *op, struct tide_event *more) {
+  emit(sched, sched->context->sink, kind, op, more);
+}
+
+void tide_sched_emit_failure(struct tide_sched *sched, const struct tide_op *op) {
+  const struct tide_sink *sink = sched->context->failures;
+  if (sink) emit(sched, sink, TIDE_EVENT_FINISH, op, NULL);
 }

@@ -271,7 +271,7 @@ static bool try_seed(struct world *w, uint64_t seed, uint64_t *stalls) {
   if (tide_plan_create(program, &params, &report, &plan) != TIDE_OK)
     FAIL("%u:%u: %s\n%s", diag.line, diag.column, diag.text, w->program.text);
   read_plan(w, plan);
-  struct tide_sink sink = {on_event, false, w};
+  struct tide_sink sink = {.event = on_event, .self = w};
   struct tide_simulation_params how = {
       .plan = plan,
       .seed = seed,

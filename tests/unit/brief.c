@@ -9,6 +9,8 @@
 enum { QUEUES = 4, EACH = 4000 };
 
 struct world {
+  struct tide_sink sink;
+  uint32_t failures; /* that the sink got */
   struct tide_context context;
   struct tide_sched *sched;
   struct tide_cpu *cpu;
@@ -41,11 +43,19 @@ static enum tide_status step(void *arguments) {
 static const struct tide_body_class brief = {.name = "step", .host = step, .brief = true};
 static const struct tide_body_class plain = {.name = "plain step", .host = step};
 
+/* Of all that happens it wants failures alone. */
+static void hear(void *self, const struct tide_event *event) {
+  struct world *w = self;
+  if (event->kind != TIDE_EVENT_FINISH || event->status == TIDE_OK) w->wrong = true;
+  w->failures++;
+}
+
 static void open_world(struct world *w, uint32_t workers) {
   struct tide_cpu_params cpu = {.workers = workers};
   struct tide_queue_params queue = {.operations = EACH + 1, .waits = EACH};
   memset(w, 0, sizeof *w);
-  CHECK_OK(tide_context_init(&w->context, NULL));
+  w->sink = (struct tide_sink){.event = hear, .self = w, .failures_only = true};
+  CHECK_OK(tide_context_init(&w->context, &(struct tide_context_params){.sink = &w->sink}));
   CHECK_OK(tide_sched_create(&w->context, NULL, &w->sched));
   CHECK_OK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device));
   for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_create(w->device, &queue, &w->queues[q]));
@@ -83,6 +93,7 @@ static void in_order(uint32_t workers) {
   struct tide_sched_stats stats;
   tide_sched_stats(w.sched, &stats);
   CHECK_EQ_U64(stats.failed, QUEUES * (EACH / 100));
+  CHECK_EQ_U64(w.failures, stats.failed);
   CHECK_EQ_U64(stats.finished, QUEUES * EACH);
   close_world(&w);
 }

@@ -679,7 +679,7 @@ TEST(events) {
   struct rig rig;
   rig_open(&rig, 8, NULL);
   struct tide_event notes[4] = {{0}};
-  struct tide_sink sink = {note, true, notes};
+  struct tide_sink sink = {.event = note, .wants_time = true, .self = notes};
   struct tide_pool_params params = {.label = "tiles"};
   rig.context.sink = &sink;
   CHECK_OK(tide_pool_create(&rig.context, &params, &rig.pool));

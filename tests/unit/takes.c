@@ -148,7 +148,7 @@ TEST(a_taker_stalls_alone) {
   struct seen seen = {0};
   for (int i = 0; i < 200 && !seen.stalls; i++) {
     struct job job;
-    struct tide_sink sink = {note, true, &seen};
+    struct tide_sink sink = {.event = note, .wants_time = true, .self = &seen};
     has_begun = 0;
     plan(&job, HEAD "q: meet\nq: iota x, 5  signal a = 1\nr: begin_and_sum x, y  take x\n"
                     "r: nop  signal b = 1\n");

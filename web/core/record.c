@@ -325,7 +325,7 @@ static void on_event(void *self, const struct tide_event *event) {
 
 bool view_record_begin(void) {
   const struct tide_allocator *a = view.allocator;
-  view.sink = (struct tide_sink){on_event, true, NULL};
+  view.sink = (struct tide_sink){.event = on_event, .wants_time = true};
   view.step_of = TIDE_VIEW_NONE;
   view.operation_of = tide_alloc(a, view.tables->queue_count, sizeof *view.operation_of);
   view.queues = tide_alloc(a, view.tables->queue_count, sizeof *view.queues);
