@@ -294,8 +294,8 @@ struct tide_lock;
 struct tide_context {
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
-  const struct tide_sink *sink;     /* NULL: nobody listens */
-  const struct tide_sink *failures; /* … to more than operations that fail */
+  const struct tide_sink *sink;     /* of all events; NULL: nobody listens */
+  const struct tide_sink *failures; /* private: the sink, if it wants failures only; else NULL */
   struct tide_tracker *tracker;
   struct tide_lease *lease;
   uint8_t frontier_capacity;      /* of queues, records and buffers */
