@@ -74,7 +74,7 @@ static void choose(struct world *world, bool chained) {
 }
 
 static struct tide_work *run(struct world *world, struct tide_work *work) {
-  work->status = work->body->host(work->arguments);
+  work->status = work->body->host(tide_work_arguments(work));
   struct tide_work *next;
   return tide_device_exchange(world->device, &work, 1, &next, 1, NULL) ? next : NULL;
 }

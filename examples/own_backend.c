@@ -19,7 +19,7 @@ static int pump(struct tide_device *device) {
     /* "These are done; give me up to four more." */
     count = tide_device_exchange(device, work, count, work, 4, NULL);
     for (size_t i = 0; i < count; i++, total++)
-      work[i]->status = work[i]->body->host(work[i]->arguments);
+      work[i]->status = work[i]->body->host(tide_work_arguments(work[i]));
   } while (count > 0);
   return total;
 }

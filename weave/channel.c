@@ -81,7 +81,7 @@ static void run_one(void *self) {
   struct more *m = self;
   struct tide_work *work;
   if (tide_device_exchange(m->s.device, NULL, 0, &work, 1, NULL) == 0) return;
-  work->status = work->body->host(work->arguments);
+  work->status = work->body->host(tide_work_arguments(work));
   tide_device_exchange(m->s.device, &work, 1, NULL, 0, NULL);
 }
 static void destroy_channel(void *self) {

@@ -70,7 +70,7 @@ static void work_in_turn(void *self) {
     uint32_t kicks = tide_load_acquire(&s->kicks);
     got = tide_device_exchange(s->device, work, got, work, left, NULL);
     for (size_t i = 0; i < got; i++, left--)
-      work[i]->status = work[i]->body->host(work[i]->arguments);
+      work[i]->status = work[i]->body->host(tide_work_arguments(work[i]));
     if (!got && left) platform->wait(platform->self, &s->kicks, kicks, TIDE_FOREVER);
   }
 }
@@ -105,7 +105,7 @@ static void ask_in_turn(void *self) {
   for (unsigned left = s->to_do; left > 0 || got > 0; left -= (unsigned)got) {
     uint32_t kicks = tide_load_acquire(&s->kicks);
     got = exchange_or_ask(s, &request);
-    for (size_t i = 0; i < got; i++) brief.host(request.works[i]->arguments);
+    for (size_t i = 0; i < got; i++) brief.host(tide_work_arguments(request.works[i]));
     if (!got && left) platform->wait(platform->self, &s->kicks, kicks, TIDE_FOREVER);
   }
 }
@@ -138,7 +138,7 @@ static void work_once(void *self) {
   struct state *s = self;
   struct tide_work *work;
   if (!tide_device_exchange(s->device, NULL, 0, &work, 1, NULL)) return;
-  work->status = work->body->host(work->arguments);
+  work->status = work->body->host(tide_work_arguments(work));
   tide_device_exchange(s->device, &work, 1, &work, 0, NULL);
 }
 static void ran_unless_cancelled(void *self) {

@@ -86,7 +86,7 @@ static inline void work(void *self) {
     size_t got = tide_device_exchange(s->device, &work, work ? 1 : 0, &work, left ? 1 : 0, NULL);
     if (!got) work = NULL;
     if (work) {
-      work->status = work->body->host(work->arguments);
+      work->status = work->body->host(tide_work_arguments(work));
       left--;
     } else if (left) {
       platform->wait(platform->self, &s->kicks, kicks, TIDE_FOREVER);

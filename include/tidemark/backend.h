@@ -43,13 +43,25 @@ extern "C" {
  * hands it back. */
 struct tide_work {
   const struct tide_body_class *body; /* NULL: nothing to run, just hand it back */
-  void *arguments;
-  const char *label;
-  tide_axis axis;
-  uint64_t epoch;
+  uint64_t epoch;                     /* on its queue's axis */
+  union {
+    unsigned char few[16];
+    void *many;
+  } arguments;             /* see tide_work_arguments */
   enum tide_status status; /* the backend sets it before handing back; TIDE_OK as given */
-  struct tide_work *next;  /* the backend's own use while it has it */
+  unsigned number : 31;    /* of what tide_queue_submit gave the lower bits */
+  unsigned has_many : 1;   /* arguments */
 };
+
+/* What the body gets: TIDE_ARGUMENTS_MAX bytes at most, aligned for anything. It stays there until
+ * the work is handed back. */
+static inline void *tide_work_arguments(const struct tide_work *work) {
+  return work->has_many ? work->arguments.many : (void *)(uintptr_t)work->arguments.few;
+}
+/* Its queue's. Any thread that has the work, like the next one. */
+TIDE_API tide_axis tide_work_axis(const struct tide_work *work);
+/* "" when none was given. It stays there until the work is handed back. */
+TIDE_API const char *tide_work_label(const struct tide_work *work);
 
 struct tide_backend {
   const char *name;

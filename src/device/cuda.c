@@ -41,13 +41,14 @@ static struct tide_cuda_slot *find_slot(struct tide_cuda *cuda, tide_axis axis) 
 
 /* Whatever enqueue says, what it has put on the stream is to be over before the operation is. */
 static void begin(struct tide_cuda *cuda, struct tide_work *work) {
-  struct tide_cuda_slot *slot = find_slot(cuda, work->axis);
+  tide_axis axis = tide_work_axis(work);
+  struct tide_cuda_slot *slot = find_slot(cuda, axis);
   slot->work = work;
-  slot->axis = work->axis;
+  slot->axis = axis;
   slot->since = now(cuda);
   cuda->under_way++;
   if (!work->body) return; /* over already */
-  work->status = work->body->enqueue(work->arguments, &slot->stream);
+  work->status = work->body->enqueue(tide_work_arguments(work), &slot->stream);
   tide_cuda_stream_mark(&slot->stream);
 }
 

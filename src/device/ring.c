@@ -193,7 +193,7 @@ static enum tide_status write_directly(struct tide_ring *ring, const struct tide
 static void begin(struct tide_ring *ring, struct tide_work *work) {
   struct tide_io io = {0};
   enum tide_io_verb verb = work->body ? work->body->verb : TIDE_IO_NONE;
-  enum tide_status status = work->body ? work->body->io(work->arguments, &io) : TIDE_OK;
+  enum tide_status status = work->body ? work->body->io(tide_work_arguments(work), &io) : TIDE_OK;
   if (status != TIDE_OK || !work->body || (verb != TIDE_IO_SYNC && io.size == 0)) {
     finish(ring, work, status);
     return;

@@ -19,7 +19,7 @@ struct parked {
   struct tide_happening arrive;
   struct tide_sim *sim;
   struct tide_work *work;
-  struct parked *next; /* in the list of unused ones, or of all */
+  struct parked *next; /* in the list of unused ones, or of those that may start now */
 };
 
 struct tide_sim {
@@ -32,7 +32,7 @@ struct tide_sim {
   struct hand *hands, *rest;
   struct parked *spare;
   size_t parked_count; /* under way */
-  struct tide_work *ready, **ready_end;
+  struct parked *ready, **ready_end;
   bool halted;
 };
 
@@ -48,17 +48,19 @@ static void start(struct tide_sim *sim, struct tide_work *work) {
   tide_clock_at(sim->clock, &hand->end, cost > UINT64_MAX - now ? UINT64_MAX : now + cost);
 }
 
-static void append_ready(struct tide_sim *sim, struct tide_work *work) {
-  work->next = NULL;
-  *sim->ready_end = work;
-  sim->ready_end = &work->next;
+static void append_ready(struct tide_sim *sim, struct parked *parked) {
+  parked->next = NULL;
+  *sim->ready_end = parked;
+  sim->ready_end = &parked->next;
 }
 
 static struct tide_work *pop_ready(struct tide_sim *sim) {
-  struct tide_work *work = sim->ready;
-  sim->ready = work->next;
+  struct parked *parked = sim->ready;
+  sim->ready = parked->next;
   if (!sim->ready) sim->ready_end = &sim->ready;
-  return work;
+  parked->next = sim->spare;
+  sim->spare = parked;
+  return parked->work;
 }
 
 static void look(struct tide_sim *sim);
@@ -66,9 +68,7 @@ static void look(struct tide_sim *sim);
 static void arrived(struct tide_happening *happening) {
   struct parked *parked = TIDE_CONTAINER(happening, struct parked, arrive);
   struct tide_sim *sim = parked->sim;
-  append_ready(sim, parked->work);
-  parked->next = sim->spare;
-  sim->spare = parked;
+  append_ready(sim, parked);
   sim->parked_count--;
   look(sim);
 }
@@ -128,7 +128,7 @@ static struct tide_work *end(struct hand *hand) {
   const struct tide_sim_script *script = sim->params.script;
   struct tide_work *work = hand->work;
   if (work->body && work->body->host && !sim->params.skip_bodies)
-    work->status = work->body->host(work->arguments);
+    work->status = work->body->host(tide_work_arguments(work));
   if (script && script->end)
     script->end(script->self, work, hand->number, tide_clock_now(sim->clock));
   free_hand(hand);

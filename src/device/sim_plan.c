@@ -48,7 +48,7 @@ static enum tide_status read_options(const struct tide_plan_device *device, bool
 }
 
 static struct tide_sim_op *op_of(struct tide_simulation *s, const struct tide_work *work) {
-  return &s->ops[((const struct tide_sim_arguments *)work->arguments)->operation];
+  return &s->ops[((const struct tide_sim_arguments *)tide_work_arguments(work))->operation];
 }
 
 static uint64_t ready(void *self, const struct tide_work *work, uint64_t now) {
@@ -64,7 +64,7 @@ static uint64_t ready(void *self, const struct tide_work *work, uint64_t now) {
 static uint64_t start(void *self, const struct tide_work *work, uint32_t hand, uint64_t now) {
   struct tide_sim_made *made = self;
   struct tide_simulation *s = made->simulation;
-  const struct tide_sim_arguments *arguments = work->arguments;
+  const struct tide_sim_arguments *arguments = tide_work_arguments(work);
   struct tide_sim_op *op = op_of(s, work);
   uint64_t time = arguments->cost;
   op->start = now;
@@ -102,7 +102,7 @@ static uint64_t more(void *self, struct tide_work *work, uint32_t hand, uint64_t
 static void end(void *self, struct tide_work *work, uint32_t hand, uint64_t now) {
   struct tide_sim_made *made = self;
   struct tide_simulation *s = made->simulation;
-  const struct tide_sim_arguments *arguments = work->arguments;
+  const struct tide_sim_arguments *arguments = tide_work_arguments(work);
   struct tide_sim_op *op = op_of(s, work);
   (void)hand;
   op->end = now;

@@ -22,12 +22,12 @@ static void tell(struct tide_simulation *s, const struct tide_sim_op *op,
   struct tide_event event = {
       .kind = resume ? TIDE_EVENT_RESUME : TIDE_EVENT_STALL,
       .time = time,
-      .axis = work->axis,
+      .axis = tide_work_axis(work),
       .epoch = work->epoch,
       .value = tag->value,
       .object = timeline,
       .object_label = tide_timeline_label(timeline),
-      .label = work->label,
+      .label = tide_work_label(work),
       .status = resume ? op->missing : TIDE_OK,
   };
   s->params.sink->event(s->params.sink->self, &event);
@@ -51,7 +51,7 @@ static void reached(struct tide_timepoint *point, enum tide_status status) {
   struct tide_sim_stall *stall = TIDE_CONTAINER(point, struct tide_sim_stall, point);
   struct tide_sim_made *made = stall->made;
   struct tide_simulation *s = made->simulation;
-  const struct tide_sim_arguments *arguments = stall->work->arguments;
+  const struct tide_sim_arguments *arguments = tide_work_arguments(stall->work);
   struct tide_sim_op *op = &s->ops[arguments->operation];
   const struct tide_sim_tag *tag = &s->tags[op->tags + op->next_tag];
   uint64_t now = tide_clock_now(s->clock), time = now, chain;

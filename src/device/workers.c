@@ -174,7 +174,7 @@ static void run(struct tide_worker *worker) {
   struct tide_delegation *request = &worker->asker.request;
   for (size_t i = 0; i < worker->count; i++) {
     struct tide_work *work = request->works[i];
-    if (work->body) work->status = worker->pool->run(work->body, work->arguments);
+    if (work->body) work->status = worker->pool->run(work->body, tide_work_arguments(work));
     if (work->status != TIDE_OK) worker->asks = false; /* who answers takes it that all went well */
   }
 }

@@ -10,17 +10,16 @@ static void first_cause(struct tide_op *op, enum tide_status status) {
 
 /* Fired by a thread that does not hold the lock (a host signal, a tracker). */
 void tide_wait_fire(struct tide_node *node, enum tide_status status) {
-  struct tide_op_wait *wait = tide_wait_of(node);
-  struct tide_sched *sched = wait->op->queue->sched;
+  struct tide_sched *sched = TIDE_CONTAINER(node, struct tide_wait_node, node)->op->queue->sched;
   (void)status;
   tide_sched_enter(sched);
-  tide_wait_fired(wait);
+  tide_wait_fired(node);
   tide_sched_leave(sched);
 }
 
 static void leaving_node_fired(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->heap != TIDE_HEAP_NONE) return;
   tide_op_free(op);
   queue->in_flight--;
@@ -30,16 +29,17 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   wait->open = true;
   op->unmet--;
   /* Also an operation that goes on despite a broken point: what it imported must have finished. */
-  bool broke = wait->point && tide_wait_for_point(wait)->need.status != TIDE_OK;
+  bool broke = wait->point && tide_wait_for_point(op, wait)->need.status != TIDE_OK;
   if (status != TIDE_OK || (broke && !TIDE_PLANTED(TIDE_PLANT_DESPITE)))
     wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
   first_cause(op, status);
 }
 
-void tide_wait_fired(struct tide_op_wait *wait) {
-  struct tide_op *op = wait->op;
+void tide_wait_fired(struct tide_node *node) {
+  const struct tide_wait_node *at = TIDE_CONTAINER(node, struct tide_wait_node, node);
+  struct tide_op_wait *wait = at->wait;
+  struct tide_op *op = at->op;
   struct tide_queue *queue = op->queue;
-  struct tide_node *node = &tide_wait_node(wait)->node;
   wait->heap = TIDE_HEAP_NONE;
   node->state = TIDE_NODE_IDLE;
   if (!TIDE_PLANTED(TIDE_PLANT_WAKE)) tide_sched_look(queue);
@@ -113,12 +113,12 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
 /* The execution-only waits: for buffers' pasts, and for whoever signalled what failed early. */
 static bool all_finished(struct tide_op *op) {
   if (op->finishing) return false;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->finish && !finished(op, wait->axis, wait->epoch)) return false;
     if (wait->finish) wait->finish = false;
   }
   if (TIDE_PLANTED(TIDE_PLANT_GAPOPEN) && op->status) return true;
-  for (struct tide_op_use *use = op->uses; use; use = use->next)
+  for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
     if (use->gap && !past_finished(op, use->buffer)) return false;
   return true;
 }
@@ -127,29 +127,30 @@ static bool all_finished(struct tide_op *op) {
 
 /* What was imported is waited for; it is above what was asked for only where nobody but an
  * operation could signal in between: with a planted bug elsewhere, too. */
-static inline uint64_t value_of(const struct tide_op_wait *wait) {
+static inline uint64_t value_of(const struct tide_op *op, const struct tide_op_wait *wait) {
   bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis &&
                 (!TIDE_HAS_PLANTS || wait->timeline->operations_only);
-  return raised ? wait->record_value : wait->value;
+  return raised ? tide_wait_record(op->queue, wait) : wait->value;
 }
 
-static inline bool point_kept(const struct tide_op_wait *wait) {
-  const struct tide_need *need = &tide_wait_for_point(wait)->need;
+static inline bool point_kept(const struct tide_op *op, const struct tide_op_wait *wait) {
+  const struct tide_need *need = &tide_wait_for_point(op, wait)->need;
   return !need->target && need->status == TIDE_OK;
 }
 
 /* Whatever it waited for is over, and nothing has failed. */
 static inline bool waits_over(const struct tide_op *op) {
-  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    if (wait->timeline->reached.value < value_of(wait) || (wait->point && !point_kept(wait)))
+  for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
+    if (wait->timeline->reached.value < value_of(op, wait) ||
+        (wait->point && !point_kept(op, wait)))
       return false;
   return true;
 }
 
 static void arm_point(struct tide_op *op, struct tide_op_wait *wait) {
   enum tide_status status;
-  if (tide_point_wait_over(wait, &status)) open_wait(op, wait, status);
-  else tide_point_wait_listen(wait);
+  if (tide_point_wait_over(op, wait, &status)) open_wait(op, wait, status);
+  else tide_point_wait_listen(op, wait);
 }
 
 /* So it may start, and none of the questions below has to be asked. What is queued has to fire. */
@@ -160,19 +161,19 @@ static inline bool is_clear(const struct tide_op *op) {
 /* Queues those of the issued waits that are not over. */
 static void arm(struct tide_op *op) {
   op->armed = true;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open) continue;
     const struct tide_timeline *timeline = wait->timeline;
     if (wait->point) {
       arm_point(op, wait);
       continue;
     }
-    bool failed = timeline->reached.value < value_of(wait) && wait->record_value &&
-                  tide_timeline_has_failed(timeline, wait->record_value);
-    struct tide_node *node = tide_wait_queue(wait, wait->record_value);
-    enum tide_await state = failed
-                                ? TIDE_AWAIT_FAILED
-                                : tide_timeline_await_locked(wait->timeline, value_of(wait), node);
+    uint64_t record = tide_wait_record(op->queue, wait), value = value_of(op, wait);
+    bool failed =
+        timeline->reached.value < value && record && tide_timeline_has_failed(timeline, record);
+    struct tide_node *node = tide_wait_queue(op, wait, record);
+    enum tide_await state =
+        failed ? TIDE_AWAIT_FAILED : tide_timeline_await_locked(wait->timeline, value, node);
     if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
     else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
   }
@@ -195,14 +196,14 @@ TIDE_APART static bool may_start(struct tide_op *op) {
 
 /* Elision dropped the wait, never the failure: at the start every record is settled. */
 TIDE_APART static void check_settled(struct tide_op *op) {
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
     if (wait->point) {
-      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) first_cause(op, tide_wait_failure(wait));
+      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) first_cause(op, tide_wait_failure(op, wait));
       continue;
     }
     if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
-    bool failed = tide_timeline_has_failed(wait->timeline, wait->record_value);
+    bool failed = tide_timeline_has_failed(wait->timeline, tide_wait_record(op->queue, wait));
     TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
     if (failed && !TIDE_PLANTED(TIDE_PLANT_FAILCHECK))
       first_cause(op, tide_timeline_status(wait->timeline));
@@ -283,9 +284,9 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
   leave_place(queue, epoch);
   finish_to(queue, epoch);
   tide_sched_look(queue);
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
-    else if (!tide_timeline_reach(&signal->record, op->work.axis, epoch,
+    else if (!tide_timeline_reach(&signal->record, op->queue->position.axis, epoch,
                                   tide_queue_record(queue, epoch), &sched->fired))
       first_cause(op, TIDE_VALUE);
   }

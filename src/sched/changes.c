@@ -142,11 +142,12 @@ static void add_keepers(struct givers *givers, struct tide_gate *gate,
   }
 }
 
-static void add_giver_of(struct givers *givers, struct tide_op_wait *wait) {
+static void add_giver_of(struct givers *givers, const struct tide_op *op,
+                         const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
-  struct tide_queue *waiter = wait->op->queue;
+  const struct tide_queue *waiter = op->queue;
   if (wait->point) {
-    struct tide_gate *gate = tide_wait_for_point(wait)->need.target;
+    struct tide_gate *gate = tide_wait_for_point(op, wait)->need.target;
     if (gate) add_keepers(givers, gate, waiter);
   } else if (timeline->source == &tide_queue_source) {
     if (timeline->reached.value < wait->value) add_giver(givers, timeline->source_self, waiter);
@@ -174,8 +175,9 @@ static struct tide_op *waiting(const struct tide_queue *queue) {
 void tide_queue_lend(struct tide_queue *queue) {
   struct givers now = {.count = 0};
   const struct tide_op *op = waiting(queue);
-  for (struct tide_op_wait *wait = op ? op->waits : NULL; wait; wait = wait->next)
-    if (wait->heap != TIDE_HEAP_NONE) add_giver_of(&now, wait);
+  for (struct tide_op_wait *wait = op ? tide_op_waits(op) : NULL; wait;
+       wait = tide_wait_next(op, wait))
+    if (wait->heap != TIDE_HEAP_NONE) add_giver_of(&now, op, wait);
   struct tide_queue *before[TIDE_LENDS_MAX];
   for (uint32_t i = 0; i < TIDE_LENDS_MAX; i++) {
     struct tide_lend *lend = &queue->lends[i];

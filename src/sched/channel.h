@@ -17,7 +17,7 @@
 struct tide_point_wait {
   struct tide_need need;
   struct tide_listener listener;
-  struct tide_op_wait *wait;
+  struct tide_op *op;
 };
 
 enum tide_change_state { TIDE_CHANGE_FREE, TIDE_CHANGE_QUEUED, TIDE_CHANGE_UNDER_WAY };
@@ -81,8 +81,9 @@ struct tide_points_plan {
 static inline struct tide_op_points *tide_op_points(const struct tide_op *op) {
   return &op->queue->channel->ops[op - op->queue->ops];
 }
-static inline struct tide_point_wait *tide_wait_for_point(const struct tide_op_wait *wait) {
-  const struct tide_queue *queue = wait->op->queue;
+static inline struct tide_point_wait *tide_wait_for_point(const struct tide_op *op,
+                                                          const struct tide_op_wait *wait) {
+  const struct tide_queue *queue = op->queue;
   return &queue->channel->waits[wait - queue->waits];
 }
 

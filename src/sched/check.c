@@ -193,7 +193,7 @@ static void report_race(struct tide_checker *checker, const struct tide_op *op,
       &text,
       "operation '%s' of queue '%s' %s buffer '%s', which operation '%s' of queue '%s' %s, "
       "and nothing orders them: add a wait for ",
-      op->work.label, op->queue->label, use->access & TIDE_WRITE ? "writes" : "reads",
+      tide_op_label(op), op->queue->label, use->access & TIDE_WRITE ? "writes" : "reads",
       tide_buffer_label(use->buffer), earlier->label, from->label,
       earlier->write ? "writes" : "reads");
   if (hint) tide_text_format(&text, "'%s' >= %lu", hint->label, (unsigned long)hint->value);
@@ -256,7 +256,7 @@ static void add_access(struct tide_checker *checker, const struct tide_op *op,
                                         .epoch = op->work.epoch,
                                         .offset = use->offset,
                                         .size = size_of(use)};
-  memcpy(access->label, op->work.label, sizeof access->label);
+  memcpy(access->label, tide_op_label(op), sizeof access->label);
 }
 
 /* A wait says that the operation comes behind whoever signals that very value; behind an operation
@@ -264,18 +264,21 @@ static void add_access(struct tide_checker *checker, const struct tide_op *op,
  * between and open the wait, also if in this run it came too late for that. */
 /* But nobody else keeps a channel's promises, and in order: a point that was kept, be it by a later
  * one that covers it, comes behind the first operation that was to keep it or a later one. */
-static bool kept_by(const struct tide_op_wait *wait, const struct tide_shadow_record *record) {
+static bool kept_by(const struct tide_op *op, const struct tide_op_wait *wait,
+                    const struct tide_shadow_record *record) {
   if (record->value == wait->value) return true;
   if (!wait->point) return record->below;
   enum tide_status status;
-  return tide_point_wait_over(wait, &status) && tide_wait_for_point(wait)->need.status == TIDE_OK;
+  return tide_point_wait_over(op, wait, &status) &&
+         tide_wait_for_point(op, wait)->need.status == TIDE_OK;
 }
 
 static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *clock,
-                        const struct tide_op_wait *wait) {
+                        const struct tide_op *op, const struct tide_op_wait *wait) {
   if (wait->class_ == TIDE_WAIT_FAILED || wait->value <= wait->timeline->initial) return;
   const struct tide_shadow_record *record = record_of(checker, wait->timeline, wait->value);
-  if (record && kept_by(wait, record)) tide_shadow_merge(&checker->table, clock, &record->clock);
+  if (record && kept_by(op, wait, record))
+    tide_shadow_merge(&checker->table, clock, &record->clock);
 }
 
 /* Signals that are ordered by other means teach nothing; nor does a value above one teach whoever
@@ -299,10 +302,11 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
       tide_shadow_get(&checker->table, TIDE_SHADOW_THREAD, tide_op_rare(op)->thread);
   struct tide_shadow_clock *clock = &shadow->clock;
   if (thread) tide_shadow_merge(&checker->table, clock, &thread->clock);
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-    import_wait(checker, clock, wait);
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
+    import_wait(checker, clock, op, wait);
   /* One that has failed touches nothing. */
-  for (struct tide_op_use *use = op->uses; use && !op->part && !op->status; use = use->next) {
+  for (struct tide_op_use *use = tide_op_uses(op); use && !op->part && !op->status;
+       use = use->next) {
     check_use(checker, clock, op, use);
     add_access(checker, op, use);
   }
@@ -310,7 +314,7 @@ void tide_check_entered(struct tide_queue *queue, struct tide_op *op) {
   tide_shadow_copy(&checker->table, record, clock);
   tide_shadow_set(&checker->table, record, own, op->work.epoch);
   if (shadow->in_order) tide_shadow_set(&checker->table, clock, own, op->work.epoch);
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     if (op->refused) continue;
     add_signal(checker, &signal->record, record);
     if (!signal->record.external) add_hint(checker, shadow, op->work.epoch, &signal->record);
@@ -339,12 +343,12 @@ void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *p
   }
   tide_shadow_copy(table, all, before);
   for (size_t i = 0; i < count; i++)
-    for (struct tide_op_use *use = parts[i] ? parts[i]->uses : NULL; use; use = use->next)
+    for (struct tide_op_use *use = parts[i] ? tide_op_uses(parts[i]) : NULL; use; use = use->next)
       check_use(checker, before, parts[i], use);
   for (size_t i = 0; i < count; i++) {
     if (!parts[i] || !parts[i]->queue->check_index) continue;
     uint64_t own = parts[i]->queue->check_index - 1;
-    for (struct tide_op_use *use = parts[i]->uses; use; use = use->next)
+    for (struct tide_op_use *use = tide_op_uses(parts[i]); use; use = use->next)
       add_access(checker, parts[i], use);
     tide_shadow_merge(table, &queues[own].clock, before);
     if (tide_shadow_epoch(all, own) < parts[i]->work.epoch)

@@ -13,7 +13,7 @@
 #include "sched/sched.h"
 
 /* The held operation with the smallest reserved value that would make the wait true. */
-static struct tide_op *may_provide(const struct tide_op_wait *wait) {
+static struct tide_op *may_provide(const struct tide_op *op, const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return NULL;
   if (tide_timeline_has_failed(timeline, wait->value)) return NULL;
@@ -22,17 +22,18 @@ static struct tide_op *may_provide(const struct tide_op_wait *wait) {
       (struct tide_op_signal *)(void *)tide_tree_at_least(&timeline->reserved, wait->value);
   /* Its own signal, above what it waits for, gives an operation nothing; nor does one that can only
    * fail. */
-  if (!signal || signal->op == wait->op) return NULL;
+  if (!signal || signal->op == op) return NULL;
   return tide_timeline_has_failed(timeline, signal->record.node.key) ? NULL : signal->op;
 }
 
 /* The one without which the wait can never be true. */
-static struct tide_op *must_provide(const struct tide_op_wait *wait) {
+static struct tide_op *must_provide(const struct tide_op *op, const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
-  struct tide_op *op = may_provide(wait);
-  if (!op || tide_tree_at_least(&timeline->reserved, wait->value)->key == wait->value) return op;
-  bool nobody_else = timeline->scope == TIDE_SCOPE_QUEUE && !(wait->op->flags & TIDE_MAY_BE_PASSED);
-  return nobody_else ? op : NULL;
+  struct tide_op *giver = may_provide(op, wait);
+  if (!giver || tide_tree_at_least(&timeline->reserved, wait->value)->key == wait->value)
+    return giver;
+  bool nobody_else = timeline->scope == TIDE_SCOPE_QUEUE && !(op->flags & TIDE_MAY_BE_PASSED);
+  return nobody_else ? giver : NULL;
 }
 
 static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *at) {
@@ -47,7 +48,7 @@ static struct tide_op *blocker_from(struct tide_queue *queue, struct tide_link *
  * needed: waits are for values up to `held_most`, and those up to the next lower reservation are
  * not ours. */
 static bool awaited(const struct tide_op *op) {
-  for (const struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+  for (const struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     const struct tide_timeline *timeline = signal->record.timeline;
     uint64_t below = tide_load_acquire(&timeline->reached.value);
     if (timeline->pending.last && timeline->pending.last->key > below)
@@ -82,14 +83,15 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
   while (at) {
     struct tide_link *before = at == op ? queue->held.prev : tide_op_rare(at)->link.prev;
     bool closed = push(&search, blocker_from(at->queue, before));
-    for (struct tide_op_wait *wait = at->waits; wait && !closed; wait = wait->next)
-      closed = push(&search, must_provide(wait));
+    for (struct tide_op_wait *wait = tide_op_waits(at); wait && !closed;
+         wait = tide_wait_next(at, wait))
+      closed = push(&search, must_provide(at, wait));
     if (closed) {
       tide_diag_set(
           diag, TIDE_DEADLOCK,
           "operation '%s' of queue '%s' would wait for itself: held operation '%s' of queue "
           "'%s' waits for what it would signal, and must go first",
-          op->work.label, queue->label, at->work.label, at->queue->label);
+          tide_op_label(op), queue->label, tide_op_label(at), at->queue->label);
       return true;
     }
     at = search.stack;
@@ -106,20 +108,21 @@ static bool host_may_signal_below(const struct tide_op_wait *wait, const struct 
 
 /* Does the wait, as long as nobody submits anything and no host signals, lead nowhere, or back?
  * What must go first is put on the stack. */
-static bool leads_nowhere(struct search *search, const struct tide_op_wait *wait) {
+static bool leads_nowhere(struct search *search, const struct tide_op *op,
+                          const struct tide_op_wait *wait) {
   const struct tide_timeline *timeline = wait->timeline;
   if (wait->point) return false; /* a promise is kept, or breaks at its deadline */
   if (tide_load_acquire(&timeline->reached.value) >= wait->value) return false;
   if (tide_timeline_has_failed(timeline, wait->value)) return false;
   if (!timeline->source && tide_timeline_pending(timeline, wait->value)) return false;
-  struct tide_op *giver = may_provide(wait);
+  struct tide_op *giver = may_provide(op, wait);
   if (host_may_signal_below(wait, giver)) return false;
   return !giver || push(search, giver);
 }
 
 /* Failed beats held. */
 static bool about_to_fail(const struct tide_op *op) {
-  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+  for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (tide_load_acquire(&wait->timeline->reached.value) < wait->value &&
         tide_timeline_has_failed(wait->timeline, wait->value))
       return true;
@@ -130,21 +133,21 @@ static bool stuck(struct tide_queue *queue, struct tide_op *op, struct tide_diag
   struct search search = {op, NULL, ++queue->sched->search};
   struct tide_op *at = op;
   while (at) {
-    const struct tide_op_wait *wait = about_to_fail(at) ? NULL : at->waits;
+    const struct tide_op_wait *wait = about_to_fail(at) ? NULL : tide_op_waits(at);
     if (push(&search, blocker_from(at->queue, tide_op_rare(at)->link.prev))) {
       tide_diag_set(diag, TIDE_DEADLOCK,
                     "queue '%s' is full and nothing in it can finish: operation '%s' waits for "
                     "what '%s' would signal, which is held behind it",
-                    queue->label, op->work.label, at->work.label);
+                    queue->label, tide_op_label(op), tide_op_label(at));
       return true;
     }
-    while (wait && !leads_nowhere(&search, wait)) wait = wait->next;
+    while (wait && !leads_nowhere(&search, at, wait)) wait = tide_wait_next(at, wait);
     if (wait) {
       tide_diag_set(
           diag, TIDE_DEADLOCK,
           "queue '%s' is full and nothing in it can finish: operation '%s' waits for timeline "
           "'%s' >= %lu, which nobody has promised",
-          queue->label, at->work.label, wait->timeline->label, (unsigned long)wait->value);
+          queue->label, tide_op_label(at), wait->timeline->label, (unsigned long)wait->value);
       return true;
     }
     at = search.stack;
@@ -178,7 +181,7 @@ static void describe_wait(struct tide_text *text, const struct tide_op_wait *wai
   const struct tide_op_signal *signal = (const void *)record;
   if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, wait->value);
   if (signal)
-    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", signal->op->work.label,
+    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", tide_op_label(signal->op),
                      signal->op->queue->label, (unsigned long)signal->record.node.key,
                      record ? "" : " once it may enter");
   else if (!timeline->source) tide_text_format(text, "; nobody has promised it");
@@ -187,10 +190,10 @@ static void describe_wait(struct tide_text *text, const struct tide_op_wait *wai
 
 static void describe(struct tide_text *text, const struct tide_op *op) {
   bool held = op->state == TIDE_OP_HELD;
-  tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, op->work.label,
-                   (unsigned long)op->sequence, held ? "is held" : "waits");
+  tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, tide_op_label(op),
+                   (unsigned long)tide_op_sequence(op), held ? "is held" : "waits");
   size_t before = text->length;
-  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     bool over = wait->open || tide_load_acquire(&wait->timeline->reached.value) >= wait->value;
     if (held || (wait->class_ == TIDE_WAIT_ISSUED && !over)) describe_wait(text, wait, held);
   }

@@ -6,12 +6,11 @@
 #define ANSWER_LINES                                                                               \
   ((sizeof(struct tide_delegation) - offsetof(struct tide_delegation, answered)) / TIDE_CACHE_LINE)
 
-static void give(struct tide_task *task, const struct tide_work *work) {
-  const struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
+static void give(struct tide_task *task, struct tide_work *work) {
   task->body = work->body;
   /* Whoever is told that it is over may look at what the body left there. */
-  task->arguments = work->arguments == op->arguments && !work->body->over ? NULL : work->arguments;
-  if (!task->arguments) memcpy(task->few, op->arguments, sizeof task->few);
+  task->arguments = work->has_many || work->body->over ? tide_work_arguments(work) : NULL;
+  if (!task->arguments) memcpy(task->few, work->arguments.few, sizeof task->few);
 }
 
 void tide_delegation_answer(struct tide_sched *sched) {

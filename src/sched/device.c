@@ -164,7 +164,7 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
     if (!op->status) op->status = status;
     tide_op_cancel(op, status);
     if (op->points) tide_op_points_fail(op);
-    for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+    for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
       if (!signal->record.timeline->turned)
         tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, op->status,
                                   &sched->fired);

@@ -6,16 +6,17 @@
 #include "sched/sched.h"
 
 /* Where lies what was found. */
-static inline struct tide_pending *found_of(struct tide_sched *sched,
+static inline struct tide_pending *found_of(const struct tide_queue *queue,
                                             const struct tide_op_wait *wait) {
-  if (wait->place < TIDE_WAITS_FEW) return &sched->found[wait->place];
-  return &tide_wait_node(wait)->found;
+  if (wait->place < TIDE_WAITS_FEW) return &queue->sched->found[wait->place];
+  return &tide_wait_apart(queue, wait)->found;
 }
 
 static inline bool view_of(const struct tide_record *record, struct tide_pending *out) {
   if (!record) return false;
   const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
-  *out = (struct tide_pending){record->node.key, op->work.axis, op->work.epoch, NULL, op->queue};
+  *out = (struct tide_pending){record->node.key, op->queue->position.axis, op->work.epoch, NULL,
+                               op->queue};
   if (!record->external) out->frontier = tide_queue_record_of_others(op->queue, op->work.epoch);
   return true;
 }
@@ -53,10 +54,10 @@ static const struct tide_pending *find_above(const struct tide_op_wait *wait,
 
 /* The smallest *tracked* one: reaching it implies that the value was passed. Mostly it is the one
  * that was found; else it is looked up in `storage`. NULL: there is none. */
-static inline const struct tide_pending *find_tracked(struct tide_sched *sched,
+static inline const struct tide_pending *find_tracked(const struct tide_queue *queue,
                                                       const struct tide_op_wait *wait,
                                                       struct tide_pending *storage) {
-  const struct tide_pending *found = found_of(sched, wait);
+  const struct tide_pending *found = found_of(queue, wait);
   return found->frontier ? found : find_above(wait, storage);
 }
 
@@ -93,26 +94,27 @@ static inline bool is_known(const struct tide_sched *sched, const struct tide_pe
 
 /* An issued wait whose record the queue knows already says so (KNOWN); it is elided once it is
  * clear that the operation enters. */
-static inline void look_at(struct tide_sched *sched, struct tide_op_wait *wait) {
+static inline void look_at(const struct tide_op *op, struct tide_op_wait *wait) {
+  const struct tide_queue *queue = op->queue;
   struct tide_pending pending;
   wait->axis = 0;
-  wait->record_value = 0;
+  wait->beyond = TIDE_BEYOND_NONE;
   wait->reason = TIDE_REASON_NONE;
   wait->open = wait->finish = false;
   if (__builtin_expect(wait->point, 0)) {
-    wait->class_ = (uint8_t)tide_point_wait_class(wait);
+    wait->class_ = tide_point_wait_class(op, wait);
     if (wait->class_ != TIDE_WAIT_ISSUED) return;
   }
-  wait->class_ = (uint8_t)look(wait->timeline, wait->value, &pending);
+  wait->class_ = look(wait->timeline, wait->value, &pending);
   if (wait->class_ != TIDE_WAIT_ISSUED) return;
-  if (!is_known(sched, &pending)) {
-    *found_of(sched, wait) = pending;
+  if (!is_known(queue->sched, &pending)) {
+    *found_of(queue, wait) = pending;
     return;
   }
   wait->reason = TIDE_REASON_KNOWN;
   wait->axis = pending.axis;
   wait->epoch = pending.epoch;
-  wait->record_value = pending.value;
+  tide_wait_set_record(queue, wait, pending.value);
 }
 
 /* ---- pass two: learn ----------------------------------------------------------- */
@@ -193,21 +195,22 @@ TIDE_APART static void import_resolved(struct tide_queue *queue, struct tide_op_
     tide_sched_learn(queue, view.frontier);
   wait->axis = view.axis;
   wait->epoch = view.epoch;
-  wait->record_value = view.value;
+  tide_wait_set_record(queue, wait, view.value);
 }
 
-static inline void mark_elided(struct tide_op_wait *wait, const struct tide_pending *record,
-                               uint8_t reason) {
+static inline void mark_elided(const struct tide_queue *queue, struct tide_op_wait *wait,
+                               tide_axis axis, uint64_t epoch, uint64_t value,
+                               enum tide_wait_reason reason) {
   wait->class_ = TIDE_WAIT_ELIDED;
   wait->reason = reason;
-  wait->axis = record->axis;
-  wait->epoch = record->epoch;
-  wait->record_value = record->value;
+  wait->axis = axis;
+  wait->epoch = epoch;
+  tide_wait_set_record(queue, wait, value);
 }
 
 static void elide(struct tide_queue *queue, struct tide_op_wait *wait,
-                  const struct tide_pending *record, uint8_t reason) {
-  mark_elided(wait, record, reason);
+                  const struct tide_pending *record, enum tide_wait_reason reason) {
+  mark_elided(queue, wait, record->axis, record->epoch, record->value, reason);
   /* Whoever is known was imported with all that it knew. */
   if (reason != TIDE_REASON_KNOWN) tide_sched_learn(queue, frontier_of(record));
 }
@@ -217,7 +220,7 @@ static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *
                            const struct tide_pending *record, uint8_t *out_reason) {
   const struct tide_sched *sched = queue->sched;
   /* As long as nothing was learned, the first look has said that what it found is not known. */
-  bool news = sched->known != queue->position.frontier || record != found_of(queue->sched, wait);
+  bool news = sched->known != queue->position.frontier || record != found_of(queue, wait);
   *out_reason = TIDE_REASON_KNOWN;
   if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
   *out_reason = TIDE_REASON_FINISHED;
@@ -235,15 +238,15 @@ static size_t elide_known(struct tide_queue *queue, struct tide_op *op) {
   while (again) {
     again = false;
     remaining = 0;
-    for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+    for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-      const struct tide_pending *record = find_tracked(queue->sched, wait, &storage);
+      const struct tide_pending *record = find_tracked(queue, wait, &storage);
       if (!record || !settled(queue, wait, record, &reason)) {
         remaining++;
         continue;
       }
-      elide(queue, wait, record, reason);
+      elide(queue, wait, record, (enum tide_wait_reason)reason);
       again |= reason != TIDE_REASON_KNOWN;
     }
   }
@@ -257,9 +260,9 @@ static bool imports(const struct tide_op_wait *wait, const struct tide_pending *
                               TIDE_PLANTED(TIDE_PLANT_RAISEWAIT));
 }
 /* NULL: it imports nothing. */
-static const struct tide_pending *import_of(struct tide_sched *sched,
+static const struct tide_pending *import_of(const struct tide_queue *queue,
                                             const struct tide_op_wait *wait) {
-  const struct tide_pending *found = found_of(sched, wait);
+  const struct tide_pending *found = found_of(queue, wait);
   return imports(wait, found) ? found : NULL;
 }
 
@@ -272,22 +275,23 @@ static bool goes_first(const struct tide_op_wait *a, const struct tide_op_wait *
 
 /* Does `other`, issued, bring what `wait` needs? Causality has no cycles, so two waits cover each
  * other only when one operation signals both: then the one that goes first stays. */
-static bool covers(struct tide_sched *sched, const struct tide_op_wait *other,
+static bool covers(const struct tide_queue *queue, const struct tide_op_wait *other,
                    const struct tide_op_wait *wait, const struct tide_pending *needed) {
-  const struct tide_pending *brought = import_of(sched, other);
+  const struct tide_pending *brought = import_of(queue, other);
   if (!brought) return false;
   if (brought->axis == needed->axis) {
     if (brought->epoch != needed->epoch) return brought->epoch > needed->epoch;
-    return !import_of(sched, wait) || goes_first(other, wait);
+    return !import_of(queue, wait) || goes_first(other, wait);
   }
   return tide_frontier_get(brought->frontier, needed->axis) >= needed->epoch;
 }
 
-static bool pair_covers(struct tide_sched *sched, const struct tide_op *op,
-                        const struct tide_op_wait *wait, const struct tide_pending *needed) {
-  for (const struct tide_op_wait *other = op->waits; other; other = other->next) {
+static bool pair_covers(const struct tide_op *op, const struct tide_op_wait *wait,
+                        const struct tide_pending *needed) {
+  for (const struct tide_op_wait *other = tide_op_waits(op); other;
+       other = tide_wait_next(op, other)) {
     bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
-    if (other != wait && was_issued && covers(sched, other, wait, needed)) return true;
+    if (other != wait && was_issued && covers(op->queue, other, wait, needed)) return true;
   }
   return false;
 }
@@ -304,9 +308,9 @@ struct brought {
 /* Where comparing in pairs is cheaper. The oracle's operations are small, and it is to see both. */
 #define FEW (TIDE_HAS_PLANTS ? 2u : 8u)
 
-static void add_brought(struct tide_sched *sched, struct brought *all,
+static void add_brought(const struct tide_queue *queue, struct brought *all,
                         const struct tide_op_wait *wait) {
-  const struct tide_pending *own = wait->class_ == TIDE_WAIT_ISSUED ? import_of(sched, wait) : NULL;
+  const struct tide_pending *own = wait->class_ == TIDE_WAIT_ISSUED ? import_of(queue, wait) : NULL;
   if (!own) return;
   const tide_axis *axes = tide_frontier_axes(own->frontier);
   const uint64_t *epochs = tide_frontier_epochs(own->frontier);
@@ -318,7 +322,7 @@ static void add_brought(struct tide_sched *sched, struct brought *all,
 
 enum covered { NOT_COVERED, COVERED, PERHAPS_COVERED };
 
-static enum covered covered_by(struct tide_sched *sched, const struct brought *all,
+static enum covered covered_by(const struct tide_queue *queue, const struct brought *all,
                                const struct tide_op_wait *wait, const struct tide_pending *needed) {
   uint64_t signaller = tide_frontier_get(&all->signallers.frontier, needed->axis);
   if (signaller > needed->epoch ||
@@ -326,42 +330,42 @@ static enum covered covered_by(struct tide_sched *sched, const struct brought *a
     return COVERED;
   if (all->signallers.frontier.tainted || all->others.frontier.tainted) return PERHAPS_COVERED;
   if (signaller < needed->epoch) return NOT_COVERED;
-  return all->same_signaller || !import_of(sched, wait) ? PERHAPS_COVERED : NOT_COVERED;
+  return all->same_signaller || !import_of(queue, wait) ? PERHAPS_COVERED : NOT_COVERED;
 }
 
 static void elide_by_siblings(struct tide_queue *queue, struct tide_op *op, size_t issued) {
-  struct tide_sched *sched = queue->sched;
   struct brought all;
   if (issued > FEW) {
     tide_frontier_init(&all.signallers.frontier, TIDE_FRONTIER_CAPACITY_MAX);
     tide_frontier_init(&all.others.frontier, TIDE_FRONTIER_CAPACITY_MAX);
     all.same_signaller = false;
-    for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
-      add_brought(sched, &all, wait);
+    for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
+      add_brought(queue, &all, wait);
   }
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     struct tide_pending storage;
     if (wait->class_ != TIDE_WAIT_ISSUED) continue;
-    const struct tide_pending *needed = find_tracked(sched, wait, &storage);
+    const struct tide_pending *needed = find_tracked(queue, wait, &storage);
     if (!needed) continue;
-    enum covered covered = issued > FEW ? covered_by(sched, &all, wait, needed) : PERHAPS_COVERED;
+    enum covered covered = issued > FEW ? covered_by(queue, &all, wait, needed) : PERHAPS_COVERED;
     if (covered == NOT_COVERED) continue;
-    if (covered == PERHAPS_COVERED && !pair_covers(sched, op, wait, needed)) continue;
+    if (covered == PERHAPS_COVERED && !pair_covers(op, wait, needed)) continue;
     wait->class_ = TIDE_WAIT_ELIDED;
     wait->reason = TIDE_REASON_SIBLING;
   }
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     struct tide_pending storage;
     if (wait->class_ != TIDE_WAIT_ELIDED || wait->reason != TIDE_REASON_SIBLING) continue;
-    const struct tide_pending *record = find_tracked(sched, wait, &storage);
+    const struct tide_pending *record = find_tracked(queue, wait, &storage);
     if (record) elide(queue, wait, record, TIDE_REASON_SIBLING);
   }
 }
 
 /* Does it import something? */
-static inline bool mark_issued(struct tide_op_wait *wait, const struct tide_pending *record) {
+static inline bool mark_issued(const struct tide_queue *queue, struct tide_op_wait *wait,
+                               const struct tide_pending *record) {
   wait->reason = TIDE_REASON_UNKNOWN;
-  wait->record_value = record->value;
+  tide_wait_set_record(queue, wait, record->value);
   if (!imports(wait, record)) return false;
   wait->axis = record->axis;
   wait->epoch = record->epoch;
@@ -369,18 +373,19 @@ static inline bool mark_issued(struct tide_op_wait *wait, const struct tide_pend
 }
 
 static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
-  const struct tide_pending *record = found_of(queue->sched, wait);
-  if (mark_issued(wait, record)) tide_sched_learn(queue, frontier_of(record));
+  const struct tide_pending *record = found_of(queue, wait);
+  if (mark_issued(queue, wait, record)) tide_sched_learn(queue, frontier_of(record));
 }
 
 /* The waits that the queue's own knowledge did not settle. */
 TIDE_APART static void learn(struct tide_queue *queue, struct tide_op *op) {
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
   tide_queue_own_entry(queue); /* it may have looked at its own records */
   size_t remaining = elide_known(queue, op);
   if (remaining > 1) elide_by_siblings(queue, op, remaining);
-  for (struct tide_op_wait *wait = op->waits; remaining && wait; wait = wait->next)
+  for (struct tide_op_wait *wait = tide_op_waits(op); remaining && wait;
+       wait = tide_wait_next(op, wait))
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(queue, wait);
 }
 
@@ -396,13 +401,13 @@ static inline void learn_alone(struct tide_queue *queue, struct tide_op_wait *wa
   const struct tide_pending *found = &sched->found[wait->place];
   const struct tide_pending *record = found->frontier ? found : find_above(wait, &storage);
   if (record && record != found && is_known(sched, record)) {
-    mark_elided(wait, record, TIDE_REASON_KNOWN);
+    mark_elided(queue, wait, record->axis, record->epoch, record->value, TIDE_REASON_KNOWN);
     return;
   }
   if (record && signaller_finished(sched, record)) {
-    mark_elided(wait, record, TIDE_REASON_FINISHED);
+    mark_elided(queue, wait, record->axis, record->epoch, record->value, TIDE_REASON_FINISHED);
   } else {
-    if (!mark_issued(wait, found)) return;
+    if (!mark_issued(queue, wait, found)) return;
     record = found;
   }
   learn_one(queue, frontier_of(record));
@@ -431,17 +436,16 @@ static void keep_learned(struct tide_queue *queue) {
 }
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
-  struct tide_sched *sched = queue->sched;
   bool failed = false, held = false, more = false;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    look_at(sched, wait);
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
+    look_at(op, wait);
     failed |= wait->class_ == TIDE_WAIT_FAILED;
     held |= wait->class_ == TIDE_WAIT_HELD;
     more |= wait->reason != TIDE_REASON_KNOWN;
   }
   bool keeps_nothing = held && !failed;
   if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
   if (!more && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
   if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) know_own(queue);
@@ -467,19 +471,11 @@ static inline bool knows(const struct tide_frontier *known, tide_axis axis, uint
   return had >= epoch;
 }
 
-static inline void mark_known(struct tide_op_wait *wait, tide_axis axis, uint64_t epoch,
-                              uint64_t value) {
-  wait->class_ = TIDE_WAIT_ELIDED;
-  wait->reason = TIDE_REASON_KNOWN;
-  wait->axis = axis;
-  wait->epoch = epoch;
-  wait->record_value = value;
-}
-
 /* Of a value that is not reached: false if it has to be held. If it is issued, its record is in
  * *found. Of a queue's progress the record is only looked for where it is not known. */
-static inline bool look_pending(const struct tide_sched *sched, struct tide_op_wait *wait,
+static inline bool look_pending(const struct tide_queue *own, struct tide_op_wait *wait,
                                 uint64_t value, struct tide_pending *found) {
+  const struct tide_sched *sched = own->sched;
   const struct tide_timeline *timeline = wait->timeline;
   struct tide_queue *queue = timeline->source_self;
   wait->class_ = TIDE_WAIT_ISSUED;
@@ -487,58 +483,62 @@ static inline bool look_pending(const struct tide_sched *sched, struct tide_op_w
     tide_axis axis = queue->position.axis;
     uint64_t epoch;
     if (!tide_queue_find(queue, value, &epoch)) return false;
-    if (knows(sched->known, axis, epoch)) mark_known(wait, axis, epoch, epoch);
+    if (knows(sched->known, axis, epoch))
+      mark_elided(own, wait, axis, epoch, epoch, TIDE_REASON_KNOWN);
     else
       *found = (struct tide_pending){epoch, axis, epoch, tide_queue_record_of_others(queue, epoch),
                                      queue};
     return true;
   }
   if (!find_pending(timeline, value, found)) return false;
-  if (is_known(sched, found)) mark_known(wait, found->axis, found->epoch, found->value);
+  if (is_known(sched, found))
+    mark_elided(own, wait, found->axis, found->epoch, found->value, TIDE_REASON_KNOWN);
   return true;
 }
 
 /* False: the long way is needed. */
-static inline bool look_few(struct tide_sched *sched, const struct tide_wait *asked, size_t i,
+static inline bool look_few(const struct tide_queue *queue, const struct tide_wait *asked, size_t i,
                             struct tide_op_wait *wait) {
+  struct tide_sched *sched = queue->sched;
   struct tide_timeline *timeline = asked->timeline;
   uint64_t value = asked->value;
   if (__builtin_expect(!is_plain(sched, timeline), 0)) return false;
   wait->timeline = timeline;
   wait->value = value;
   wait->axis = 0;
-  wait->record_value = 0;
+  wait->beyond = TIDE_BEYOND_NONE;
   wait->class_ = TIDE_WAIT_RESOLVED;
   wait->reason = TIDE_REASON_NONE;
   wait->heap = TIDE_HEAP_NONE;
   wait->point = false;
   wait->open = wait->finish = false;
-  wait->place = (uint8_t)i;
+  wait->place = i & 15;
   if (timeline->reached.value >= value) return true;
   return !tide_timeline_has_failed(timeline, value) &&
-         look_pending(sched, wait, value, &sched->found[i]);
+         look_pending(queue, wait, value, &sched->found[i]);
 }
 
 /* The free waits are written to from the beginning, and taken at the end. */
 bool tide_elide_few(struct tide_queue *queue, struct tide_op *op, const struct tide_wait *waits,
                     size_t count) {
   struct tide_sched *sched = queue->sched;
-  struct tide_op_wait *wait = queue->free_waits, *last = wait, *unknown = NULL;
+  struct tide_op_wait *wait = NULL, *unknown = NULL;
+  uint32_t next = queue->free_waits;
   size_t unknowns = 0;
   tide_queue_own_entry(queue);
   sched->known = queue->position.frontier;
-  for (size_t i = 0; i < count; i++, last = wait, wait = wait->next) {
-    if (!look_few(sched, &waits[i], i, wait)) return false;
-    wait->op = op;
+  for (size_t i = 0; i < count; i++, next = wait->next) {
+    wait = tide_wait_named(queue, next);
+    if (!look_few(queue, &waits[i], i, wait)) return false;
     if (wait->class_ == TIDE_WAIT_ELIDED) continue;
     unknowns++;
     unknown = wait;
   }
   op->waits = queue->free_waits;
-  queue->free_waits = wait;
+  queue->free_waits = next;
   queue->free_waits_count -= (uint32_t)count;
-  last->next = NULL;
-  tide_fetch_lines(wait, 1); /* for the next one */
+  wait->next = 0;
+  tide_fetch_lines(tide_wait_named(queue, next), 1); /* for the next one */
   for (size_t i = 0; i < count; i++) tide_sched_retain(waits[i].timeline);
   if (unknowns == 1) learn_alone(queue, unknown);
   else if (unknowns) learn(queue, op);
@@ -559,7 +559,7 @@ void tide_sched_heal(struct tide_queue *queue) {
 /* ---- signals ---------------------------------------------------------------------- */
 
 static const char *name_of(const struct tide_op *op) {
-  return op->work.label[0] ? op->work.label : "?";
+  return tide_op_label(op)[0] ? tide_op_label(op) : "?";
 }
 
 static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op,
@@ -570,9 +570,10 @@ static enum tide_status check_order(struct tide_queue *queue, struct tide_op *op
   uint8_t reason;
   if (!newest || signal->record.external) return TIDE_OK;
   const struct tide_op_signal *other = TIDE_CONTAINER(newest, struct tide_op_signal, record);
-  const struct tide_work *first = &other->op->work;
-  if (first->axis == queue->position.axis) return TIDE_OK;
-  if (tide_signaller_satisfied(sched, sched->known, first->axis, first->epoch, &reason))
+  const struct tide_op *first = other->op;
+  tide_axis axis = first->queue->position.axis;
+  if (axis == queue->position.axis) return TIDE_OK;
+  if (tide_signaller_satisfied(sched, sched->known, axis, first->work.epoch, &reason))
     return TIDE_OK;
   return tide_diag_set(
       diag, TIDE_UNORDERED,
@@ -612,7 +613,7 @@ static enum tide_status check_signal(struct tide_queue *queue, struct tide_op *o
 enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op,
                                     struct tide_diag *diag) {
   if (TIDE_PLANTED(TIDE_PLANT_INC)) return TIDE_OK;
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     enum tide_status status = check_signal(queue, op, signal, diag);
     if (status != TIDE_OK) return status;
   }

@@ -9,23 +9,23 @@
 void tide_op_free_effects(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
   if (op->points) tide_op_points_free(op);
-  if (op->work.body && op->work.body->over) op->work.body->over(op->work.arguments);
-  while (op->signals) {
-    struct tide_op_signal *signal = op->signals;
-    op->signals = signal->next;
+  if (op->work.body && op->work.body->over) op->work.body->over(tide_work_arguments(&op->work));
+  for (struct tide_op_signal *signal = tide_op_signals(op), *next; signal; signal = next) {
+    next = signal->next;
     tide_sched_release(signal->record.timeline);
     signal->next = queue->free_signals;
     queue->free_signals = signal;
     queue->free_signals_count++;
   }
-  while (op->uses) {
-    struct tide_op_use *use = op->uses;
-    op->uses = use->next;
+  for (struct tide_op_use *use = tide_op_uses(op), *next; use; use = next) {
+    next = use->next;
     tide_buffer_release(use->buffer);
     use->next = queue->free_uses;
     queue->free_uses = use;
     queue->free_uses_count++;
   }
+  op->signals = 0;
+  op->uses = false;
 }
 
 /* ---- knowledge ----------------------------------------------------------------- */
@@ -62,7 +62,7 @@ TIDE_APART static void learn_past(struct tide_queue *queue, const struct tide_fr
  * From then on the queue knows them, for whoever enters next is ordered behind this operation. */
 TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  for (struct tide_op_use *use = op->uses; use; use = use->next) {
+  for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
     use->gap = false;
     if (TIDE_PLANTED(TIDE_PLANT_PAST) || past_known(sched, use->buffer)) continue;
     if (TIDE_PLANTED(TIDE_PLANT_GAPNEXT) && op->state == TIDE_OP_HELD) continue;
@@ -160,17 +160,17 @@ TIDE_APART static void emit_wait(struct tide_sched *sched, const struct tide_op 
                              .object_label = wait->timeline->label,
                              .cause_axis = wait->axis,
                              .cause_epoch = wait->epoch,
-                             .cause_value = wait->record_value};
+                             .cause_value = tide_wait_record(op->queue, wait)};
   tide_sched_emit(sched, TIDE_EVENT_WAIT_CLASS, op, &event);
 }
 
 /* Issued waits are looked at when the operation's turn comes: most are over by then. */
 static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     sched->waits_of[wait->class_]++;
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
-    if (wait->class_ == TIDE_WAIT_FAILED && !op->status) op->status = tide_wait_failure(wait);
+    if (wait->class_ == TIDE_WAIT_FAILED && !op->status) op->status = tide_wait_failure(op, wait);
     if (__builtin_expect(queue->heard, 0)) emit_wait(sched, op, wait);
   }
   if (op->status) tide_op_give_up_waits(op);
@@ -179,7 +179,7 @@ static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
 static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   /* What was refused is never promised; at its place the operation fails it. */
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     sched->stats.signals++;
     if (op->refused) continue;
     tide_timeline_promise(&signal->record, signal->record.node.key, &sched->fired);
@@ -189,7 +189,7 @@ static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
 
 TIDE_APART static void take_buffers(struct tide_queue *queue, struct tide_op *op, bool was_held) {
   struct tide_naming told = {queue->position.axis, op->work.epoch, queue->newest, queue->learned};
-  for (struct tide_op_use *use = op->uses; use; use = use->next) {
+  for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
     tide_buffer_use(use->buffer, &told);
     if (was_held) tide_buffer_unpin(use->buffer);
   }
@@ -237,20 +237,20 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
 }
 
-enum tide_status tide_wait_failure(const struct tide_op_wait *wait) {
+enum tide_status tide_wait_failure(const struct tide_op *op, const struct tide_op_wait *wait) {
   enum tide_status status = TIDE_OK;
   if (!wait->point) return tide_timeline_status(wait->timeline);
-  return tide_point_wait_over(wait, &status) ? status : TIDE_OK;
+  return tide_point_wait_over(op, wait, &status) ? status : TIDE_OK;
 }
 
 /* True: its node is in no list, and will not fire. */
-bool tide_wait_forget(struct tide_op_wait *wait) {
+bool tide_wait_forget(const struct tide_op *op, struct tide_op_wait *wait) {
+  struct tide_node *node = &tide_wait_node(op->queue, wait)->node;
   bool off = true;
-  if (wait->heap == TIDE_HEAP_POINT) off = tide_point_wait_forget(wait);
+  if (wait->heap == TIDE_HEAP_POINT) off = tide_point_wait_forget(op, wait);
   else if (wait->heap == TIDE_HEAP_PROMISED)
-    off = tide_timeline_forget_promise_locked(wait->timeline, &tide_wait_node(wait)->node);
-  else if (wait->heap == TIDE_HEAP_REACHED)
-    off = tide_timeline_forget_locked(wait->timeline, &tide_wait_node(wait)->node);
+    off = tide_timeline_forget_promise_locked(wait->timeline, node);
+  else if (wait->heap == TIDE_HEAP_REACHED) off = tide_timeline_forget_locked(wait->timeline, node);
   if (off) wait->heap = TIDE_HEAP_NONE;
   return off;
 }
@@ -260,25 +260,25 @@ bool tide_wait_forget(struct tide_op_wait *wait) {
 /* True when a node is on its way to fire: the operation must be left alone until it has. */
 static bool take_nodes_off(struct tide_op *op) {
   bool in_flight = false;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
-    in_flight |= !tide_wait_forget(wait);
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
+    in_flight |= !tide_wait_forget(op, wait);
   }
   return in_flight;
 }
 
 /* The waits of a held operation listen for whatever may change their class. */
 static void listen(struct tide_op *op) {
-  for (struct tide_op_wait *wait = op->waits; TIDE_PLANTED(TIDE_PLANT_RELISTEN) && wait;
-       wait = wait->next)
+  for (struct tide_op_wait *wait = tide_op_waits(op); TIDE_PLANTED(TIDE_PLANT_RELISTEN) && wait;
+       wait = tide_wait_next(op, wait))
     if (wait->class_ == TIDE_WAIT_ISSUED) return;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->heap != TIDE_HEAP_NONE) continue;
     if (wait->point) {
       bool over = wait->class_ == TIDE_WAIT_RESOLVED;
-      if (!over) tide_point_wait_listen(wait);
+      if (!over) tide_point_wait_listen(op, wait);
       continue;
     }
-    struct tide_node *node = tide_wait_queue(wait, 0);
+    struct tide_node *node = tide_wait_queue(op, wait, 0);
     if (wait->class_ == TIDE_WAIT_HELD) {
       tide_timeline_await_promise_locked(wait->timeline, wait->value, node);
       wait->heap = TIDE_HEAP_PROMISED;
@@ -292,7 +292,7 @@ static void listen(struct tide_op *op) {
 
 static void count_held(struct tide_op *op, bool add) {
   if (!(op->flags & TIDE_MAY_BE_PASSED)) op->queue->held_firm += add ? 1u : -1u;
-  for (struct tide_op_wait *wait = op->waits; wait; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     struct tide_timeline *timeline = wait->timeline;
     if (add) {
       timeline->held_waits++;
@@ -310,7 +310,8 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   op->retry = true;
   sched->stats.held++;
   count_held(op, true);
-  for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_pin(use->buffer);
+  for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
+    tide_buffer_pin(use->buffer);
   struct tide_op_rare *rare = tide_op_rare(op);
   tide_list_push_back(&queue->held, &rare->link);
   tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
@@ -319,7 +320,7 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
 }
 
 static void unreserve(struct tide_op *op) {
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
 }
 
@@ -370,12 +371,13 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);
   unreserve(op);
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     if (!signal->record.timeline->turned)
       tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, status,
                                 &sched->fired);
   if (op->points) tide_op_points_done(op);
-  for (struct tide_op_use *use = op->uses; use; use = use->next) tide_buffer_unpin(use->buffer);
+  for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
+    tide_buffer_unpin(use->buffer);
   sched->stats.failed++;
   tide_sched_emit_finish(sched, op);
   if (op->part) tide_instance_finished(op);

@@ -112,21 +112,21 @@ static void hear_point(struct tide_listener *listener, const struct tide_gate *g
 static void copy_wait(struct tide_op *op, struct tide_point point,
                       const struct tide_resolved *resolved, size_t place) {
   struct tide_queue *queue = op->queue;
-  struct tide_op_wait *wait = queue->free_waits;
+  uint32_t name = queue->free_waits;
+  struct tide_op_wait *wait = tide_wait_named(queue, name);
   queue->free_waits = wait->next;
   queue->free_waits_count--;
-  wait->op = op;
   wait->timeline = tide_point_find_timeline(queue->channel->channel.points, point);
   wait->value = point.value;
   wait->heap = TIDE_HEAP_NONE;
-  wait->place = (uint8_t)(place < TIDE_WAITS_FEW ? place : TIDE_WAITS_FEW);
+  wait->place = place < TIDE_WAITS_FEW ? place & 15 : TIDE_WAITS_FEW;
   wait->point = true;
   tide_sched_retain(wait->timeline);
   wait->next = op->waits;
-  op->waits = wait;
-  struct tide_point_wait *own = tide_wait_for_point(wait);
+  op->waits = name;
+  struct tide_point_wait *own = tide_wait_for_point(op, wait);
   own->listener.hear = hear_point;
-  own->wait = wait;
+  own->op = op;
   own->need.target = resolved->gate; /* the rest comes when it is inserted */
   own->need.status = (uint32_t)resolved->status;
   tide_list_init(&own->listener.link);
@@ -144,8 +144,8 @@ static void copy_retired(struct tide_op *op, const struct tide_promise *promise)
   signal->record.node.key = promise->debt.turn.node.key;
   signal->record.state = TIDE_RECORD_IDLE;
   tide_sched_retain(signal->record.timeline);
-  signal->next = op->signals;
-  op->signals = signal;
+  signal->next = tide_op_signals(op);
+  tide_op_set_signals(op, signal);
 }
 
 static void copy_otherwise(struct tide_op *op, const struct tide_operation *operation) {
@@ -178,7 +178,7 @@ void tide_points_copy(struct tide_op *op, const struct tide_operation *operation
   op->asks = own->has_outside || own->cancels || own->chooses || own->change;
   for (size_t i = 0; i < plan->wait_count; i++) {
     copy_wait(op, plan->points->waits[i], &plan->waits[i], operation->wait_count + i);
-    plan->needs[i] = &tide_wait_for_point(op->waits)->need;
+    plan->needs[i] = &tide_wait_for_point(op, tide_op_waits(op))->need;
   }
   for (size_t i = 0; i < plan->promise_count; i++) copy_retired(op, plan->promises[i]);
   if (plan->outside) {
@@ -215,7 +215,7 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
   if (status != TIDE_OK)
     return tide_diag_set(diag, status,
                          "operation '%s' of queue '%s' would wait for itself, by way of points",
-                         op->work.label, op->queue->label);
+                         tide_op_label(op), op->queue->label);
   own->queued = true;
   if (own->cancels) {
     if (plan->cancel.gate && !plan->cancel.gate->ended)
@@ -233,14 +233,13 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
 
 /* ---- what it hears -------------------------------------------------------------------- */
 
-static bool despite(const struct tide_op_wait *wait) {
-  return (wait->op->flags & TIDE_DESPITE_BROKEN) != 0;
-}
+static bool despite(const struct tide_op *op) { return (op->flags & TIDE_DESPITE_BROKEN) != 0; }
 
-bool tide_point_wait_over(const struct tide_op_wait *wait, enum tide_status *out_status) {
-  const struct tide_need *need = &tide_wait_for_point(wait)->need;
+bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *wait,
+                          enum tide_status *out_status) {
+  const struct tide_need *need = &tide_wait_for_point(op, wait)->need;
   if (need->target && !(TIDE_PLANTED(TIDE_PLANT_ENDED) && need->target->ended)) return false;
-  *out_status = despite(wait) ? TIDE_OK : (enum tide_status)need->status;
+  *out_status = despite(op) ? TIDE_OK : (enum tide_status)need->status;
   return true;
 }
 
@@ -250,9 +249,10 @@ static bool is_pending(const struct tide_op_wait *wait) {
   return record && (record->node.key == wait->value || TIDE_PLANTED(TIDE_PLANT_ABOVE));
 }
 
-enum tide_wait_class tide_point_wait_class(const struct tide_op_wait *wait) {
+enum tide_wait_class tide_point_wait_class(const struct tide_op *op,
+                                           const struct tide_op_wait *wait) {
   enum tide_status status;
-  if (tide_point_wait_over(wait, &status))
+  if (tide_point_wait_over(op, wait, &status))
     return status == TIDE_OK ? TIDE_WAIT_RESOLVED : TIDE_WAIT_FAILED;
   return is_pending(wait) ? TIDE_WAIT_ISSUED : TIDE_WAIT_HELD;
 }
@@ -260,32 +260,35 @@ enum tide_wait_class tide_point_wait_class(const struct tide_op_wait *wait) {
 static void hear_point(struct tide_listener *listener, const struct tide_gate *gate,
                        struct tide_fired *fired) {
   struct tide_point_wait *own = TIDE_CONTAINER(listener, struct tide_point_wait, listener);
-  struct tide_op_wait *wait = own->wait;
-  bool held = wait->op->state == TIDE_OP_HELD;
+  struct tide_op *op = own->op;
+  struct tide_queue *queue = op->queue;
+  const struct tide_op_wait *wait = &queue->waits[own - queue->channel->waits];
+  bool held = op->state == TIDE_OP_HELD;
   bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
   bool over = gate->settled || (gate->ended && TIDE_PLANTED(TIDE_PLANT_ENDED));
   if (!over && !promised) {
     /* Perhaps a part has ended, and somebody need not hurry any more. */
-    if (wait->op->queue->sched->prioritised) tide_queue_lend(wait->op->queue);
+    if (queue->sched->prioritised) tide_queue_lend(queue);
     return;
   }
   tide_gate_unlisten(listener);
   enum tide_status status = (enum tide_status)gate->status;
-  tide_fired_push(fired, &tide_wait_node(wait)->node, over && !despite(wait) ? status : TIDE_OK);
+  tide_fired_push(fired, &tide_wait_node(queue, wait)->node,
+                  over && !despite(op) ? status : TIDE_OK);
 }
 
-void tide_point_wait_listen(struct tide_op_wait *wait) {
-  struct tide_point_wait *own = tide_wait_for_point(wait);
-  tide_wait_queue(wait, 0)->state = TIDE_NODE_QUEUED;
+void tide_point_wait_listen(struct tide_op *op, struct tide_op_wait *wait) {
+  struct tide_point_wait *own = tide_wait_for_point(op, wait);
+  tide_wait_queue(op, wait, 0)->state = TIDE_NODE_QUEUED;
   wait->heap = TIDE_HEAP_POINT;
   tide_gate_listen(own->need.target, &own->listener);
 }
 
-bool tide_point_wait_forget(struct tide_op_wait *wait) {
-  struct tide_listener *listener = &tide_wait_for_point(wait)->listener;
-  if (tide_wait_node(wait)->node.state == TIDE_NODE_FIRED) return false;
-  tide_gate_unlisten(listener);
-  tide_wait_node(wait)->node.state = TIDE_NODE_IDLE;
+bool tide_point_wait_forget(const struct tide_op *op, struct tide_op_wait *wait) {
+  struct tide_node *node = &tide_wait_node(op->queue, wait)->node;
+  if (node->state == TIDE_NODE_FIRED) return false;
+  tide_gate_unlisten(&tide_wait_for_point(op, wait)->listener);
+  node->state = TIDE_NODE_IDLE;
   return true;
 }
 
@@ -362,7 +365,8 @@ void tide_op_points_turn(struct tide_op *op) {
   if (op->status) return;
   if (own->chooses && !own->retired) {
     op->work.body = own->otherwise;
-    op->work.arguments = own->otherwise_arguments;
+    op->work.arguments.many = own->otherwise_arguments;
+    op->work.has_many = true;
   }
   if (own->change) tide_change_begin(op->queue, own->change);
   own->change = NULL;

@@ -22,19 +22,27 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
 
 const struct tide_record_source tide_queue_source = {find_record};
 
+const char tide_no_label[sizeof((struct tide_op_rare *)0)->label];
+
+tide_axis tide_work_axis(const struct tide_work *work) {
+  return TIDE_CONTAINER(work, struct tide_op, work)->queue->position.axis;
+}
+const char *tide_work_label(const struct tide_work *work) {
+  return tide_op_label(TIDE_CONTAINER(work, struct tide_op, work));
+}
+
 /* ---- making --------------------------------------------------------------------- */
 
 static void chain_storage(struct tide_queue *queue) {
   for (uint32_t i = queue->op_capacity; i-- > 0;) {
     struct tide_op *op = &queue->ops[i];
     op->queue = queue;
-    op->work.axis = queue->position.axis;
-    op->work.next = (struct tide_work *)(void *)queue->free_ops;
-    queue->free_ops = op;
+    op->unmet = queue->free_ops;
+    queue->free_ops = TIDE_NAME_OF(queue->ops, i);
   }
   for (uint32_t i = queue->wait_capacity; i-- > 0;) {
     queue->waits[i].next = queue->free_waits;
-    queue->free_waits = &queue->waits[i];
+    queue->free_waits = TIDE_NAME_OF(queue->waits, i);
   }
   for (uint32_t i = queue->signal_capacity; i-- > 0;) {
     queue->signals[i].next = queue->free_signals;
@@ -81,12 +89,14 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->rare = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->rare);
   queue->arguments = tide_alloc_unset(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
-  queue->nodes = tide_alloc(a, queue->wait_capacity, sizeof *queue->nodes);
+  queue->nodes = tide_alloc_unset(a, queue->wait_capacity, sizeof *queue->nodes);
   queue->signals = tide_alloc(a, queue->signal_capacity, sizeof *queue->signals);
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
+  queue->first_uses = tide_alloc_unset(a, queue->op_capacity, sizeof(struct tide_op_use *));
   queue->apart = tide_alloc(a, 1, most);
   if (!queue->places || !queue->frontiers || !queue->ops || !queue->rare || !queue->arguments ||
-      !queue->waits || !queue->nodes || !queue->signals || !queue->uses || !queue->apart)
+      !queue->waits || !queue->nodes || !queue->signals || !queue->uses || !queue->first_uses ||
+      !queue->apart)
     return TIDE_NOMEM;
   tide_frontier_init(queue->apart, context->frontier_capacity);
   queue->position.frontier = queue->newest = queue->apart;
@@ -107,6 +117,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   tide_free(a, queue->nodes, queue->wait_capacity, sizeof *queue->nodes);
   tide_free(a, queue->signals, queue->signal_capacity, sizeof *queue->signals);
   tide_free(a, queue->uses, queue->use_capacity, sizeof *queue->uses);
+  tide_free(a, queue->first_uses, queue->op_capacity, sizeof(struct tide_op_use *));
   tide_free(a, queue->apart, 1, tide_frontier_size(queue->sched->context->frontier_capacity));
   tide_free(a, queue, 1, sizeof *queue);
 }
@@ -199,9 +210,10 @@ void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status) {
 
 /* Waits that imported nothing don't delay an operation that will not run. */
 void tide_op_give_up_waits(struct tide_op *op) {
-  for (struct tide_op_wait *wait = op->waits; wait && op->unmet; wait = wait->next) {
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait && op->unmet;
+       wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open || wait->axis) continue;
-    if (!tide_wait_forget(wait)) continue;
+    if (!tide_wait_forget(op, wait)) continue;
     wait->open = true;
     op->unmet--;
   }
@@ -243,7 +255,7 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
   tide_sched_enter(sched);
   for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next) {
     struct tide_op *op = tide_op_of_link(at);
-    if (op->sequence != sequence) continue;
+    if (tide_op_sequence(op) != sequence) continue;
     tide_op_leave(op, TIDE_CANCELLED);
     status = TIDE_OK;
     break;
@@ -251,7 +263,7 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
   for (uint64_t e = queue->published + 1; status == TIDE_NOT_FOUND && e <= queue->position.epoch;
        e++) {
     struct tide_op *op = tide_queue_op(queue, e);
-    if (!op || op->sequence != sequence) continue;
+    if (!op || tide_op_sequence(op) != sequence) continue;
     if (op->state == TIDE_OP_DONE) break;
     status = op->state == TIDE_OP_RUNNING ? TIDE_BUSY : TIDE_OK;
     tide_op_cancel(op, TIDE_CANCELLED);
@@ -273,12 +285,12 @@ void tide_queue_drain_changed(struct tide_queue *queue) {
 static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *out_epoch) {
   if (!tide_list_empty(&queue->held)) {
     struct tide_op *first = tide_op_of_link(queue->held.next);
-    if (first->sequence <= sequence) return false;
+    if (tide_op_sequence(first) <= sequence) return false;
   }
   uint64_t epoch = queue->position.epoch;
   while (epoch > queue->published) {
     struct tide_op *op = tide_queue_op(queue, epoch);
-    if (op && op->sequence <= sequence) break;
+    if (op && tide_op_sequence(op) <= sequence) break;
     epoch--;
   }
   *out_epoch = epoch;

@@ -49,38 +49,41 @@ struct tide_pending {
 /* Of so many waits of one operation the scheduler keeps what was found; most have no more. */
 #define TIDE_WAITS_FEW 8
 
-/* One wait of one operation: a cache line. What only some need is apart. */
+enum tide_wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED, TIDE_HEAP_POINT };
+
+/* One wait of one operation. There may be millions: it is small, and what only some need is apart.
+ */
 struct tide_op_wait {
-  struct tide_op_wait *next;
-  struct tide_op *op;
   struct tide_timeline *timeline;
   uint64_t value; /* as asked for */
   tide_axis axis; /* the signaller of the imported record; 0: nothing was imported */
   uint64_t epoch;
-  uint64_t record_value; /* of the record that the class is about; 0: none */
-  uint8_t class_;        /* enum tide_wait_class */
-  uint8_t reason;        /* enum tide_wait_reason */
-  uint8_t heap;          /* where the node is: enum wait_heap */
-  bool open;             /* an issued wait that is over */
-  bool finish;           /* it failed after importing: the signaller must have finished */
-  bool point;            /* it is for a point: see channel.h */
-  uint8_t place;         /* among the operation's waits, TIDE_WAITS_FEW at most: see elide.c */
+  uint32_t next;   /* the operation's next one, or the next free one: see tide_wait_named */
+  uint16_t beyond; /* the record's value: see tide_wait_record */
+  enum tide_wait_class class_ : 3;
+  enum tide_wait_reason reason : 3;
+  enum tide_wait_heap heap : 2; /* where the node is */
+  unsigned place : 4; /* among the operation's waits, TIDE_WAITS_FEW at most: see elide.c */
+  bool open : 1;      /* an issued wait that is over */
+  bool finish : 1;    /* it failed after importing: the signaller must have finished */
+  bool point : 1;     /* it is for a point: see channel.h */
+  bool apart : 1;     /* where its node is: see tide_wait_node */
 };
-_Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op_wait) == TIDE_CACHE_LINE,
-               "an elided wait is one cache line");
+_Static_assert(sizeof(struct tide_op_wait) <= 40, "and it has to stay small");
 
-/* Of waits[i] at i, for those that have to be queued: most are over when their turn comes, and
- * never touch it. */
+/* For those that have to be queued; most are over when their turn comes. A queue has one for each
+ * of the first waits of the operation whose turn it is, and one for each other wait, which is
+ * seldom touched: of operations that are held, or have many waits. */
 struct tide_wait_node {
   union {
     struct tide_node node;              /* in the timeline's `reached` or `promised` heap */
     struct tide_counting_node counting; /* … as it is queued */
     struct tide_pending found; /* of one of many, while they are classified: it is in none then */
   };
+  struct tide_op *op;
   struct tide_op_wait *wait;
+  uint64_t record_value; /* where it is far beyond the wait's */
 };
-
-enum wait_heap { TIDE_HEAP_NONE, TIDE_HEAP_REACHED, TIDE_HEAP_PROMISED, TIDE_HEAP_POINT };
 
 struct tide_op_signal {
   struct tide_record record;
@@ -105,40 +108,39 @@ enum tide_op_state {
   TIDE_OP_DONE
 };
 
-/* So many bytes of arguments lie in the operation: two words say where the rest is. */
-#define TIDE_ARGUMENTS_FEW 16
+/* So many bytes of arguments lie in the operation. */
+#define TIDE_ARGUMENTS_FEW (sizeof((struct tide_work *)0)->arguments)
 
-/* All that an operation without failures touches, in two cache lines. */
+/* All that an operation without failures touches, in one cache line. */
 struct tide_op {
   struct tide_work work; /* what a backend sees; work.epoch is 0 until it enters */
   struct tide_queue *queue;
-  struct tide_op_wait *waits;
-  struct tide_op_signal *signals;
-  struct tide_op_use *uses;
-  uint64_t sequence;
-  uint32_t unmet;          /* issued waits that are not open, as far as was looked */
-  enum tide_status status; /* the first cause, TIDE_OK so far */
-  uint16_t flags;
-  uint8_t state;      /* enum tide_op_state */
-  bool bare : 1;      /* it has no waits, signals and buffers, and is no collective's part */
-  bool part : 1;      /* it is a collective's part */
-  bool points : 1;    /* it is a command of points: see channel.h */
-  bool asks : 1;      /* … that has something to do or to find out when its turn comes */
-  bool told : 1;      /* somebody is told that it is over: points, or its body class */
-  bool armed : 1;     /* its issued waits that were not over are queued */
-  bool retry : 1;     /* held: classify again when its turn comes */
-  bool leaving : 1;   /* a held operation that was cancelled, with a node still in flight */
-  bool refused : 1;   /* its signals were refused when it entered: they fail at its place */
-  bool arrived : 1;   /* a collective's part that has reached its place */
-  bool finishing : 1; /* it waits for something to finish: see tide_op_rare */
-  bool rare : 1;      /* the storage has been used with its tide_op_rare before */
-  _Alignas(16) unsigned char arguments[TIDE_ARGUMENTS_FEW]; /* work.arguments, when they are few */
+  /* The first ones: see tide_op_waits, tide_op_signals. */
+  uint32_t waits, signals;
+  uint32_t unmet; /* issued waits that are not open, as far as was looked. Free: the next one */
+  enum tide_status status : 8; /* the first cause, TIDE_OK so far */
+  enum tide_op_state state : 3;
+  unsigned flags : 2;  /* enum tide_operation_flags */
+  bool labelled : 1;   /* its label is in its tide_op_rare */
+  bool uses : 1;       /* it uses buffers: see tide_op_uses */
+  bool bare : 1;       /* it has no waits, signals and buffers, and is no collective's part */
+  bool part : 1;       /* it is a collective's part */
+  bool points : 1;     /* it is a command of points: see channel.h */
+  bool asks : 1;       /* … that has something to do or to find out when its turn comes */
+  bool told : 1;       /* somebody is told that it is over: points, or its body class */
+  bool armed : 1;      /* its issued waits that were not over are queued */
+  bool retry : 1;      /* held: classify again when its turn comes */
+  bool leaving : 1;    /* a held operation that was cancelled, with a node still in flight */
+  bool refused : 1;    /* its signals were refused when it entered: they fail at its place */
+  bool arrived : 1;    /* a collective's part that has reached its place */
+  bool finishing : 1;  /* it waits for something to finish: see tide_op_rare */
+  bool rare : 1;       /* it has its tide_op_rare */
+  unsigned unused : 5; /* so that all are set at once */
 };
-_Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == 2 * TIDE_CACHE_LINE,
-               "what every operation touches lies in two cache lines");
+_Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
+               "what every operation touches lies in one cache line");
 
-/* What only some operations need, of ops[i] at i. Not touched before the first that does; its nodes
- * are idle then, and whenever the storage is free. */
+/* What only some operations need, of ops[i] at i: nothing is in it before it does. */
 struct tide_op_rare {
   struct tide_op *op;
   struct tide_instance *instance; /* of a collective's part */
@@ -147,7 +149,7 @@ struct tide_op_rare {
   struct tide_op *mark;           /* deadlock search: who led here */
   uint64_t visited;               /* … and in which search */
   uint64_t thread;                /* check mode: who submitted it */
-  char label[32];                 /* work.label, if it has one */
+  char label[32];                 /* if it has one */
 };
 
 /* Of what is known: where that frontier lies, in words, and where it lists the queue's own axis. */
@@ -207,17 +209,17 @@ struct tide_queue {
   struct tide_link held;
   uint32_t held_firm; /* of them, those that may not be passed */
   uint32_t free_ops_count, free_waits_count, free_signals_count, free_uses_count;
-  struct tide_op *free_ops;
-  struct tide_op_wait *free_waits;
+  uint32_t free_ops, free_waits; /* the first ones: see tide_op_named, tide_wait_named */
   struct tide_op_signal *free_signals;
   struct tide_op_use *free_uses;
   struct tide_op *ops; /* the storage itself */
   struct tide_op_rare *rare;
   unsigned char *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX, when they are many */
   struct tide_op_wait *waits;
-  struct tide_wait_node *nodes;
+  struct tide_wait_node *nodes; /* of waits[i] at i */
   struct tide_op_signal *signals;
   struct tide_op_use *uses;
+  struct tide_op_use **first_uses; /* of ops[i] at i, where it uses buffers */
   uint32_t op_capacity, wait_capacity, signal_capacity, use_capacity;
   uint32_t in_flight;       /* leaving operations whose nodes are still to fire */
   uint32_t members;         /* collectives it belongs to */
@@ -235,6 +237,7 @@ struct tide_queue {
   bool ready, look, retry_held, closing;
   uint32_t drain_word; /* atomic, waited on: changes with what is held, while somebody drains */
   uint32_t drainers;
+  struct tide_wait_node turn[TIDE_WAITS_FEW];
   char label[TIDE_LABEL_SIZE];
 };
 
@@ -303,12 +306,75 @@ static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
   op->rare = true;
   return rare;
 }
-static inline struct tide_wait_node *tide_wait_node(const struct tide_op_wait *wait) {
-  const struct tide_queue *queue = wait->op->queue;
+extern const char tide_no_label[sizeof((struct tide_op_rare *)0)->label];
+static inline const char *tide_op_label(const struct tide_op *op) {
+  return op->labelled ? op->queue->rare[op - op->queue->ops].label : tide_no_label;
+}
+/* The whole number. The queue's newest is less than 2^31 ahead, for so is its capacity. */
+static inline uint64_t tide_op_sequence(const struct tide_op *op) {
+  uint64_t newest = op->queue->sequence + 1; /* one that is being submitted has it already */
+  return newest - ((newest - op->work.number) & INT32_MAX);
+}
+
+/* What is free, and what an operation has, is named by where it ends in the queue's storage, in
+ * words; 0 is none. So an address takes one instruction. */
+#define TIDE_NAMED_WORD sizeof(uint64_t)
+#define TIDE_NAME_OF(array, i) ((uint32_t)(((i) + 1) * (sizeof(array)[0] / TIDE_NAMED_WORD)))
+_Static_assert(sizeof(struct tide_op) % TIDE_NAMED_WORD == 0 &&
+                   sizeof(struct tide_op_wait) % TIDE_NAMED_WORD == 0,
+               "see TIDE_NAME_OF");
+static inline struct tide_op *tide_op_named(const struct tide_queue *queue, uint32_t name) {
+  return (struct tide_op *)(void *)((uint64_t *)(void *)queue->ops + name) - 1;
+}
+static inline struct tide_op_wait *tide_wait_named(const struct tide_queue *queue, uint32_t name) {
+  return (struct tide_op_wait *)(void *)((uint64_t *)(void *)queue->waits + name) - 1;
+}
+/* NULL: none. */
+static inline struct tide_op *tide_queue_free_op(const struct tide_queue *queue) {
+  return queue->free_ops ? tide_op_named(queue, queue->free_ops) : NULL;
+}
+static inline struct tide_op_wait *tide_op_waits(const struct tide_op *op) {
+  return op->waits ? tide_wait_named(op->queue, op->waits) : NULL;
+}
+static inline struct tide_op_wait *tide_wait_next(const struct tide_op *op,
+                                                  const struct tide_op_wait *wait) {
+  return wait->next ? tide_wait_named(op->queue, wait->next) : NULL;
+}
+static inline struct tide_op_signal *tide_op_signals(const struct tide_op *op) {
+  return op->signals ? &op->queue->signals[op->signals - 1] : NULL;
+}
+static inline void tide_op_set_signals(struct tide_op *op, const struct tide_op_signal *first) {
+  op->signals = first ? (uint32_t)(first - op->queue->signals) + 1 : 0;
+}
+static inline struct tide_op_use *tide_op_uses(const struct tide_op *op) {
+  return op->uses ? op->queue->first_uses[op - op->queue->ops] : NULL;
+}
+
+static inline struct tide_wait_node *tide_wait_apart(const struct tide_queue *queue,
+                                                     const struct tide_op_wait *wait) {
   return &queue->nodes[wait - queue->waits];
 }
-static inline struct tide_op_wait *tide_wait_of(struct tide_node *node) {
-  return TIDE_CONTAINER(node, struct tide_wait_node, node)->wait;
+/* Where it was queued last. */
+static inline struct tide_wait_node *tide_wait_node(struct tide_queue *queue,
+                                                    const struct tide_op_wait *wait) {
+  return wait->apart ? tide_wait_apart(queue, wait) : &queue->turn[wait->place];
+}
+
+/* Of the record that a wait's class is about; 0: there is none. It is seldom far beyond the value
+ * that was asked for. */
+#define TIDE_BEYOND_NONE UINT16_MAX
+#define TIDE_BEYOND_FAR (UINT16_MAX - 1)
+static inline uint64_t tide_wait_record(const struct tide_queue *queue,
+                                        const struct tide_op_wait *wait) {
+  if (wait->beyond < TIDE_BEYOND_FAR) return wait->value + wait->beyond;
+  return wait->beyond == TIDE_BEYOND_NONE ? 0 : tide_wait_apart(queue, wait)->record_value;
+}
+static inline void tide_wait_set_record(const struct tide_queue *queue, struct tide_op_wait *wait,
+                                        uint64_t value) {
+  uint64_t beyond = value - wait->value; /* less than that is far, too */
+  bool far = beyond >= TIDE_BEYOND_FAR;
+  wait->beyond = far ? TIDE_BEYOND_FAR : (uint16_t)beyond;
+  if (far) tide_wait_apart(queue, wait)->record_value = value;
 }
 static inline struct tide_op *tide_op_of_link(struct tide_link *link) {
   return TIDE_CONTAINER(link, struct tide_op_rare, link)->op;
@@ -499,26 +565,26 @@ static inline void tide_op_entered(struct tide_queue *queue, uint64_t epoch) {
 void tide_queue_count_frontiers(struct tide_queue *queue);
 void tide_queue_retry_held(struct tide_queue *queue);
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op);
-bool tide_wait_forget(struct tide_op_wait *wait);
+bool tide_wait_forget(const struct tide_op *op, struct tide_op_wait *wait);
 /* Why a wait of class failed has. */
-enum tide_status tide_wait_failure(const struct tide_op_wait *wait);
+enum tide_status tide_wait_failure(const struct tide_op *op, const struct tide_op_wait *wait);
 /* Takes a held operation out for good; its signals fail with `status`. */
 void tide_op_leave(struct tide_op *op, enum tide_status status);
 /* Gives the operation's storage back. */
 /* Of its signals and uses; and tells that it is over. */
 void tide_op_free_effects(struct tide_op *op);
 static inline void tide_op_free_waits(struct tide_queue *queue, struct tide_op *op) {
-  struct tide_op_wait *wait = op->waits;
+  struct tide_op_wait *wait = tide_wait_named(queue, op->waits);
   uint32_t count = 1;
   tide_sched_release(wait->timeline);
   for (; wait->next; count++) {
-    wait = wait->next;
+    wait = tide_wait_named(queue, wait->next);
     tide_sched_release(wait->timeline);
   }
   wait->next = queue->free_waits;
   queue->free_waits = op->waits;
   queue->free_waits_count += count;
-  op->waits = NULL;
+  op->waits = 0;
 }
 static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
@@ -527,8 +593,8 @@ static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *o
     if (op->signals || op->uses || op->told) tide_op_free_effects(op);
   }
   op->state = TIDE_OP_FREE;
-  op->work.next = (struct tide_work *)(void *)queue->free_ops;
-  queue->free_ops = op;
+  op->unmet = queue->free_ops;
+  queue->free_ops = (uint32_t)((uint64_t *)(void *)(op + 1) - (uint64_t *)(void *)queue->ops);
   queue->free_ops_count++;
 }
 static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint64_t epoch) {
@@ -547,8 +613,8 @@ static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
   if (queue->position.epoch < queue->next_start + 16) return; /* not so deep */
   const struct tide_op *far = tide_queue_op(queue, queue->next_start + 6);
   const struct tide_op *near = tide_queue_op(queue, queue->next_start + 2);
-  if (far) tide_fetch_lines(far, 2);
-  if (near && near->waits) tide_fetch_lines(near->waits, 2);
+  if (far) tide_fetch_lines(far, 1);
+  if (near && near->waits) tide_fetch_lines(tide_op_waits(near), 1);
 }
 /* Operations start in order. */
 static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {
@@ -568,8 +634,11 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
 void tide_wait_fire(struct tide_node *node, enum tide_status status);
 /* Its node, to be queued. If the record at `counts_on` fails, nobody promises the value any more.
  */
-static inline struct tide_node *tide_wait_queue(struct tide_op_wait *wait, uint64_t counts_on) {
-  struct tide_wait_node *at = tide_wait_node(wait);
+static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_op_wait *wait,
+                                                uint64_t counts_on) {
+  wait->apart = op->state == TIDE_OP_HELD || wait->place == TIDE_WAITS_FEW;
+  struct tide_wait_node *at = tide_wait_node(op->queue, wait);
+  at->op = op;
   at->wait = wait;
   at->node.fire = tide_wait_fire;
   at->node.state = TIDE_NODE_IDLE; /* `found` may have lain there */
@@ -579,7 +648,7 @@ static inline struct tide_node *tide_wait_queue(struct tide_op_wait *wait, uint6
 }
 void tide_finish_fire(struct tide_node *node, enum tide_status status);
 /* The same, with the lock held. */
-void tide_wait_fired(struct tide_op_wait *wait);
+void tide_wait_fired(struct tide_node *node);
 void tide_finish_fired(struct tide_op *op);
 void tide_queue_close_if_over(struct tide_queue *queue);
 
@@ -630,13 +699,15 @@ void tide_queue_lend(struct tide_queue *queue);
 void tide_queue_end_priority(struct tide_queue *queue);
 
 /* ---- points.c ---- */
-enum tide_wait_class tide_point_wait_class(const struct tide_op_wait *wait);
+enum tide_wait_class tide_point_wait_class(const struct tide_op *op,
+                                           const struct tide_op_wait *wait);
 /* True: the point has ended; *out_status is what that means for the operation. */
-bool tide_point_wait_over(const struct tide_op_wait *wait, enum tide_status *out_status);
+bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *wait,
+                          enum tide_status *out_status);
 /* Its node fires when the point has ended; of a held operation also when its record is there. */
-void tide_point_wait_listen(struct tide_op_wait *wait);
+void tide_point_wait_listen(struct tide_op *op, struct tide_op_wait *wait);
 /* False: it is on its way to fire. */
-bool tide_point_wait_forget(struct tide_op_wait *wait);
+bool tide_point_wait_forget(const struct tide_op *op, struct tide_op_wait *wait);
 /* It has entered; its turn has come, with all its waits over; it has finished, or left; its device
  * is lost; its storage is free. */
 void tide_op_points_entered(struct tide_op *op);

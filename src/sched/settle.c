@@ -4,7 +4,7 @@
 
 static void fire(struct tide_sched *sched, struct tide_node *node) {
   if (node->fire == tide_wait_fire) {
-    tide_wait_fired(tide_wait_of(node));
+    tide_wait_fired(node);
   } else if (node->fire == tide_finish_fire) {
     tide_finish_fired(TIDE_CONTAINER(node, struct tide_op_rare, finish)->op);
   } else if (node->fire == tide_cancel_fire) {
@@ -115,9 +115,9 @@ static void emit(struct tide_sched *sched, const struct tide_sink *sink, enum ti
   event.thread = platform->thread_id(platform->self);
   event.axis = op->queue->position.axis;
   event.epoch = op->work.epoch;
-  event.sequence = op->sequence;
+  event.sequence = tide_op_sequence(op);
   event.operation = op;
-  event.label = op->work.label;
+  event.label = tide_op_label(op);
   if (!event.object) {
     event.object = op->queue;
     event.object_label = op->queue->label;

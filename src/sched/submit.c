@@ -25,9 +25,9 @@ static inline void bind_home(struct tide_timeline *timeline, const struct tide_q
 }
 
 static void bind_homes(const struct tide_op *op) {
-  for (const struct tide_op_wait *wait = op->waits; wait; wait = wait->next)
+  for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     bind_home(wait->timeline, op->queue);
-  for (const struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+  for (const struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     bind_home(signal->record.timeline, op->queue);
 }
 
@@ -176,27 +176,28 @@ static inline enum tide_status check_arguments(const struct tide_queue *queue,
 
 static void copy_waits(struct tide_queue *queue, struct tide_op *op,
                        const struct tide_operation *operation) {
-  struct tide_op_wait **end = &op->waits, *wait = queue->free_waits;
-  for (size_t i = 0; i < operation->wait_count; i++, wait = wait->next) {
-    wait->op = op; /* the rest is set when it is classified */
-    wait->timeline = operation->waits[i].timeline;
+  uint32_t *end = &op->waits, next = queue->free_waits;
+  for (size_t i = 0; i < operation->wait_count; i++) {
+    struct tide_op_wait *wait = tide_wait_named(queue, next);
+    wait->timeline = operation->waits[i].timeline; /* the rest is set when it is classified */
     wait->value = operation->waits[i].value;
     wait->heap = TIDE_HEAP_NONE;
     wait->point = false;
-    wait->place = (uint8_t)(i < TIDE_WAITS_FEW ? i : TIDE_WAITS_FEW);
+    wait->place = i < TIDE_WAITS_FEW ? i & 15 : TIDE_WAITS_FEW;
     tide_sched_retain(wait->timeline);
-    *end = wait;
+    *end = next;
     end = &wait->next;
+    next = wait->next;
   }
-  queue->free_waits = wait;
-  tide_fetch_lines(wait, 1);
-  *end = NULL;
+  queue->free_waits = next;
+  tide_fetch_lines(tide_wait_named(queue, next), 1);
+  *end = 0;
   queue->free_waits_count -= (uint32_t)operation->wait_count;
 }
 
 static void copy_signals(struct tide_queue *queue, struct tide_op *op,
                          const struct tide_operation *operation) {
-  struct tide_op_signal **end = &op->signals;
+  struct tide_op_signal *first = queue->free_signals, **end = &first;
   for (size_t i = 0; i < operation->signal_count; i++) {
     struct tide_op_signal *signal = queue->free_signals;
     queue->free_signals = signal->next;
@@ -211,12 +212,14 @@ static void copy_signals(struct tide_queue *queue, struct tide_op *op,
   }
   tide_fetch_lines(queue->free_signals, 1);
   *end = NULL;
+  tide_op_set_signals(op, first);
   queue->free_signals_count -= (uint32_t)operation->signal_count;
 }
 
 static void copy_uses(struct tide_queue *queue, struct tide_op *op,
                       const struct tide_operation *operation) {
-  struct tide_op_use **end = &op->uses;
+  struct tide_op_use **end = &queue->first_uses[op - queue->ops];
+  op->uses = true;
   for (size_t i = 0; i < operation->buffer_count; i++) {
     struct tide_op_use *use = queue->free_uses;
     queue->free_uses = use->next;
@@ -232,48 +235,47 @@ static void copy_uses(struct tide_queue *queue, struct tide_op *op,
   queue->free_uses_count -= (uint32_t)operation->buffer_count;
 }
 
-static const char no_label[sizeof((struct tide_op_rare *)0)->label];
-
 static void copy_label(struct tide_op *op, const char *label) {
   struct tide_op_rare *rare = tide_op_rare(op);
   size_t length = strlen(label);
   if (length >= sizeof rare->label) length = sizeof rare->label - 1;
   memcpy(rare->label, label, length);
   rare->label[length] = 0;
-  op->work.label = rare->label;
+  op->labelled = true;
 }
 
 /* Most have few, which lie beside what the worker reads anyway. */
 static inline void copy_arguments(struct tide_op *op, const void *arguments, size_t size) {
   if (size == TIDE_ARGUMENTS_FEW) {
-    memcpy(op->arguments, arguments, TIDE_ARGUMENTS_FEW);
+    memcpy(op->work.arguments.few, arguments, TIDE_ARGUMENTS_FEW);
     return;
   }
   if (size > TIDE_ARGUMENTS_FEW) {
     size_t i = (size_t)(op - op->queue->ops);
-    op->work.arguments = op->queue->arguments + i * TIDE_ARGUMENTS_MAX;
+    op->work.arguments.many = op->queue->arguments + i * TIDE_ARGUMENTS_MAX;
+    op->work.has_many = true;
   }
-  memcpy(op->work.arguments, arguments, size);
+  memcpy(tide_work_arguments(&op->work), arguments, size);
 }
 
 /* All but what only some operations have. */
-static inline struct tide_op *copy_bare(struct tide_queue *queue,
-                                        const struct tide_operation *operation) {
-  struct tide_op *op = queue->free_ops;
+static inline __attribute__((always_inline)) struct tide_op *
+copy_bare(struct tide_queue *queue, const struct tide_operation *operation) {
+  struct tide_op *op = tide_op_named(queue, queue->free_ops);
   queue->free_ops_count--;
-  queue->free_ops = (struct tide_op *)(void *)op->work.next;
-  tide_fetch_lines(queue->free_ops, 2); /* for the next one */
+  queue->free_ops = op->unmet;
+  tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* for the next one */
   op->work.body = operation->body;
-  op->sequence = queue->sequence + 1;
+  op->work.number = (queue->sequence + 1) & INT32_MAX;
+  op->work.has_many = false;
   op->unmet = 0;
   op->status = TIDE_OK;
-  op->flags = (uint16_t)operation->flags;
   op->state = TIDE_OP_ENTERED;
-  op->armed = op->part = op->retry = op->leaving = op->refused = op->arrived = false;
-  op->points = op->asks = op->told = false;
+  op->labelled = op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
+  op->retry = op->leaving = op->refused = op->arrived = op->finishing = op->rare = false;
   op->bare = true;
-  op->work.arguments = op->arguments;
-  op->work.label = no_label;
+  op->unused = 0;
+  op->flags = operation->flags & (TIDE_MAY_BE_PASSED | TIDE_DESPITE_BROKEN);
   if (operation->label) copy_label(op, operation->label);
   if (operation->arguments_size)
     copy_arguments(op, operation->arguments, operation->arguments_size);
@@ -287,7 +289,7 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   if (instance) {
     op->part = true;
     tide_op_rare(op)->instance = instance;
-    op->flags &= (uint16_t)~TIDE_MAY_BE_PASSED;
+    op->flags &= TIDE_DESPITE_BROKEN;
   }
   op->bare = !instance && !plan && !has_parts(operation);
   if (__builtin_expect(queue->sched->checker != NULL, 0)) {
@@ -349,7 +351,7 @@ in_the_way(const struct tide_queue *queue, const struct tide_timeline *timeline,
  */
 static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op,
                                 struct tide_diag *diag) {
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next) {
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     struct tide_timeline *timeline = signal->record.timeline;
     uint64_t value = signal->record.node.key, now = tide_load_acquire(&timeline->reached.value);
     if (timeline->pending.last && timeline->pending.last->key > now)
@@ -360,7 +362,7 @@ static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op,
           diag, TIDE_VALUE,
           "operation '%s' would signal timeline '%s' = %lu, which does not go up: %lu is "
           "reached, promised or reserved",
-          op->work.label, timeline->label, (unsigned long)value,
+          tide_op_label(op), timeline->label, (unsigned long)value,
           (unsigned long)(blocker ? blocker->key : now));
     tide_timeline_reserve(&signal->record, value);
   }
@@ -376,7 +378,7 @@ static enum tide_status hold(struct tide_queue *queue, struct tide_op *op,
     tide_op_hold(queue, op);
     return TIDE_OK;
   }
-  for (struct tide_op_signal *signal = op->signals; signal; signal = signal->next)
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
   return status;
 }
@@ -396,7 +398,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op,
           diag, TIDE_DEADLOCK,
           "part '%s' of queue '%s' would wait for another part of its own instance: they "
           "start together",
-          op->work.label, queue->label);
+          tide_op_label(op), queue->label);
     if (status == TIDE_OK && plan) status = tide_points_insert(op, plan, diag);
   }
   if (status != TIDE_OK) {
@@ -405,7 +407,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op,
     tide_op_free(op);
     return status;
   }
-  queue->sequence = op->sequence;
+  queue->sequence++;
   if (op->waits || op->signals) bind_homes(op);
   sched->stats.submitted++;
   tide_sched_emit(sched, TIDE_EVENT_SUBMIT, op, NULL);
@@ -510,7 +512,7 @@ static inline uint64_t known_of(const struct tide_frontier *known, const struct 
 
 /* A wait for another queue's progress becomes `wait`. False: another way has to be taken. */
 static inline bool look_at_progress(const struct tide_queue *queue, const struct tide_wait *asked,
-                                    struct tide_op_wait *wait, struct lesson *lesson) {
+                                    size_t i, struct tide_op_wait *wait, struct lesson *lesson) {
   struct tide_timeline *timeline = asked->timeline;
   uint64_t value = asked->value;
   if (!timeline || timeline->guard != queue->sched->lock || timeline->source != &tide_queue_source)
@@ -522,13 +524,14 @@ static inline bool look_at_progress(const struct tide_queue *queue, const struct
       (!reached && tide_timeline_has_failed(timeline, value)))
     return false;
   wait->timeline = timeline;
-  wait->value = wait->epoch = wait->record_value = value;
+  wait->value = wait->epoch = value;
+  wait->beyond = 0;
   wait->axis = other->position.axis;
+  wait->heap = TIDE_HEAP_NONE;
+  wait->open = wait->finish = wait->point = wait->apart = false;
+  wait->place = i & 15;
   wait->class_ = reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ELIDED;
   wait->reason = reached ? TIDE_REASON_NONE : TIDE_REASON_KNOWN;
-  wait->heap = TIDE_HEAP_NONE;
-  wait->open = wait->finish = wait->point = false;
-  wait->place = 0;
   if (known_of(queue->newest, other) >= value) return true;
   if (lesson->record) return false;
   if (!reached) {
@@ -563,22 +566,22 @@ static inline void enter_short(struct tide_queue *queue, const struct tide_opera
   struct tide_sched *sched = queue->sched;
   struct tide_op *op = copy_bare(queue, operation);
   size_t count = operation->wait_count;
-  queue->sequence = op->sequence;
+  queue->sequence++;
   sched->stats.submitted++;
   if (count) {
-    struct tide_op_wait *wait = queue->free_waits, *last = wait;
-    op->waits = wait;
+    uint32_t next = op->waits = queue->free_waits;
+    struct tide_op_wait *wait = NULL;
     op->bare = false;
-    for (size_t i = 0; i < count; i++, last = wait, wait = wait->next) {
-      wait->op = op;
+    for (size_t i = 0; i < count; i++, next = wait->next) {
+      wait = tide_wait_named(queue, next);
       sched->waits_of[wait->class_]++;
       op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
       tide_sched_retain(wait->timeline);
     }
-    queue->free_waits = wait;
+    wait->next = 0;
+    queue->free_waits = next;
     queue->free_waits_count -= (uint32_t)count;
-    last->next = NULL;
-    tide_fetch_lines(wait, 2); /* for the next one */
+    tide_fetch_lines(tide_wait_named(queue, next), 1); /* for the next one */
   }
   tide_op_entered(queue, tide_op_take_place(queue, op));
 }
@@ -587,11 +590,14 @@ static inline void enter_short(struct tide_queue *queue, const struct tide_opera
  * or one of them does and no axis is new. False: nothing has changed. */
 static inline bool submit_shortest(struct tide_queue *queue,
                                    const struct tide_operation *operation) {
-  struct tide_op_wait *wait = queue->free_waits;
+  uint32_t next = queue->free_waits;
   struct lesson lesson = {NULL, 0, 0};
   if (queue->renew | !queue->in_order) return false;
-  for (size_t i = 0; i < operation->wait_count; i++, wait = wait->next)
-    if (!look_at_progress(queue, &operation->waits[i], wait, &lesson)) return false;
+  for (size_t i = 0; i < operation->wait_count; i++) {
+    struct tide_op_wait *wait = tide_wait_named(queue, next);
+    if (!look_at_progress(queue, &operation->waits[i], i, wait, &lesson)) return false;
+    next = wait->next;
+  }
   if (lesson.record && !learn_alike(queue, &lesson)) return false;
   enter_short(queue, operation);
   return true;
@@ -601,9 +607,10 @@ static inline bool submit_shortest(struct tide_queue *queue,
 TIDE_APART static bool submit_short(struct tide_queue *queue,
                                     const struct tide_operation *operation) {
   size_t waits = operation->wait_count;
-  if (waits && !tide_elide_few(queue, queue->free_ops, operation->waits, waits)) return false;
+  if (waits && !tide_elide_few(queue, tide_queue_free_op(queue), operation->waits, waits))
+    return false;
   struct tide_op *op = copy_bare(queue, operation);
-  queue->sequence = op->sequence;
+  queue->sequence++;
   queue->sched->stats.submitted++;
   if (!waits) {
     tide_op_entered(queue, tide_op_take_place(queue, op));

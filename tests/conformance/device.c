@@ -222,7 +222,7 @@ static void manual_open(struct manual *manual, struct rig *rig) {
 static void manual_step(struct manual *manual) {
   struct tide_work *work;
   CHECK_EQ_U64(tide_device_exchange(manual->device, NULL, 0, &work, 1, NULL), 1);
-  work->status = work->body->host(work->arguments);
+  work->status = work->body->host(tide_work_arguments(work));
   CHECK_EQ_U64(tide_device_exchange(manual->device, &work, 1, NULL, 0, NULL), 0);
 }
 

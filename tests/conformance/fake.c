@@ -64,7 +64,7 @@ static void fake_main(void *argument) {
     waiting_count += came;
     if (waiting_count) {
       struct tide_work *work = take_any(fake, waiting, &waiting_count);
-      work->status = work->body->host(work->arguments);
+      work->status = work->body->host(tide_work_arguments(work));
       ran[ran_count++] = work;
     } else if (!ran_count) {
       if (tide_load_acquire(&fake->stop)) return;

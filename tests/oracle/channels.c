@@ -402,7 +402,7 @@ static void stop_decrease(void) {
 static void note_choice(const struct tide_work *work) {
   for (int i = 0; i < w.op_count; i++) {
     struct task *op = &w.ops[i];
-    if (w.queues[op->queue].axis != work->axis || op->epoch != work->epoch) continue;
+    if (w.queues[op->queue].axis != tide_work_axis(work) || op->epoch != work->epoch) continue;
     op->ran_other = work->body == &channels_other;
     op->ran = true;
   }
@@ -418,7 +418,7 @@ static void exchange(int d, unsigned give, size_t most) {
     w.out[d][k] = w.out[d][--w.out_count[d]];
     work->status = chance(85) ? TIDE_OK : TIDE_IO;
     SAY("device %d: epoch %lu of %lx is over: %s", d, (unsigned long)work->epoch,
-        (unsigned long)work->axis, tide_status_name(work->status));
+        (unsigned long)tide_work_axis(work), tide_status_name(work->status));
     done[count++] = work;
   }
   if (most > OUT - w.out_count[d]) most = OUT - w.out_count[d];

@@ -39,13 +39,13 @@ static struct tide_work *give(struct device *device, uint32_t index) {
 
 static struct op *take(struct device *device, struct tide_work *work, struct op *before) {
   struct world *world = device->program->world;
-  int axis = axis_find(world, work->axis);
+  int axis = axis_find(world, tide_work_axis(work));
   ENSURE(world, axis >= 0 && world->axes[axis].queue && work->epoch <= world->axes[axis].given,
          "work of nobody");
   struct op *op = world->axes[axis].ops[work->epoch];
   ENSURE(world, op->state == OP_STARTED, "%s is handed out in state %u", op->label, op->state);
   ENSURE(world, op->queue->device == device, "%s is handed to another device", op->label);
-  ENSURE(world, *(const uint32_t *)work->arguments == op->id && work->status == TIDE_OK,
+  ENSURE(world, *(const uint32_t *)tide_work_arguments(work) == op->id && work->status == TIDE_OK,
          "%s has got other arguments", op->label);
   op->work = work;
   op->device_before = device->sequential ? before : NULL;
@@ -93,7 +93,8 @@ static void check_dry(struct device *device) {
   struct tide_work *work;
   if (world->paused) return;
   size_t taken = tide_device_exchange(device->handle, NULL, 0, &work, 1, NULL);
-  ENSURE(world, taken == 0, "%s could start %s, but was not woken", device->label, work->label);
+  ENSURE(world, taken == 0, "%s could start %s, but was not woken", device->label,
+         tide_work_label(work));
 }
 
 /* Its workers stop in the middle of things, with what they have in their hands. */

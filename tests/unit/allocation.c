@@ -94,7 +94,7 @@ static enum tide_status open_life(struct life *life, uint64_t fail_at) {
 static void run_ready(struct life *life) {
   struct tide_work *work, *done = NULL;
   while (tide_device_exchange(life->device, &done, done != NULL, &work, 1, NULL)) {
-    work->status = work->body->host(work->arguments);
+    work->status = work->body->host(tide_work_arguments(work));
     done = work;
   }
 }

@@ -25,7 +25,7 @@ static void lane_fill(struct lane *lane, uint32_t count) {
 static tide_axis pick(struct fake *f) {
   struct tide_work *done = f->count ? f->out[0] : NULL;
   f->count = (uint32_t)tide_device_exchange(f->device, &done, f->count, f->out, 1, NULL);
-  return f->count ? f->out[0]->axis : 0;
+  return f->count ? tide_work_axis(f->out[0]) : 0;
 }
 
 static bool is(const struct lane *lane, tide_axis axis) {

@@ -49,7 +49,7 @@ TEST(the_last_is_picked_within_the_bound) {
     count = tide_device_exchange(device, done, count, out, 16, NULL);
     CHECK(count);
     for (size_t i = 0; i < count && !found; i++) {
-      if (out[i]->axis == tide_queue_axis(lanes[R])) found = true;
+      if (tide_work_axis(out[i]) == tide_queue_axis(lanes[R])) found = true;
       else picks++;
     }
   }
@@ -78,7 +78,7 @@ TEST(the_lower_waits_for_the_higher) {
     count = tide_device_exchange(device, done, count, out, 16, NULL);
     CHECK(count);
     for (size_t i = 0; i < count && highs < 100; i++) {
-      if (out[i]->axis == tide_queue_axis(high)) highs++;
+      if (tide_work_axis(out[i]) == tide_queue_axis(high)) highs++;
       else lows++;
     }
   }
@@ -123,7 +123,7 @@ static size_t second_batch(bool listen, uint64_t *out_epochs) {
   memcpy(done, out, count * sizeof *out);
   count = tide_device_exchange(device, done, count, out, 16, NULL);
   size_t batch = count;
-  for (size_t i = 0; i < count; i++) out_epochs[i] = out[i]->epoch | out[i]->axis << 8;
+  for (size_t i = 0; i < count; i++) out_epochs[i] = out[i]->epoch | tide_work_axis(out[i]) << 8;
   while (count) {
     memcpy(done, out, count * sizeof *out);
     count = tide_device_exchange(device, done, count, out, 16, NULL);

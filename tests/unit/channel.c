@@ -387,7 +387,7 @@ static const struct tide_body_class other_class = {.name = "other", .host = note
 static void run_work(struct world *w, const char *label) {
   fake_take(&w->f, label);
   struct tide_work *work = fake_out(&w->f, label);
-  if (work->body->host) CHECK_OK(work->body->host(work->arguments));
+  if (work->body->host) CHECK_OK(work->body->host(tide_work_arguments(work)));
   fake_give(&w->f, label, TIDE_OK);
 }
 

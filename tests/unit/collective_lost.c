@@ -35,7 +35,7 @@ static void certify(struct lost *l) {
   if (l->destroyed) return;
   tide_device_certify(l->f.other);
   for (uint32_t i = 0; i < l->f.count; i++)
-    if (tide_axis_domain(l->f.out[i]->axis) == TIDE_DOMAIN_STORAGE)
+    if (tide_axis_domain(tide_work_axis(l->f.out[i])) == TIDE_DOMAIN_STORAGE)
       l->f.out[i--] = l->f.out[--l->f.count];
 }
 

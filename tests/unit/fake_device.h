@@ -123,7 +123,7 @@ static inline void fake_take_all(struct fake *f) {
 
 static inline struct tide_work *fake_out(struct fake *f, const char *label) {
   for (uint32_t i = 0; i < f->count; i++)
-    if (strcmp(f->out[i]->label, label) == 0) return f->out[i];
+    if (strcmp(tide_work_label(f->out[i]), label) == 0) return f->out[i];
   return NULL;
 }
 
@@ -144,7 +144,7 @@ static inline void fake_give(struct fake *f, const char *label, enum tide_status
     if (f->out[i] == work) f->out[i--] = f->out[--f->count];
   work->status = status;
   /* The device of its queue is the one whose work this is: ask both, the wrong one would assert. */
-  bool other = tide_axis_domain(work->axis) == TIDE_DOMAIN_STORAGE;
+  bool other = tide_axis_domain(tide_work_axis(work)) == TIDE_DOMAIN_STORAGE;
   tide_device_exchange(other ? f->other : f->device, &work, 1, NULL, 0, NULL);
 }
 
@@ -155,7 +155,8 @@ static inline void fake_run(struct fake *f, const char *label) {
 
 /* Runs all there is to its end. */
 static inline void fake_run_out(struct fake *f) {
-  for (fake_take_all(f); f->count; fake_take_all(f)) fake_give(f, f->out[0]->label, TIDE_OK);
+  for (fake_take_all(f); f->count; fake_take_all(f))
+    fake_give(f, tide_work_label(f->out[0]), TIDE_OK);
 }
 
 /* ---- what was said ------------------------------------------------------------------- */

@@ -275,8 +275,8 @@ static size_t ask(struct world *world, struct device *device, struct tide_work *
     const struct tide_task *task = &request->tasks[i];
     const struct tide_work *work = out_taken[i] = request->works[i];
     CHECK(task->body == work->body);
-    CHECK(task->arguments ? task->arguments == work->arguments
-                          : !memcmp(task->few, work->arguments, sizeof task->few));
+    CHECK(task->arguments ? task->arguments == tide_work_arguments(work)
+                          : !memcmp(task->few, tide_work_arguments(work), sizeof task->few));
   }
   *out_more = request->more;
   return request->task_count;
@@ -300,9 +300,10 @@ static void exchange(struct world *world, size_t most) {
                    : tide_device_exchange(device->device, done, count, taken, most, &more);
   see(world, "exchange", got, more);
   for (size_t i = 0; i < got; i++) {
-    see(world, taken[i]->label, taken[i]->axis, taken[i]->epoch);
+    see(world, tide_work_label(taken[i]), tide_work_axis(taken[i]), taken[i]->epoch);
     see(world, taken[i]->body->name, taken[i]->status, 0);
-    if (!strcmp(taken[i]->label, "argued")) CHECK(!strcmp(taken[i]->arguments, "seven"));
+    if (!strcmp(tide_work_label(taken[i]), "argued"))
+      CHECK(!strcmp(tide_work_arguments(taken[i]), "seven"));
     device->hands[device->count++] = taken[i];
   }
 }
