@@ -317,7 +317,7 @@ void tide_op_done(struct tide_op *op, enum tide_status status) {
 /* Nobody has to be told that this operation is over but those who look at the queue, if it is the
  * next to be so: on a device in order it is, and the one behind it is not over yet. */
 static inline bool is_quiet(const struct tide_op *op) {
-  return !op->signals && !(op->part | op->told);
+  return !(op->signals || op->part || op->told);
 }
 
 static inline void hand_back(struct tide_device *device, struct tide_work *work) {
