@@ -163,6 +163,7 @@ struct tide_place {
   struct tide_op *op;
   struct tide_version version;
 };
+_Static_assert(sizeof(struct tide_op) + sizeof(struct tide_place) <= 96, "of a pending operation");
 
 /* Whom the operation at the head of a queue waits for, as far as priorities look. What is beyond
  * gets its turn when one of these is over. */

@@ -181,6 +181,10 @@ struct running {
   struct tide_outcome reference; /* the sequential run */
   struct tide_outcome last;      /* the last tracked run: its outputs are kept */
   bool has_last;
+  /* The last run of the baseline. Nobody asks for it, but the next run gets the memory of what went
+   * before: if only one kind were kept, the other would always find memory that is still warm. */
+  struct tide_outcome last_baseline;
+  bool has_last_baseline;
   struct tide_trace *trace;
 };
 
@@ -188,6 +192,12 @@ static void keep(struct running *running, struct tide_outcome *outcome) {
   if (running->has_last) tide_outcome_drop(&running->last);
   running->last = *outcome;
   running->has_last = true;
+}
+
+static void keep_baseline(struct running *running, struct tide_outcome *outcome) {
+  if (running->has_last_baseline) tide_outcome_drop(&running->last_baseline);
+  running->last_baseline = *outcome;
+  running->has_last_baseline = true;
 }
 
 static bool run_reference(struct running *running) {
@@ -245,7 +255,7 @@ static bool run_timed(struct running *running, enum tide_run_mode mode) {
     keep(running, &outcome);
   } else {
     report->baseline_result = outcome.result;
-    tide_outcome_drop(&outcome);
+    keep_baseline(running, &outcome);
   }
   return same;
 }
@@ -425,6 +435,7 @@ int tide_tool_run(int argc, char **argv) {
   if (running.trace) good = write_trace(&running) && good;
   if (good) print_report(&job);
   if (running.has_last) tide_outcome_drop(&running.last);
+  if (running.has_last_baseline) tide_outcome_drop(&running.last_baseline);
   if (running.has_reference) tide_outcome_drop(&running.reference);
   tide_trace_destroy(running.trace);
   tide_tool_unload(&job.program);
