@@ -139,6 +139,8 @@ struct tide_op {
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
                "what every operation touches lies in one cache line");
+_Static_assert(__builtin_offsetof(struct tide_op, work.arguments) % 16 == 0,
+               "arguments are aligned for anything");
 
 /* What only some operations need, of ops[i] at i: nothing is in it before it does. */
 struct tide_op_rare {
