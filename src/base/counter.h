@@ -124,16 +124,27 @@ void tide_counter_add_sleeper(struct tide_counter *counter, struct tide_node *no
 void tide_counter_remove_late(struct tide_counter *counter, struct tide_node *node);
 bool tide_counter_remove_sleeper(struct tide_counter *counter, struct tide_node *node);
 
-/* node->fire is set; node->value is set here. What comes in order and is no sleeper needs no call.
- */
-static inline void tide_counter_add(struct tide_counter *counter, struct tide_node *node,
-                                    uint64_t value) {
+/* Of what is no sleeper. What comes in order needs no call. */
+static inline void tide_counter_add_plain(struct tide_counter *counter, struct tide_node *node,
+                                          uint64_t value) {
   TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
   node->value = value;
   node->state = TIDE_NODE_QUEUED;
-  if (node->fire == tide_sleeper_fire) tide_counter_add_sleeper(counter, node);
-  else if (counter->last && counter->last->value > value) tide_counter_add_late(counter, node);
+  if (counter->last && counter->last->value > value) tide_counter_add_late(counter, node);
   else tide_counter_append(counter, node);
+  if (value < tide_counter_least(counter)) counter->not_least = ~value;
+}
+/* node->fire is set; node->value is set here. */
+static inline void tide_counter_add(struct tide_counter *counter, struct tide_node *node,
+                                    uint64_t value) {
+  if (node->fire != tide_sleeper_fire) {
+    tide_counter_add_plain(counter, node, value);
+    return;
+  }
+  TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
+  node->value = value;
+  node->state = TIDE_NODE_QUEUED;
+  tide_counter_add_sleeper(counter, node);
   if (value < tide_counter_least(counter)) counter->not_least = ~value;
 }
 /* False when it is not queued here (idle, or fired already). */
@@ -169,6 +180,18 @@ static inline void tide_counter_pop_all(struct tide_counter *counter, uint64_t v
 /* Takes off all waiters of values >= value, and those that count on such a value; in any order. */
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status);
+/* Takes off the only waiter, which is no sleeper, if it is due. NULL: it is not, or there are
+ * several, or none. */
+static inline struct tide_node *tide_counter_pop_only(struct tide_counter *counter,
+                                                      uint64_t value) {
+  struct tide_node *node = counter->first;
+  if (!node || node != counter->last || counter->root || node->value > value) return NULL;
+  counter->first = counter->last = NULL;
+  counter->not_least = 0;
+  node->state = TIDE_NODE_FIRED;
+  node->status = TIDE_OK;
+  return node;
+}
 static inline bool tide_counter_empty(const struct tide_counter *counter) {
   return !counter->first && !counter->root;
 }

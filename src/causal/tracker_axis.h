@@ -68,8 +68,11 @@ static inline size_t tide_axis_table_bytes(size_t size) {
 }
 void tide_axis_table_init(struct tide_axis_table *table, size_t size);
 /* Neighbouring ordinals spread over the whole table. size >= 2. */
+static inline size_t tide_axis_home(uint32_t shift, tide_axis axis) {
+  return (size_t)((axis * 0x9e3779b97f4a7c15u) >> shift);
+}
 static inline size_t tide_axis_table_home(const struct tide_axis_table *table, tide_axis axis) {
-  return (size_t)((axis * 0x9e3779b97f4a7c15u) >> table->shift);
+  return tide_axis_home(table->shift, axis);
 }
 struct tide_tracker_axis *tide_axis_table_find_from(struct tide_axis_table *table, size_t slot,
                                                     tide_axis axis);
@@ -134,9 +137,6 @@ static inline void tide_tracker_axis_advance(struct tide_tracker *tracker,
     tide_tracker_open_collect(tracker, at, out);
 }
 
-/* Queues the node in one of the heaps; false when its epoch has finished. */
-bool tide_tracker_join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
-                              struct tide_node *node, uint64_t epoch);
 /* Takes off the frontier waits that are queued here for epochs <= epoch, and hands out those that
  * need nothing else. */
 void tide_tracker_open_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,

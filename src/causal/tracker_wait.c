@@ -51,15 +51,22 @@ static void fire(struct tide_node *node, enum tide_status status) {
   wait->done(wait, status);
 }
 
-bool tide_tracker_join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
-                              struct tide_node *node, uint64_t epoch) {
-  bool announced = tide_load_relaxed(&at->least) <= epoch;
-  tide_counter_add(heap, node, epoch);
-  if (announced) return true;
-  tide_store_release(&at->least, epoch);
-  if (tide_fetch_or(&at->waits.value, 0) < epoch) return true;
+static __attribute__((noinline)) void
+leave_locked(struct tide_tracker_axis *at, struct tide_counter *heap, struct tide_node *node) {
   tide_counter_remove(heap, node);
   tide_tracker_axis_least_locked(at);
+}
+
+/* Queues the node, which is no sleeper, in one of the heaps; false when its epoch has finished. */
+static inline bool join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
+                               struct tide_node *node, uint64_t epoch) {
+  bool announced = tide_load_relaxed(&at->least) <= epoch;
+  tide_counter_add_plain(heap, node, epoch);
+  if (announced) return true;
+  tide_store_release(&at->least, epoch);
+  /* Adds nothing: of the exchanges that do so, the one that needs no loop on x86. */
+  if (tide_fetch_add(&at->waits.value, 0) < epoch) return true;
+  leave_locked(at, heap, node);
   return false;
 }
 
@@ -86,17 +93,20 @@ static inline bool queue_at_locked(struct tide_frontier_wait *wait, const struct
   if (tide_load_relaxed(&at->axis) != need->axis) return false;
   if (tide_tracker_axis_finished(at) >= need->epoch) return false;
   wait->at = at;
-  return tide_tracker_join_locked(at, &at->waits, &pending_of(wait)->node, need->epoch);
+  return join_locked(at, &at->waits, &pending_of(wait)->node, need->epoch);
 }
 
 /* Takes one of the others after another, from whichever end's turn it is. False when all have
  * finished. */
-static bool queue_locked(struct tide_frontier_wait *wait) {
-  const struct need *first = pending_of(wait)->others + wait->first, *end = first + wait->others;
-  bool queued = false;
-  while (first < end && !queued) queued = queue_at_locked(wait, wait->front ? --end : first++);
-  wait->first = (uint8_t)(first - pending_of(wait)->others);
-  wait->others = (uint8_t)(end - first);
+static inline bool queue_locked(struct tide_frontier_wait *wait) {
+  const struct need *first = pending_of(wait)->others + wait->first;
+  size_t count = wait->others, taken = 0;
+  bool front = wait->front, queued = false;
+  const struct need *need = front ? first + count - 1 : first;
+  for (ptrdiff_t step = front ? -1 : 1; taken < count && !queued; taken++, need += step)
+    queued = queue_at_locked(wait, need);
+  wait->first = (uint8_t)(wait->first + (front ? 0 : taken));
+  wait->others = (uint8_t)(count - taken);
   return queued;
 }
 
@@ -109,19 +119,32 @@ static void withdraw_locked(struct tide_tracker *tracker, struct tide_frontier_w
   wait->state = state;
 }
 
-void tide_tracker_open_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
-                                    uint64_t epoch, struct tide_fired *out) {
+/* The node was taken off: the wait goes on to the next axis, or is handed out. */
+static inline void move_on_locked(struct tide_tracker *tracker, struct tide_node *node,
+                                  struct tide_fired *out) {
+  struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct pending, node)->wait;
+  wait->front = !wait->front;
+  if (queue_locked(wait)) return;
+  unlist_locked(tracker, wait);
+  wait->state = DECIDED;
+  tide_fired_move(out, node);
+}
+
+static __attribute__((noinline)) void open_several_locked(struct tide_tracker *tracker,
+                                                          struct tide_tracker_axis *at,
+                                                          uint64_t epoch, struct tide_fired *out) {
   struct tide_fired opened;
   tide_fired_init(&opened);
   tide_counter_pop(&at->waits, epoch, &opened, TIDE_OK);
-  for (struct tide_node *node; (node = tide_fired_pop(&opened));) {
-    struct tide_frontier_wait *wait = TIDE_CONTAINER(node, struct pending, node)->wait;
-    wait->front = !wait->front;
-    if (queue_locked(wait)) continue;
-    unlist_locked(tracker, wait);
-    wait->state = DECIDED;
-    tide_fired_move(out, node);
-  }
+  for (struct tide_node *node; (node = tide_fired_pop(&opened));)
+    move_on_locked(tracker, node, out);
+}
+
+void tide_tracker_open_waits_locked(struct tide_tracker *tracker, struct tide_tracker_axis *at,
+                                    uint64_t epoch, struct tide_fired *out) {
+  struct tide_node *node = tide_counter_pop_only(&at->waits, epoch);
+  if (node) move_on_locked(tracker, node, out);
+  else if (tide_counter_least(&at->waits) <= epoch) open_several_locked(tracker, at, epoch, out);
 }
 
 /* ---- failure ---- */
@@ -147,6 +170,14 @@ void tide_tracker_fail_waits_locked(struct tide_tracker *tracker, struct tide_tr
 
 /* ---- waiting ---- */
 
+/* Where the axis is not where it is looked for first. False: nobody knows it; NULL: it has closed.
+ */
+static __attribute__((noinline)) bool find_slowly(struct tide_tracker *tracker, tide_axis axis,
+                                                  struct tide_tracker_axis **out_at) {
+  *out_at = tide_tracker_find_locked(tracker, axis);
+  return *out_at || tide_closed_contains(&tracker->closed, axis);
+}
+
 /* Notes what has not finished: the need that is furthest from it apart, if there is one; the others
  * from the array's end downward, the first noted last. One more than there is room for lies where
  * the node will be, until the furthest has left. TIDE_NOT_FOUND where an axis is unknown;
@@ -156,19 +187,24 @@ static enum tide_status note_locked(struct tide_tracker *tracker,
                                     struct tide_frontier_wait *wait, struct need *out_furthest,
                                     enum tide_status *out_failure) {
   struct tide_axis_table *table = tide_load_relaxed(&tracker->table);
-  const tide_axis *axes = tide_frontier_axes(frontier);
+  const tide_axis *axes = tide_frontier_axes(frontier), *axes_end = axes + frontier->count;
   const uint64_t *epochs = tide_frontier_epochs(frontier);
   struct need *end = room_of(wait) + frontier->count, *need = end, *furthest = NULL;
   uint64_t most = 0;
-  uint32_t failure = TIDE_OK;
-  for (size_t i = 0, count = frontier->count; i < count; i++) {
-    struct tide_tracker_axis *at = tide_axis_table_find(table, axes[i]);
-    if (!at && !tide_closed_contains(&tracker->closed, axes[i])) return TIDE_NOT_FOUND;
-    uint64_t finished = at ? tide_tracker_axis_finished(at) : UINT64_MAX;
-    if (finished >= epochs[i]) continue;
-    *--need = (struct need){at, axes[i], epochs[i]};
+  uint32_t failure = TIDE_OK, shift = table->shift;
+  for (; axes < axes_end; axes++, epochs++) {
+    tide_axis axis = *axes;
+    uint64_t epoch = *epochs;
+    struct tide_tracker_axis *at = tide_load_relaxed(&table->slots[tide_axis_home(shift, axis)]);
+    if (__builtin_expect(!at || tide_load_relaxed(&at->axis) != axis, 0)) {
+      if (!find_slowly(tracker, axis, &at)) return TIDE_NOT_FOUND;
+      if (!at) continue;
+    }
+    uint64_t finished = tide_tracker_axis_finished(at);
+    if (finished >= epoch) continue;
+    *--need = (struct need){at, axis, epoch};
     if (!failure) failure = at->failure;
-    uint64_t left = epochs[i] - finished;
+    uint64_t left = epoch - finished;
     if (left >= most) furthest = need, most = left;
   }
   *out_failure = (enum tide_status)failure;
@@ -233,7 +269,7 @@ enum tide_finish tide_tracker_wait_finish(struct tide_tracker *tracker, tide_axi
   enum tide_finish finish = TIDE_FINISH_QUEUED;
   struct tide_tracker_axis *at = tide_tracker_find_locked(tracker, axis);
   if (at) {
-    if (!tide_tracker_join_locked(at, &at->finishes, node, epoch)) finish = TIDE_FINISH_ALREADY;
+    if (!join_locked(at, &at->finishes, node, epoch)) finish = TIDE_FINISH_ALREADY;
   } else {
     bool closed = tide_closed_contains(&tracker->closed, axis);
     finish = closed ? TIDE_FINISH_ALREADY : TIDE_FINISH_UNKNOWN;
