@@ -30,12 +30,18 @@ static struct tide_node *meld(struct tide_node *a, struct tide_node *b) {
   return root;
 }
 
+/* Of the pairs, which lie anywhere in memory, each keeps in `prev` which comes four later in the
+ * second pass, so that it is fetched in time. Being melded writes `prev` again. */
 static struct tide_node *meld_children(struct tide_node *first) {
-  struct tide_node *pairs = NULL;
+  struct tide_node *pairs = NULL, *second = NULL, *third = NULL, *fourth = NULL;
   for (struct tide_node *a = first, *b; a && (b = a->next); a = first) {
     first = b->next;
     struct tide_node *pair = meld_two(a, b);
     pair->next = pairs;
+    pair->prev = fourth;
+    fourth = third;
+    third = second;
+    second = pairs;
     pairs = pair;
   }
   struct tide_node *root = first; /* one without another, or none */
@@ -45,6 +51,7 @@ static struct tide_node *meld_children(struct tide_node *first) {
   }
   while (pairs) {
     struct tide_node *rest = pairs->next;
+    __builtin_prefetch(pairs->prev, 1);
     root = meld_two(pairs, root);
     pairs = rest;
   }
