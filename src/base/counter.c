@@ -83,17 +83,21 @@ void tide_counter_add_sleeper(struct tide_counter *counter, struct tide_node *no
   else tide_counter_add_late(counter, node);
 }
 
-/* Most have no children. */
+/* Where it stands among its siblings cannot be foretold, so that is no branch. The root is above
+ * whatever was below the node, so its children, melded, become one more of the root's. */
 void tide_counter_remove_late(struct tide_counter *counter, struct tide_node *node) {
-  struct tide_node *children = node->child ? meld_children(node->child) : NULL;
+  struct tide_node *children = node->child, *prev = node->prev, *next = node->next, nobody;
+  if (children && children->next) children = meld_children(children);
   if (counter->root == node) {
     counter->root = children;
+    if (children) children->prev = NULL;
     return;
   }
-  if (node->prev->child == node) node->prev->child = node->next;
-  else node->prev->next = node->next;
-  if (node->next) node->next->prev = node->prev;
-  if (children) counter->root = meld(counter->root, children);
+  size_t link =
+      prev->child == node ? offsetof(struct tide_node, child) : offsetof(struct tide_node, next);
+  *(struct tide_node **)(void *)((char *)prev + link) = next;
+  (next ? next : &nobody)->prev = prev;
+  if (children) lay(counter->root, children);
 }
 
 static void detach(struct tide_counter *counter, struct tide_node *node) {
