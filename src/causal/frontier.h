@@ -92,6 +92,13 @@ static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t
   }
 }
 
+/* Is the axis at this place? Whoever guesses the place of an axis in one frontier by its place in
+ * another, which most often lists the same ones, asks this. */
+static inline bool tide_frontier_lists_at(const struct tide_frontier *f, size_t place,
+                                          tide_axis axis) {
+  return place < f->count && tide_frontier_axes(f)[place] == axis;
+}
+
 /* tide_frontier_get of the axis that was raised last, mostly a queue's own; 0 where that is another
  * one. One compare. */
 static inline uint64_t tide_frontier_get_raised(const struct tide_frontier *f, tide_axis axis) {

@@ -28,6 +28,11 @@ static inline unsigned tide_bin_of(size_t size) {
   unsigned column = (unsigned)(size >> (row - 3)) & (TIDE_BIN_COLUMNS - 1);
   return row * TIDE_BIN_COLUMNS + column;
 }
+/* Nothing is in the bins behind this one. False: something may be. */
+static inline bool tide_bins_last(const struct tide_bins *bins, unsigned bin) {
+  unsigned row = bin / TIDE_BIN_COLUMNS, column = bin % TIDE_BIN_COLUMNS;
+  return !(bins->columns[row] >> column >> 1) && !(bins->rows >> row >> 1);
+}
 /* The first bin >= `from` that has something; TIDE_BINS when there is none. */
 unsigned tide_bins_next(struct tide_bins *bins, unsigned from);
 

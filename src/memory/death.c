@@ -7,6 +7,7 @@ void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
   to->axis = from->axis;
   to->epoch = from->epoch;
   to->listed = from->listed;
+  to->place = from->place;
   tide_frontier_copy(&to->frontier, &from->frontier, NULL);
 }
 

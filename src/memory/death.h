@@ -17,6 +17,7 @@ struct tide_death {
   /* The frontier has the signaller's entry, too. So who does not know the signaller does not know
    * all of it, and as long as the signaller has not finished, all of it has not. */
   bool listed;
+  uint8_t place; /* where frontiers of the same axes list the signaller: a guess */
   _Alignas(8) struct tide_frontier frontier; /* its entries follow in memory */
 };
 
@@ -27,6 +28,7 @@ static inline size_t tide_death_size(uint8_t capacity) {
 static inline void tide_death_init(struct tide_death *death, uint8_t capacity) {
   death->axis = death->epoch = 0;
   death->listed = false;
+  death->place = 0;
   tide_frontier_init(&death->frontier, capacity);
 }
 
@@ -80,16 +82,21 @@ static inline bool tide_namers_finished(struct tide_namers *namers, tide_axis ax
   return tide_tracker_finished(namers->tracker, axis, epoch);
 }
 
-static inline uint64_t tide_death_look_up(const struct tide_frontier *frontier, tide_axis axis) {
-  if (frontier->count > TIDE_SHORT) return tide_frontier_get(frontier, axis);
-  return tide_short_get(frontier, axis);
+/* What `frontier` knows of the signaller's axis. */
+static inline uint64_t tide_death_look_up(const struct tide_death *death,
+                                          const struct tide_frontier *frontier) {
+  if (tide_frontier_lists_at(frontier, death->place, death->axis)) {
+    return tide_frontier_epochs(frontier)[death->place];
+  }
+  if (frontier->count > TIDE_SHORT) return tide_frontier_get(frontier, death->axis);
+  return tide_short_get(frontier, death->axis);
 }
 
 /* Does `frontier` know all of it? The signaller first, else dominance. */
 static inline bool tide_death_known(const struct tide_death *death,
                                     const struct tide_frontier *frontier) {
   if (death->axis) {
-    if (tide_death_look_up(frontier, death->axis) >= death->epoch) return true;
+    if (tide_death_look_up(death, frontier) >= death->epoch) return true;
     if (death->listed) return false;
   }
   return tide_death_empty(death) || tide_frontier_dominates(frontier, &death->frontier);
@@ -152,6 +159,7 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
   death->axis = tide_frontier_axes(uses)[0];
   death->epoch = tide_short_copy(&death->frontier, uses, death->axis);
   death->listed = uses->count == 1;
+  death->place = known->raised;
   if (uses->count == 1) return true;
   /* Where completion is in order, the newest operation is behind all that the queue knows. */
   bool stands = position->epoch > 0 && tide_short_get_own(known, position->axis) >= position->epoch;
@@ -172,28 +180,30 @@ static inline bool tide_death_follow(struct tide_death *death, const struct tide
   const struct tide_frontier *known = position->frontier;
   tide_axis axis = position->axis;
   uint64_t epoch = position->epoch;
+  size_t place = known->raised;
   if (epoch == 0 || known->count > TIDE_SHORT || known->count > death->frontier.capacity) {
     return false;
   }
-  /* Up to `epoch` the own axis is known, as is seen below. */
-  if (past->axis == axis) {
-    if (past->epoch > epoch) return false;
-  } else if (past->axis) {
-    if (tide_short_get(known, past->axis) < past->epoch) return false;
+  if (!tide_frontier_lists_at(known, place, axis)) {
+    place = tide_short_place(tide_frontier_axes(known), known->count, axis);
+    if (!tide_frontier_lists_at(known, place, axis)) return false;
+  }
+  if (tide_frontier_epochs(known)[place] != epoch) return false;
+  if (past->axis) {
+    if (tide_death_look_up(past, known) < past->epoch) return false;
   } else if (!tide_death_empty(past)) {
     return false;
   }
   if (uses->tainted) return false;
   for (size_t i = 0; i < uses->count; i++) {
-    tide_axis at = tide_frontier_axes(uses)[i];
-    if ((at == axis ? epoch : tide_short_get(known, at)) < tide_frontier_epochs(uses)[i]) {
+    if (tide_short_get(known, tide_frontier_axes(uses)[i]) < tide_frontier_epochs(uses)[i]) {
       return false;
     }
   }
-  if (tide_short_get_own(known, axis) != epoch) return false;
   death->axis = axis;
   death->epoch = epoch;
   death->listed = true;
+  death->place = (uint8_t)place;
   /* Whoever calls has taken a lock since the position was written: no store is under way. */
   tide_frontier_copy_wide(&death->frontier, known);
   return true;

@@ -309,25 +309,46 @@ alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position 
   return alloc_and_unlock(pool, size, position, label, out_buffer);
 }
 
-/* What the requester freed just now is what it asks for again, as often as not: the newest block of
- * exactly this size, freed by its own queue, when no wait is needed and nothing else is to be done.
- * NULL, and nothing has changed: choose. It is what choosing would come to, too. */
+/* What a block means to someone who does not know all of it, where that takes two looks: its
+ * signaller stands for all, and is an axis that the pool has met. False: it takes more. */
+static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
+                         enum tide_reuse *out_reuse) {
+  const struct tide_tracker_axis *state = tide_namers_state(&pool->namers, death->axis);
+  if (!death->listed || death->frontier.tainted || !state) return false;
+  bool finished = tide_tracker_axis_finished(state) >= death->epoch;
+  if (tide_load_acquire(&state->axis) != death->axis) return false;
+  if (finished) tide_death_clear(death);
+  *out_reuse = finished ? TIDE_REUSE_FINISHED : TIDE_REUSE_GAP;
+  return true;
+}
+
+/* As often as not it is the newest block of exactly this size that a request gets, and nothing else
+ * is to be done: because the requester knows its death frontier, mostly from having freed it; or
+ * because there is no other. NULL, and nothing has changed: choose. It is what choosing would come
+ * to, too. */
 static inline struct tide_buffer *reuse_newest(struct tide_pool *pool, size_t size,
-                                               const struct tide_frontier *known,
+                                               const struct tide_position *position,
                                                const char *label) {
   size_t whole = whole_size(pool, size);
   if (whole == 0 || pool->live >= pool->buffers) return NULL;
   if (!pool->spare_buffers || tide_grace_busy(&pool->grace) || pool->context->sink) return NULL;
-  struct tide_link *list = &pool->free.lists[tide_bin_of(whole)], *link = list->next;
+  unsigned bin = tide_bin_of(whole);
+  struct tide_link *list = &pool->free.lists[bin], *link = list->next;
   struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
   if (link == list || block->size != whole) return NULL;
-  const struct tide_death *death = block->death;
+  struct tide_death *death = block->death;
   enum tide_reuse reuse = TIDE_REUSE_KNOWN;
   if (!death->axis) {
     if (!tide_death_empty(death)) return NULL;
     reuse = TIDE_REUSE_FINISHED;
-  } else if (tide_frontier_get_raised(known, death->axis) < death->epoch) {
-    return NULL;
+  } else if (tide_death_look_up(death, known_at(position)) < death->epoch) {
+    /* The only one. */
+    if (link->next != list || !tide_bins_last(&pool->free, bin)) return NULL;
+    if (!weigh(pool, death, &reuse)) return NULL;
+    if (reuse == TIDE_REUSE_GAP) {
+      if (!position) return NULL; /* fresh memory before a gap */
+      pool->stats.gap_waits++;
+    }
   }
   list->next = link->next;
   link->next->prev = list;
@@ -346,7 +367,7 @@ enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
     return TIDE_INVALID;
   }
   if (!tide_lock_try(&pool->lock)) return alloc_contended(pool, size, position, label, out_buffer);
-  struct tide_buffer *buffer = reuse_newest(pool, size, known_at(position), label);
+  struct tide_buffer *buffer = reuse_newest(pool, size, position, label);
   if (!buffer) return alloc_and_unlock(pool, size, position, label, out_buffer);
   tide_pool_unlock(pool);
   *out_buffer = buffer;
