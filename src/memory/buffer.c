@@ -115,6 +115,14 @@ static void emit_free(struct tide_pool *pool, const struct tide_buffer *buffer,
   tide_pool_emit(pool, buffer, position, &event);
 }
 
+/* A pool of named uses has a better one to make. What a deferred free knew lies where its death
+ * frontier goes. */
+static bool follow_after_search(struct tide_buffer *buffer, const struct tide_position *position) {
+  struct tide_death *death = buffer->block->death;
+  if (!position || buffer->pool->named || position->frontier == &death->frontier) return false;
+  return tide_death_follow(death, buffer->past, buffer->uses, position);
+}
+
 /* Whoever listens to `tell` may ask for the death frontier, which nobody has changed yet. */
 static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position,
                             bool tell) {
@@ -132,7 +140,7 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
                                .namers = &pool->namers,
                                .covered = pool->covered,
                                .named = pool->named};
-  tide_death_make(buffer->block->death, &ending);
+  if (!follow_after_search(buffer, position)) tide_death_make(buffer->block->death, &ending);
   if (tell) emit_free(pool, buffer, position);
   count_out_locked(pool, buffer);
   tide_block_leave(pool, buffer->block);
@@ -185,28 +193,31 @@ __attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
 }
 
 /* What was used by name dies with its last uses, if the position's axis names what it touches. */
-static inline bool follow_quickly(struct tide_pool *pool, const struct tide_buffer *buffer,
-                                  struct tide_death *death, const struct tide_position *position) {
+__attribute__((always_inline)) static inline bool
+follow_quickly(struct tide_pool *pool, const struct tide_buffer *buffer, struct tide_death *death,
+               const struct tide_position *position, bool used) {
+  if (used && !position) return false;
   if (!position) { /* the host: what nobody touched, and nobody need wait for */
-    if (!tide_death_empty(buffer->past) || buffer->uses->count || buffer->uses->tainted)
-      return false;
+    if (!tide_death_empty(buffer->past)) return false;
     tide_death_clear(death);
     return true;
   }
-  if (pool->named && buffer->uses->count && tide_namers_have(&pool->namers, position->axis)) {
+  if (used && pool->named && tide_namers_have(&pool->namers, position->axis)) {
     return tide_death_follow_uses(death, buffer->uses, position, &pool->namers);
   }
-  return tide_death_follow(death, buffer->past, buffer->uses, position);
+  return tide_death_follow_guess(death, buffer->past, buffer->uses, position, used);
 }
 
 /* A free with nobody to tell or to wait for, whose death frontier is what the position knows.
  * False, and nothing has changed: it takes more than that. */
-static inline bool free_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
-                                const struct tide_position *position) {
+__attribute__((always_inline)) static inline bool free_quickly(struct tide_pool *pool,
+                                                               struct tide_buffer *buffer,
+                                                               const struct tide_position *position,
+                                                               bool used) {
   struct tide_block *block = buffer->block;
   if (tide_load_relaxed(&buffer->freed) | buffer->pins || !block) return false;
   if (tide_grace_busy(&pool->grace) || pool->context->sink) return false;
-  if (!follow_quickly(pool, buffer, block->death, position)) return false;
+  if (!follow_quickly(pool, buffer, block->death, position, used)) return false;
   tide_store_release(&buffer->freed, 1u);
   count_out_locked(pool, buffer);
   tide_block_shelve(pool, block); /* it has a signaller */
@@ -214,12 +225,22 @@ static inline bool free_quickly(struct tide_pool *pool, struct tide_buffer *buff
   return true;
 }
 
+/* Called last of all, so that what nobody is known to have used needs no stack. */
+__attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
+                                                const struct tide_position *position) {
+  struct tide_pool *pool = buffer->pool;
+  if (free_quickly(pool, buffer, position, true)) tide_pool_unlock(pool);
+  else free_and_unlock(buffer, position);
+}
+
 void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position) {
   if (!buffer) return;
   struct tide_pool *pool = buffer->pool;
   if (!tide_lock_try(&pool->lock)) {
     free_contended(buffer, position);
-  } else if (!free_quickly(pool, buffer, position)) {
+  } else if (buffer->uses->count || buffer->uses->tainted) {
+    free_used(buffer, position);
+  } else if (!free_quickly(pool, buffer, position, false)) {
     free_and_unlock(buffer, position);
   } else {
     tide_pool_unlock(pool);

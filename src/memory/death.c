@@ -15,6 +15,7 @@ void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
 static void set_signaller(struct tide_death *death, tide_axis axis, uint64_t epoch) {
   death->axis = axis;
   death->epoch = axis ? epoch : 0;
+  death->place = axis ? (uint8_t)tide_frontier_index(&death->frontier, axis) : 0;
   death->listed = axis && tide_frontier_get(&death->frontier, axis) >= epoch;
 }
 
@@ -304,6 +305,23 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
   bool signaller = position->epoch > 0 && past_known && uses_known;
   if (TIDE_PLANTED(TIDE_PLANT_OWNER)) signaller = position->epoch > 0;
   set_signaller(death, signaller ? position->axis : 0, position->epoch);
+}
+
+bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
+                       const struct tide_frontier *uses, const struct tide_position *position) {
+  const struct tide_frontier *known = position->frontier;
+  if (position->epoch == 0 || known->count > TIDE_SHORT ||
+      known->count > death->frontier.capacity) {
+    return false;
+  }
+  if (tide_short_get_own(known, position->axis) != position->epoch) return false;
+  if (past->axis ? tide_death_look_up(past, known) < past->epoch : !tide_death_empty(past)) {
+    return false;
+  }
+  if (!tide_uses_known(uses, known)) return false;
+  tide_frontier_copy(&death->frontier, known, NULL);
+  set_signaller(death, position->axis, position->epoch);
+  return true;
 }
 
 int tide_death_covers(const struct tide_death *a, const struct tide_death *b) {

@@ -174,36 +174,48 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
 /* tide_death_make where, as often, nobody is known to have used the buffer, or not by name, and the
  * position's newest operation is behind all of past and uses, as the position's own frontier says,
  * and the frontier is short. False: it may be otherwise, and `death` holds nothing yet. */
-static inline bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
-                                     const struct tide_frontier *uses,
-                                     const struct tide_position *position) {
-  const struct tide_frontier *known = position->frontier;
-  tide_axis axis = position->axis;
-  uint64_t epoch = position->epoch;
-  size_t place = known->raised;
-  if (epoch == 0 || known->count > TIDE_SHORT || known->count > death->frontier.capacity) {
-    return false;
-  }
-  if (!tide_frontier_lists_at(known, place, axis)) {
-    place = tide_short_place(tide_frontier_axes(known), known->count, axis);
-    if (!tide_frontier_lists_at(known, place, axis)) return false;
-  }
-  if (tide_frontier_epochs(known)[place] != epoch) return false;
-  if (past->axis) {
-    if (tide_death_look_up(past, known) < past->epoch) return false;
-  } else if (!tide_death_empty(past)) {
-    return false;
-  }
-  if (uses->tainted) return false;
+bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
+                       const struct tide_frontier *uses, const struct tide_position *position);
+
+/* Does the frontier know all of it, as far as it lists what stands for it where that is guessed? */
+static inline bool tide_death_guess(const struct tide_death *death,
+                                    const struct tide_frontier *frontier) {
+  if (!death->axis) return tide_death_empty(death);
+  return tide_frontier_lists_at(frontier, death->place, death->axis) &&
+         tide_frontier_epochs(frontier)[death->place] >= death->epoch;
+}
+
+static inline bool tide_uses_known(const struct tide_frontier *uses,
+                                   const struct tide_frontier *known) {
   for (size_t i = 0; i < uses->count; i++) {
     if (tide_short_get(known, tide_frontier_axes(uses)[i]) < tide_frontier_epochs(uses)[i]) {
       return false;
     }
   }
+  return !uses->tainted;
+}
+
+/* tide_death_follow, without a search in the past or for the position's own axis; `used` false:
+ * nobody is known to have used it. */
+__attribute__((always_inline)) static inline bool
+tide_death_follow_guess(struct tide_death *death, const struct tide_death *past,
+                        const struct tide_frontier *uses, const struct tide_position *position,
+                        bool used) {
+  const struct tide_frontier *known = position->frontier;
+  tide_axis axis = position->axis;
+  uint64_t epoch = position->epoch;
+  /* Two words that were just stored one by one: not to be loaded as one wide piece. */
+  __asm__("" : "+r"(axis), "+r"(epoch));
+  if (epoch == 0 || known->count > TIDE_SHORT || known->count > death->frontier.capacity) {
+    return false;
+  }
+  if (tide_frontier_get_raised(known, axis) != epoch) return false;
+  if (!tide_death_guess(past, known)) return false;
+  if (used && !tide_uses_known(uses, known)) return false;
   death->axis = axis;
   death->epoch = epoch;
   death->listed = true;
-  death->place = (uint8_t)place;
+  death->place = known->raised;
   /* Whoever calls has taken a lock since the position was written: no store is under way. */
   tide_frontier_copy_wide(&death->frontier, known);
   return true;

@@ -144,6 +144,7 @@ void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) 
   stats.reused_finished = pool->reused[TIDE_REUSE_FINISHED];
   stats.reused_gap = pool->reused[TIDE_REUSE_GAP];
   stats.fresh = pool->reused[TIDE_REUSE_FRESH];
+  stats.gap_waits = stats.reused_gap + pool->more_gap_waits;
   stats.allocs = stats.reused_known + stats.reused_finished + stats.reused_gap + stats.fresh;
   stats.frees = stats.allocs - (stats.live_buffers - pool->imports_live - pool->deferred_live);
   tide_pool_unlock(pool);
@@ -211,23 +212,23 @@ static bool choose(struct tide_pool *pool, const struct request *request,
 }
 
 /* A spare handle; there is one. */
-static inline struct tide_buffer *open_locked(struct tide_pool *pool, const char *label) {
+static inline struct tide_buffer *open_locked(struct tide_pool *pool) {
   struct tide_buffer *buffer = pool->spare_buffers;
   pool->spare_buffers = buffer->next_spare;
-  buffer->serial = ++pool->serial;
+  TIDE_ASSERT(buffer->pins == 0);
+  buffer->serial++;
   tide_store_relaxed(&buffer->references, 1u);
   tide_store_relaxed(&buffer->freed, 0u);
-  buffer->pins = 0;
-  set_label(buffer->label, label);
-  buffer->uses->count = buffer->uses->tainted = 0;
+  /* The next lock waits for each store: so none that would change nothing. */
+  if (buffer->uses->count || buffer->uses->tainted) tide_frontier_clear(buffer->uses);
   pool->live++;
   return buffer;
 }
 
 /* The block has been taken out. */
 static inline struct tide_buffer *hand_out(struct tide_pool *pool, struct tide_block *block,
-                                           size_t size, const char *label) {
-  struct tide_buffer *buffer = open_locked(pool, label);
+                                           size_t size) {
+  struct tide_buffer *buffer = open_locked(pool);
   struct tide_death *unused = buffer->past;
   buffer->past = block->death;
   block->death = unused;
@@ -279,10 +280,11 @@ static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
   if (!tide_pool_stock_locked(pool) || !choose(pool, &request, &choice)) return TIDE_NOMEM;
   if (pool->live >= pool->buffers) return TIDE_FULL;
   tide_block_take(pool, choice.block, request.size);
-  struct tide_buffer *buffer = hand_out(pool, choice.block, size, label);
+  struct tide_buffer *buffer = hand_out(pool, choice.block, size);
+  set_label(buffer->label, label);
   buffer->reuse = choice.reuse;
   pool->reused[choice.reuse]++;
-  pool->stats.gap_waits += choice.missing;
+  if (choice.missing) pool->more_gap_waits += choice.missing - 1;
   if (pool->context->sink) emit_alloc(pool, buffer, position);
   *out_buffer = buffer;
   return TIDE_OK;
@@ -309,12 +311,35 @@ alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position 
   return alloc_and_unlock(pool, size, position, label, out_buffer);
 }
 
+/* The newest free block of exactly this size, if there is one and nothing else is to be done. */
+static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t whole) {
+  if (whole == 0 || pool->live >= pool->buffers || !pool->spare_buffers) return NULL;
+  if (tide_grace_busy(&pool->grace) || pool->context->sink) return NULL;
+  struct tide_link *list = &pool->free.lists[tide_bin_of(whole)], *link = list->next;
+  struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
+  return link != list && block->size == whole ? block : NULL;
+}
+
+/* What the frontier knows of the signaller's axis, if it lists it where that was when the block
+ * died, or where its own is. False: search. */
+static inline bool guess_known(const struct tide_death *death, const struct tide_frontier *frontier,
+                               uint64_t *out_epoch) {
+  size_t place = death->place;
+  if (!tide_frontier_lists_at(frontier, place, death->axis)) {
+    place = frontier->raised;
+    if (!tide_frontier_lists_at(frontier, place, death->axis)) return false;
+  }
+  *out_epoch = tide_frontier_epochs(frontier)[place];
+  return true;
+}
+
 /* What a block means to someone who does not know all of it, where that takes two looks: its
  * signaller stands for all, and is an axis that the pool has met. False: it takes more. */
 static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
                          enum tide_reuse *out_reuse) {
-  const struct tide_tracker_axis *state = tide_namers_state(&pool->namers, death->axis);
-  if (!death->listed || death->frontier.tainted || !state) return false;
+  if (!tide_namers_listed(&pool->namers, death->axis)) return false;
+  if (!death->listed || death->frontier.tainted) return false;
+  const struct tide_tracker_axis *state = pool->namers.states[death->axis % TIDE_NAMERS];
   bool finished = tide_tracker_axis_finished(state) >= death->epoch;
   if (tide_load_acquire(&state->axis) != death->axis) return false;
   if (finished) tide_death_clear(death);
@@ -322,41 +347,37 @@ static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
   return true;
 }
 
-/* As often as not it is the newest block of exactly this size that a request gets, and nothing else
- * is to be done: because the requester knows its death frontier, mostly from having freed it; or
- * because there is no other. NULL, and nothing has changed: choose. It is what choosing would come
- * to, too. */
-static inline struct tide_buffer *reuse_newest(struct tide_pool *pool, size_t size,
-                                               const struct tide_position *position,
-                                               const char *label) {
-  size_t whole = whole_size(pool, size);
-  if (whole == 0 || pool->live >= pool->buffers) return NULL;
-  if (!pool->spare_buffers || tide_grace_busy(&pool->grace) || pool->context->sink) return NULL;
-  unsigned bin = tide_bin_of(whole);
-  struct tide_link *list = &pool->free.lists[bin], *link = list->next;
-  struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
-  if (link == list || block->size != whole) return NULL;
+/* As often as not a request gets the newest block of exactly this size, and nothing else is to be
+ * done: because the requester knows its death frontier, mostly from having freed it; or because
+ * there is no other. NULL, and nothing has changed: choose. It is what choosing would come to, too.
+ */
+static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t whole,
+                                              const struct tide_position *position,
+                                              enum tide_reuse *out_reuse) {
+  struct tide_block *block = newest_of_size(pool, whole);
+  if (!block) return NULL;
   struct tide_death *death = block->death;
-  enum tide_reuse reuse = TIDE_REUSE_KNOWN;
   if (!death->axis) {
-    if (!tide_death_empty(death)) return NULL;
-    reuse = TIDE_REUSE_FINISHED;
-  } else if (tide_death_look_up(death, known_at(position)) < death->epoch) {
-    /* The only one. */
-    if (link->next != list || !tide_bins_last(&pool->free, bin)) return NULL;
-    if (!weigh(pool, death, &reuse)) return NULL;
-    if (reuse == TIDE_REUSE_GAP) {
-      if (!position) return NULL; /* fresh memory before a gap */
-      pool->stats.gap_waits++;
-    }
+    *out_reuse = TIDE_REUSE_FINISHED;
+    return tide_death_empty(death) ? block : NULL;
   }
-  list->next = link->next;
-  link->next->prev = list;
-  block->state = TIDE_BLOCK_LIVE;
-  struct tide_buffer *buffer = hand_out(pool, block, size, label);
-  buffer->reuse = reuse;
-  pool->reused[reuse]++;
-  return buffer;
+  if (!position) return NULL;
+  *out_reuse = TIDE_REUSE_KNOWN;
+  uint64_t known;
+  if (!guess_known(death, position->frontier, &known)) return NULL;
+  if (known >= death->epoch) return block;
+  /* Is it the only one? */
+  if (block->link.next != block->link.prev) return NULL;
+  if (!tide_bins_last(&pool->free, tide_bin_of(whole))) return NULL;
+  if (!weigh(pool, death, out_reuse)) return NULL;
+  return block;
+}
+
+/* Nobody else has the buffer yet. Called last of all. */
+__attribute__((noinline)) static enum tide_status give_label(struct tide_buffer *buffer,
+                                                             const char *label) {
+  set_label(buffer->label, label);
+  return TIDE_OK;
 }
 
 enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
@@ -367,11 +388,19 @@ enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
     return TIDE_INVALID;
   }
   if (!tide_lock_try(&pool->lock)) return alloc_contended(pool, size, position, label, out_buffer);
-  struct tide_buffer *buffer = reuse_newest(pool, size, position, label);
-  if (!buffer) return alloc_and_unlock(pool, size, position, label, out_buffer);
-  tide_pool_unlock(pool);
+  enum tide_reuse reuse;
+  struct tide_block *block = reuse_newest(pool, whole_size(pool, size), position, &reuse);
+  if (!block) return alloc_and_unlock(pool, size, position, label, out_buffer);
+  struct tide_link *before = block->link.prev, *after = block->link.next;
+  before->next = after;
+  after->prev = before;
+  block->state = TIDE_BLOCK_LIVE;
+  pool->reused[reuse]++;
+  struct tide_buffer *buffer = hand_out(pool, block, size);
+  buffer->reuse = reuse;
   *out_buffer = buffer;
-  return TIDE_OK;
+  tide_pool_unlock(pool);
+  return label || buffer->label[0] ? give_label(buffer, label) : TIDE_OK;
 }
 
 enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t size,
@@ -384,7 +413,8 @@ enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t s
   if (pool->live >= pool->buffers) status = TIDE_FULL;
   else if (!tide_pool_stock_locked(pool)) status = TIDE_NOMEM;
   if (status == TIDE_OK) {
-    struct tide_buffer *buffer = open_locked(pool, label);
+    struct tide_buffer *buffer = open_locked(pool);
+    set_label(buffer->label, label);
     tide_death_clear(buffer->past);
     buffer->block = NULL;
     pool->imports_live++;

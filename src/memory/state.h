@@ -59,7 +59,7 @@ struct tide_buffer {
   size_t size;
   uint32_t references; /* atomic: the owner until the free is complete, and operations */
   uint32_t freed;      /* atomic: the owner has let go */
-  uint32_t pins;       /* guarded by the lock */
+  uint32_t pins;       /* guarded by the lock; 0 at the end of a life */
   bool free_positioned;
   enum tide_reuse reuse;
   tide_axis
@@ -92,12 +92,12 @@ struct tide_pool {
   struct tide_slab *slabs;
   struct tide_frontier *scratch;
   /* What can be worked out from other counts is not counted: tide_pool_stats does so. */
-  struct tide_pool_stats stats;          /* those of bytes, joins, splits and gap waits */
+  struct tide_pool_stats stats;          /* those of bytes, joins and splits */
   uint64_t live;                         /* buffers */
   uint64_t imports_live, deferred_live;  /* of these: imported; freed, but still pinned */
   uint64_t lingering;                    /* handles that are over, but operations refer to them */
   uint64_t reused[TIDE_REUSE_FRESH + 1]; /* allocs, by how they were satisfied */
-  uint64_t serial;                       /* of the newest buffer */
+  uint64_t more_gap_waits;               /* than one for each that had to wait */
   struct tide_namers namers;
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
