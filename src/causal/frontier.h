@@ -56,16 +56,18 @@ static inline void tide_frontier_copy_wide(struct tide_frontier *to,
                                            const struct tide_frontier *from) {
   const tide_axis *axes = tide_frontier_axes(from);
   const uint64_t *epochs = tide_frontier_epochs(from);
+  tide_axis *to_axes = tide_frontier_axes_of(to);
+  uint64_t *to_epochs = tide_frontier_epochs_of(to);
   size_t count = from->count, i = 0;
   to->count = from->count;
   to->tainted = from->tainted;
   for (; i + 4 <= count; i += 4) {
-    memcpy(tide_frontier_axes_of(to) + i, axes + i, 4 * sizeof *axes);
-    memcpy(tide_frontier_epochs_of(to) + i, epochs + i, 4 * sizeof *epochs);
+    memcpy(to_axes + i, axes + i, 4 * sizeof *axes);
+    memcpy(to_epochs + i, epochs + i, 4 * sizeof *epochs);
   }
   for (; i < count; i++) {
-    tide_frontier_axes_of(to)[i] = axes[i];
-    tide_frontier_epochs_of(to)[i] = epochs[i];
+    to_axes[i] = axes[i];
+    to_epochs[i] = epochs[i];
     __asm__("");
   }
 }

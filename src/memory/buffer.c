@@ -192,36 +192,38 @@ __attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
   free_and_unlock(buffer, position);
 }
 
-/* What was used by name dies with its last uses, if the position's axis names what it touches. */
-__attribute__((always_inline)) static inline bool
-follow_quickly(struct tide_pool *pool, const struct tide_buffer *buffer, struct tide_death *death,
-               const struct tide_position *position, bool used) {
-  if (used && !position) return false;
-  if (!position) { /* the host: what nobody touched, and nobody need wait for */
-    if (!tide_death_empty(buffer->past)) return false;
-    tide_death_clear(death);
-    return true;
-  }
-  if (used && pool->named && tide_namers_have(&pool->namers, position->axis)) {
-    return tide_death_follow_uses(death, buffer->uses, position, &pool->namers);
-  }
-  return tide_death_follow_guess(death, buffer->past, buffer->uses, position, used);
+/* Does whoever frees stand for the past (the host: is there none)? Asked before the lock is taken,
+ * which all loads behind it wait for: the past and the position are the caller's own. */
+static inline bool stands(const struct tide_buffer *buffer, const struct tide_position *position) {
+  return position ? tide_death_stands(buffer->past, position) : tide_death_empty(buffer->past);
 }
 
-/* A free with nobody to tell or to wait for, whose death frontier is what the position knows.
- * False, and nothing has changed: it takes more than that. */
-__attribute__((always_inline)) static inline bool free_quickly(struct tide_pool *pool,
-                                                               struct tide_buffer *buffer,
-                                                               const struct tide_position *position,
-                                                               bool used) {
-  struct tide_block *block = buffer->block;
-  if (tide_load_relaxed(&buffer->freed) | buffer->pins || !block) return false;
-  if (tide_grace_busy(&pool->grace) || pool->context->sink) return false;
-  if (!follow_quickly(pool, buffer, block->death, position, used)) return false;
+/* A free with nobody to tell or to wait for. False: it takes more than that. */
+static inline bool is_quick(const struct tide_pool *pool, const struct tide_buffer *buffer) {
+  if (tide_load_relaxed(&buffer->freed) | buffer->pins || !buffer->block) return false;
+  return !tide_grace_busy(&pool->grace) && !pool->context->sink;
+}
+
+/* The death frontier is made, and has a signaller, or says nothing. */
+static inline void finish_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
+                                  struct tide_block *block) {
   tide_store_release(&buffer->freed, 1u);
   count_out_locked(pool, buffer);
-  tide_block_shelve(pool, block); /* it has a signaller */
+  tide_block_shelve(pool, block);
   drop_locked(pool, buffer);
+  tide_pool_unlock(pool);
+}
+
+/* What was used by name dies with its last uses, if the position's axis names what it touches. */
+static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer *buffer,
+                               const struct tide_position *position) {
+  struct tide_death *death = buffer->block->death;
+  if (!position) return false;
+  if (pool->named && tide_namers_have(&pool->namers, position->axis)) {
+    return tide_death_follow_uses(death, buffer->uses, position, &pool->namers);
+  }
+  if (!stands(buffer, position) || !tide_uses_known(buffer->uses, position->frontier)) return false;
+  tide_death_fill(death, position);
   return true;
 }
 
@@ -229,22 +231,24 @@ __attribute__((always_inline)) static inline bool free_quickly(struct tide_pool 
 __attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
                                                 const struct tide_position *position) {
   struct tide_pool *pool = buffer->pool;
-  if (free_quickly(pool, buffer, position, true)) tide_pool_unlock(pool);
-  else free_and_unlock(buffer, position);
+  if (is_quick(pool, buffer) && follow_used(pool, buffer, position)) {
+    finish_quickly(pool, buffer, buffer->block);
+  } else {
+    free_and_unlock(buffer, position);
+  }
 }
 
 void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *position) {
   if (!buffer) return;
   struct tide_pool *pool = buffer->pool;
-  if (!tide_lock_try(&pool->lock)) {
-    free_contended(buffer, position);
-  } else if (buffer->uses->count || buffer->uses->tainted) {
-    free_used(buffer, position);
-  } else if (!free_quickly(pool, buffer, position, false)) {
-    free_and_unlock(buffer, position);
-  } else {
-    tide_pool_unlock(pool);
-  }
+  bool knows = stands(buffer, position);
+  if (!tide_lock_try(&pool->lock)) return free_contended(buffer, position);
+  if (buffer->uses->count || buffer->uses->tainted) return free_used(buffer, position);
+  if (!knows || !is_quick(pool, buffer)) return free_and_unlock(buffer, position);
+  struct tide_block *block = buffer->block;
+  if (position) tide_death_fill(block->death, position);
+  else tide_death_clear(block->death);
+  finish_quickly(pool, buffer, block);
 }
 
 void tide_buffer_pin(struct tide_buffer *buffer) {

@@ -35,7 +35,7 @@ static inline void tide_death_init(struct tide_death *death, uint8_t capacity) {
 static inline void tide_death_clear(struct tide_death *death) {
   death->axis = death->epoch = 0;
   death->listed = false;
-  tide_frontier_clear(&death->frontier);
+  death->frontier.count = death->frontier.tainted = 0;
 }
 
 /* Nothing needs to finish any more. */
@@ -195,30 +195,30 @@ static inline bool tide_uses_known(const struct tide_frontier *uses,
   return !uses->tainted;
 }
 
-/* tide_death_follow, without a search in the past or for the position's own axis; `used` false:
- * nobody is known to have used it. */
-__attribute__((always_inline)) static inline bool
-tide_death_follow_guess(struct tide_death *death, const struct tide_death *past,
-                        const struct tide_frontier *uses, const struct tide_position *position,
-                        bool used) {
+/* tide_death_follow in two steps, without a search, and but for the uses. First: is the position's
+ * newest operation behind all of past? What this looks at is the caller's own. */
+static inline bool tide_death_stands(const struct tide_death *past,
+                                     const struct tide_position *position) {
   const struct tide_frontier *known = position->frontier;
   tide_axis axis = position->axis;
   uint64_t epoch = position->epoch;
   /* Two words that were just stored one by one: not to be loaded as one wide piece. */
   __asm__("" : "+r"(axis), "+r"(epoch));
-  if (epoch == 0 || known->count > TIDE_SHORT || known->count > death->frontier.capacity) {
-    return false;
-  }
-  if (tide_frontier_get_raised(known, axis) != epoch) return false;
-  if (!tide_death_guess(past, known)) return false;
-  if (used && !tide_uses_known(uses, known)) return false;
+  return epoch != 0 && known->count <= TIDE_SHORT && known->count <= past->frontier.capacity &&
+         tide_frontier_get_raised(known, axis) == epoch && tide_death_guess(past, known);
+}
+/* Then: it stands for all. */
+static inline void tide_death_fill(struct tide_death *death, const struct tide_position *position) {
+  const struct tide_frontier *known = position->frontier;
+  tide_axis axis = position->axis;
+  uint64_t epoch = position->epoch;
+  __asm__("" : "+r"(axis), "+r"(epoch));
   death->axis = axis;
   death->epoch = epoch;
   death->listed = true;
   death->place = known->raised;
   /* Whoever calls has taken a lock since the position was written: no store is under way. */
   tide_frontier_copy_wide(&death->frontier, known);
-  return true;
 }
 
 /* Can one of the two serve for both as it is? 1: the first, -1: the second, 0: neither. */

@@ -220,7 +220,7 @@ static inline struct tide_buffer *open_locked(struct tide_pool *pool) {
   tide_store_relaxed(&buffer->references, 1u);
   tide_store_relaxed(&buffer->freed, 0u);
   /* The next lock waits for each store: so none that would change nothing. */
-  if (buffer->uses->count || buffer->uses->tainted) tide_frontier_clear(buffer->uses);
+  if (buffer->uses->count || buffer->uses->tainted) buffer->uses->count = buffer->uses->tainted = 0;
   pool->live++;
   return buffer;
 }
@@ -312,10 +312,11 @@ alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position 
 }
 
 /* The newest free block of exactly this size, if there is one and nothing else is to be done. */
-static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t whole) {
+static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t whole,
+                                                unsigned bin) {
   if (whole == 0 || pool->live >= pool->buffers || !pool->spare_buffers) return NULL;
   if (tide_grace_busy(&pool->grace) || pool->context->sink) return NULL;
-  struct tide_link *list = &pool->free.lists[tide_bin_of(whole)], *link = list->next;
+  struct tide_link *list = &pool->free.lists[bin], *link = list->next;
   struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
   return link != list && block->size == whole ? block : NULL;
 }
@@ -351,10 +352,10 @@ static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
  * done: because the requester knows its death frontier, mostly from having freed it; or because
  * there is no other. NULL, and nothing has changed: choose. It is what choosing would come to, too.
  */
-static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t whole,
+static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t whole, unsigned bin,
                                               const struct tide_position *position,
                                               enum tide_reuse *out_reuse) {
-  struct tide_block *block = newest_of_size(pool, whole);
+  struct tide_block *block = newest_of_size(pool, whole, bin);
   if (!block) return NULL;
   struct tide_death *death = block->death;
   if (!death->axis) {
@@ -368,7 +369,7 @@ static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t who
   if (known >= death->epoch) return block;
   /* Is it the only one? */
   if (block->link.next != block->link.prev) return NULL;
-  if (!tide_bins_last(&pool->free, tide_bin_of(whole))) return NULL;
+  if (!tide_bins_last(&pool->free, bin)) return NULL;
   if (!weigh(pool, death, out_reuse)) return NULL;
   return block;
 }
@@ -387,9 +388,12 @@ enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
     if (out_buffer) *out_buffer = NULL;
     return TIDE_INVALID;
   }
+  /* Before the lock is taken, which all loads behind it wait for. */
+  size_t whole = whole_size(pool, size);
+  unsigned bin = tide_bin_of(whole ? whole : 8);
   if (!tide_lock_try(&pool->lock)) return alloc_contended(pool, size, position, label, out_buffer);
   enum tide_reuse reuse;
-  struct tide_block *block = reuse_newest(pool, whole_size(pool, size), position, &reuse);
+  struct tide_block *block = reuse_newest(pool, whole, bin, position, &reuse);
   if (!block) return alloc_and_unlock(pool, size, position, label, out_buffer);
   struct tide_link *before = block->link.prev, *after = block->link.next;
   before->next = after;
