@@ -227,7 +227,7 @@ static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer 
   return true;
 }
 
-/* Called last of all, so that what nobody is known to have used needs no stack. */
+/* Called last of all, so that others need less stack. */
 __attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
                                                 const struct tide_position *position) {
   struct tide_pool *pool = buffer->pool;
@@ -243,8 +243,12 @@ void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *posi
   struct tide_pool *pool = buffer->pool;
   bool knows = stands(buffer, position);
   if (!tide_lock_try(&pool->lock)) return free_contended(buffer, position);
-  if (buffer->uses->count || buffer->uses->tainted) return free_used(buffer, position);
+  bool used = buffer->uses->count || buffer->uses->tainted;
+  if (used && pool->named) return free_used(buffer, position);
   if (!knows || !is_quick(pool, buffer)) return free_and_unlock(buffer, position);
+  if (used && !(position && tide_uses_known(buffer->uses, position->frontier))) {
+    return free_and_unlock(buffer, position);
+  }
   struct tide_block *block = buffer->block;
   if (position) tide_death_fill(block->death, position);
   else tide_death_clear(block->death);
