@@ -359,7 +359,7 @@ static void *make(enum shape shape, size_t n) {
 /* Without the processor's vectors, until it is dropped. */
 static void *make_portable(enum shape shape, size_t n) {
 #if TIDE_HAS_WIDE
-  tide_frontier_narrow = true;
+  tide_frontier_tier = TIDE_TIER_PORTABLE;
 #endif
   return make(shape, n);
 }
@@ -367,7 +367,7 @@ static void *make_portable(enum shape shape, size_t n) {
 static void drop(void *state) {
   struct inputs *in = state;
 #if TIDE_HAS_WIDE
-  tide_frontier_narrow = false;
+  tide_frontier_tier = (uint8_t)tide_frontier_best_tier();
 #endif
   for (size_t i = 0; i < in->made_count; i++) {
     free(in->made[i].f);

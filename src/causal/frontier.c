@@ -86,6 +86,7 @@ APART static uint64_t get_many(const struct tide_frontier *frontier, tide_axis a
   const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count;
 #if TIDE_HAS_WIDE
+  if (tide_frontier_eight()) return tide_eight_get(frontier, axis);
   if (tide_frontier_wide()) return tide_wide_get(frontier, axis);
 #endif
   size_t place = place_of(axes, count, axis);

@@ -1,21 +1,22 @@
 /* Merging: the component-wise maximum of two frontiers.
  *
- * What is common in practice is done first and in place: equal sets; then, with
- * vectors, few entries (frontier_few.c) and many whose axes lie close together
- * (frontier_wide.c); then a walk that raises what both list and inserts what is new
- * while that moves little. The rest is merged from the back, in place, into the room
- * behind the entries; only when that might not be enough room a buffer is used, and
- * only what then does not fit is evicted. The loops here branch on purpose: without
- * vectors, branch-free ones were slower wherever the processor can guess, and hardly
- * faster where it cannot. */
+ * What is common in practice is done first and in place: equal sets; then, where the
+ * processor has what it takes, axes that lie close together: few (frontier_few.c) or
+ * many (frontier_eight_merge.c, frontier_wide.c); then a walk that raises what both
+ * list and inserts what is new while that moves little. The rest is merged from the
+ * back, in place, into the room behind the entries; only when that might not be
+ * enough room a buffer is used, and only what then does not fit is evicted. The loops
+ * here branch on purpose: without vectors, branch-free ones were slower wherever the
+ * processor can guess, and hardly faster where it cannot. */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
-/* With so many entries in both, vectors are faster also where the processor guesses well. */
-#define WIDE_LEAST 24
-
 /* With fewer in either, a walk is as fast. */
-#define FEW_LEAST 5
+#define FEW_LEAST 3
+
+/* With fewer in both, one by one is as fast as vectors of 512 and of 256 bits. */
+#define EIGHT_LEAST 15
+#define WIDE_LEAST 24
 
 static uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
@@ -41,9 +42,14 @@ static inline struct merge merge_at(struct tide_frontier *to, const struct tide_
                         j};
 }
 
-/* Looks at the ends first, which tells most different sets apart. count > 0. */
+/* Tells most different sets apart by three of their axes at once: that one of them differs could
+ * not be guessed. count > 0. */
+static inline bool alike(const tide_axis *a, const tide_axis *b, size_t count) {
+  size_t half = count / 2, last = count - 1;
+  return ((a[0] ^ b[0]) | (a[half] ^ b[half]) | (a[last] ^ b[last])) == 0;
+}
+
 static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
-  if (a[0] != b[0] || a[count - 1] != b[count - 1]) return false;
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
     if (tide_four_differ(a + i, b + i)) return false;
@@ -52,6 +58,33 @@ static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
     if (a[i] != b[i]) return false;
   }
   return true;
+}
+
+/* Equally many. False, and nothing was done: not the same axes. */
+static inline bool merge_same(struct tide_frontier *to, const struct tide_frontier *from) {
+  size_t n = to->count;
+#if TIDE_HAS_WIDE
+  if (n >= TIDE_WIDE_LEAST && tide_frontier_eight()) return tide_eight_merge_same(to, from);
+#endif
+  uint64_t *epochs = tide_frontier_epochs_of(to);
+  const uint64_t *from_epochs = tide_frontier_epochs(from);
+  if (!same_axes(tide_frontier_axes(to), tide_frontier_axes(from), n)) return false;
+  for (size_t i = 0; i < n; i++) epochs[i] = larger(epochs[i], from_epochs[i]);
+  return true;
+}
+
+/* One entry each, and room for both: which axis is the lower one, or whether it is the same, is not
+ * branched on. */
+static inline void merge_one(struct tide_frontier *to, const struct tide_frontier *from) {
+  tide_axis *axes = tide_frontier_axes_of(to), a = axes[0], b = *tide_frontier_axes(from);
+  uint64_t *epochs = tide_frontier_epochs_of(to), d = epochs[0], e = *tide_frontier_epochs(from);
+  uint64_t swap = 0 - (uint64_t)(b < a), same = 0 - (uint64_t)(a == b);
+  uint64_t axis = (a ^ b) & swap, epoch = (d ^ e) & swap;
+  axes[0] = a ^ axis;
+  axes[1] = b ^ axis;
+  epochs[0] = larger(d ^ epoch, (e ^ epoch) & same);
+  epochs[1] = e ^ epoch;
+  to->count = (uint8_t)(2 + same);
 }
 
 /* Goes on as long as nothing new has to be inserted in front of many entries. */
@@ -168,14 +201,15 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
   to->count = (uint8_t)(i + out.count);
 }
 
-/* What vectors can do. False: nothing was done. */
+/* What is not portable. False: nothing was done. */
 static inline bool merge_wide(struct tide_frontier *to, const struct tide_frontier *from) {
 #if TIDE_HAS_WIDE
-  size_t n = to->count, m = from->count;
-  size_t fewer = n < m ? n : m, more = n < m ? m : n;
-  if (fewer < TIDE_WIDE_LEAST / 2 || !tide_frontier_wide()) return false;
-  if (more <= TIDE_FEW_MOST) return fewer >= FEW_LEAST && tide_few_merge(to, from);
-  return n + m >= WIDE_LEAST && tide_wide_merge(to, from);
+  size_t n = to->count, m = from->count, fewer = n < m ? n : m;
+  if (fewer < FEW_LEAST || !tide_frontier_wide()) return false;
+  if (n + m < EIGHT_LEAST) return tide_few_merge(to, from);
+  if (fewer > FEW_LEAST && tide_frontier_eight()) return tide_eight_merge(to, from);
+  if (n + m < WIDE_LEAST) return tide_few_merge(to, from);
+  return fewer > FEW_LEAST && tide_wide_merge(to, from);
 #else
   (void)to, (void)from;
   return false;
@@ -200,15 +234,15 @@ __attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
 
 TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
                                   const struct tide_eviction *eviction) {
-  const tide_axis *axes = tide_frontier_axes(to);
-  uint64_t *epochs = tide_frontier_epochs_of(to);
-  const uint64_t *from_epochs = tide_frontier_epochs(from);
-  size_t n = to->count;
+  size_t n = to->count, m = from->count;
   to->tainted |= from->tainted;
-  if (from->count == 0) return;
-  if (n == from->count && same_axes(axes, tide_frontier_axes(from), n)) {
-    for (size_t i = 0; i < n; i++) epochs[i] = larger(epochs[i], from_epochs[i]);
-    return;
+  if (m == 0) return;
+  if (n == m) {
+    if (n == 1 && to->capacity > 1) {
+      merge_one(to, from);
+      return;
+    }
+    if (alike(tide_frontier_axes(to), tide_frontier_axes(from), n) && merge_same(to, from)) return;
   }
   if (!merge_wide(to, from)) merge_walked(to, from, eviction);
 }

@@ -73,10 +73,11 @@ static inline bool covers_few(const struct tide_frontier *f, size_t n,
 INLINE bool covers_more(const struct tide_frontier *f, size_t n, const struct tide_frontier *g,
                         size_t m) {
 #if TIDE_HAS_WIDE
-  if (n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide()) {
-    unsigned found = tide_wide_covers(f, g);
-    if (found != TIDE_WALK) return (bool)found;
-  }
+  unsigned found = TIDE_WALK;
+  if (tide_frontier_eight()) found = tide_eight_covers(f, g);
+  if (found == TIDE_WALK && n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide())
+    found = tide_wide_covers(f, g);
+  if (found != TIDE_WALK) return (bool)found;
 #endif
   return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
 }
@@ -86,6 +87,7 @@ APART static bool dominates_many(const struct tide_frontier *f, const struct tid
   size_t n = f->count, m = g->count;
   if (m != n) return m < n && (m == 0 || covers_more(f, n, g, m));
 #if TIDE_HAS_WIDE
+  if (tide_frontier_eight()) return tide_eight_covers_same(f, g);
   if (tide_frontier_wide()) return tide_wide_covers_same(f, g);
 #endif
   return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity, n);
@@ -134,6 +136,8 @@ APART static enum tide_order compare_many(const struct tide_frontier *f,
   if (n < m) return order_of(needs_unlisted(f) || (n != 0 && !covers_more(g, m, f, n)), true);
   if (tide_frontier_axes(f)[0] != tide_frontier_axes(g)[0]) return TIDE_CONCURRENT;
 #if TIDE_HAS_WIDE
+  if (tide_frontier_eight())
+    return tide_eight_compare_same(f, g, needs_unlisted(f), needs_unlisted(g));
   if (tide_frontier_wide())
     return tide_wide_compare_same(f, g, needs_unlisted(f), needs_unlisted(g));
 #endif

@@ -11,7 +11,24 @@
 
 #define APART __attribute__((noinline))
 
-bool tide_frontier_narrow;
+uint8_t tide_frontier_tier;
+
+enum tide_tier tide_frontier_best_tier(void) {
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi") ||
+      !__builtin_cpu_supports("bmi2") || !__builtin_cpu_supports("popcnt"))
+    return TIDE_TIER_PORTABLE;
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+      !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
+      !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2"))
+    return TIDE_TIER_WIDE;
+  return TIDE_TIER_EIGHT;
+}
+
+/* Before main, so that asking is a look at one byte; whoever comes before that is portable. What
+ * the processor has was found out before: that constructor is of a higher priority. */
+__attribute__((constructor)) static void find_tier(void) {
+  tide_frontier_tier = (uint8_t)tide_frontier_best_tier();
+}
 
 /* Axes and, `epoch` words behind each, its epoch. */
 struct list {

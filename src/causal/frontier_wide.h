@@ -1,5 +1,6 @@
-/* causal/frontier_wide.h: frontiers of TIDE_WIDE_LEAST entries and more, with 256-bit
- * instructions where the processor has them. Whoever calls asks tide_frontier_wide() first; the
+/* causal/frontier_wide.h: frontiers with what not every x86-64 has: 256-bit instructions
+ * (frontier_wide.c), 512-bit ones (frontier_eight.c, frontier_eight_merge.c) and counting bits
+ * (frontier_few.c). Whoever calls asks tide_frontier_wide() or tide_frontier_eight() first; the
  * portable code beside the call does the same, entry for entry. */
 #ifndef TIDE_CAUSAL_FRONTIER_WIDE_H
 #define TIDE_CAUSAL_FRONTIER_WIDE_H
@@ -9,13 +10,20 @@
 /* Below, the portable code is as fast. */
 #define TIDE_WIDE_LEAST 8
 
+/* What a processor has; each has the ones before as well. */
+enum tide_tier { TIDE_TIER_PORTABLE, TIDE_TIER_WIDE, TIDE_TIER_EIGHT, TIDE_TIER_COUNT };
+
 #if defined(__x86_64__)
 #define TIDE_HAS_WIDE 1
-/* For tests: the portable code only. */
-extern bool tide_frontier_narrow;
-static inline bool tide_frontier_wide(void) {
-  return __builtin_cpu_supports("avx2") && !tide_frontier_narrow;
-}
+/* What is used: the best that there is, found out when the program is loaded. Tests set it lower.
+ */
+extern uint8_t tide_frontier_tier;
+enum tide_tier tide_frontier_best_tier(void);
+/* AVX2, BMI and BMI2. */
+static inline bool tide_frontier_wide(void) { return tide_frontier_tier >= TIDE_TIER_WIDE; }
+/* The parts of AVX-512 that came with VBMI2. */
+static inline bool tide_frontier_eight(void) { return tide_frontier_tier >= TIDE_TIER_EIGHT; }
+
 /* Both lists have equally many entries, at least TIDE_WIDE_LEAST. */
 bool tide_wide_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
 enum tide_order tide_wide_compare_same(const struct tide_frontier *f, const struct tide_frontier *g,
@@ -29,13 +37,24 @@ uint64_t tide_wide_get(const struct tide_frontier *frontier, tide_axis axis);
 /* Each has at least 4 entries and neither is the other. False, and nothing is done: the axes lie
  * too far apart for this, or the room is too small. */
 bool tide_wide_merge(struct tide_frontier *to, const struct tide_frontier *from);
-/* frontier_few.c: each has 1 to TIDE_FEW_MOST entries and neither is the other. False, and nothing
- * is done: the axes lie too far apart for this, or the room is too small. */
-#define TIDE_FEW_MOST 8
+
+/* The same with 512-bit instructions, for any number of entries but none. */
+bool tide_eight_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
+enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
+                                        const struct tide_frontier *g, bool f_has, bool g_has);
+unsigned tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
+uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
+bool tide_eight_merge(struct tide_frontier *to, const struct tide_frontier *from);
+/* Both list equally many. False, and nothing is done: not the same axes. */
+bool tide_eight_merge_same(struct tide_frontier *to, const struct tide_frontier *from);
+
+/* For few: each has an entry and neither is the other. False, and nothing is done: the axes lie too
+ * far apart for this, or the room is too small. */
 bool tide_few_merge(struct tide_frontier *to, const struct tide_frontier *from);
 #else
 #define TIDE_HAS_WIDE 0
 static inline bool tide_frontier_wide(void) { return false; }
+static inline bool tide_frontier_eight(void) { return false; }
 #endif
 
 #endif

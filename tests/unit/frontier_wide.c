@@ -1,6 +1,7 @@
-/* Frontiers whose axes lie close together, which vectors take, and the same ones without vectors:
- * both against naive.h. Each lies in memory of just its size, so that a sanitizer sees what reaches
- * beyond. */
+/* Frontiers whose axes lie close together, with each tier of instructions that this processor has:
+ * all against naive.h. Each lies in memory of just its size: in a block of its own, so that a
+ * sanitizer sees what reaches beyond, or against a page that may not be touched, since a sanitizer
+ * does not look at what is loaded or stored lane by lane. */
 #include "naive.h"
 
 #include "base/random.h"
@@ -8,13 +9,62 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-static void be_narrow(bool narrow) {
+#define TIERS 3
+
+static void be_of_tier(unsigned tier) {
 #if TIDE_HAS_WIDE
-  tide_frontier_narrow = narrow;
+  _Static_assert(TIERS == TIDE_TIER_COUNT, "all are tested");
+  static const char *const needs[] = {"nothing", "AVX2, BMI and BMI2", "AVX-512 with VBMI2"};
+  if (tier > tide_frontier_best_tier()) SKIP("this processor has no %s", needs[tier]);
+  tide_frontier_tier = (uint8_t)tier;
 #else
-  (void)narrow;
+  if (tier > 0) SKIP("no other processor than x86-64 has tiers");
 #endif
+}
+
+/* A page between two that may not be touched. */
+struct page {
+  unsigned char *at;
+  bool taken;
+};
+static struct page pages[4];
+static size_t page_size;
+
+static void make_pages(void) {
+  page_size = (size_t)sysconf(_SC_PAGESIZE);
+  for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+    unsigned char *all = mmap(NULL, 3 * page_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(all != MAP_FAILED);
+    pages[i].at = all + page_size;
+    CHECK(mprotect(pages[i].at, page_size, PROT_READ | PROT_WRITE) == 0);
+  }
+}
+
+/* Which way the next ones lie. */
+static enum where { in_block, at_start, at_end } where;
+
+static void *take(size_t size) {
+  for (size_t i = 0; where != in_block && i < sizeof pages / sizeof *pages; i++) {
+    if (pages[i].taken || size > page_size) continue;
+    pages[i].taken = true;
+    return pages[i].at + (where == at_end ? page_size - size : 0);
+  }
+  void *block = malloc(size);
+  CHECK(block);
+  return block;
+}
+
+static void give_back(void *memory) {
+  for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+    size_t from = (size_t)((uintptr_t)memory - (uintptr_t)pages[i].at);
+    if (from >= page_size) continue;
+    pages[i].taken = false;
+    return;
+  }
+  free(memory);
 }
 
 struct pair {
@@ -24,8 +74,7 @@ struct pair {
 
 static struct tide_frontier *new_frontier(size_t capacity) {
   size_t size = tide_frontier_size(capacity);
-  struct tide_frontier *f = malloc(size);
-  CHECK(f);
+  struct tide_frontier *f = take(size);
   memset(f, 0xa5, size); /* what was there before must not matter */
   tide_frontier_init(f, (uint8_t)capacity);
   return f;
@@ -86,6 +135,22 @@ static void check_questions(const struct pair *f, const struct pair *g) {
   }
 }
 
+/* Into a frontier with this much room. */
+static void check_merge_into(const struct pair *f, const struct pair *g, size_t room) {
+  struct naive both = f->naive;
+  naive_merge(&both, &g->naive);
+  struct tide_frontier *to = new_frontier(room);
+  tide_frontier_copy(to, f->ours, NULL);
+  tide_frontier_merge(to, g->ours, NULL);
+  naive_evict(&both, room, NULL, 0);
+  CHECK_OK(tide_frontier_validate(to, NULL));
+  CHECK(naive_same(to, &both));
+  CHECK(naive_same(g->ours, &g->naive));
+  tide_frontier_merge(to, to, NULL);
+  CHECK(naive_same(to, &both));
+  give_back(to);
+}
+
 /* Into just enough room, into more, and into less. */
 static void check_merge(struct tide_random *random, const struct pair *f, const struct pair *g) {
   struct naive both = f->naive;
@@ -94,15 +159,7 @@ static void check_merge(struct tide_random *random, const struct pair *f, const 
   if (tide_random_below(random, 4) == 0) room = least + tide_random_below(random, 2 * least);
   else if (tide_random_below(random, 2)) room += tide_random_below(random, 8);
   if (room > 255) room = 255;
-  struct tide_frontier *to = new_frontier(room);
-  tide_frontier_copy(to, f->ours, NULL);
-  tide_frontier_merge(to, g->ours, NULL);
-  naive_evict(&both, room, NULL, 0);
-  CHECK_OK(tide_frontier_validate(to, NULL));
-  CHECK(naive_same(to, &both));
-  tide_frontier_merge(to, to, NULL);
-  CHECK(naive_same(to, &both));
-  free(to);
+  check_merge_into(f, g, room ? room : 1);
 }
 
 static void check_raise(struct tide_random *random, struct pair *f, size_t span) {
@@ -134,14 +191,21 @@ static tide_axis some_base(struct tide_random *random) {
   }
 }
 
+static void free_both(struct pair *f, struct pair *g) {
+  give_back(f->ours);
+  give_back(g->ours);
+}
+
 static void random_round(struct tide_random *random) {
   static struct pair f, g;
   static const size_t sizes[] = {8, 24, 200};
   size_t most = sizes[tide_random_below(random, 3)];
   size_t n = 1 + tide_random_below(random, most), m = 1 + tide_random_below(random, most);
+  if (tide_random_below(random, 4) == 0) m = n;
   size_t larger = n < m ? m : n;
   size_t span = larger + tide_random_below(random, 2 * larger);
   tide_axis base = some_base(random);
+  where = (enum where)tide_random_below(random, 3);
   make_any(random, &f, n, base, span);
   if (tide_random_below(random, 2)) make_any(random, &g, m, base, span);
   else make_part(random, &g, &f, span);
@@ -149,24 +213,91 @@ static void random_round(struct tide_random *random) {
   check_merge(random, &f, &g);
   if (g.ours->count > 0) check_merge(random, &g, &f);
   check_raise(random, &f, span);
-  free(f.ours);
-  free(g.ours);
+  free_both(&f, &g);
 }
 
-static void many_rounds(void) {
+static void many_rounds(unsigned tier) {
   struct tide_random random = {20261121};
+  be_of_tier(tier);
+  make_pages();
   for (unsigned round = 0; round < 9000 / test_slowdown(); round++) random_round(&random);
 }
 
-TEST(close_axes_as_the_processor_likes) {
-  be_narrow(false);
-  many_rounds();
+/* `count` axes from base to base + span: both of these, too, unless it is the other side that has
+ * the end. */
+static void make_spanning(struct tide_random *random, struct pair *pair, size_t count,
+                          tide_axis base, size_t span, bool end) {
+  pair->ours = new_frontier(count);
+  naive_clear(&pair->naive);
+  raise(pair, end ? base + span : base, some_epoch(random));
+  while (pair->ours->count < count)
+    raise(pair, base + tide_random_below(random, span + 1), some_epoch(random));
 }
 
-TEST(close_axes_without_vectors) {
-  be_narrow(true);
-  many_rounds();
-  be_narrow(false);
+/* Where one word, two or four just hold all axes or just do not, and any room from what the left
+ * side has on: too little, just enough, and more. */
+static void all_edges(unsigned tier) {
+  static const size_t spans[] = {62, 63, 64, 65, 126, 127, 128, 129, 254, 255, 256, 257};
+  static const size_t counts[] = {1, 3, 4, 7, 8, 9, 16, 17, 40, 60};
+  static struct pair f, g;
+  struct tide_random random = {63};
+  be_of_tier(tier);
+  make_pages();
+  for (size_t s = 0; s < sizeof spans / sizeof *spans; s++) {
+    for (size_t c = 0; c < 100; c++) {
+      size_t n = counts[c / 10], m = counts[c % 10];
+      where = c % 2 ? at_end : at_start;
+      make_spanning(&random, &f, n, some_base(&random), spans[s], c % 3 == 0);
+      tide_axis first = tide_frontier_axes(f.ours)[0];
+      make_spanning(&random, &g, m, c % 3 == 0 ? first - (first > spans[s] ? spans[s] : 0) : first,
+                    spans[s], c % 3 != 0);
+      check_questions(&f, &g);
+      struct naive both = f.naive;
+      naive_merge(&both, &g.naive);
+      for (size_t room = n; room <= both.count + 2; room += 1 + tide_random_below(&random, 3))
+        check_merge_into(&f, &g, room);
+      check_merge_into(&f, &g, both.count);
+      free_both(&f, &g);
+    }
+  }
 }
 
-TEST_MAIN(CASE(close_axes_as_the_processor_likes), CASE(close_axes_without_vectors))
+/* Nothing on either side, or on both. */
+static void nothing(unsigned tier) {
+  static struct pair f, g;
+  struct tide_random random = {0};
+  be_of_tier(tier);
+  make_pages();
+  for (size_t n = 0; n <= 40; n++) {
+    where = n % 2 ? at_end : at_start;
+    f.ours = new_frontier(n ? n : 1);
+    naive_clear(&f.naive);
+    while (f.ours->count < n) raise(&f, 1 + tide_random_below(&random, 64), some_epoch(&random));
+    g.ours = new_frontier(1);
+    naive_clear(&g.naive);
+    check_questions(&f, &g);
+    CHECK(tide_frontier_get(g.ours, 1) == 0);
+    check_merge_into(&f, &g, n ? n : 1);
+    check_merge_into(&g, &f, n ? n : 1);
+    free_both(&f, &g);
+  }
+}
+
+TEST(what_there_is_is_used) {
+#if TIDE_HAS_WIDE
+  CHECK_EQ_U64(tide_frontier_tier, tide_frontier_best_tier());
+#else
+  SKIP("no other processor than x86-64 has tiers");
+#endif
+}
+
+#define EACH_TIER(what)                                                                            \
+  TEST(what##_portable) { what(TIDE_TIER_PORTABLE); }                                              \
+  TEST(what##_wide) { what(TIDE_TIER_WIDE); }                                                      \
+  TEST(what##_eight) { what(TIDE_TIER_EIGHT); }
+EACH_TIER(many_rounds)
+EACH_TIER(all_edges)
+EACH_TIER(nothing)
+
+#define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
+TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(nothing))
