@@ -64,7 +64,7 @@ static void step(enum kind kind, const volatile void *p, unsigned size, int orde
   if (weave_exploring) weave_step((struct step){kind, order, (uintptr_t)p, size, pc});
 }
 
-/* A lock is taken by a compare-and-swap that comes right behind this: it is part of this step. */
+/* A lock is taken by an exchange that comes right behind this: it is part of this step. */
 static bool taking;
 void weave_lock(uint32_t *word) {
   if (!weave_exploring) return;
