@@ -358,7 +358,10 @@ enum tide_status tide_tracker_advance(struct tide_tracker *tracker, tide_axis ax
   struct tide_fired fired;
   struct tide_tracker_axis *at;
   enum tide_status status = begin(tracker, axis, &fired, &at);
-  if (at && tide_tracker_axis_raise(at, epoch)) open_locked(tracker, at, &fired);
+  /* `least` changes under the lock only. */
+  if (at && tide_tracker_axis_raise(at, epoch) && tide_load_acquire(&at->least) <= epoch) {
+    open_locked(tracker, at, &fired);
+  }
   return end(tracker, status, &fired);
 }
 
