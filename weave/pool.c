@@ -107,6 +107,39 @@ static void take_twice(void *self) {
   take_and_give(self);
 }
 
+/* ---- uses told without the lock ---- */
+
+#define OTHER 0x0003000000000002ull
+
+static void setup_repeated(void *self) {
+  struct state *s = self;
+  setup_dead(self);
+  EXPECT_OK(tide_tracker_register(s->context.tracker, OTHER));
+  for (uint64_t epoch = 1; epoch <= 2; epoch++) /* the second time there is a place for it */
+    tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, epoch, &s->knows.frontier, 1});
+}
+static void use_again(void *self) {
+  struct state *s = self;
+  tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, 3, &s->knows.frontier, 1});
+  tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, 4, &s->knows.frontier, 1});
+}
+static void use_other(void *self) {
+  struct state *s = self;
+  TIDE_FRONTIER_STORAGE(knows, 4);
+  tide_frontier_init(&knows.frontier, 4);
+  tide_buffer_use(s->buffer, &(struct tide_naming){OTHER, 1, &knows.frontier, 1});
+  tide_buffer_use(s->buffer, &(struct tide_naming){OTHER, 2, &knows.frontier, 2});
+}
+static void both_are_kept(void *self) {
+  struct state *s = self;
+  struct tide_buffer *next;
+  tide_pool_free(s->buffer, &s->position);
+  EXPECT_OK(tide_pool_alloc(s->pool, 4000, &s->position, NULL, &next));
+  EXPECT(tide_frontier_get(tide_buffer_past(next), AXIS) == 4);
+  EXPECT(tide_frontier_get(tide_buffer_past(next), OTHER) == 2);
+}
+
+WEAVE_CASE(use_use, 2, setup_repeated, both_are_kept, use_again, use_other)
 WEAVE_CASE(take_and_give_twice, 1, setup, all_free, take_and_give, take_and_give)
 WEAVE_CASE(reuse_when_finished, 2, setup_dead, NULL, run_and_finish, free_early, take_when_finished)
 WEAVE_CASE(free_release, 2, setup_retained, all_free, free_it, release_it)
@@ -115,4 +148,4 @@ WEAVE_CASE(take_trim, 1, setup, all_free, take_twice, trim)
 WEAVE_CASE(take_three, 0, setup, all_free, take_and_give, take_and_give, trim)
 
 TEST_MAIN(CASE(take_trim), CASE_SECONDS(take_three, 300), CASE(take_and_give_twice),
-          CASE(reuse_when_finished), CASE(free_release), CASE(free_unpin))
+          CASE(reuse_when_finished), CASE(free_release), CASE(free_unpin), CASE(use_use))

@@ -53,10 +53,46 @@ void tide_buffer_release(struct tide_buffer *buffer) {
   tide_pool_unlock(pool);
 }
 
+/* What was told without the lock goes into `uses`, as if each had come under it, but what the queue
+ * knew: that can matter only where it takes the lock anyway. */
+static void gather_locked(struct tide_buffer *buffer) {
+  struct tide_eviction eviction = {.tracker = buffer->pool->context->tracker};
+  for (uint32_t left = buffer->repeats; left; left &= left - 1) {
+    unsigned i = (unsigned)__builtin_ctz(left);
+    struct tide_repeater *repeater = &buffer->head.repeaters[i];
+    uint64_t epoch = tide_load_acquire(&repeater->epoch);
+    if (epoch <= buffer->gathered[i]) continue;
+    buffer->gathered[i] = epoch;
+    tide_frontier_raise(buffer->uses, tide_load_relaxed(&repeater->axis), epoch, &eviction);
+  }
+}
+
+/* It was told of before, and may well be again: from now on without the lock, where it can be. */
+static inline void repeat_locked(struct tide_buffer *buffer, const struct tide_naming *use) {
+  unsigned i = use->axis % TIDE_REPEATERS;
+  struct tide_repeater *repeater = &buffer->head.repeaters[i];
+  tide_axis axis = tide_load_relaxed(&repeater->axis);
+  if (axis && axis != use->axis) return;
+  if (axis && tide_load_relaxed(&repeater->epoch) >= use->epoch) return;
+  buffer->gathered[i] = use->epoch;
+  tide_store_release(&repeater->epoch, use->epoch);
+  tide_store_release(&repeater->axis, use->axis);
+  buffer->repeats |= 1u << i;
+}
+
+void tide_buffer_forget_repeats(struct tide_buffer *buffer) {
+  for (; buffer->repeats; buffer->repeats &= buffer->repeats - 1) {
+    struct tide_repeater *repeater = &buffer->head.repeaters[__builtin_ctz(buffer->repeats)];
+    tide_store_relaxed(&repeater->axis, (tide_axis)0);
+  }
+}
+
 /* Called last of all, so that the quick way needs no stack. */
 __attribute__((noinline)) static void use_and_unlock(struct tide_buffer *buffer,
                                                      const struct tide_naming *use) {
+  gather_locked(buffer);
   tide_uses_add(buffer->uses, use, buffer->pool->context->tracker);
+  repeat_locked(buffer, use);
   tide_pool_unlock(buffer->pool);
 }
 
@@ -66,27 +102,35 @@ __attribute__((noinline)) static void use_contended(struct tide_buffer *buffer,
   use_and_unlock(buffer, use);
 }
 
-/* The first use; one behind the only one; or one more of a queue, which has learned nothing since.
- * False, and nothing has changed: it takes more than that. */
-static inline bool use_quickly(struct tide_frontier *uses, const struct tide_naming *use) {
+/* One more of a queue that is listed: which has learned nothing since, or is the only one. */
+static inline bool use_again(struct tide_buffer *buffer, const struct tide_naming *use,
+                             uint64_t *epoch) {
+  if (*epoch >= use->since) repeat_locked(buffer, use);
+  else if (buffer->uses->count > 1 || buffer->repeats) return false;
+  if (*epoch < use->epoch) *epoch = use->epoch;
+  return true;
+}
+
+/* The first use; one behind the only one; or one more. False, and nothing has changed: it takes
+ * more than that. */
+static inline bool use_quickly(struct tide_buffer *buffer, const struct tide_naming *use) {
+  struct tide_frontier *uses = buffer->uses;
   tide_axis *axes = tide_frontier_axes_of(uses);
   uint64_t *epochs = tide_frontier_epochs_of(uses);
   size_t count = uses->count;
   if (count > 1) {
     size_t place = count > TIDE_SHORT ? count : tide_short_place(axes, count, use->axis);
-    if (place >= count || axes[place] != use->axis || epochs[place] < use->since) return false;
-    if (epochs[place] < use->epoch) epochs[place] = use->epoch;
-    return true;
+    return place < count && axes[place] == use->axis && use_again(buffer, use, &epochs[place]);
   }
-  uint64_t epoch = use->epoch;
   if (count == 1) {
-    if (axes[0] == use->axis) epoch = epochs[0] > epoch ? epochs[0] : epoch;
-    else if (use->known->count > TIDE_SHORT) return false;
-    else if (tide_short_get(use->known, axes[0]) < epochs[0]) return false;
+    if (axes[0] == use->axis) return use_again(buffer, use, &epochs[0]);
+    /* What others told without the lock may be known, too. */
+    if (use->known->count > TIDE_SHORT || buffer->repeats) return false;
+    if (tide_short_get(use->known, axes[0]) < epochs[0]) return false;
   }
   uses->count = 1;
   axes[0] = use->axis;
-  epochs[0] = epoch;
+  epochs[0] = use->epoch;
   return true;
 }
 
@@ -94,7 +138,7 @@ void tide_buffer_tell(struct tide_buffer *buffer, const struct tide_naming *use)
   struct tide_pool *pool = buffer->pool;
   if (!tide_lock_try(&pool->lock)) {
     use_contended(buffer, use);
-  } else if (!use_quickly(buffer->uses, use)) {
+  } else if (!use_quickly(buffer, use)) {
     use_and_unlock(buffer, use);
   } else {
     tide_pool_unlock(pool);
@@ -127,6 +171,7 @@ static bool follow_after_search(struct tide_buffer *buffer, const struct tide_po
 static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position,
                             bool tell) {
   struct tide_pool *pool = buffer->pool;
+  gather_locked(buffer);
   if (!buffer->block) {
     if (tell) emit_free(pool, buffer, position);
     pool->live--;
@@ -214,7 +259,8 @@ static inline void finish_quickly(struct tide_pool *pool, struct tide_buffer *bu
   tide_pool_unlock(pool);
 }
 
-/* What was used by name dies with its last uses, if the position's axis names what it touches. */
+/* What was used by name dies with its last uses, if the position's axis names what it touches; else
+ * with whoever frees, if it knows them. */
 static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer *buffer,
                                const struct tide_position *position) {
   struct tide_death *death = buffer->block->death;
@@ -231,6 +277,7 @@ static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer 
 __attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
                                                 const struct tide_position *position) {
   struct tide_pool *pool = buffer->pool;
+  gather_locked(buffer);
   if (is_quick(pool, buffer) && follow_used(pool, buffer, position)) {
     finish_quickly(pool, buffer, buffer->block);
   } else {
@@ -244,7 +291,7 @@ void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *posi
   bool knows = stands(buffer, position);
   if (!tide_lock_try(&pool->lock)) return free_contended(buffer, position);
   bool used = buffer->uses->count || buffer->uses->tainted;
-  if (used && pool->named) return free_used(buffer, position);
+  if (used && (pool->named || buffer->repeats)) return free_used(buffer, position);
   if (!knows || !is_quick(pool, buffer)) return free_and_unlock(buffer, position);
   if (used && !(position && tide_uses_known(buffer->uses, position->frontier))) {
     return free_and_unlock(buffer, position);
@@ -326,6 +373,18 @@ bool tide_buffer_ready(const struct tide_buffer *buffer) {
   return finished(tracker, &past->frontier);
 }
 
+/* What has not been gathered. */
+static bool repeats_finished(const struct tide_buffer *buffer) {
+  for (uint32_t left = buffer->repeats; left; left &= left - 1) {
+    const struct tide_repeater *repeater = &buffer->head.repeaters[__builtin_ctz(left)];
+    if (!tide_tracker_finished(buffer->pool->context->tracker, tide_load_relaxed(&repeater->axis),
+                               tide_load_acquire(&repeater->epoch))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* No operation refers to it: then all that did have finished. Else all that entered may have, and
  * none is held. */
 bool tide_buffer_idle(const struct tide_buffer *buffer) {
@@ -334,7 +393,8 @@ bool tide_buffer_idle(const struct tide_buffer *buffer) {
   if (tide_load_acquire(&buffer->references) == 1) return true;
   if (pool->covered) return false;
   tide_pool_lock(pool);
-  bool idle = buffer->pins == 0 && finished(pool->context->tracker, buffer->uses);
+  bool idle = buffer->pins == 0 && finished(pool->context->tracker, buffer->uses) &&
+              repeats_finished(buffer);
   tide_pool_unlock(pool);
   return idle;
 }

@@ -221,6 +221,7 @@ static inline struct tide_buffer *open_locked(struct tide_pool *pool) {
   tide_store_relaxed(&buffer->freed, 0u);
   /* The next lock waits for each store: so none that would change nothing. */
   if (buffer->uses->count || buffer->uses->tainted) buffer->uses->count = buffer->uses->tainted = 0;
+  if (buffer->repeats) tide_buffer_forget_repeats(buffer);
   pool->live++;
   return buffer;
 }

@@ -3,6 +3,7 @@
 #ifndef TIDE_MEMORY_POOL_H
 #define TIDE_MEMORY_POOL_H
 
+#include "base/atomic.h"
 #include "tidemark/memory.h"
 
 /* One reference for each operation that names the buffer, from submit until it has finished: the
@@ -21,22 +22,46 @@ struct tide_naming {
   tide_axis axis;
   uint64_t epoch;
   const struct tide_frontier *known; /* may list (axis, epoch) itself */
-  uint64_t since; /* what is known had all been known at this epoch, and not before; else `epoch` */
+  uint64_t since; /* what is known had all been known at this epoch, and not before; else `epoch`.
+                     Never more than that */
 };
 
 /* Raises `uses`. The operation satisfies the buffer's past when it starts. Uses that it knows need
  * not be remembered any more. */
 void tide_buffer_tell(struct tide_buffer *buffer, const struct tide_naming *use);
 
+/* A queue that uses the buffer again and again has a place where it raises its own entry of `uses`,
+ * without the lock: nobody else writes there. The place is given under the lock, to one queue in a
+ * life of the buffer; whoever holds the lock and asks for `uses` looks into it first. */
+#define TIDE_REPEATERS 4u
+struct tide_repeater {
+  tide_axis axis; /* atomic; 0: nobody's */
+  uint64_t epoch; /* atomic: of its newest use */
+};
+
 /* What a buffer begins with. */
 struct tide_buffer_head {
   bool
       covered; /* the pool was told that every free comes after all uses: params.frees_cover_uses */
+  struct tide_repeater repeaters[TIDE_REPEATERS]; /* an axis has its own by its number */
 };
 
+/* Calls for one axis come one after another, and all of them before the free is complete: it waits
+ * for those that are pinned, and whoever frees comes after the others.
+ *
+ * Why a repeated use needs only a store. Where the queue has learned nothing since its newest use
+ * that was told, there is nothing in `uses` that it knows now and did not know then: an epoch is
+ * told of before anybody can learn it. So all that could change is the queue's own entry. */
 static inline void tide_buffer_use(struct tide_buffer *buffer, const struct tide_naming *use) {
-  if (!((const struct tide_buffer_head *)(const void *)buffer)->covered) {
+  struct tide_buffer_head *head = (struct tide_buffer_head *)(void *)buffer;
+  if (head->covered) return;
+  struct tide_repeater *own = &head->repeaters[use->axis % TIDE_REPEATERS];
+  uint64_t epoch = tide_load_relaxed(&own->epoch);
+  if (tide_load_relaxed(&own->axis) != use->axis) {
     tide_buffer_tell(buffer, use);
+  } else if (epoch < use->epoch) {
+    if (epoch < use->since) tide_buffer_tell(buffer, use);
+    else tide_store_release(&own->epoch, use->epoch);
   }
 }
 

@@ -65,7 +65,9 @@ struct tide_buffer {
   tide_axis
       free_axis; /* a free that waits for the pins: where it stood. Its frontier lies in the */
   uint64_t free_epoch; /* block's death meanwhile, which nobody else needs while the block lives. */
-  struct tide_frontier *uses; /* guarded by the lock */
+  struct tide_frontier *uses; /* guarded by the lock, as the next two; see head.repeaters, too */
+  uint32_t repeats;           /* which of the repeaters are somebody's: a bit each */
+  uint64_t gathered[TIDE_REPEATERS]; /* their epochs that have gone into `uses` */
   struct tide_death *past;
   char label[TIDE_POOL_LABEL];
 };
@@ -204,6 +206,8 @@ void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk);
 
 size_t tide_buffer_bytes(const struct tide_pool *pool);
 void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer);
+/* A new life: the places of the old one are nobody's any more. */
+void tide_buffer_forget_repeats(struct tide_buffer *buffer);
 void tide_pool_emit(struct tide_pool *pool, const struct tide_buffer *buffer,
                     const struct tide_position *position, struct tide_event *event);
 
