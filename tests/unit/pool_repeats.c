@@ -128,6 +128,26 @@ TEST(held_uses_are_gathered) {
   rig_close(&rig);
 }
 
+/* Whoever frees knows all that is listed, but not what was told without the lock. */
+TEST(known_but_for_a_repeat) {
+  for (int named = 0; named < 2; named++) {
+    struct rig rig;
+    struct model m = {{0}, {0}};
+    rig_open(&rig, 8, named ? &named_chunk : &one_chunk);
+    rig_name(&rig, 3);
+    struct tide_buffer *b = take_all(&rig, 0);
+    use(&rig, &m, 0, b), use(&rig, &m, 0, b);
+    learn(&rig, 2, 0), submit(&rig, 2, NULL);
+    use(&rig, &m, 0, b);
+    drop(&rig, 2, b);
+    b = take_all(&rig, 1);
+    check_past(&rig, b, named ? "0@3" : "0@3 2@1");
+    check_signaller(&rig, b, named ? 0 : -1, named ? 3 : 0);
+    drop(&rig, 1, b);
+    rig_close(&rig);
+  }
+}
+
 /* ---- threads ---- */
 
 #define THREADS 6 /* a queue each, two of which share a place with another */
@@ -172,4 +192,5 @@ TEST(threads) {
   rig_close(&rig);
 }
 
-TEST_MAIN(CASE(random_uses), CASE(idle_asks_repeats), CASE(held_uses_are_gathered), CASE(threads))
+TEST_MAIN(CASE(random_uses), CASE(idle_asks_repeats), CASE(held_uses_are_gathered),
+          CASE(known_but_for_a_repeat), CASE(threads))
