@@ -56,6 +56,7 @@ bool tide_tree_insert_more(struct tide_tree *tree, struct tide_tree_node *node, 
   else parent->left = node;
   if (key < tree->first->key) tree->first = node;
   if (key > tree->last->key) tree->last = node;
+  tree->count++;
   uint64_t own = weight(node);
   while (node->parent && weight(node->parent) < own) rotate_up(tree, node);
   return true;
@@ -87,6 +88,7 @@ void tide_tree_remove_one(struct tide_tree *tree, struct tide_tree_node *node) {
   while (node->left && node->right)
     rotate_up(tree, weight(node->left) > weight(node->right) ? node->left : node->right);
   replace_child(tree, node->parent, node, node->left ? node->left : node->right);
+  tree->count--;
 }
 
 struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key) {

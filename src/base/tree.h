@@ -16,7 +16,12 @@ struct tide_tree_node {
 
 struct tide_tree {
   struct tide_tree_node *root, *first, *last;
+  uint64_t count;
 };
+
+/* As long as there are no more, what comes at the end is hung there without being weighed, so that
+ * few are a list. Never are there more that were not weighed, and the tree is that much deeper. */
+#define TIDE_TREE_FEW 16u
 
 /* Into a tree that has others, and out of one. */
 bool tide_tree_insert_more(struct tide_tree *tree, struct tide_tree_node *node, uint64_t key);
@@ -25,15 +30,32 @@ void tide_tree_remove_one(struct tide_tree *tree, struct tide_tree_node *node);
 /* False (and nothing changes) when the key is there already. */
 static inline bool tide_tree_insert(struct tide_tree *tree, struct tide_tree_node *node,
                                     uint64_t key) {
+  struct tide_tree_node *last = tree->last;
   node->key = key;
   node->left = node->right = node->parent = NULL;
-  if (tree->root) return tide_tree_insert_more(tree, node, key);
-  tree->root = tree->first = tree->last = node;
+  if (!last) {
+    tree->root = tree->first = node;
+  } else if (key > last->key && tree->count < TIDE_TREE_FEW) {
+    node->parent = last;
+    last->right = node;
+  } else {
+    return tide_tree_insert_more(tree, node, key);
+  }
+  tree->last = node;
+  tree->count++;
   return true;
 }
 static inline void tide_tree_remove(struct tide_tree *tree, struct tide_tree_node *node) {
-  if (tree->first == node && tree->last == node) tree->root = tree->first = tree->last = NULL;
-  else tide_tree_remove_one(tree, node);
+  struct tide_tree_node *next = node->right;
+  if (tree->root != node || node->left || (next && next->left)) {
+    tide_tree_remove_one(tree, node);
+    return;
+  }
+  /* The first one, and the next is below it. */
+  tree->root = tree->first = next;
+  if (next) next->parent = NULL;
+  else tree->last = NULL;
+  tree->count--;
 }
 /* The smallest key >= key; NULL when there is none. */
 struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key);

@@ -151,6 +151,7 @@ static enum tide_status make_pool(struct tide_run *run, struct tide_diag *diag) 
 static enum tide_status make_buffer(struct tide_run *run, size_t index, struct tide_diag *diag) {
   const struct tide_plan_buffer *buffer = &run->tables->buffers[index];
   struct tide_run_buffer *made = &run->buffers[index];
+  run->names_buffers |= buffer->scratch || run->params.check;
   if (buffer->scratch) return TIDE_OK;
   enum tide_status status = TIDE_NOMEM;
   if (buffer->size <= SIZE_MAX)

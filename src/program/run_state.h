@@ -51,7 +51,8 @@ struct tide_run {
   struct tide_context context;
   struct tide_sink sink; /* ours: notes the first failure, then hands on */
   bool has_context;
-  bool takes; /* some queue has a taker */
+  bool takes;         /* some queue has a taker */
+  bool names_buffers; /* operations say which they use: some are recycled, or check mode asks */
   bool executed;
   uint32_t over; /* atomic: what is left is being cancelled */
   struct tide_sched *sched;

@@ -198,7 +198,7 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
     status = tide_baseline_order(run, step, &operation.wait_count, &operation.signal_count, &own);
   } else {
     fill_values(run, step);
-    operation.buffer_count = fill_uses(run, step, uses);
+    if (run->names_buffers) operation.buffer_count = fill_uses(run, step, uses);
   }
   tide_run_arguments(run, step, data_of, arguments);
   queue->places[(queue->submitted + 1) & queue->place_mask] =

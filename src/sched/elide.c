@@ -88,8 +88,13 @@ static inline enum tide_wait_class look(const struct tide_timeline *timeline, ui
   return find_pending(timeline, value, out) ? TIDE_WAIT_ISSUED : TIDE_WAIT_HELD;
 }
 
+static inline bool knows(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
+  uint64_t had = known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
+  return had >= epoch;
+}
+
 static inline bool is_known(const struct tide_sched *sched, const struct tide_pending *pending) {
-  return pending->frontier && tide_frontier_get(sched->known, pending->axis) >= pending->epoch;
+  return pending->frontier && knows(sched->known, pending->axis, pending->epoch);
 }
 
 /* An issued wait whose record the queue knows already says so (KNOWN); it is elided once it is
@@ -398,7 +403,7 @@ static inline void learn_alone(struct tide_queue *queue, struct tide_op_wait *wa
     import_resolved(queue, wait);
     return;
   }
-  const struct tide_pending *found = &sched->found[wait->place];
+  const struct tide_pending *found = found_of(queue, wait);
   const struct tide_pending *record = found->frontier ? found : find_above(wait, &storage);
   if (record && record != found && is_known(sched, record)) {
     mark_elided(queue, wait, record->axis, record->epoch, record->value, TIDE_REASON_KNOWN);
@@ -436,18 +441,27 @@ static void keep_learned(struct tide_queue *queue) {
 }
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
-  bool failed = false, held = false, more = false;
+  bool failed = false, held = false;
+  struct tide_op_wait *unknown = NULL;
+  size_t unknowns = 0;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     look_at(op, wait);
     failed |= wait->class_ == TIDE_WAIT_FAILED;
     held |= wait->class_ == TIDE_WAIT_HELD;
-    more |= wait->reason != TIDE_REASON_KNOWN;
+    if (wait->reason == TIDE_REASON_KNOWN) continue;
+    unknowns++;
+    unknown = wait;
   }
   bool keeps_nothing = held && !failed;
   if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
-  if (!more && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
+  if (!unknowns && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
+  if (unknowns == 1 && !failed && !TIDE_PLANTED_ANY) {
+    tide_queue_own_entry(queue); /* it may have looked at its own records */
+    learn_alone(queue, unknown);
+    return TIDE_ENTER_OK;
+  }
   if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) know_own(queue);
   learn(queue, op);
   if (keeps_nothing) { /* only with the planted bug */
@@ -464,11 +478,6 @@ static inline bool is_plain(const struct tide_sched *sched, const struct tide_ti
   if (!timeline || timeline->guard != sched->lock) return false;
   if (timeline->source == &tide_queue_source) return true;
   return timeline->scope > TIDE_SCOPE_DEVICE && !timeline->turned;
-}
-
-static inline bool knows(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
-  uint64_t had = known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
-  return had >= epoch;
 }
 
 /* Of a value that is not reached: false if it has to be held. If it is issued, its record is in

@@ -101,7 +101,7 @@ enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint
 
 void tide_turn_forget_all_locked(struct tide_timeline *timeline) {
   TIDE_ASSERT(!timeline->turns.root);
-  timeline->holes = (struct tide_tree){NULL, NULL, NULL};
+  timeline->holes = (struct tide_tree){.root = NULL};
   timeline->gone = true;
 }
 
