@@ -541,6 +541,12 @@ void tide_queue_drain_changed(struct tide_queue *queue);
 /* ---- enter.c ---- */
 /* Gives the operation its epoch. Classified just now: `known` and the waits are fresh. */
 void tide_op_enter(struct tide_queue *queue, struct tide_op *op);
+/* When it entered, among all of the scheduler's, as long as it has not started: from then on the
+ * status is the body's. It may wrap. */
+static inline uint32_t tide_op_turn(const struct tide_op *op) { return (uint32_t)op->work.status; }
+static inline void tide_op_set_turn(struct tide_op *op, uint64_t turn) {
+  op->work.status = (enum tide_status)(uint32_t)turn;
+}
 /* The operation takes the next epoch; of the queue's frontier nothing but the own entry changes. */
 static inline uint64_t tide_op_take_place(struct tide_queue *queue, struct tide_op *op) {
   uint64_t epoch = ++queue->position.epoch;
@@ -552,7 +558,7 @@ static inline uint64_t tide_op_take_place(struct tide_queue *queue, struct tide_
   if (queue->in_order)
     tide_frontier_epochs_of(queue->position.frontier)[queue->version.own] = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
-  queue->sched->stats.entered++;
+  tide_op_set_turn(op, queue->sched->stats.entered++);
   return epoch;
 }
 /* It is at its place with all that it has. Behind others it has nothing to start with yet. */

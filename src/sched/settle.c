@@ -23,12 +23,61 @@ void tide_sched_settle_one(struct tide_sched *sched) {
   if (queue->closing) tide_queue_close_if_over(queue);
 }
 
+/* ---- whose turn it is, of those that one step lets go --------------------------------------- */
+
+static const struct tide_op *next_of(const struct tide_queue *queue) {
+  if (queue->next_start > queue->position.epoch) return NULL;
+  const struct tide_op *op = tide_queue_op(queue, queue->next_start);
+  return op && op->state == TIDE_OP_ENTERED ? op : NULL;
+}
+
+/* Did what is next in `a` enter after what is next in `b`? Queues that have nothing go first. */
+static bool comes_after(const struct tide_queue *a, const struct tide_queue *b) {
+  const struct tide_op *first = next_of(a), *second = next_of(b);
+  if (!first || !second) return first != NULL;
+  return (int32_t)(tide_op_turn(first) - tide_op_turn(second)) > 0;
+}
+
+static struct tide_queue *merge(struct tide_queue *a, struct tide_queue *b) {
+  struct tide_queue *first = NULL, **end = &first;
+  while (a && b) {
+    struct tide_queue **least = comes_after(a, b) ? &b : &a;
+    *end = *least;
+    end = &(*least)->next;
+    *least = *end;
+  }
+  *end = a ? a : b;
+  return first;
+}
+
+/* Who waited first is who came to the head of a queue first; but whoever submits means what he
+ * submits first to start first. Runs of 2^i are kept until there is another. */
+TIDE_APART static void sort_work(struct tide_sched *sched) {
+  struct tide_queue *runs[64] = {NULL}, *sorted = NULL, **end = &sorted;
+  unsigned most = 0;
+  for (struct tide_queue *queue = sched->work, *rest; queue; queue = rest) {
+    unsigned i = 0;
+    rest = queue->next;
+    queue->next = NULL;
+    for (; runs[i]; runs[i++] = NULL) queue = merge(runs[i], queue);
+    runs[i] = queue;
+    if (i > most) most = i;
+  }
+  for (unsigned i = 0; i <= most; i++)
+    if (runs[i]) sorted = merge(runs[i], sorted);
+  while (*end) end = &(*end)->next;
+  sched->work = sorted;
+  sched->work_end = end == &sorted ? &sched->work : end;
+}
+
 /* A worklist instead of recursion: a chain of a million operations, each letting the
  * next one go, is a loop here. */
 void tide_sched_settle_more(struct tide_sched *sched) {
   for (;;) {
+    bool several = sched->fired.first && sched->fired.first->next;
     while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
     if (!sched->work) return;
+    if (several && sched->work->next) sort_work(sched);
     tide_sched_settle_one(sched);
   }
 }
