@@ -184,12 +184,12 @@ void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *fron
   learn_one(queue, frontier);
 }
 
-/* Whose signaller has finished. A queue's own state says it without a look-up. */
+/* Whose signaller has finished. A queue's operation finishes, and its values are reached or fail,
+ * under the lock that is held: of what is pending there nobody has finished. */
 static inline bool signaller_finished(const struct tide_sched *sched,
                                       const struct tide_pending *pending) {
-  const struct tide_queue *queue = pending->queue;
-  if (queue && queue->tracked) return tide_tracker_axis_finished(queue->tracked) >= pending->epoch;
-  return tide_tracker_finished(sched->context->tracker, pending->axis, pending->epoch);
+  return !pending->queue &&
+         tide_tracker_finished(sched->context->tracker, pending->axis, pending->epoch);
 }
 
 TIDE_APART static void import_resolved(struct tide_queue *queue, struct tide_op_wait *wait) {

@@ -534,10 +534,9 @@ static inline bool look_at_progress(const struct tide_queue *queue, const struct
   wait->reason = reached ? TIDE_REASON_NONE : TIDE_REASON_KNOWN;
   if (known_of(queue->newest, other) >= value) return true;
   if (lesson->record) return false;
-  if (!reached) {
-    bool finished = tide_tracker_axis_finished(other->tracked) >= value;
-    wait->class_ = finished ? TIDE_WAIT_ELIDED : TIDE_WAIT_ISSUED;
-    wait->reason = finished ? TIDE_REASON_FINISHED : TIDE_REASON_UNKNOWN;
+  if (!reached) { /* so it has not finished: both are said under the lock that is held */
+    wait->class_ = TIDE_WAIT_ISSUED;
+    wait->reason = TIDE_REASON_UNKNOWN;
   }
   const struct tide_place *place = &other->places[value & other->ring_mask];
   *lesson = (struct lesson){tide_queue_record_of_others(other, value), value, place->version.own};
