@@ -37,6 +37,15 @@ struct tide_run_buffer {
   void *data;                 /* NULL: not there now */
 };
 
+/* What the operations of a statement are called in messages, unless the text has a label that
+ * depends on more. */
+#define TIDE_RUN_NAMES 32u
+struct tide_run_name {
+  const struct tide_body *body; /* NULL: nobody's */
+  uint32_t line, column;
+  char text[24];
+};
+
 struct tide_failure {
   uint32_t any; /* atomic; the rest is written before it, once */
   enum tide_status status;
@@ -74,10 +83,10 @@ struct tide_run {
   struct tide_wait *waits;
   struct tide_signal *signals;
   size_t wait_room, signal_room;
-  struct tide_wait_point *points; /* one a queue, and one more … */
-  size_t point_count;             /* … so many of which are noted … */
-  uint32_t noted;                 /* … of this queue; TIDE_PLAN_NONE: of all */
-  char label[24];
+  struct tide_wait_point *points;             /* one a queue, and one more … */
+  size_t point_count;                         /* … so many of which are noted … */
+  uint32_t noted;                             /* … of this queue; TIDE_PLAN_NONE: of all */
+  struct tide_run_name names[TIDE_RUN_NAMES]; /* of statements: by place, mostly */
 };
 
 static inline const struct tide_platform *tide_run_platform(const struct tide_run *run) {

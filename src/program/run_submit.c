@@ -17,23 +17,33 @@ static size_t append_number(char *to, size_t at, uint32_t number) {
 }
 
 /* "blur@31:3": what an operation is called in messages, so that they carry its place. */
-static const char *name_step(struct tide_run *run, const struct tide_step *step) {
-  enum { ROOM = sizeof run->label - 1 };
+static void write_name(struct tide_run_name *out_name, const struct tide_step *step) {
+  enum { ROOM = sizeof out_name->text - 1 };
   char place[24];
   const char *name = step->label ? step->label : step->body->class_.name;
   size_t at = 0, length = append_number(place, 0, step->line);
   place[length++] = ':';
   length = append_number(place, length, step->column);
   size_t most = length + 1 < ROOM - 4 ? ROOM - 1 - length : ROOM;
-  for (; name[at] && at < most; at++) run->label[at] = name[at];
+  for (; name[at] && at < most; at++) out_name->text[at] = name[at];
   while (name[at] && at && ((unsigned char)name[at] & 0xc0) == 0x80) at--; /* no part of a letter */
   if (most < ROOM) {
-    run->label[at++] = '@';
-    memcpy(run->label + at, place, length);
+    out_name->text[at++] = '@';
+    memcpy(out_name->text + at, place, length);
     at += length;
   }
-  run->label[at] = 0;
-  return run->label;
+  out_name->text[at] = 0;
+  out_name->body = step->label ? NULL : step->body;
+  out_name->line = step->line;
+  out_name->column = step->column;
+}
+
+static const char *name_step(struct tide_run *run, const struct tide_step *step) {
+  struct tide_run_name *name = &run->names[(step->line ^ step->column << 3) % TIDE_RUN_NAMES];
+  if (step->label || name->body != step->body || name->line != step->line ||
+      name->column != step->column)
+    write_name(name, step);
+  return name->text;
 }
 
 static enum tide_status at_step(struct tide_diag *diag, const struct tide_step *step,
