@@ -1,6 +1,8 @@
 /* Who goes next on a device: the highest priority, oldest first, and nobody for ever last. */
 #include "fake_device.h"
 
+#include "base/random.h"
+
 /* As src/sched/arbiter.c states it: a queue that is ready is picked after at most this many picks
  * of its device, and one more for each queue that was ready before it. */
 #define AGING_PICKS 128
@@ -126,6 +128,40 @@ TEST(a_new_priority_counts_at_once) {
   finish(&f, lanes, 2);
 }
 
+static void shuffle(struct tide_random *random, size_t *order, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    size_t at = (size_t)tide_random_below(random, i + 1);
+    order[i] = order[at];
+    order[at] = i;
+  }
+}
+
+/* Queues come to wait for one signal in one order, and were given what waits in another: that one
+ * counts. */
+TEST(what_a_signal_lets_go_starts_as_submitted) {
+  enum { LANES = 11 };
+  for (uint64_t seed = 1; seed <= 50; seed++) {
+    struct fake f;
+    struct lane lanes[LANES + 1];
+    struct tide_random random = {seed};
+    size_t first[LANES], second[LANES], count = 2 + seed % (LANES - 1);
+    fake_open(&f, seed % 3 != 0, 16);
+    struct tide_timeline *t = fake_timeline(&f, "t", seed % 2);
+    for (size_t i = 0; i <= count; i++) lane_open(&f, &lanes[i], 5);
+    shuffle(&random, first, count);
+    shuffle(&random, second, count);
+    for (size_t i = 0; i < count; i++) lane_fill(&lanes[first[i]], 1);
+    CHECK_OK(SUBMIT(lanes[count].queue, .label = "gate", SIGNALS({t, 1})));
+    for (size_t i = 0; i < count; i++)
+      CHECK_OK(SUBMIT(lanes[second[i]].queue, .label = "y", WAITS({t, 1})));
+    for (size_t i = 0; i < count; i++) CHECK(is(&lanes[first[i]], pick(&f)));
+    CHECK(is(&lanes[count], pick(&f)));
+    for (size_t i = 0; i < count; i++) CHECK(is(&lanes[second[i]], pick(&f)));
+    tide_timeline_release(t);
+    finish(&f, lanes, count + 1);
+  }
+}
+
 TEST_MAIN(CASE(the_highest_goes_first_then_the_oldest), CASE(equals_take_turns),
           CASE(the_lowest_is_picked_within_the_bound), CASE(nobody_waits_longer_than_the_bound),
-          CASE(a_new_priority_counts_at_once))
+          CASE(a_new_priority_counts_at_once), CASE(what_a_signal_lets_go_starts_as_submitted))
