@@ -18,6 +18,9 @@
 #define EIGHT_LEAST 15
 #define WIDE_LEAST 24
 
+/* With fewer left in either, the way through a buffer is longer. */
+#define MANY_LEAST 6
+
 static uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
 /* A merge under way: i entries of `to` and j of `from` are done. */
@@ -137,68 +140,90 @@ static size_t merge_in_place(struct merge m) {
   return i + (end - k);
 }
 
+/* What was merged from both ends: `low` entries from the beginning on, and those from `high` on. */
 struct buffer {
   tide_axis axes[TIDE_UNION_MAX];
   uint64_t epochs[TIDE_UNION_MAX];
-  size_t count;
+  size_t low, high, end;
 };
 
-/* Merges what is left of both. */
-static inline void merge_rest(struct merge m, struct buffer *out) {
-  const tide_axis *a = m.axes + m.i, *a_end = m.axes + m.count;
-  const tide_axis *b = m.from_axes + m.j, *b_end = m.from_axes + m.from_count;
-  const uint64_t *d = m.epochs + m.i, *e = m.from_epochs + m.j;
-  size_t k = 0;
-  while (a < a_end && b < b_end) {
-    if (*a < *b) {
-      out->axes[k] = *a++;
-      out->epochs[k++] = *d++;
-    } else if (*a > *b) {
-      out->axes[k] = *b++;
-      out->epochs[k++] = *e++;
-    } else {
-      out->axes[k] = *a++;
-      out->epochs[k++] = larger(*d++, *e++);
-      b++;
-    }
-  }
-  size_t rest = (size_t)(a_end - a);
-  if (rest == 0) {
-    rest = (size_t)(b_end - b);
-    a = b;
-    d = e;
-  }
-  tide_frontier_words(out->axes + k, a, rest);
-  tide_frontier_words(out->epochs + k, d, rest);
-  out->count = k + rest;
+/* Where one end reads a and b next, and where it writes. */
+struct end {
+  size_t i, j, k;
+};
+
+/* What comes next from one end: the smaller axis where they go up, the larger one else. What is
+ * taken is not branched on, for no processor can guess it. */
+static inline __attribute__((always_inline)) void take(const struct merge *m, struct buffer *out,
+                                                       struct end *end, bool up) {
+  uint64_t a = m->axes[end->i], b = m->from_axes[end->j];
+  uint64_t of_a = up ? a <= b : a >= b, of_b = up ? b <= a : b >= a;
+  uint64_t d = m->epochs[end->i] & (0 - of_a), e = m->from_epochs[end->j] & (0 - of_b);
+  out->axes[end->k] = up ? (a < b ? a : b) : (a > b ? a : b);
+  out->epochs[end->k] = larger(d, e);
+  end->i += up ? of_a : 0 - of_a;
+  end->j += up ? of_b : 0 - of_b;
+  end->k += up ? 1 : (size_t)-1;
 }
+
+/* Merges what is left of both: from both ends, so that the steps of the one need not await those of
+ * the other. As long as both have one left, and not one each: then the ends do not take the same.
+ */
+static inline void merge_rest(struct merge m, struct buffer *out) {
+  size_t most = (m.count - m.i) + (m.from_count - m.j);
+  struct end low = {m.i, m.j, 0}, high = {m.count - 1, m.from_count - 1, most - 1};
+  while ((ptrdiff_t)((high.i - low.i) | (high.j - low.j)) > 0) { /* negative: none */
+    take(&m, out, &low, true);
+    take(&m, out, &high, false);
+  }
+  size_t i_end = high.i + 1, j_end = high.j + 1;
+  if (low.i < i_end && low.j < j_end) take(&m, out, &low, true);
+  bool of_a = low.i < i_end;
+  size_t from = of_a ? low.i : low.j, rest = of_a ? i_end - from : j_end - from;
+  tide_frontier_words(out->axes + low.k, (of_a ? m.axes : m.from_axes) + from, rest);
+  tide_frontier_words(out->epochs + low.k, (of_a ? m.epochs : m.from_epochs) + from, rest);
+  out->low = low.k + rest;
+  out->high = high.k + 1;
+  out->end = most;
+}
+
+static inline size_t count_of(const struct buffer *out) { return out->low + out->end - out->high; }
 
 /* The whole union is what the victims are chosen from: the first `done` of `to`, then `out`. */
 __attribute__((noinline)) static void evict(struct tide_frontier *to, size_t done,
-                                            struct buffer *out,
+                                            const struct buffer *out,
                                             const struct tide_eviction *eviction) {
-  memmove(out->axes + done, out->axes, out->count * sizeof out->axes[0]);
-  memmove(out->epochs + done, out->epochs, out->count * sizeof out->epochs[0]);
-  memcpy(out->axes, tide_frontier_axes(to), done * sizeof out->axes[0]);
-  memcpy(out->epochs, tide_frontier_epochs(to), done * sizeof out->epochs[0]);
-  out->count += done;
-  tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, out->count}, eviction);
+  tide_axis axes[TIDE_UNION_MAX];
+  uint64_t epochs[TIDE_UNION_MAX];
+  size_t above = out->end - out->high, count = done + out->low;
+  memcpy(axes, tide_frontier_axes(to), done * sizeof *axes);
+  memcpy(epochs, tide_frontier_epochs(to), done * sizeof *epochs);
+  memcpy(axes + done, out->axes, out->low * sizeof *axes);
+  memcpy(epochs + done, out->epochs, out->low * sizeof *epochs);
+  memcpy(axes + count, out->axes + out->high, above * sizeof *axes);
+  memcpy(epochs + count, out->epochs + out->high, above * sizeof *epochs);
+  tide_frontier_shed(to, (struct tide_entries){axes, epochs, count + above}, eviction);
 }
 
-/* For when the union may be larger than the frontier. */
+/* For when the union may be larger than the frontier, or many are left. */
 __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
                                                      const struct tide_frontier *from, size_t i,
                                                      size_t j,
                                                      const struct tide_eviction *eviction) {
   struct buffer out;
   merge_rest(merge_at(to, from, i, j), &out);
-  if (i + out.count > to->capacity) {
+  if (i + count_of(&out) > to->capacity) {
     evict(to, i, &out, eviction);
     return;
   }
-  tide_frontier_words(tide_frontier_axes_of(to) + i, out.axes, out.count);
-  tide_frontier_words(tide_frontier_epochs_of(to) + i, out.epochs, out.count);
-  to->count = (uint8_t)(i + out.count);
+  tide_axis *axes = tide_frontier_axes_of(to) + i;
+  uint64_t *epochs = tide_frontier_epochs_of(to) + i;
+  size_t above = out.end - out.high;
+  tide_frontier_words(axes, out.axes, out.low);
+  tide_frontier_words(epochs, out.epochs, out.low);
+  tide_frontier_words(axes + out.low, out.axes + out.high, above);
+  tide_frontier_words(epochs + out.low, out.epochs + out.high, above);
+  to->count = (uint8_t)(i + count_of(&out));
 }
 
 /* What is not portable. False: nothing was done. */
@@ -224,7 +249,8 @@ __attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
   m = walk(m, to->capacity);
   if (m.j == m.from_count) {
     to->count = (uint8_t)m.count;
-  } else if (m.count + (m.from_count - m.j) <= to->capacity) {
+  } else if (m.count + (m.from_count - m.j) <= to->capacity &&
+             (m.count - m.i < MANY_LEAST || m.from_count - m.j < MANY_LEAST)) {
     to->count = (uint8_t)merge_in_place(m);
   } else {
     to->count = (uint8_t)m.count;
