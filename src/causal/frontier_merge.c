@@ -3,11 +3,10 @@
  * What is common in practice is done first and in place: equal sets; then, where the
  * processor has what it takes, axes that lie close together: few (frontier_few.c) or
  * many (frontier_eight_merge.c, frontier_wide.c); then a walk that raises what both
- * list and inserts what is new while that moves little. The rest is merged from the
- * back, in place, into the room behind the entries; only when that might not be
- * enough room a buffer is used, and only what then does not fit is evicted. The loops
- * here branch on purpose: without vectors, branch-free ones were slower wherever the
- * processor can guess, and hardly faster where it cannot. */
+ * list and inserts what is new while that moves little. A short rest is merged from
+ * the back, in place, into the room behind the entries, by a loop that branches. A
+ * longer one, or one for which there might not be enough room, is merged into a buffer
+ * from both ends, by steps that don't; and only what then does not fit is evicted. */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
@@ -189,20 +188,18 @@ static inline void merge_rest(struct merge m, struct buffer *out) {
 
 static inline size_t count_of(const struct buffer *out) { return out->low + out->end - out->high; }
 
-/* The whole union is what the victims are chosen from: the first `done` of `to`, then `out`. */
+/* The whole union is what the victims are chosen from: the first `done` of `to`, then `out`, which
+ * has room for all and where they are put together: a fiber's stack is small. First what came from
+ * above, then what came from below: neither is written on before it has moved. */
 __attribute__((noinline)) static void evict(struct tide_frontier *to, size_t done,
-                                            const struct buffer *out,
+                                            struct buffer *out,
                                             const struct tide_eviction *eviction) {
-  tide_axis axes[TIDE_UNION_MAX];
-  uint64_t epochs[TIDE_UNION_MAX];
   size_t above = out->end - out->high, count = done + out->low;
-  memcpy(axes, tide_frontier_axes(to), done * sizeof *axes);
-  memcpy(epochs, tide_frontier_epochs(to), done * sizeof *epochs);
-  memcpy(axes + done, out->axes, out->low * sizeof *axes);
-  memcpy(epochs + done, out->epochs, out->low * sizeof *epochs);
-  memcpy(axes + count, out->axes + out->high, above * sizeof *axes);
-  memcpy(epochs + count, out->epochs + out->high, above * sizeof *epochs);
-  tide_frontier_shed(to, (struct tide_entries){axes, epochs, count + above}, eviction);
+  tide_frontier_shift(out->axes, out->epochs, count, out->high, above);
+  tide_frontier_shift(out->axes, out->epochs, done, 0, out->low);
+  memcpy(out->axes, tide_frontier_axes(to), done * sizeof out->axes[0]);
+  memcpy(out->epochs, tide_frontier_epochs(to), done * sizeof out->epochs[0]);
+  tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, count + above}, eviction);
 }
 
 /* For when the union may be larger than the frontier, or many are left. */

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "causal/frontier_wide.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -291,6 +292,61 @@ TEST(what_there_is_is_used) {
 #endif
 }
 
+/* ---- stack: a fiber has 32 KiB, of which the library is to leave something ---- */
+
+#define STACK ((size_t)256 << 10)
+#define UNTOUCHED 0xA5
+#define UNION_BYTES (2 * TIDE_FRONTIER_CAPACITY_MAX * 2 * sizeof(uint64_t))
+
+struct merge_of {
+  struct tide_frontier *to, *from;
+};
+static void *merge_pair(void *self) {
+  struct merge_of *pair = self;
+  tide_frontier_merge(pair->to, pair->from, NULL);
+  return NULL;
+}
+
+/* How much of a thread's stack it takes to merge two that list other axes, and as many. */
+static size_t stack_of_merge(size_t count, uint8_t capacity) {
+  unsigned char *stack =
+      mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct merge_of pair = {malloc(tide_frontier_size(capacity)),
+                          malloc(tide_frontier_size(capacity))};
+  pthread_attr_t attributes;
+  pthread_t thread;
+  size_t untouched = 0;
+  CHECK(stack != MAP_FAILED && pair.to && pair.from);
+  memset(stack, UNTOUCHED, STACK);
+  tide_frontier_init(pair.to, capacity);
+  tide_frontier_init(pair.from, capacity);
+  for (size_t i = 1; i <= count; i++) {
+    tide_frontier_raise(pair.to, 2 * i, i, NULL);
+    tide_frontier_raise(pair.from, 2 * i + 1, i, NULL);
+  }
+  CHECK(pthread_attr_init(&attributes) == 0);
+  CHECK(pthread_attr_setstack(&attributes, stack, STACK) == 0);
+  CHECK(pthread_create(&thread, &attributes, merge_pair, &pair) == 0);
+  CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(pair.to->count == (2 * count > capacity ? capacity : 2 * count));
+  while (untouched < STACK && stack[untouched] == UNTOUCHED) untouched++;
+  pthread_attr_destroy(&attributes);
+  munmap(stack, STACK);
+  free(pair.to), free(pair.from);
+  return STACK - untouched;
+}
+
+/* What is merged lies there once, however it goes on. */
+static void little_stack(unsigned tier) {
+  be_of_tier(tier);
+  if (test_slowdown() > 1) SKIP("a sanitizer has frames of its own size");
+  size_t least = stack_of_merge(1, 2);
+  for (size_t count = 200; count <= TIDE_FRONTIER_CAPACITY_MAX; count += 55) {
+    size_t most = stack_of_merge(count, TIDE_FRONTIER_CAPACITY_MAX);
+    CHECK(most < least + 2 * UNION_BYTES);
+  }
+}
+
 #define EACH_TIER(what)                                                                            \
   TEST(what##_portable) { what(TIDE_TIER_PORTABLE); }                                              \
   TEST(what##_wide) { what(TIDE_TIER_WIDE); }                                                      \
@@ -298,6 +354,8 @@ TEST(what_there_is_is_used) {
 EACH_TIER(many_rounds)
 EACH_TIER(all_edges)
 EACH_TIER(nothing)
+EACH_TIER(little_stack)
 
 #define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
-TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(nothing))
+TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(nothing),
+          CASES(little_stack))
