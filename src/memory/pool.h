@@ -100,8 +100,9 @@ bool tide_buffer_freed(const struct tide_buffer *buffer);
  * It is called by alloc, free, trim and destroy with the pool's lock held, and on some of these
  * paths with the scheduler's lock held too, on others not: so it must not take the scheduler's
  * lock, nor call the pool. It must see an epoch that was given before tide_buffer_use told of it (a
- * plain atomic load does: the pool's lock lies between). The default asks the context's tracker, to
- * which queues tell each epoch that they give. */
+ * plain atomic load does: the pool's lock lies between, or the store to a repeater that the free
+ * has gathered). The default asks the context's tracker, to which queues tell each epoch that they
+ * give. */
 void tide_pool_set_grace(struct tide_pool *pool,
                          size_t (*snapshot)(void *self, tide_axis *axes, uint64_t *epochs,
                                             size_t size),
