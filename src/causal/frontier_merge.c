@@ -139,10 +139,11 @@ static size_t merge_in_place(struct merge m) {
   return i + (end - k);
 }
 
-/* What was merged from both ends: `low` entries from the beginning on, and those from `high` on. */
+/* What was merged from both ends: `low` entries from the beginning on, and those from `high` on.
+ * There is room for all entries of both. */
 struct buffer {
-  tide_axis axes[TIDE_UNION_MAX];
-  uint64_t epochs[TIDE_UNION_MAX];
+  tide_axis *axes;
+  uint64_t *epochs;
   size_t low, high, end;
 };
 
@@ -168,7 +169,7 @@ static inline __attribute__((always_inline)) void take(const struct merge *m, st
 /* Merges what is left of both: from both ends, so that the steps of the one need not await those of
  * the other. As long as both have one left, and not one each: then the ends do not take the same.
  */
-static inline void merge_rest(struct merge m, struct buffer *out) {
+static inline __attribute__((always_inline)) void merge_rest(struct merge m, struct buffer *out) {
   size_t most = (m.count - m.i) + (m.from_count - m.j);
   struct end low = {m.i, m.j, 0}, high = {m.count - 1, m.from_count - 1, most - 1};
   while ((ptrdiff_t)((high.i - low.i) | (high.j - low.j)) > 0) { /* negative: none */
@@ -202,12 +203,11 @@ __attribute__((noinline)) static void evict(struct tide_frontier *to, size_t don
   tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, count + above}, eviction);
 }
 
-/* For when the union may be larger than the frontier, or many are left. */
-__attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
-                                                     const struct tide_frontier *from, size_t i,
-                                                     size_t j,
-                                                     const struct tide_eviction *eviction) {
-  struct buffer out;
+static inline __attribute__((always_inline)) void
+merge_through(tide_axis *room, uint64_t *epoch_room, struct tide_frontier *to,
+              const struct tide_frontier *from, size_t i, size_t j,
+              const struct tide_eviction *eviction) {
+  struct buffer out = {.axes = room, .epochs = epoch_room};
   merge_rest(merge_at(to, from, i, j), &out);
   if (i + count_of(&out) > to->capacity) {
     evict(to, i, &out, eviction);
@@ -221,6 +221,25 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
   tide_frontier_words(axes + out.low, out.axes + out.high, above);
   tide_frontier_words(epochs + out.low, out.epochs + out.high, above);
   to->count = (uint8_t)(i + count_of(&out));
+}
+
+/* For when the union may be larger than the frontier, or many are left. Two that are not wide, as
+ * most are, take little of a fiber's stack. */
+#define NARROW_MAX 64
+__attribute__((noinline)) static void merge_narrow(struct tide_frontier *to,
+                                                   const struct tide_frontier *from, size_t i,
+                                                   size_t j, const struct tide_eviction *eviction) {
+  tide_axis axes[NARROW_MAX];
+  uint64_t epochs[NARROW_MAX];
+  merge_through(axes, epochs, to, from, i, j, eviction);
+}
+__attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
+                                                     const struct tide_frontier *from, size_t i,
+                                                     size_t j,
+                                                     const struct tide_eviction *eviction) {
+  tide_axis axes[TIDE_UNION_MAX];
+  uint64_t epochs[TIDE_UNION_MAX];
+  merge_through(axes, epochs, to, from, i, j, eviction);
 }
 
 /* What is not portable. False: nothing was done. */
@@ -251,7 +270,8 @@ __attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
     to->count = (uint8_t)merge_in_place(m);
   } else {
     to->count = (uint8_t)m.count;
-    merge_buffered(to, from, m.i, m.j, eviction);
+    if (m.count + m.from_count <= NARROW_MAX) merge_narrow(to, from, m.i, m.j, eviction);
+    else merge_buffered(to, from, m.i, m.j, eviction);
   }
 }
 

@@ -345,6 +345,7 @@ static void little_stack(unsigned tier) {
     size_t most = stack_of_merge(count, TIDE_FRONTIER_CAPACITY_MAX);
     CHECK(most < least + 2 * UNION_BYTES);
   }
+  CHECK(stack_of_merge(12, 24) < least + 4096);
 }
 
 #define EACH_TIER(what)                                                                            \
