@@ -194,7 +194,9 @@ static inline bool signaller_finished(const struct tide_sched *sched,
 
 TIDE_APART static void import_resolved(struct tide_queue *queue, struct tide_op_wait *wait) {
   struct tide_record_view view;
-  if (!tide_timeline_reached_locked(wait->timeline, wait->value, &view) || !view.frontier) return;
+  bool found = tide_timeline_reached_locked(wait->timeline, wait->value, &view);
+  tide_queue_own_entry(queue); /* it may have looked at a record of this queue, with its epoch */
+  if (!found || !view.frontier) return;
   /* Whoever is known was imported with all that it knew. */
   if (tide_frontier_get(queue->sched->known, view.axis) < view.epoch)
     tide_sched_learn(queue, view.frontier);
@@ -386,7 +388,6 @@ static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
 TIDE_APART static void learn(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
-  tide_queue_own_entry(queue); /* it may have looked at its own records */
   size_t remaining = elide_known(queue, op);
   if (remaining > 1) elide_by_siblings(queue, op, remaining);
   for (struct tide_op_wait *wait = tide_op_waits(op); remaining && wait;
@@ -458,7 +459,6 @@ enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op)
     if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
   if (!unknowns && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
   if (unknowns == 1 && !failed && !TIDE_PLANTED_ANY) {
-    tide_queue_own_entry(queue); /* it may have looked at its own records */
     learn_alone(queue, unknown);
     return TIDE_ENTER_OK;
   }

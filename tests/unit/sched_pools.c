@@ -88,4 +88,37 @@ TEST(recycled_memory_teaches_all) {
   recycled(false);
 }
 
-TEST_MAIN(CASE(pools_of_devices), CASE(recycled_memory_teaches_all))
+/* A wait for an old value of the queue's own progress does not make it forget what it is at: memory
+ * that it freed itself is its own at once. */
+TEST(own_progress_is_no_news) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *q = fake_queue(&f, "q");
+  struct tide_pool *pool;
+  struct tide_pool_params params = {.label = "pages", .chunk = 4096};
+  struct tide_buffer *page, *again;
+  struct tide_sched_stats stats;
+  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  CHECK_OK(SUBMIT(q, .label = "first"));
+  fake_run(&f, "first");
+  CHECK_OK(tide_queue_alloc(q, pool, 4096, "page", &page));
+  CHECK_OK(SUBMIT(q, .label = "fill",
+                  .buffers = &(struct tide_use){.buffer = page, .access = TIDE_WRITE},
+                  .buffer_count = 1));
+  tide_queue_free(q, page);
+  CHECK_OK(tide_queue_alloc(q, pool, 4096, "page", &again));
+  CHECK(tide_buffer_data(again) == tide_buffer_data(page));
+  CHECK_OK(SUBMIT(q, .label = "refill", WAITS({tide_queue_progress(q), 1}),
+                  .buffers = &(struct tide_use){.buffer = again, .access = TIDE_WRITE},
+                  .buffer_count = 1));
+  CHECK_EQ_U64(fake_class(&f, "refill", 0), TIDE_WAIT_RESOLVED);
+  tide_sched_stats(f.sched, &stats);
+  CHECK_EQ_U64(stats.gap_waits, 0);
+  tide_queue_free(q, again);
+  fake_run_out(&f);
+  tide_queue_destroy(q);
+  CHECK_OK(tide_pool_destroy(pool));
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(pools_of_devices), CASE(recycled_memory_teaches_all), CASE(own_progress_is_no_news))
