@@ -51,11 +51,12 @@ static struct tide_queue *merge(struct tide_queue *a, struct tide_queue *b) {
 }
 
 /* Who waited first is who came to the head of a queue first; but whoever submits means what he
- * submits first to start first. Runs of 2^i are kept until there is another. */
-TIDE_APART static void sort_work(struct tide_sched *sched) {
-  struct tide_queue *runs[64] = {NULL}, *sorted = NULL, **end = &sorted;
+ * submits first to start first. Sorts what is behind `from`: runs of 2^i are kept until there is
+ * another. */
+TIDE_APART static void sort_work(struct tide_sched *sched, struct tide_queue **from) {
+  struct tide_queue *runs[64] = {NULL}, *sorted = NULL;
   unsigned most = 0;
-  for (struct tide_queue *queue = sched->work, *rest; queue; queue = rest) {
+  for (struct tide_queue *queue = *from, *rest; queue; queue = rest) {
     unsigned i = 0;
     rest = queue->next;
     queue->next = NULL;
@@ -65,19 +66,22 @@ TIDE_APART static void sort_work(struct tide_sched *sched) {
   }
   for (unsigned i = 0; i <= most; i++)
     if (runs[i]) sorted = merge(runs[i], sorted);
-  while (*end) end = &(*end)->next;
-  sched->work = sorted;
-  sched->work_end = end == &sorted ? &sched->work : end;
+  *from = sorted;
+  while (*from) from = &(*from)->next;
+  sched->work_end = from;
 }
 
 /* A worklist instead of recursion: a chain of a million operations, each letting the
- * next one go, is a loop here. */
+ * next one go, is a loop here. Each step sorts what it has put on the list, and not what was there:
+ * so every queue is sorted once each time that it is put there. */
 void tide_sched_settle_more(struct tide_sched *sched) {
+  struct tide_queue **from = &sched->work;
   for (;;) {
     bool several = sched->fired.first && sched->fired.first->next;
     while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
     if (!sched->work) return;
-    if (several && sched->work->next) sort_work(sched);
+    if (several && *from && (*from)->next) sort_work(sched, from);
+    from = sched->work->next ? sched->work_end : &sched->work; /* once the first one is off it */
     tide_sched_settle_one(sched);
   }
 }
