@@ -49,7 +49,8 @@ struct tide_work {
     void *many;
   } arguments;             /* see tide_work_arguments */
   enum tide_status status; /* the backend sets it before handing back; TIDE_OK as given */
-  unsigned number : 31;    /* of what tide_queue_submit gave the lower bits */
+  unsigned number : 30;    /* of what tide_queue_submit gave the lower bits */
+  unsigned labelled : 1;   /* see tide_work_label */
   unsigned has_many : 1;   /* arguments */
 };
 

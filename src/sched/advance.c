@@ -2,10 +2,6 @@
 #include "base/plant.h"
 #include "sched/channel.h"
 
-static void first_cause(struct tide_op *op, enum tide_status status) {
-  if (!op->status) op->status = status;
-}
-
 /* ---- waits that open ------------------------------------------------------------ */
 
 /* Fired by a thread that does not hold the lock (a host signal, a tracker). */
@@ -32,7 +28,7 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   bool broke = wait->point && tide_wait_for_point(op, wait)->need.status != TIDE_OK;
   if (status != TIDE_OK || (broke && !TIDE_PLANTED(TIDE_PLANT_DESPITE)))
     wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
-  first_cause(op, status);
+  tide_op_set_cause(op, status);
 }
 
 void tide_wait_fired(struct tide_node *node) {
@@ -199,14 +195,14 @@ TIDE_APART static void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
     if (wait->point) {
-      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) first_cause(op, tide_wait_failure(op, wait));
+      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) tide_op_set_cause(op, tide_wait_failure(op, wait));
       continue;
     }
     if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
     bool failed = tide_timeline_has_failed(wait->timeline, tide_wait_record(op->queue, wait));
     TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
     if (failed && !TIDE_PLANTED(TIDE_PLANT_FAILCHECK))
-      first_cause(op, tide_timeline_status(wait->timeline));
+      tide_op_set_cause(op, tide_timeline_status(wait->timeline));
   }
 }
 
@@ -288,7 +284,7 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
     if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
     else if (!tide_timeline_reach(&signal->record, op->queue->position.axis, epoch,
                                   tide_queue_record(queue, epoch), &sched->fired))
-      first_cause(op, TIDE_VALUE);
+      tide_op_set_cause(op, TIDE_VALUE);
   }
   sched->stats.failed += op->status != TIDE_OK;
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
@@ -305,7 +301,7 @@ void tide_queue_publish(struct tide_queue *queue) {
 }
 
 void tide_op_done(struct tide_op *op, enum tide_status status) {
-  first_cause(op, status);
+  tide_op_set_cause(op, status);
   op->state = TIDE_OP_DONE;
   tide_sched_emit_finish(op->queue->sched, op);
   if (TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) publish(op->queue, op);

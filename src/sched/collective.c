@@ -168,7 +168,7 @@ static void fail_instance(struct tide_instance *instance, enum tide_status statu
   if (!instance->status) instance->status = status;
   for (size_t i = 0; i < instance->collective->count; i++) {
     struct tide_op *part = instance->parts[i];
-    if (part && !part->status) part->status = instance->status;
+    if (part) tide_op_set_cause(part, instance->status);
     if (part) tide_sched_look(part->queue);
   }
 }
@@ -183,7 +183,7 @@ bool tide_instance_arrive(struct tide_op *part) {
       for (size_t i = 0; i < collective->count; i++)
         if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
   }
-  if (instance->status && !part->status) part->status = instance->status;
+  tide_op_set_cause(part, instance->status);
   /* Nobody's part will run: then none has to wait for the others to be skipped. */
   return instance->status || instance->arrived == collective->count;
 }

@@ -161,7 +161,7 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
     if (!op) continue;
-    if (!op->status) op->status = status;
+    tide_op_set_cause(op, status);
     tide_op_cancel(op, status);
     if (op->points) tide_op_points_fail(op);
     for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)

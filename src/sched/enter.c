@@ -170,7 +170,7 @@ static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     sched->waits_of[wait->class_]++;
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
-    if (wait->class_ == TIDE_WAIT_FAILED && !op->status) op->status = tide_wait_failure(op, wait);
+    if (wait->class_ == TIDE_WAIT_FAILED) tide_op_set_cause(op, tide_wait_failure(op, wait));
     if (__builtin_expect(queue->heard, 0)) emit_wait(sched, op, wait);
   }
   if (op->status) tide_op_give_up_waits(op);
@@ -312,7 +312,9 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   count_held(op, true);
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
     tide_buffer_pin(use->buffer);
+  uint64_t sequence = tide_op_sequence(op);
   struct tide_op_rare *rare = tide_op_rare(op);
+  rare->sequence = sequence;
   tide_list_push_back(&queue->held, &rare->link);
   tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
   queue->retry_held = true;
@@ -366,7 +368,8 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   struct tide_sched *sched = queue->sched;
   if (op->leaving) return;
   op->leaving = true;
-  op->status = status;
+  op->status = TIDE_OK;
+  tide_op_set_cause(op, status);
   bool in_flight = take_nodes_off(op);
   tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);

@@ -121,7 +121,6 @@ struct tide_op {
   enum tide_status status : 8; /* the first cause, TIDE_OK so far */
   enum tide_op_state state : 3;
   unsigned flags : 2;  /* enum tide_operation_flags */
-  bool labelled : 1;   /* its label is in its tide_op_rare */
   bool uses : 1;       /* it uses buffers: see tide_op_uses */
   bool bare : 1;       /* it has no waits, signals and buffers, and is no collective's part */
   bool part : 1;       /* it is a collective's part */
@@ -135,7 +134,7 @@ struct tide_op {
   bool arrived : 1;    /* a collective's part that has reached its place */
   bool finishing : 1;  /* it waits for something to finish: see tide_op_rare */
   bool rare : 1;       /* it has its tide_op_rare */
-  unsigned unused : 5; /* so that all are set at once */
+  unsigned unused : 6; /* so that all are set at once */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
                "what every operation touches lies in one cache line");
@@ -151,6 +150,7 @@ struct tide_op_rare {
   struct tide_op *mark;           /* deadlock search: who led here */
   uint64_t visited;               /* … and in which search */
   uint64_t thread;                /* check mode: who submitted it */
+  uint64_t sequence;              /* 0: it never was held */
   char label[32];                 /* if it has one */
 };
 
@@ -309,14 +309,26 @@ static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
   op->rare = true;
   return rare;
 }
+/* Its first cause, of which there is place for few bits: whatever is no status is a failure. */
+static inline void tide_op_set_cause(struct tide_op *op, enum tide_status status) {
+  if (!op->status) op->status = (uint32_t)status < TIDE_STATUS_COUNT ? status : TIDE_FAILED;
+}
+/* While a backend has the operation, it asks without the lock: so whether there is a label is said
+ * in the work, beside which nobody writes, and not among the operation's bits. */
 extern const char tide_no_label[sizeof((struct tide_op_rare *)0)->label];
 static inline const char *tide_op_label(const struct tide_op *op) {
-  return op->labelled ? op->queue->rare[op - op->queue->ops].label : tide_no_label;
+  return op->work.labelled ? op->queue->rare[op - op->queue->ops].label : tide_no_label;
 }
-/* The whole number. The queue's newest is less than 2^31 ahead, for so is its capacity. */
+#define TIDE_NUMBER_MASK ((UINT64_C(1) << 30) - 1)
+/* The whole number. The queue's newest is less than 2^30 ahead, for so is its capacity, but of one
+ * that was held: others may have passed it ever since. */
 static inline uint64_t tide_op_sequence(const struct tide_op *op) {
+  if (op->rare) {
+    uint64_t held = op->queue->rare[op - op->queue->ops].sequence;
+    if (held) return held;
+  }
   uint64_t newest = op->queue->sequence + 1; /* one that is being submitted has it already */
-  return newest - ((newest - op->work.number) & INT32_MAX);
+  return newest - ((newest - op->work.number) & TIDE_NUMBER_MASK);
 }
 
 /* What is free, and what an operation has, is named by where it ends in the queue's storage, in

@@ -241,7 +241,7 @@ static void copy_label(struct tide_op *op, const char *label) {
   if (length >= sizeof rare->label) length = sizeof rare->label - 1;
   memcpy(rare->label, label, length);
   rare->label[length] = 0;
-  op->labelled = true;
+  op->work.labelled = true;
 }
 
 /* Most have few, which lie beside what the worker reads anyway. */
@@ -266,12 +266,13 @@ copy_bare(struct tide_queue *queue, const struct tide_operation *operation) {
   queue->free_ops = op->unmet;
   tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* for the next one */
   op->work.body = operation->body;
-  op->work.number = (queue->sequence + 1) & INT32_MAX;
+  op->work.number = (queue->sequence + 1) & TIDE_NUMBER_MASK;
+  op->work.labelled = false;
   op->work.has_many = false;
   op->unmet = 0;
   op->status = TIDE_OK;
   op->state = TIDE_OP_ENTERED;
-  op->labelled = op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
+  op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
   op->retry = op->leaving = op->refused = op->arrived = op->finishing = op->rare = false;
   op->bare = true;
   op->unused = 0;

@@ -1,6 +1,9 @@
 /* The scheduler when there is much of something, or little room for it. */
 #include "fake_device.h"
 
+#include "sched/sched.h"
+
+#include <pthread.h>
 #include <stdlib.h>
 
 static uint32_t calls;
@@ -48,4 +51,83 @@ TEST(what_is_let_go_is_sorted_once) {
   free(lanes);
 }
 
-TEST_MAIN(CASE(what_is_let_go_is_sorted_once))
+/* An operation that may be passed may be passed by more than the bits of a number can count. */
+TEST(passed_by_very_many) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *q = fake_queue(&f, "q");
+  struct tide_timeline *t = fake_timeline(&f, "t", true);
+  uint64_t held;
+  CHECK_OK(tide_queue_submit(
+      q, &OPERATION(.label = "held", WAITS({t, 1}), .flags = TIDE_MAY_BE_PASSED), &held, NULL));
+  q->sequence += UINT64_C(1) << 33; /* as if so many had come and gone */
+  CHECK_OK(SUBMIT(q, .label = "late"));
+  fake_run(&f, "late");
+  CHECK_EQ_U64(tide_op_sequence(tide_op_of_link(q->held.next)), held);
+  CHECK_OK(tide_queue_cancel(q, held));
+  CHECK_STATUS(fake_status(&f, "held"), TIDE_CANCELLED);
+  tide_queue_destroy(q);
+  tide_timeline_release(t);
+  fake_close(&f);
+}
+
+/* Whatever a backend or a user calls a failure is one, also where it is no status of ours. */
+TEST(a_failure_without_a_name) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b");
+  struct tide_timeline *t = fake_timeline(&f, "t", true), *u = fake_timeline(&f, "u", false);
+  CHECK_OK(SUBMIT(a, .label = "body", SIGNALS({t, 1})));
+  CHECK_OK(SUBMIT(b, .label = "behind", WAITS({t, 1})));
+  fake_take(&f, "body");
+  fake_give(&f, "body", (enum tide_status)256);
+  CHECK_STATUS(fake_status(&f, "body"), TIDE_FAILED);
+  CHECK_STATUS(fake_status(&f, "behind"), TIDE_FAILED);
+  CHECK_EQ_U64(tide_timeline_query(t), 0);
+  tide_timeline_fail(u, (enum tide_status)512);
+  CHECK_OK(SUBMIT(a, .label = "waits", WAITS({u, 1})));
+  CHECK_STATUS(fake_status(&f, "waits"), TIDE_FAILED);
+  CHECK_OK(SUBMIT(a, .label = "lost"));
+  tide_device_lose(f.device, (enum tide_status)1024);
+  tide_device_certify(f.device);
+  CHECK_STATUS(fake_status(&f, "lost"), TIDE_FAILED);
+  tide_queue_destroy(a);
+  tide_queue_destroy(b);
+  tide_timeline_release(t);
+  tide_timeline_release(u);
+  fake_close(&f);
+}
+
+static uint32_t enough, looked;
+static void *look_at_label(void *work) {
+  while (!tide_load_acquire(&enough)) {
+    CHECK(strcmp(tide_work_label(work), "named") == 0);
+    tide_store_release(&looked, 1u);
+  }
+  return NULL;
+}
+
+/* Whoever has the work may ask for its label, whatever becomes of it meanwhile. (What can go wrong
+ * is a race, and ThreadSanitizer sees it.) */
+TEST(a_label_is_asked_for_while_all_is_lost) {
+  struct fake f;
+  pthread_t thread;
+  fake_open(&f, true, 16);
+  struct tide_queue *q = fake_queue(&f, "q");
+  CHECK_OK(SUBMIT(q, .label = "named"));
+  fake_take(&f, "named");
+  CHECK(pthread_create(&thread, NULL, look_at_label, f.out[0]) == 0);
+  while (!tide_load_acquire(&looked)) continue;
+  tide_device_lose(f.device, TIDE_LOST);
+  tide_store_release(&looked, 0u);
+  while (!tide_load_acquire(&looked)) continue;
+  tide_store_release(&enough, 1u);
+  CHECK(pthread_join(thread, NULL) == 0);
+  tide_device_certify(f.device);
+  CHECK_STATUS(fake_status(&f, "named"), TIDE_LOST);
+  tide_queue_destroy(q);
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(what_is_let_go_is_sorted_once), CASE(passed_by_very_many),
+          CASE(a_failure_without_a_name), CASE(a_label_is_asked_for_while_all_is_lost))
