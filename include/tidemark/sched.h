@@ -202,7 +202,8 @@ struct tide_queue_params {
   uint32_t signals;    /* 0: 2 × operations */
   uint32_t buffers;    /* 0: 4 × operations */
   uint8_t priority; /* base priority 1..15; 0: the default, 8. Of alike queues who was ready first
-                       goes first; of those that one signal made ready, who was submitted first */
+                       goes first; of those that an operation's signal made ready, who was
+                          submitted first */
   /* It is a channel of this client, which outlives the queue's operations or is destroyed before
    * it: see channel.h. NULL: a queue without points. */
   struct tide_client *client;
