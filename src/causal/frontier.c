@@ -69,13 +69,7 @@ void tide_frontier_copy(struct tide_frontier *to, const struct tide_frontier *fr
 
 /* How many axes are below `axis`: the place where it is or belongs. */
 static size_t place_of(const tide_axis *axes, size_t count, tide_axis axis) {
-  const tide_axis *from = axes;
-  while (count > 4) {
-    size_t half = count / 2;
-    const tide_axis *upper = from + half;
-    from = from[half - 1] < axis ? upper : from; /* not a branch: it would guess badly */
-    count -= half;
-  }
+  const tide_axis *from = tide_axes_halved(axes, &count, 4, axis);
   size_t place = (size_t)(from - axes);
   for (size_t i = 0; i < count; i++) place += from[i] < axis;
   return place;

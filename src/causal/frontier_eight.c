@@ -1,6 +1,7 @@
 /* Questions about frontiers with 512-bit instructions: eight entries at a time.
  *
  * What is left at the end is loaded lane by lane: nothing behind the entries is read. */
+#include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
 #if TIDE_HAS_WIDE
@@ -43,16 +44,10 @@ EIGHT enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
   return less ? TIDE_BEFORE : TIDE_EQUAL;
 }
 
-/* Halves down to 16, then looks at all of them at once: there is nothing to guess. */
+/* Halves down to 16, then looks at all of them at once. */
 EIGHT uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis) {
-  const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count;
-  while (count > 16) {
-    size_t half = count / 2;
-    const tide_axis *upper = axes + half;
-    axes = axes[half - 1] < axis ? upper : axes;
-    count -= half;
-  }
+  const tide_axis *axes = tide_axes_halved(tide_frontier_axes(frontier), &count, 16, axis);
   __mmask8 low = first_lanes(count), high = (__mmask8)(_bzhi_u32(0xffff, (unsigned)count) >> 8);
   unsigned found = _mm512_mask_cmpeq_epi64_mask(low, load_lanes(low, axes), all(axis));
   found |= (unsigned)_mm512_mask_cmpeq_epi64_mask(high, load_lanes(high, axes + 8), all(axis)) << 8;

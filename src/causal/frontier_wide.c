@@ -3,6 +3,7 @@
  * Loops end with a block that overlaps the one before, so that nothing is read behind the entries
  * and nothing is left for a loop by ones. Epochs are compared as signed numbers after their sign
  * was turned over, since there is no instruction for unsigned ones. */
+#include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
 #if TIDE_HAS_WIDE
@@ -84,16 +85,10 @@ WIDE_INLINE unsigned equal(const tide_axis *axes, __m256i wanted) {
   return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(same));
 }
 
-/* Halves down to 16, then looks at all of them at once: there is nothing to guess. */
+/* Halves down to 16, then looks at all of them at once. */
 WIDE uint64_t tide_wide_get(const struct tide_frontier *frontier, tide_axis axis) {
-  const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count;
-  while (count > 16) {
-    size_t half = count / 2;
-    const tide_axis *upper = axes + half;
-    axes = axes[half - 1] < axis ? upper : axes;
-    count -= half;
-  }
+  const tide_axis *axes = tide_axes_halved(tide_frontier_axes(frontier), &count, 16, axis);
   const __m256i wanted = _mm256_set1_epi64x((int64_t)axis);
   unsigned found = equal(axes, wanted) | equal(axes + 4, wanted) << 4 |
                    equal(axes + count - 8, wanted) << (count - 8) |

@@ -136,7 +136,7 @@ static enum tide_status start(struct tide_cuda_driver *driver, uint32_t ordinal,
 
 enum tide_status tide_cuda_driver_open(struct tide_cuda_driver *driver, const char *path,
                                        uint32_t ordinal, struct tide_diag *diag) {
-  *driver = (struct tide_cuda_driver){.library = NULL};
+  *driver = (struct tide_cuda_driver){0};
   enum tide_status status = load(driver, path ? path : LIBRARY, diag);
   if (status != TIDE_OK) return status;
   status = start(driver, ordinal, diag);
