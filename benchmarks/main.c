@@ -356,6 +356,10 @@ int main(int argc, char **argv) {
     else if (strncmp(argv[i], "--", 2) == 0) return usage(stderr);
     else argv[1 + names++] = argv[i];
   }
+  if (smoke && json) {
+    fprintf(stderr, "tidemark-bench: --smoke measures nothing, so there is nothing for --json\n");
+    return 2;
+  }
   if (!list) print_machine();
   unsigned found = 0;
   size_t groups = sizeof bench_groups / sizeof *bench_groups;
