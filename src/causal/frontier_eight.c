@@ -55,70 +55,116 @@ EIGHT uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis ax
   return axes[at + frontier->capacity] & (0 - (uint64_t)(found != 0));
 }
 
-/* The sums of two words' lanes, without carry, in turns. */
-EIGHT_INLINE __m512i spread(__m512i first, __m512i second) {
-  __m512i sums =
-      _mm512_xor_si512(_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second));
-  sums = _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0x4e));
-  return _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0xb1));
-}
-
-/* Word w of the bits in lane w; where there is but one word, in all lanes. */
+/* Word w of the bits in lane w. */
 EIGHT_INLINE __m512i words_of(unsigned words, const struct bits *bits) {
-  if (words == 1) return spread(bits->word[0], bits->word[0]);
-  __m512i sums = spread(bits->word[0], bits->word[1]);
+  __m512i sums = spread(bits->word[0], bits->word[words > 1]);
   if (words > 2) sums = _mm512_mask_blend_epi64(0x0c, sums, spread(bits->word[2], bits->word[3]));
-  return _mm512_xor_si512(sums, _mm512_maskz_alignr_epi64(0xfe, sums, sums, 7));
+  return words > 1 ? _mm512_xor_si512(sums, _mm512_maskz_alignr_epi64(0xfe, sums, sums, 7)) : sums;
 }
 
-/* Which lanes' bits are set. */
-EIGHT_INLINE __mmask8 among(unsigned words, __m512i bits, __mmask8 lanes, __m512i at) {
+/* Many needs. g's axes become bits; eight entries of f at a time are looked up in them, and g's
+ * next epochs go to the lanes of those that are there. */
+struct push {
+  __m512i in_g;
+  const uint64_t *needed; /* what comes next */
+  unsigned lower;
+};
+
+EIGHT_INLINE void push_eight(struct push *push, unsigned words, __mmask8 lanes, __m512i axes,
+                             __m512i epochs, const struct ground *ground) {
+  __m512i bits = push->in_g, at = _mm512_sub_epi64(axes, ground->base);
   if (words > 1) bits = _mm512_permutexvar_epi64(_mm512_srli_epi64(at, 6), bits);
-  return _mm512_mask_test_epi64_mask(lanes, bits, _mm512_rolv_epi64(all(1), at));
+  __m512i bit = _mm512_rolv_epi64(ground->one, axes);
+  __mmask8 there = _mm512_mask_test_epi64_mask(lanes, bits, bit);
+  __m512i need = _mm512_maskz_expandloadu_epi64(there, push->needed);
+  push->lower |= _mm512_cmplt_epu64_mask(epochs, need); /* nothing is lower than 0 */
+  push->needed += __builtin_popcount(there);
 }
 
-/* g's axes become bits; eight entries of f at a time are looked up in them, and g's next epochs go
- * to the lanes of those that are there. All axes are less than 64 * words above f's first. */
-EIGHT_INLINE bool covers_within(const struct tide_frontier *f, const struct tide_frontier *g,
-                                unsigned words) {
-  const uint64_t *at = tide_frontier_axes(f), *needed = tide_frontier_epochs(g);
-  const uint64_t *end = needed + g->count;
-  const tide_axis base = at[0];
-  const struct bits bits = map(words, tide_frontier_axes(g), g->count, base);
-  const __m512i in_g = words_of(words, &bits);
+EIGHT_INLINE bool covers_many(const struct tide_frontier *f, const struct tide_frontier *g,
+                              unsigned words) {
+  const uint64_t *at = tide_frontier_axes(f);
+  const struct ground ground = ground_at(words, all_at(at));
+  const struct bits bits = map(words, tide_frontier_axes(g), g->count, &ground);
+  struct push push = {words_of(words, &bits), tide_frontier_epochs(g), 0};
   size_t epoch = f->capacity, left = f->count;
-  unsigned lower = 0;
-  for (; left > 8; at += 8, left -= 8) {
-    __mmask8 there = among(words, in_g, 0xff, _mm512_sub_epi64(load(at), all(base)));
-    __m512i need = _mm512_maskz_expandloadu_epi64(there, needed);
-    lower |= _mm512_cmplt_epu64_mask(load(at + epoch), need); /* nothing is lower than 0 */
-    needed += __builtin_popcount(there);
-  }
+  for (; left > 8; at += 8, left -= 8)
+    push_eight(&push, words, 0xff, load(at), load(at + epoch), &ground);
   __mmask8 lanes = first_lanes(left);
-  __mmask8 there = among(words, in_g, lanes, _mm512_sub_epi64(load_lanes(lanes, at), all(base)));
-  __m512i need = _mm512_maskz_expandloadu_epi64(there, needed);
-  lower |= _mm512_cmplt_epu64_mask(load_lanes(lanes, at + epoch), need);
-  needed += __builtin_popcount(there);
-  return (needed == end) & !lower;
+  push_eight(&push, words, lanes, load_lanes(lanes, at), load_lanes(lanes, at + epoch), &ground);
+  return (push.needed == tide_frontier_epochs(g) + g->count) & !push.lower;
 }
 
-EIGHT_APART static bool covers_64(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 1);
-}
-EIGHT_APART static bool covers_128(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 2);
-}
-EIGHT_APART static bool covers_256(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 4);
+/* Few needs. f's axes become bits; eight entries of g at a time are looked up in them. */
+struct lookup {
+  __m512i word[2], before; /* a word in all lanes each; how many are listed in the first */
+  const uint64_t *epochs;
+};
+
+/* Whether eight needs are met, and all so far. An axis' place is how many f lists below it. What is
+ * not listed is 0, and less than what is needed. */
+EIGHT_INLINE __mmask8 met(const struct lookup *lookup, unsigned words, __mmask8 so_far,
+                          __mmask8 lanes, __m512i axes, __m512i needs,
+                          const struct ground *ground) {
+  __mmask8 second = words > 1 ? _mm512_cmpge_epu64_mask(axes, ground->word[0]) : 0;
+  __m512i word = lookup->word[0], bit = _mm512_rolv_epi64(ground->one, axes);
+  if (words > 1) word = _mm512_mask_blend_epi64(second, word, lookup->word[1]);
+  __mmask8 there = _mm512_mask_test_epi64_mask(lanes, word, bit);
+  __m512i below = _mm512_sub_epi64(bit, all_at(tide_eight_words));
+  __m512i place = _mm512_popcnt_epi64(_mm512_and_si512(word, below));
+  if (words > 1) place = _mm512_mask_add_epi64(place, second, place, lookup->before);
+  __m512i epochs =
+      _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), there, place, lookup->epochs, 8);
+  return _mm512_mask_cmpge_epu64_mask(so_far, epochs, needs);
 }
 
-unsigned tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g) {
+/* How often it goes round could not be guessed: with 16 to 32 entries it is four times. */
+EIGHT_INLINE bool covers_few(const struct tide_frontier *f, const struct tide_frontier *g,
+                             unsigned words) {
+  const uint64_t *a = tide_frontier_axes(f), *b = tide_frontier_axes(g);
+  const struct ground ground = ground_at(words, all_at(a));
+  const struct bits bits = map(words, a, f->count, &ground);
+  __m512i sums = spread(bits.word[0], bits.word[words > 1]);
+  struct lookup lookup = {.epochs = a + f->capacity};
+  lookup.word[0] = _mm512_unpacklo_epi64(sums, sums);
+  lookup.word[1] = _mm512_xor_si512(lookup.word[0], _mm512_unpackhi_epi64(sums, sums));
+  lookup.before = _mm512_popcnt_epi64(lookup.word[0]);
+  size_t need = g->capacity, count = g->count;
+  if (count < 8) {
+    __mmask8 lanes = first_lanes(count);
+    __m512i axes = load_lanes(lanes, b), needs = load_lanes(lanes, b + need);
+    return met(&lookup, words, 0xff, lanes, axes, needs, &ground) == 0xff;
+  }
+  const uint64_t *last = b + count - 8;
+  size_t eights = count <= 16 ? 2 : (count + 31) / 32 * 4;
+  __mmask8 all_met = 0xff;
+  for (; eights > 0; eights--, b = b + 8 < last ? b + 8 : last)
+    all_met = met(&lookup, words, all_met, 0xff, load(b), load(b + need), &ground);
+  return all_met == 0xff;
+}
+
+EIGHT_APART static bool few_64(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_few(f, g, 1);
+}
+EIGHT_APART static bool few_128(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_few(f, g, 2);
+}
+EIGHT_APART static bool many_64(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_many(f, g, 1);
+}
+EIGHT_APART static bool many_128(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_many(f, g, 2);
+}
+EIGHT_APART static bool many_256(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_many(f, g, 4);
+}
+
+bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
   tide_axis first = tide_frontier_axes(f)[0], last = tide_frontier_axes(f)[n - 1];
-  if (tide_frontier_axes(g)[0] < first || tide_frontier_axes(g)[m - 1] > last) return TIDE_NO;
-  if (last - first < 64) return covers_64(f, g);
-  if (last - first < 128) return covers_128(f, g);
-  if (last - first < 256) return covers_256(f, g);
-  return TIDE_WALK;
+  if (tide_frontier_axes(g)[0] < first || tide_frontier_axes(g)[m - 1] > last) return false;
+  if (last - first < 64) return 2 * m > n ? many_64(f, g) : few_64(f, g);
+  if (last - first < 128) return 2 * m > n ? many_128(f, g) : few_128(f, g);
+  return many_256(f, g);
 }
 #endif

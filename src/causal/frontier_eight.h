@@ -8,7 +8,8 @@
 #include <immintrin.h>
 
 #define EIGHT_TARGET                                                                               \
-  target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")
+  target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vpopcntdq,bmi,bmi2,"     \
+         "popcnt")
 #define EIGHT __attribute__((EIGHT_TARGET))
 #define EIGHT_APART __attribute__((noinline, EIGHT_TARGET))
 #define EIGHT_INLINE static inline __attribute__((always_inline, EIGHT_TARGET))
@@ -31,6 +32,31 @@ EIGHT_INLINE __m512i load_lanes(__mmask8 lanes, const uint64_t *at) {
   return _mm512_maskz_loadu_epi64(lanes, at);
 }
 
+/* The word that lies there, in all lanes. Compilers fetch it into a register of the other kind
+ * first where they use it there, too, and that takes a vector port as well, of which there are only
+ * two for 512 bits: they are what these loops wait for. */
+EIGHT_INLINE __m512i all_at(const uint64_t *at) {
+  __m512i words;
+  __asm__("vpbroadcastq %1, %0" : "=v"(words) : "m"(*at));
+  return words;
+}
+
+static const uint64_t tide_eight_words[4] = {1, 64, 128, 192};
+
+/* What axes are counted from, and in each lane: the bit of an axis of the first word, turned so
+ * that an axis turns it to its place, and the axes at which the other words begin. */
+struct ground {
+  __m512i base, one, word[3];
+};
+
+EIGHT_INLINE struct ground ground_at(unsigned words, __m512i base) {
+  struct ground ground = {.base = base};
+  ground.one = _mm512_rorv_epi64(all_at(tide_eight_words), base);
+  for (unsigned w = 0; w + 1 < words; w++)
+    ground.word[w] = _mm512_add_epi64(base, all_at(tide_eight_words + 1 + w));
+  return ground;
+}
+
 /* Axes as bits: bit k of word w is the axis base + 64 * w + k. Each lane has those of its own axes,
  * and each word those of the words before, too, which saves comparisons: they are added without
  * carry, and are taken off the same way when the lanes are. */
@@ -38,32 +64,46 @@ struct bits {
   __m512i word[4];
 };
 
-EIGHT_INLINE void map_eight(struct bits *bits, unsigned words, __mmask8 lanes, __m512i axes,
-                            tide_axis base) {
-  __m512i bit = _mm512_maskz_rolv_epi64(lanes, all(1ull << (-base & 63)), axes);
+EIGHT_INLINE void add_bits(struct bits *bits, unsigned words, __m512i at, __m512i bit,
+                           const struct ground *ground) {
   for (unsigned w = 0; w + 1 < words; w++) {
-    __mmask8 before = _mm512_cmplt_epu64_mask(axes, all(base + 64 * (w + 1)));
+    __mmask8 before = _mm512_cmplt_epu64_mask(at, ground->word[w]);
     bits->word[w] = _mm512_mask_xor_epi64(bits->word[w], before, bits->word[w], bit);
   }
   bits->word[words - 1] = _mm512_xor_si512(bits->word[words - 1], bit);
 }
 
-/* All are from base on and less than 64 * words above it. More than eight go in sixteens, the last
- * of which may be half empty: so it can be guessed more often how many times it goes round. */
-EIGHT_INLINE struct bits map(unsigned words, const tide_axis *axes, size_t count, tide_axis base) {
+EIGHT_INLINE void add_some(struct bits *bits, unsigned words, __mmask8 lanes, const tide_axis *axes,
+                           const struct ground *ground) {
+  __m512i at = load_lanes(lanes, axes);
+  add_bits(bits, words, at, _mm512_maskz_rolv_epi64(lanes, ground->one, at), ground);
+}
+
+/* All are from the base on and less than 64 * words above it. More than eight go in sixteens, the
+ * last of which may be half empty: so it can be guessed more often how many times it goes round. */
+EIGHT_INLINE struct bits map(unsigned words, const tide_axis *axes, size_t count,
+                             const struct ground *ground) {
   const bool few = count <= 8;
   struct bits bits;
   for (unsigned w = 0; w < words; w++) bits.word[w] = _mm512_setzero_si512();
   for (; count > 16; axes += 16, count -= 16) {
-    map_eight(&bits, words, 0xff, load(axes), base);
-    map_eight(&bits, words, 0xff, load(axes + 8), base);
+    __m512i low = load(axes), high = load(axes + 8);
+    add_bits(&bits, words, low, _mm512_rolv_epi64(ground->one, low), ground);
+    add_bits(&bits, words, high, _mm512_rolv_epi64(ground->one, high), ground);
   }
   unsigned lanes = _bzhi_u32(0xffff, (unsigned)count);
-  map_eight(&bits, words, (__mmask8)lanes, load_lanes((__mmask8)lanes, axes), base);
+  add_some(&bits, words, (__mmask8)lanes, axes, ground);
   if (few) return bits;
-  lanes >>= 8;
-  map_eight(&bits, words, (__mmask8)lanes, load_lanes((__mmask8)lanes, axes + 8), base);
+  add_some(&bits, words, (__mmask8)(lanes >> 8), axes + 8, ground);
   return bits;
+}
+
+/* The sums of two words' lanes, without carry, in turns. */
+EIGHT_INLINE __m512i spread(__m512i first, __m512i second) {
+  __m512i sums =
+      _mm512_xor_si512(_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second));
+  sums = _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0x4e));
+  return _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0xb1));
 }
 
 /* The sum of all lanes, without carry. */

@@ -46,8 +46,9 @@ EIGHT_INLINE bool merge_within(struct tide_frontier *to, const struct tide_front
                                tide_axis base, size_t span, unsigned words) {
   uint64_t a[4], b[4];
   size_t n = to->count, m = from->count, total = 0;
-  const struct bits b_bits = map(words, tide_frontier_axes(from), m, base);
-  const struct bits a_bits = map(words, tide_frontier_axes(to), n, base);
+  const struct ground ground = ground_at(words, all_at(&base));
+  const struct bits b_bits = map(words, tide_frontier_axes(from), m, &ground);
+  const struct bits a_bits = map(words, tide_frontier_axes(to), n, &ground);
   fold_bits(b, words, &b_bits);
   fold_bits(a, words, &a_bits);
   for (unsigned w = 0; w < words; w++) total += (size_t)__builtin_popcountll(a[w] | b[w]);

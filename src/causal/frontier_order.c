@@ -73,11 +73,12 @@ static inline bool covers_few(const struct tide_frontier *f, size_t n,
 INLINE bool covers_more(const struct tide_frontier *f, size_t n, const struct tide_frontier *g,
                         size_t m) {
 #if TIDE_HAS_WIDE
-  unsigned found = TIDE_WALK;
-  if (tide_frontier_eight()) found = tide_eight_covers(f, g);
-  if (found == TIDE_WALK && n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide())
-    found = tide_wide_covers(f, g);
-  if (found != TIDE_WALK) return (bool)found;
+  tide_axis span = tide_frontier_axes(f)[n - 1] - tide_frontier_axes(f)[0];
+  if (tide_frontier_eight() && span < TIDE_EIGHT_SPAN) return tide_eight_covers(f, g);
+  if (n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide()) {
+    unsigned found = tide_wide_covers(f, g);
+    if (found != TIDE_WALK) return (bool)found;
+  }
 #endif
   return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
 }

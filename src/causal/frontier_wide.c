@@ -20,7 +20,8 @@ enum tide_tier tide_frontier_best_tier(void) {
     return TIDE_TIER_PORTABLE;
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512dq") || !__builtin_cpu_supports("avx512vl") ||
-      !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2"))
+      !__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") ||
+      !__builtin_cpu_supports("avx512vpopcntdq"))
     return TIDE_TIER_WIDE;
   return TIDE_TIER_EIGHT;
 }
