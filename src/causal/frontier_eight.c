@@ -48,7 +48,7 @@ EIGHT enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
 EIGHT uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis) {
   size_t count = frontier->count;
   const tide_axis *axes = tide_axes_halved(tide_frontier_axes(frontier), &count, 16, axis);
-  __mmask8 low = first_lanes(count), high = (__mmask8)(_bzhi_u32(0xffff, (unsigned)count) >> 8);
+  __mmask8 low = first_lanes(count), high = next_lanes(count);
   unsigned found = _mm512_mask_cmpeq_epi64_mask(low, load_lanes(low, axes), all(axis));
   found |= (unsigned)_mm512_mask_cmpeq_epi64_mask(high, load_lanes(high, axes + 8), all(axis)) << 8;
   size_t at = (size_t)__builtin_ctz(found | 1u << (count - 1));

@@ -21,6 +21,11 @@ EIGHT_INLINE __mmask8 first_lanes(size_t count) {
   return (__mmask8)_bzhi_u32(0xff, (unsigned)count);
 }
 
+/* And of the eight after them. */
+EIGHT_INLINE __mmask8 next_lanes(size_t count) {
+  return (__mmask8)(_bzhi_u32(0xffff, (unsigned)count) >> 8);
+}
+
 /* The empty asm keeps compilers from loading once for each use. */
 EIGHT_INLINE __m512i load(const uint64_t *at) {
   __m512i words = _mm512_loadu_si512(at);
@@ -75,12 +80,14 @@ EIGHT_INLINE void add_bits(struct bits *bits, unsigned words, __m512i at, __m512
 
 EIGHT_INLINE void add_some(struct bits *bits, unsigned words, __mmask8 lanes, const tide_axis *axes,
                            const struct ground *ground) {
-  __m512i at = load_lanes(lanes, axes);
+  __m512i at = load(axes);
   add_bits(bits, words, at, _mm512_maskz_rolv_epi64(lanes, ground->one, at), ground);
 }
 
-/* All are from the base on and less than 64 * words above it. More than eight go in sixteens, the
- * last of which may be half empty: so it can be guessed more often how many times it goes round. */
+/* At least four axes, from the base on and less than 64 * words above it. More than eight go in
+ * sixteens, the last of which may be half empty: so it can be guessed more often how many times it
+ * goes round. What lies behind them is read, too, and left out: a frontier with room for n entries
+ * has 2 * n words. */
 EIGHT_INLINE struct bits map(unsigned words, const tide_axis *axes, size_t count,
                              const struct ground *ground) {
   const bool few = count <= 8;
@@ -91,10 +98,9 @@ EIGHT_INLINE struct bits map(unsigned words, const tide_axis *axes, size_t count
     add_bits(&bits, words, low, _mm512_rolv_epi64(ground->one, low), ground);
     add_bits(&bits, words, high, _mm512_rolv_epi64(ground->one, high), ground);
   }
-  unsigned lanes = _bzhi_u32(0xffff, (unsigned)count);
-  add_some(&bits, words, (__mmask8)lanes, axes, ground);
+  add_some(&bits, words, first_lanes(count), axes, ground);
   if (few) return bits;
-  add_some(&bits, words, (__mmask8)(lanes >> 8), axes + 8, ground);
+  add_some(&bits, words, next_lanes(count), axes + 8, ground);
   return bits;
 }
 

@@ -69,29 +69,48 @@ static inline bool covers_few(const struct tide_frontier *f, size_t n,
   return !lower;
 }
 
-/* n >= TIDE_WIDE_LEAST, 0 < m < n. */
-INLINE bool covers_more(const struct tide_frontier *f, size_t n, const struct tide_frontier *g,
-                        size_t m) {
+/* From here to dominates_many: no path has what another one would need, so none sets up a frame. */
+APART static bool covers_same_many(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity,
+                     f->count);
+}
+
+APART static bool covers_walk_many(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_walk(tide_frontier_axes(f), f->capacity, f->count, tide_frontier_axes(g),
+                     g->capacity, g->count);
+}
+
 #if TIDE_HAS_WIDE
-  tide_axis span = tide_frontier_axes(f)[n - 1] - tide_frontier_axes(f)[0];
-  if (tide_frontier_eight() && span < TIDE_EIGHT_SPAN) return tide_eight_covers(f, g);
-  if (n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide()) {
-    unsigned found = tide_wide_covers(f, g);
-    if (found != TIDE_WALK) return (bool)found;
-  }
+APART static bool covers_wide_many(const struct tide_frontier *f, const struct tide_frontier *g) {
+  unsigned found = tide_wide_covers(f, g);
+  return found == TIDE_WALK ? covers_walk_many(f, g) : (bool)found;
+}
 #endif
-  return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity, m);
+
+/* f has TIDE_WIDE_LEAST entries or more, and g fewer, but some. */
+INLINE bool covers_more(const struct tide_frontier *f, const struct tide_frontier *g) {
+#if TIDE_HAS_WIDE
+  size_t n = f->count, m = g->count;
+  tide_axis span = tide_frontier_axes(f)[n - 1] - tide_frontier_axes(f)[0];
+  if (tide_frontier_eight() && (span < 128 || (span < 256 && m >= 4)))
+    return tide_eight_covers(f, g);
+  if (n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide())
+    return covers_wide_many(f, g);
+#endif
+  return covers_walk_many(f, g);
 }
 
 /* f has TIDE_WIDE_LEAST entries or more. */
 APART static bool dominates_many(const struct tide_frontier *f, const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (m != n) return m < n && (m == 0 || covers_more(f, n, g, m));
+  if (m > n) return false;
+  if (m == 0) return true;
+  if (m < n) return covers_more(f, g);
 #if TIDE_HAS_WIDE
   if (tide_frontier_eight()) return tide_eight_covers_same(f, g);
   if (tide_frontier_wide()) return tide_wide_covers_same(f, g);
 #endif
-  return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity, n);
+  return covers_same_many(f, g);
 }
 
 TIDE_HOT bool tide_frontier_dominates(const struct tide_frontier *f,
@@ -133,8 +152,8 @@ static inline enum tide_order compare_same(const struct tide_frontier *f,
 APART static enum tide_order compare_many(const struct tide_frontier *f,
                                           const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (n > m) return order_of(true, needs_unlisted(g) || (m != 0 && !covers_more(f, n, g, m)));
-  if (n < m) return order_of(needs_unlisted(f) || (n != 0 && !covers_more(g, m, f, n)), true);
+  if (n > m) return order_of(true, needs_unlisted(g) || (m != 0 && !covers_more(f, g)));
+  if (n < m) return order_of(needs_unlisted(f) || (n != 0 && !covers_more(g, f)), true);
   if (tide_frontier_axes(f)[0] != tide_frontier_axes(g)[0]) return TIDE_CONCURRENT;
 #if TIDE_HAS_WIDE
   if (tide_frontier_eight())

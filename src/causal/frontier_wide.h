@@ -42,8 +42,8 @@ bool tide_wide_merge(struct tide_frontier *to, const struct tide_frontier *from)
 bool tide_eight_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
 enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
                                         const struct tide_frontier *g, bool f_has, bool g_has);
-/* f's axes lie less than TIDE_EIGHT_SPAN apart. */
-#define TIDE_EIGHT_SPAN 256
+/* f has at least TIDE_WIDE_LEAST entries, g fewer, and f's axes lie less than 128 apart, or less
+ * than 256 if g has at least 4. */
 bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
 bool tide_eight_merge(struct tide_frontier *to, const struct tide_frontier *from);
