@@ -9,10 +9,12 @@
  * one's, and all or half of the answers are yes. scenes: what meets when the examples run.
  * portable: without the processor's vectors. A merge changes its left side, so both sides first
  * copy it anew (the same memcpy, in both figures). Up to 8 entries the textbook is faster in place,
- * above with a buffer: it gets its best. */
+ * above with a buffer: it gets its best. A join writes into a third, as a queue does that keeps
+ * what it knew before: no copy, and the textbook needs no buffer. */
 #include "bench.h"
 
 #include "base/random.h"
+#include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 #include "frontier_scenes.h"
 #include "tidemark/causal.h"
@@ -121,6 +123,33 @@ TEXTBOOK static void buffered_merge(struct tide_frontier *to, const struct tide_
   if (count > to->capacity) bench_wrong("the textbook does not evict");
   memcpy(a.axes, axes, count * sizeof axes[0]);
   memcpy(a.epochs, epochs, count * sizeof epochs[0]);
+  to->count = (uint8_t)count;
+}
+
+/* Straight into a third. */
+TEXTBOOK static void textbook_join(struct tide_frontier *to, const struct tide_frontier *f,
+                                   const struct tide_frontier *g) {
+  struct writable out = open_entries(to);
+  const uint64_t *a_axes = tide_frontier_axes(f), *a_epochs = tide_frontier_epochs(f);
+  const uint64_t *b_axes = tide_frontier_axes(g), *b_epochs = tide_frontier_epochs(g);
+  size_t i = 0, j = 0, n = f->count, m = g->count, count = 0;
+  while (i < n && j < m) {
+    if (a_axes[i] < b_axes[j]) {
+      out.axes[count] = a_axes[i];
+      out.epochs[count++] = a_epochs[i++];
+    } else if (a_axes[i] > b_axes[j]) {
+      out.axes[count] = b_axes[j];
+      out.epochs[count++] = b_epochs[j++];
+    } else {
+      out.axes[count] = a_axes[i];
+      out.epochs[count++] = a_epochs[i] > b_epochs[j] ? a_epochs[i] : b_epochs[j];
+      i++, j++;
+    }
+  }
+  for (; i < n; i++) out.axes[count] = a_axes[i], out.epochs[count++] = a_epochs[i];
+  for (; j < m; j++) out.axes[count] = b_axes[j], out.epochs[count++] = b_epochs[j];
+  if (count > to->capacity) bench_wrong("the textbook does not evict");
+  to->tainted = f->tainted | g->tainted;
   to->count = (uint8_t)count;
 }
 
@@ -296,6 +325,12 @@ static void check_pair(const struct inputs *in, const struct pair *pair) {
   memcpy(&b, pair->f, in->bytes);
   tide_frontier_merge(&b.frontier, pair->g, NULL);
   BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
+  tide_frontier_init(&b.frontier, 255);
+  textbook_join(&b.frontier, pair->f, pair->g);
+  BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
+  tide_frontier_init(&b.frontier, 255);
+  BENCH_CHECK(tide_frontier_join(&b.frontier, 255, pair->f, pair->g));
+  BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
   BENCH_CHECK(tide_frontier_dominates(pair->f, pair->g) == textbook_dominates(pair->f, pair->g));
   BENCH_CHECK(tide_frontier_compare(pair->f, pair->g) == textbook_compare(pair->f, pair->g));
 }
@@ -391,6 +426,25 @@ MERGE(merge_ours, tide_frontier_merge(&in->scratch.frontier, pair->g, NULL))
 MERGE(merge_textbook, textbook_merge(&in->scratch.frontier, pair->g))
 MERGE(merge_buffered, buffered_merge(&in->scratch.frontier, pair->g))
 
+static void join_ours(void *state, uint64_t count) {
+  struct inputs *in = state;
+  for (uint64_t i = 0; i < count; i++) {
+    const struct pair *pair = &in->pairs[i & (in->count - 1)];
+    in->scratch.frontier.tainted = pair->f->tainted | pair->g->tainted;
+    if (!tide_frontier_join_alike(&in->scratch.frontier, 255, 0, pair->f, pair->g))
+      tide_frontier_join(&in->scratch.frontier, 255, pair->f, pair->g);
+  }
+}
+
+static void join_textbook(void *state, uint64_t count) {
+  struct inputs *in = state;
+  in->scratch.frontier.capacity = 255;
+  for (uint64_t i = 0; i < count; i++) {
+    const struct pair *pair = &in->pairs[i & (in->count - 1)];
+    textbook_join(&in->scratch.frontier, pair->f, pair->g);
+  }
+}
+
 #define ASK(name, call)                                                                            \
   static void name(void *state, uint64_t count) {                                                  \
     struct inputs *in = state;                                                                     \
@@ -456,6 +510,7 @@ LARGE(MAKE_PORTABLE, superset)
 #define MERGE_SMALL(shape, n) FIGURE(merge, shape, n, "two-pointer in place", merge_textbook)
 #define MERGE_LARGE(shape, n) FIGURE(merge, shape, n, "two-pointer buffered", merge_buffered)
 #define MERGES(shape) SMALL(MERGE_SMALL, shape) LARGE(MERGE_LARGE, shape)
+#define JOIN(shape, n) FIGURE(join, shape, n, "two-pointer", join_textbook)
 #define DOMINATES(shape, n) FIGURE(dominates, shape, n, "two-pointer", dominates_textbook)
 #define COMPARE(shape, n) FIGURE(compare, shape, n, "two-pointer", compare_textbook)
 #define GET(shape, n) FIGURE(get, shape, n, "linear search", get_textbook)
@@ -473,6 +528,7 @@ LARGE(MAKE_PORTABLE, superset)
 const struct bench_figure bench_frontier[] = {
     MERGES(same) MERGES(interleaved) MERGES(half) MERGES(tight) MERGES(random)
     MERGES(wild) MERGES(superset)
+    SIZES(JOIN, same) SIZES(JOIN, random) SIZES(JOIN, wild) SIZES(JOIN, superset)
     SIZES(DOMINATES, same) SIZES(DOMINATES, subset)
     SIZES(DOMINATES, superset) SIZES(DOMINATES, mixed)
     SIZES(COMPARE, same) SIZES(COMPARE, random) SIZES(COMPARE, subset)

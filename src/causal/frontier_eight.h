@@ -104,29 +104,17 @@ EIGHT_INLINE struct bits map(unsigned words, const tide_axis *axes, size_t count
   return bits;
 }
 
-/* The sums of two words' lanes, without carry, in turns. */
+/* The sums of two words' lanes without carry, in turns: of every second lane … */
+EIGHT_INLINE __m512i in_turns(__m512i first, __m512i second) {
+  return _mm512_xor_si512(_mm512_unpacklo_epi64(first, second),
+                          _mm512_unpackhi_epi64(first, second));
+}
+
+/* … and of all lanes. */
 EIGHT_INLINE __m512i spread(__m512i first, __m512i second) {
-  __m512i sums =
-      _mm512_xor_si512(_mm512_unpacklo_epi64(first, second), _mm512_unpackhi_epi64(first, second));
+  __m512i sums = in_turns(first, second);
   sums = _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0x4e));
   return _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0xb1));
-}
-
-/* The sum of all lanes, without carry. */
-EIGHT_INLINE uint64_t fold(__m512i lanes) {
-  __m256i half =
-      _mm256_xor_si256(_mm512_castsi512_si256(lanes), _mm512_extracti64x4_epi64(lanes, 1));
-  __m128i two = _mm_xor_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-  return (uint64_t)_mm_cvtsi128_si64(_mm_xor_si128(two, _mm_unpackhi_epi64(two, two)));
-}
-
-EIGHT_INLINE void fold_bits(uint64_t *out, unsigned words, const struct bits *bits) {
-  uint64_t before = 0;
-  for (unsigned w = 0; w < words; w++) {
-    uint64_t all_so_far = fold(bits->word[w]);
-    out[w] = all_so_far ^ before;
-    before = all_so_far;
-  }
 }
 
 #endif

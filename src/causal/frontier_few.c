@@ -26,21 +26,24 @@ COUNTING_INLINE size_t place_of(uint64_t bits, uint64_t at) {
   return (size_t)__builtin_popcountll(_bzhi_u64(bits, (unsigned)at));
 }
 
-/* What `to` lists moves to its place, the last first, as none moves down; then the other's go to
- * theirs. */
-COUNTING bool tide_few_merge(struct tide_frontier *to, const struct tide_frontier *from) {
+/* What f lists goes to its place, the last first, as in place none moves down; then g's go to
+ * theirs.
+ */
+COUNTING bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
+                            const struct tide_frontier *g) {
   uint64_t *axes = (uint64_t *)(void *)(to + 1), *epochs = axes + to->capacity;
-  const uint64_t *b_axes = tide_frontier_axes(from), *b_epochs = tide_frontier_epochs(from);
-  size_t n = to->count, m = from->count;
-  tide_axis base = axes[0] < b_axes[0] ? axes[0] : b_axes[0];
-  tide_axis last = axes[n - 1] < b_axes[m - 1] ? b_axes[m - 1] : axes[n - 1];
+  const uint64_t *a_axes = tide_frontier_axes(f), *a_epochs = a_axes + f->capacity;
+  const uint64_t *b_axes = tide_frontier_axes(g), *b_epochs = b_axes + g->capacity;
+  size_t n = f->count, m = g->count;
+  tide_axis base = a_axes[0] < b_axes[0] ? a_axes[0] : b_axes[0];
+  tide_axis last = a_axes[n - 1] < b_axes[m - 1] ? b_axes[m - 1] : a_axes[n - 1];
   if (last - base >= 64) return false;
-  uint64_t in_to = bits_of(axes, n, base), in_one = in_to | bits_of(b_axes, m, base);
+  uint64_t in_a = bits_of(a_axes, n, base), in_one = in_a | bits_of(b_axes, m, base);
   size_t total = (size_t)__builtin_popcountll(in_one);
   if (total > to->capacity) return false;
   to->count = (uint8_t)total;
   for (size_t i = n; i-- > 0;) {
-    uint64_t axis = axes[i], epoch = epochs[i];
+    uint64_t axis = a_axes[i], epoch = a_epochs[i];
     size_t place = place_of(in_one, axis - base);
     axes[place] = axis;
     epochs[place] = epoch;
@@ -48,7 +51,7 @@ COUNTING bool tide_few_merge(struct tide_frontier *to, const struct tide_frontie
   for (size_t j = 0; j < m; j++) {
     uint64_t axis = b_axes[j], epoch = b_epochs[j];
     size_t place = place_of(in_one, axis - base);
-    uint64_t old = epochs[place] & (0 - (in_to >> (axis - base) & 1));
+    uint64_t old = epochs[place] & (0 - (in_a >> (axis - base) & 1));
     axes[place] = axis;
     epochs[place] = old < epoch ? epoch : old;
   }

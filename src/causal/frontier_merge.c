@@ -20,8 +20,6 @@
 /* With fewer left in either, the way through a buffer is longer. */
 #define MANY_LEAST 6
 
-static uint64_t larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
-
 /* A merge under way: i entries of `to` and j of `from` are done. */
 struct merge {
   tide_axis *axes; /* to's */
@@ -44,13 +42,6 @@ static inline struct merge merge_at(struct tide_frontier *to, const struct tide_
                         j};
 }
 
-/* Tells most different sets apart by three of their axes at once: that one of them differs could
- * not be guessed. count > 0. */
-static inline bool alike(const tide_axis *a, const tide_axis *b, size_t count) {
-  size_t half = count / 2, last = count - 1;
-  return ((a[0] ^ b[0]) | (a[half] ^ b[half]) | (a[last] ^ b[last])) == 0;
-}
-
 static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
   size_t i = 0;
   for (; i + 4 <= count; i += 4) {
@@ -71,7 +62,7 @@ static inline bool merge_same(struct tide_frontier *to, const struct tide_fronti
   uint64_t *epochs = tide_frontier_epochs_of(to);
   const uint64_t *from_epochs = tide_frontier_epochs(from);
   if (!same_axes(tide_frontier_axes(to), tide_frontier_axes(from), n)) return false;
-  for (size_t i = 0; i < n; i++) epochs[i] = larger(epochs[i], from_epochs[i]);
+  for (size_t i = 0; i < n; i++) epochs[i] = tide_larger(epochs[i], from_epochs[i]);
   return true;
 }
 
@@ -84,7 +75,7 @@ static inline void merge_one(struct tide_frontier *to, const struct tide_frontie
   uint64_t axis = (a ^ b) & swap, epoch = (d ^ e) & swap;
   axes[0] = a ^ axis;
   axes[1] = b ^ axis;
-  epochs[0] = larger(d ^ epoch, (e ^ epoch) & same);
+  epochs[0] = tide_larger(d ^ epoch, (e ^ epoch) & same);
   epochs[1] = e ^ epoch;
   to->count = (uint8_t)(2 + same);
 }
@@ -95,7 +86,7 @@ static inline struct merge walk(struct merge m, size_t capacity) {
     tide_axis axis = m.from_axes[m.j];
     while (m.i < m.count && m.axes[m.i] < axis) m.i++;
     if (m.i < m.count && m.axes[m.i] == axis) {
-      m.epochs[m.i] = larger(m.epochs[m.i], m.from_epochs[m.j]);
+      m.epochs[m.i] = tide_larger(m.epochs[m.i], m.from_epochs[m.j]);
       continue;
     }
     if ((m.count - m.i) + (m.from_count - m.j) > 8 || m.count == capacity) break;
@@ -127,7 +118,7 @@ static size_t merge_in_place(struct merge m) {
     } else {
       axes[k] = a;
       i--, j--;
-      epochs[k] = larger(epochs[i], m.from_epochs[j]);
+      epochs[k] = tide_larger(epochs[i], m.from_epochs[j]);
     }
   }
   while (j > m.j) {
@@ -160,7 +151,7 @@ static inline __attribute__((always_inline)) void take(const struct merge *m, st
   uint64_t of_a = up ? a <= b : a >= b, of_b = up ? b <= a : b >= a;
   uint64_t d = m->epochs[end->i] & (0 - of_a), e = m->from_epochs[end->j] & (0 - of_b);
   out->axes[end->k] = up ? (a < b ? a : b) : (a > b ? a : b);
-  out->epochs[end->k] = larger(d, e);
+  out->epochs[end->k] = tide_larger(d, e);
   end->i += up ? of_a : 0 - of_a;
   end->j += up ? of_b : 0 - of_b;
   end->k += up ? 1 : (size_t)-1;
@@ -247,9 +238,9 @@ static inline bool merge_wide(struct tide_frontier *to, const struct tide_fronti
 #if TIDE_HAS_WIDE
   size_t n = to->count, m = from->count, fewer = n < m ? n : m;
   if (fewer < FEW_LEAST || !tide_frontier_wide()) return false;
-  if (n + m < EIGHT_LEAST) return tide_few_merge(to, from);
-  if (fewer > FEW_LEAST && tide_frontier_eight()) return tide_eight_merge(to, from);
-  if (n + m < WIDE_LEAST) return tide_few_merge(to, from);
+  if (n + m < EIGHT_LEAST) return tide_few_join(to, to, from);
+  if (fewer > FEW_LEAST && tide_frontier_eight() && tide_eight_join(to, to, from)) return true;
+  if (n + m < WIDE_LEAST) return tide_few_join(to, to, from);
   return fewer > FEW_LEAST && tide_wide_merge(to, from);
 #else
   (void)to, (void)from;
@@ -285,7 +276,9 @@ TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_fr
       merge_one(to, from);
       return;
     }
-    if (alike(tide_frontier_axes(to), tide_frontier_axes(from), n) && merge_same(to, from)) return;
+    if (tide_axes_alike(tide_frontier_axes(to), tide_frontier_axes(from), n) &&
+        merge_same(to, from))
+      return;
   }
   if (!merge_wide(to, from)) merge_walked(to, from, eviction);
 }

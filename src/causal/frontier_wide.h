@@ -46,13 +46,18 @@ enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
  * than 256 if g has at least 4. */
 bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
-bool tide_eight_merge(struct tide_frontier *to, const struct tide_frontier *from);
+/* What f and g know, in a third or in f itself. Each has at least 4 entries. False, and nothing is
+ * done: the axes lie too far apart for this, or the room is too small, or that of f or g was made
+ * for fewer than 7. */
+bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
+                     const struct tide_frontier *g);
 /* Both list equally many. False, and nothing is done: not the same axes. */
 bool tide_eight_merge_same(struct tide_frontier *to, const struct tide_frontier *from);
 
-/* For few: each has an entry and neither is the other. False, and nothing is done: the axes lie too
- * far apart for this, or the room is too small. */
-bool tide_few_merge(struct tide_frontier *to, const struct tide_frontier *from);
+/* For few, what f and g know, in a third or in f itself: each has an entry. False, and nothing is
+ * done: the axes lie too far apart for this, or the room is too small. */
+bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
+                   const struct tide_frontier *g);
 #else
 #define TIDE_HAS_WIDE 0
 static inline bool tide_frontier_wide(void) { return false; }

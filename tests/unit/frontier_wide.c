@@ -5,6 +5,7 @@
 #include "naive.h"
 
 #include "base/random.h"
+#include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
 #include <pthread.h>
@@ -136,6 +137,22 @@ static void check_questions(const struct pair *f, const struct pair *g) {
   }
 }
 
+/* Into a third with this much room: all of both, or nothing. */
+static void check_join(const struct pair *f, const struct pair *g, const struct naive *both,
+                       size_t room) {
+  struct tide_frontier *to = new_frontier(room);
+  if (tide_frontier_join(to, (uint8_t)room, f->ours, g->ours)) {
+    to->tainted = false;
+    CHECK_OK(tide_frontier_validate(to, NULL));
+    CHECK(naive_same(to, both));
+  } else {
+    CHECK(room < f->naive.count + g->naive.count);
+  }
+  CHECK(naive_same(f->ours, &f->naive));
+  CHECK(naive_same(g->ours, &g->naive));
+  give_back(to);
+}
+
 /* Into a frontier with this much room. */
 static void check_merge_into(const struct pair *f, const struct pair *g, size_t room) {
   struct naive both = f->naive;
@@ -143,6 +160,7 @@ static void check_merge_into(const struct pair *f, const struct pair *g, size_t 
   struct tide_frontier *to = new_frontier(room);
   tide_frontier_copy(to, f->ours, NULL);
   tide_frontier_merge(to, g->ours, NULL);
+  check_join(f, g, &both, room);
   naive_evict(&both, room, NULL, 0);
   CHECK_OK(tide_frontier_validate(to, NULL));
   CHECK(naive_same(to, &both));
@@ -258,6 +276,8 @@ static void all_edges(unsigned tier) {
       for (size_t room = n; room <= both.count + 2; room += 1 + tide_random_below(&random, 3))
         check_merge_into(&f, &g, room);
       check_merge_into(&f, &g, both.count);
+      for (size_t more = 1; more < 72 && both.count + more < 256; more += 7)
+        check_merge_into(&f, &g, both.count + more);
       free_both(&f, &g);
     }
   }
