@@ -2,9 +2,10 @@
  *
  * Axes that lie close together become bits, and for each place in the union two bits say which side
  * lists it: with them eight places take their epochs from both sides at once, and the larger ones
- * are kept. It goes from the back to the front, so that one side may be merged in place: none of
- * its entries lies behind its place in the union, so what is written from place p on was read
- * before, and what is still to be read lies in front of p. */
+ * are kept. In place it goes from the back to the front: none of to's entries lies behind its place
+ * in the union, so what is written from place p on was read before, and what is still to be read
+ * lies in front of p. Into a third it goes the other way, and writes eights whole: what is too much
+ * is written over by those that follow, or lies behind the last. */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
@@ -42,7 +43,8 @@ struct merge {
 /* Places in the union: which of them each side lists, eight a byte, and the numbers of their axes.
  */
 struct places {
-  uint64_t in_a, in_b, listed[8];
+  uint8_t in_a[8], in_b[8];
+  uint64_t listed[8];
   size_t total, eights;
 };
 
@@ -52,7 +54,10 @@ EIGHT_INLINE struct places places_of(uint64_t a, uint64_t b, size_t most) {
       0x3f3e3d3c3b3a3938, 0x3736353433323130, 0x2f2e2d2c2b2a2928, 0x2726252423222120,
       0x1f1e1d1c1b1a1918, 0x1716151413121110, 0x0f0e0d0c0b0a0908, 0x0706050403020100);
   uint64_t both = a | b;
-  struct places places = {.in_a = _pext_u64(a, both), .in_b = _pext_u64(b, both)};
+  uint64_t in_a = _pext_u64(a, both), in_b = _pext_u64(b, both);
+  struct places places;
+  memcpy(places.in_a, &in_a, sizeof in_a);
+  memcpy(places.in_b, &in_b, sizeof in_b);
   _mm512_storeu_si512(places.listed, _mm512_maskz_compress_epi8(both, numbers));
   places.total = (size_t)__builtin_popcountll(both);
   places.eights = (most + 7) / 8;
@@ -71,7 +76,7 @@ EIGHT_INLINE void merge_in_place(struct merge *m, const struct places *places, _
   m->axes -= places->total;
   m->epochs -= places->total;
   for (size_t i = places->eights; i-- > 0;) {
-    size_t next_a = places->in_a >> 8 * i & 0xff, next_b = places->in_b >> 8 * i & 0xff;
+    size_t next_a = places->in_a[i], next_b = places->in_b[i];
     __m512i d = placed(m->a, next_a), e = placed(m->b, next_b);
     __mmask8 lanes = (__mmask8)(next_a | next_b);
     m->a -= __builtin_popcountll(next_a);
@@ -84,7 +89,7 @@ EIGHT_INLINE void merge_in_place(struct merge *m, const struct places *places, _
 /* To elsewhere, from the front; there is room for all eights, also where they are empty. */
 EIGHT_INLINE void merge_apart(struct merge *m, const struct places *places, __m512i base) {
   for (size_t i = 0; i < places->eights; i++) {
-    size_t next_a = places->in_a >> 8 * i & 0xff, next_b = places->in_b >> 8 * i & 0xff;
+    size_t next_a = places->in_a[i], next_b = places->in_b[i];
     m->a += __builtin_popcountll(next_a);
     m->b += __builtin_popcountll(next_b);
     _mm512_storeu_si512(m->axes + 8 * i, axes_at(places, i, base));
@@ -142,7 +147,7 @@ EIGHT_INLINE bool merge_within(struct tide_frontier *to, const struct tide_front
   struct places places[4];
 #pragma GCC unroll 4
   for (unsigned w = 0; w < words; w++) {
-    size_t most = span + 1 > 64 * w ? span + 1 - 64 * w : 0;
+    size_t most = w < words / 2 ? 64 : span + 1 > 64 * w ? span + 1 - 64 * w : 0;
     if (most > n + m) most = n + m;
     places[w] = places_of(listed.of_a[w], listed.of_b[w], most < 64 ? most : 64);
     if (written < total + 8 * places[w].eights) written = total + 8 * places[w].eights;
