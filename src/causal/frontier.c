@@ -68,7 +68,8 @@ void tide_frontier_copy(struct tide_frontier *to, const struct tide_frontier *fr
 #define FEW 8
 
 /* How many axes are below `axis`: the place where it is or belongs. */
-static size_t place_of(const tide_axis *axes, size_t count, tide_axis axis) {
+static inline __attribute__((always_inline)) size_t place_of(const tide_axis *axes, size_t count,
+                                                             tide_axis axis) {
   const tide_axis *from = tide_axes_halved(axes, &count, 4, axis);
   size_t place = (size_t)(from - axes);
   for (size_t i = 0; i < count; i++) place += from[i] < axis;
@@ -85,7 +86,7 @@ APART static uint64_t get_many(const struct tide_frontier *frontier, tide_axis a
 #endif
   size_t place = place_of(axes, count, axis);
   place -= place == count;
-  return axes[place] == axis ? tide_frontier_epochs(frontier)[place] : 0;
+  return tide_frontier_epochs(frontier)[place] & (0 - (uint64_t)(axes[place] == axis));
 }
 
 TIDE_HOT uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_axis axis) {
