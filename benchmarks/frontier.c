@@ -495,8 +495,8 @@ MAKE(scenes, 16)
   static void *make_portable_##shape##_##n(void) { return make_portable(shape_##shape, n); }
 LARGE(MAKE_PORTABLE, same)
 LARGE(MAKE_PORTABLE, random)
-LARGE(MAKE_PORTABLE, wild)
-LARGE(MAKE_PORTABLE, superset)
+SIZES(MAKE_PORTABLE, wild)
+SIZES(MAKE_PORTABLE, superset)
 
 #define FIGURE(what, shape, n, against, rival_function)                                            \
   {.name = #what "_" #shape "_" #n,                                                                \
@@ -521,6 +521,8 @@ LARGE(MAKE_PORTABLE, superset)
 
 #define PORTABLE(what, shape, n, against, rival) FIGURE(what, portable_##shape, n, against, rival)
 #define PORTABLE_MERGE(shape, n) PORTABLE(merge, shape, n, "two-pointer buffered", merge_buffered)
+#define PORTABLE_MERGE_SMALL(shape, n)                                                             \
+  PORTABLE(merge, shape, n, "two-pointer in place", merge_textbook)
 #define PORTABLE_DOMINATES(shape, n)                                                               \
   PORTABLE(dominates, shape, n, "two-pointer", dominates_textbook)
 #define PORTABLE_COMPARE(shape, n) PORTABLE(compare, shape, n, "two-pointer", compare_textbook)
@@ -538,8 +540,8 @@ const struct bench_figure bench_frontier[] = {
     SIZES(GET, random) SIZES(GET, wild)
     SIZES(RAISES, same) SIZES(RAISES, wild)
     MERGE_SMALL(scenes, 16) DOMINATES(scenes, 16) COMPARE(scenes, 16)
-    LARGE(PORTABLE_MERGE, random) LARGE(PORTABLE_MERGE, wild)
-    LARGE(PORTABLE_DOMINATES, same) LARGE(PORTABLE_DOMINATES, superset)
-    LARGE(PORTABLE_COMPARE, same) LARGE(PORTABLE_COMPARE, wild)
-    LARGE(PORTABLE_GET, random) LARGE(PORTABLE_GET, wild)
+    LARGE(PORTABLE_MERGE, random) SMALL(PORTABLE_MERGE_SMALL, wild) LARGE(PORTABLE_MERGE, wild)
+    LARGE(PORTABLE_DOMINATES, same) SIZES(PORTABLE_DOMINATES, superset)
+    LARGE(PORTABLE_COMPARE, same) SIZES(PORTABLE_COMPARE, wild)
+    LARGE(PORTABLE_GET, random) SIZES(PORTABLE_GET, wild)
     {0}};

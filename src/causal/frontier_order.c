@@ -140,12 +140,14 @@ static inline enum tide_order compare_same(const struct tide_frontier *f,
     f_has |= four_lower(b + g_epoch, a + f_epoch);
     g_has |= four_lower(a + f_epoch, b + g_epoch);
   }
+  /* At most three: that one differs could not be guessed. */
+  bool differ = false;
   for (; a < end; a++, b++) {
-    if (*a != *b) return TIDE_CONCURRENT;
+    differ |= *a != *b;
     f_has |= a[f_epoch] > b[g_epoch];
     g_has |= a[f_epoch] < b[g_epoch];
   }
-  return order_of(f_has, g_has);
+  return order_of(f_has | differ, g_has | differ);
 }
 
 /* One of them has TIDE_WIDE_LEAST entries or more. */
