@@ -57,6 +57,7 @@ struct ground {
 EIGHT_INLINE struct ground ground_at(unsigned words, __m512i base) {
   struct ground ground = {.base = base};
   ground.one = _mm512_rorv_epi64(all_at(tide_eight_words), base);
+#pragma GCC unroll 4
   for (unsigned w = 0; w + 1 < words; w++)
     ground.word[w] = _mm512_add_epi64(base, all_at(tide_eight_words + 1 + w));
   return ground;
@@ -71,6 +72,7 @@ struct bits {
 
 EIGHT_INLINE void add_bits(struct bits *bits, unsigned words, __m512i at, __m512i bit,
                            const struct ground *ground) {
+#pragma GCC unroll 4
   for (unsigned w = 0; w + 1 < words; w++) {
     __mmask8 before = _mm512_cmplt_epu64_mask(at, ground->word[w]);
     bits->word[w] = _mm512_mask_xor_epi64(bits->word[w], before, bits->word[w], bit);
@@ -92,6 +94,7 @@ EIGHT_INLINE struct bits map(unsigned words, const tide_axis *axes, size_t count
                              const struct ground *ground) {
   const bool few = count <= 8;
   struct bits bits;
+#pragma GCC unroll 4
   for (unsigned w = 0; w < words; w++) bits.word[w] = _mm512_setzero_si512();
   for (; count > 16; axes += 16, count -= 16) {
     __m512i low = load(axes), high = load(axes + 8);

@@ -113,6 +113,7 @@ EIGHT_INLINE struct words words_of(unsigned words, const struct bits *a, const s
     out.of_b[0] = (uint64_t)_mm_extract_epi64(both, 1);
     return out;
   }
+#pragma GCC unroll 2
   for (unsigned w = 0; w < words; w += 2) {
     __m512i of_a = in_turns(a->word[w], a->word[w + 1]),
             of_b = in_turns(b->word[w], b->word[w + 1]);
@@ -125,6 +126,7 @@ EIGHT_INLINE struct words words_of(unsigned words, const struct bits *a, const s
     out.of_b[w] = (uint64_t)_mm_cvtsi128_si64(second);
     out.of_b[w + 1] = (uint64_t)_mm_extract_epi64(second, 1);
   }
+#pragma GCC unroll 3
   for (unsigned w = words - 1; w > 0; w--) {
     out.of_a[w] ^= out.of_a[w - 1];
     out.of_b[w] ^= out.of_b[w - 1];
