@@ -195,6 +195,7 @@ bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
   if (span < 64) return (to == f ? merge_64 : join_64)(to, f, g, span);
   if (span >= 256 || span > 4 * (n + m)) return false;
   if (span < 128) return (to == f ? merge_128 : join_128)(to, f, g, span);
+  if (!tide_eight_has_four(first)) return false;
   return (to == f ? merge_256 : join_256)(to, f, g, span);
 }
 

@@ -19,7 +19,8 @@
 static void be_of_tier(unsigned tier) {
 #if TIDE_HAS_WIDE
   _Static_assert(TIERS == TIDE_TIER_COUNT, "all are tested");
-  static const char *const needs[] = {"nothing", "AVX2, BMI and BMI2", "AVX-512 with VBMI2"};
+  static const char *const needs[] = {"nothing", "AVX2, BMI and BMI2",
+                                      "AVX-512 with VBMI2 and VPOPCNTDQ"};
   if (tier > tide_frontier_best_tier()) SKIP("this processor has no %s", needs[tier]);
   tide_frontier_tier = (uint8_t)tier;
 #else
@@ -132,8 +133,10 @@ static void check_questions(const struct pair *f, const struct pair *g) {
   CHECK(tide_frontier_compare(f->ours, g->ours) == naive_compare(&f->naive, &g->naive));
   CHECK(tide_frontier_compare(g->ours, f->ours) == naive_compare(&g->naive, &f->naive));
   for (size_t i = 0; i < g->naive.count; i++) {
-    for (tide_axis axis = g->naive.axis[i] - 1; axis <= g->naive.axis[i] + 1; axis++)
+    for (tide_axis near = 0; near < 3; near++) {
+      tide_axis axis = g->naive.axis[i] - 1 + near;
       CHECK_EQ_U64(tide_frontier_get(f->ours, axis), naive_get(&f->naive, axis));
+    }
   }
 }
 
@@ -283,6 +286,26 @@ static void all_edges(unsigned tier) {
   }
 }
 
+/* Up to the highest axis that there is, or almost: behind it come the lowest. */
+static void highest(unsigned tier) {
+  static struct pair f, g;
+  struct tide_random random = {64};
+  be_of_tier(tier);
+  make_pages();
+  for (unsigned round = 0; round < 3000 / test_slowdown(); round++) {
+    size_t span = 40 + tide_random_below(&random, 220), n = 8 + tide_random_below(&random, 33);
+    where = (enum where)tide_random_below(&random, 3);
+    tide_axis base = UINT64_MAX - span - tide_random_below(&random, 3);
+    make_spanning(&random, &f, n, base, span, false);
+    if (tide_random_below(&random, 4) == 0) make_spanning(&random, &g, n, base, span, true);
+    else make_part(&random, &g, &f, span);
+    check_questions(&f, &g);
+    check_merge(&random, &f, &g);
+    if (g.ours->count > 0) check_merge(&random, &g, &f);
+    free_both(&f, &g);
+  }
+}
+
 /* Nothing on either side, or on both. */
 static void nothing(unsigned tier) {
   static struct pair f, g;
@@ -374,9 +397,10 @@ static void little_stack(unsigned tier) {
   TEST(what##_eight) { what(TIDE_TIER_EIGHT); }
 EACH_TIER(many_rounds)
 EACH_TIER(all_edges)
+EACH_TIER(highest)
 EACH_TIER(nothing)
 EACH_TIER(little_stack)
 
 #define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
-TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(nothing),
-          CASES(little_stack))
+TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(highest),
+          CASES(nothing), CASES(little_stack))
