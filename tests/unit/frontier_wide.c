@@ -286,6 +286,48 @@ static void all_edges(unsigned tier) {
   }
 }
 
+/* g's needs are met; and no longer when one of them becomes higher, or another axis. */
+static void check_each_need(const struct tide_frontier *f, struct tide_frontier *g) {
+  tide_axis *axes = tide_frontier_axes_of(g);
+  uint64_t *epochs = tide_frontier_epochs_of(g);
+  CHECK(tide_frontier_dominates(f, g));
+  for (size_t i = 0; i < g->count; i++) {
+    epochs[i]++;
+    CHECK(!tide_frontier_dominates(f, g));
+    CHECK(tide_frontier_compare(g, f) == (f->count > g->count ? TIDE_CONCURRENT : TIDE_AFTER));
+    epochs[i]--;
+    tide_axis old = axes[i]++;
+    bool another = tide_frontier_get(f, axes[i]) == 0;
+    if (another) CHECK(!tide_frontier_dominates(f, g));
+    axes[i] = old;
+  }
+}
+
+/* From one need to as many as are known: each of them counts, wherever it is. */
+static void each_need(unsigned tier) {
+  static const size_t spans[] = {63, 127, 255}, counts[] = {8, 9, 24, 33, 64, 82, 127, 128};
+  static struct pair f;
+  struct tide_random random = {65};
+  be_of_tier(tier);
+  make_pages();
+  for (size_t s = 0; s < 24; s++) {
+    size_t n = counts[s / 3], span = spans[s % 3];
+    if (n > span + 1) continue;
+    where = s % 2 ? at_end : at_start;
+    make_spanning(&random, &f, n, 1 + tide_random_below(&random, 100), span, false);
+    for (size_t m = 1; m <= n; m += test_slowdown() > 1 ? 7 : 1) {
+      struct tide_frontier *g = new_frontier(m);
+      for (size_t i = 0, left = n; i < n; i++, left--)
+        if (tide_random_below(&random, left) < m - g->count)
+          tide_frontier_raise(g, tide_frontier_axes(f.ours)[i], tide_frontier_epochs(f.ours)[i],
+                              NULL);
+      check_each_need(f.ours, g);
+      give_back(g);
+    }
+    give_back(f.ours);
+  }
+}
+
 /* Up to the highest axis that there is, or almost: behind it come the lowest. */
 static void highest(unsigned tier) {
   static struct pair f, g;
@@ -397,10 +439,11 @@ static void little_stack(unsigned tier) {
   TEST(what##_eight) { what(TIDE_TIER_EIGHT); }
 EACH_TIER(many_rounds)
 EACH_TIER(all_edges)
+EACH_TIER(each_need)
 EACH_TIER(highest)
 EACH_TIER(nothing)
 EACH_TIER(little_stack)
 
 #define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
-TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(highest),
-          CASES(nothing), CASES(little_stack))
+TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(each_need),
+          CASES(highest), CASES(nothing), CASES(little_stack))
