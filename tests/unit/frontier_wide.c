@@ -127,6 +127,11 @@ static void make_part(struct tide_random *random, struct pair *pair, const struc
   }
 }
 
+static void maybe_taint(struct tide_random *random, struct pair *pair) {
+  pair->naive.tainted = tide_random_below(random, 8) == 0;
+  pair->ours->tainted = pair->naive.tainted;
+}
+
 static void check_questions(const struct pair *f, const struct pair *g) {
   CHECK(tide_frontier_dominates(f->ours, g->ours) == naive_dominates(&f->naive, &g->naive));
   CHECK(tide_frontier_dominates(g->ours, f->ours) == naive_dominates(&g->naive, &f->naive));
@@ -145,7 +150,7 @@ static void check_join(const struct pair *f, const struct pair *g, const struct 
                        size_t room) {
   struct tide_frontier *to = new_frontier(room);
   if (tide_frontier_join(to, (uint8_t)room, f->ours, g->ours)) {
-    to->tainted = false;
+    to->tainted = both->tainted;
     CHECK_OK(tide_frontier_validate(to, NULL));
     CHECK(naive_same(to, both));
   } else {
@@ -231,6 +236,8 @@ static void random_round(struct tide_random *random) {
   make_any(random, &f, n, base, span);
   if (tide_random_below(random, 2)) make_any(random, &g, m, base, span);
   else make_part(random, &g, &f, span);
+  maybe_taint(random, &f);
+  maybe_taint(random, &g);
   check_questions(&f, &g);
   check_merge(random, &f, &g);
   if (g.ours->count > 0) check_merge(random, &g, &f);
@@ -359,13 +366,49 @@ static void nothing(unsigned tier) {
     f.ours = new_frontier(n ? n : 1);
     naive_clear(&f.naive);
     while (f.ours->count < n) raise(&f, 1 + tide_random_below(&random, 64), some_epoch(&random));
-    g.ours = new_frontier(1);
+    g.ours = new_frontier(n % 3 ? 1 : 255); /* what lies in front of the axes is not one */
     naive_clear(&g.naive);
     check_questions(&f, &g);
     CHECK(tide_frontier_get(g.ours, 1) == 0);
     check_merge_into(&f, &g, n ? n : 1);
     check_merge_into(&g, &f, n ? n : 1);
     free_both(&f, &g);
+  }
+}
+
+/* The same axes, or all but the one at `other`, joined in a third with this much room, of which
+ * `more` is to stay. */
+static void check_alike(const struct pair *f, size_t other, size_t room, uint8_t more) {
+  size_t n = f->naive.count;
+  struct naive both = f->naive;
+  struct tide_frontier *g = new_frontier(n), *to = new_frontier(room);
+  for (size_t i = 0; i < n; i++) {
+    uint64_t epoch = i % 3 + 1;
+    tide_frontier_raise(g, f->naive.axis[i] + (i == other), epoch, NULL);
+    naive_raise(&both, f->naive.axis[i], epoch);
+  }
+  bool joined = tide_frontier_join_alike(to, (uint8_t)room, more, f->ours, g);
+  CHECK(joined == (other >= n && n + more <= room));
+  if (joined) {
+    CHECK_EQ_U64(to->capacity, n + more);
+    to->tainted = false;
+    CHECK(naive_same(to, &both));
+  }
+  give_back(to);
+  give_back(g);
+}
+
+TEST(joined_where_all_are_the_same) {
+  static struct pair f;
+  make_pages();
+  for (size_t n = 1; n <= 33; n++) {
+    where = n % 2 ? at_end : at_start;
+    f.ours = new_frontier(n + n % 2);
+    naive_clear(&f.naive);
+    for (size_t i = 1; i <= n; i++) raise(&f, 2 * i, 4 - i % 4);
+    for (size_t other = 0; other <= n; other++)
+      for (size_t room = n; room < n + 3; room++) check_alike(&f, other, room, (uint8_t)(n % 3));
+    give_back(f.ours);
   }
 }
 
@@ -384,30 +427,33 @@ TEST(what_there_is_is_used) {
 #define UNION_BYTES (2 * TIDE_FRONTIER_CAPACITY_MAX * 2 * sizeof(uint64_t))
 
 struct merge_of {
-  struct tide_frontier *to, *from;
+  struct tide_frontier *to, *from, *third;
 };
 static void *merge_pair(void *self) {
   struct merge_of *pair = self;
+  tide_frontier_join(pair->third, pair->to->capacity, pair->to, pair->from);
   tide_frontier_merge(pair->to, pair->from, NULL);
   return NULL;
 }
 
-/* How much of a thread's stack it takes to merge two that list other axes, and as many. */
-static size_t stack_of_merge(size_t count, uint8_t capacity) {
+/* How much of a thread's stack it takes to join and to merge two that list other axes, and as many,
+ * with `apart` from one side's to the other's. */
+static size_t stack_of_merge(size_t count, uint8_t capacity, size_t apart) {
   unsigned char *stack =
       mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   struct merge_of pair = {malloc(tide_frontier_size(capacity)),
+                          malloc(tide_frontier_size(capacity)),
                           malloc(tide_frontier_size(capacity))};
   pthread_attr_t attributes;
   pthread_t thread;
   size_t untouched = 0;
-  CHECK(stack != MAP_FAILED && pair.to && pair.from);
+  CHECK(stack != MAP_FAILED && pair.to && pair.from && pair.third);
   memset(stack, UNTOUCHED, STACK);
   tide_frontier_init(pair.to, capacity);
   tide_frontier_init(pair.from, capacity);
   for (size_t i = 1; i <= count; i++) {
-    tide_frontier_raise(pair.to, 2 * i, i, NULL);
-    tide_frontier_raise(pair.from, 2 * i + 1, i, NULL);
+    tide_frontier_raise(pair.to, 2 * i * apart, i, NULL);
+    tide_frontier_raise(pair.from, (2 * i + 1) * apart, i, NULL);
   }
   CHECK(pthread_attr_init(&attributes) == 0);
   CHECK(pthread_attr_setstack(&attributes, stack, STACK) == 0);
@@ -417,7 +463,7 @@ static size_t stack_of_merge(size_t count, uint8_t capacity) {
   while (untouched < STACK && stack[untouched] == UNTOUCHED) untouched++;
   pthread_attr_destroy(&attributes);
   munmap(stack, STACK);
-  free(pair.to), free(pair.from);
+  free(pair.to), free(pair.from), free(pair.third);
   return STACK - untouched;
 }
 
@@ -425,12 +471,14 @@ static size_t stack_of_merge(size_t count, uint8_t capacity) {
 static void little_stack(unsigned tier) {
   be_of_tier(tier);
   if (test_slowdown() > 1) SKIP("a sanitizer has frames of its own size");
-  size_t least = stack_of_merge(1, 2);
+  size_t least = stack_of_merge(1, 2, 1);
   for (size_t count = 200; count <= TIDE_FRONTIER_CAPACITY_MAX; count += 55) {
-    size_t most = stack_of_merge(count, TIDE_FRONTIER_CAPACITY_MAX);
+    size_t most = stack_of_merge(count, TIDE_FRONTIER_CAPACITY_MAX, 1);
     CHECK(most < least + 2 * UNION_BYTES);
   }
-  CHECK(stack_of_merge(12, 24) < least + 4096);
+  CHECK(stack_of_merge(12, 24, 1) < least + 4096);
+  for (size_t apart = 1; apart <= 2; apart++) /* two words of axes, and four */
+    CHECK(stack_of_merge(40, 120, apart) < least + (tier > 0 ? 4096 : 2 * UNION_BYTES));
 }
 
 #define EACH_TIER(what)                                                                            \
@@ -445,5 +493,5 @@ EACH_TIER(nothing)
 EACH_TIER(little_stack)
 
 #define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
-TEST_MAIN(CASE(what_there_is_is_used), CASES(many_rounds), CASES(all_edges), CASES(each_need),
-          CASES(highest), CASES(nothing), CASES(little_stack))
+TEST_MAIN(CASE(what_there_is_is_used), CASE(joined_where_all_are_the_same), CASES(many_rounds),
+          CASES(all_edges), CASES(each_need), CASES(highest), CASES(nothing), CASES(little_stack))
