@@ -76,7 +76,7 @@ static inline __attribute__((always_inline)) size_t place_of(const tide_axis *ax
   return place;
 }
 
-/* For many: where the axis is; else `count`. */
+/* For many. */
 APART static uint64_t get_many(const struct tide_frontier *frontier, tide_axis axis) {
   const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count;

@@ -2,24 +2,6 @@
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
-/* With fewer in either, one by one is as fast; with more in both, vectors are faster, although they
- * wait for what was written one by one just now. */
-#define FEW_LEAST 3
-#define EIGHT_LEAST 15
-
-static inline bool join_wide(struct tide_frontier *to, const struct tide_frontier *a,
-                             const struct tide_frontier *b) {
-#if TIDE_HAS_WIDE
-  size_t n = a->count, m = b->count;
-  if (n < FEW_LEAST || m < FEW_LEAST || !tide_frontier_wide()) return false;
-  if (n + m < EIGHT_LEAST) return tide_few_join(to, a, b);
-  return n > FEW_LEAST && m > FEW_LEAST && tide_frontier_eight() && tide_eight_join(to, a, b);
-#else
-  (void)to, (void)a, (void)b;
-  return false;
-#endif
-}
-
 /* One after the other. `roomy`: there is room for all of both. */
 static inline __attribute__((always_inline)) bool join_walked(struct tide_frontier *to,
                                                               const struct tide_frontier *a,
@@ -53,7 +35,7 @@ bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct
                         const struct tide_frontier *b) {
   to->capacity = capacity;
   to->raised = a->raised;
-  if (join_wide(to, a, b)) return true;
+  if (tide_wide_join(to, a, b)) return true;
   bool roomy = (size_t)a->count + b->count <= capacity;
   return roomy ? join_walked(to, a, b, true) : join_walked(to, a, b, false);
 }

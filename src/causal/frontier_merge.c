@@ -10,13 +10,6 @@
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
-/* With fewer in either, a walk is as fast. */
-#define FEW_LEAST 3
-
-/* With fewer in both, one by one is as fast as vectors of 512 and of 256 bits. */
-#define EIGHT_LEAST 15
-#define WIDE_LEAST 24
-
 /* With fewer left in either, the way through a buffer is longer. */
 #define MANY_LEAST 6
 
@@ -237,14 +230,11 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
 static inline bool merge_wide(struct tide_frontier *to, const struct tide_frontier *from) {
 #if TIDE_HAS_WIDE
   size_t n = to->count, m = from->count, fewer = n < m ? n : m;
-  if (fewer < FEW_LEAST || !tide_frontier_wide()) return false;
-  if (n + m < EIGHT_LEAST) return tide_few_join(to, to, from);
-  if (fewer > FEW_LEAST && tide_frontier_eight() && tide_eight_join(to, to, from)) return true;
-  if (n + m < WIDE_LEAST) return tide_few_join(to, to, from);
-  return fewer > FEW_LEAST && tide_wide_merge(to, from);
+  if (tide_wide_join(to, to, from)) return true;
+  return fewer > TIDE_FEW_LEAST && n + m >= TIDE_WIDE_JOIN_LEAST && tide_frontier_wide() &&
+         tide_wide_merge(to, from);
 #else
-  (void)to, (void)from;
-  return false;
+  return tide_wide_join(to, to, from);
 #endif
 }
 
