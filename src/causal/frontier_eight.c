@@ -1,6 +1,6 @@
 /* Questions about frontiers with 512-bit instructions: eight entries at a time.
  *
- * What is left at the end is loaded lane by lane: nothing behind the entries is read. */
+ * What is left at the end is loaded lane by lane, but for axes that become bits (see map). */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
@@ -62,8 +62,8 @@ EIGHT_INLINE __m512i words_of(unsigned words, const struct bits *bits) {
   return words > 1 ? _mm512_xor_si512(sums, _mm512_maskz_alignr_epi64(0xfe, sums, sums, 7)) : sums;
 }
 
-/* Many needs. g's axes become bits; eight entries of f at a time are looked up in them, and g's
- * next epochs go to the lanes of those that are there. */
+/* More than half as many needs as f has entries. g's axes become bits; eight entries of f at a time
+ * are looked up in them, and g's next epochs go to the lanes of those that are there. */
 struct push {
   __m512i in_g;
   const uint64_t *needed; /* what comes next */
@@ -95,7 +95,7 @@ EIGHT_INLINE bool covers_many(const struct tide_frontier *f, const struct tide_f
   return (push.needed == tide_frontier_epochs(g) + g->count) & !push.lower;
 }
 
-/* Few needs. f's axes become bits; eight entries of g at a time are looked up in them. */
+/* Fewer needs. f's axes become bits; eight entries of g at a time are looked up in them. */
 struct lookup {
   __m512i word[2], before; /* a word in all lanes each; how many are listed in the first */
   const uint64_t *epochs;
@@ -106,7 +106,7 @@ struct lookup {
 EIGHT_INLINE __mmask8 met(const struct lookup *lookup, unsigned words, __mmask8 so_far,
                           __mmask8 lanes, __m512i axes, __m512i needs,
                           const struct ground *ground) {
-  __mmask8 second = words > 1 ? _mm512_cmpge_epu64_mask(axes, ground->word[0]) : 0;
+  __mmask8 second = words > 1 ? _mm512_cmpgt_epu64_mask(axes, ground->last[0]) : 0;
   __m512i word = lookup->word[0], bit = _mm512_rolv_epi64(ground->one, axes);
   if (words > 1) word = _mm512_mask_blend_epi64(second, word, lookup->word[1]);
   __mmask8 there = _mm512_mask_test_epi64_mask(lanes, word, bit);

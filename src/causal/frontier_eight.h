@@ -46,20 +46,26 @@ EIGHT_INLINE __m512i all_at(const uint64_t *at) {
   return words;
 }
 
-static const uint64_t tide_eight_words[4] = {1, 64, 128, 192};
+static const uint64_t tide_eight_words[4] = {1, 63, 127, 191};
 
 /* What axes are counted from, and in each lane: the bit of an axis of the first word, turned so
- * that an axis turns it to its place, and the axes at which the other words begin. */
+ * that an axis turns it to its place, and the last axes of all words but the last, or the highest
+ * axis that there is, where a word would go beyond it. */
 struct ground {
-  __m512i base, one, word[3];
+  __m512i base, one, last[3];
 };
+
+EIGHT_INLINE __m512i up_to_highest(__m512i base, __m512i more) {
+  __m512i sum = _mm512_add_epi64(base, more);
+  return _mm512_mask_blend_epi64(_mm512_cmplt_epu64_mask(sum, base), sum, all(UINT64_MAX));
+}
 
 EIGHT_INLINE struct ground ground_at(unsigned words, __m512i base) {
   struct ground ground = {.base = base};
   ground.one = _mm512_rorv_epi64(all_at(tide_eight_words), base);
 #pragma GCC unroll 4
   for (unsigned w = 0; w + 1 < words; w++)
-    ground.word[w] = _mm512_add_epi64(base, all_at(tide_eight_words + 1 + w));
+    ground.last[w] = up_to_highest(base, all_at(tide_eight_words + 1 + w));
   return ground;
 }
 
@@ -74,7 +80,7 @@ EIGHT_INLINE void add_bits(struct bits *bits, unsigned words, __m512i at, __m512
                            const struct ground *ground) {
 #pragma GCC unroll 4
   for (unsigned w = 0; w + 1 < words; w++) {
-    __mmask8 before = _mm512_cmplt_epu64_mask(at, ground->word[w]);
+    __mmask8 before = _mm512_cmple_epu64_mask(at, ground->last[w]);
     bits->word[w] = _mm512_mask_xor_epi64(bits->word[w], before, bits->word[w], bit);
   }
   bits->word[words - 1] = _mm512_xor_si512(bits->word[words - 1], bit);

@@ -134,6 +134,12 @@ EIGHT_INLINE struct words words_of(unsigned words, const struct bits *a, const s
   return out;
 }
 
+/* A word's first axis; of one that has none, anything. */
+EIGHT_INLINE __m512i first_of(const struct ground *ground, unsigned word) {
+  return word > 0 ? _mm512_add_epi64(ground->last[word - 1], all_at(tide_eight_words))
+                  : ground->base;
+}
+
 /* All axes are from the first one on, none further than `span` behind it. */
 EIGHT_INLINE bool merge_within(struct tide_frontier *to, const struct tide_frontier *a,
                                const struct tide_frontier *b, size_t span, unsigned words,
@@ -160,13 +166,11 @@ EIGHT_INLINE bool merge_within(struct tide_frontier *to, const struct tide_front
   if (in_place) {
     struct merge at = {axes + total, epochs + total, a_epochs + n, b_epochs + m};
 #pragma GCC unroll 4
-    for (unsigned w = words; w-- > 0;)
-      merge_in_place(&at, &places[w], w > 0 ? ground.word[w - 1] : base);
+    for (unsigned w = words; w-- > 0;) merge_in_place(&at, &places[w], first_of(&ground, w));
   } else {
     struct merge at = {axes, epochs, a_epochs, b_epochs};
 #pragma GCC unroll 4
-    for (unsigned w = 0; w < words; w++)
-      merge_apart(&at, &places[w], w > 0 ? ground.word[w - 1] : base);
+    for (unsigned w = 0; w < words; w++) merge_apart(&at, &places[w], first_of(&ground, w));
   }
   to->count = (uint8_t)total;
   return true;
@@ -195,7 +199,6 @@ bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
   if (span < 64) return (to == f ? merge_64 : join_64)(to, f, g, span);
   if (span >= 256 || span > 4 * (n + m)) return false;
   if (span < 128) return (to == f ? merge_128 : join_128)(to, f, g, span);
-  if (!tide_eight_has_four(first)) return false;
   return (to == f ? merge_256 : join_256)(to, f, g, span);
 }
 

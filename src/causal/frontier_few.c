@@ -4,6 +4,7 @@
  * comparisons. So here all axes become bits of one word, and how many bits lie below an axis' own
  * is its place in the union: no branch asks for the outcome. Word by word: it needs no vectors, and
  * `to` may have been written just now, where wide loads would wait. */
+#include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
 #if TIDE_HAS_WIDE
@@ -27,11 +28,10 @@ COUNTING_INLINE size_t place_of(uint64_t bits, uint64_t at) {
 }
 
 /* What f lists goes to its place, the last first, as in place none moves down; then g's go to
- * theirs.
- */
+ * theirs. */
 COUNTING bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
                             const struct tide_frontier *g) {
-  uint64_t *axes = (uint64_t *)(void *)(to + 1), *epochs = axes + to->capacity;
+  uint64_t *axes = tide_frontier_axes_of(to), *epochs = tide_frontier_epochs_of(to);
   const uint64_t *a_axes = tide_frontier_axes(f), *a_epochs = a_axes + f->capacity;
   const uint64_t *b_axes = tide_frontier_axes(g), *b_epochs = b_axes + g->capacity;
   size_t n = f->count, m = g->count;

@@ -91,8 +91,8 @@ APART static bool covers_wide_many(const struct tide_frontier *f, const struct t
 INLINE bool covers_more(const struct tide_frontier *f, const struct tide_frontier *g) {
 #if TIDE_HAS_WIDE
   size_t n = f->count, m = g->count;
-  tide_axis first = tide_frontier_axes(f)[0], span = tide_frontier_axes(f)[n - 1] - first;
-  if (tide_frontier_eight() && (span < 128 || (span < 256 && m >= 4 && tide_eight_has_four(first))))
+  tide_axis span = tide_frontier_axes(f)[n - 1] - tide_frontier_axes(f)[0];
+  if (tide_frontier_eight() && (span < 128 || (span < 256 && m >= 4)))
     return tide_eight_covers(f, g);
   if (n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide())
     return covers_wide_many(f, g);

@@ -19,13 +19,10 @@ enum tide_tier { TIDE_TIER_PORTABLE, TIDE_TIER_WIDE, TIDE_TIER_EIGHT, TIDE_TIER_
  */
 extern uint8_t tide_frontier_tier;
 enum tide_tier tide_frontier_best_tier(void);
-/* AVX2, BMI and BMI2. */
+/* AVX2, BMI, BMI2 and POPCNT. */
 static inline bool tide_frontier_wide(void) { return tide_frontier_tier >= TIDE_TIER_WIDE; }
-/* The parts of AVX-512 that came with VBMI2. */
+/* The parts of AVX-512 up to VBMI2 and VPOPCNTDQ. */
 static inline bool tide_frontier_eight(void) { return tide_frontier_tier >= TIDE_TIER_EIGHT; }
-/* Four words of axes from this one on: is there an axis at which the last of them begins? Axes are
- * compared with it, so it may not wrap around. Of two words there is one where both are needed. */
-static inline bool tide_eight_has_four(tide_axis first) { return first <= UINT64_MAX - 192; }
 
 /* Both lists have equally many entries, at least TIDE_WIDE_LEAST. */
 bool tide_wide_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
@@ -46,7 +43,7 @@ bool tide_eight_covers_same(const struct tide_frontier *f, const struct tide_fro
 enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
                                         const struct tide_frontier *g, bool f_has, bool g_has);
 /* f has at least TIDE_WIDE_LEAST entries, g fewer, and f's axes lie less than 128 apart, or less
- * than 256 if g has at least 4 and there are four words from f's first axis on. */
+ * than 256 if g has at least 4. */
 bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
 /* What f and g know, in a third or in f itself. Each has at least 4 entries. False, and nothing is
