@@ -7,10 +7,11 @@
  * inputs by heart, so there are 4096 more, each of 64 left sides with each of 64 right ones: wild,
  * where both are n of 2n axes; superset and mixed, where the right side's axes are some of the left
  * one's, and all or half of the answers are yes. scenes: what meets when the examples run.
- * portable: without the processor's vectors. A merge changes its left side, so both sides first
- * copy it anew (the same memcpy, in both figures). Up to 8 entries the textbook is faster in place,
- * above with a buffer: it gets its best. A join writes into a third, as a queue does that keeps
- * what it knew before: no copy, and the textbook needs no buffer. */
+ * portable: without the processor's vectors; avx2: without those of 512 bits. A merge changes its
+ * left side, so both sides first copy it anew (the same memcpy, in both figures). Up to 8 entries
+ * the textbook is faster in place, above with a buffer: it gets its best. A join writes into a
+ * third, as a queue does that keeps what it knew before: no copy, and the textbook needs no buffer.
+ */
 #include "bench.h"
 
 #include "base/random.h"
@@ -404,6 +405,17 @@ static void *make_portable(enum shape shape, size_t n) {
   return make(shape, n);
 }
 
+/* Without those of 512 bits. */
+static void *make_avx2(enum shape shape, size_t n) {
+#if TIDE_HAS_WIDE
+  if (tide_frontier_best_tier() < TIDE_TIER_WIDE) return bench_skip("there is no AVX2");
+  tide_frontier_tier = TIDE_TIER_WIDE;
+  return make(shape, n);
+#else
+  return bench_skip("there is no AVX2");
+#endif
+}
+
 static void drop(void *state) {
   struct inputs *in = state;
 #if TIDE_HAS_WIDE
@@ -501,6 +513,10 @@ LARGE(MAKE_PORTABLE, same)
 LARGE(MAKE_PORTABLE, random)
 SIZES(MAKE_PORTABLE, wild)
 SIZES(MAKE_PORTABLE, superset)
+#define MAKE_AVX2(shape, n)                                                                        \
+  static void *make_avx2_##shape##_##n(void) { return make_avx2(shape_##shape, n); }
+SIZES(MAKE_AVX2, wild)
+SIZES(MAKE_AVX2, superset)
 
 #define FIGURE(what, shape, n, against, rival_function)                                            \
   {.name = #what "_" #shape "_" #n,                                                                \
@@ -523,14 +539,19 @@ SIZES(MAKE_PORTABLE, superset)
 
 #define RAISES(shape, n) FIGURE(raise, shape, n, "search and raise", raise_textbook)
 
-#define PORTABLE(what, shape, n, against, rival) FIGURE(what, portable_##shape, n, against, rival)
-#define PORTABLE_MERGE(shape, n) PORTABLE(merge, shape, n, "two-pointer buffered", merge_buffered)
-#define PORTABLE_MERGE_SMALL(shape, n)                                                             \
-  PORTABLE(merge, shape, n, "two-pointer in place", merge_textbook)
-#define PORTABLE_DOMINATES(shape, n)                                                               \
-  PORTABLE(dominates, shape, n, "two-pointer", dominates_textbook)
-#define PORTABLE_COMPARE(shape, n) PORTABLE(compare, shape, n, "two-pointer", compare_textbook)
-#define PORTABLE_GET(shape, n) PORTABLE(get, shape, n, "linear search", get_textbook)
+/* As it is with fewer of the processor's vectors. */
+#define PORTABLE_MERGE(shape, n) MERGE_LARGE(portable_##shape, n)
+#define PORTABLE_MERGE_SMALL(shape, n) MERGE_SMALL(portable_##shape, n)
+#define PORTABLE_JOIN(shape, n) JOIN(portable_##shape, n)
+#define PORTABLE_DOMINATES(shape, n) DOMINATES(portable_##shape, n)
+#define PORTABLE_COMPARE(shape, n) COMPARE(portable_##shape, n)
+#define PORTABLE_GET(shape, n) GET(portable_##shape, n)
+#define AVX2_MERGE(shape, n) MERGE_LARGE(avx2_##shape, n)
+#define AVX2_MERGE_SMALL(shape, n) MERGE_SMALL(avx2_##shape, n)
+#define AVX2_JOIN(shape, n) JOIN(avx2_##shape, n)
+#define AVX2_DOMINATES(shape, n) DOMINATES(avx2_##shape, n)
+#define AVX2_COMPARE(shape, n) COMPARE(avx2_##shape, n)
+#define AVX2_GET(shape, n) GET(avx2_##shape, n)
 
 /* clang-format off */
 const struct bench_figure bench_frontier[] = {
@@ -545,7 +566,10 @@ const struct bench_figure bench_frontier[] = {
     SIZES(RAISES, same) SIZES(RAISES, wild)
     MERGE_SMALL(scenes, 16) DOMINATES(scenes, 16) COMPARE(scenes, 16)
     LARGE(PORTABLE_MERGE, random) SMALL(PORTABLE_MERGE_SMALL, wild) LARGE(PORTABLE_MERGE, wild)
+    LARGE(PORTABLE_JOIN, random) SIZES(PORTABLE_JOIN, wild)
     LARGE(PORTABLE_DOMINATES, same) SIZES(PORTABLE_DOMINATES, superset)
     LARGE(PORTABLE_COMPARE, same) SIZES(PORTABLE_COMPARE, wild)
     LARGE(PORTABLE_GET, random) SIZES(PORTABLE_GET, wild)
+    SMALL(AVX2_MERGE_SMALL, wild) LARGE(AVX2_MERGE, wild) SIZES(AVX2_JOIN, wild)
+    SIZES(AVX2_DOMINATES, superset) SIZES(AVX2_COMPARE, wild) SIZES(AVX2_GET, wild)
     {0}};

@@ -13,20 +13,21 @@
 /* With fewer left in either, the way through a buffer is longer. */
 #define MANY_LEAST 6
 
-/* A merge under way: i entries of `to` and j of `from` are done. */
+/* A merge under way: i entries of `to`, or of the first of two that are joined, and j of `from` are
+ * done. */
 struct merge {
-  tide_axis *axes; /* to's */
-  uint64_t *epochs;
+  const tide_axis *axes;
+  const uint64_t *epochs;
   const tide_axis *from_axes;
   const uint64_t *from_epochs;
   size_t count, from_count;
   size_t i, j;
 };
 
-static inline struct merge merge_at(struct tide_frontier *to, const struct tide_frontier *from,
-                                    size_t i, size_t j) {
-  return (struct merge){tide_frontier_axes_of(to),
-                        tide_frontier_epochs_of(to),
+static inline struct merge merge_at(const struct tide_frontier *to,
+                                    const struct tide_frontier *from, size_t i, size_t j) {
+  return (struct merge){tide_frontier_axes(to),
+                        tide_frontier_epochs(to),
                         tide_frontier_axes(from),
                         tide_frontier_epochs(from),
                         to->count,
@@ -74,30 +75,32 @@ static inline void merge_one(struct tide_frontier *to, const struct tide_frontie
 }
 
 /* Goes on as long as nothing new has to be inserted in front of many entries. */
-static inline struct merge walk(struct merge m, size_t capacity) {
+static inline struct merge walk(struct tide_frontier *to, struct merge m) {
+  tide_axis *axes = tide_frontier_axes_of(to);
+  uint64_t *epochs = tide_frontier_epochs_of(to);
   for (; m.j < m.from_count; m.i++, m.j++) {
     tide_axis axis = m.from_axes[m.j];
-    while (m.i < m.count && m.axes[m.i] < axis) m.i++;
-    if (m.i < m.count && m.axes[m.i] == axis) {
-      m.epochs[m.i] = tide_larger(m.epochs[m.i], m.from_epochs[m.j]);
+    while (m.i < m.count && axes[m.i] < axis) m.i++;
+    if (m.i < m.count && axes[m.i] == axis) {
+      epochs[m.i] = tide_larger(epochs[m.i], m.from_epochs[m.j]);
       continue;
     }
-    if ((m.count - m.i) + (m.from_count - m.j) > 8 || m.count == capacity) break;
+    if ((m.count - m.i) + (m.from_count - m.j) > 8 || m.count == to->capacity) break;
     for (size_t k = m.count++; k > m.i; k--) {
-      m.axes[k] = m.axes[k - 1];
-      m.epochs[k] = m.epochs[k - 1];
+      axes[k] = axes[k - 1];
+      epochs[k] = epochs[k - 1];
     }
-    m.axes[m.i] = axis;
-    m.epochs[m.i] = m.from_epochs[m.j];
+    axes[m.i] = axis;
+    epochs[m.i] = m.from_epochs[m.j];
   }
   return m;
 }
 
 /* Merges what is left into the end of the room behind it, from the back, then closes the gap that
  * common axes leave. Returns the new count. */
-static size_t merge_in_place(struct merge m) {
-  tide_axis *axes = m.axes;
-  uint64_t *epochs = m.epochs;
+static size_t merge_in_place(struct tide_frontier *to, struct merge m) {
+  tide_axis *axes = tide_frontier_axes_of(to);
+  uint64_t *epochs = tide_frontier_epochs_of(to);
   size_t i = m.count, j = m.from_count, end = i + (j - m.j), k = end;
   while (i > m.i && j > m.j) {
     tide_axis a = axes[i - 1], b = m.from_axes[j - 1];
@@ -207,6 +210,14 @@ merge_through(tide_axis *room, uint64_t *epoch_room, struct tide_frontier *to,
   to->count = (uint8_t)(i + count_of(&out));
 }
 
+void tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
+                             const struct tide_frontier *b) {
+  struct buffer out = {.axes = tide_frontier_axes_of(to), .epochs = tide_frontier_epochs_of(to)};
+  merge_rest(merge_at(a, b, 0, 0), &out);
+  tide_frontier_shift(out.axes, out.epochs, out.low, out.high, out.end - out.high);
+  to->count = (uint8_t)count_of(&out);
+}
+
 /* For when the union may be larger than the frontier, or many are left. Two that are not wide, as
  * most are, take little of a fiber's stack. */
 #define NARROW_MAX 64
@@ -226,29 +237,17 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
   merge_through(axes, epochs, to, from, i, j, eviction);
 }
 
-/* What is not portable. False: nothing was done. */
-static inline bool merge_wide(struct tide_frontier *to, const struct tide_frontier *from) {
-#if TIDE_HAS_WIDE
-  size_t n = to->count, m = from->count, fewer = n < m ? n : m;
-  if (tide_wide_join(to, to, from)) return true;
-  return fewer > TIDE_FEW_LEAST && n + m >= TIDE_WIDE_JOIN_LEAST && tide_frontier_wide() &&
-         tide_wide_merge(to, from);
-#else
-  return tide_wide_join(to, to, from);
-#endif
-}
-
 /* `from` lists something, and they do not list the same axes. */
 __attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
                                                    const struct tide_frontier *from,
                                                    const struct tide_eviction *eviction) {
   struct merge m = merge_at(to, from, 0, 0);
-  m = walk(m, to->capacity);
+  m = walk(to, m);
   if (m.j == m.from_count) {
     to->count = (uint8_t)m.count;
   } else if (m.count + (m.from_count - m.j) <= to->capacity &&
              (m.count - m.i < MANY_LEAST || m.from_count - m.j < MANY_LEAST)) {
-    to->count = (uint8_t)merge_in_place(m);
+    to->count = (uint8_t)merge_in_place(to, m);
   } else {
     to->count = (uint8_t)m.count;
     if (m.count + m.from_count <= NARROW_MAX) merge_narrow(to, from, m.i, m.j, eviction);
@@ -270,5 +269,5 @@ TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_fr
         merge_same(to, from))
       return;
   }
-  if (!merge_wide(to, from)) merge_walked(to, from, eviction);
+  if (!tide_wide_join(to, to, from)) merge_walked(to, from, eviction);
 }

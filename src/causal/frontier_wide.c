@@ -304,27 +304,29 @@ WIDE_INLINE void merge_word(struct merge *m, uint64_t a, uint64_t b, size_t most
 }
 
 /* All axes are from `base` on, none behind base + span. */
-WIDE_INLINE bool merge_within(struct tide_frontier *to, const struct tide_frontier *from,
-                              tide_axis base, size_t span, unsigned words) {
+WIDE_INLINE bool join_within(struct tide_frontier *to, const struct tide_frontier *f,
+                             const struct tide_frontier *g, tide_axis base, size_t span,
+                             unsigned words) {
+  /* f's epochs, for it may be `to`; and four are read at a time. */
   uint64_t a[4], b[4], kept[TIDE_FRONTIER_CAPACITY_MAX + 4];
-  copy(kept, tide_frontier_epochs(to), to->count);
+  copy(kept, tide_frontier_epochs(f), f->count);
   const __m256i first = _mm256_set1_epi64x((int64_t)base);
   if (words <= 2) {
-    struct bits in_a = map(words, 3, tide_frontier_axes(to), to->count, first);
-    struct bits in_b = map(words, 3, tide_frontier_axes(from), from->count, first);
+    struct bits in_a = map(words, 3, tide_frontier_axes(f), f->count, first);
+    struct bits in_b = map(words, 3, tide_frontier_axes(g), g->count, first);
     a[0] = all_of(in_a.word[0]);
     b[0] = all_of(in_b.word[0]);
     if (words > 1) a[1] = all_of(in_a.word[1]);
     if (words > 1) b[1] = all_of(in_b.word[1]);
   } else {
-    map_apart(a, words, tide_frontier_axes(to), to->count, base);
-    map_apart(b, words, tide_frontier_axes(from), from->count, base);
+    map_apart(a, words, tide_frontier_axes(f), f->count, base);
+    map_apart(b, words, tide_frontier_axes(g), g->count, base);
   }
   size_t total = 0;
   for (unsigned w = 0; w < words; w++) total += (size_t)__builtin_popcountll(a[w] | b[w]);
   if (total > to->capacity) return false;
-  uint64_t *axes = (uint64_t *)(void *)(to + 1);
-  struct merge m = {axes, axes + to->capacity, to->capacity, kept, tide_frontier_epochs(from)};
+  uint64_t *axes = tide_frontier_axes_of(to);
+  struct merge m = {axes, axes + to->capacity, to->capacity, kept, tide_frontier_epochs(g)};
   for (unsigned w = 0; w < words && 64 * w <= span; w++) {
     const __m256i start = _mm256_set1_epi64x((int64_t)(base + 64 * w));
     size_t most = span - 64 * w < 63 ? span - 64 * w : 63;
@@ -337,27 +339,24 @@ WIDE_INLINE bool merge_within(struct tide_frontier *to, const struct tide_fronti
   return true;
 }
 
-WIDE APART static bool merge_64(struct tide_frontier *to, const struct tide_frontier *from,
-                                tide_axis base, size_t span) {
-  return merge_within(to, from, base, span, 1);
-}
-WIDE APART static bool merge_128(struct tide_frontier *to, const struct tide_frontier *from,
-                                 tide_axis base, size_t span) {
-  return merge_within(to, from, base, span, 2);
-}
-WIDE APART static bool merge_256(struct tide_frontier *to, const struct tide_frontier *from,
-                                 tide_axis base, size_t span) {
-  return merge_within(to, from, base, span, 4);
-}
+#define WITHIN(name, words)                                                                        \
+  WIDE APART static bool name(struct tide_frontier *to, const struct tide_frontier *f,             \
+                              const struct tide_frontier *g, tide_axis base, size_t span) {        \
+    return join_within(to, f, g, base, span, words);                                               \
+  }
+WITHIN(join_64, 1)
+WITHIN(join_128, 2)
+WITHIN(join_256, 4)
 
-bool tide_wide_merge(struct tide_frontier *to, const struct tide_frontier *from) {
-  size_t n = to->count, m = from->count;
-  const tide_axis *a = tide_frontier_axes(to), *b = tide_frontier_axes(from);
+bool tide_four_join(struct tide_frontier *to, const struct tide_frontier *f,
+                    const struct tide_frontier *g) {
+  size_t n = f->count, m = g->count;
+  const tide_axis *a = tide_frontier_axes(f), *b = tide_frontier_axes(g);
   tide_axis first = a[0] < b[0] ? a[0] : b[0], last = a[n - 1] < b[m - 1] ? b[m - 1] : a[n - 1];
   tide_axis span = last - first;
   if (span >= 256 || span > 4 * (n + m)) return false;
-  if (span < 64) return merge_64(to, from, first, span);
-  if (span < 128) return merge_128(to, from, first, span);
-  return merge_256(to, from, first, span);
+  if (span < 64) return join_64(to, f, g, first, span);
+  if (span < 128) return join_128(to, f, g, first, span);
+  return join_256(to, f, g, first, span);
 }
 #endif

@@ -34,9 +34,10 @@ enum { TIDE_NO, TIDE_YES, TIDE_WALK };
 unsigned tide_wide_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 /* tide_frontier_get. It has at least TIDE_WIDE_LEAST entries. */
 uint64_t tide_wide_get(const struct tide_frontier *frontier, tide_axis axis);
-/* Each has at least 4 entries and neither is the other. False, and nothing is done: the axes lie
- * too far apart for this, or the room is too small. */
-bool tide_wide_merge(struct tide_frontier *to, const struct tide_frontier *from);
+/* What f and g know, in a third or in f itself. Each has at least 4 entries. False, and nothing is
+ * done: the axes lie too far apart for this, or the room is too small. */
+bool tide_four_join(struct tide_frontier *to, const struct tide_frontier *f,
+                    const struct tide_frontier *g);
 
 /* The same with 512-bit instructions, for any number of entries but none. */
 bool tide_eight_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
@@ -46,9 +47,7 @@ enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
  * than 256 if g has at least 4. */
 bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
-/* What f and g know, in a third or in f itself. Each has at least 4 entries. False, and nothing is
- * done: the axes lie too far apart for this, or the room is too small, or that of f or g was made
- * for fewer than 7. */
+/* Also false where the room of f or g was made for fewer than 7. */
 bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
                      const struct tide_frontier *g);
 /* Both list equally many. False, and nothing is done: not the same axes. */
@@ -72,7 +71,8 @@ static inline bool tide_wide_join(struct tide_frontier *to, const struct tide_fr
   if (fewer < TIDE_FEW_LEAST || !tide_frontier_wide()) return false;
   if (n + m < TIDE_EIGHT_JOIN_LEAST) return tide_few_join(to, f, g);
   if (fewer > TIDE_FEW_LEAST && tide_frontier_eight() && tide_eight_join(to, f, g)) return true;
-  return n + m < TIDE_WIDE_JOIN_LEAST && tide_few_join(to, f, g);
+  if (n + m < TIDE_WIDE_JOIN_LEAST) return tide_few_join(to, f, g);
+  return fewer > TIDE_FEW_LEAST && tide_four_join(to, f, g);
 }
 #else
 #define TIDE_HAS_WIDE 0
