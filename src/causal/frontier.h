@@ -216,8 +216,8 @@ static inline bool tide_axes_alike(const tide_axis *a, const tide_axis *b, size_
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b);
 
-/* The same for many in both, where there is room for all of them, and no vectors. */
-void tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
+/* The same for many in both, and without vectors. */
+bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
                              const struct tide_frontier *b);
 
 /* The same for two that list the same axes, which those do that have known each other for a while:

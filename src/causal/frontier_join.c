@@ -5,7 +5,7 @@
 /* With fewer in either, one after the other is as fast. */
 #define ENDS_LEAST 6
 
-/* One after the other. `roomy`: there is room for all of both. */
+/* One after the other; which one is next is not branched on. `roomy`: there is room for all. */
 static inline __attribute__((always_inline)) bool join_walked(struct tide_frontier *to,
                                                               const struct tide_frontier *a,
                                                               const struct tide_frontier *b,
@@ -16,22 +16,30 @@ static inline __attribute__((always_inline)) bool join_walked(struct tide_fronti
   const uint64_t *a_epochs = tide_frontier_epochs(a), *b_epochs = tide_frontier_epochs(b);
   for (; i < n && j < m && (roomy || k < most); k++) {
     tide_axis in_a = a_axes[i], in_b = b_axes[j];
-    if (in_a < in_b) {
-      axes[k] = in_a;
-      epochs[k] = a_epochs[i++];
-    } else if (in_b < in_a) {
-      axes[k] = in_b;
-      epochs[k] = b_epochs[j++];
-    } else {
-      axes[k] = in_a;
-      epochs[k] = tide_larger(a_epochs[i++], b_epochs[j++]);
-    }
+    size_t of_a = in_a <= in_b, of_b = in_b <= in_a;
+    axes[k] = in_a < in_b ? in_a : in_b;
+    epochs[k] = tide_larger(a_epochs[i] & (0 - of_a), b_epochs[j] & (0 - of_b));
+    i += of_a;
+    j += of_b;
   }
-  if (!roomy && k + (n - i) + (m - j) > most) return false;
-  for (; i < n; i++, k++) axes[k] = a_axes[i], epochs[k] = a_epochs[i];
-  for (; j < m; j++, k++) axes[k] = b_axes[j], epochs[k] = b_epochs[j];
-  to->count = (uint8_t)k;
+  bool of_a = i < n;
+  size_t rest = of_a ? n - i : m - j;
+  if (!roomy && k + rest > most) return false; /* also where both have some left */
+  const uint64_t *rest_axes = of_a ? a_axes + i : b_axes + j;
+  const uint64_t *rest_epochs = of_a ? a_epochs + i : b_epochs + j;
+  for (size_t x = 0; x < rest; x++) {
+    axes[k + x] = rest_axes[x];
+    epochs[k + x] = rest_epochs[x];
+    __asm__(""); /* few: vectors would be slower */
+  }
+  to->count = (uint8_t)(k + rest);
   return true;
+}
+
+__attribute__((noinline)) static bool
+join_tight(struct tide_frontier *to, const struct tide_frontier *a, const struct tide_frontier *b) {
+  if (a->count >= ENDS_LEAST && b->count >= ENDS_LEAST) return tide_frontier_join_ends(to, a, b);
+  return join_walked(to, a, b, false);
 }
 
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
@@ -40,8 +48,7 @@ bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct
   to->raised = a->raised;
   if (tide_wide_join(to, a, b)) return true;
   size_t n = a->count, m = b->count;
-  if (n + m > capacity) return join_walked(to, a, b, false);
+  if (n + m > capacity) return join_tight(to, a, b);
   if (n < ENDS_LEAST || m < ENDS_LEAST) return join_walked(to, a, b, true);
-  tide_frontier_join_ends(to, a, b);
-  return true;
+  return tide_frontier_join_ends(to, a, b);
 }

@@ -190,6 +190,18 @@ __attribute__((noinline)) static void evict(struct tide_frontier *to, size_t don
   tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, count + above}, eviction);
 }
 
+/* Behind the first `done` of `to`, where there is room. */
+static inline void put(struct tide_frontier *to, size_t done, const struct buffer *out) {
+  tide_axis *axes = tide_frontier_axes_of(to) + done;
+  uint64_t *epochs = tide_frontier_epochs_of(to) + done;
+  size_t above = out->end - out->high;
+  tide_frontier_words(axes, out->axes, out->low);
+  tide_frontier_words(epochs, out->epochs, out->low);
+  tide_frontier_words(axes + out->low, out->axes + out->high, above);
+  tide_frontier_words(epochs + out->low, out->epochs + out->high, above);
+  to->count = (uint8_t)(done + count_of(out));
+}
+
 static inline __attribute__((always_inline)) void
 merge_through(tide_axis *room, uint64_t *epoch_room, struct tide_frontier *to,
               const struct tide_frontier *from, size_t i, size_t j,
@@ -200,22 +212,7 @@ merge_through(tide_axis *room, uint64_t *epoch_room, struct tide_frontier *to,
     evict(to, i, &out, eviction);
     return;
   }
-  tide_axis *axes = tide_frontier_axes_of(to) + i;
-  uint64_t *epochs = tide_frontier_epochs_of(to) + i;
-  size_t above = out.end - out.high;
-  tide_frontier_words(axes, out.axes, out.low);
-  tide_frontier_words(epochs, out.epochs, out.low);
-  tide_frontier_words(axes + out.low, out.axes + out.high, above);
-  tide_frontier_words(epochs + out.low, out.epochs + out.high, above);
-  to->count = (uint8_t)(i + count_of(&out));
-}
-
-void tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
-                             const struct tide_frontier *b) {
-  struct buffer out = {.axes = tide_frontier_axes_of(to), .epochs = tide_frontier_epochs_of(to)};
-  merge_rest(merge_at(a, b, 0, 0), &out);
-  tide_frontier_shift(out.axes, out.epochs, out.low, out.high, out.end - out.high);
-  to->count = (uint8_t)count_of(&out);
+  put(to, i, &out);
 }
 
 /* For when the union may be larger than the frontier, or many are left. Two that are not wide, as
@@ -235,6 +232,46 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
   tide_axis axes[TIDE_UNION_MAX];
   uint64_t epochs[TIDE_UNION_MAX];
   merge_through(axes, epochs, to, from, i, j, eviction);
+}
+
+/* Joins as it merges: straight into the room for all of both, or through a buffer. */
+static void join_roomy(struct tide_frontier *to, const struct tide_frontier *a,
+                       const struct tide_frontier *b) {
+  struct buffer out = {.axes = tide_frontier_axes_of(to), .epochs = tide_frontier_epochs_of(to)};
+  merge_rest(merge_at(a, b, 0, 0), &out);
+  tide_frontier_shift(out.axes, out.epochs, out.low, out.high, out.end - out.high);
+  to->count = (uint8_t)count_of(&out);
+}
+static inline __attribute__((always_inline)) bool
+join_through(tide_axis *room, uint64_t *epoch_room, struct tide_frontier *to,
+             const struct tide_frontier *a, const struct tide_frontier *b) {
+  struct buffer out = {.axes = room, .epochs = epoch_room};
+  merge_rest(merge_at(a, b, 0, 0), &out);
+  if (count_of(&out) > to->capacity) return false;
+  put(to, 0, &out);
+  return true;
+}
+__attribute__((noinline)) static bool join_narrow(struct tide_frontier *to,
+                                                  const struct tide_frontier *a,
+                                                  const struct tide_frontier *b) {
+  tide_axis axes[NARROW_MAX];
+  uint64_t epochs[NARROW_MAX];
+  return join_through(axes, epochs, to, a, b);
+}
+__attribute__((noinline)) static bool join_buffered(struct tide_frontier *to,
+                                                    const struct tide_frontier *a,
+                                                    const struct tide_frontier *b) {
+  tide_axis axes[TIDE_UNION_MAX];
+  uint64_t epochs[TIDE_UNION_MAX];
+  return join_through(axes, epochs, to, a, b);
+}
+bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
+                             const struct tide_frontier *b) {
+  size_t most = (size_t)a->count + b->count;
+  if (most > NARROW_MAX && most > to->capacity) return join_buffered(to, a, b);
+  if (most > to->capacity) return join_narrow(to, a, b);
+  join_roomy(to, a, b);
+  return true;
 }
 
 /* `from` lists something, and they do not list the same axes. */
