@@ -211,7 +211,8 @@ static inline bool tide_axes_alike(const tide_axis *a, const tide_axis *b, size_
 }
 
 /* to = the component-wise maximum of two others, in storage for `capacity` entries that need not be
- * initialised. False: they do not fit, and what is in `to` means nothing. Says nothing of taint. */
+ * initialised. False: the union does not fit, and what is in `to` means nothing. Says nothing of
+ * taint. */
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b);
 

@@ -19,7 +19,7 @@
 static void be_of_tier(unsigned tier) {
 #if TIDE_HAS_WIDE
   _Static_assert(TIERS == TIDE_TIER_COUNT, "all are tested");
-  static const char *const needs[] = {"nothing", "AVX2, BMI and BMI2",
+  static const char *const needs[] = {"nothing", "AVX2, BMI, BMI2 and POPCNT",
                                       "AVX-512 with VBMI2 and VPOPCNTDQ"};
   if (tier > tide_frontier_best_tier()) SKIP("this processor has no %s", needs[tier]);
   tide_frontier_tier = (uint8_t)tier;
@@ -145,16 +145,23 @@ static void check_questions(const struct pair *f, const struct pair *g) {
   }
 }
 
-/* Into a third with this much room: all of both, or nothing. */
+/* Into a third with this much room: all of both, or nothing where they do not fit. */
 static void check_join(const struct pair *f, const struct pair *g, const struct naive *both,
                        size_t room) {
   struct tide_frontier *to = new_frontier(room);
-  if (tide_frontier_join(to, (uint8_t)room, f->ours, g->ours)) {
+  to->tainted = 0x5a; /* it says nothing of taint */
+  to->capacity = 0;
+  f->ours->raised = (uint8_t)(room ^ 1);
+  g->ours->raised = (uint8_t)(room ^ 2);
+  bool joined = tide_frontier_join(to, (uint8_t)room, f->ours, g->ours);
+  CHECK(joined == (both->count <= room));
+  CHECK_EQ_U64(to->tainted, 0x5a);
+  if (joined) {
     to->tainted = both->tainted;
     CHECK_OK(tide_frontier_validate(to, NULL));
+    CHECK_EQ_U64(to->capacity, room);
+    CHECK_EQ_U64(to->raised, f->ours->raised);
     CHECK(naive_same(to, both));
-  } else {
-    CHECK(room < both->count);
   }
   CHECK(naive_same(f->ours, &f->naive));
   CHECK(naive_same(g->ours, &g->naive));
