@@ -216,7 +216,10 @@ static inline bool tide_axes_alike(const tide_axis *a, const tide_axis *b, size_
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b);
 
-/* The same for many in both, and without vectors. */
+/* With fewer left in either it is as quick one after the other as through a buffer, or from both
+ * ends. */
+#define TIDE_ENDS_LEAST 6
+/* The same without vectors, for many in both: each lists something. */
 bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
                              const struct tide_frontier *b);
 

@@ -2,9 +2,6 @@
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
-/* With fewer in either, one after the other is as fast. */
-#define ENDS_LEAST 6
-
 /* One after the other; which one is next is not branched on. `roomy`: there is room for all. */
 static inline __attribute__((always_inline)) bool join_walked(struct tide_frontier *to,
                                                               const struct tide_frontier *a,
@@ -38,7 +35,8 @@ static inline __attribute__((always_inline)) bool join_walked(struct tide_fronti
 
 __attribute__((noinline)) static bool
 join_tight(struct tide_frontier *to, const struct tide_frontier *a, const struct tide_frontier *b) {
-  if (a->count >= ENDS_LEAST && b->count >= ENDS_LEAST) return tide_frontier_join_ends(to, a, b);
+  if (a->count >= TIDE_ENDS_LEAST && b->count >= TIDE_ENDS_LEAST)
+    return tide_frontier_join_ends(to, a, b);
   return join_walked(to, a, b, false);
 }
 
@@ -49,6 +47,6 @@ bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct
   if (tide_wide_join(to, a, b)) return true;
   size_t n = a->count, m = b->count;
   if (n + m > capacity) return join_tight(to, a, b);
-  if (n < ENDS_LEAST || m < ENDS_LEAST) return join_walked(to, a, b, true);
+  if (n < TIDE_ENDS_LEAST || m < TIDE_ENDS_LEAST) return join_walked(to, a, b, true);
   return tide_frontier_join_ends(to, a, b);
 }

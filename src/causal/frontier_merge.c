@@ -10,9 +10,6 @@
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
-/* With fewer left in either, the way through a buffer is longer. */
-#define MANY_LEAST 6
-
 /* A merge under way: i entries of `to`, or of the first of two that are joined, and j of `from` are
  * done. */
 struct merge {
@@ -283,7 +280,7 @@ __attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
   if (m.j == m.from_count) {
     to->count = (uint8_t)m.count;
   } else if (m.count + (m.from_count - m.j) <= to->capacity &&
-             (m.count - m.i < MANY_LEAST || m.from_count - m.j < MANY_LEAST)) {
+             (m.count - m.i < TIDE_ENDS_LEAST || m.from_count - m.j < TIDE_ENDS_LEAST)) {
     to->count = (uint8_t)merge_in_place(to, m);
   } else {
     to->count = (uint8_t)m.count;
