@@ -8,10 +8,12 @@
  * has ended.
  *
  * Counted a lifecycle: ns in the pool's calls, which are made again against the clock, with the
- * same answers (uses, too, where the policy asks for nothing there: whose calls follow each other
- * in a way that the processor knows by heart would seem quicker); events recorded; events queried;
- * waits inserted for memory. And the memory that was ever needed, and when the last operation
- * ended.
+ * same answers; events recorded; events queried; waits inserted for memory. And the memory that was
+ * ever needed, and when the last operation ended.
+ *
+ * Against the clock every side goes through the uses, too, also where its policy asks for nothing
+ * there: allocs and frees that take turns, as they would without, are known to the processor by
+ * heart, so that policy would seem quicker.
  *
  * All of it is the mean of several traces that differ in what was drawn: what one of them needs at
  * its peak is a whole number of chunks, which says as much about the trace as about the policy. */

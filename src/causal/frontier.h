@@ -203,6 +203,15 @@ typedef uint64_t tide_two __attribute__((vector_size(16)));
 
 static inline uint64_t tide_larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
+/* How far the last axis that a or b lists lies behind the first. Each lists something. */
+static inline tide_axis tide_span_of_both(const struct tide_frontier *a,
+                                          const struct tide_frontier *b, tide_axis *out_first) {
+  const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
+  tide_axis a_last = a_axes[a->count - 1], b_last = b_axes[b->count - 1];
+  *out_first = a_axes[0] < b_axes[0] ? a_axes[0] : b_axes[0];
+  return (a_last < b_last ? b_last : a_last) - *out_first;
+}
+
 /* Tells most different sets apart by three of their axes at once: that one of them differs could
  * not be guessed. count > 0. */
 static inline bool tide_axes_alike(const tide_axis *a, const tide_axis *b, size_t count) {
@@ -215,13 +224,6 @@ static inline bool tide_axes_alike(const tide_axis *a, const tide_axis *b, size_
  * taint. */
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b);
-
-/* With fewer left in either it is as quick one after the other as through a buffer, or from both
- * ends. */
-#define TIDE_ENDS_LEAST 6
-/* The same without vectors, for many in both: each lists something. */
-bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
-                             const struct tide_frontier *b);
 
 /* The same for two that list the same axes, which those do that have known each other for a while:
  * it is taken for granted, and looked at on the way. False: they do not. The capacity becomes no
@@ -256,6 +258,14 @@ static inline bool tide_frontier_join_alike(struct tide_frontier *to, uint8_t ca
   to->raised = a->raised;
   return !(differ[0] | differ[1]);
 }
+
+/* With fewer in either it is as quick one after the other as from both ends. */
+#define TIDE_ENDS_LEAST 6
+/* tide_frontier_join without vectors, from both ends; the capacity is set, and each lists
+ * something.
+ */
+bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
+                             const struct tide_frontier *b);
 
 /* Writes those of `entries` that stay into `to`, whose entries are overwritten; taints it when one
  * is lost. entries.count > to->capacity; the arrays may not be to's own. */

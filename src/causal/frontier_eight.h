@@ -46,6 +46,7 @@ EIGHT_INLINE __m512i all_at(const uint64_t *at) {
   return words;
 }
 
+/* 1, and how far the last axes of the first three words lie behind the first axis of all. */
 static const uint64_t tide_eight_words[4] = {1, 63, 127, 191};
 
 /* What axes are counted from, and in each lane: the bit of an axis of the first word, turned so

@@ -191,9 +191,8 @@ WITHIN(join_256, 4, false)
 bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
                      const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  const tide_axis *a = tide_frontier_axes(f), *b = tide_frontier_axes(g);
-  tide_axis first = a[0] < b[0] ? a[0] : b[0], last = a[n - 1] < b[m - 1] ? b[m - 1] : a[n - 1];
-  tide_axis span = last - first;
+  tide_axis first, span = tide_span_of_both(f, g, &first);
+  (void)first; /* is taken from both sides' words, where they lie in vectors anyway */
   /* Eight words in front of any epoch are read: that many belong to it. */
   if (f->capacity < 7 || g->capacity < 7) return false;
   if (span < 64) return (to == f ? merge_64 : join_64)(to, f, g, span);

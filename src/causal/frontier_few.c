@@ -35,9 +35,8 @@ COUNTING bool tide_few_join(struct tide_frontier *to, const struct tide_frontier
   const uint64_t *a_axes = tide_frontier_axes(f), *a_epochs = a_axes + f->capacity;
   const uint64_t *b_axes = tide_frontier_axes(g), *b_epochs = b_axes + g->capacity;
   size_t n = f->count, m = g->count;
-  tide_axis base = a_axes[0] < b_axes[0] ? a_axes[0] : b_axes[0];
-  tide_axis last = a_axes[n - 1] < b_axes[m - 1] ? b_axes[m - 1] : a_axes[n - 1];
-  if (last - base >= 64) return false;
+  tide_axis base;
+  if (tide_span_of_both(f, g, &base) >= 64) return false;
   uint64_t in_a = bits_of(a_axes, n, base), in_one = in_a | bits_of(b_axes, m, base);
   size_t total = (size_t)__builtin_popcountll(in_one);
   if (total > to->capacity) return false;

@@ -1,4 +1,5 @@
-/* Joining two frontiers in a third: what a queue does that keeps the old one. */
+/* Joining two frontiers in a third: what a queue does that keeps the old one. As many as there are
+ * vectors for at once; else few one after the other, and many from both ends (frontier_merge.c). */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
@@ -33,10 +34,9 @@ static inline __attribute__((always_inline)) bool join_walked(struct tide_fronti
   return true;
 }
 
+/* Apart, so that the usual way has the registers. */
 __attribute__((noinline)) static bool
 join_tight(struct tide_frontier *to, const struct tide_frontier *a, const struct tide_frontier *b) {
-  if (a->count >= TIDE_ENDS_LEAST && b->count >= TIDE_ENDS_LEAST)
-    return tide_frontier_join_ends(to, a, b);
   return join_walked(to, a, b, false);
 }
 
@@ -46,7 +46,6 @@ bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct
   to->raised = a->raised;
   if (tide_wide_join(to, a, b)) return true;
   size_t n = a->count, m = b->count;
-  if (n + m > capacity) return join_tight(to, a, b);
-  if (n < TIDE_ENDS_LEAST || m < TIDE_ENDS_LEAST) return join_walked(to, a, b, true);
-  return tide_frontier_join_ends(to, a, b);
+  if (n >= TIDE_ENDS_LEAST && m >= TIDE_ENDS_LEAST) return tide_frontier_join_ends(to, a, b);
+  return n + m <= capacity ? join_walked(to, a, b, true) : join_tight(to, a, b);
 }

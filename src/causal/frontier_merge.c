@@ -123,8 +123,8 @@ static size_t merge_in_place(struct tide_frontier *to, struct merge m) {
   return i + (end - k);
 }
 
-/* What was merged from both ends: `low` entries from the beginning on, and those from `high` on.
- * There is room for all entries of both. */
+/* What was merged from both ends: `low` entries from the beginning on, and those from `high` up to
+ * `end`, which is given: how many there are at most, or just how many. */
 struct buffer {
   tide_axis *axes;
   uint64_t *epochs;
@@ -154,8 +154,7 @@ static inline __attribute__((always_inline)) void take(const struct merge *m, st
  * the other. As long as both have one left, and not one each: then the ends do not take the same.
  */
 static inline __attribute__((always_inline)) void merge_rest(struct merge m, struct buffer *out) {
-  size_t most = (m.count - m.i) + (m.from_count - m.j);
-  struct end low = {m.i, m.j, 0}, high = {m.count - 1, m.from_count - 1, most - 1};
+  struct end low = {m.i, m.j, 0}, high = {m.count - 1, m.from_count - 1, out->end - 1};
   while ((ptrdiff_t)((high.i - low.i) | (high.j - low.j)) > 0) { /* negative: none */
     take(&m, out, &low, true);
     take(&m, out, &high, false);
@@ -168,7 +167,6 @@ static inline __attribute__((always_inline)) void merge_rest(struct merge m, str
   tide_frontier_words(out->epochs + low.k, (of_a ? m.epochs : m.from_epochs) + from, rest);
   out->low = low.k + rest;
   out->high = high.k + 1;
-  out->end = most;
 }
 
 static inline size_t count_of(const struct buffer *out) { return out->low + out->end - out->high; }
@@ -187,29 +185,24 @@ __attribute__((noinline)) static void evict(struct tide_frontier *to, size_t don
   tide_frontier_shed(to, (struct tide_entries){out->axes, out->epochs, count + above}, eviction);
 }
 
-/* Behind the first `done` of `to`, where there is room. */
-static inline void put(struct tide_frontier *to, size_t done, const struct buffer *out) {
-  tide_axis *axes = tide_frontier_axes_of(to) + done;
-  uint64_t *epochs = tide_frontier_epochs_of(to) + done;
-  size_t above = out->end - out->high;
-  tide_frontier_words(axes, out->axes, out->low);
-  tide_frontier_words(epochs, out->epochs, out->low);
-  tide_frontier_words(axes + out->low, out->axes + out->high, above);
-  tide_frontier_words(epochs + out->low, out->epochs + out->high, above);
-  to->count = (uint8_t)(done + count_of(out));
-}
-
 static inline __attribute__((always_inline)) void
 merge_through(tide_axis *room, uint64_t *epoch_room, struct tide_frontier *to,
               const struct tide_frontier *from, size_t i, size_t j,
               const struct tide_eviction *eviction) {
-  struct buffer out = {.axes = room, .epochs = epoch_room};
+  struct buffer out = {room, epoch_room, .end = (to->count - i) + (from->count - j)};
   merge_rest(merge_at(to, from, i, j), &out);
   if (i + count_of(&out) > to->capacity) {
     evict(to, i, &out, eviction);
     return;
   }
-  put(to, i, &out);
+  tide_axis *axes = tide_frontier_axes_of(to) + i;
+  uint64_t *epochs = tide_frontier_epochs_of(to) + i;
+  size_t above = out.end - out.high;
+  tide_frontier_words(axes, out.axes, out.low);
+  tide_frontier_words(epochs, out.epochs, out.low);
+  tide_frontier_words(axes + out.low, out.axes + out.high, above);
+  tide_frontier_words(epochs + out.low, out.epochs + out.high, above);
+  to->count = (uint8_t)(i + count_of(&out));
 }
 
 /* For when the union may be larger than the frontier, or many are left. Two that are not wide, as
@@ -231,43 +224,28 @@ __attribute__((noinline)) static void merge_buffered(struct tide_frontier *to,
   merge_through(axes, epochs, to, from, i, j, eviction);
 }
 
-/* Joins as it merges: straight into the room for all of both, or through a buffer. */
-static void join_roomy(struct tide_frontier *to, const struct tide_frontier *a,
-                       const struct tide_frontier *b) {
-  struct buffer out = {.axes = tide_frontier_axes_of(to), .epochs = tide_frontier_epochs_of(to)};
+static size_t union_count(const struct tide_frontier *a, const struct tide_frontier *b) {
+  const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
+  size_t n = a->count, m = b->count, i = 0, j = 0, count = 0;
+  for (; i < n && j < m; count++) {
+    tide_axis in_a = a_axes[i], in_b = b_axes[j];
+    i += in_a <= in_b;
+    j += in_b <= in_a;
+  }
+  return count + (n - i) + (m - j);
+}
+
+/* What both list leaves a gap between what comes from below and from above, but where they had to
+ * be counted before. */
+bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
+                             const struct tide_frontier *b) {
+  struct buffer out = {tide_frontier_axes_of(to), tide_frontier_epochs_of(to),
+                       .end = (size_t)a->count + b->count};
+  if (out.end > to->capacity) out.end = union_count(a, b);
+  if (out.end > to->capacity) return false;
   merge_rest(merge_at(a, b, 0, 0), &out);
   tide_frontier_shift(out.axes, out.epochs, out.low, out.high, out.end - out.high);
   to->count = (uint8_t)count_of(&out);
-}
-static inline __attribute__((always_inline)) bool
-join_through(tide_axis *room, uint64_t *epoch_room, struct tide_frontier *to,
-             const struct tide_frontier *a, const struct tide_frontier *b) {
-  struct buffer out = {.axes = room, .epochs = epoch_room};
-  merge_rest(merge_at(a, b, 0, 0), &out);
-  if (count_of(&out) > to->capacity) return false;
-  put(to, 0, &out);
-  return true;
-}
-__attribute__((noinline)) static bool join_narrow(struct tide_frontier *to,
-                                                  const struct tide_frontier *a,
-                                                  const struct tide_frontier *b) {
-  tide_axis axes[NARROW_MAX];
-  uint64_t epochs[NARROW_MAX];
-  return join_through(axes, epochs, to, a, b);
-}
-__attribute__((noinline)) static bool join_buffered(struct tide_frontier *to,
-                                                    const struct tide_frontier *a,
-                                                    const struct tide_frontier *b) {
-  tide_axis axes[TIDE_UNION_MAX];
-  uint64_t epochs[TIDE_UNION_MAX];
-  return join_through(axes, epochs, to, a, b);
-}
-bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
-                             const struct tide_frontier *b) {
-  size_t most = (size_t)a->count + b->count;
-  if (most > NARROW_MAX && most > to->capacity) return join_buffered(to, a, b);
-  if (most > to->capacity) return join_narrow(to, a, b);
-  join_roomy(to, a, b);
   return true;
 }
 

@@ -351,9 +351,7 @@ WITHIN(join_256, 4)
 bool tide_four_join(struct tide_frontier *to, const struct tide_frontier *f,
                     const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  const tide_axis *a = tide_frontier_axes(f), *b = tide_frontier_axes(g);
-  tide_axis first = a[0] < b[0] ? a[0] : b[0], last = a[n - 1] < b[m - 1] ? b[m - 1] : a[n - 1];
-  tide_axis span = last - first;
+  tide_axis first, span = tide_span_of_both(f, g, &first);
   if (span >= 256 || span > 4 * (n + m)) return false;
   if (span < 64) return join_64(to, f, g, first, span);
   if (span < 128) return join_128(to, f, g, first, span);

@@ -47,7 +47,7 @@ enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
  * than 256 if g has at least 4. */
 bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
-/* Also false where the room of f or g was made for fewer than 7. */
+/* tide_four_join, but also false where the room of f or g was made for fewer than 7. */
 bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
                      const struct tide_frontier *g);
 /* Both list equally many. False, and nothing is done: not the same axes. */
