@@ -250,9 +250,9 @@ bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontie
 }
 
 /* `from` lists something, and they do not list the same axes. */
-__attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
-                                                   const struct tide_frontier *from,
-                                                   const struct tide_eviction *eviction) {
+TIDE_HOT __attribute__((noinline)) static void merge_walked(struct tide_frontier *to,
+                                                            const struct tide_frontier *from,
+                                                            const struct tide_eviction *eviction) {
   struct merge m = merge_at(to, from, 0, 0);
   m = walk(to, m);
   if (m.j == m.from_count) {
