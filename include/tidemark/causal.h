@@ -88,10 +88,14 @@ tide_lease_take(struct tide_lease *lease, enum tide_domain domain, tide_axis *ou
 /* ---- frontiers ------------------------------------------------------------ */
 
 #define TIDE_FRONTIER_CAPACITY_MAX 255
+/* With room for so many entries there is room for so many private words, too. */
+#define TIDE_FRONTIER_MAP_LEAST 8
+#define TIDE_FRONTIER_MAP_WORDS 4
 
-/* The head of a frontier; its axes follow it in memory, sorted, then its epochs.
- * Made in storage of tide_frontier_size(capacity) bytes, 8-byte aligned, that the
- * caller owns; there is nothing to release. Not thread-safe by itself. */
+/* The head of a frontier; its axes follow it in memory, sorted, then its epochs, then what is
+ * private: which axes are listed is changed by the functions below only. Made in storage of
+ * tide_frontier_size(capacity) bytes, 8-byte aligned, that the caller owns; there is nothing to
+ * release. Not thread-safe by itself. */
 struct tide_frontier {
   uint8_t capacity; /* 1..255 */
   uint8_t count;    /* 0..capacity */
@@ -101,7 +105,8 @@ struct tide_frontier {
 };
 
 static inline size_t tide_frontier_size(size_t capacity) {
-  return sizeof(struct tide_frontier) + capacity * 2 * sizeof(uint64_t);
+  size_t words = capacity < TIDE_FRONTIER_MAP_LEAST ? 0 : TIDE_FRONTIER_MAP_WORDS;
+  return sizeof(struct tide_frontier) + (capacity * 2 + words) * sizeof(uint64_t);
 }
 static inline const tide_axis *tide_frontier_axes(const struct tide_frontier *f) {
   return (const tide_axis *)(const void *)(f + 1);
@@ -114,7 +119,7 @@ static inline const uint64_t *tide_frontier_epochs(const struct tide_frontier *f
 #define TIDE_FRONTIER_STORAGE(name, cap)                                                           \
   union {                                                                                          \
     struct tide_frontier frontier;                                                                 \
-    uint64_t storage[1 + 2 * (cap)];                                                               \
+    uint64_t storage[1 + 2 * (cap) + TIDE_FRONTIER_MAP_WORDS];                                     \
   } name
 
 struct tide_tracker;

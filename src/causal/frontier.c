@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "causal/frontier_map.h"
 #include "causal/frontier_wide.h"
 
 void tide_frontier_init(struct tide_frontier *frontier, uint8_t capacity) {
@@ -60,6 +61,7 @@ void tide_frontier_copy(struct tide_frontier *to, const struct tide_frontier *fr
   store(to,
         (struct tide_entries){tide_frontier_axes(from), tide_frontier_epochs(from), from->count},
         eviction);
+  if (from->count <= to->capacity) tide_frontier_copy_map(to, from);
 }
 
 #define APART __attribute__((noinline))
@@ -116,6 +118,20 @@ static void raise_full(struct tide_frontier *frontier, size_t place, tide_axis a
   tide_frontier_shed(frontier, (struct tide_entries){axes, epochs, count + 1}, eviction);
 }
 
+/* The axis at this place is new. */
+static void map_new(struct tide_frontier *frontier, size_t place) {
+  const tide_axis *axes = tide_frontier_axes(frontier);
+  if (frontier->count < TIDE_FRONTIER_MAP_LEAST || !tide_frontier_mapped(frontier)) return;
+  if (frontier->count == TIDE_FRONTIER_MAP_LEAST) {
+    tide_frontier_remap(frontier);
+    return;
+  }
+  uint64_t *map = tide_frontier_map_of(frontier);
+  if (place == 0) tide_map_move(map, map, (size_t)(axes[1] - axes[0]));
+  size_t at = (size_t)(axes[place] - axes[0]);
+  map[at / 64] |= 1ull << (at % 64);
+}
+
 /* It is not listed. */
 static void raise_new(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
                       const struct tide_eviction *eviction) {
@@ -133,6 +149,7 @@ static void raise_new(struct tide_frontier *frontier, tide_axis axis, uint64_t e
   epochs[place] = epoch;
   frontier->count = (uint8_t)(count + 1);
   frontier->raised = (uint8_t)place;
+  map_new(frontier, place);
 }
 
 TIDE_HOT void tide_frontier_insert_or_raise(struct tide_frontier *frontier, tide_axis axis,
@@ -160,6 +177,7 @@ void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis) {
   if (place == count || axes[place] != axis) return;
   tide_frontier_shift(axes, epochs, place, place + 1, count - place - 1);
   frontier->count = (uint8_t)(count - 1);
+  tide_frontier_remap(frontier);
 }
 
 enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,
@@ -183,5 +201,7 @@ enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,
                            axes[i] == axes[i - 1] ? "repeats the axis before it"
                                                   : "is not in axis order");
   }
+  if (!tide_frontier_map_right(frontier))
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: its words are not of its axes");
   return TIDE_OK;
 }

@@ -3,7 +3,7 @@
 #define TIDE_CAUSAL_FRONTIER_H
 
 #include "base/memory.h"
-#include "tidemark/causal.h"
+#include "causal/frontier_map.h"
 
 /* Short ones take as long as it takes to fetch the code: let that not depend on where it lies. */
 #define TIDE_HOT __attribute__((aligned(64)))
@@ -85,6 +85,7 @@ static inline void tide_frontier_copy_wide(struct tide_frontier *to,
     to_epochs[i] = epochs[i];
     __asm__("");
   }
+  tide_frontier_copy_map(to, from);
 }
 
 /* Where the axis is listed, looked for from the end; from->count: nowhere. */
@@ -163,6 +164,7 @@ static inline uint64_t tide_short_copy(struct tide_frontier *to, const struct ti
     epochs[i] = epoch;
     found = at == axis ? epoch : found;
   }
+  tide_frontier_copy_map(to, from);
   return found;
 }
 
@@ -256,6 +258,7 @@ static inline bool tide_frontier_join_alike(struct tide_frontier *to, uint8_t ca
   to->capacity = (uint8_t)(count + room);
   to->count = (uint8_t)count;
   to->raised = a->raised;
+  tide_frontier_copy_map(to, a);
   return !(differ[0] | differ[1]);
 }
 

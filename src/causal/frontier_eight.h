@@ -1,8 +1,8 @@
-/* causal/frontier_eight.h: eight words at a time, for the files that have 512-bit vectors, and axes
- * as bits. */
+/* causal/frontier_eight.h: eight words at a time, for the files that have 512-bit vectors. */
 #ifndef TIDE_CAUSAL_FRONTIER_EIGHT_H
 #define TIDE_CAUSAL_FRONTIER_EIGHT_H
 
+#include "causal/frontier_map.h"
 #include "causal/frontier_wide.h"
 
 #include <immintrin.h>
@@ -46,85 +46,53 @@ EIGHT_INLINE __m512i all_at(const uint64_t *at) {
   return words;
 }
 
-/* 1, and how far the last axes of the first three words lie behind the first axis of all. */
-static const uint64_t tide_eight_words[4] = {1, 63, 127, 191};
+/* For each choice of eight places, in four bits a place: which of eight epochs goes there, if these
+ * end with the last one that goes anywhere. 8 is the first of them, 0 is none. */
+extern const uint32_t tide_eight_choices[257];
 
-/* What axes are counted from, and in each lane: the bit of an axis of the first word, turned so
- * that an axis turns it to its place, and the last axes of all words but the last, or the highest
- * axis that there is, where a word would go beyond it. */
-struct ground {
-  __m512i base, one, last[3];
-};
-
-EIGHT_INLINE __m512i up_to_highest(__m512i base, __m512i more) {
-  __m512i sum = _mm512_add_epi64(base, more);
-  return _mm512_mask_blend_epi64(_mm512_cmplt_epu64_mask(sum, base), sum, all(UINT64_MAX));
+/* The epochs in front of `end`, at the places that take one; 0 at the others. Eight words in front
+ * of it are read. This way it is half as many instructions that wait for the same port as with the
+ * one that is made for it. */
+EIGHT_INLINE __m512i placed(const uint64_t *end, size_t places) {
+  const __m512i shifts = _mm512_set_epi64(28, 24, 20, 16, 12, 8, 4, 0);
+  __m512i choice = all_at((const uint64_t *)(const void *)(tide_eight_choices + places));
+  return _mm512_permutex2var_epi64(_mm512_setzero_si512(), _mm512_srlv_epi64(choice, shifts),
+                                   _mm512_loadu_si512(end - 8));
 }
 
-EIGHT_INLINE struct ground ground_at(unsigned words, __m512i base) {
-  struct ground ground = {.base = base};
-  ground.one = _mm512_rorv_epi64(all_at(tide_eight_words), base);
-#pragma GCC unroll 4
-  for (unsigned w = 0; w + 1 < words; w++)
-    ground.last[w] = up_to_highest(base, all_at(tide_eight_words + 1 + w));
-  return ground;
-}
-
-/* Axes as bits: bit k of word w is the axis base + 64 * w + k. Each lane has those of its own axes,
- * and each word those of the words before, too, which saves comparisons: they are added without
- * carry, and are taken off the same way when the lanes are. */
-struct bits {
-  __m512i word[4];
-};
-
-EIGHT_INLINE void add_bits(struct bits *bits, unsigned words, __m512i at, __m512i bit,
-                           const struct ground *ground) {
-#pragma GCC unroll 4
-  for (unsigned w = 0; w + 1 < words; w++) {
-    __mmask8 before = _mm512_cmple_epu64_mask(at, ground->last[w]);
-    bits->word[w] = _mm512_mask_xor_epi64(bits->word[w], before, bits->word[w], bit);
-  }
-  bits->word[words - 1] = _mm512_xor_si512(bits->word[words - 1], bit);
-}
-
-EIGHT_INLINE void add_some(struct bits *bits, unsigned words, __mmask8 lanes, const tide_axis *axes,
-                           const struct ground *ground) {
-  __m512i at = load(axes);
-  add_bits(bits, words, at, _mm512_maskz_rolv_epi64(lanes, ground->one, at), ground);
-}
-
-/* At least four axes, from the base on and less than 64 * words above it. More than eight go in
- * sixteens, the last of which may be half empty: so it can be guessed more often how many times it
- * goes round. What lies behind them is read, too, and left out: a frontier with room for n entries
- * has 2 * n words. */
-EIGHT_INLINE struct bits map(unsigned words, const tide_axis *axes, size_t count,
-                             const struct ground *ground) {
-  const bool few = count <= 8;
-  struct bits bits;
-#pragma GCC unroll 4
-  for (unsigned w = 0; w < words; w++) bits.word[w] = _mm512_setzero_si512();
-  for (; count > 16; axes += 16, count -= 16) {
-    __m512i low = load(axes), high = load(axes + 8);
-    add_bits(&bits, words, low, _mm512_rolv_epi64(ground->one, low), ground);
-    add_bits(&bits, words, high, _mm512_rolv_epi64(ground->one, high), ground);
-  }
-  add_some(&bits, words, first_lanes(count), axes, ground);
-  if (few) return bits;
-  add_some(&bits, words, next_lanes(count), axes + 8, ground);
-  return bits;
-}
-
-/* The sums of two words' lanes without carry, in turns: of every second lane … */
+/* The sums of two words' lanes without carry, in turns of two. */
 EIGHT_INLINE __m512i in_turns(__m512i first, __m512i second) {
   return _mm512_xor_si512(_mm512_unpacklo_epi64(first, second),
                           _mm512_unpackhi_epi64(first, second));
 }
 
-/* … and of all lanes. */
-EIGHT_INLINE __m512i spread(__m512i first, __m512i second) {
-  __m512i sums = in_turns(first, second);
-  sums = _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0x4e));
-  return _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0xb1));
+/* A map of fewer than eight axes, each `skip` further up. A shift by 64 or more leaves nothing. */
+EIGHT_INLINE __m256i made_map(const struct tide_frontier *f, size_t skip) {
+  const tide_axis *axes = tide_frontier_axes(f);
+  __mmask8 lanes = first_lanes(f->count);
+  __m512i at = _mm512_sub_epi64(load_lanes(lanes, axes), all(axes[0] - skip));
+  __m512i words[TIDE_MAP_WORDS];
+#pragma GCC unroll 4
+  for (unsigned w = 0; w < TIDE_MAP_WORDS; w++)
+    words[w] = _mm512_maskz_sllv_epi64(lanes, all(1), _mm512_sub_epi64(at, all(64 * (uint64_t)w)));
+  __m512i low = in_turns(words[0], words[1]), high = in_turns(words[2], words[3]);
+  __m512i sums = _mm512_xor_si512(_mm512_shuffle_i64x2(low, high, 0x44),
+                                  _mm512_shuffle_i64x2(low, high, 0xee));
+  sums = _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0xb1));
+  return _mm512_castsi512_si256(_mm512_shuffle_i64x2(sums, sums, 0x08));
+}
+
+/* The map of what f lists, each axis `skip` further up, of fewer than TIDE_MAP_BITS. */
+EIGHT_INLINE __m256i moved_map(const struct tide_frontier *f, size_t skip) {
+  if (f->count < TIDE_FRONTIER_MAP_LEAST) return made_map(f, skip);
+  const __m256i numbers = _mm256_set_epi64x(3, 2, 1, 0);
+  __m256i map = _mm256_loadu_si256((const __m256i *)(const void *)tide_frontier_map(f));
+  unsigned words = (unsigned)(skip / 64);
+  __m256i from = _mm256_sub_epi64(numbers, _mm256_set1_epi64x((long long)words));
+  __m256i high = _mm256_maskz_permutexvar_epi64((__mmask8)(0xf << words), from, map);
+  from = _mm256_sub_epi64(from, _mm256_set1_epi64x(1));
+  __m256i low = _mm256_maskz_permutexvar_epi64((__mmask8)(0xe << words), from, map);
+  return _mm256_shldv_epi64(high, low, _mm256_set1_epi64x((long long)(skip % 64)));
 }
 
 #endif

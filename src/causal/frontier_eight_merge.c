@@ -11,9 +11,8 @@
 
 #if TIDE_HAS_WIDE
 #include "causal/frontier_eight.h"
+#include "causal/frontier_map.h"
 
-/* For each choice of eight places, in four bits a place: which of eight epochs goes there, if these
- * end with the last one that goes anywhere. 8 is the first of them, 0 is none. */
 #define ONES(m) (((m)&1) + ((m) >> 1 & 1) + ((m) >> 2 & 1) + ((m) >> 3 & 1) + ONES_HIGH(m))
 #define ONES_HIGH(m) (((m) >> 4 & 1) + ((m) >> 5 & 1) + ((m) >> 6 & 1) + ((m) >> 7 & 1))
 #define PLACE(m, i) (((m) >> (i)&1 ? 16u - ONES((m) >> (i)) : 0u) << 4 * (i))
@@ -22,17 +21,8 @@
 #define FOUR(m) CHOICE(m), CHOICE((m) + 1), CHOICE((m) + 2), CHOICE((m) + 3)
 #define SIXTEEN(m) FOUR(m), FOUR((m) + 4), FOUR((m) + 8), FOUR((m) + 12)
 #define SIXTY_FOUR(m) SIXTEEN(m), SIXTEEN((m) + 16), SIXTEEN((m) + 32), SIXTEEN((m) + 48)
-static const uint32_t choices[257] = {SIXTY_FOUR(0), SIXTY_FOUR(64), SIXTY_FOUR(128),
-                                      SIXTY_FOUR(192), 0 /* read with the last */};
-
-/* The epochs in front of `end`, at the places that take one; 0 at the others. This way it is half
- * as many instructions that wait for the same port as with the one that is made for it. */
-EIGHT_INLINE __m512i placed(const uint64_t *end, size_t places) {
-  const __m512i shifts = _mm512_set_epi64(28, 24, 20, 16, 12, 8, 4, 0);
-  __m512i choice = all_at((const uint64_t *)(const void *)(choices + places));
-  return _mm512_permutex2var_epi64(_mm512_setzero_si512(), _mm512_srlv_epi64(choice, shifts),
-                                   _mm512_loadu_si512(end - 8));
-}
+const uint32_t tide_eight_choices[257] = {SIXTY_FOUR(0), SIXTY_FOUR(64), SIXTY_FOUR(128),
+                                          SIXTY_FOUR(192), 0 /* read with the last */};
 
 /* A merge under way. In place these point behind what is still to be done, else at it. */
 struct merge {
@@ -100,103 +90,63 @@ EIGHT_INLINE void merge_apart(struct merge *m, const struct places *places, __m5
   m->epochs += places->total;
 }
 
-struct words {
-  uint64_t of_a[4], of_b[4];
-};
-
-/* The words of both sides: their lanes' sums, four at a time. */
-EIGHT_INLINE struct words words_of(unsigned words, const struct bits *a, const struct bits *b) {
-  struct words out;
-  if (words == 1) {
-    __m128i both = _mm512_castsi512_si128(spread(a->word[0], b->word[0]));
-    out.of_a[0] = (uint64_t)_mm_cvtsi128_si64(both);
-    out.of_b[0] = (uint64_t)_mm_extract_epi64(both, 1);
-    return out;
-  }
-#pragma GCC unroll 2
-  for (unsigned w = 0; w < words; w += 2) {
-    __m512i of_a = in_turns(a->word[w], a->word[w + 1]),
-            of_b = in_turns(b->word[w], b->word[w + 1]);
-    __m512i sums = _mm512_xor_si512(_mm512_shuffle_i64x2(of_a, of_b, 0x44),
-                                    _mm512_shuffle_i64x2(of_a, of_b, 0xee));
-    sums = _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0xb1));
-    __m128i first = _mm512_castsi512_si128(sums), second = _mm512_extracti64x2_epi64(sums, 2);
-    out.of_a[w] = (uint64_t)_mm_cvtsi128_si64(first);
-    out.of_a[w + 1] = (uint64_t)_mm_extract_epi64(first, 1);
-    out.of_b[w] = (uint64_t)_mm_cvtsi128_si64(second);
-    out.of_b[w + 1] = (uint64_t)_mm_extract_epi64(second, 1);
-  }
-#pragma GCC unroll 3
-  for (unsigned w = words - 1; w > 0; w--) {
-    out.of_a[w] ^= out.of_a[w - 1];
-    out.of_b[w] ^= out.of_b[w - 1];
-  }
-  return out;
-}
-
-/* A word's first axis; of one that has none, anything. */
-EIGHT_INLINE __m512i first_of(const struct ground *ground, unsigned word) {
-  return word > 0 ? _mm512_add_epi64(ground->last[word - 1], all_at(tide_eight_words))
-                  : ground->base;
-}
-
-/* All axes are from the first one on, none further than `span` behind it. */
-EIGHT_INLINE bool merge_within(struct tide_frontier *to, const struct tide_frontier *a,
-                               const struct tide_frontier *b, size_t span, unsigned words,
-                               bool in_place) {
-  const uint64_t *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
-  const uint64_t *a_epochs = a_axes + a->capacity, *b_epochs = b_axes + b->capacity;
+/* `span`: how far the last axis of both lies behind the first. */
+EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
+                       const struct tide_frontier *b, size_t span, size_t words, bool in_place) {
+  uint64_t of_a[TIDE_MAP_WORDS], of_b[TIDE_MAP_WORDS];
+  const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
+  const tide_axis base = a_axes[0] < b_axes[0] ? a_axes[0] : b_axes[0];
+  const __m256i in_a = moved_map(a, (size_t)(a_axes[0] - base)),
+                in_b = moved_map(b, (size_t)(b_axes[0] - base));
+  _mm256_storeu_si256((__m256i *)(void *)of_a, in_a);
+  _mm256_storeu_si256((__m256i *)(void *)of_b, in_b);
   size_t n = a->count, m = b->count, total = 0, written = 0;
-  const __m512i base = _mm512_min_epu64(all_at(a_axes), all_at(b_axes));
-  const struct ground ground = ground_at(words, base);
-  const struct bits a_bits = map(words, a_axes, n, &ground),
-                    b_bits = map(words, b_axes, m, &ground);
-  const struct words listed = words_of(words, &a_bits, &b_bits);
-  struct places places[4];
+  struct places places[TIDE_MAP_WORDS];
 #pragma GCC unroll 4
-  for (unsigned w = 0; w < words; w++) {
-    size_t most = w < words / 2 ? 64 : span + 1 > 64 * w ? span + 1 - 64 * w : 0;
-    if (most > n + m) most = n + m;
-    places[w] = places_of(listed.of_a[w], listed.of_b[w], most < 64 ? most : 64);
+  for (size_t w = 0; w < words; w++) {
+    size_t most = span - 64 * w < 64 ? span - 64 * w + 1 : 64;
+    places[w] = places_of(of_a[w], of_b[w], most < n + m ? most : n + m);
     if (written < total + 8 * places[w].eights) written = total + 8 * places[w].eights;
     total += places[w].total;
   }
   if ((in_place ? total : written) > to->capacity) return false;
   uint64_t *axes = tide_frontier_axes_of(to), *epochs = axes + to->capacity;
+  const uint64_t *a_epochs = tide_frontier_epochs(a), *b_epochs = tide_frontier_epochs(b);
   if (in_place) {
     struct merge at = {axes + total, epochs + total, a_epochs + n, b_epochs + m};
 #pragma GCC unroll 4
-    for (unsigned w = words; w-- > 0;) merge_in_place(&at, &places[w], first_of(&ground, w));
+    for (size_t w = words; w-- > 0;) merge_in_place(&at, &places[w], all(base + 64 * w));
   } else {
     struct merge at = {axes, epochs, a_epochs, b_epochs};
 #pragma GCC unroll 4
-    for (unsigned w = 0; w < words; w++) merge_apart(&at, &places[w], first_of(&ground, w));
+    for (size_t w = 0; w < words; w++) merge_apart(&at, &places[w], all(base + 64 * w));
   }
   to->count = (uint8_t)total;
+  _mm256_storeu_si256((__m256i *)(void *)tide_frontier_map_of(to), _mm256_or_si256(in_a, in_b));
   return true;
 }
 
-#define WITHIN(name, words, in_place)                                                              \
+#define JOIN(name, words, in_place)                                                                \
   EIGHT_APART static bool name(struct tide_frontier *to, const struct tide_frontier *a,            \
                                const struct tide_frontier *b, size_t span) {                       \
-    return merge_within(to, a, b, span, words, in_place);                                          \
+    return join(to, a, b, span, words, in_place);                                                  \
   }
-WITHIN(merge_64, 1, true)
-WITHIN(merge_128, 2, true)
-WITHIN(merge_256, 4, true)
-WITHIN(join_64, 1, false)
-WITHIN(join_128, 2, false)
-WITHIN(join_256, 4, false)
+JOIN(merge_64, 1, true)
+JOIN(merge_128, 2, true)
+JOIN(merge_256, 4, true)
+JOIN(join_64, 1, false)
+JOIN(join_128, 2, false)
+JOIN(join_256, 4, false)
 
 bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
                      const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
   tide_axis first, span = tide_span_of_both(f, g, &first);
-  (void)first; /* is taken from both sides' words, where they lie in vectors anyway */
+  (void)first;
   /* Eight words in front of any epoch are read: that many belong to it. */
   if (f->capacity < 7 || g->capacity < 7) return false;
   if (span < 64) return (to == f ? merge_64 : join_64)(to, f, g, span);
-  if (span >= 256 || span > 4 * (n + m)) return false;
+  if (span >= TIDE_MAP_BITS || tide_map_sparse(span, n + m)) return false;
   if (span < 128) return (to == f ? merge_128 : join_128)(to, f, g, span);
   return (to == f ? merge_256 : join_256)(to, f, g, span);
 }

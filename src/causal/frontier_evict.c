@@ -5,6 +5,7 @@
  * the result does not depend on how the entries came together. */
 #include "base/plant.h"
 #include "causal/frontier.h"
+#include "causal/frontier_map.h"
 #include "causal/tracker_axis.h"
 
 struct shed {
@@ -116,6 +117,7 @@ static void shed_one(struct tide_frontier *to, const struct tide_entries *entrie
   tide_frontier_words(axes + gone, entries->axes + gone + 1, kept - gone);
   tide_frontier_words(epochs + gone, entries->epochs + gone + 1, kept - gone);
   to->count = (uint8_t)kept;
+  tide_frontier_remap(to);
   if (!finished && !TIDE_PLANTED(TIDE_PLANT_EVICT)) to->tainted = 1;
 }
 
@@ -138,5 +140,6 @@ void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
     epochs[kept++] = entries.epochs[i];
   }
   to->count = (uint8_t)kept;
+  tide_frontier_remap(to);
   if (lost && !TIDE_PLANTED(TIDE_PLANT_EVICT)) to->tainted = 1;
 }

@@ -40,12 +40,33 @@ join_tight(struct tide_frontier *to, const struct tide_frontier *a, const struct
   return join_walked(to, a, b, false);
 }
 
+static void map_joined(struct tide_frontier *to, const struct tide_frontier *a,
+                       const struct tide_frontier *b) {
+  if (a->count == 0 || b->count == 0) tide_frontier_copy_map(to, a->count ? a : b);
+  else if (a->count >= TIDE_FRONTIER_MAP_LEAST)
+    tide_frontier_map_grown(to, tide_frontier_axes(a)[0], tide_frontier_map(a), b);
+  else if (b->count >= TIDE_FRONTIER_MAP_LEAST)
+    tide_frontier_map_grown(to, tide_frontier_axes(b)[0], tide_frontier_map(b), a);
+  else tide_frontier_remap(to);
+}
+
+/* What they list may be enough for a map. */
+__attribute__((noinline)) static bool
+join_many(struct tide_frontier *to, const struct tide_frontier *a, const struct tide_frontier *b) {
+  size_t n = a->count, m = b->count;
+  bool fits = n >= TIDE_ENDS_LEAST && m >= TIDE_ENDS_LEAST ? tide_frontier_join_ends(to, a, b)
+              : n + m <= to->capacity                      ? join_walked(to, a, b, true)
+                                                           : join_tight(to, a, b);
+  if (fits && to->count >= TIDE_FRONTIER_MAP_LEAST) map_joined(to, a, b);
+  return fits;
+}
+
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b) {
   to->capacity = capacity;
   to->raised = a->raised;
   if (tide_wide_join(to, a, b)) return true;
   size_t n = a->count, m = b->count;
-  if (n >= TIDE_ENDS_LEAST && m >= TIDE_ENDS_LEAST) return tide_frontier_join_ends(to, a, b);
+  if (n + m >= TIDE_FRONTIER_MAP_LEAST) return join_many(to, a, b);
   return n + m <= capacity ? join_walked(to, a, b, true) : join_tight(to, a, b);
 }

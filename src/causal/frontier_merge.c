@@ -267,6 +267,21 @@ TIDE_HOT __attribute__((noinline)) static void merge_walked(struct tide_frontier
   }
 }
 
+/* What is listed may be enough for a map. Where something is evicted, it has been made. */
+__attribute__((noinline)) static void merge_many(struct tide_frontier *to,
+                                                 const struct tide_frontier *from,
+                                                 const struct tide_eviction *eviction) {
+  uint64_t map[TIDE_MAP_WORDS];
+  size_t n = to->count;
+  tide_axis first = tide_frontier_axes(to)[0];
+  if (n >= TIDE_FRONTIER_MAP_LEAST) memcpy(map, tide_frontier_map(to), sizeof map);
+  merge_walked(to, from, eviction);
+  if (to->count == n) return; /* nothing is new */
+  if (n >= TIDE_FRONTIER_MAP_LEAST && to->count < to->capacity)
+    tide_frontier_map_grown(to, first, map, from);
+  else tide_frontier_remap(to);
+}
+
 TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
                                   const struct tide_eviction *eviction) {
   size_t n = to->count, m = from->count;
@@ -281,5 +296,7 @@ TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_fr
         merge_same(to, from))
       return;
   }
-  if (!tide_wide_join(to, to, from)) merge_walked(to, from, eviction);
+  if (tide_wide_join(to, to, from)) return;
+  if (n + m < TIDE_FRONTIER_MAP_LEAST) merge_walked(to, from, eviction);
+  else merge_many(to, from, eviction);
 }

@@ -6,13 +6,14 @@
  * larger one. Short ones come first and in line: nothing pays there but being short. */
 #include "base/plant.h"
 #include "causal/frontier.h"
+#include "causal/frontier_map.h"
 #include "causal/frontier_wide.h"
+
+/* Without vectors; shorter ones are walked as fast. */
+#define MAP_LEAST 16
 
 #define APART __attribute__((noinline))
 #define INLINE static inline __attribute__((always_inline))
-
-/* Shorter ones are walked as fast. */
-#define WIDE_WALK 12
 
 /* Taint says that needs are missing from the list, so nobody can know them all. */
 static inline bool needs_unlisted(const struct tide_frontier *g) {
@@ -80,24 +81,20 @@ APART static bool covers_walk_many(const struct tide_frontier *f, const struct t
                      g->capacity, g->count);
 }
 
-#if TIDE_HAS_WIDE
-APART static bool covers_wide_many(const struct tide_frontier *f, const struct tide_frontier *g) {
-  unsigned found = tide_wide_covers(f, g);
-  return found == TIDE_WALK ? covers_walk_many(f, g) : (bool)found;
-}
-#endif
-
 /* f has TIDE_WIDE_LEAST entries or more, and g fewer, but some. */
 INLINE bool covers_more(const struct tide_frontier *f, const struct tide_frontier *g) {
-#if TIDE_HAS_WIDE
   size_t n = f->count, m = g->count;
-  tide_axis span = tide_frontier_axes(f)[n - 1] - tide_frontier_axes(f)[0];
-  if (tide_frontier_eight() && (span < 128 || (span < 256 && m >= 4)))
-    return tide_eight_covers(f, g);
-  if (n >= WIDE_WALK && m >= TIDE_WIDE_LEAST / 2 && tide_frontier_wide())
-    return covers_wide_many(f, g);
+  const tide_axis *f_axes = tide_frontier_axes(f), *g_axes = tide_frontier_axes(g);
+  if (tide_frontier_span(f) >= TIDE_MAP_BITS) return covers_walk_many(f, g);
+  if (g_axes[0] < f_axes[0] || g_axes[m - 1] > f_axes[n - 1]) return false;
+#if TIDE_HAS_WIDE
+  if (tide_frontier_wide()) {
+    if (tide_frontier_eight())
+      return m < TIDE_WIDE_LEAST ? tide_eight_covers_few(f, g) : tide_eight_covers(f, g);
+    return m < TIDE_WIDE_LEAST ? tide_few_covers(f, g) : tide_wide_covers(f, g);
+  }
 #endif
-  return covers_walk_many(f, g);
+  return m < MAP_LEAST ? covers_walk_many(f, g) : tide_map_covers(f, g);
 }
 
 /* f has TIDE_WIDE_LEAST entries or more. */

@@ -8,6 +8,7 @@
 
 #if TIDE_HAS_WIDE
 #include "causal/frontier_lanes.h"
+#include "causal/frontier_map.h"
 #include "causal/frontier_wide_tables.h"
 
 #define APART __attribute__((noinline))
@@ -98,68 +99,20 @@ WIDE uint64_t tide_wide_get(const struct tide_frontier *frontier, tide_axis axis
   return axes[at + frontier->capacity] & (0 - (uint64_t)(found != 0));
 }
 
-/* Axes as bits: bit k is the axis `base` + k. Up to four words; a lane each for the words' vectors
- * below. A shift by 64 or more leaves nothing, so each word takes what is its own. */
+/* A word of axes each, in all lanes. */
 struct bits {
-  __m256i word[4];
+  __m256i word[TIDE_MAP_WORDS];
 };
 
+/* As bits of a word: a shift by 64 or more leaves nothing, so each word takes what is its own. */
 WIDE_INLINE __m256i word_of(__m256i at, unsigned word) {
-  at = _mm256_sub_epi64(at, _mm256_set1_epi64x(64 * (int64_t)word));
-  return _mm256_sllv_epi64(_mm256_set1_epi64x(1), at);
+  at = _mm256_sub_epi64(at, all(64 * (uint64_t)word));
+  return _mm256_sllv_epi64(all(1), at);
 }
 
 WIDE_INLINE uint64_t all_of(__m256i bits) {
   __m128i half = _mm_or_si128(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
   return (uint64_t)_mm_cvtsi128_si64(_mm_or_si128(half, _mm_unpackhi_epi64(half, half)));
-}
-
-/* The bits of all lanes in each. */
-WIDE_INLINE __m256i spread(__m256i bits) {
-  bits = _mm256_or_si256(bits, _mm256_permute4x64_epi64(bits, 0x4e));
-  return _mm256_or_si256(bits, _mm256_shuffle_epi32(bits, 0x4e));
-}
-
-WIDE_INLINE void map_four(struct bits *bits, unsigned words, const tide_axis *axes, __m256i base) {
-  __m256i at = _mm256_sub_epi64(load(axes), base);
-  bits->word[0] = _mm256_or_si256(bits->word[0], word_of(at, 0));
-  if (words > 1) bits->word[1] = _mm256_or_si256(bits->word[1], word_of(at, 1));
-  if (words > 2) bits->word[2] = _mm256_or_si256(bits->word[2], word_of(at, 2));
-  if (words > 2) bits->word[3] = _mm256_or_si256(bits->word[3], word_of(at, 3));
-}
-
-/* count >= 4. Some axes are done twice: up to 4 * at_once + 4 there is no loop to guess. */
-WIDE_INLINE struct bits map(unsigned words, unsigned at_once, const tide_axis *axes, size_t count,
-                            __m256i base) {
-  struct bits bits;
-  bits.word[0] = bits.word[1] = bits.word[2] = bits.word[3] = _mm256_setzero_si256();
-  const tide_axis *last = axes + count - 4;
-  map_four(&bits, words, last, base);
-  for (; axes < last; axes += (size_t)4 * at_once) {
-    map_four(&bits, words, axes, base);
-    if (at_once > 1) map_four(&bits, words, axes + 4 < last ? axes + 4 : last, base);
-    if (at_once > 2) map_four(&bits, words, axes + 8 < last ? axes + 8 : last, base);
-    if (at_once > 3) map_four(&bits, words, axes + 12 < last ? axes + 12 : last, base);
-    if (at_once > 3) map_four(&bits, words, axes + 16 < last ? axes + 16 : last, base);
-    if (at_once > 3) map_four(&bits, words, axes + 20 < last ? axes + 20 : last, base);
-  }
-  return bits;
-}
-
-/* The same for many words, one after the other: the axes are sorted, so each takes few of them. */
-WIDE_INLINE void map_apart(uint64_t *words, unsigned count_of_words, const tide_axis *axes,
-                           size_t count, tide_axis base) {
-  const tide_axis *last = axes + count - 4;
-  for (unsigned w = 0; w < count_of_words; w++) {
-    const __m256i start = _mm256_set1_epi64x((int64_t)(base + 64 * w));
-    __m256i bits = _mm256_setzero_si256();
-    for (;; axes += 4) {
-      if (axes > last) axes = last;
-      bits = _mm256_or_si256(bits, word_of(_mm256_sub_epi64(load(axes), start), 0));
-      if (axes == last || axes[3] - base >= 64 * (w + 1)) break;
-    }
-    words[w] = all_of(bits);
-  }
 }
 
 WIDE_INLINE __m256i lookup(__m256i word, __m256i at, int which) {
@@ -183,19 +136,16 @@ WIDE_INLINE __m256i lower_than_needed(const uint64_t *epochs, const uint64_t *ne
       known, _mm256_maskload_epi64((const long long *)needed, load(tide_wide_lanes[lanes].packed)));
 }
 
-/* g's axes become bits; four entries of f at a time are looked up in them, those that are there
- * pushed together and held against g's next ones. */
+/* Four entries of f at a time are looked up in g's bits, those that are there pushed together and
+ * held against g's next ones. */
 WIDE_INLINE bool covers_within(const struct tide_frontier *f, const struct tide_frontier *g,
-                               unsigned words, unsigned at_once) {
+                               unsigned words) {
   const uint64_t *at = tide_frontier_axes(f), *last = at + f->count - 4;
   const uint64_t *needed = tide_frontier_epochs(g), *end = needed + g->count;
   size_t epoch = f->capacity;
-  const __m256i base = _mm256_set1_epi64x((int64_t)tide_frontier_axes(g)[0]);
-  struct bits bits = map(words, at_once, tide_frontier_axes(g), g->count, base);
-  bits.word[0] = spread(bits.word[0]);
-  if (words > 1) bits.word[1] = spread(bits.word[1]);
-  if (words > 2) bits.word[2] = spread(bits.word[2]);
-  if (words > 2) bits.word[3] = spread(bits.word[3]);
+  const __m256i base = all(tide_frontier_axes(g)[0]);
+  struct bits bits;
+  for (unsigned w = 0; w < words; w++) bits.word[w] = all(tide_frontier_map(g)[w]);
   __m256i bad = _mm256_setzero_si256();
   for (; at <= last; at += 4) {
     __m256i there = listed(&bits, words, _mm256_sub_epi64(load(at), base));
@@ -214,28 +164,15 @@ WIDE_INLINE bool covers_within(const struct tide_frontier *f, const struct tide_
   return (needed == end) & !any(bad);
 }
 
-WIDE APART static bool covers_short(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 1, 3);
-}
-WIDE APART static bool covers_64(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 1, 6);
-}
 WIDE APART static bool covers_128(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 2, 6);
+  return covers_within(f, g, 2);
 }
 WIDE APART static bool covers_256(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_within(f, g, 4, 6);
+  return covers_within(f, g, 4);
 }
 
-unsigned tide_wide_covers(const struct tide_frontier *f, const struct tide_frontier *g) {
-  size_t n = f->count, m = g->count;
-  tide_axis first = tide_frontier_axes(g)[0], last = tide_frontier_axes(g)[m - 1];
-  if (first < tide_frontier_axes(f)[0]) return TIDE_NO;
-  if (last > tide_frontier_axes(f)[n - 1]) return TIDE_NO;
-  if (last - first < 64) return m <= 16 ? covers_short(f, g) : covers_64(f, g);
-  if (last - first < 128) return covers_128(f, g);
-  if (last - first < 256) return covers_256(f, g);
-  return TIDE_WALK;
+bool tide_wide_covers(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return tide_frontier_span(g) < 128 ? covers_128(f, g) : covers_256(f, g);
 }
 
 /* A merge under way. */
@@ -303,58 +240,47 @@ WIDE_INLINE void merge_word(struct merge *m, uint64_t a, uint64_t b, size_t most
   }
 }
 
-/* All axes are from `base` on, none behind base + span. */
-WIDE_INLINE bool join_within(struct tide_frontier *to, const struct tide_frontier *f,
-                             const struct tide_frontier *g, tide_axis base, size_t span,
-                             unsigned words) {
-  /* f's epochs, for it may be `to`; and four are read at a time. */
-  uint64_t a[4], b[4], kept[TIDE_FRONTIER_CAPACITY_MAX + 4];
-  copy(kept, tide_frontier_epochs(f), f->count);
-  const __m256i first = _mm256_set1_epi64x((int64_t)base);
-  if (words <= 2) {
-    struct bits in_a = map(words, 3, tide_frontier_axes(f), f->count, first);
-    struct bits in_b = map(words, 3, tide_frontier_axes(g), g->count, first);
-    a[0] = all_of(in_a.word[0]);
-    b[0] = all_of(in_b.word[0]);
-    if (words > 1) a[1] = all_of(in_a.word[1]);
-    if (words > 1) b[1] = all_of(in_b.word[1]);
-  } else {
-    map_apart(a, words, tide_frontier_axes(f), f->count, base);
-    map_apart(b, words, tide_frontier_axes(g), g->count, base);
+/* The words of what f lists, each axis `skip` further up; of four to seven axes they are made here.
+ */
+WIDE_INLINE void take(uint64_t *words, const struct tide_frontier *f, size_t skip) {
+  if (f->count >= TIDE_FRONTIER_MAP_LEAST) {
+    tide_map_move(words, tide_frontier_map(f), skip);
+    return;
   }
-  size_t total = 0;
-  for (unsigned w = 0; w < words; w++) total += (size_t)__builtin_popcountll(a[w] | b[w]);
-  if (total > to->capacity) return false;
-  uint64_t *axes = tide_frontier_axes_of(to);
-  struct merge m = {axes, axes + to->capacity, to->capacity, kept, tide_frontier_epochs(g)};
-  for (unsigned w = 0; w < words && 64 * w <= span; w++) {
-    const __m256i start = _mm256_set1_epi64x((int64_t)(base + 64 * w));
-    size_t most = span - 64 * w < 63 ? span - 64 * w : 63;
-    size_t room = (size_t)(m.end - m.to), count = (size_t)__builtin_popcountll(a[w] | b[w]);
-    /* Also where the word has nothing more, four are written. */
-    if (room >= count + 4) merge_word(&m, a[w], b[w], most, start, true);
-    else merge_word(&m, a[w], b[w], most, start, false);
-  }
-  to->count = (uint8_t)total;
-  return true;
+  const tide_axis *axes = tide_frontier_axes(f);
+  const __m256i start = all(axes[0] - skip);
+  __m256i low = _mm256_sub_epi64(load(axes), start),
+          high = _mm256_sub_epi64(load(axes + f->count - 4), start);
+  for (unsigned w = 0; w < TIDE_MAP_WORDS; w++)
+    words[w] = all_of(_mm256_or_si256(word_of(low, w), word_of(high, w)));
 }
 
-#define WITHIN(name, words)                                                                        \
-  WIDE APART static bool name(struct tide_frontier *to, const struct tide_frontier *f,             \
-                              const struct tide_frontier *g, tide_axis base, size_t span) {        \
-    return join_within(to, f, g, base, span, words);                                               \
-  }
-WITHIN(join_64, 1)
-WITHIN(join_128, 2)
-WITHIN(join_256, 4)
-
-bool tide_four_join(struct tide_frontier *to, const struct tide_frontier *f,
-                    const struct tide_frontier *g) {
-  size_t n = f->count, m = g->count;
+WIDE bool tide_four_join(struct tide_frontier *to, const struct tide_frontier *f,
+                         const struct tide_frontier *g) {
+  size_t n = f->count, m = g->count, total = 0;
   tide_axis first, span = tide_span_of_both(f, g, &first);
-  if (span >= 256 || span > 4 * (n + m)) return false;
-  if (span < 64) return join_64(to, f, g, first, span);
-  if (span < 128) return join_128(to, f, g, first, span);
-  return join_256(to, f, g, first, span);
+  if (span >= TIDE_MAP_BITS || tide_map_sparse(span, n + m)) return false;
+  uint64_t a[TIDE_MAP_WORDS], b[TIDE_MAP_WORDS];
+  take(a, f, (size_t)(tide_frontier_axes(f)[0] - first));
+  take(b, g, (size_t)(tide_frontier_axes(g)[0] - first));
+  for (size_t w = 0; w < TIDE_MAP_WORDS; w++) total += (size_t)__builtin_popcountll(a[w] | b[w]);
+  if (total > to->capacity) return false;
+  /* f's epochs, for it may be `to`; and four are read at a time. */
+  uint64_t kept[TIDE_FRONTIER_CAPACITY_MAX + 4];
+  copy(kept, tide_frontier_epochs(f), n);
+  uint64_t *axes = tide_frontier_axes_of(to);
+  struct merge at = {axes, axes + to->capacity, to->capacity, kept, tide_frontier_epochs(g)};
+  for (size_t w = 0; 64 * w <= span; w++) {
+    const __m256i start = all(first + 64 * w);
+    size_t most = span - 64 * w < 63 ? span - 64 * w : 63;
+    size_t room = (size_t)(at.end - at.to), count = (size_t)__builtin_popcountll(a[w] | b[w]);
+    /* Also where the word has nothing more, four are written. */
+    if (room >= count + 4) merge_word(&at, a[w], b[w], most, start, true);
+    else merge_word(&at, a[w], b[w], most, start, false);
+  }
+  to->count = (uint8_t)total;
+  uint64_t *map = tide_frontier_map_of(to);
+  for (size_t w = 0; w < TIDE_MAP_WORDS; w++) map[w] = a[w] | b[w];
+  return true;
 }
 #endif

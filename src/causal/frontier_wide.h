@@ -28,10 +28,8 @@ static inline bool tide_frontier_eight(void) { return tide_frontier_tier >= TIDE
 bool tide_wide_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
 enum tide_order tide_wide_compare_same(const struct tide_frontier *f, const struct tide_frontier *g,
                                        bool f_has, bool g_has);
-/* f has at least TIDE_WIDE_LEAST entries, g at least 4 and fewer than f. TIDE_WALK: the axes lie
- * too far apart for this. */
-enum { TIDE_NO, TIDE_YES, TIDE_WALK };
-unsigned tide_wide_covers(const struct tide_frontier *f, const struct tide_frontier *g);
+/* tide_map_covers; g has at least TIDE_WIDE_LEAST entries. */
+bool tide_wide_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 /* tide_frontier_get. It has at least TIDE_WIDE_LEAST entries. */
 uint64_t tide_wide_get(const struct tide_frontier *frontier, tide_axis axis);
 /* What f and g know, in a third or in f itself. Each has at least 4 entries. False, and nothing is
@@ -43,9 +41,8 @@ bool tide_four_join(struct tide_frontier *to, const struct tide_frontier *f,
 bool tide_eight_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
 enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
                                         const struct tide_frontier *g, bool f_has, bool g_has);
-/* f has at least TIDE_WIDE_LEAST entries, g fewer, and f's axes lie less than 128 apart, or less
- * than 256 if g has at least 4. */
 bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
+bool tide_eight_covers_few(const struct tide_frontier *f, const struct tide_frontier *g);
 uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
 /* tide_four_join, but also false where the room of f or g was made for fewer than 7. */
 bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
@@ -57,6 +54,8 @@ bool tide_eight_merge_same(struct tide_frontier *to, const struct tide_frontier 
  * done: the axes lie too far apart for this, or the room is too small. */
 bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
                    const struct tide_frontier *g);
+/* tide_map_covers, one of g's entries after the other. */
+bool tide_few_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 
 /* With fewer in either, one by one is as fast; in both, as vectors of 512 and of 256 bits. */
 #define TIDE_FEW_LEAST 3

@@ -244,6 +244,7 @@ static void keep_foreign(struct tide_frontier *to, const struct tide_ending *end
   }
   to->count = (uint8_t)left;
   to->tainted = 0;
+  tide_frontier_remap(to);
 }
 
 /* The last uses, and no more. What the freeing queue has been given besides has nothing to do with

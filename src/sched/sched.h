@@ -470,7 +470,7 @@ static inline struct tide_frontier *tide_queue_next_frontier(const struct tide_q
 }
 /* The newest version takes no more room than its entries need. */
 static inline void tide_queue_next_version(struct tide_queue *queue, size_t count) {
-  queue->next_frontier += 1 + 2 * count;
+  queue->next_frontier += tide_frontier_size(count) / sizeof *queue->frontiers;
   if (queue->next_frontier > queue->frontier_limit) queue->next_frontier = 0;
   tide_fetch_lines(queue->frontiers + queue->next_frontier, 3);
 }

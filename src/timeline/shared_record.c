@@ -4,6 +4,7 @@
  * number, the words and the number again; all loads acquire and all stores release, so that whoever
  * has read one new word finds the number changed. Nobody waits: what is torn is not there. */
 #include "base/atomic.h"
+#include "causal/frontier_map.h"
 #include "timeline/shared.h"
 
 #define TRIES 4 /* a place that was overwritten so often: what it said is too old to be kept */
@@ -115,6 +116,7 @@ static enum tide_status copy(const struct tide_shared *shared,
   }
   known->count = (uint8_t)count;
   known->tainted = (uint8_t)(shape >> 8 & 1);
+  tide_frontier_remap(known);
   if (tide_load_acquire(&record->seq) != seq) return TIDE_BUSY;
   return fits ? TIDE_OK : TIDE_CORRUPT;
 }

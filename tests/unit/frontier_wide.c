@@ -312,8 +312,10 @@ static void check_each_need(const struct tide_frontier *f, struct tide_frontier 
     epochs[i]--;
     tide_axis old = axes[i]++;
     bool another = tide_frontier_get(f, axes[i]) == 0;
+    tide_frontier_remap(g);
     if (another) CHECK(!tide_frontier_dominates(f, g));
     axes[i] = old;
+    tide_frontier_remap(g);
   }
 }
 
