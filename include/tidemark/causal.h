@@ -89,7 +89,7 @@ tide_lease_take(struct tide_lease *lease, enum tide_domain domain, tide_axis *ou
 
 #define TIDE_FRONTIER_CAPACITY_MAX 255
 /* With room for so many entries there is room for so many private words, too. */
-#define TIDE_FRONTIER_MAP_LEAST 8
+#define TIDE_FRONTIER_MAP_LEAST 9
 #define TIDE_FRONTIER_MAP_WORDS 4
 
 /* The head of a frontier; its axes follow it in memory, sorted, then its epochs, then what is

@@ -202,6 +202,6 @@ enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,
                                                   : "is not in axis order");
   }
   if (!tide_frontier_map_right(frontier))
-    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: its words are not of its axes");
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: its map is not of its axes");
   return TIDE_OK;
 }

@@ -72,7 +72,7 @@ EIGHT_INLINE const uint64_t *push(const uint64_t *have, size_t count, const uint
  * less than what is needed. */
 EIGHT bool tide_eight_covers_few(const struct tide_frontier *f, const struct tide_frontier *g) {
   const tide_axis *axes = tide_frontier_axes(g);
-  const __m256i in_f = _mm256_loadu_si256((const __m256i *)(const void *)tide_frontier_map(f));
+  const __m256i in_f = moved_map(f, 0);
   const __m256i none = _mm256_setzero_si256(), count = _mm256_popcnt_epi64(in_f);
   __m256i before = _mm256_add_epi64(count, _mm256_alignr_epi64(count, none, 3));
   before = _mm256_add_epi64(before, _mm256_alignr_epi64(before, none, 2));

@@ -66,7 +66,7 @@ EIGHT_INLINE __m512i in_turns(__m512i first, __m512i second) {
                           _mm512_unpackhi_epi64(first, second));
 }
 
-/* A map of fewer than eight axes, each `skip` further up. A shift by 64 or more leaves nothing. */
+/* A map of up to eight axes, each `skip` further up. A shift by 64 or more leaves nothing. */
 EIGHT_INLINE __m256i made_map(const struct tide_frontier *f, size_t skip) {
   const tide_axis *axes = tide_frontier_axes(f);
   __mmask8 lanes = first_lanes(f->count);

@@ -122,7 +122,8 @@ EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
     for (size_t w = 0; w < words; w++) merge_apart(&at, &places[w], all(base + 64 * w));
   }
   to->count = (uint8_t)total;
-  _mm256_storeu_si256((__m256i *)(void *)tide_frontier_map_of(to), _mm256_or_si256(in_a, in_b));
+  if (tide_frontier_map_fits(to))
+    _mm256_storeu_si256((__m256i *)(void *)tide_frontier_map_of(to), _mm256_or_si256(in_a, in_b));
   return true;
 }
 

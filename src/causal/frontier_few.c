@@ -42,8 +42,7 @@ COUNTING bool tide_few_join(struct tide_frontier *to, const struct tide_frontier
   size_t total = (size_t)__builtin_popcountll(in_one);
   if (total > to->capacity) return false;
   to->count = (uint8_t)total;
-  if (to->capacity >=
-      TIDE_FRONTIER_MAP_LEAST) { /* a guess less than whether there is to be a map */
+  if (tide_frontier_map_fits(to)) {
     uint64_t *map = tide_frontier_map_of(to);
     map[0] = in_one;
     map[1] = map[2] = map[3] = 0;

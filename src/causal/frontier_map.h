@@ -1,10 +1,10 @@
 /* causal/frontier_map.h: which axes a frontier lists, as bits.
  *
  * A frontier of TIDE_FRONTIER_MAP_LEAST entries or more, none of whose axes lies TIDE_MAP_BITS or
- * more behind the first one, has a map behind its epochs: bit k of word w is the axis first + 64 *
- * w
- * + k. The place of an axis is how many bits lie below its own. Whoever changes which axes are
- * listed sees to the map; tide_frontier_validate looks whether it is right. */
+ * more behind the first one, has a map behind its epochs: bit k of word w is the axis that lies
+ * 64 * w + k behind the first. So the place of an axis is how many bits lie below its own. Whoever
+ * changes which axes are listed sees to the map; tide_frontier_validate looks whether it is right.
+ * Fewer are made bits of when they are needed: eight fit into one vector. */
 #ifndef TIDE_CAUSAL_FRONTIER_MAP_H
 #define TIDE_CAUSAL_FRONTIER_MAP_H
 
@@ -20,6 +20,11 @@ static inline const uint64_t *tide_frontier_map(const struct tide_frontier *f) {
 }
 static inline uint64_t *tide_frontier_map_of(struct tide_frontier *f) {
   return (uint64_t *)(void *)(f + 1) + (size_t)2 * f->capacity;
+}
+
+/* Mostly the same as asking whether it is to have one, and easier to guess. */
+static inline bool tide_frontier_map_fits(const struct tide_frontier *f) {
+  return f->capacity >= TIDE_FRONTIER_MAP_LEAST;
 }
 
 /* How far the last axis lies behind the first. It lists something. */

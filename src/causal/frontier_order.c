@@ -91,7 +91,8 @@ INLINE bool covers_more(const struct tide_frontier *f, const struct tide_frontie
   if (tide_frontier_wide()) {
     if (tide_frontier_eight())
       return m < TIDE_WIDE_LEAST ? tide_eight_covers_few(f, g) : tide_eight_covers(f, g);
-    return m < TIDE_WIDE_LEAST ? tide_few_covers(f, g) : tide_wide_covers(f, g);
+    if (n >= TIDE_FRONTIER_MAP_LEAST)
+      return m < TIDE_FRONTIER_MAP_LEAST ? tide_few_covers(f, g) : tide_wide_covers(f, g);
   }
 #endif
   return m < MAP_LEAST ? covers_walk_many(f, g) : tide_map_covers(f, g);

@@ -240,7 +240,7 @@ WIDE_INLINE void merge_word(struct merge *m, uint64_t a, uint64_t b, size_t most
   }
 }
 
-/* The words of what f lists, each axis `skip` further up; of four to seven axes they are made here.
+/* The words of what f lists, each axis `skip` further up; of four to eight axes they are made here.
  */
 WIDE_INLINE void take(uint64_t *words, const struct tide_frontier *f, size_t skip) {
   if (f->count >= TIDE_FRONTIER_MAP_LEAST) {
@@ -279,6 +279,7 @@ WIDE bool tide_four_join(struct tide_frontier *to, const struct tide_frontier *f
     else merge_word(&at, a[w], b[w], most, start, false);
   }
   to->count = (uint8_t)total;
+  if (!tide_frontier_map_fits(to)) return true;
   uint64_t *map = tide_frontier_map_of(to);
   for (size_t w = 0; w < TIDE_MAP_WORDS; w++) map[w] = a[w] | b[w];
   return true;

@@ -28,7 +28,7 @@ static inline bool tide_frontier_eight(void) { return tide_frontier_tier >= TIDE
 bool tide_wide_covers_same(const struct tide_frontier *f, const struct tide_frontier *g);
 enum tide_order tide_wide_compare_same(const struct tide_frontier *f, const struct tide_frontier *g,
                                        bool f_has, bool g_has);
-/* tide_map_covers; g has at least TIDE_WIDE_LEAST entries. */
+/* tide_map_covers. */
 bool tide_wide_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 /* tide_frontier_get. It has at least TIDE_WIDE_LEAST entries. */
 uint64_t tide_wide_get(const struct tide_frontier *frontier, tide_axis axis);
@@ -42,6 +42,7 @@ bool tide_eight_covers_same(const struct tide_frontier *f, const struct tide_fro
 enum tide_order tide_eight_compare_same(const struct tide_frontier *f,
                                         const struct tide_frontier *g, bool f_has, bool g_has);
 bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g);
+/* Of g, which needs no map, fewer than 8; f needs none either if it has 8. */
 bool tide_eight_covers_few(const struct tide_frontier *f, const struct tide_frontier *g);
 uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis axis);
 /* tide_four_join, but also false where the room of f or g was made for fewer than 7. */
@@ -54,7 +55,7 @@ bool tide_eight_merge_same(struct tide_frontier *to, const struct tide_frontier 
  * done: the axes lie too far apart for this, or the room is too small. */
 bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
                    const struct tide_frontier *g);
-/* tide_map_covers, one of g's entries after the other. */
+/* tide_map_covers, one of g's entries after the other: it needs no map. */
 bool tide_few_covers(const struct tide_frontier *f, const struct tide_frontier *g);
 
 /* With fewer in either, one by one is as fast; in both, as vectors of 512 and of 256 bits. */
