@@ -55,17 +55,37 @@ EIGHT uint64_t tide_eight_get(const struct tide_frontier *frontier, tide_axis ax
   return axes[at + frontier->capacity] & (0 - (uint64_t)(found != 0));
 }
 
-/* Up to 64 entries of f: eight of g's next epochs at a time go to the places of those that g lists,
- * which the bits say. What is not needed is 0, and nothing is lower. Returns where g's go on. */
-EIGHT_INLINE const uint64_t *push(const uint64_t *have, size_t count, const uint64_t *need,
-                                  uint64_t listed, unsigned *lower) {
-  for (; count > 8; have += 8, count -= 8, listed >>= 8) {
-    need += __builtin_popcountll(listed & 0xff);
-    *lower |= _mm512_cmplt_epu64_mask(load(have), placed(need, listed & 0xff));
+/* Up to 64 entries of f, from the back on: eight of g's epochs at a time, the last of which lie in
+ * front of `need`, go to the places of those that g lists, which the bits say. What is not needed
+ * is 0, and nothing is lower. */
+struct push {
+  const uint64_t *have, *need;
+  uint64_t listed;
+  unsigned lower;
+};
+
+EIGHT_INLINE void push(struct push *p, size_t i, __m512i have) {
+  uint64_t listed = p->listed >> 8 * i & 0xff;
+  p->lower |= _mm512_cmplt_epu64_mask(have, placed(p->need, listed));
+  p->need -= __builtin_popcountll(listed);
+}
+
+EIGHT_INLINE void push_eight(struct push *p, size_t i) { push(p, i, load(p->have + 8 * i)); }
+
+EIGHT_INLINE bool lower(const uint64_t *have, size_t count, const uint64_t *need, uint64_t listed) {
+  struct push p = {have, need, listed, 0};
+  size_t last = (count - 1) / 8;
+  push(&p, last, load_lanes(first_lanes(count - 8 * last), have + 8 * last));
+  switch (last) {
+    case 7: push_eight(&p, 6); /* fall through */
+    case 6: push_eight(&p, 5); /* fall through */
+    case 5: push_eight(&p, 4); /* fall through */
+    case 4: push_eight(&p, 3); /* fall through */
+    case 3: push_eight(&p, 2); /* fall through */
+    case 2: push_eight(&p, 1); /* fall through */
+    case 1: push_eight(&p, 0);
   }
-  need += __builtin_popcountll(listed);
-  *lower |= _mm512_cmplt_epu64_mask(load_lanes(first_lanes(count), have), placed(need, listed));
-  return need;
+  return p.lower;
 }
 
 /* Fewer than eight needs: an axis' place is how many f lists below it. What is not listed is 0, and
@@ -98,7 +118,6 @@ EIGHT bool tide_eight_covers(const struct tide_frontier *f, const struct tide_fr
                 in_g = moved_map(g, skip);
   if (!_mm256_testc_si256(in_f, in_g)) return false;
   _mm256_storeu_si256((__m256i *)(void *)needs, in_g);
-  unsigned lower = 0;
   size_t count = f->count, at = 0;
   if (count <= 64) {
     uint64_t bits = 0;
@@ -107,8 +126,7 @@ EIGHT bool tide_eight_covers(const struct tide_frontier *f, const struct tide_fr
       bits |= _pext_u64(needs[w], map[w]) << (at & 63);
       at += (size_t)__builtin_popcountll(map[w]);
     }
-    push(have, count, need, bits, &lower);
-    return !lower;
+    return !lower(have, count, need + g->count, bits);
   }
   listed[0] = 0;
 #pragma GCC unroll 4
@@ -118,11 +136,11 @@ EIGHT bool tide_eight_covers(const struct tide_frontier *f, const struct tide_fr
     listed[at / 64 + 1] = bits >> 1 >> (63 - (at & 63));
     at += (size_t)__builtin_popcountll(map[w]);
   }
-  for (size_t w = 0; count > 0; w++, have += 64) {
-    size_t some = count < 64 ? count : 64;
-    need = push(have, some, need, listed[w], &lower);
-    count -= some;
+  for (size_t w = 0; w < count; w += 64) {
+    uint64_t bits = listed[w / 64];
+    need += __builtin_popcountll(bits);
+    if (lower(have + w, count - w < 64 ? count - w : 64, need, bits)) return false;
   }
-  return !lower;
+  return true;
 }
 #endif

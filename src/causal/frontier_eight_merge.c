@@ -24,10 +24,10 @@
 const uint32_t tide_eight_choices[257] = {SIXTY_FOUR(0), SIXTY_FOUR(64), SIXTY_FOUR(128),
                                           SIXTY_FOUR(192), 0 /* read with the last */};
 
-/* A merge under way. In place these point behind what is still to be done, else at it. */
+/* A merge under way. */
 struct merge {
-  uint64_t *axes, *epochs; /* of the union */
-  const uint64_t *a, *b;   /* epochs of the two sides */
+  uint64_t *axes, *epochs; /* where a word's places begin */
+  const uint64_t *a, *b;   /* behind the epochs of both sides that come next */
 };
 
 /* Places in the union: which of them each side lists, eight a byte, and the numbers of their axes.
@@ -61,33 +61,39 @@ EIGHT_INLINE __m512i axes_at(const struct places *places, size_t i, __m512i base
   return _mm512_add_epi64(_mm512_cvtepu8_epi64(_mm_loadl_epi64(listed)), base);
 }
 
-/* From the back, and nothing is written where nothing belongs. */
-EIGHT_INLINE void merge_in_place(struct merge *m, const struct places *places, __m512i base) {
-  m->axes -= places->total;
-  m->epochs -= places->total;
-  for (size_t i = places->eights; i-- > 0;) {
-    size_t next_a = places->in_a[i], next_b = places->in_b[i];
-    __m512i d = placed(m->a, next_a), e = placed(m->b, next_b);
-    __mmask8 lanes = (__mmask8)(next_a | next_b);
-    m->a -= __builtin_popcountll(next_a);
-    m->b -= __builtin_popcountll(next_b);
-    _mm512_mask_storeu_epi64(m->axes + 8 * i, lanes, axes_at(places, i, base));
-    _mm512_mask_storeu_epi64(m->epochs + 8 * i, lanes, _mm512_max_epu64(d, e));
+/* The eight places from 8 * i on; none is behind what was done last. In place nothing is written
+ * where nothing belongs. */
+EIGHT_INLINE void merge_eight(struct merge *m, const struct places *places, size_t i, __m512i base,
+                              bool in_place) {
+  size_t in_a = places->in_a[i], in_b = places->in_b[i];
+  __m512i d = placed(m->a, in_a), e = placed(m->b, in_b);
+  __m512i axes = axes_at(places, i, base), epochs = _mm512_max_epu64(d, e);
+  m->a -= __builtin_popcountll(in_a);
+  m->b -= __builtin_popcountll(in_b);
+  if (in_place) {
+    __mmask8 lanes = (__mmask8)(in_a | in_b);
+    _mm512_mask_storeu_epi64(m->axes + 8 * i, lanes, axes);
+    _mm512_mask_storeu_epi64(m->epochs + 8 * i, lanes, epochs);
+  } else {
+    _mm512_storeu_si512(m->axes + 8 * i, axes);
+    _mm512_storeu_si512(m->epochs + 8 * i, epochs);
   }
 }
 
-/* To elsewhere, from the front; there is room for all eights, also where they are empty. */
-EIGHT_INLINE void merge_apart(struct merge *m, const struct places *places, __m512i base) {
-  for (size_t i = 0; i < places->eights; i++) {
-    size_t next_a = places->in_a[i], next_b = places->in_b[i];
-    m->a += __builtin_popcountll(next_a);
-    m->b += __builtin_popcountll(next_b);
-    _mm512_storeu_si512(m->axes + 8 * i, axes_at(places, i, base));
-    _mm512_storeu_si512(m->epochs + 8 * i,
-                        _mm512_max_epu64(placed(m->a, next_a), placed(m->b, next_b)));
+/* A word's places from the back on; all point behind what it takes, but to where its places begin.
+ * There is no loop whose end could not be guessed. */
+EIGHT_INLINE void merge_word(struct merge *m, const struct places *places, __m512i base,
+                             bool in_place) {
+  switch (places->eights) {
+    case 8: merge_eight(m, places, 7, base, in_place); /* fall through */
+    case 7: merge_eight(m, places, 6, base, in_place); /* fall through */
+    case 6: merge_eight(m, places, 5, base, in_place); /* fall through */
+    case 5: merge_eight(m, places, 4, base, in_place); /* fall through */
+    case 4: merge_eight(m, places, 3, base, in_place); /* fall through */
+    case 3: merge_eight(m, places, 2, base, in_place); /* fall through */
+    case 2: merge_eight(m, places, 1, base, in_place); /* fall through */
+    case 1: merge_eight(m, places, 0, base, in_place);
   }
-  m->axes += places->total;
-  m->epochs += places->total;
 }
 
 /* `span`: how far the last axis of both lies behind the first. */
@@ -115,11 +121,21 @@ EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
   if (in_place) {
     struct merge at = {axes + total, epochs + total, a_epochs + n, b_epochs + m};
 #pragma GCC unroll 4
-    for (size_t w = words; w-- > 0;) merge_in_place(&at, &places[w], all(base + 64 * w));
-  } else {
-    struct merge at = {axes, epochs, a_epochs, b_epochs};
+    for (size_t w = words; w-- > 0;) {
+      at.axes -= places[w].total;
+      at.epochs -= places[w].total;
+      merge_word(&at, &places[w], all(base + 64 * w), true);
+    }
+  } else { /* what is too much is written over by the next word, or lies behind the last entry */
 #pragma GCC unroll 4
-    for (size_t w = 0; w < words; w++) merge_apart(&at, &places[w], all(base + 64 * w));
+    for (size_t w = 0; w < words; w++) {
+      a_epochs += __builtin_popcountll(of_a[w]);
+      b_epochs += __builtin_popcountll(of_b[w]);
+      struct merge at = {axes, epochs, a_epochs, b_epochs};
+      merge_word(&at, &places[w], all(base + 64 * w), false);
+      axes += places[w].total;
+      epochs += places[w].total;
+    }
   }
   to->count = (uint8_t)total;
   if (tide_frontier_map_fits(to))
