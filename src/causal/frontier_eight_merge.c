@@ -1,11 +1,11 @@
 /* Merging with 512-bit instructions: eight entries of the union at a time.
  *
- * Axes that lie close together become bits, and for each place in the union two bits say which side
- * lists it: with them eight places take their epochs from both sides at once, and the larger ones
- * are kept. In place it goes from the back to the front: none of to's entries lies behind its place
- * in the union, so what is written from place p on was read before, and what is still to be read
- * lies in front of p. Into a third it goes the other way, and writes eights whole: what is too much
- * is written over by those that follow, or lies behind the last. */
+ * Both sides' maps say which of them lists each place in the union: eight places take their epochs
+ * from both sides at once, and the larger ones are kept. In place it goes from the back to the
+ * front: none of to's entries lies behind its place in the union, so what is written from place p
+ * on was read before, and what is still to be read lies in front of p. Into a third it goes word by
+ * word from the front and writes eights whole: what is too much is written over by the next word,
+ * or lies behind the last entry. */
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
 
@@ -49,6 +49,8 @@ EIGHT_INLINE struct places places_of(uint64_t a, uint64_t b, size_t most) {
   memcpy(places.in_a, &in_a, sizeof in_a);
   memcpy(places.in_b, &in_b, sizeof in_b);
   _mm512_storeu_si512(places.listed, _mm512_maskz_compress_epi8(both, numbers));
+  /* Compilers would keep all in registers, and take it apart there: on the ports that are short. */
+  __asm__("" : "+m"(places));
   places.total = (size_t)__builtin_popcountll(both);
   places.eights = (most + 7) / 8;
   /* How many eights there are could not be guessed, so some are empty. Eight full ones are rare. */
@@ -96,21 +98,20 @@ EIGHT_INLINE void merge_word(struct merge *m, const struct places *places, __m51
   }
 }
 
-/* `span`: how far the last axis of both lies behind the first. */
+/* `base`: the first axis of both; `span`: how far their last one lies behind it. */
 EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
-                       const struct tide_frontier *b, size_t span, size_t words, bool in_place) {
+                       const struct tide_frontier *b, tide_axis base, size_t span, size_t words,
+                       bool in_place) {
   uint64_t of_a[TIDE_MAP_WORDS], of_b[TIDE_MAP_WORDS];
-  const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
-  const tide_axis base = a_axes[0] < b_axes[0] ? a_axes[0] : b_axes[0];
-  const __m256i in_a = moved_map(a, (size_t)(a_axes[0] - base)),
-                in_b = moved_map(b, (size_t)(b_axes[0] - base));
+  const __m256i in_a = moved_map(a, (size_t)(tide_frontier_axes(a)[0] - base)),
+                in_b = moved_map(b, (size_t)(tide_frontier_axes(b)[0] - base));
   _mm256_storeu_si256((__m256i *)(void *)of_a, in_a);
   _mm256_storeu_si256((__m256i *)(void *)of_b, in_b);
   size_t n = a->count, m = b->count, total = 0, written = 0;
   struct places places[TIDE_MAP_WORDS];
 #pragma GCC unroll 4
   for (size_t w = 0; w < words; w++) {
-    size_t most = span - 64 * w < 64 ? span - 64 * w + 1 : 64;
+    size_t most = span < 64 * w ? 0 : span - 64 * w < 64 ? span - 64 * w + 1 : 64;
     places[w] = places_of(of_a[w], of_b[w], most < n + m ? most : n + m);
     if (written < total + 8 * places[w].eights) written = total + 8 * places[w].eights;
     total += places[w].total;
@@ -126,7 +127,7 @@ EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
       at.epochs -= places[w].total;
       merge_word(&at, &places[w], all(base + 64 * w), true);
     }
-  } else { /* what is too much is written over by the next word, or lies behind the last entry */
+  } else {
 #pragma GCC unroll 4
     for (size_t w = 0; w < words; w++) {
       a_epochs += __builtin_popcountll(of_a[w]);
@@ -145,8 +146,8 @@ EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
 
 #define JOIN(name, words, in_place)                                                                \
   EIGHT_APART static bool name(struct tide_frontier *to, const struct tide_frontier *a,            \
-                               const struct tide_frontier *b, size_t span) {                       \
-    return join(to, a, b, span, words, in_place);                                                  \
+                               const struct tide_frontier *b, tide_axis base, size_t span) {       \
+    return join(to, a, b, base, span, words, in_place);                                            \
   }
 JOIN(merge_64, 1, true)
 JOIN(merge_128, 2, true)
@@ -158,14 +159,13 @@ JOIN(join_256, 4, false)
 bool tide_eight_join(struct tide_frontier *to, const struct tide_frontier *f,
                      const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  tide_axis first, span = tide_span_of_both(f, g, &first);
-  (void)first;
+  tide_axis base, span = tide_span_of_both(f, g, &base);
   /* Eight words in front of any epoch are read: that many belong to it. */
   if (f->capacity < 7 || g->capacity < 7) return false;
-  if (span < 64) return (to == f ? merge_64 : join_64)(to, f, g, span);
+  if (span < 64) return (to == f ? merge_64 : join_64)(to, f, g, base, span);
   if (span >= TIDE_MAP_BITS || tide_map_sparse(span, n + m)) return false;
-  if (span < 128) return (to == f ? merge_128 : join_128)(to, f, g, span);
-  return (to == f ? merge_256 : join_256)(to, f, g, span);
+  if (span < 128) return (to == f ? merge_128 : join_128)(to, f, g, base, span);
+  return (to == f ? merge_256 : join_256)(to, f, g, base, span);
 }
 
 EIGHT bool tide_eight_merge_same(struct tide_frontier *to, const struct tide_frontier *from) {
