@@ -57,6 +57,7 @@ static void store(struct tide_frontier *to, struct tide_entries entries,
 void tide_frontier_copy(struct tide_frontier *to, const struct tide_frontier *from,
                         const struct tide_eviction *eviction) {
   if (to == from) return;
+  TIDE_CHECK_MAP(from);
   to->tainted = from->tainted;
   store(to,
         (struct tide_entries){tide_frontier_axes(from), tide_frontier_epochs(from), from->count},

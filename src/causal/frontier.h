@@ -11,6 +11,8 @@
 /* Two full frontiers that share no axis. */
 #define TIDE_UNION_MAX (2 * TIDE_FRONTIER_CAPACITY_MAX)
 
+/* Whoever changes which axes are listed sees to their map (frontier_map.h): in other folders, who
+ * asks for these asks for tide_frontier_remap, too (tests/tidy/maps). */
 static inline tide_axis *tide_frontier_axes_of(struct tide_frontier *f) {
   return (tide_axis *)(void *)(f + 1);
 }
@@ -86,6 +88,24 @@ static inline void tide_frontier_copy_wide(struct tide_frontier *to,
     __asm__("");
   }
   tide_frontier_copy_map(to, from);
+}
+
+/* It lists nothing else from now on. */
+static inline void tide_frontier_list_one(struct tide_frontier *f, tide_axis axis, uint64_t epoch) {
+  f->count = 1;
+  *tide_frontier_axes_of(f) = axis;
+  *tide_frontier_epochs_of(f) = epoch;
+}
+
+/* It takes no more room than it has entries. */
+static inline void tide_frontier_pack(struct tide_frontier *f) {
+  uint64_t *words = tide_frontier_axes_of(f);
+  const uint64_t *epochs = tide_frontier_epochs(f), *map = tide_frontier_map(f);
+  size_t count = f->count;
+  for (size_t i = 0; i < count; i++) words[count + i] = epochs[i];
+  if (count >= TIDE_FRONTIER_MAP_LEAST)
+    for (size_t w = 0; w < TIDE_MAP_WORDS; w++) words[2 * count + w] = map[w];
+  f->capacity = (uint8_t)count;
 }
 
 /* Where the axis is listed, looked for from the end; from->count: nowhere. */
@@ -238,6 +258,7 @@ static inline bool tide_frontier_join_alike(struct tide_frontier *to, uint8_t ca
   if (count == 0 || count != b->count || count + room > capacity ||
       !tide_axes_alike(a_axes, b_axes, count))
     return false;
+  TIDE_CHECK_MAP(a);
   /* The arrays of `to` are nobody else's, which compilers are to know. */
   uint64_t *restrict axes = tide_frontier_axes_of(to), *restrict epochs = axes + count + room;
   const uint64_t *a_epochs = tide_frontier_epochs(a), *b_epochs = tide_frontier_epochs(b);

@@ -63,6 +63,8 @@ join_many(struct tide_frontier *to, const struct tide_frontier *a, const struct 
 
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b) {
+  TIDE_CHECK_MAP(a);
+  TIDE_CHECK_MAP(b);
   to->capacity = capacity;
   to->raised = a->raised;
   if (tide_wide_join(to, a, b)) return true;

@@ -8,6 +8,7 @@
 #ifndef TIDE_CAUSAL_FRONTIER_MAP_H
 #define TIDE_CAUSAL_FRONTIER_MAP_H
 
+#include "base/check.h"
 #include "tidemark/causal.h"
 
 #define TIDE_MAP_WORDS TIDE_FRONTIER_MAP_WORDS
@@ -40,6 +41,12 @@ static inline bool tide_frontier_mapped(const struct tide_frontier *f) {
 /* From the axes, whatever was there before; where there is to be none, nothing is done. */
 void tide_frontier_remap(struct tide_frontier *f);
 bool tide_frontier_map_right(const struct tide_frontier *f);
+/* Whoever reads a frontier looks, too, where tests look inside: a writer may have forgotten it. */
+#if defined(TIDE_PLANTS) || defined(TIDE_CHECK_MAPS)
+#define TIDE_CHECK_MAP(f) TIDE_ASSERT(tide_frontier_map_right(f))
+#else
+#define TIDE_CHECK_MAP(f) ((void)0)
+#endif
 
 /* `to` has just been given the axes of `from`. */
 static inline void tide_frontier_copy_map(struct tide_frontier *to,

@@ -285,6 +285,8 @@ __attribute__((noinline)) static void merge_many(struct tide_frontier *to,
 TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
                                   const struct tide_eviction *eviction) {
   size_t n = to->count, m = from->count;
+  TIDE_CHECK_MAP(to);
+  TIDE_CHECK_MAP(from);
   to->tainted |= from->tainted;
   if (m == 0) return;
   if (n == m) {

@@ -114,6 +114,8 @@ APART static bool dominates_many(const struct tide_frontier *f, const struct tid
 TIDE_HOT bool tide_frontier_dominates(const struct tide_frontier *f,
                                       const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
+  TIDE_CHECK_MAP(f);
+  TIDE_CHECK_MAP(g);
   if (needs_unlisted(g)) return false;
   if (n >= TIDE_WIDE_LEAST) return dominates_many(f, g);
   if (m > n) return false;
@@ -167,6 +169,8 @@ APART static enum tide_order compare_many(const struct tide_frontier *f,
 TIDE_HOT enum tide_order tide_frontier_compare(const struct tide_frontier *f,
                                                const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
+  TIDE_CHECK_MAP(f);
+  TIDE_CHECK_MAP(g);
   if ((n | m) >= TIDE_WIDE_LEAST) return compare_many(f, g);
   if (n == m) return compare_same(f, g, n);
   if (n > m) return order_of(true, needs_unlisted(g) || (m != 0 && !covers_few(f, n, g, m)));

@@ -115,7 +115,7 @@ static inline bool use_again(struct tide_buffer *buffer, const struct tide_namin
  * more than that. */
 static inline bool use_quickly(struct tide_buffer *buffer, const struct tide_naming *use) {
   struct tide_frontier *uses = buffer->uses;
-  tide_axis *axes = tide_frontier_axes_of(uses);
+  const tide_axis *axes = tide_frontier_axes(uses);
   uint64_t *epochs = tide_frontier_epochs_of(uses);
   size_t count = uses->count;
   if (count > 1) {
@@ -128,9 +128,7 @@ static inline bool use_quickly(struct tide_buffer *buffer, const struct tide_nam
     if (use->known->count > TIDE_SHORT || buffer->repeats) return false;
     if (tide_short_get(use->known, axes[0]) < epochs[0]) return false;
   }
-  uses->count = 1;
-  axes[0] = use->axis;
-  epochs[0] = use->epoch;
+  tide_frontier_list_one(uses, use->axis, use->epoch);
   return true;
 }
 

@@ -128,6 +128,7 @@ void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
   axes[place] = use->axis;
   epochs[place] = newest;
   uses->count = (uint8_t)(left + 1);
+  tide_frontier_remap(uses);
 }
 
 /* Freed by the host: nothing but what is left of the past and the uses. */

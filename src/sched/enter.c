@@ -115,19 +115,12 @@ static inline struct tide_frontier *make_version(struct tide_queue *queue, uint6
   return next;
 }
 
-TIDE_APART static void move_epochs(struct tide_frontier *version) {
-  uint64_t *axes = tide_frontier_axes_of(version), *epochs = tide_frontier_epochs_of(version);
-  const uint64_t *map = tide_frontier_map(version);
-  size_t count = version->count;
-  for (size_t i = 0; i < count; i++) axes[count + i] = epochs[i];
-  if (count >= TIDE_FRONTIER_MAP_LEAST)
-    for (size_t w = 0; w < TIDE_FRONTIER_MAP_WORDS; w++) axes[2 * count + w] = map[w];
-  version->capacity = (uint8_t)count;
-}
+TIDE_APART static void pack_version(struct tide_frontier *version) { tide_frontier_pack(version); }
+
 /* It takes no more room than it has entries. */
 static inline void pack(struct tide_queue *queue, struct tide_frontier *version) {
   size_t count = version->count;
-  if (count < version->capacity) move_epochs(version);
+  if (count < version->capacity) pack_version(version);
   tide_queue_next_version(queue, count);
 }
 

@@ -211,6 +211,21 @@ static void check_raise(struct tide_random *random, struct pair *f, size_t span)
   }
 }
 
+/* Each way to copy, into just enough room or a little more. */
+static void check_copies(struct tide_random *random, const struct pair *f) {
+  size_t count = f->ours->count, room = count + tide_random_below(random, 4);
+  if (room > 255) room = 255;
+  for (int way = 0; way < 4; way++) {
+    struct tide_frontier *to = new_frontier(room);
+    if (way == 0) tide_frontier_copy(to, f->ours, NULL);
+    else if (way == 1) tide_frontier_copy_wide(to, f->ours);
+    else if (way == 2) tide_frontier_copy_short(to, f->ours, NULL);
+    else CHECK_EQ_U64(tide_short_copy(to, f->ours, f->naive.axis[0]), f->naive.epoch[0]);
+    CHECK(naive_same(to, &f->naive));
+    give_back(to);
+  }
+}
+
 /* Also such that the axes lie on both sides of where a half, or the sign, of a word changes. */
 static tide_axis some_base(struct tide_random *random) {
   tide_axis queue = tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + tide_random_below(random, 100));
@@ -248,6 +263,7 @@ static void random_round(struct tide_random *random) {
   check_questions(&f, &g);
   check_merge(random, &f, &g);
   if (g.ours->count > 0) check_merge(random, &g, &f);
+  check_copies(random, &f);
   check_raise(random, &f, span);
   free_both(&f, &g);
 }

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef RIG_QUEUES
 #define RIG_QUEUES 6
 #define RIG_ROOM 16
+#endif
 #define KIB ((size_t)1024)
 
 struct rig_queue {

@@ -1,0 +1,87 @@
+/* Buffers that more queues use, and hosts know of, than a frontier has without a map of its axes:
+ * with each tier of the processor's instructions, since each reads it in another way. */
+#define RIG_QUEUES 24
+#define RIG_ROOM 32
+#include "pool_rig.h"
+
+#include "causal/frontier_wide.h"
+
+static const struct tide_pool_params named_chunk = {
+    .budget = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+
+static void be_of_tier(unsigned tier) {
+#if TIDE_HAS_WIDE
+  if (tier > tide_frontier_best_tier()) SKIP("this processor has no instructions for it");
+  tide_frontier_tier = (uint8_t)tier;
+#else
+  if (tier > 0) SKIP("no other processor than x86-64 has tiers");
+#endif
+}
+
+/* `count` queues that know nothing of each other use it; queue 20 knows what each did before. */
+static void used_by_many(unsigned tier) {
+  struct rig rig;
+  be_of_tier(tier);
+  for (unsigned count = 7; count <= 17; count++) {
+    rig_open(&rig, RIG_ROOM, &named_chunk);
+    rig_name(&rig, RIG_QUEUES);
+    for (unsigned i = 0; i < RIG_QUEUES; i++) submit(&rig, i, NULL);
+    for (unsigned i = 0; i < count; i++) learn(&rig, 20, i);
+    struct tide_buffer *b = take_all(&rig, 0);
+    for (unsigned i = 0; i < count; i++) submit(&rig, i * 19 % count, b); /* in no order */
+    drop(&rig, 0, b);
+    b = take_all(&rig, 20);
+    CHECK(tide_buffer_reuse(b) != TIDE_REUSE_KNOWN);
+    CHECK_OK(tide_frontier_validate(tide_buffer_past(b), NULL));
+    CHECK_EQ_U64(tide_buffer_past(b)->count, count);
+    for (unsigned i = 0; i < count; i++)
+      CHECK_EQ_U64(tide_frontier_get(tide_buffer_past(b), axis_of(&rig, i)), 2);
+    CHECK(!tide_frontier_dominates(at(&rig, 20)->frontier, tide_buffer_past(b)));
+    for (unsigned i = 0; i < count; i++) learn(&rig, 21, i);
+    CHECK(tide_frontier_dominates(at(&rig, 21)->frontier, tide_buffer_past(b)));
+    drop(&rig, 20, b);
+    rig_close(&rig);
+  }
+}
+
+/* Of what queue 0 knows, hosts did most; one queue besides it uses the buffer, which is freed by
+ * queue 0, and is among them. */
+static void hosts_are_many(unsigned tier) {
+  struct rig rig;
+  be_of_tier(tier);
+  for (unsigned hosts = 7; hosts <= 17; hosts++) {
+    rig_open(&rig, RIG_ROOM, &named_chunk);
+    rig_name(&rig, 2);
+    for (unsigned i = 2; i < 2 + hosts; i++) {
+      submit(&rig, i, NULL);
+      learn(&rig, 0, i);
+    }
+    struct tide_buffer *b = take_all(&rig, 0);
+    submit(&rig, 0, b);
+    submit(&rig, 1, b);
+    submit(&rig, 0, NULL);
+    drop(&rig, 0, b);
+    b = take_all(&rig, 20);
+    const struct tide_frontier *past = tide_buffer_past(b);
+    CHECK_OK(tide_frontier_validate(past, NULL));
+    CHECK_EQ_U64(past->count, 2 + hosts);
+    for (unsigned i = 0; i < 2 + hosts; i++)
+      CHECK_EQ_U64(tide_frontier_get(past, axis_of(&rig, i)), 1);
+    learn(&rig, 21, 0);
+    CHECK(!tide_frontier_dominates(at(&rig, 21)->frontier, past));
+    learn(&rig, 21, 1);
+    CHECK(tide_frontier_dominates(at(&rig, 21)->frontier, past));
+    drop(&rig, 20, b);
+    rig_close(&rig);
+  }
+}
+
+#define EACH_TIER(what)                                                                            \
+  TEST(what##_portable) { what(TIDE_TIER_PORTABLE); }                                              \
+  TEST(what##_wide) { what(TIDE_TIER_WIDE); }                                                      \
+  TEST(what##_eight) { what(TIDE_TIER_EIGHT); }
+EACH_TIER(used_by_many)
+EACH_TIER(hosts_are_many)
+
+#define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
+TEST_MAIN(CASES(used_by_many), CASES(hosts_are_many))
