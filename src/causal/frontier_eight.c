@@ -89,24 +89,38 @@ EIGHT_INLINE bool lower(const uint64_t *have, size_t count, const uint64_t *need
 }
 
 /* Fewer than eight needs: an axis' place is how many f lists below it. What is not listed is 0, and
- * less than what is needed. */
-EIGHT bool tide_eight_covers_few(const struct tide_frontier *f, const struct tide_frontier *g) {
+ * less than what is needed. f's axes lie in so many words. */
+EIGHT_INLINE bool covers_few(const struct tide_frontier *f, const struct tide_frontier *g,
+                             size_t words) {
   const tide_axis *axes = tide_frontier_axes(g);
-  const __m256i in_f = moved_map(f, 0);
-  const __m256i none = _mm256_setzero_si256(), count = _mm256_popcnt_epi64(in_f);
-  __m256i before = _mm256_add_epi64(count, _mm256_alignr_epi64(count, none, 3));
-  before = _mm256_add_epi64(before, _mm256_alignr_epi64(before, none, 2));
-  before = _mm256_alignr_epi64(before, none, 3);
+  const __m256i in_f = moved_map(f, 0, words);
   __mmask8 lanes = first_lanes(g->count);
   __m512i at = _mm512_sub_epi64(load_lanes(lanes, axes), all(tide_frontier_axes(f)[0]));
-  __m512i word = _mm512_srli_epi64(at, 6), bit = _mm512_rolv_epi64(all(1), at);
-  __m512i bits = _mm512_permutexvar_epi64(word, _mm512_castsi256_si512(in_f));
+  __m512i bit = _mm512_rolv_epi64(all(1), at), word = _mm512_srli_epi64(at, 6);
+  __m512i bits = words > 1 ? _mm512_permutexvar_epi64(word, _mm512_castsi256_si512(in_f))
+                           : _mm512_broadcastq_epi64(_mm256_castsi256_si128(in_f));
   __m512i place = _mm512_popcnt_epi64(_mm512_and_si512(bits, _mm512_sub_epi64(bit, all(1))));
-  place = _mm512_add_epi64(place, _mm512_permutexvar_epi64(word, _mm512_castsi256_si512(before)));
+  if (words > 1) { /* and in the words before */
+    const __m256i none = _mm256_setzero_si256(), count = _mm256_popcnt_epi64(in_f);
+    __m256i before = _mm256_add_epi64(count, _mm256_alignr_epi64(count, none, 3));
+    before = _mm256_add_epi64(before, _mm256_alignr_epi64(before, none, 2));
+    before = _mm256_alignr_epi64(before, none, 3);
+    place = _mm512_add_epi64(place, _mm512_permutexvar_epi64(word, _mm512_castsi256_si512(before)));
+  }
   __mmask8 there = _mm512_mask_test_epi64_mask(lanes, bits, bit);
   __m512i epochs =
       _mm512_mask_i64gather_epi64(_mm512_setzero_si512(), there, place, tide_frontier_epochs(f), 8);
   return !_mm512_cmplt_epu64_mask(epochs, load_lanes(lanes, axes + g->capacity));
+}
+
+EIGHT_APART static bool few_64(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_few(f, g, 1);
+}
+EIGHT_APART static bool few_256(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return covers_few(f, g, TIDE_MAP_WORDS);
+}
+bool tide_eight_covers_few(const struct tide_frontier *f, const struct tide_frontier *g) {
+  return tide_frontier_span(f) < 64 ? few_64(f, g) : few_256(f, g);
 }
 
 EIGHT bool tide_eight_covers(const struct tide_frontier *f, const struct tide_frontier *g) {
@@ -115,7 +129,7 @@ EIGHT bool tide_eight_covers(const struct tide_frontier *f, const struct tide_fr
   const uint64_t *have = tide_frontier_epochs(f), *need = tide_frontier_epochs(g);
   size_t skip = (size_t)(tide_frontier_axes(g)[0] - tide_frontier_axes(f)[0]);
   const __m256i in_f = _mm256_loadu_si256((const __m256i *)(const void *)map),
-                in_g = moved_map(g, skip);
+                in_g = moved_map(g, skip, TIDE_MAP_WORDS);
   if (!_mm256_testc_si256(in_f, in_g)) return false;
   _mm256_storeu_si256((__m256i *)(void *)needs, in_g);
   size_t count = f->count, at = 0;

@@ -60,38 +60,43 @@ EIGHT_INLINE __m512i placed(const uint64_t *end, size_t places) {
                                    _mm512_loadu_si512(end - 8));
 }
 
-/* The sums of two words' lanes without carry, in turns of two. */
-EIGHT_INLINE __m512i in_turns(__m512i first, __m512i second) {
-  return _mm512_xor_si512(_mm512_unpacklo_epi64(first, second),
-                          _mm512_unpackhi_epi64(first, second));
-}
-
-/* A map of up to eight axes, each `skip` further up. A shift by 64 or more leaves nothing. */
-EIGHT_INLINE __m256i made_map(const struct tide_frontier *f, size_t skip) {
+/* A map of up to eight axes, each `skip` further up, that lie in so many words. A shift by 64 or
+ * more leaves nothing. */
+EIGHT_INLINE __m256i made_map(const struct tide_frontier *f, size_t skip, size_t words) {
   const tide_axis *axes = tide_frontier_axes(f);
+  const __m512i none = _mm512_setzero_si512();
   __mmask8 lanes = first_lanes(f->count);
   __m512i at = _mm512_sub_epi64(load_lanes(lanes, axes), all(axes[0] - skip));
-  __m512i words[TIDE_MAP_WORDS];
+  __m512i word[TIDE_MAP_WORDS] = {none, none, none, none};
 #pragma GCC unroll 4
-  for (unsigned w = 0; w < TIDE_MAP_WORDS; w++)
-    words[w] = _mm512_maskz_sllv_epi64(lanes, all(1), _mm512_sub_epi64(at, all(64 * (uint64_t)w)));
-  __m512i low = in_turns(words[0], words[1]), high = in_turns(words[2], words[3]);
-  __m512i sums = _mm512_xor_si512(_mm512_shuffle_i64x2(low, high, 0x44),
-                                  _mm512_shuffle_i64x2(low, high, 0xee));
-  sums = _mm512_xor_si512(sums, _mm512_shuffle_i64x2(sums, sums, 0xb1));
-  return _mm512_castsi512_si256(_mm512_shuffle_i64x2(sums, sums, 0x08));
+  for (size_t w = 0; w < words; w++)
+    word[w] = _mm512_maskz_sllv_epi64(lanes, all(1), _mm512_sub_epi64(at, all(64 * w)));
+  /* Each lane pair its two words, then the sums of all pairs: no bit is there twice. */
+  __m512i low = words > 1 ? _mm512_or_si512(_mm512_unpacklo_epi64(word[0], word[1]),
+                                            _mm512_unpackhi_epi64(word[0], word[1]))
+                          : _mm512_or_si512(word[0], _mm512_unpackhi_epi64(word[0], none));
+  __m256i half = _mm256_or_si256(_mm512_castsi512_si256(low), _mm512_extracti64x4_epi64(low, 1));
+  if (words <= 2) {
+    __m128i sum = _mm_or_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return _mm256_zextsi128_si256(words > 1 ? sum : _mm_move_epi64(sum));
+  }
+  __m512i high = _mm512_or_si512(_mm512_unpacklo_epi64(word[2], word[3]),
+                                 _mm512_unpackhi_epi64(word[2], word[3]));
+  __m256i other = _mm256_or_si256(_mm512_castsi512_si256(high), _mm512_extracti64x4_epi64(high, 1));
+  return _mm256_or_si256(_mm256_permute2x128_si256(half, other, 0x20),
+                         _mm256_permute2x128_si256(half, other, 0x31));
 }
 
-/* The map of what f lists, each axis `skip` further up, of fewer than TIDE_MAP_BITS. */
-EIGHT_INLINE __m256i moved_map(const struct tide_frontier *f, size_t skip) {
-  if (f->count < TIDE_FRONTIER_MAP_LEAST) return made_map(f, skip);
+/* The map of what f lists, each axis `skip` further up, where all that lie in so many words. */
+EIGHT_INLINE __m256i moved_map(const struct tide_frontier *f, size_t skip, size_t words) {
+  if (f->count < TIDE_FRONTIER_MAP_LEAST) return made_map(f, skip, words);
   const __m256i numbers = _mm256_set_epi64x(3, 2, 1, 0);
   __m256i map = _mm256_loadu_si256((const __m256i *)(const void *)tide_frontier_map(f));
-  unsigned words = (unsigned)(skip / 64);
-  __m256i from = _mm256_sub_epi64(numbers, _mm256_set1_epi64x((long long)words));
-  __m256i high = _mm256_maskz_permutexvar_epi64((__mmask8)(0xf << words), from, map);
+  const unsigned skipped = (unsigned)(skip / 64);
+  __m256i from = _mm256_sub_epi64(numbers, _mm256_set1_epi64x((long long)skipped));
+  __m256i high = _mm256_maskz_permutexvar_epi64((__mmask8)(0xf << skipped), from, map);
   from = _mm256_sub_epi64(from, _mm256_set1_epi64x(1));
-  __m256i low = _mm256_maskz_permutexvar_epi64((__mmask8)(0xe << words), from, map);
+  __m256i low = _mm256_maskz_permutexvar_epi64((__mmask8)(0xe << skipped), from, map);
   return _mm256_shldv_epi64(high, low, _mm256_set1_epi64x((long long)(skip % 64)));
 }
 

@@ -39,23 +39,21 @@ struct places {
 };
 
 /* Of the axes that the two words list; at most `most`. */
-EIGHT_INLINE struct places places_of(uint64_t a, uint64_t b, size_t most) {
+EIGHT_INLINE void find_places(struct places *places, uint64_t a, uint64_t b, size_t most) {
   const __m512i numbers = _mm512_set_epi64(
       0x3f3e3d3c3b3a3938, 0x3736353433323130, 0x2f2e2d2c2b2a2928, 0x2726252423222120,
       0x1f1e1d1c1b1a1918, 0x1716151413121110, 0x0f0e0d0c0b0a0908, 0x0706050403020100);
   uint64_t both = a | b;
   uint64_t in_a = _pext_u64(a, both), in_b = _pext_u64(b, both);
-  struct places places;
-  memcpy(places.in_a, &in_a, sizeof in_a);
-  memcpy(places.in_b, &in_b, sizeof in_b);
-  _mm512_storeu_si512(places.listed, _mm512_maskz_compress_epi8(both, numbers));
+  memcpy(places->in_a, &in_a, sizeof in_a);
+  memcpy(places->in_b, &in_b, sizeof in_b);
+  _mm512_storeu_si512(places->listed, _mm512_maskz_compress_epi8(both, numbers));
   /* Compilers would keep all in registers, and take it apart there: on the ports that are short. */
-  __asm__("" : "+m"(places));
-  places.total = (size_t)__builtin_popcountll(both);
-  places.eights = (most + 7) / 8;
+  __asm__("" : "+m"(*places));
+  places->total = (size_t)__builtin_popcountll(both);
+  places->eights = (most + 7) / 8;
   /* How many eights there are could not be guessed, so some are empty. Eight full ones are rare. */
-  if (places.eights == 8 && places.total <= 56) places.eights = 7;
-  return places;
+  if (places->eights == 8 && places->total <= 56) places->eights = 7;
 }
 
 EIGHT_INLINE __m512i axes_at(const struct places *places, size_t i, __m512i base) {
@@ -103,8 +101,8 @@ EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
                        const struct tide_frontier *b, tide_axis base, size_t span, size_t words,
                        bool in_place) {
   uint64_t of_a[TIDE_MAP_WORDS], of_b[TIDE_MAP_WORDS];
-  const __m256i in_a = moved_map(a, (size_t)(tide_frontier_axes(a)[0] - base)),
-                in_b = moved_map(b, (size_t)(tide_frontier_axes(b)[0] - base));
+  const __m256i in_a = moved_map(a, (size_t)(tide_frontier_axes(a)[0] - base), words),
+                in_b = moved_map(b, (size_t)(tide_frontier_axes(b)[0] - base), words);
   _mm256_storeu_si256((__m256i *)(void *)of_a, in_a);
   _mm256_storeu_si256((__m256i *)(void *)of_b, in_b);
   size_t n = a->count, m = b->count, total = 0, written = 0;
@@ -112,7 +110,7 @@ EIGHT_INLINE bool join(struct tide_frontier *to, const struct tide_frontier *a,
 #pragma GCC unroll 4
   for (size_t w = 0; w < words; w++) {
     size_t most = span < 64 * w ? 0 : span - 64 * w < 64 ? span - 64 * w + 1 : 64;
-    places[w] = places_of(of_a[w], of_b[w], most < n + m ? most : n + m);
+    find_places(&places[w], of_a[w], of_b[w], most < n + m ? most : n + m);
     if (written < total + 8 * places[w].eights) written = total + 8 * places[w].eights;
     total += places[w].total;
   }
