@@ -7,26 +7,13 @@
 #include "base/random.h"
 #include "causal/frontier.h"
 #include "causal/frontier_wide.h"
+#include "tiers.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define TIERS 3
-
-static void be_of_tier(unsigned tier) {
-#if TIDE_HAS_WIDE
-  _Static_assert(TIERS == TIDE_TIER_COUNT, "all are tested");
-  static const char *const needs[] = {"nothing", "AVX2, BMI, BMI2 and POPCNT",
-                                      "AVX-512 with VBMI2 and VPOPCNTDQ"};
-  if (tier > tide_frontier_best_tier()) SKIP("this processor has no %s", needs[tier]);
-  tide_frontier_tier = (uint8_t)tier;
-#else
-  if (tier > 0) SKIP("no other processor than x86-64 has tiers");
-#endif
-}
 
 /* A page between two that may not be touched. */
 struct page {
@@ -506,10 +493,6 @@ static void little_stack(unsigned tier) {
     CHECK(stack_of_merge(40, 120, apart) < least + (tier > 0 ? 4096 : 2 * UNION_BYTES));
 }
 
-#define EACH_TIER(what)                                                                            \
-  TEST(what##_portable) { what(TIDE_TIER_PORTABLE); }                                              \
-  TEST(what##_wide) { what(TIDE_TIER_WIDE); }                                                      \
-  TEST(what##_eight) { what(TIDE_TIER_EIGHT); }
 EACH_TIER(many_rounds)
 EACH_TIER(all_edges)
 EACH_TIER(each_need)
@@ -517,6 +500,5 @@ EACH_TIER(highest)
 EACH_TIER(nothing)
 EACH_TIER(little_stack)
 
-#define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
 TEST_MAIN(CASE(what_there_is_is_used), CASE(joined_where_all_are_the_same), CASES(many_rounds),
           CASES(all_edges), CASES(each_need), CASES(highest), CASES(nothing), CASES(little_stack))

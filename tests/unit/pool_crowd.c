@@ -4,19 +4,10 @@
 #define RIG_ROOM 32
 #include "pool_rig.h"
 
-#include "causal/frontier_wide.h"
+#include "tiers.h"
 
 static const struct tide_pool_params named_chunk = {
     .budget = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
-
-static void be_of_tier(unsigned tier) {
-#if TIDE_HAS_WIDE
-  if (tier > tide_frontier_best_tier()) SKIP("this processor has no instructions for it");
-  tide_frontier_tier = (uint8_t)tier;
-#else
-  if (tier > 0) SKIP("no other processor than x86-64 has tiers");
-#endif
-}
 
 /* `count` queues that know nothing of each other use it; queue 20 knows what each did before. */
 static void used_by_many(unsigned tier) {
@@ -76,12 +67,7 @@ static void hosts_are_many(unsigned tier) {
   }
 }
 
-#define EACH_TIER(what)                                                                            \
-  TEST(what##_portable) { what(TIDE_TIER_PORTABLE); }                                              \
-  TEST(what##_wide) { what(TIDE_TIER_WIDE); }                                                      \
-  TEST(what##_eight) { what(TIDE_TIER_EIGHT); }
 EACH_TIER(used_by_many)
 EACH_TIER(hosts_are_many)
 
-#define CASES(what) CASE(what##_portable), CASE(what##_wide), CASE(what##_eight)
 TEST_MAIN(CASES(used_by_many), CASES(hosts_are_many))
