@@ -90,7 +90,8 @@ static size_t unfinished(struct tide_tracker *tracker, const struct tide_frontie
   return count;
 }
 
-/* One wait, where one is enough: for the entry that is left, or for the signaller of several. */
+/* One wait, where one is enough: for the entry that is left, or for the signaller of several, if it
+ * is one of them; else it may finish long after they have. */
 static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) {
   struct tide_tracker *tracker = op->queue->sched->context->tracker;
   const struct tide_frontier *past = tide_buffer_past(buffer);
@@ -100,7 +101,8 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
   tide_buffer_past_signaller(buffer, &axis, &epoch);
   if (axis && past->tainted) return finished(op, axis, epoch);
   while ((left = unfinished(tracker, past, &i))) {
-    if (axis && left > 1) return finished(op, axis, epoch);
+    if (left > 1 && axis && tide_frontier_get(past, axis) >= epoch)
+      return finished(op, axis, epoch);
     if (!finished(op, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i])) return false;
   }
   return true;

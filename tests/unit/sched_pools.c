@@ -121,4 +121,42 @@ TEST(own_progress_is_no_news) {
   fake_close(&f);
 }
 
-TEST_MAIN(CASE(pools_of_devices), CASE(recycled_memory_teaches_all), CASE(own_progress_is_no_news))
+/* Memory that two queues used is free when they have, not only when what the queue that freed it
+ * was given besides has finished, too. */
+TEST(a_gap_is_over_with_the_uses) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *first = fake_queue(&f, "first"), *second = fake_queue(&f, "second"),
+                    *third = fake_queue(&f, "third");
+  struct tide_timeline *steps = fake_timeline(&f, "steps", false);
+  struct tide_pool *pool;
+  struct tide_pool_params params = {.label = "pages", .chunk = 4096, .uses_are_named = true};
+  struct tide_buffer *page, *again;
+  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  CHECK_OK(tide_queue_alloc(second, pool, 4096, "page", &page));
+  struct tide_use use = {.buffer = page, .access = TIDE_READ};
+  CHECK_OK(SUBMIT(first, .label = "one", SIGNALS({steps, 1}), .buffers = &use, .buffer_count = 1));
+  CHECK_OK(SUBMIT(second, .label = "two", .buffers = &use, .buffer_count = 1));
+  CHECK_OK(SUBMIT(second, .label = "later", WAITS({steps, 1})));
+  CHECK_OK(SUBMIT(second, .label = "last"));
+  tide_queue_free(second, page);
+  CHECK_OK(tide_queue_alloc(third, pool, 4096, "page", &again));
+  CHECK_EQ_U64(tide_buffer_reuse(again), TIDE_REUSE_GAP);
+  use.buffer = again;
+  CHECK_OK(SUBMIT(third, .label = "refill", .buffers = &use, .buffer_count = 1));
+  fake_run(&f, "one");
+  CHECK(!fake_runs(&f, "refill"));
+  fake_run(&f, "two");
+  CHECK(fake_runs(&f, "refill"));
+  tide_queue_free(third, again);
+  fake_run_out(&f);
+  tide_timeline_release(steps);
+  tide_queue_destroy(first);
+  tide_queue_destroy(second);
+  tide_queue_destroy(third);
+  CHECK_OK(tide_pool_destroy(pool));
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(pools_of_devices), CASE(recycled_memory_teaches_all), CASE(own_progress_is_no_news),
+          CASE(a_gap_is_over_with_the_uses))
