@@ -1,4 +1,5 @@
-/* Frontiers against the textbook two-pointer loops, on the same struct and compiled beside them.
+/* Frontiers against the textbook two-pointer loops, on lists as the textbook has them, and compiled
+ * beside them.
  *
  * Inputs. same: equal axes. interleaved: no axis in common, taking turns. half: every second axis
  * in common, the rest taking turns. tight: the same, into just enough capacity. random: 256
@@ -6,18 +7,19 @@
  * of the left one's axes, and half of the answers are yes. The processor learns even 256 short
  * inputs by heart, so there are 4096 more, each of 64 left sides with each of 64 right ones, and
  * 65536 up to 16 entries: wild, where both are n of 2n axes; superset and mixed, where the right
- * side's axes are some of the left one's, and all or half of the answers are yes. scenes: what
- * meets when the examples run. portable: without the processor's vectors; avx2: without those of
- * 512 bits. A merge changes its left side, so both sides first copy it anew (the same memcpy, in
- * both figures). Up to 8 entries the textbook is faster in place, above with a buffer: it gets its
- * best. A join writes into a third, as a queue does that keeps what it knew before: no copy, and
- * the textbook needs no buffer.
+ * side's axes are some of the left one's, and all or half of the answers are yes. far,
+ * far_superset: the same as wild and superset with axes that lie thousands apart. scenes: what
+ * meets when the examples run. portable: without the processor's vectors; avx2: without AVX-512's.
+ * A merge changes its left side, so both sides first copy it anew (the same memcpy, in both
+ * figures). Up to 8 entries the textbook is faster in place, above with a buffer: it gets its best.
+ * A join writes into a third, as a queue does that keeps what it knew before: no copy, and the
+ * textbook needs no buffer.
  */
 #include "bench.h"
 
 #include "base/random.h"
 #include "causal/frontier.h"
-#include "causal/frontier_wide.h"
+#include "causal/frontier_lanes.h"
 #include "frontier_scenes.h"
 #include "tidemark/causal.h"
 
@@ -39,6 +41,8 @@ enum shape {
   shape_subset,
   shape_wild,
   shape_superset,
+  shape_far,
+  shape_far_superset,
   shape_mixed,
   shape_scenes
 };
@@ -53,6 +57,9 @@ struct inputs {
   struct pair made[INPUTS]; /* what the pairs are made of */
   size_t made_count;
   size_t bytes; /* of each f */
+  /* Ours, one behind the other, and, so many bytes behind, the same for the textbook, as lists. */
+  unsigned char *memory;
+  size_t apart, used;
   TIDE_FRONTIER_STORAGE(scratch, 255);
 };
 
@@ -240,52 +247,76 @@ TEXTBOOK static void textbook_raise(struct tide_frontier *f, tide_axis axis, uin
 
 static tide_axis axis_at(uint64_t i) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + i); }
 
-static struct tide_frontier *new_frontier(size_t capacity) {
-  struct tide_frontier *f = malloc(tide_frontier_size(capacity));
-  if (!f) bench_wrong("memory");
-  tide_frontier_init(f, (uint8_t)capacity);
-  return f;
+static inline struct tide_frontier *lists_of(const struct inputs *in,
+                                             const struct tide_frontier *f) {
+  return (struct tide_frontier *)((uintptr_t)f + in->apart);
+}
+
+static void make_lists(const struct inputs *in, const struct tide_frontier *f) {
+  struct tide_frontier *lists = lists_of(in, f);
+  struct tide_frontier_entry entry;
+  tide_frontier_init(lists, f->capacity);
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);)
+    tide_frontier_append(lists, entry.axis, entry.epoch);
+  BENCH_CHECK(tide_frontier_compare(f, lists) == TIDE_EQUAL);
+}
+
+static struct tide_frontier_entry entry_at(const struct tide_frontier *f, size_t number) {
+  struct tide_frontier_entry entry = {0, 0};
+  struct tide_frontier_cursor at = tide_frontier_begin(f);
+  for (size_t i = 0; i <= number; i++)
+    if (!tide_frontier_next(&at, &entry)) bench_wrong("there are so many entries");
+  return entry;
+}
+
+static uint64_t spread_of(enum shape shape) {
+  return shape == shape_far || shape == shape_far_superset ? 4096 : 1;
 }
 
 /* n of 2n axes. */
-static void fill_random(struct tide_random *random, struct tide_frontier *f, size_t n) {
+static void fill_random(struct tide_random *random, struct tide_frontier *f, size_t n,
+                        uint64_t spread) {
   while (f->count < n)
-    tide_frontier_raise(f, axis_at(tide_random_below(random, 2 * n)),
+    tide_frontier_raise(f, axis_at(spread * tide_random_below(random, 2 * n)),
                         1000 + tide_random_below(random, 1000), NULL);
 }
 
 /* g gets about half of f's entries, lower ones; then, half of the time, one too high. */
 static void fill_subset(struct tide_random *random, struct pair *pair, size_t n) {
   const struct tide_frontier *f = pair->f;
-  for (size_t i = 0; i < f->count; i++) {
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
     if (n > 1 && tide_random_below(random, 2)) continue;
-    tide_frontier_raise(pair->g, tide_frontier_axes(f)[i], tide_frontier_epochs(f)[i] - 1, NULL);
+    tide_frontier_raise(pair->g, entry.axis, entry.epoch - 1, NULL);
   }
   size_t count = pair->g->count;
   if (count == 0 || tide_random_below(random, 2)) return;
-  tide_axis axis = tide_frontier_axes(pair->g)[tide_random_below(random, count)];
+  tide_axis axis = entry_at(pair->g, tide_random_below(random, count)).axis;
   tide_frontier_raise(pair->g, axis, 5000, NULL);
 }
 
 /* f: the even axes of the first n, and others. g: at least one of the even ones, lower; half of
  * the g of `mixed` have one that is too high. So all answers are the same, or half of them. */
 static void fill_wild(struct tide_random *random, struct pair *pair, enum shape shape, size_t n) {
-  if (shape == shape_wild) {
-    fill_random(random, pair->f, n);
-    fill_random(random, pair->g, n);
+  uint64_t spread = spread_of(shape);
+  if (shape == shape_wild || shape == shape_far) {
+    fill_random(random, pair->f, n, spread);
+    fill_random(random, pair->g, n, spread);
     return;
   }
   size_t shared = (n + 1) / 2, sure = tide_random_below(random, shared);
   for (size_t i = 0; i < shared; i++) {
-    tide_frontier_raise(pair->f, axis_at(4 * i), 1000 + tide_random_below(random, 1000), NULL);
+    tide_frontier_raise(pair->f, axis_at(spread * 4 * i), 1000 + tide_random_below(random, 1000),
+                        NULL);
     if (i == sure || tide_random_below(random, 4))
-      tide_frontier_raise(pair->g, axis_at(4 * i), 1 + tide_random_below(random, 1000), NULL);
+      tide_frontier_raise(pair->g, axis_at(spread * 4 * i), 1 + tide_random_below(random, 1000),
+                          NULL);
   }
   while (pair->f->count < n)
-    tide_frontier_raise(pair->f, axis_at(tide_random_below(random, 2 * n)), 1500, NULL);
-  if (shape == shape_superset || tide_random_below(random, 2)) return;
+    tide_frontier_raise(pair->f, axis_at(spread * tide_random_below(random, 2 * n)), 1500, NULL);
+  if (shape != shape_mixed || tide_random_below(random, 2)) return;
   size_t high = tide_random_below(random, pair->g->count);
-  tide_frontier_raise(pair->g, tide_frontier_axes(pair->g)[high], 5000, NULL);
+  tide_frontier_raise(pair->g, entry_at(pair->g, high).axis, 5000, NULL);
 }
 
 /* Where the left side does not know all, it is one entry that it lacks or has lower. */
@@ -298,7 +329,7 @@ static void fill_scene(struct tide_random *random, struct pair *pair, size_t sce
   }
   if (scenes[scene].known || !tide_frontier_dominates(pair->f, pair->g)) return;
   size_t high = tide_random_below(random, pair->g->count);
-  tide_frontier_raise(pair->g, tide_frontier_axes(pair->g)[high], 5000, NULL);
+  tide_frontier_raise(pair->g, entry_at(pair->g, high).axis, 5000, NULL);
 }
 
 static void fill(struct tide_random *random, struct pair *pair, enum shape shape, size_t n) {
@@ -306,8 +337,8 @@ static void fill(struct tide_random *random, struct pair *pair, enum shape shape
     fill_wild(random, pair, shape, n);
     return;
   }
-  if (shape == shape_random || shape == shape_subset) fill_random(random, pair->f, n);
-  if (shape == shape_random) fill_random(random, pair->g, n);
+  if (shape == shape_random || shape == shape_subset) fill_random(random, pair->f, n, 1);
+  if (shape == shape_random) fill_random(random, pair->g, n, 1);
   if (shape == shape_subset) fill_subset(random, pair, n);
   if (shape >= shape_random) return;
   for (size_t i = 0; i < n; i++) {
@@ -327,22 +358,24 @@ static size_t capacity_for(enum shape shape, size_t n) {
 static void check_pair(const struct inputs *in, const struct pair *pair) {
   TIDE_FRONTIER_STORAGE(a, 255);
   TIDE_FRONTIER_STORAGE(b, 255);
-  memcpy(&a, pair->f, in->bytes);
-  memcpy(&b, pair->f, in->bytes);
-  textbook_merge(&a.frontier, pair->g);
-  buffered_merge(&b.frontier, pair->g);
+  const struct tide_frontier *f = pair->f, *g = pair->g;
+  const struct tide_frontier *f_lists = lists_of(in, f), *g_lists = lists_of(in, g);
+  memcpy(&a, f_lists, in->bytes);
+  memcpy(&b, f_lists, in->bytes);
+  textbook_merge(&a.frontier, g_lists);
+  buffered_merge(&b.frontier, g_lists);
   BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
-  memcpy(&b, pair->f, in->bytes);
-  tide_frontier_merge(&b.frontier, pair->g, NULL);
+  memcpy(&b, f, in->bytes);
+  tide_frontier_merge(&b.frontier, g, NULL);
   BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
   tide_frontier_init(&b.frontier, 255);
-  textbook_join(&b.frontier, pair->f, pair->g);
+  textbook_join(&b.frontier, f_lists, g_lists);
   BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
   tide_frontier_init(&b.frontier, 255);
-  BENCH_CHECK(tide_frontier_join(&b.frontier, 255, pair->f, pair->g));
+  BENCH_CHECK(tide_frontier_join(&b.frontier, 255, f, g));
   BENCH_CHECK(tide_frontier_compare(&a.frontier, &b.frontier) == TIDE_EQUAL);
-  BENCH_CHECK(tide_frontier_dominates(pair->f, pair->g) == textbook_dominates(pair->f, pair->g));
-  BENCH_CHECK(tide_frontier_compare(pair->f, pair->g) == textbook_compare(pair->f, pair->g));
+  BENCH_CHECK(tide_frontier_dominates(f, g) == textbook_dominates(f_lists, g_lists));
+  BENCH_CHECK(tide_frontier_compare(f, g) == textbook_compare(f_lists, g_lists));
 }
 
 static void shuffle(struct tide_random *random, struct inputs *in) {
@@ -363,9 +396,20 @@ static void cross(struct tide_random *random, struct inputs *in) {
   shuffle(random, in);
 }
 
+static struct tide_frontier *new_frontier(struct inputs *in, size_t capacity) {
+  struct tide_frontier *f = (struct tide_frontier *)(void *)(in->memory + in->used);
+  in->used += tide_frontier_size(capacity);
+  tide_frontier_init(f, (uint8_t)capacity);
+  return f;
+}
+
+/* The right side has been packed, as records are. */
+static size_t packed(size_t n) { return tide_frontier_packed(n, (2 * n + 7) / 8 * 8); }
+
 static void new_pair(struct inputs *in, size_t capacity, size_t n) {
   if (in->made_count == INPUTS) bench_wrong("there is room for the inputs");
-  in->made[in->made_count++] = (struct pair){new_frontier(capacity), new_frontier(n)};
+  struct tide_frontier *f = new_frontier(in, capacity);
+  in->made[in->made_count++] = (struct pair){f, new_frontier(in, packed(n))};
 }
 
 static void make_pairs(struct tide_random *random, struct inputs *in, enum shape shape,
@@ -392,9 +436,16 @@ static void *make(enum shape shape, size_t n) {
   struct tide_random random = {n * 8 + shape};
   size_t capacity = shape == shape_scenes ? n : capacity_for(shape, n);
   in->bytes = tide_frontier_size(capacity);
+  in->apart = INPUTS * (in->bytes + tide_frontier_size(packed(n)));
+  in->memory = malloc(2 * in->apart);
+  if (!in->memory) bench_wrong("memory");
   if (shape == shape_scenes) make_scenes(&random, in, n);
   else make_pairs(&random, in, shape, capacity, n);
   in->count = in->made_count;
+  for (size_t i = 0; i < in->made_count; i++) {
+    make_lists(in, in->made[i].f);
+    make_lists(in, in->made[i].g);
+  }
   memcpy(in->pairs, in->made, in->made_count * sizeof in->made[0]);
   if (shape == shape_scenes) shuffle(&random, in);
   else if (shape >= shape_wild) cross(&random, in);
@@ -426,27 +477,27 @@ static void drop(void *state) {
 #if TIDE_HAS_WIDE
   tide_frontier_tier = (uint8_t)tide_frontier_best_tier();
 #endif
-  for (size_t i = 0; i < in->made_count; i++) {
-    free(in->made[i].f);
-    free(in->made[i].g);
-  }
+  free(in->memory);
   free(in);
 }
 
 /* ---- the figures ---- */
 
-#define MERGE(name, call)                                                                          \
+#define F_LISTS lists_of(in, pair->f)
+#define G_LISTS lists_of(in, pair->g)
+
+#define MERGE(name, left, call)                                                                    \
   static void name(void *state, uint64_t count) {                                                  \
     struct inputs *in = state;                                                                     \
     for (uint64_t i = 0; i < count; i++) {                                                         \
       const struct pair *pair = &in->pairs[i & (in->count - 1)];                                   \
-      memcpy(&in->scratch, pair->f, in->bytes);                                                    \
+      memcpy(&in->scratch, left, in->bytes);                                                       \
       call;                                                                                        \
     }                                                                                              \
   }
-MERGE(merge_ours, tide_frontier_merge(&in->scratch.frontier, pair->g, NULL))
-MERGE(merge_textbook, textbook_merge(&in->scratch.frontier, pair->g))
-MERGE(merge_buffered, buffered_merge(&in->scratch.frontier, pair->g))
+MERGE(merge_ours, pair->f, tide_frontier_merge(&in->scratch.frontier, pair->g, NULL))
+MERGE(merge_textbook, F_LISTS, textbook_merge(&in->scratch.frontier, G_LISTS))
+MERGE(merge_buffered, F_LISTS, buffered_merge(&in->scratch.frontier, G_LISTS))
 
 static void join_ours(void *state, uint64_t count) {
   struct inputs *in = state;
@@ -465,7 +516,7 @@ static void join_textbook(void *state, uint64_t count) {
   for (uint64_t i = 0; i < count; i++) {
     const struct pair *pair = &in->pairs[i & (in->count - 1)];
     in->scratch.frontier.capacity = pair->f->capacity;
-    textbook_join(&in->scratch.frontier, pair->f, pair->g);
+    textbook_join(&in->scratch.frontier, F_LISTS, G_LISTS);
   }
 }
 
@@ -478,11 +529,11 @@ static void join_textbook(void *state, uint64_t count) {
     }                                                                                              \
   }
 ASK(dominates_ours, tide_frontier_dominates(pair->f, pair->g))
-ASK(dominates_textbook, textbook_dominates(pair->f, pair->g))
+ASK(dominates_textbook, textbook_dominates(F_LISTS, G_LISTS))
 ASK(compare_ours, tide_frontier_compare(pair->f, pair->g))
-ASK(compare_textbook, textbook_compare(pair->f, pair->g))
+ASK(compare_textbook, textbook_compare(F_LISTS, G_LISTS))
 ASK(get_ours, tide_frontier_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity))))
-ASK(get_textbook, textbook_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity))))
+ASK(get_textbook, textbook_get(F_LISTS, axis_at(i * 7 % (2u * pair->g->capacity))))
 
 /* A queue raises its own axis, which is one of those that it knows. */
 #define RAISE(name, call)                                                                          \
@@ -490,13 +541,13 @@ ASK(get_textbook, textbook_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity)
     struct inputs *in = state;                                                                     \
     for (uint64_t i = 0; i < count; i++) {                                                         \
       struct pair *pair = &in->pairs[i & (in->count - 1)];                                         \
-      tide_axis own = tide_frontier_axes(pair->f)[pair->f->count * 2 / 3];                         \
+      tide_axis own = tide_frontier_axes(F_LISTS)[pair->f->count * 2 / 3];                         \
       call;                                                                                        \
       bench_keep(0);                                                                               \
     }                                                                                              \
   }
 RAISE(raise_ours, tide_frontier_raise(pair->f, own, 10000 + i, NULL))
-RAISE(raise_textbook, textbook_raise(pair->f, own, 10000 + i))
+RAISE(raise_textbook, textbook_raise(F_LISTS, own, 10000 + i))
 
 #define SMALL(X, shape) X(shape, 1) X(shape, 2) X(shape, 4) X(shape, 8)
 #define LARGE(X, shape) X(shape, 16) X(shape, 32) X(shape, 64) X(shape, 128)
@@ -512,6 +563,8 @@ SIZES(MAKE, subset)
 SIZES(MAKE, wild)
 SIZES(MAKE, superset)
 SIZES(MAKE, mixed)
+LARGE(MAKE, far)
+LARGE(MAKE, far_superset)
 MAKE(scenes, 16)
 #define MAKE_PORTABLE(shape, n)                                                                    \
   static void *make_portable_##shape##_##n(void) { return make_portable(shape_##shape, n); }
@@ -568,6 +621,7 @@ const struct bench_figure bench_frontier[] = {
     SIZES(DOMINATES, superset) SIZES(DOMINATES, mixed)
     SIZES(COMPARE, same) SIZES(COMPARE, random) SIZES(COMPARE, subset)
     SIZES(COMPARE, wild) SIZES(COMPARE, mixed)
+    LARGE(MERGE_LARGE, far) LARGE(JOIN, far) LARGE(DOMINATES, far_superset) LARGE(GET, far)
     SIZES(GET, random) SIZES(GET, wild)
     SIZES(RAISES, same) SIZES(RAISES, wild)
     MERGE_SMALL(scenes, 16) DOMINATES(scenes, 16) COMPARE(scenes, 16)

@@ -224,7 +224,8 @@ static void close_gap(struct machine *m, unsigned queue, struct tide_buffer *buf
   const struct tide_frontier *past = tide_buffer_past(buffer);
   struct tide_frontier *known = m->positions[queue].frontier;
   struct tide_tracker *tracker = m->context.tracker;
-  unsigned missing[QUEUES], count = 0;
+  struct tide_frontier_entry missing[QUEUES], entry;
+  unsigned count = 0;
   tide_axis axis;
   uint64_t epoch;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
@@ -232,18 +233,17 @@ static void close_gap(struct machine *m, unsigned queue, struct tide_buffer *buf
       (tide_frontier_get(known, axis) >= epoch || tide_tracker_finished(tracker, axis, epoch))) {
     return;
   }
-  for (unsigned i = 0; i < past->count; i++) {
-    tide_axis at = tide_frontier_axes(past)[i];
-    uint64_t until = tide_frontier_epochs(past)[i];
-    if (tide_frontier_get(known, at) >= until || tide_tracker_finished(tracker, at, until))
+  for (struct tide_frontier_cursor at = tide_frontier_begin(past);
+       tide_frontier_next(&at, &entry);) {
+    if (tide_frontier_get(known, entry.axis) >= entry.epoch ||
+        tide_tracker_finished(tracker, entry.axis, entry.epoch))
       continue;
-    missing[count++] = i;
+    missing[count++] = entry;
   }
   if (count > 1 && axis) {
     insert(m, axis, epoch);
   } else {
-    for (unsigned i = 0; i < count; i++)
-      insert(m, tide_frontier_axes(past)[missing[i]], tide_frontier_epochs(past)[missing[i]]);
+    for (unsigned i = 0; i < count; i++) insert(m, missing[i].axis, missing[i].epoch);
   }
   if (count) tide_frontier_merge(known, past, NULL);
 }

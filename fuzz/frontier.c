@@ -12,9 +12,12 @@ typedef TIDE_FRONTIER_STORAGE(storage, 255);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static bool same(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return f->count == g->count && f->tainted == g->tainted &&
-         memcmp(tide_frontier_axes(f), tide_frontier_axes(g), f->count * sizeof(tide_axis)) == 0 &&
-         memcmp(tide_frontier_epochs(f), tide_frontier_epochs(g), f->count * 8u) == 0;
+  struct tide_frontier_entry a, b;
+  if (f->count != g->count || f->tainted != g->tainted) return false;
+  struct tide_frontier_cursor i = tide_frontier_begin(f), j = tide_frontier_begin(g);
+  while (tide_frontier_next(&i, &a))
+    if (!tide_frontier_next(&j, &b) || a.axis != b.axis || a.epoch != b.epoch) return false;
+  return true;
 }
 
 static void check_refused(const struct tide_frontier *f, enum tide_status status,

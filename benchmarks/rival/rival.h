@@ -11,7 +11,7 @@ struct rival {
   uint64_t cell;
   struct {
     uint64_t value, axis, epoch;
-    TIDE_FRONTIER_STORAGE(frontier, 16);
+    uint64_t frontier[1 + TIDE_FRONTIER_WORDS(16)];
   } slots[RIVAL_SLOTS];
 };
 

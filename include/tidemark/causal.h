@@ -88,39 +88,78 @@ tide_lease_take(struct tide_lease *lease, enum tide_domain domain, tide_axis *ou
 /* ---- frontiers ------------------------------------------------------------ */
 
 #define TIDE_FRONTIER_CAPACITY_MAX 255
-/* With room for so many entries there is room for so many private words, too. */
-#define TIDE_FRONTIER_MAP_LEAST 9
-#define TIDE_FRONTIER_MAP_WORDS 4
 
-/* The head of a frontier; its axes follow it in memory, sorted, then its epochs, then what is
- * private: which axes are listed is changed by the functions below only. Made in storage of
- * tide_frontier_size(capacity) bytes, 8-byte aligned, that the caller owns; there is nothing to
- * release. Not thread-safe by itself. */
+/* The head of a frontier; its entries follow in memory, as src/causal/frontier_window.h says. Made
+ * in storage of tide_frontier_size(capacity) bytes, 8-byte aligned, that the caller owns; there is
+ * nothing to release. Not thread-safe by itself. */
 struct tide_frontier {
   uint8_t capacity; /* 1..255 */
   uint8_t count;    /* 0..capacity */
   uint8_t tainted;  /* 0 or 1 */
   uint8_t raised;   /* private: where the entry may be that was raised last */
-  uint8_t reserved[4];
+  uint16_t window;  /* private: how many axes from its first one on have a place each; 0: none */
+  uint8_t reserved[2];
 };
 
+/* Private: how many words follow the head. */
+#define TIDE_FRONTIER_WORDS(capacity)                                                              \
+  ((capacity) < 9 ? (size_t)2 * (capacity) : ((size_t)2 * (capacity) + 7) / 8 * 8 + 1)
+
 static inline size_t tide_frontier_size(size_t capacity) {
-  size_t words = capacity < TIDE_FRONTIER_MAP_LEAST ? 0 : TIDE_FRONTIER_MAP_WORDS;
-  return sizeof(struct tide_frontier) + (capacity * 2 + words) * sizeof(uint64_t);
-}
-static inline const tide_axis *tide_frontier_axes(const struct tide_frontier *f) {
-  return (const tide_axis *)(const void *)(f + 1);
-}
-static inline const uint64_t *tide_frontier_epochs(const struct tide_frontier *f) {
-  return (const uint64_t *)(const void *)(f + 1) + f->capacity;
+  return sizeof(struct tide_frontier) + TIDE_FRONTIER_WORDS(capacity) * sizeof(uint64_t);
 }
 
 /* Storage for a frontier with room for `cap` entries, for the stack or a struct. */
 #define TIDE_FRONTIER_STORAGE(name, cap)                                                           \
   union {                                                                                          \
     struct tide_frontier frontier;                                                                 \
-    uint64_t storage[1 + 2 * (cap) + TIDE_FRONTIER_MAP_WORDS];                                     \
+    uint64_t storage[1 + TIDE_FRONTIER_WORDS(cap)];                                                \
   } name
+
+/* What a frontier says of one axis. */
+struct tide_frontier_entry {
+  tide_axis axis;
+  uint64_t epoch;
+};
+
+/* On its way through the entries of a frontier, which nobody may change meanwhile. Private. */
+struct tide_frontier_cursor {
+  const tide_axis *axes; /* NULL: there is a window */
+  const uint64_t *epochs;
+  tide_axis first;
+  size_t place, end;
+};
+
+static inline struct tide_frontier_cursor tide_frontier_begin(const struct tide_frontier *f) {
+  const uint64_t *words = (const uint64_t *)(const void *)(f + 1);
+  struct tide_frontier_cursor cursor;
+  cursor.place = 0;
+  cursor.first = 0;
+  if (f->window) {
+    cursor.first = words[0];
+    cursor.axes = NULL;
+    cursor.epochs = words + 1;
+    cursor.end = f->window;
+  } else {
+    cursor.axes = words;
+    cursor.epochs = words + f->capacity;
+    cursor.end = f->count;
+  }
+  return cursor;
+}
+
+/* The next entry, in axis order. False: there are no more. */
+static inline bool tide_frontier_next(struct tide_frontier_cursor *cursor,
+                                      struct tide_frontier_entry *out_entry) {
+  size_t place = cursor->place, end = cursor->end;
+  if (!cursor->axes)
+    while (place < end && cursor->epochs[place] == 0) place++;
+  if (place >= end) return false;
+  out_entry->axis = cursor->axes ? cursor->axes[place] : cursor->first + place;
+  out_entry->epoch = cursor->epochs[place];
+  cursor->place = place + 1;
+  return true;
+}
 
 struct tide_tracker;
 
@@ -145,16 +184,23 @@ TIDE_API uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_a
 /* The entry becomes max(old, epoch). Epoch 0 changes nothing. */
 TIDE_API void tide_frontier_insert_or_raise(struct tide_frontier *frontier, tide_axis axis,
                                             uint64_t epoch, const struct tide_eviction *eviction);
-/* The same, without a call where it is the axis that was raised last, mostly a queue's own. */
+/* The same, mostly without a call: where it is the axis that was raised last, as a queue's own is,
+ * and where all that are listed lie close together. */
 static inline void tide_frontier_raise(struct tide_frontier *frontier, tide_axis axis,
                                        uint64_t epoch, const struct tide_eviction *eviction) {
-  uint64_t *at = (uint64_t *)(void *)(frontier + 1) + frontier->raised;
-  if (frontier->raised >= frontier->count || *at != axis) {
-    tide_frontier_insert_or_raise(frontier, axis, epoch, eviction);
+  uint64_t *words = (uint64_t *)(void *)(frontier + 1);
+  uint64_t place = frontier->raised; /* no place, where there is a window */
+  if (place < frontier->count && words[place] == axis) {
+    words += frontier->capacity;
+    if (words[place] < epoch) words[place] = epoch;
     return;
   }
-  at += frontier->capacity;
-  if (*at < epoch) *at = epoch;
+  place = axis - words[0];
+  if (place < frontier->window && words[1 + place]) {
+    if (words[1 + place] < epoch) words[1 + place] = epoch;
+    return;
+  }
+  tide_frontier_insert_or_raise(frontier, axis, epoch, eviction);
 }
 /* Takes an entry out (no taint: the caller knows that it is not needed). */
 TIDE_API void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis);

@@ -1,22 +1,17 @@
 /* Frontiers: making, reading, raising one entry.
  *
- * Axes and epochs lie in separate sorted arrays, so that looking for an axis
- * reads axes only. */
+ * Lists of axes and of epochs lie apart from each other, so that looking for an
+ * axis reads axes only. */
 #include "causal/frontier.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "causal/frontier_map.h"
-#include "causal/frontier_wide.h"
 
 void tide_frontier_init(struct tide_frontier *frontier, uint8_t capacity) {
   *frontier = (struct tide_frontier){.capacity = capacity ? capacity : 1};
 }
 
-void tide_frontier_clear(struct tide_frontier *frontier) {
-  frontier->count = 0;
-  frontier->tainted = 0;
-}
+void tide_frontier_clear(struct tide_frontier *frontier) { tide_frontier_empty(frontier); }
 
 /* Few: the two arrays word by word, in steps of four. */
 static inline void copy_few(struct tide_frontier *to, struct tide_entries from) {
@@ -38,34 +33,59 @@ static inline void copy_few(struct tide_frontier *to, struct tide_entries from) 
   }
 }
 
-/* Replaces to's entries. `entries` may not be in `to`. */
-static void store(struct tide_frontier *to, struct tide_entries entries,
-                  const struct tide_eviction *eviction) {
+void tide_frontier_store(struct tide_frontier *to, struct tide_entries entries,
+                         const struct tide_eviction *eviction) {
   if (entries.count > to->capacity) {
     tide_frontier_shed(to, entries, eviction);
     return;
   }
+  if (entries.count >= TIDE_WINDOW_LEAST) {
+    struct tide_reach reach = tide_reach_from_to(entries.axes[0], entries.axes[entries.count - 1]);
+    if (tide_reach_fits(reach, to->capacity)) {
+      tide_window_make(to, reach, entries);
+      return;
+    }
+  }
+  to->window = 0;
+  to->count = (uint8_t)entries.count;
   if (entries.count > TIDE_FEW_WORDS) {
     memcpy(tide_frontier_axes_of(to), entries.axes, entries.count * sizeof *entries.axes);
     memcpy(tide_frontier_epochs_of(to), entries.epochs, entries.count * sizeof *entries.epochs);
   } else {
     copy_few(to, entries);
   }
-  to->count = (uint8_t)entries.count;
+}
+
+#define APART __attribute__((noinline))
+
+/* A window that there is no room for. */
+APART static void copy_listed(struct tide_frontier *to, const struct tide_frontier *from,
+                              const struct tide_eviction *eviction) {
+  tide_axis axes[TIDE_FRONTIER_CAPACITY_MAX];
+  uint64_t epochs[TIDE_FRONTIER_CAPACITY_MAX];
+  struct tide_frontier_entry entry;
+  size_t count = 0;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(from); tide_frontier_next(&at, &entry);
+       count++)
+    axes[count] = entry.axis, epochs[count] = entry.epoch;
+  tide_frontier_store(to, (struct tide_entries){axes, epochs, count}, eviction);
 }
 
 void tide_frontier_copy(struct tide_frontier *to, const struct tide_frontier *from,
                         const struct tide_eviction *eviction) {
   if (to == from) return;
-  TIDE_CHECK_MAP(from);
+  TIDE_CHECK_FRONTIER(from);
   to->tainted = from->tainted;
-  store(to,
-        (struct tide_entries){tide_frontier_axes(from), tide_frontier_epochs(from), from->count},
-        eviction);
-  if (from->count <= to->capacity) tide_frontier_copy_map(to, from);
+  if (from->window == 0) {
+    tide_frontier_store(to, tide_entries_of(from), eviction);
+  } else if (tide_frontier_takes(to, from)) {
+    tide_window_set(to, tide_window_first(from), from->window);
+    to->count = from->count;
+    tide_frontier_words(tide_window_epochs_of(to), tide_window_epochs(from), from->window);
+  } else {
+    copy_listed(to, from, eviction);
+  }
 }
-
-#define APART __attribute__((noinline))
 
 /* Up to so many are looked at one by one. */
 #define FEW 8
@@ -83,10 +103,6 @@ static inline __attribute__((always_inline)) size_t place_of(const tide_axis *ax
 APART static uint64_t get_many(const struct tide_frontier *frontier, tide_axis axis) {
   const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count;
-#if TIDE_HAS_WIDE
-  if (tide_frontier_eight()) return tide_eight_get(frontier, axis);
-  if (tide_frontier_wide()) return tide_wide_get(frontier, axis);
-#endif
   size_t place = place_of(axes, count, axis);
   place -= place == count;
   return tide_frontier_epochs(frontier)[place] & (0 - (uint64_t)(axes[place] == axis));
@@ -94,6 +110,7 @@ APART static uint64_t get_many(const struct tide_frontier *frontier, tide_axis a
 
 TIDE_HOT uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_axis axis) {
   size_t count = frontier->count;
+  if (frontier->window) return tide_window_get(frontier, axis);
   if (count > FEW) return get_many(frontier, axis);
   const tide_axis *at = tide_frontier_axes(frontier);
   for (const tide_axis *end = at + count; at < end; at++) {
@@ -102,38 +119,25 @@ TIDE_HOT uint64_t tide_frontier_get(const struct tide_frontier *frontier, tide_a
   return 0;
 }
 
-/* The new entry is evicted by the same rule as the old ones. */
-static void raise_full(struct tide_frontier *frontier, size_t place, tide_axis axis, uint64_t epoch,
-                       const struct tide_eviction *eviction) {
+/* With a new entry that there is no room for, or not where it belongs: it is evicted by the same
+ * rule as the old ones. */
+APART static void raise_stored(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
+                               const struct tide_eviction *eviction) {
   tide_axis axes[TIDE_FRONTIER_CAPACITY_MAX + 1];
   uint64_t epochs[TIDE_FRONTIER_CAPACITY_MAX + 1];
-  size_t count = frontier->count;
-  const tide_axis *old_axes = tide_frontier_axes(frontier);
-  const uint64_t *old_epochs = tide_frontier_epochs(frontier);
-  memcpy(axes, old_axes, place * sizeof axes[0]);
-  memcpy(epochs, old_epochs, place * sizeof epochs[0]);
-  axes[place] = axis;
-  epochs[place] = epoch;
-  memcpy(axes + place + 1, old_axes + place, (count - place) * sizeof axes[0]);
-  memcpy(epochs + place + 1, old_epochs + place, (count - place) * sizeof epochs[0]);
-  tide_frontier_shed(frontier, (struct tide_entries){axes, epochs, count + 1}, eviction);
-}
-
-/* The axis at this place is new. */
-static void map_new(struct tide_frontier *frontier, size_t place) {
-  const tide_axis *axes = tide_frontier_axes(frontier);
-  if (frontier->count < TIDE_FRONTIER_MAP_LEAST || !tide_frontier_mapped(frontier)) return;
-  if (frontier->count == TIDE_FRONTIER_MAP_LEAST) {
-    tide_frontier_remap(frontier);
-    return;
+  struct tide_frontier_entry entry;
+  size_t count = 0, place = TIDE_NO_PLACE;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+       tide_frontier_next(&at, &entry); count++) {
+    if (place == TIDE_NO_PLACE && axis < entry.axis) place = count++;
+    axes[count] = entry.axis, epochs[count] = entry.epoch;
   }
-  uint64_t *map = tide_frontier_map_of(frontier);
-  if (place == 0) tide_map_move(map, map, (size_t)(axes[1] - axes[0]));
-  size_t at = (size_t)(axes[place] - axes[0]);
-  map[at / 64] |= 1ull << (at % 64);
+  if (place == TIDE_NO_PLACE) place = count++;
+  axes[place] = axis, epochs[place] = epoch;
+  tide_frontier_store(frontier, (struct tide_entries){axes, epochs, count}, eviction);
 }
 
-/* It is not listed. */
+/* It has no window, and does not list it. */
 static void raise_new(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
                       const struct tide_eviction *eviction) {
   if (epoch == 0) return;
@@ -142,7 +146,7 @@ static void raise_new(struct tide_frontier *frontier, tide_axis axis, uint64_t e
   uint64_t *epochs = tide_frontier_epochs_of(frontier);
   size_t count = frontier->count, place = place_of(axes, count, axis);
   if (count == frontier->capacity) {
-    raise_full(frontier, place, axis, epoch, eviction);
+    raise_stored(frontier, axis, epoch, eviction);
     return;
   }
   tide_frontier_shift(axes, epochs, place + 1, place, count - place);
@@ -150,13 +154,36 @@ static void raise_new(struct tide_frontier *frontier, tide_axis axis, uint64_t e
   epochs[place] = epoch;
   frontier->count = (uint8_t)(count + 1);
   frontier->raised = (uint8_t)place;
-  map_new(frontier, place);
+  if (count + 1 >= TIDE_WINDOW_LEAST) tide_window_open(frontier);
+}
+
+/* It has a window. */
+static void raise_in_window(struct tide_frontier *frontier, tide_axis axis, uint64_t epoch,
+                            const struct tide_eviction *eviction) {
+  if (tide_window_get(frontier, axis) == 0) {
+    if (epoch == 0) return;
+    TIDE_ASSERT(axis != 0);
+    struct tide_reach reach = tide_reach_from_to(axis, axis);
+    if (frontier->count == frontier->capacity ||
+        !tide_reach_fits(tide_reach_both(tide_reach_of(frontier), reach), frontier->capacity)) {
+      raise_stored(frontier, axis, epoch, eviction);
+      return;
+    }
+    tide_window_grow(frontier, reach);
+    frontier->count++;
+  }
+  uint64_t *old = tide_window_epochs_of(frontier) + (size_t)(axis - tide_window_first(frontier));
+  if (*old < epoch) *old = epoch;
 }
 
 TIDE_HOT void tide_frontier_insert_or_raise(struct tide_frontier *frontier, tide_axis axis,
                                             uint64_t epoch, const struct tide_eviction *eviction) {
   const tide_axis *axes = tide_frontier_axes(frontier);
   size_t count = frontier->count, place = 0;
+  if (frontier->window) {
+    raise_in_window(frontier, axis, epoch, eviction);
+    return;
+  }
   if (count <= FEW) {
     while (place < count && axes[place] != axis) place++;
   } else {
@@ -174,11 +201,58 @@ TIDE_HOT void tide_frontier_insert_or_raise(struct tide_frontier *frontier, tide
 void tide_frontier_drop(struct tide_frontier *frontier, tide_axis axis) {
   tide_axis *axes = tide_frontier_axes_of(frontier);
   uint64_t *epochs = tide_frontier_epochs_of(frontier);
-  size_t count = frontier->count, place = place_of(axes, count, axis);
+  size_t count = frontier->count;
+  if (frontier->window) {
+    if (tide_window_get(frontier, axis) == 0) return;
+    tide_window_epochs_of(frontier)[(size_t)(axis - tide_window_first(frontier))] = 0;
+    if (--frontier->count < TIDE_WINDOW_LEAST) tide_window_close(frontier);
+    return;
+  }
+  size_t place = place_of(axes, count, axis);
   if (place == count || axes[place] != axis) return;
   tide_frontier_shift(axes, epochs, place, place + 1, count - place - 1);
   frontier->count = (uint8_t)(count - 1);
-  tide_frontier_remap(frontier);
+}
+
+static enum tide_status validate_lists(const struct tide_frontier *frontier,
+                                       struct tide_diag *diag) {
+  const tide_axis *axes = tide_frontier_axes(frontier);
+  const uint64_t *epochs = tide_frontier_epochs(frontier);
+  for (unsigned i = 0; i < frontier->count; i++) {
+    if (axes[i] == 0) return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has axis 0", i);
+    if (epochs[i] == 0)
+      return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has epoch 0", i);
+    if (i > 0 && axes[i] <= axes[i - 1])
+      return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u %s", i,
+                           axes[i] == axes[i - 1] ? "repeats the axis before it"
+                                                  : "is not in axis order");
+  }
+  return TIDE_OK;
+}
+
+/* Behind the highest axis come 0 and the lowest: none of them may be listed. */
+static enum tide_status validate_window(const struct tide_frontier *frontier,
+                                        struct tide_diag *diag) {
+  tide_axis first = tide_window_first(frontier);
+  size_t window = frontier->window, count = 0;
+  if (window % 8 || window > tide_window_room(frontier->capacity))
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: a window of %zu in a capacity of %u",
+                         window, frontier->capacity);
+  if (first % 8 != 1)
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: a window that starts at axis %llu",
+                         (unsigned long long)first);
+  for (size_t i = 0; i < window; i++) {
+    if (tide_window_epochs(frontier)[i] == 0) continue;
+    if (first + i < first) return tide_diag_set(diag, TIDE_CORRUPT, "frontier: axis 0 is listed");
+    count++;
+  }
+  if (count < TIDE_WINDOW_LEAST)
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: a window of %zu entries", count);
+  if (frontier->raised != TIDE_RAISED_NONE)
+    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: a window with place %u", frontier->raised);
+  if (count == frontier->count) return TIDE_OK;
+  return tide_diag_set(diag, TIDE_CORRUPT, "frontier: %zu entries are %u by its count", count,
+                       frontier->count);
 }
 
 enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,
@@ -191,18 +265,5 @@ enum tide_status tide_frontier_validate(const struct tide_frontier *frontier,
   if (frontier->tainted > 1)
     return tide_diag_set(diag, TIDE_CORRUPT, "frontier: taint is %u, expected 0 or 1",
                          frontier->tainted);
-  const tide_axis *axes = tide_frontier_axes(frontier);
-  const uint64_t *epochs = tide_frontier_epochs(frontier);
-  for (unsigned i = 0; i < frontier->count; i++) {
-    if (axes[i] == 0) return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has axis 0", i);
-    if (epochs[i] == 0)
-      return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u has epoch 0", i);
-    if (i > 0 && axes[i] <= axes[i - 1])
-      return tide_diag_set(diag, TIDE_CORRUPT, "frontier: entry %u %s", i,
-                           axes[i] == axes[i - 1] ? "repeats the axis before it"
-                                                  : "is not in axis order");
-  }
-  if (!tide_frontier_map_right(frontier))
-    return tide_diag_set(diag, TIDE_CORRUPT, "frontier: its map is not of its axes");
-  return TIDE_OK;
+  return frontier->window ? validate_window(frontier, diag) : validate_lists(frontier, diag);
 }

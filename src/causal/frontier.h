@@ -2,8 +2,9 @@
 #ifndef TIDE_CAUSAL_FRONTIER_H
 #define TIDE_CAUSAL_FRONTIER_H
 
+#include "base/check.h"
 #include "base/memory.h"
-#include "causal/frontier_map.h"
+#include "causal/frontier_window.h"
 
 /* Short ones take as long as it takes to fetch the code: let that not depend on where it lies. */
 #define TIDE_HOT __attribute__((aligned(64)))
@@ -11,8 +12,13 @@
 /* Two full frontiers that share no axis. */
 #define TIDE_UNION_MAX (2 * TIDE_FRONTIER_CAPACITY_MAX)
 
-/* Whoever changes which axes are listed sees to their map (frontier_map.h): in other folders, who
- * asks for these asks for tide_frontier_remap, too (tests/tidy/maps). */
+/* The lists of one that has no window; in other folders nobody asks for them (tests/tidy/lists). */
+static inline const tide_axis *tide_frontier_axes(const struct tide_frontier *f) {
+  return (const tide_axis *)(const void *)(f + 1);
+}
+static inline const uint64_t *tide_frontier_epochs(const struct tide_frontier *f) {
+  return tide_frontier_axes(f) + f->capacity;
+}
 static inline tide_axis *tide_frontier_axes_of(struct tide_frontier *f) {
   return (tide_axis *)(void *)(f + 1);
 }
@@ -34,6 +40,14 @@ tide_axes_halved(const tide_axis *axes, size_t *count, size_t most, tide_axis ax
   }
   return axes;
 }
+
+/* Where tests look inside, whoever reads a frontier sees whether it is in order: somebody may have
+ * written it by hand. */
+#if defined(TIDE_PLANTS) || defined(TIDE_CHECK_FRONTIERS)
+#define TIDE_CHECK_FRONTIER(f) TIDE_ASSERT(tide_frontier_validate((f), NULL) == TIDE_OK)
+#else
+#define TIDE_CHECK_FRONTIER(f) ((void)0)
+#endif
 
 /* A few words are copied one by one: what was just stored word by word cannot be loaded in wide
  * pieces without a stall. The empty asm keeps compilers from calling memcpy all the same. */
@@ -61,6 +75,7 @@ static inline void tide_frontier_copy_short(struct tide_frontier *to,
   }
   to->count = from->count;
   to->tainted = from->tainted;
+  to->window = 0;
   for (size_t i = 0; i < from->count; i++) {
     tide_frontier_axes_of(to)[i] = tide_frontier_axes(from)[i];
     tide_frontier_epochs_of(to)[i] = tide_frontier_epochs(from)[i];
@@ -68,7 +83,14 @@ static inline void tide_frontier_copy_short(struct tide_frontier *to,
   }
 }
 
-/* For entries that were not written just now: in wide pieces. from->count <= to->capacity. */
+/* Can the one be copied into the other as it lies there? */
+static inline bool tide_frontier_takes(const struct tide_frontier *to,
+                                       const struct tide_frontier *from) {
+  return from->count <= to->capacity &&
+         (from->window == 0 || from->window <= tide_window_room(to->capacity));
+}
+
+/* For what was not written just now: in wide pieces. It can be taken. */
 static inline void tide_frontier_copy_wide(struct tide_frontier *to,
                                            const struct tide_frontier *from) {
   const tide_axis *axes = tide_frontier_axes(from);
@@ -78,6 +100,12 @@ static inline void tide_frontier_copy_wide(struct tide_frontier *to,
   size_t count = from->count, i = 0;
   to->count = from->count;
   to->tainted = from->tainted;
+  to->window = from->window;
+  if (from->window) {
+    tide_window_set(to, *axes, from->window);
+    for (; i < from->window; i += 8) memcpy(to_axes + 1 + i, axes + 1 + i, 8 * sizeof *axes);
+    return;
+  }
   for (; i + 4 <= count; i += 4) {
     memcpy(to_axes + i, axes + i, 4 * sizeof *axes);
     memcpy(to_epochs + i, epochs + i, 4 * sizeof *epochs);
@@ -87,32 +115,87 @@ static inline void tide_frontier_copy_wide(struct tide_frontier *to,
     to_epochs[i] = epochs[i];
     __asm__("");
   }
-  tide_frontier_copy_map(to, from);
+}
+
+/* It lists nothing, and nothing is missing. */
+static inline void tide_frontier_empty(struct tide_frontier *f) {
+  f->window = f->count = f->tainted = 0;
+}
+
+/* The first entry of one that lists some, but fewer than TIDE_WINDOW_LEAST. */
+static inline struct tide_frontier_entry tide_frontier_first(const struct tide_frontier *f) {
+  return (struct tide_frontier_entry){*tide_frontier_axes(f), *tide_frontier_epochs(f)};
+}
+
+static inline uint64_t *tide_frontier_first_epoch(struct tide_frontier *f) {
+  return tide_frontier_epochs_of(f);
 }
 
 /* It lists nothing else from now on. */
 static inline void tide_frontier_list_one(struct tide_frontier *f, tide_axis axis, uint64_t epoch) {
   f->count = 1;
+  f->window = 0;
   *tide_frontier_axes_of(f) = axis;
   *tide_frontier_epochs_of(f) = epoch;
 }
 
-/* It takes no more room than it has entries. */
-static inline void tide_frontier_pack(struct tide_frontier *f) {
-  uint64_t *words = tide_frontier_axes_of(f);
-  const uint64_t *epochs = tide_frontier_epochs(f), *map = tide_frontier_map(f);
-  size_t count = f->count;
-  for (size_t i = 0; i < count; i++) words[count + i] = epochs[i];
-  if (count >= TIDE_FRONTIER_MAP_LEAST)
-    for (size_t w = 0; w < TIDE_MAP_WORDS; w++) words[2 * count + w] = map[w];
-  f->capacity = (uint8_t)count;
+/* It has no window, and is not full. Not looked at: whether that is its place, or anybody's. */
+static inline void tide_frontier_append(struct tide_frontier *f, tide_axis axis, uint64_t epoch) {
+  tide_frontier_axes_of(f)[f->count] = axis;
+  tide_frontier_epochs_of(f)[f->count++] = epoch;
 }
 
-/* Where the axis is listed, looked for from the end; from->count: nowhere. */
-static inline size_t tide_frontier_index(const struct tide_frontier *frontier, tide_axis axis) {
-  for (size_t i = frontier->count; i-- > 0;)
-    if (tide_frontier_axes(frontier)[i] == axis) return i;
-  return frontier->count;
+/* The least capacity that so many entries, in such a window, need. */
+static inline size_t tide_frontier_packed(size_t count, size_t window) {
+  size_t least = window <= 8 ? 5 : window <= 24 ? 9 : (window - 6) / 2;
+  return window == 0 || count > least ? count : least;
+}
+
+/* It takes no more room than it needs. */
+static inline void tide_frontier_pack(struct tide_frontier *f) {
+  uint64_t *words = tide_frontier_axes_of(f);
+  const uint64_t *epochs = tide_frontier_epochs(f);
+  size_t count = f->count;
+  for (size_t i = 0; f->window == 0 && i < count; i++) words[count + i] = epochs[i];
+  f->capacity = (uint8_t)tide_frontier_packed(count, f->window);
+}
+
+/* Only those entries stay of which `stays` says so. */
+static inline __attribute__((always_inline)) void
+tide_frontier_filter(struct tide_frontier *f, bool (*stays)(void *self, tide_axis, uint64_t epoch),
+                     void *self) {
+  tide_axis *axes = tide_frontier_axes_of(f);
+  uint64_t *epochs = f->window ? tide_window_epochs_of(f) : tide_frontier_epochs_of(f);
+  size_t left = 0;
+  if (f->window) {
+    for (size_t i = 0; i < f->window; i++) {
+      if (epochs[i] && !stays(self, *axes + i, epochs[i])) epochs[i] = 0;
+      left += epochs[i] != 0;
+    }
+  } else {
+    for (size_t i = 0; i < f->count; i++) {
+      axes[left] = axes[i];
+      epochs[left] = epochs[i];
+      left += stays(self, axes[left], epochs[left]);
+    }
+  }
+  f->count = (uint8_t)left;
+  if (f->window && left < TIDE_WINDOW_LEAST) tide_window_close(f);
+}
+
+/* An entry's place, where its epoch is as long as nothing else is listed. */
+static inline uint64_t *tide_frontier_at(struct tide_frontier *f, size_t place) {
+  return (uint64_t *)(void *)(f + 1) + (f->window ? 1 : f->capacity) + place;
+}
+
+/* The place of an axis; TIDE_NO_PLACE: it is not listed. */
+#define TIDE_NO_PLACE SIZE_MAX
+static inline size_t tide_frontier_place(const struct tide_frontier *f, tide_axis axis) {
+  if (f->window)
+    return tide_window_get(f, axis) ? (size_t)(axis - tide_window_first(f)) : TIDE_NO_PLACE;
+  for (size_t i = f->count; i-- > 0;)
+    if (tide_frontier_axes(f)[i] == axis) return i;
+  return TIDE_NO_PLACE;
 }
 
 /* Moves `count` entries from index `from` to index `to`; the two may overlap. */
@@ -130,18 +213,26 @@ static inline void tide_frontier_shift(tide_axis *axes, uint64_t *epochs, size_t
   }
 }
 
-/* Is the axis at this place? Whoever guesses the place of an axis in one frontier by its place in
- * another, which most often lists the same ones, asks this. */
-static inline bool tide_frontier_lists_at(const struct tide_frontier *f, size_t place,
-                                          tide_axis axis) {
-  return place < f->count && tide_frontier_axes(f)[place] == axis;
+/* The epoch of the axis if it is at this place; else 0, though it may be listed. Whoever guesses an
+ * axis' place in one frontier by its place in another, which most often lists the same ones, asks
+ * this. */
+static inline uint64_t tide_frontier_get_at(const struct tide_frontier *f, size_t place,
+                                            tide_axis axis) {
+  const tide_axis *axes = tide_frontier_axes(f);
+  if (f->window) return tide_window_get(f, axis);
+  return place < f->count && axes[place] == axis ? axes[place + f->capacity] : 0;
 }
 
 /* tide_frontier_get of the axis that was raised last, mostly a queue's own; 0 where that is another
  * one. One compare. */
 static inline uint64_t tide_frontier_get_raised(const struct tide_frontier *f, tide_axis axis) {
-  const tide_axis *at = tide_frontier_axes(f) + f->raised;
-  return f->raised < f->count && *at == axis ? at[f->capacity] : 0;
+  return tide_frontier_get_at(f, f->raised, axis);
+}
+
+/* The place of an axis that is listed, mostly where it was raised last. */
+static inline size_t tide_frontier_place_raised(const struct tide_frontier *f, tide_axis axis) {
+  if (f->window) return (size_t)(axis - tide_window_first(f));
+  return tide_frontier_get_raised(f, axis) ? f->raised : tide_frontier_place(f, axis);
 }
 
 /* What follows is for short frontiers in paths that are to need no call and no stack: of up to
@@ -159,8 +250,22 @@ static inline size_t tide_short_place(const tide_axis *axes, size_t count, tide_
 /* tide_frontier_get. */
 static inline uint64_t tide_short_get(const struct tide_frontier *f, tide_axis axis) {
   const tide_axis *axes = tide_frontier_axes(f);
+  if (f->window) return tide_window_get(f, axis);
   size_t count = f->count, place = tide_short_place(axes, count, axis);
   return place < count && axes[place] == axis ? axes[place + f->capacity] : 0;
+}
+
+/* Where the epoch of the axis is; NULL: it is not listed. */
+static inline uint64_t *tide_short_at(struct tide_frontier *f, tide_axis axis) {
+  tide_axis *axes = tide_frontier_axes_of(f);
+  size_t count = f->count, place;
+  if (f->window) {
+    axes++;
+    place = (size_t)(axis - tide_window_first(f));
+    return place < f->window && axes[place] ? &axes[place] : NULL;
+  }
+  place = tide_short_place(axes, count, axis);
+  return place < count && axes[place] == axis ? axes + place + f->capacity : NULL;
 }
 
 /* The same, for the axis that was raised last, mostly. */
@@ -169,51 +274,53 @@ static inline uint64_t tide_short_get_own(const struct tide_frontier *f, tide_ax
   return epoch ? epoch : tide_short_get(f, axis);
 }
 
-/* tide_frontier_copy, and tide_frontier_get on the way. from->count <= to->capacity. */
+/* tide_frontier_copy, and tide_frontier_get on the way. It can be taken. */
 static inline uint64_t tide_short_copy(struct tide_frontier *to, const struct tide_frontier *from,
                                        tide_axis axis) {
   uint64_t *axes = tide_frontier_axes_of(to), *epochs = axes + to->capacity;
   const uint64_t *from_axes = tide_frontier_axes(from), *from_epochs = from_axes + from->capacity;
   uint64_t found = 0;
   size_t count = from->count;
+  if (from->window) {
+    tide_frontier_copy_wide(to, from);
+    return tide_window_get(from, axis);
+  }
   to->tainted = from->tainted;
   to->count = (uint8_t)count;
+  to->window = 0;
   for (size_t i = 0; i < count; i++) {
     uint64_t at = from_axes[i], epoch = from_epochs[i];
     axes[i] = at;
     epochs[i] = epoch;
     found = at == axis ? epoch : found;
   }
-  tide_frontier_copy_map(to, from);
   return found;
 }
 
-/* tide_frontier_raise of an axis that is listed. False: it is not, and nothing was done. */
-static inline bool tide_short_raise(struct tide_frontier *f, tide_axis axis, uint64_t epoch) {
+/* Has it room for one more that is few enough for lists? */
+static inline bool tide_short_has_room(const struct tide_frontier *f) {
+  return f->count < f->capacity && f->count + 1u < TIDE_WINDOW_LEAST;
+}
+
+/* tide_frontier_raise where there is, of an axis that is not listed. */
+static inline void tide_short_insert(struct tide_frontier *f, tide_axis axis, uint64_t epoch) {
   tide_axis *axes = tide_frontier_axes_of(f);
-  size_t count = f->count < TIDE_SHORT ? f->count : TIDE_SHORT;
-  for (size_t i = 0; i < count; i++) {
-    if (axes[i] != axis) continue;
-    uint64_t *at = axes + i + f->capacity;
-    if (*at < epoch) *at = epoch;
-    return true;
-  }
-  return false;
+  uint64_t *epochs = tide_frontier_epochs_of(f);
+  size_t count = f->count, place = tide_short_place(axes, count, axis);
+  tide_frontier_shift(axes, epochs, place + 1, place, count - place);
+  axes[place] = axis;
+  epochs[place] = epoch;
+  f->count = (uint8_t)(count + 1);
 }
 
 static inline bool tide_four_differ(const tide_axis *a, const tide_axis *b) {
   return ((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3])) != 0;
 }
 
-/* Entries on their way into a frontier: sorted, perhaps more than it can take. */
-struct tide_entries {
-  const tide_axis *axes;
-  const uint64_t *epochs;
-  size_t count;
-};
-
-/* Two of the same count. Looks at the last first: mostly it is there that they differ. */
+/* Two of the same count. Looks at the last first: mostly it is there that they differ. No is also
+ * said where one has a window, and the other has another one or lists. */
 static inline bool tide_same_axes(const struct tide_frontier *a, const struct tide_frontier *b) {
+  if (tide_either_window(a, b)) return tide_windows_same(a, b);
   const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
   for (size_t i = a->count; i-- > 0;)
     if (a_axes[i] != b_axes[i]) return false;
@@ -225,7 +332,8 @@ typedef uint64_t tide_two __attribute__((vector_size(16)));
 
 static inline uint64_t tide_larger(uint64_t a, uint64_t b) { return a < b ? b : a; }
 
-/* How far the last axis that a or b lists lies behind the first. Each lists something. */
+/* How far the last axis that a or b lists lies behind the first. Each lists something, and has no
+ * window. */
 static inline tide_axis tide_span_of_both(const struct tide_frontier *a,
                                           const struct tide_frontier *b, tide_axis *out_first) {
   const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
@@ -247,18 +355,24 @@ static inline bool tide_axes_alike(const tide_axis *a, const tide_axis *b, size_
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b);
 
+/* The same where both have a window, of the same reach; else false. What it says of the capacity is
+ * as follows. */
+bool tide_frontier_join_windows(struct tide_frontier *to, uint8_t capacity, uint8_t room,
+                                const struct tide_frontier *a, const struct tide_frontier *b);
+
 /* The same for two that list the same axes, which those do that have known each other for a while:
- * it is taken for granted, and looked at on the way. False: they do not. The capacity becomes no
- * more than they need, and `room` for what is to be added. */
+ * it is taken for granted, and looked at on the way. False: they do not, or there is no room. The
+ * capacity becomes no more than they need, and `room` for what is to be added. Windows may list
+ * others than each other, too: their places are the same. */
 static inline bool tide_frontier_join_alike(struct tide_frontier *to, uint8_t capacity,
                                             uint8_t room, const struct tide_frontier *a,
                                             const struct tide_frontier *b) {
   size_t count = a->count, i = 0;
   const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
+  if (tide_either_window(a, b)) return tide_frontier_join_windows(to, capacity, room, a, b);
   if (count == 0 || count != b->count || count + room > capacity ||
       !tide_axes_alike(a_axes, b_axes, count))
     return false;
-  TIDE_CHECK_MAP(a);
   /* The arrays of `to` are nobody else's, which compilers are to know. */
   uint64_t *restrict axes = tide_frontier_axes_of(to), *restrict epochs = axes + count + room;
   const uint64_t *a_epochs = tide_frontier_epochs(a), *b_epochs = tide_frontier_epochs(b);
@@ -278,22 +392,37 @@ static inline bool tide_frontier_join_alike(struct tide_frontier *to, uint8_t ca
   }
   to->capacity = (uint8_t)(count + room);
   to->count = (uint8_t)count;
+  to->window = 0;
   to->raised = a->raised;
-  tide_frontier_copy_map(to, a);
   return !(differ[0] | differ[1]);
 }
 
 /* With fewer in either it is as quick one after the other as from both ends. */
 #define TIDE_ENDS_LEAST 6
-/* tide_frontier_join without vectors, from both ends; the capacity is set, and each lists
- * something.
- */
+/* tide_frontier_join of two that have no window, from both ends; the capacity is set, and each
+ * lists something. */
 bool tide_frontier_join_ends(struct tide_frontier *to, const struct tide_frontier *a,
                              const struct tide_frontier *b);
 
-/* Writes those of `entries` that stay into `to`, whose entries are overwritten; taints it when one
- * is lost. entries.count > to->capacity; the arrays may not be to's own. */
+/* What f and g know, where no more than 64 axes lie from the first to the last, in a third or in f
+ * itself; neither has a window, and each lists something. False, and nothing is done: they lie
+ * further apart, the room is too small, or this processor cannot count bits. */
+bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
+                   const struct tide_frontier *g);
+/* With fewer in either, one by one is as fast. */
+#define TIDE_FEW_LEAST 3
+
+/* These and no others, as far as there is room; taints it when one is lost. The lists are not its
+ * own. */
+void tide_frontier_store(struct tide_frontier *to, struct tide_entries entries,
+                         const struct tide_eviction *eviction);
+
+/* The same for more than there is room for. */
 void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
                         const struct tide_eviction *eviction);
+
+/* What both know, as lists, which are nobody else's. Returns how many that is; most + 1: more. */
+size_t tide_frontier_union(tide_axis *axes, uint64_t *epochs, size_t most,
+                           const struct tide_frontier *a, const struct tide_frontier *b);
 
 #endif

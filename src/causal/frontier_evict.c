@@ -5,7 +5,6 @@
  * the result does not depend on how the entries came together. */
 #include "base/plant.h"
 #include "causal/frontier.h"
-#include "causal/frontier_map.h"
 #include "causal/tracker_axis.h"
 
 struct shed {
@@ -117,15 +116,16 @@ static void shed_one(struct tide_frontier *to, const struct tide_entries *entrie
   tide_frontier_words(axes + gone, entries->axes + gone + 1, kept - gone);
   tide_frontier_words(epochs + gone, entries->epochs + gone + 1, kept - gone);
   to->count = (uint8_t)kept;
-  tide_frontier_remap(to);
   if (!finished && !TIDE_PLANTED(TIDE_PLANT_EVICT)) to->tainted = 1;
 }
 
 void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
                         const struct tide_eviction *eviction) {
   struct shed s;
+  to->window = 0;
   if (entries.count - to->capacity == 1) {
     shed_one(to, &entries, eviction);
+    tide_window_open(to);
     return;
   }
   s.entries = entries;
@@ -140,6 +140,6 @@ void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
     epochs[kept++] = entries.epochs[i];
   }
   to->count = (uint8_t)kept;
-  tide_frontier_remap(to);
+  tide_window_open(to);
   if (lost && !TIDE_PLANTED(TIDE_PLANT_EVICT)) to->tainted = 1;
 }

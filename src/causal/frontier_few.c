@@ -5,8 +5,7 @@
  * is its place in the union: no branch asks for the outcome. Word by word: it needs no vectors, and
  * `to` may have been written just now, where wide loads would wait. */
 #include "causal/frontier.h"
-#include "causal/frontier_map.h"
-#include "causal/frontier_wide.h"
+#include "causal/frontier_lanes.h"
 
 #if TIDE_HAS_WIDE
 #include <immintrin.h>
@@ -30,8 +29,8 @@ COUNTING_INLINE size_t place_of(uint64_t bits, uint64_t at) {
 
 /* What f lists goes to its place, the last first, as in place none moves down; then g's go to
  * theirs. */
-COUNTING bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
-                            const struct tide_frontier *g) {
+COUNTING static bool join_counting(struct tide_frontier *to, const struct tide_frontier *f,
+                                   const struct tide_frontier *g) {
   uint64_t *axes = tide_frontier_axes_of(to), *epochs = tide_frontier_epochs_of(to);
   const uint64_t *a_axes = tide_frontier_axes(f), *a_epochs = a_axes + f->capacity;
   const uint64_t *b_axes = tide_frontier_axes(g), *b_epochs = b_axes + g->capacity;
@@ -42,11 +41,6 @@ COUNTING bool tide_few_join(struct tide_frontier *to, const struct tide_frontier
   size_t total = (size_t)__builtin_popcountll(in_one);
   if (total > to->capacity) return false;
   to->count = (uint8_t)total;
-  if (tide_frontier_map_fits(to)) {
-    uint64_t *map = tide_frontier_map_of(to);
-    map[0] = in_one;
-    map[1] = map[2] = map[3] = 0;
-  }
   for (size_t i = n; i-- > 0;) {
     uint64_t axis = a_axes[i], epoch = a_epochs[i];
     size_t place = place_of(in_one, axis - base);
@@ -63,28 +57,14 @@ COUNTING bool tide_few_join(struct tide_frontier *to, const struct tide_frontier
   return true;
 }
 
-COUNTING_INLINE size_t count_of(uint64_t word) { return (size_t)__builtin_popcountll(word); }
-
-/* How many axes each word has in front of it. */
-struct starts {
-  size_t word[TIDE_MAP_WORDS];
-};
-COUNTING_INLINE struct starts starts_of(const uint64_t *map) {
-  size_t first = count_of(map[0]), second = first + count_of(map[1]);
-  return (struct starts){{0, first, second, second + count_of(map[2])}};
+bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
+                   const struct tide_frontier *g) {
+  return tide_frontier_wide() && join_counting(to, f, g);
 }
-
-COUNTING bool tide_few_covers(const struct tide_frontier *f, const struct tide_frontier *g) {
-  const uint64_t *map = tide_frontier_map(f), *epochs = tide_frontier_epochs(f);
-  const tide_axis *axes = tide_frontier_axes(g);
-  const tide_axis first = tide_frontier_axes(f)[0];
-  const struct starts starts = starts_of(map);
-  uint64_t missing = 0, lower = 0;
-  for (size_t i = 0; i < g->count; i++) {
-    size_t at = (size_t)(axes[i] - first), w = at / 64, bit = at % 64;
-    missing |= ~map[w] >> bit & 1;
-    lower |= epochs[starts.word[w] + place_of(map[w], bit)] < axes[i + g->capacity];
-  }
-  return !(missing | lower);
+#else
+bool tide_few_join(struct tide_frontier *to, const struct tide_frontier *f,
+                   const struct tide_frontier *g) {
+  (void)to, (void)f, (void)g;
+  return false;
 }
 #endif

@@ -1,7 +1,8 @@
-/* Joining two frontiers in a third: what a queue does that keeps the old one. As many as there are
- * vectors for at once; else few one after the other, and many from both ends (frontier_merge.c). */
+/* Joining two frontiers in a third: what a queue does that keeps the old one. Windows word by word
+ * (frontier_window.c); lists, if they are few, one after the other, else from both ends
+ * (frontier_merge.c). */
 #include "causal/frontier.h"
-#include "causal/frontier_wide.h"
+#include "causal/frontier_lanes.h"
 
 /* One after the other; which one is next is not branched on. `roomy`: there is room for all. */
 static inline __attribute__((always_inline)) bool join_walked(struct tide_frontier *to,
@@ -40,35 +41,59 @@ join_tight(struct tide_frontier *to, const struct tide_frontier *a, const struct
   return join_walked(to, a, b, false);
 }
 
-static void map_joined(struct tide_frontier *to, const struct tide_frontier *a,
-                       const struct tide_frontier *b) {
-  if (a->count == 0 || b->count == 0) tide_frontier_copy_map(to, a->count ? a : b);
-  else if (a->count >= TIDE_FRONTIER_MAP_LEAST)
-    tide_frontier_map_grown(to, tide_frontier_axes(a)[0], tide_frontier_map(a), b);
-  else if (b->count >= TIDE_FRONTIER_MAP_LEAST)
-    tide_frontier_map_grown(to, tide_frontier_axes(b)[0], tide_frontier_map(b), a);
-  else tide_frontier_remap(to);
+size_t tide_frontier_union(tide_axis *axes, uint64_t *epochs, size_t most,
+                           const struct tide_frontier *a, const struct tide_frontier *b) {
+  struct tide_frontier_cursor i = tide_frontier_begin(a), j = tide_frontier_begin(b);
+  struct tide_frontier_entry in_a = {0, 0}, in_b = {0, 0};
+  bool of_a = tide_frontier_next(&i, &in_a), of_b = tide_frontier_next(&j, &in_b);
+  size_t count = 0;
+  for (; of_a || of_b; count++) {
+    if (count == most) return most + 1;
+    bool a_next = of_a && (!of_b || in_a.axis <= in_b.axis);
+    bool b_next = of_b && (!of_a || in_b.axis <= in_a.axis);
+    axes[count] = a_next ? in_a.axis : in_b.axis;
+    epochs[count] = tide_larger(a_next ? in_a.epoch : 0, b_next ? in_b.epoch : 0);
+    if (a_next) of_a = tide_frontier_next(&i, &in_a);
+    if (b_next) of_b = tide_frontier_next(&j, &in_b);
+  }
+  return count;
 }
 
-/* What they list may be enough for a map. */
-__attribute__((noinline)) static bool
-join_many(struct tide_frontier *to, const struct tide_frontier *a, const struct tide_frontier *b) {
-  size_t n = a->count, m = b->count;
-  bool fits = n >= TIDE_ENDS_LEAST && m >= TIDE_ENDS_LEAST ? tide_frontier_join_ends(to, a, b)
-              : n + m <= to->capacity                      ? join_walked(to, a, b, true)
-                                                           : join_tight(to, a, b);
-  if (fits && to->count >= TIDE_FRONTIER_MAP_LEAST) map_joined(to, a, b);
-  return fits;
+/* There is a window, but none for the union: what both list becomes lists. Rare. */
+__attribute__((noinline)) static bool join_listed(struct tide_frontier *to,
+                                                  const struct tide_frontier *a,
+                                                  const struct tide_frontier *b) {
+  size_t most = to->capacity;
+  size_t count =
+      tide_frontier_union(tide_frontier_axes_of(to), tide_frontier_epochs_of(to), most, a, b);
+  to->count = (uint8_t)count;
+  return count <= most;
 }
 
 bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct tide_frontier *a,
                         const struct tide_frontier *b) {
-  TIDE_CHECK_MAP(a);
-  TIDE_CHECK_MAP(b);
-  to->capacity = capacity;
-  to->raised = a->raised;
-  if (tide_wide_join(to, a, b)) return true;
   size_t n = a->count, m = b->count;
-  if (n + m >= TIDE_FRONTIER_MAP_LEAST) return join_many(to, a, b);
+  TIDE_CHECK_FRONTIER(a);
+  TIDE_CHECK_FRONTIER(b);
+  to->capacity = capacity;
+  to->window = 0;
+  to->raised = a->raised;
+  if (tide_window_worth(a, b)) {
+    if (n && m && tide_reach_fits(tide_reach_both(tide_reach_of(a), tide_reach_of(b)), capacity))
+      return tide_window_join(to, a, b);
+    if (tide_either_window(a, b)) return join_listed(to, a, b);
+  }
+  if (n >= TIDE_FEW_LEAST && m >= TIDE_FEW_LEAST && tide_few_join(to, a, b)) return true;
+  if (n >= TIDE_ENDS_LEAST && m >= TIDE_ENDS_LEAST) return tide_frontier_join_ends(to, a, b);
   return n + m <= capacity ? join_walked(to, a, b, true) : join_tight(to, a, b);
+}
+
+bool tide_frontier_join_windows(struct tide_frontier *to, uint8_t capacity, uint8_t room,
+                                const struct tide_frontier *a, const struct tide_frontier *b) {
+  if (!tide_windows_alike(a, b) || a->window > tide_window_room(capacity)) return false;
+  to->capacity = capacity;
+  if (!tide_window_join(to, a, b) || to->count + room > capacity) return false;
+  size_t packed = tide_frontier_packed(to->count, to->window), wanted = (size_t)to->count + room;
+  to->capacity = (uint8_t)(packed < wanted ? wanted : packed);
+  return true;
 }

@@ -1,35 +1,72 @@
-/* causal/frontier_lanes.h: four words at a time, for the files that have vectors. */
+/* causal/frontier_lanes.h: windows word by word (frontier_window.h), with the widest instructions
+ * that the processor has. Lengths are multiples of 8 words, and may be 0. */
 #ifndef TIDE_CAUSAL_FRONTIER_LANES_H
 #define TIDE_CAUSAL_FRONTIER_LANES_H
 
-#include <immintrin.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#define WIDE __attribute__((target("avx2,popcnt")))
-#define WIDE_INLINE static inline __attribute__((always_inline, target("avx2,popcnt")))
+/* What a processor has; each has the ones before as well. */
+enum tide_tier { TIDE_TIER_PORTABLE, TIDE_TIER_WIDE, TIDE_TIER_EIGHT, TIDE_TIER_COUNT };
 
-WIDE_INLINE __m256i load(const uint64_t *at) {
-  return _mm256_loadu_si256((const __m256i *)(const void *)at);
+#if defined(__x86_64__)
+#define TIDE_HAS_WIDE 1
+/* What is used: the best that there is, found out when the program is loaded. Tests set it lower.
+ */
+extern uint8_t tide_frontier_tier;
+enum tide_tier tide_frontier_best_tier(void);
+/* AVX2, BMI, BMI2 and POPCNT. */
+static inline bool tide_frontier_wide(void) { return tide_frontier_tier >= TIDE_TIER_WIDE; }
+/* AVX-512F and VL as well. */
+static inline bool tide_frontier_eight(void) { return tide_frontier_tier >= TIDE_TIER_EIGHT; }
+#else
+#define TIDE_HAS_WIDE 0
+static inline bool tide_frontier_wide(void) { return false; }
+static inline bool tide_frontier_eight(void) { return false; }
+#endif
+
+/* By the tier. */
+#define TIDE_LANES(tier)                                                                           \
+  size_t tide_##tier##_max(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words);      \
+  bool tide_##tier##_lower(const uint64_t *f, const uint64_t *g, size_t words);                    \
+  unsigned tide_##tier##_order(const uint64_t *f, const uint64_t *g, size_t words);
+TIDE_LANES(each)
+size_t tide_each_listed(const uint64_t *a, const uint64_t *b, size_t words);
+#if TIDE_HAS_WIDE
+size_t tide_wide_listed(const uint64_t *a, const uint64_t *b, size_t words);
+TIDE_LANES(wide)
+TIDE_LANES(eight)
+/* Does a window from the axis `first` on have less than one of these needs, at most eight? */
+bool tide_eight_needs(const uint64_t *epochs, uint64_t first, size_t words, const uint64_t *axes,
+                      const uint64_t *needs, size_t count);
+#define TIDE_BEST(what, ...)                                                                       \
+  (tide_frontier_eight()  ? tide_eight_##what(__VA_ARGS__)                                         \
+   : tide_frontier_wide() ? tide_wide_##what(__VA_ARGS__)                                          \
+                          : tide_each_##what(__VA_ARGS__))
+#else
+#define TIDE_BEST(what, ...) tide_each_##what(__VA_ARGS__)
+#endif
+
+/* to = the larger ones. Returns how many words are not 0 then. `to` may be `a`. */
+static inline size_t tide_lanes_max(uint64_t *to, const uint64_t *a, const uint64_t *b,
+                                    size_t words) {
+  return TIDE_BEST(max, to, a, b, words);
 }
-
-WIDE_INLINE void store(uint64_t *at, __m256i words) {
-  _mm256_storeu_si256((__m256i *)(void *)at, words);
+/* How many that would be. */
+static inline size_t tide_lanes_listed(const uint64_t *a, const uint64_t *b, size_t words) {
+#if TIDE_HAS_WIDE
+  if (tide_frontier_wide()) return tide_wide_listed(a, b, words);
+#endif
+  return tide_each_listed(a, b, words);
 }
-
-WIDE_INLINE __m256i all(uint64_t word) { return _mm256_set1_epi64x((int64_t)word); }
-
-/* The sign of each lane, as four bits. */
-WIDE_INLINE unsigned signs(__m256i words) {
-  return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(words));
+/* Is any word of f lower than g's? */
+static inline bool tide_lanes_lower(const uint64_t *f, const uint64_t *g, size_t words) {
+  return TIDE_BEST(lower, f, g, words);
 }
-
-/* All ones where a < b, as unsigned numbers. */
-WIDE_INLINE __m256i below(__m256i a, __m256i b) {
-  const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
-  return _mm256_cmpgt_epi64(_mm256_xor_si256(b, sign), _mm256_xor_si256(a, sign));
+/* Bit 1: one of f is higher. Bit 0: one is lower. */
+static inline unsigned tide_lanes_order(const uint64_t *f, const uint64_t *g, size_t words) {
+  return TIDE_BEST(order, f, g, words);
 }
-
-WIDE_INLINE bool any(__m256i bits) { return !_mm256_testz_si256(bits, bits); }
 
 #endif

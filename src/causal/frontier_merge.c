@@ -1,14 +1,12 @@
 /* Merging: the component-wise maximum of two frontiers.
  *
- * What is common in practice is done first and in place: equal sets; then, where the
- * processor has what it takes, axes that lie close together: few (frontier_few.c) or
- * many (frontier_eight_merge.c, frontier_wide.c); then a walk that raises what both
- * list and inserts what is new while that moves little. A short rest is merged from
- * the back, in place, into the room behind the entries, by a loop that branches. A
- * longer one, or one for which there might not be enough room, is merged into a buffer
- * from both ends, by steps that don't; and only what then does not fit is evicted. */
+ * With a window, or with enough for one, word by word (frontier_window.c). Lists: equal sets first
+ * and in place; then few that lie close together (frontier_few.c); then a walk that raises what
+ * both list and inserts what is new while that moves little. A short rest is merged from the back,
+ * in place, into the room behind the entries, by a loop that branches. A longer one, or one for
+ * which there might not be enough room, is merged into a buffer from both ends, by steps that
+ * don't; and only what then does not fit is evicted. */
 #include "causal/frontier.h"
-#include "causal/frontier_wide.h"
 
 /* A merge under way: i entries of `to`, or of the first of two that are joined, and j of `from` are
  * done. */
@@ -44,15 +42,13 @@ static bool same_axes(const tide_axis *a, const tide_axis *b, size_t count) {
   return true;
 }
 
-/* Equally many. False, and nothing was done: not the same axes. */
+/* Equally many, but some, and no window. False, and nothing was done: not the same axes. */
 static inline bool merge_same(struct tide_frontier *to, const struct tide_frontier *from) {
   size_t n = to->count;
-#if TIDE_HAS_WIDE
-  if (n >= TIDE_WIDE_LEAST && tide_frontier_eight()) return tide_eight_merge_same(to, from);
-#endif
   uint64_t *epochs = tide_frontier_epochs_of(to);
   const uint64_t *from_epochs = tide_frontier_epochs(from);
-  if (!same_axes(tide_frontier_axes(to), tide_frontier_axes(from), n)) return false;
+  const tide_axis *axes = tide_frontier_axes(to), *from_axes = tide_frontier_axes(from);
+  if (!tide_axes_alike(axes, from_axes, n) || !same_axes(axes, from_axes, n)) return false;
   for (size_t i = 0; i < n; i++) epochs[i] = tide_larger(epochs[i], from_epochs[i]);
   return true;
 }
@@ -267,38 +263,64 @@ TIDE_HOT __attribute__((noinline)) static void merge_walked(struct tide_frontier
   }
 }
 
-/* What is listed may be enough for a map. Where something is evicted, it has been made. */
-__attribute__((noinline)) static void merge_many(struct tide_frontier *to,
-                                                 const struct tide_frontier *from,
-                                                 const struct tide_eviction *eviction) {
-  uint64_t map[TIDE_MAP_WORDS];
-  size_t n = to->count;
-  tide_axis first = tide_frontier_axes(to)[0];
-  if (n >= TIDE_FRONTIER_MAP_LEAST) memcpy(map, tide_frontier_map(to), sizeof map);
-  merge_walked(to, from, eviction);
-  if (to->count == n) return; /* nothing is new */
-  if (n >= TIDE_FRONTIER_MAP_LEAST && to->count < to->capacity)
-    tide_frontier_map_grown(to, first, map, from);
-  else tide_frontier_remap(to);
+/* There is a window, but none for the union, or more is listed than there is room for: what both
+ * list, one after the other. */
+static inline __attribute__((always_inline)) void
+merge_listed(tide_axis *axes, uint64_t *epochs, struct tide_frontier *to,
+             const struct tide_frontier *from, const struct tide_eviction *eviction) {
+  size_t count = tide_frontier_union(axes, epochs, TIDE_UNION_MAX, to, from);
+  tide_frontier_store(to, (struct tide_entries){axes, epochs, count}, eviction);
+}
+__attribute__((noinline)) static void merge_listed_narrow(struct tide_frontier *to,
+                                                          const struct tide_frontier *from,
+                                                          const struct tide_eviction *eviction) {
+  tide_axis axes[NARROW_MAX];
+  uint64_t epochs[NARROW_MAX];
+  merge_listed(axes, epochs, to, from, eviction);
+}
+__attribute__((noinline)) static void merge_listed_wide(struct tide_frontier *to,
+                                                        const struct tide_frontier *from,
+                                                        const struct tide_eviction *eviction) {
+  tide_axis axes[TIDE_UNION_MAX];
+  uint64_t epochs[TIDE_UNION_MAX];
+  merge_listed(axes, epochs, to, from, eviction);
+}
+
+/* `from` lists something, and there is or may be a window. False, and nothing was done: neither has
+ * one, and the union can have none. */
+static bool merge_windows(struct tide_frontier *to, const struct tide_frontier *from,
+                          const struct tide_eviction *eviction) {
+  if (to->count == 0) {
+    uint8_t tainted = to->tainted;
+    tide_frontier_copy(to, from, eviction);
+    to->tainted |= tainted;
+    return true;
+  }
+  if (to->count == from->count && !tide_either_window(to, from) && merge_same(to, from))
+    return true;
+  if (tide_window_merge(to, from)) return true;
+  if (!tide_either_window(to, from)) return false;
+  if ((size_t)to->count + from->count <= NARROW_MAX) merge_listed_narrow(to, from, eviction);
+  else merge_listed_wide(to, from, eviction);
+  return true;
 }
 
 TIDE_HOT void tide_frontier_merge(struct tide_frontier *to, const struct tide_frontier *from,
                                   const struct tide_eviction *eviction) {
   size_t n = to->count, m = from->count;
-  TIDE_CHECK_MAP(to);
-  TIDE_CHECK_MAP(from);
+  TIDE_CHECK_FRONTIER(to);
+  TIDE_CHECK_FRONTIER(from);
   to->tainted |= from->tainted;
   if (m == 0) return;
-  if (n == m) {
+  if (tide_window_worth(to, from)) {
+    if (merge_windows(to, from, eviction)) return;
+  } else if (n == m) {
     if (n == 1 && to->capacity > 1) {
       merge_one(to, from);
       return;
     }
-    if (tide_axes_alike(tide_frontier_axes(to), tide_frontier_axes(from), n) &&
-        merge_same(to, from))
-      return;
+    if (merge_same(to, from)) return;
   }
-  if (tide_wide_join(to, to, from)) return;
-  if (n + m < TIDE_FRONTIER_MAP_LEAST) merge_walked(to, from, eviction);
-  else merge_many(to, from, eviction);
+  if (n >= TIDE_FEW_LEAST && m >= TIDE_FEW_LEAST && tide_few_join(to, to, from)) return;
+  merge_walked(to, from, eviction);
 }

@@ -2,18 +2,14 @@
  *
  * A frontier with fewer entries than the other cannot know all that it needs, and
  * of two with equally many either both list the same axes or neither dominates. So
- * each question is either one straight loop over equal sets, or one walk of the
- * larger one. Short ones come first and in line: nothing pays there but being short. */
+ * each question of lists is either one straight loop over equal sets, or one walk of
+ * the larger one; windows are compared word by word (frontier_window.c). Short ones
+ * come first and in line: nothing pays there but being short. */
 #include "base/plant.h"
 #include "causal/frontier.h"
-#include "causal/frontier_map.h"
-#include "causal/frontier_wide.h"
-
-/* Without vectors; shorter ones are walked as fast. */
-#define MAP_LEAST 16
+#include "causal/frontier_lanes.h"
 
 #define APART __attribute__((noinline))
-#define INLINE static inline __attribute__((always_inline))
 
 /* Taint says that needs are missing from the list, so nobody can know them all. */
 static inline bool needs_unlisted(const struct tide_frontier *g) {
@@ -70,63 +66,30 @@ static inline bool covers_few(const struct tide_frontier *f, size_t n,
   return !lower;
 }
 
-/* From here to dominates_many: no path has what another one would need, so none sets up a frame. */
-APART static bool covers_same_many(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity,
-                     f->count);
-}
-
-APART static bool covers_walk_many(const struct tide_frontier *f, const struct tide_frontier *g) {
-  return covers_walk(tide_frontier_axes(f), f->capacity, f->count, tide_frontier_axes(g),
-                     g->capacity, g->count);
-}
-
-/* f has TIDE_WIDE_LEAST entries or more, and g fewer, but some. */
-INLINE bool covers_more(const struct tide_frontier *f, const struct tide_frontier *g) {
+/* Both list something, and f TIDE_WINDOW_LEAST entries or more. */
+static inline bool covers_some(const struct tide_frontier *f, const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  const tide_axis *f_axes = tide_frontier_axes(f), *g_axes = tide_frontier_axes(g);
-  if (tide_frontier_span(f) >= TIDE_MAP_BITS) return covers_walk_many(f, g);
-  if (g_axes[0] < f_axes[0] || g_axes[m - 1] > f_axes[n - 1]) return false;
-#if TIDE_HAS_WIDE
-  if (tide_frontier_wide()) {
-    if (tide_frontier_eight())
-      return m < TIDE_WIDE_LEAST ? tide_eight_covers_few(f, g) : tide_eight_covers(f, g);
-    if (n >= TIDE_FRONTIER_MAP_LEAST)
-      return m < TIDE_FRONTIER_MAP_LEAST ? tide_few_covers(f, g) : tide_wide_covers(f, g);
-  }
-#endif
-  return m < MAP_LEAST ? covers_walk_many(f, g) : tide_map_covers(f, g);
+  if (tide_either_window(f, g)) return tide_window_covers(f, g);
+  if (m < n)
+    return covers_walk(tide_frontier_axes(f), f->capacity, n, tide_frontier_axes(g), g->capacity,
+                       m);
+  return covers_same(tide_frontier_axes(f), f->capacity, tide_frontier_axes(g), g->capacity, n);
 }
 
-/* f has TIDE_WIDE_LEAST entries or more. */
 APART static bool dominates_many(const struct tide_frontier *f, const struct tide_frontier *g) {
-  size_t n = f->count, m = g->count;
-  if (m > n) return false;
-  if (m == 0) return true;
-  if (m < n) return covers_more(f, g);
-#if TIDE_HAS_WIDE
-  if (tide_frontier_eight()) return tide_eight_covers_same(f, g);
-  if (tide_frontier_wide()) return tide_wide_covers_same(f, g);
-#endif
-  return covers_same_many(f, g);
+  if (g->count > f->count) return false;
+  return g->count == 0 || covers_some(f, g);
 }
 
 TIDE_HOT bool tide_frontier_dominates(const struct tide_frontier *f,
                                       const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  TIDE_CHECK_MAP(f);
-  TIDE_CHECK_MAP(g);
+  TIDE_CHECK_FRONTIER(f);
+  TIDE_CHECK_FRONTIER(g);
   if (needs_unlisted(g)) return false;
-  if (n >= TIDE_WIDE_LEAST) return dominates_many(f, g);
+  if (n >= TIDE_WINDOW_LEAST) return dominates_many(f, g);
   if (m > n) return false;
   return m == 0 || covers_few(f, n, g, m);
-}
-
-/* `f_has` (`g_has`): f (g) has or may have what the other lacks, so the other does not dominate. */
-static inline enum tide_order order_of(bool f_has, bool g_has) {
-  _Static_assert(TIDE_EQUAL == 0 && TIDE_BEFORE == 1 && TIDE_AFTER == 2 && TIDE_CONCURRENT == 3,
-                 "two bits");
-  return (enum tide_order)((unsigned)f_has << 1 | (unsigned)g_has);
 }
 
 /* Equally many: both dominances at once. */
@@ -147,46 +110,41 @@ static inline enum tide_order compare_same(const struct tide_frontier *f,
     f_has |= a[f_epoch] > b[g_epoch];
     g_has |= a[f_epoch] < b[g_epoch];
   }
-  return order_of(f_has | differ, g_has | differ);
+  return tide_order_of(f_has | differ, g_has | differ);
 }
 
-/* One of them has TIDE_WIDE_LEAST entries or more. */
-APART static enum tide_order compare_many(const struct tide_frontier *f,
-                                          const struct tide_frontier *g) {
+APART static enum tide_order compare_any(const struct tide_frontier *f,
+                                         const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  if (n > m) return order_of(true, needs_unlisted(g) || (m != 0 && !covers_more(f, g)));
-  if (n < m) return order_of(needs_unlisted(f) || (n != 0 && !covers_more(g, f)), true);
-  if (tide_frontier_axes(f)[0] != tide_frontier_axes(g)[0]) return TIDE_CONCURRENT;
-#if TIDE_HAS_WIDE
-  if (tide_frontier_eight())
-    return tide_eight_compare_same(f, g, needs_unlisted(f), needs_unlisted(g));
-  if (tide_frontier_wide())
-    return tide_wide_compare_same(f, g, needs_unlisted(f), needs_unlisted(g));
-#endif
+  bool f_has = needs_unlisted(f), g_has = needs_unlisted(g);
+  if (tide_windows_alike(f, g)) {
+    unsigned order = tide_lanes_order(tide_window_epochs(f), tide_window_epochs(g), f->window);
+    return tide_order_of(order >> 1 | f_has, (order & 1) | g_has);
+  }
+  if (n > m) return tide_order_of(true, g_has || (m != 0 && !covers_some(f, g)));
+  if (n < m) return tide_order_of(f_has || (n != 0 && !covers_some(g, f)), true);
+  if (tide_either_window(f, g)) return tide_window_compare(f, g, f_has, g_has);
   return compare_same(f, g, n);
 }
 
 TIDE_HOT enum tide_order tide_frontier_compare(const struct tide_frontier *f,
                                                const struct tide_frontier *g) {
   size_t n = f->count, m = g->count;
-  TIDE_CHECK_MAP(f);
-  TIDE_CHECK_MAP(g);
-  if ((n | m) >= TIDE_WIDE_LEAST) return compare_many(f, g);
+  TIDE_CHECK_FRONTIER(f);
+  TIDE_CHECK_FRONTIER(g);
+  if ((n | m) >= TIDE_WINDOW_LEAST) return compare_any(f, g);
   if (n == m) return compare_same(f, g, n);
-  if (n > m) return order_of(true, needs_unlisted(g) || (m != 0 && !covers_few(f, n, g, m)));
-  return order_of(needs_unlisted(f) || (n != 0 && !covers_few(g, m, f, n)), true);
+  if (n > m) return tide_order_of(true, needs_unlisted(g) || (m != 0 && !covers_few(f, n, g, m)));
+  return tide_order_of(needs_unlisted(f) || (n != 0 && !covers_few(g, m, f, n)), true);
 }
 
 bool tide_frontier_satisfied(const struct tide_frontier *f, struct tide_tracker *tracker,
                              const struct tide_frontier *g) {
   if (needs_unlisted(g)) return false;
-  const tide_axis *f_axes = tide_frontier_axes(f), *g_axes = tide_frontier_axes(g);
-  const uint64_t *f_epochs = tide_frontier_epochs(f), *g_epochs = tide_frontier_epochs(g);
-  size_t i = 0, n = f->count;
-  for (size_t j = 0; j < g->count; j++) {
-    while (i < n && f_axes[i] < g_axes[j]) i++;
-    if (i < n && f_axes[i] == g_axes[j] && f_epochs[i] >= g_epochs[j]) continue;
-    if (!tracker || !tide_tracker_finished(tracker, g_axes[j], g_epochs[j])) return false;
+  struct tide_frontier_entry need;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(g); tide_frontier_next(&at, &need);) {
+    if (tide_frontier_get(f, need.axis) >= need.epoch) continue;
+    if (!tracker || !tide_tracker_finished(tracker, need.axis, need.epoch)) return false;
   }
   return true;
 }

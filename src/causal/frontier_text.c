@@ -19,15 +19,16 @@ size_t tide_axis_print(tide_axis axis, char *buffer, size_t size) {
 }
 
 size_t tide_frontier_print(const struct tide_frontier *frontier, char *buffer, size_t size) {
-  const tide_axis *axes = tide_frontier_axes(frontier);
-  const uint64_t *epochs = tide_frontier_epochs(frontier);
+  struct tide_frontier_entry entry;
   struct tide_text text;
   tide_text_init(&text, buffer, size);
   tide_text_bytes(&text, "{", 1);
-  for (size_t i = 0; i < frontier->count; i++) {
-    if (i > 0) tide_text_bytes(&text, ", ", 2);
-    print_axis(&text, axes[i]);
-    tide_text_format(&text, "@%llu", (unsigned long long)epochs[i]);
+  const char *comma = "";
+  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+       tide_frontier_next(&at, &entry); comma = ", ") {
+    tide_text_bytes(&text, comma, strlen(comma));
+    print_axis(&text, entry.axis);
+    tide_text_format(&text, "@%llu", (unsigned long long)entry.epoch);
   }
   tide_text_bytes(&text, "}", 1);
   if (frontier->tainted) tide_text_bytes(&text, "~", 1);

@@ -19,17 +19,17 @@ enum tide_status tide_frontier_encode(const struct tide_frontier *frontier, void
                                       size_t size, size_t *out_size) {
   *out_size = tide_frontier_wire_size(frontier->count);
   if (size < *out_size) return TIDE_FULL;
-  const tide_axis *axes = tide_frontier_axes(frontier);
-  const uint64_t *epochs = tide_frontier_epochs(frontier);
+  struct tide_frontier_entry entry;
   uint8_t *at = buffer;
   at[0] = VERSION;
   at[1] = frontier->tainted ? FLAG_TAINT : 0;
   put(at + 2, frontier->count, 2);
   at += 4;
-  for (size_t i = 0; i < frontier->count; i++, at += 16) {
-    if (!tide_domain_name(tide_axis_domain(axes[i]))) return TIDE_INVALID;
-    put(at, axes[i], 8);
-    put(at + 8, epochs[i], 8);
+  for (struct tide_frontier_cursor place = tide_frontier_begin(frontier);
+       tide_frontier_next(&place, &entry); at += 16) {
+    if (!tide_domain_name(tide_axis_domain(entry.axis))) return TIDE_INVALID;
+    put(at, entry.axis, 8);
+    put(at + 8, entry.epoch, 8);
   }
   return TIDE_OK;
 }

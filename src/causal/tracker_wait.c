@@ -187,14 +187,14 @@ static enum tide_status note_locked(struct tide_tracker *tracker,
                                     struct tide_frontier_wait *wait, struct need *out_furthest,
                                     enum tide_status *out_failure) {
   struct tide_axis_table *table = tide_load_relaxed(&tracker->table);
-  const tide_axis *axes = tide_frontier_axes(frontier), *axes_end = axes + frontier->count;
-  const uint64_t *epochs = tide_frontier_epochs(frontier);
+  struct tide_frontier_entry entry;
   struct need *end = room_of(wait) + frontier->count, *need = end, *furthest = NULL;
   uint64_t most = 0;
   uint32_t failure = TIDE_OK, shift = table->shift;
-  for (; axes < axes_end; axes++, epochs++) {
-    tide_axis axis = *axes;
-    uint64_t epoch = *epochs;
+  for (struct tide_frontier_cursor place = tide_frontier_begin(frontier);
+       tide_frontier_next(&place, &entry);) {
+    tide_axis axis = entry.axis;
+    uint64_t epoch = entry.epoch;
     struct tide_tracker_axis *at = tide_load_relaxed(&table->slots[tide_axis_home(shift, axis)]);
     if (__builtin_expect(!at || tide_load_relaxed(&at->axis) != axis, 0)) {
       if (!find_slowly(tracker, axis, &at)) return TIDE_NOT_FOUND;

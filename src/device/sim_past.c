@@ -201,9 +201,9 @@ static void on_alloc(struct tide_simulation *s, const struct tide_event *event) 
     s->no_memory = true;
     return;
   }
-  for (size_t i = 0; i < past->count; i++)
-    s->gaps[s->gap_count++] = (struct tide_sim_gap){event->object, tide_frontier_axes(past)[i],
-                                                    tide_frontier_epochs(past)[i]};
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(past); tide_frontier_next(&at, &entry);)
+    s->gaps[s->gap_count++] = (struct tide_sim_gap){event->object, entry.axis, entry.epoch};
 }
 
 static void on_wait(struct tide_simulation *s, const struct tide_event *event) {

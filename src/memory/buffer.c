@@ -111,22 +111,31 @@ static inline bool use_again(struct tide_buffer *buffer, const struct tide_namin
   return true;
 }
 
+/* One more of a queue that is listed with others, or one behind the only one, which it knows.
+ * Apart, so that what is done most needs no stack. */
+__attribute__((noinline)) static bool use_behind(struct tide_buffer *buffer,
+                                                 const struct tide_naming *use) {
+  struct tide_frontier *uses = buffer->uses;
+  if (uses->count > 1) {
+    uint64_t *at = uses->count > TIDE_SHORT ? NULL : tide_short_at(uses, use->axis);
+    return at && use_again(buffer, use, at);
+  }
+  /* What others told without the lock may be known, too. */
+  if (use->known->count > TIDE_SHORT || buffer->repeats) return false;
+  struct tide_frontier_entry only = tide_frontier_first(uses);
+  if (tide_short_get(use->known, only.axis) < only.epoch) return false;
+  tide_frontier_list_one(uses, use->axis, use->epoch);
+  return true;
+}
+
 /* The first use; one behind the only one; or one more. False, and nothing has changed: it takes
  * more than that. */
 static inline bool use_quickly(struct tide_buffer *buffer, const struct tide_naming *use) {
   struct tide_frontier *uses = buffer->uses;
-  const tide_axis *axes = tide_frontier_axes(uses);
-  uint64_t *epochs = tide_frontier_epochs_of(uses);
-  size_t count = uses->count;
-  if (count > 1) {
-    size_t place = count > TIDE_SHORT ? count : tide_short_place(axes, count, use->axis);
-    return place < count && axes[place] == use->axis && use_again(buffer, use, &epochs[place]);
-  }
-  if (count == 1) {
-    if (axes[0] == use->axis) return use_again(buffer, use, &epochs[0]);
-    /* What others told without the lock may be known, too. */
-    if (use->known->count > TIDE_SHORT || buffer->repeats) return false;
-    if (tide_short_get(use->known, axes[0]) < epochs[0]) return false;
+  if (uses->count > 0) {
+    if (uses->count > 1 || tide_frontier_first(uses).axis != use->axis)
+      return use_behind(buffer, use);
+    return use_again(buffer, use, tide_frontier_first_epoch(uses));
   }
   tide_frontier_list_one(uses, use->axis, use->epoch);
   return true;
@@ -355,11 +364,10 @@ enum tide_reuse tide_buffer_reuse(const struct tide_buffer *buffer) { return buf
 
 static bool finished(struct tide_tracker *tracker, const struct tide_frontier *frontier) {
   if (frontier->tainted) return false;
-  for (size_t i = 0; i < frontier->count; i++) {
-    if (!tide_tracker_finished(tracker, tide_frontier_axes(frontier)[i],
-                               tide_frontier_epochs(frontier)[i])) {
-      return false;
-    }
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+       tide_frontier_next(&at, &entry);) {
+    if (!tide_tracker_finished(tracker, entry.axis, entry.epoch)) return false;
   }
   return true;
 }

@@ -15,25 +15,25 @@ void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
 static void set_signaller(struct tide_death *death, tide_axis axis, uint64_t epoch) {
   death->axis = axis;
   death->epoch = axis ? epoch : 0;
-  death->place = axis ? (uint8_t)tide_frontier_index(&death->frontier, axis) : 0;
+  death->place = axis ? (uint8_t)tide_frontier_place(&death->frontier, axis) : 0;
   death->listed = axis && tide_frontier_get(&death->frontier, axis) >= epoch;
 }
 
 /* The one entry is the signaller. */
 static void stand_alone(struct tide_death *death) {
-  death->axis = tide_frontier_axes(&death->frontier)[0];
-  death->epoch = tide_frontier_epochs(&death->frontier)[0];
+  struct tide_frontier_entry entry = tide_frontier_first(&death->frontier);
+  death->axis = entry.axis;
+  death->epoch = entry.epoch;
   death->listed = true;
 }
 
+static inline __attribute__((always_inline)) bool unfinished(void *namers, tide_axis axis,
+                                                             uint64_t epoch) {
+  return !tide_namers_finished(namers, axis, epoch);
+}
+
 bool tide_death_settle_entries(struct tide_death *death, struct tide_namers *namers) {
-  struct tide_frontier *f = &death->frontier;
-  for (size_t i = f->count; i-- > 0;) {
-    tide_axis axis = tide_frontier_axes(f)[i];
-    if (tide_namers_finished(namers, axis, tide_frontier_epochs(f)[i])) {
-      tide_frontier_drop(f, axis);
-    }
-  }
+  tide_frontier_filter(&death->frontier, unfinished, namers);
   if (!tide_death_empty(death)) return false;
   tide_death_clear(death);
   return true;
@@ -49,10 +49,10 @@ size_t tide_death_missing(const struct tide_death *death, const struct tide_fron
     return 1;
   }
   size_t missing = 0;
-  for (size_t i = 0; i < f->count; i++) {
-    tide_axis axis = tide_frontier_axes(f)[i];
-    if (!tide_tracker_find(tracker, axis)) return 0;
-    if (tide_frontier_get(frontier, axis) < tide_frontier_epochs(f)[i]) missing++;
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
+    if (!tide_tracker_find(tracker, entry.axis)) return 0;
+    if (tide_frontier_get(frontier, entry.axis) < entry.epoch) missing++;
   }
   *out_closable = true;
   return missing;
@@ -68,11 +68,10 @@ static bool knows_all(const struct tide_position *position, const struct tide_fr
                       struct tide_tracker *tracker) {
   if (f->tainted && !TIDE_PLANTED(TIDE_PLANT_TAINTRIGHT)) return false;
   if (tide_frontier_dominates(position->frontier, f)) return true;
-  for (size_t i = 0; i < f->count; i++) {
-    tide_axis axis = tide_frontier_axes(f)[i];
-    uint64_t epoch = tide_frontier_epochs(f)[i];
-    if (knows(position, axis, epoch)) continue;
-    if (!tracker || !tide_tracker_finished(tracker, axis, epoch)) return false;
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
+    if (knows(position, entry.axis, entry.epoch)) continue;
+    if (!tracker || !tide_tracker_finished(tracker, entry.axis, entry.epoch)) return false;
   }
   return true;
 }
@@ -103,32 +102,26 @@ static bool use_known(const struct tide_frontier *known, tide_axis axis, uint64_
   return until >= epoch || TIDE_PLANTED(TIDE_PLANT_FORGET);
 }
 
+/* Its own use, and what is added to it. */
+struct adding {
+  const struct tide_naming *use;
+  uint64_t newest;
+};
+static inline __attribute__((always_inline)) bool use_stays(void *self, tide_axis axis,
+                                                            uint64_t epoch) {
+  struct adding *adding = self;
+  bool own = axis == adding->use->axis;
+  if (own && adding->newest < epoch) adding->newest = epoch;
+  return !own & !use_known(adding->use->known, axis, epoch);
+}
+
 void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
                    struct tide_tracker *tracker) {
-  tide_axis *axes = tide_frontier_axes_of(uses);
-  uint64_t *epochs = tide_frontier_epochs_of(uses), newest = use->epoch;
-  size_t left = 0, count = uses->count;
-  for (size_t i = 0; i < count; i++) {
-    tide_axis axis = axes[i];
-    uint64_t epoch = epochs[i];
-    bool own = axis == use->axis;
-    if (own && newest < epoch) newest = epoch;
-    axes[left] = axis;
-    epochs[left] = epoch;
-    left += !own & !use_known(use->known, axis, epoch);
-  }
-  uses->count = (uint8_t)left;
-  if (left == uses->capacity) {
-    struct tide_eviction eviction = {.tracker = tracker};
-    tide_frontier_raise(uses, use->axis, newest, &eviction);
-    return;
-  }
-  size_t place = tide_short_place(axes, left, use->axis);
-  tide_frontier_shift(axes, epochs, place + 1, place, left - place);
-  axes[place] = use->axis;
-  epochs[place] = newest;
-  uses->count = (uint8_t)(left + 1);
-  tide_frontier_remap(uses);
+  struct tide_eviction eviction = {.tracker = tracker};
+  struct adding adding = {use, use->epoch};
+  tide_frontier_filter(uses, use_stays, &adding);
+  if (tide_short_has_room(uses)) tide_short_insert(uses, use->axis, adding.newest);
+  else tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
 }
 
 /* Freed by the host: nothing but what is left of the past and the uses. */
@@ -147,10 +140,10 @@ static void make_by_host(struct tide_death *death, const struct tide_ending *end
 /* Could somebody wait for all of it, entry by entry? */
 static bool waitable(const struct tide_frontier *f, struct tide_tracker *tracker) {
   if (f->tainted) return false;
-  for (size_t i = 0; i < f->count; i++) {
-    tide_axis axis = tide_frontier_axes(f)[i];
-    if (!tide_tracker_find(tracker, axis) &&
-        !tide_tracker_finished(tracker, axis, tide_frontier_epochs(f)[i])) {
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
+    if (!tide_tracker_find(tracker, entry.axis) &&
+        !tide_tracker_finished(tracker, entry.axis, entry.epoch)) {
       return false;
     }
   }
@@ -159,9 +152,10 @@ static bool waitable(const struct tide_frontier *f, struct tide_tracker *tracker
 
 /* How many entries of `g` have an axis that `f` does not list. */
 static size_t unlisted(const struct tide_frontier *f, const struct tide_frontier *g) {
+  struct tide_frontier_entry entry;
   size_t count = 0;
-  for (size_t i = 0; i < g->count; i++)
-    count += tide_frontier_get(f, tide_frontier_axes(g)[i]) == 0;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(g); tide_frontier_next(&at, &entry);)
+    count += tide_frontier_get(f, entry.axis) == 0;
   return count;
 }
 
@@ -223,29 +217,34 @@ static bool foreign(const struct tide_ending *ending, tide_axis axis, uint64_t e
  * naming it; SIZE_MAX when one of these could not be waited for. */
 static size_t count_foreign(const struct tide_ending *ending) {
   const struct tide_frontier *known = ending->position->frontier;
+  struct tide_frontier_entry entry;
   size_t count = 0;
-  for (size_t i = 0; i < known->count; i++) {
-    tide_axis axis = tide_frontier_axes(known)[i];
-    if (!foreign(ending, axis, tide_frontier_epochs(known)[i])) continue;
-    if (!tide_tracker_find(ending->tracker, axis)) return SIZE_MAX;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(known);
+       tide_frontier_next(&at, &entry);) {
+    if (!foreign(ending, entry.axis, entry.epoch)) continue;
+    if (!tide_tracker_find(ending->tracker, entry.axis)) return SIZE_MAX;
     count++;
   }
   return count;
 }
 
-static void keep_foreign(struct tide_frontier *to, const struct tide_ending *ending) {
-  const struct tide_frontier *known = ending->position->frontier;
-  size_t left = 0;
-  for (size_t i = 0; i < known->count; i++) {
-    tide_axis axis = tide_frontier_axes(known)[i];
-    uint64_t epoch = tide_frontier_epochs(known)[i];
-    if (!foreign(ending, axis, epoch)) continue;
-    tide_frontier_axes_of(to)[left] = axis;
-    tide_frontier_epochs_of(to)[left++] = epoch;
+static bool is_foreign(void *self, tide_axis axis, uint64_t epoch) {
+  return foreign(self, axis, epoch);
+}
+
+static void keep_foreign(struct tide_frontier *to, struct tide_ending ending) {
+  const struct tide_frontier *known = ending.position->frontier;
+  struct tide_frontier_entry entry;
+  if (to == known) {
+    tide_frontier_filter(to, is_foreign, &ending);
+    to->tainted = 0;
+    return;
   }
-  to->count = (uint8_t)left;
-  to->tainted = 0;
-  tide_frontier_remap(to);
+  tide_frontier_empty(to);
+  for (struct tide_frontier_cursor at = tide_frontier_begin(known);
+       tide_frontier_next(&at, &entry);)
+    if (foreign(&ending, entry.axis, entry.epoch))
+      tide_frontier_raise(to, entry.axis, entry.epoch, NULL);
 }
 
 /* The last uses, and no more. What the freeing queue has been given besides has nothing to do with
@@ -273,7 +272,7 @@ static bool make_of_uses(struct tide_death *death, const struct tide_ending *end
   bool stands = position->epoch > 0 &&
                 tide_frontier_get(known, position->axis) >= position->epoch &&
                 knows_all(position, uses, NULL);
-  keep_foreign(&death->frontier, ending);
+  keep_foreign(&death->frontier, *ending);
   if (others) tide_frontier_merge(&death->frontier, uses, NULL);
   else tide_frontier_copy(&death->frontier, uses, NULL);
   set_signaller(death, stands ? position->axis : 0, position->epoch);

@@ -35,7 +35,7 @@ static inline void tide_death_init(struct tide_death *death, uint8_t capacity) {
 static inline void tide_death_clear(struct tide_death *death) {
   death->axis = death->epoch = 0;
   death->listed = false;
-  death->frontier.count = death->frontier.tainted = 0;
+  tide_frontier_empty(&death->frontier);
 }
 
 /* Nothing needs to finish any more. */
@@ -85,9 +85,8 @@ static inline bool tide_namers_finished(struct tide_namers *namers, tide_axis ax
 /* What `frontier` knows of the signaller's axis. */
 static inline uint64_t tide_death_look_up(const struct tide_death *death,
                                           const struct tide_frontier *frontier) {
-  if (tide_frontier_lists_at(frontier, death->place, death->axis)) {
-    return tide_frontier_epochs(frontier)[death->place];
-  }
+  uint64_t epoch = tide_frontier_get_at(frontier, death->place, death->axis);
+  if (epoch) return epoch;
   if (frontier->count > TIDE_SHORT) return tide_frontier_get(frontier, death->axis);
   return tide_short_get(frontier, death->axis);
 }
@@ -150,21 +149,24 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
                                           const struct tide_namers *namers) {
   const struct tide_frontier *known = position->frontier;
   if (uses->count > 4 || uses->tainted || known->tainted || known->count > TIDE_SHORT) return false;
-  const tide_axis *axes = tide_frontier_axes(known);
+  if (!tide_frontier_takes(&death->frontier, uses)) return false;
+  struct tide_frontier_entry entry;
   bool all = tide_namers_listed(namers, position->axis);
-  for (size_t i = 0, count = known->count; i < count; i++) {
-    all &= tide_namers_listed(namers, axes[i]);
+  for (struct tide_frontier_cursor at = tide_frontier_begin(known);
+       tide_frontier_next(&at, &entry);) {
+    all &= tide_namers_listed(namers, entry.axis);
   }
   if (!all) return false;
-  death->axis = tide_frontier_axes(uses)[0];
+  death->axis = tide_frontier_first(uses).axis;
   death->epoch = tide_short_copy(&death->frontier, uses, death->axis);
   death->listed = uses->count == 1;
   death->place = known->raised;
   if (uses->count == 1) return true;
   /* Where completion is in order, the newest operation is behind all that the queue knows. */
   bool stands = position->epoch > 0 && tide_short_get_own(known, position->axis) >= position->epoch;
-  for (size_t i = 0; stands && i < uses->count; i++) {
-    stands = tide_short_get(known, tide_frontier_axes(uses)[i]) >= tide_frontier_epochs(uses)[i];
+  struct tide_frontier_cursor at = tide_frontier_begin(uses);
+  while (stands && tide_frontier_next(&at, &entry)) {
+    stands = tide_short_get(known, entry.axis) >= entry.epoch;
   }
   death->axis = stands ? position->axis : 0;
   death->epoch = stands ? position->epoch : 0;
@@ -181,16 +183,14 @@ bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
 static inline bool tide_death_guess(const struct tide_death *death,
                                     const struct tide_frontier *frontier) {
   if (!death->axis) return tide_death_empty(death);
-  return tide_frontier_lists_at(frontier, death->place, death->axis) &&
-         tide_frontier_epochs(frontier)[death->place] >= death->epoch;
+  return tide_frontier_get_at(frontier, death->place, death->axis) >= death->epoch;
 }
 
 static inline bool tide_uses_known(const struct tide_frontier *uses,
                                    const struct tide_frontier *known) {
-  for (size_t i = 0; i < uses->count; i++) {
-    if (tide_short_get(known, tide_frontier_axes(uses)[i]) < tide_frontier_epochs(uses)[i]) {
-      return false;
-    }
+  struct tide_frontier_entry use;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(uses); tide_frontier_next(&at, &use);) {
+    if (tide_short_get(known, use.axis) < use.epoch) return false;
   }
   return !uses->tainted;
 }
@@ -204,7 +204,7 @@ static inline bool tide_death_stands(const struct tide_death *past,
   uint64_t epoch = position->epoch;
   /* Two words that were just stored one by one: not to be loaded as one wide piece. */
   __asm__("" : "+r"(axis), "+r"(epoch));
-  return epoch != 0 && known->count <= TIDE_SHORT && known->count <= past->frontier.capacity &&
+  return epoch != 0 && known->count <= TIDE_SHORT && tide_frontier_takes(&past->frontier, known) &&
          tide_frontier_get_raised(known, axis) == epoch && tide_death_guess(past, known);
 }
 /* Then: it stands for all. */

@@ -220,7 +220,7 @@ static inline struct tide_buffer *open_locked(struct tide_pool *pool) {
   tide_store_relaxed(&buffer->references, 1u);
   tide_store_relaxed(&buffer->freed, 0u);
   /* The next lock waits for each store: so none that would change nothing. */
-  if (buffer->uses->count || buffer->uses->tainted) buffer->uses->count = buffer->uses->tainted = 0;
+  if (buffer->uses->count || buffer->uses->tainted) tide_frontier_empty(buffer->uses);
   if (buffer->repeats) tide_buffer_forget_repeats(buffer);
   pool->live++;
   return buffer;
@@ -326,13 +326,9 @@ static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t w
  * died, or where its own is. False: search. */
 static inline bool guess_known(const struct tide_death *death, const struct tide_frontier *frontier,
                                uint64_t *out_epoch) {
-  size_t place = death->place;
-  if (!tide_frontier_lists_at(frontier, place, death->axis)) {
-    place = frontier->raised;
-    if (!tide_frontier_lists_at(frontier, place, death->axis)) return false;
-  }
-  *out_epoch = tide_frontier_epochs(frontier)[place];
-  return true;
+  *out_epoch = tide_frontier_get_at(frontier, death->place, death->axis);
+  if (*out_epoch == 0) *out_epoch = tide_frontier_get_raised(frontier, death->axis);
+  return *out_epoch != 0;
 }
 
 /* What a block means to someone who does not know all of it, where that takes two looks: its

@@ -79,13 +79,14 @@ static bool finished(struct tide_op *op, tide_axis axis, uint64_t epoch) {
 
 /* How many entries have not finished; *out_last is one of them. */
 static size_t unfinished(struct tide_tracker *tracker, const struct tide_frontier *past,
-                         size_t *out_last) {
+                         struct tide_frontier_entry *out_last) {
+  struct tide_frontier_entry entry;
   size_t count = 0;
-  for (size_t i = 0; i < past->count; i++) {
-    if (tide_tracker_finished(tracker, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i]))
-      continue;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(past);
+       tide_frontier_next(&at, &entry);) {
+    if (tide_tracker_finished(tracker, entry.axis, entry.epoch)) continue;
     count++;
-    *out_last = i;
+    *out_last = entry;
   }
   return count;
 }
@@ -97,13 +98,14 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
   const struct tide_frontier *past = tide_buffer_past(buffer);
   tide_axis axis;
   uint64_t epoch;
-  size_t left, i = 0;
+  size_t left;
+  struct tide_frontier_entry last;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
   if (axis && past->tainted) return finished(op, axis, epoch);
-  while ((left = unfinished(tracker, past, &i))) {
+  while ((left = unfinished(tracker, past, &last))) {
     if (left > 1 && axis && tide_frontier_get(past, axis) >= epoch)
       return finished(op, axis, epoch);
-    if (!finished(op, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i])) return false;
+    if (!finished(op, last.axis, last.epoch)) return false;
   }
   return true;
 }

@@ -118,10 +118,11 @@ static const struct tide_member *find_member(const struct tide_collective *colle
  * reached. They are left out from the beginning, so that they take no room from what stays. */
 static void merge_others(const struct tide_collective *collective, struct tide_frontier *all,
                          const struct tide_frontier *record, const struct tide_eviction *eviction) {
-  for (size_t i = 0; i < record->count; i++)
-    if (!find_member(collective, tide_frontier_axes(record)[i]))
-      tide_frontier_raise(all, tide_frontier_axes(record)[i], tide_frontier_epochs(record)[i],
-                          eviction);
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(record);
+       tide_frontier_next(&at, &entry);)
+    if (!find_member(collective, entry.axis))
+      tide_frontier_raise(all, entry.axis, entry.epoch, eviction);
   if (record->tainted) all->tainted = 1;
 }
 
@@ -244,12 +245,13 @@ void tide_instance_finished(struct tide_op *part) {
 bool tide_instance_circular(struct tide_op *part) {
   const struct tide_instance *instance = tide_op_rare(part)->instance;
   const struct tide_frontier *known = part->queue->sched->known;
-  for (size_t i = 0; i < known->count; i++) {
-    const struct tide_member *member =
-        find_member(instance->collective, tide_frontier_axes(known)[i]);
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(known);
+       tide_frontier_next(&at, &entry);) {
+    const struct tide_member *member = find_member(instance->collective, entry.axis);
     const struct tide_op *sibling = member ? instance->parts[member->member] : NULL;
     if (!sibling || sibling == part || !sibling->work.epoch) continue;
-    if (tide_frontier_epochs(known)[i] >= sibling->work.epoch) return true;
+    if (entry.epoch >= sibling->work.epoch) return true;
   }
   return false;
 }

@@ -319,12 +319,13 @@ static void add_brought(const struct tide_queue *queue, struct brought *all,
                         const struct tide_op_wait *wait) {
   const struct tide_pending *own = wait->class_ == TIDE_WAIT_ISSUED ? import_of(queue, wait) : NULL;
   if (!own) return;
-  const tide_axis *axes = tide_frontier_axes(own->frontier);
-  const uint64_t *epochs = tide_frontier_epochs(own->frontier);
+  struct tide_frontier_entry entry;
   all->same_signaller |= tide_frontier_get(&all->signallers.frontier, own->axis) == own->epoch;
   tide_frontier_raise(&all->signallers.frontier, own->axis, own->epoch, NULL);
-  for (uint8_t i = 0; i < own->frontier->count; i++)
-    if (axes[i] != own->axis) tide_frontier_raise(&all->others.frontier, axes[i], epochs[i], NULL);
+  for (struct tide_frontier_cursor at = tide_frontier_begin(own->frontier);
+       tide_frontier_next(&at, &entry);)
+    if (entry.axis != own->axis)
+      tide_frontier_raise(&all->others.frontier, entry.axis, entry.epoch, NULL);
 }
 
 enum covered { NOT_COVERED, COVERED, PERHAPS_COVERED };
@@ -438,7 +439,7 @@ static void keep_learned(struct tide_queue *queue) {
     tide_frontier_raise(queue->apart, queue->position.axis, queue->position.epoch, &eviction);
   queue->position.frontier = queue->apart;
   if (in_order)
-    queue->version.own = (uint32_t)tide_frontier_index(queue->apart, queue->position.axis);
+    queue->version.own = (uint32_t)tide_frontier_place(queue->apart, queue->position.axis);
 }
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
@@ -560,6 +561,8 @@ void tide_sched_heal(struct tide_queue *queue) {
   /* The records of what entered before stay as they are. */
   tide_frontier_copy(queue->apart, queue->position.frontier, NULL);
   queue->position.frontier = queue->apart;
+  if (queue->in_order) /* which a copy may list at another place */
+    queue->version.own = (uint32_t)tide_frontier_place(queue->apart, queue->position.axis);
   queue->apart->tainted = 0;
   queue->taint_epoch = 0;
   queue->renew = true;

@@ -47,13 +47,13 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
 TIDE_APART static void learn_past(struct tide_queue *queue, const struct tide_frontier *past) {
   struct tide_sched *sched = queue->sched;
   struct tide_tracker *tracker = sched->context->tracker;
-  const uint64_t *axes = tide_frontier_axes(past), *epochs = tide_frontier_epochs(past);
-  for (size_t i = 0; i < past->count; i++) {
+  struct tide_frontier_entry use;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(past); tide_frontier_next(&at, &use);) {
     uint8_t reason;
-    if (tide_signaller_satisfied(sched, sched->known, axes[i], epochs[i], &reason)) continue;
+    if (tide_signaller_satisfied(sched, sched->known, use.axis, use.epoch, &reason)) continue;
     if (TIDE_PLANTED(TIDE_PLANT_GAPALONE)) continue;
-    const struct tide_queue *other = tide_tracker_owner(tracker, axes[i], sched);
-    if (other) tide_sched_learn(queue, tide_queue_record(other, epochs[i]));
+    const struct tide_queue *other = tide_tracker_owner(tracker, use.axis, sched);
+    if (other) tide_sched_learn(queue, tide_queue_record(other, use.epoch));
   }
   tide_sched_learn(queue, past);
 }
@@ -97,7 +97,6 @@ TIDE_APART static void list_own(struct tide_queue *queue, struct tide_frontier *
                                 uint64_t epoch) {
   struct tide_eviction eviction = {queue->sched->context->tracker, queue->position.axis};
   tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
-  next->raised = (uint8_t)tide_frontier_index(next, queue->position.axis);
 }
 
 /* What is known becomes the queue's next version; on a device in order, with the own entry. */
@@ -108,20 +107,18 @@ static inline struct tide_frontier *make_version(struct tide_queue *queue, uint6
     tide_frontier_copy(queue->apart, next, NULL);
     queue->position.frontier = queue->apart;
   }
-  uint8_t guess = next->raised;
-  if (guess >= next->count || tide_frontier_axes(next)[guess] != queue->position.axis)
-    list_own(queue, next, epoch);
-  tide_frontier_epochs_of(next)[next->raised] = epoch;
+  if (tide_frontier_get_raised(next, queue->position.axis) == 0) list_own(queue, next, epoch);
+  queue->version.own = (uint32_t)tide_frontier_place_raised(next, queue->position.axis);
+  *tide_frontier_at(next, queue->version.own) = epoch;
   return next;
 }
 
 TIDE_APART static void pack_version(struct tide_frontier *version) { tide_frontier_pack(version); }
 
-/* It takes no more room than it has entries. */
+/* It takes no more room than it needs. */
 static inline void pack(struct tide_queue *queue, struct tide_frontier *version) {
-  size_t count = version->count;
-  if (count < version->capacity) pack_version(version);
-  tide_queue_next_version(queue, count);
+  if (version->count < version->capacity) pack_version(version);
+  tide_queue_next_version(queue, version);
 }
 
 /* Something was learned, or a taint has healed: the operations from here on share a new version. */
@@ -136,7 +133,6 @@ static inline void renew_version(struct tide_queue *queue, uint64_t epoch) {
   if (queue->newest->count != version->count || queue->newest->tainted != version->tainted)
     tide_queue_count_frontiers(queue);
   queue->version.at = (uint32_t)queue->next_frontier;
-  queue->version.own = version->raised;
   pack(queue, version);
   queue->newest = version;
   if (queue->in_order) queue->position.frontier = version;

@@ -462,15 +462,16 @@ static inline void tide_sched_emit_finish(struct tide_sched *sched, const struct
 /* The records of the newest version are looked at through it, so its own entry may lag behind. */
 static inline void tide_queue_own_entry(struct tide_queue *queue) {
   if (queue->in_order)
-    tide_frontier_epochs_of(queue->position.frontier)[queue->version.own] = queue->position.epoch;
+    *tide_frontier_at(queue->position.frontier, queue->version.own) = queue->position.epoch;
 }
 /* Where the next version would lie. */
 static inline struct tide_frontier *tide_queue_next_frontier(const struct tide_queue *queue) {
   return (struct tide_frontier *)(void *)(queue->frontiers + queue->next_frontier);
 }
-/* The newest version takes no more room than its entries need. */
-static inline void tide_queue_next_version(struct tide_queue *queue, size_t count) {
-  queue->next_frontier += tide_frontier_size(count) / sizeof *queue->frontiers;
+/* Behind the newest version. */
+static inline void tide_queue_next_version(struct tide_queue *queue,
+                                           const struct tide_frontier *newest) {
+  queue->next_frontier += tide_frontier_size(newest->capacity) / sizeof *queue->frontiers;
   if (queue->next_frontier > queue->frontier_limit) queue->next_frontier = 0;
   tide_fetch_lines(queue->frontiers + queue->next_frontier, 3);
 }
@@ -484,7 +485,7 @@ static inline struct tide_frontier *tide_queue_record_of_others(const struct tid
 static inline struct tide_frontier *tide_queue_record(const struct tide_queue *queue,
                                                       uint64_t epoch) {
   struct tide_frontier *record = tide_queue_record_of_others(queue, epoch);
-  tide_frontier_epochs_of(record)[queue->places[epoch & queue->ring_mask].version.own] = epoch;
+  *tide_frontier_at(record, queue->places[epoch & queue->ring_mask].version.own) = epoch;
   return record;
 }
 
@@ -567,8 +568,7 @@ static inline uint64_t tide_op_take_place(struct tide_queue *queue, struct tide_
   op->state = TIDE_OP_ENTERED;
   place->op = op;
   place->version = queue->version;
-  if (queue->in_order)
-    tide_frontier_epochs_of(queue->position.frontier)[queue->version.own] = epoch;
+  if (queue->in_order) *tide_frontier_at(queue->position.frontier, queue->version.own) = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
   tide_op_set_turn(op, queue->sched->stats.entered++);
   return epoch;

@@ -504,10 +504,9 @@ struct lesson {
 /* What is known of another queue. Those that have known each other for a while list the same axes,
  * so it stands where that one lists itself; mostly. */
 static inline uint64_t known_of(const struct tide_frontier *known, const struct tide_queue *other) {
-  const tide_axis *axes = tide_frontier_axes(known);
   tide_axis axis = other->position.axis;
-  uint32_t guess = other->version.own;
-  if (guess < known->count && axes[guess] == axis) return axes[guess + known->capacity];
+  uint64_t epoch = tide_frontier_get_at(known, other->version.own, axis);
+  if (epoch) return epoch;
   return known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
 }
 
@@ -549,15 +548,16 @@ static inline bool look_at_progress(const struct tide_queue *queue, const struct
 static inline bool learn_alike(struct tide_queue *queue, const struct lesson *lesson) {
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   if (lesson->record->tainted ||
-      !tide_frontier_join_alike(next, queue->apart->capacity, 0, queue->newest, lesson->record))
+      !tide_frontier_join_alike(next, queue->apart->capacity, 0, queue->newest, lesson->record) ||
+      next->count != queue->newest->count)
     return false;
   next->tainted = 0;
   /* The signaller's own entry is of the newest epoch that shares the record. */
-  tide_frontier_epochs_of(next)[lesson->at] = lesson->epoch;
+  *tide_frontier_at(next, lesson->at) = lesson->epoch;
   queue->version.at = (uint32_t)queue->next_frontier;
   queue->position.frontier = queue->newest = next;
   queue->learned = queue->position.epoch + 1;
-  tide_queue_next_version(queue, next->count);
+  tide_queue_next_version(queue, next);
   return true;
 }
 

@@ -4,7 +4,7 @@
  * number, the words and the number again; all loads acquire and all stores release, so that whoever
  * has read one new word finds the number changed. Nobody waits: what is torn is not there. */
 #include "base/atomic.h"
-#include "causal/frontier_map.h"
+#include "causal/frontier.h"
 #include "timeline/shared.h"
 
 #define TRIES 4 /* a place that was overwritten so often: what it said is too old to be kept */
@@ -37,11 +37,11 @@ void tide_shared_forget_records(const struct tide_shared *shared, struct tide_sh
 }
 
 static void write_entries(struct entry *to, const struct tide_frontier *from) {
-  const tide_axis *axes = tide_frontier_axes(from);
-  const uint64_t *epochs = tide_frontier_epochs(from);
-  for (size_t i = 0; i < from->count; i++) {
-    tide_store_release(&to[i].axis, axes[i]);
-    tide_store_release(&to[i].epoch, epochs[i]);
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(from); tide_frontier_next(&at, &entry);
+       to++) {
+    tide_store_release(&to->axis, entry.axis);
+    tide_store_release(&to->epoch, entry.epoch);
   }
 }
 
@@ -108,23 +108,22 @@ static enum tide_status copy(const struct tide_shared *shared,
   if (!fits) count = 0;
   struct tide_frontier *known = &out->known.frontier;
   tide_frontier_init(known, TIDE_FRONTIER_CAPACITY_MAX);
-  uint64_t *axes = (uint64_t *)(void *)(known + 1), *epochs = axes + known->capacity;
   const struct entry *from = (const struct entry *)(const void *)(record + 1);
   for (size_t i = 0; i < count; i++) {
-    axes[i] = tide_load_acquire(&from[i].axis);
-    epochs[i] = tide_load_acquire(&from[i].epoch);
+    tide_axis axis = tide_load_acquire(&from[i].axis);
+    tide_frontier_append(known, axis, tide_load_acquire(&from[i].epoch));
   }
-  known->count = (uint8_t)count;
   known->tainted = (uint8_t)(shape >> 8 & 1);
-  tide_frontier_remap(known);
   if (tide_load_acquire(&record->seq) != seq) return TIDE_BUSY;
   return fits ? TIDE_OK : TIDE_CORRUPT;
 }
 
 bool tide_shared_lists(const struct tide_frontier *frontier, tide_axis axis, uint64_t epoch) {
   if (epoch == 0 || tide_frontier_validate(frontier, NULL) != TIDE_OK) return false;
-  for (size_t i = 0; i < frontier->count; i++)
-    if (!tide_domain_name(tide_axis_domain(tide_frontier_axes(frontier)[i]))) return false;
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+       tide_frontier_next(&at, &entry);)
+    if (!tide_domain_name(tide_axis_domain(entry.axis))) return false;
   return tide_frontier_get(frontier, axis) >= epoch;
 }
 

@@ -6,13 +6,17 @@
 /* With the queues' names instead of their axes. */
 static void print_frontier(const struct tide_explanation *e, const struct tide_frontier *frontier,
                            FILE *to) {
+  const char *comma = "";
+  struct tide_frontier_entry entry;
   fputc('{', to);
-  for (size_t i = 0; frontier && i < frontier->count; i++) {
+  static const struct tide_frontier nothing = {.capacity = 1};
+  struct tide_frontier_cursor at = tide_frontier_begin(frontier ? frontier : &nothing);
+  for (; tide_frontier_next(&at, &entry); comma = ", ") {
     char name[96];
     struct tide_text text;
     tide_text_init(&text, name, sizeof name);
-    tide_explain_name(e, tide_frontier_axes(frontier)[i], tide_frontier_epochs(frontier)[i], &text);
-    fprintf(to, "%s%s", i ? ", " : "", name);
+    tide_explain_name(e, entry.axis, entry.epoch, &text);
+    fprintf(to, "%s%s", comma, name);
   }
   fprintf(to, "}%s", frontier && frontier->tainted ? "~" : "");
 }

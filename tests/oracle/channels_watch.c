@@ -131,9 +131,11 @@ static void entered(struct task *op, const struct tide_event *event) {
   op->epoch = event->epoch;
   op->finished = w.published;
   op->entries = event->frontier->count;
-  for (int i = 0; i < op->entries; i++) {
-    op->frontier[i].axis = tide_frontier_axes(event->frontier)[i];
-    op->frontier[i].epoch = tide_frontier_epochs(event->frontier)[i];
+  struct tide_frontier_entry entry;
+  struct tide_frontier_cursor at = tide_frontier_begin(event->frontier);
+  for (size_t i = 0; tide_frontier_next(&at, &entry); i++) {
+    op->frontier[i].axis = entry.axis;
+    op->frontier[i].epoch = entry.epoch;
   }
 }
 

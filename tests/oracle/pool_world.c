@@ -59,8 +59,9 @@ static bool has_finished(struct world *w, tide_axis axis, uint64_t epoch) {
 }
 
 static bool all_finished(struct world *w, const struct tide_frontier *f) {
-  for (unsigned i = 0; i < f->count; i++) {
-    if (!has_finished(w, tide_frontier_axes(f)[i], tide_frontier_epochs(f)[i])) return false;
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
+    if (!has_finished(w, entry.axis, entry.epoch)) return false;
   }
   return true;
 }
@@ -239,8 +240,10 @@ static void close_gap(struct world *w, struct op *op, struct tide_frontier *know
   tide_buffer_past_signaller(buffer, &axis, &epoch);
   if (axis) need(op, axis, epoch);
   else if (past->tainted) violate(w, "a past that nobody can satisfy");
-  for (unsigned i = 0; i < past->count && !axis; i++) {
-    need(op, tide_frontier_axes(past)[i], tide_frontier_epochs(past)[i]);
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(past);
+       !axis && tide_frontier_next(&at, &entry);) {
+    need(op, entry.axis, entry.epoch);
   }
   w->tally->gap_waits++;
   tide_frontier_merge(known, past, eviction);

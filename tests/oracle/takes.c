@@ -218,8 +218,10 @@ static void on_finish(struct world *w, const struct tide_event *event, int numbe
 
 static void on_signal(struct world *w, const struct tide_event *event) {
   const struct tide_frontier *f = event->frontier;
-  for (size_t i = 0; f && i < f->count; i++) {
-    int last = step_of(w, tide_frontier_axes(f)[i], tide_frontier_epochs(f)[i]);
+  struct tide_frontier_entry entry;
+  if (!f) return;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
+    int last = step_of(w, entry.axis, entry.epoch);
     if (last >= 0 && !w->finished[last])
       WRONG(w, "a record of %s lists step %d, which has not finished", event->object_label, last);
   }

@@ -94,9 +94,11 @@ const struct vec *finish_of(struct world *world, int index, uint64_t epoch) {
 void frontier_vec(struct world *world, const struct tide_frontier *frontier, struct vec *out) {
   *out = (struct vec){{0}};
   ENSURE(world, tide_frontier_validate(frontier, NULL) == TIDE_OK, "a frontier is malformed");
-  for (unsigned i = 0; i < frontier->count; i++) {
-    int axis = axis_find(world, tide_frontier_axes(frontier)[i]);
-    uint64_t epoch = tide_frontier_epochs(frontier)[i];
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+       tide_frontier_next(&at, &entry);) {
+    int axis = axis_find(world, entry.axis);
+    uint64_t epoch = entry.epoch;
     ENSURE(world, axis >= 0, "a frontier lists an axis that nobody has");
     ENSURE(world, epoch < UINT32_MAX, "a frontier lists an epoch that nobody gave");
     out->at[axis] = (uint32_t)epoch;
@@ -105,9 +107,11 @@ void frontier_vec(struct world *world, const struct tide_frontier *frontier, str
 
 uint64_t frontier_hash(struct world *world, const struct tide_frontier *frontier) {
   uint64_t hash = frontier->tainted;
-  for (unsigned i = 0; i < frontier->count; i++) {
-    uint64_t axis = (uint64_t)axis_find(world, tide_frontier_axes(frontier)[i]);
-    hash = (hash ^ (axis << 32 | tide_frontier_epochs(frontier)[i])) * 0x9e3779b97f4a7c15u;
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+       tide_frontier_next(&at, &entry);) {
+    uint64_t axis = (uint64_t)axis_find(world, entry.axis);
+    hash = (hash ^ (axis << 32 | entry.epoch)) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 29;
   }
   return hash;
@@ -133,9 +137,10 @@ void note_event(struct op *op, const struct tide_event *event) {
   uint64_t hash = mix(event->kind, op->id);
   if (event->frontier) {
     hash = mix(hash, event->frontier->tainted);
-    for (unsigned i = 0; i < event->frontier->count; i++)
-      hash = mix_axis(op, hash, tide_frontier_axes(event->frontier)[i],
-                      tide_frontier_epochs(event->frontier)[i]);
+    struct tide_frontier_entry entry;
+    for (struct tide_frontier_cursor at = tide_frontier_begin(event->frontier);
+         tide_frontier_next(&at, &entry);)
+      hash = mix_axis(op, hash, entry.axis, entry.epoch);
   }
   if (event->cause_axis) hash = mix_axis(op, hash, event->cause_axis, event->cause_epoch);
   hash = mix(mix(mix(hash, event->detail), event->value), event->status);

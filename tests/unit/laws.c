@@ -259,8 +259,7 @@ static void random_round(struct tide_random *random, uint8_t capacity, uint64_t 
     case 1:
       if (g.frontier.count == 0) break;
       for (int i = 0; i < 3; i++) {
-        tide_axis axis =
-            tide_frontier_axes(&g.frontier)[tide_random_below(random, g.frontier.count)];
+        tide_axis axis = entry_at(&g.frontier, tide_random_below(random, g.frontier.count)).axis;
         tide_frontier_raise(&g.frontier, axis, epochs + 1, NULL);
         naive_raise(&ng, axis, epochs + 1);
       }

@@ -103,14 +103,41 @@ static inline enum tide_order naive_compare(const struct naive *f, const struct 
   return after ? TIDE_AFTER : before ? TIDE_BEFORE : TIDE_CONCURRENT;
 }
 
-/* Is ours well-formed, and the same? */
+/* The entry that so many are in front of. */
+static inline struct tide_frontier_entry entry_at(const struct tide_frontier *f, size_t number) {
+  struct tide_frontier_entry entry = {0, 0};
+  struct tide_frontier_cursor at = tide_frontier_begin(f);
+  for (size_t i = 0; i <= number; i++) CHECK(tide_frontier_next(&at, &entry));
+  return entry;
+}
+
+/* Do both list the same, in the same order? */
+static inline bool same_entries(const struct tide_frontier *f, const struct tide_frontier *g) {
+  struct tide_frontier_entry a = {0, 0}, b = {0, 0};
+  struct tide_frontier_cursor i = tide_frontier_begin(f), j = tide_frontier_begin(g);
+  for (;;) {
+    bool of_f = tide_frontier_next(&i, &a), of_g = tide_frontier_next(&j, &b);
+    if (!of_f || !of_g) return of_f == of_g;
+    if (a.axis != b.axis || a.epoch != b.epoch) return false;
+  }
+}
+
+/* Is ours well-formed, and the same? Its entries come in order, each once. */
 static inline bool naive_same(const struct tide_frontier *ours, const struct naive *naive) {
   if (tide_frontier_validate(ours, NULL) != TIDE_OK) return false;
   if (ours->count != naive->count || ours->tainted != naive->tainted) return false;
   for (size_t i = 0; i < naive->count; i++) {
     if (tide_frontier_get(ours, naive->axis[i]) != naive->epoch[i]) return false;
   }
-  return true;
+  struct tide_frontier_entry entry;
+  tide_axis last = 0;
+  size_t count = 0;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(ours); tide_frontier_next(&at, &entry);
+       count++) {
+    if (entry.axis <= last || entry.epoch != naive_get(naive, entry.axis)) return false;
+    last = entry.axis;
+  }
+  return count == naive->count;
 }
 
 #endif

@@ -316,7 +316,11 @@ TEST(parts_start_together) {
   tide_frontier_init(&known.frontier, 16);
   tide_queue_position(d, &known.frontier, NULL);
   CHECK_EQ_U64(known.frontier.count, 2);
-  CHECK(tide_axis_domain(tide_frontier_axes(&known.frontier)[1]) == TIDE_DOMAIN_COLLECTIVE);
+  struct tide_frontier_entry entry = {0, 0};
+  for (struct tide_frontier_cursor at = tide_frontier_begin(&known.frontier);
+       tide_frontier_next(&at, &entry);)
+    continue;
+  CHECK(tide_axis_domain(entry.axis) == TIDE_DOMAIN_COLLECTIVE);
   fake_give(&f, "p0", TIDE_OK);
   fake_give(&f, "p1", TIDE_OK);
   CHECK_EQ_U64(tide_timeline_query(tide_collective_progress(trio.all)), 0);

@@ -2,7 +2,7 @@
 #ifndef TESTS_UNIT_TIERS_H
 #define TESTS_UNIT_TIERS_H
 
-#include "causal/frontier_wide.h"
+#include "causal/frontier_lanes.h"
 #include "harness.h"
 
 #define TIERS 3
@@ -10,8 +10,7 @@
 static inline void be_of_tier(unsigned tier) {
 #if TIDE_HAS_WIDE
   _Static_assert(TIERS == TIDE_TIER_COUNT, "all are tested");
-  static const char *const needs[] = {"nothing", "AVX2, BMI, BMI2 and POPCNT",
-                                      "AVX-512 with VBMI2 and VPOPCNTDQ"};
+  static const char *const needs[] = {"nothing", "AVX2, BMI, BMI2 and POPCNT", "AVX-512 with VL"};
   if (tier > tide_frontier_best_tier()) SKIP("this processor has no %s", needs[tier]);
   tide_frontier_tier = (uint8_t)tier;
 #else

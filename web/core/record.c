@@ -191,9 +191,11 @@ static uint32_t add_frontier(const struct tide_frontier *frontier) {
   if (!to) return 0;
   to[0] = frontier->count;
   to[1] = frontier->tainted;
-  for (size_t i = 0; i < frontier->count; i++) {
-    to[2 + 2 * i] = axis_number(tide_frontier_axes(frontier)[i]);
-    to[3 + 2 * i] = (double)tide_frontier_epochs(frontier)[i];
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor place = tide_frontier_begin(frontier);
+       tide_frontier_next(&place, &entry);) {
+    *(to += 2) = axis_number(entry.axis);
+    to[1] = (double)entry.epoch;
   }
   return at;
 }

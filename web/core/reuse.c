@@ -101,8 +101,10 @@ static bool settle(struct tide_death *death) {
   bool fine = tide_clock_create(view.allocator, NULL, &clock) == TIDE_OK;
   struct tide_tracker_params params = {view.allocator, fine ? tide_clock_platform(clock) : NULL};
   fine = fine && tide_tracker_create(&params, &namers.tracker) == TIDE_OK;
-  for (size_t i = 0; fine && i < death->frontier.count; i++)
-    fine = track(namers.tracker, tide_frontier_axes(&death->frontier)[i]);
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(&death->frontier);
+       fine && tide_frontier_next(&at, &entry);)
+    fine = track(namers.tracker, entry.axis);
   if (fine && death->axis) fine = track(namers.tracker, death->axis);
   if (fine) tide_death_settle(death, &namers);
   tide_tracker_destroy(namers.tracker);
@@ -140,8 +142,10 @@ static void tell(const struct tide_death *death) {
   const struct tide_frontier *frontier = &death->frontier;
   tide_json_open(&view.json, "open", '[');
   if (frontier->tainted && death->axis) tell_open(death->axis, death->epoch);
-  for (size_t i = 0; !frontier->tainted && i < frontier->count; i++)
-    tell_open(tide_frontier_axes(frontier)[i], tide_frontier_epochs(frontier)[i]);
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+       !frontier->tainted && tide_frontier_next(&at, &entry);)
+    tell_open(entry.axis, entry.epoch);
   if (frontier->tainted && !death->axis) tide_json_integer(&view.json, NULL, -1);
   tide_json_close(&view.json, ']');
   tide_json_open(&view.json, "queues", '[');

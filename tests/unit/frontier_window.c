@@ -6,7 +6,7 @@
 
 #include "base/random.h"
 #include "causal/frontier.h"
-#include "causal/frontier_wide.h"
+#include "causal/frontier_lanes.h"
 #include "tiers.h"
 
 #include <pthread.h>
@@ -96,21 +96,23 @@ static void make_any(struct tide_random *random, struct pair *pair, size_t count
 static void make_part(struct tide_random *random, struct pair *pair, const struct pair *f,
                       size_t span) {
   uint64_t of = 1 + tide_random_below(random, 4), part = 1 + tide_random_below(random, of);
-  const tide_axis *axes = tide_frontier_axes(f->ours);
+  tide_axis first = entry_at(f->ours, 0).axis;
   pair->ours = new_frontier((size_t)f->ours->count < 255 ? f->ours->count + 1u : 255);
   naive_clear(&pair->naive);
-  for (size_t i = 0; i < f->ours->count; i++) {
-    uint64_t epoch = tide_frontier_epochs(f->ours)[i];
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f->ours);
+       tide_frontier_next(&at, &entry);) {
+    uint64_t epoch = entry.epoch;
     if (tide_random_below(random, of) < part)
-      raise(pair, axes[i], tide_random_below(random, 2) ? epoch : (epoch + 1) / 2);
+      raise(pair, entry.axis, tide_random_below(random, 2) ? epoch : (epoch + 1) / 2);
   }
   size_t count = pair->ours->count;
   uint64_t kind = tide_random_below(random, 4);
   if (kind == 0 && count > 0) {
-    tide_axis axis = tide_frontier_axes(pair->ours)[tide_random_below(random, count)];
+    tide_axis axis = entry_at(pair->ours, tide_random_below(random, count)).axis;
     raise(pair, axis, tide_frontier_get(f->ours, axis) + 1);
   } else if (kind == 1 && count < pair->ours->capacity) {
-    raise(pair, axes[0] + tide_random_below(random, span), some_epoch(random));
+    raise(pair, first + tide_random_below(random, span), some_epoch(random));
   }
 }
 
@@ -138,8 +140,8 @@ static void check_join(const struct pair *f, const struct pair *g, const struct 
   struct tide_frontier *to = new_frontier(room);
   to->tainted = 0x5a; /* it says nothing of taint */
   to->capacity = 0;
-  f->ours->raised = (uint8_t)(room ^ 1);
-  g->ours->raised = (uint8_t)(room ^ 2);
+  if (!f->ours->window) f->ours->raised = (uint8_t)(room ^ 1);
+  if (!g->ours->window) g->ours->raised = (uint8_t)(room ^ 2);
   bool joined = tide_frontier_join(to, (uint8_t)room, f->ours, g->ours);
   CHECK(joined == (both->count <= room));
   CHECK_EQ_U64(to->tainted, 0x5a);
@@ -147,7 +149,7 @@ static void check_join(const struct pair *f, const struct pair *g, const struct 
     to->tainted = both->tainted;
     CHECK_OK(tide_frontier_validate(to, NULL));
     CHECK_EQ_U64(to->capacity, room);
-    CHECK_EQ_U64(to->raised, f->ours->raised);
+    CHECK_EQ_U64(to->raised, to->window ? TIDE_RAISED_NONE : f->ours->raised);
     CHECK(naive_same(to, both));
   }
   CHECK(naive_same(f->ours, &f->naive));
@@ -184,7 +186,7 @@ static void check_merge(struct tide_random *random, const struct pair *f, const 
 }
 
 static void check_raise(struct tide_random *random, struct pair *f, size_t span) {
-  tide_axis first = tide_frontier_axes(f->ours)[0];
+  tide_axis first = entry_at(f->ours, 0).axis;
   for (int i = 0; i < 8; i++) {
     tide_axis axis = first + tide_random_below(random, span);
     if (naive_get(&f->naive, axis) == 0 && f->ours->count == f->ours->capacity) continue;
@@ -204,7 +206,7 @@ static void check_copies(struct tide_random *random, const struct pair *f) {
   if (room > 255) room = 255;
   for (int way = 0; way < 4; way++) {
     struct tide_frontier *to = new_frontier(room);
-    if (way == 0) tide_frontier_copy(to, f->ours, NULL);
+    if (way == 0 || !tide_frontier_takes(to, f->ours)) tide_frontier_copy(to, f->ours, NULL);
     else if (way == 1) tide_frontier_copy_wide(to, f->ours);
     else if (way == 2) tide_frontier_copy_short(to, f->ours, NULL);
     else CHECK_EQ_U64(tide_short_copy(to, f->ours, f->naive.axis[0]), f->naive.epoch[0]);
@@ -287,7 +289,7 @@ static void all_edges(unsigned tier) {
       size_t n = counts[c / 10], m = counts[c % 10];
       where = c % 2 ? at_end : at_start;
       make_spanning(&random, &f, n, some_base(&random), spans[s], c % 3 == 0);
-      tide_axis first = tide_frontier_axes(f.ours)[0];
+      tide_axis first = entry_at(f.ours, 0).axis;
       make_spanning(&random, &g, m, c % 3 == 0 ? first - (first > spans[s] ? spans[s] : 0) : first,
                     spans[s], c % 3 != 0);
       check_questions(&f, &g);
@@ -305,21 +307,21 @@ static void all_edges(unsigned tier) {
 
 /* g's needs are met; and no longer when one of them becomes higher, or another axis. */
 static void check_each_need(const struct tide_frontier *f, struct tide_frontier *g) {
-  tide_axis *axes = tide_frontier_axes_of(g);
-  uint64_t *epochs = tide_frontier_epochs_of(g);
+  struct tide_frontier *other = new_frontier(g->count);
   CHECK(tide_frontier_dominates(f, g));
   for (size_t i = 0; i < g->count; i++) {
-    epochs[i]++;
-    CHECK(!tide_frontier_dominates(f, g));
-    CHECK(tide_frontier_compare(g, f) == (f->count > g->count ? TIDE_CONCURRENT : TIDE_AFTER));
-    epochs[i]--;
-    tide_axis old = axes[i]++;
-    bool another = tide_frontier_get(f, axes[i]) == 0;
-    tide_frontier_remap(g);
-    if (another) CHECK(!tide_frontier_dominates(f, g));
-    axes[i] = old;
-    tide_frontier_remap(g);
+    struct tide_frontier_entry entry = entry_at(g, i);
+    tide_frontier_copy(other, g, NULL);
+    tide_frontier_raise(other, entry.axis, entry.epoch + 1, NULL);
+    CHECK(!tide_frontier_dominates(f, other));
+    CHECK(tide_frontier_compare(other, f) == (f->count > g->count ? TIDE_CONCURRENT : TIDE_AFTER));
+    tide_frontier_copy(other, g, NULL);
+    tide_frontier_drop(other, entry.axis);
+    if (tide_frontier_get(f, entry.axis + 1)) continue;
+    tide_frontier_raise(other, entry.axis + 1, 1, NULL);
+    CHECK(!tide_frontier_dominates(f, other));
   }
+  give_back(other);
 }
 
 /* From one need to as many as are known: each of them counts, wherever it is. */
@@ -338,8 +340,7 @@ static void each_need(unsigned tier) {
       struct tide_frontier *g = new_frontier(m);
       for (size_t i = 0, left = n; i < n; i++, left--)
         if (tide_random_below(&random, left) < m - g->count)
-          tide_frontier_raise(g, tide_frontier_axes(f.ours)[i], tide_frontier_epochs(f.ours)[i],
-                              NULL);
+          tide_frontier_raise(g, entry_at(f.ours, i).axis, entry_at(f.ours, i).epoch, NULL);
       check_each_need(f.ours, g);
       give_back(g);
     }
@@ -397,12 +398,13 @@ static void check_alike(const struct pair *f, size_t other, size_t room, uint8_t
   for (size_t i = 0; i < n; i++) {
     uint64_t epoch = i % 3 + 1;
     tide_frontier_raise(g, f->naive.axis[i] + (i == other), epoch, NULL);
-    naive_raise(&both, f->naive.axis[i], epoch);
+    naive_raise(&both, f->naive.axis[i] + (i == other), epoch);
   }
   bool joined = tide_frontier_join_alike(to, (uint8_t)room, more, f->ours, g);
-  CHECK(joined == (other >= n && n + more <= room));
+  if (!joined) CHECK(other < n || n + more > room || f->ours->window != g->window);
   if (joined) {
-    CHECK_EQ_U64(to->capacity, n + more);
+    CHECK(f->ours->window || other >= n);
+    CHECK(to->capacity >= to->count + more && to->capacity <= room);
     to->tainted = false;
     CHECK(naive_same(to, &both));
   }
@@ -422,6 +424,109 @@ TEST(joined_where_all_are_the_same) {
       for (size_t room = n; room < n + 3; room++) check_alike(&f, other, room, (uint8_t)(n % 3));
     give_back(f.ours);
   }
+}
+
+/* A frontier with room for `capacity` that lists these axes at epoch `epoch`. */
+static struct tide_frontier *listing(size_t capacity, tide_axis first, size_t count,
+                                     uint64_t epoch) {
+  struct tide_frontier *f = new_frontier(capacity);
+  for (size_t i = 0; i < count; i++) tide_frontier_raise(f, first + i, epoch, NULL);
+  return f;
+}
+
+/* Windows that start apart: what lies between them is nothing, and what lies in front counts. */
+static void apart(unsigned tier) {
+  be_of_tier(tier);
+  make_pages();
+  where = in_block;
+  struct tide_frontier *f = listing(64, 9, 10, 5), *g = listing(64, 81, 10, 4);
+  struct tide_frontier *to = new_frontier(64);
+  CHECK(f->window && g->window);
+  CHECK(tide_frontier_join(to, 64, f, g));
+  to->tainted = 0;
+  CHECK_OK(tide_frontier_validate(to, NULL));
+  CHECK_EQ_U64(to->count, 20);
+  CHECK(tide_frontier_get(to, 50) == 0 && tide_frontier_get(to, 85) == 4);
+  CHECK(tide_frontier_dominates(to, f) && tide_frontier_dominates(to, g));
+  CHECK(!tide_frontier_dominates(f, g) && !tide_frontier_dominates(g, f));
+  CHECK(tide_frontier_compare(f, g) == TIDE_CONCURRENT);
+  tide_frontier_merge(f, g, NULL);
+  CHECK(tide_frontier_compare(f, to) == TIDE_EQUAL);
+  tide_frontier_drop(g, 81);
+  tide_frontier_raise(g, 3, 1, NULL);
+  CHECK(!tide_frontier_dominates(f, g));
+  tide_frontier_raise(g, UINT64_MAX, 1, NULL); /* almost in front of the first one */
+  tide_frontier_merge(f, g, NULL);
+  CHECK_OK(tide_frontier_validate(f, NULL));
+  CHECK(f->count == 22 && tide_frontier_get(f, UINT64_MAX) == 1);
+  give_back(f), give_back(g), give_back(to);
+}
+
+static bool even(void *self, tide_axis axis, uint64_t epoch) {
+  (void)self, (void)epoch;
+  return axis % 2 == 0;
+}
+
+TEST(full_windows_evict) {
+  make_pages();
+  struct tide_frontier *f = listing(16, 1, 16, 5);
+  CHECK(f->window && f->count == f->capacity);
+  tide_frontier_drop(f, 7);
+  tide_frontier_raise(f, 17, 4, NULL);
+  tide_frontier_raise(f, 7, 9, NULL); /* it lies in the window, but is one too many */
+  CHECK_OK(tide_frontier_validate(f, NULL));
+  CHECK(f->count == 16 && f->tainted && tide_frontier_get(f, 17) == 0);
+  CHECK_EQ_U64(tide_frontier_get(f, 7), 9);
+  give_back(f);
+}
+
+/* In a page, where what is behind a packed one shows. */
+TEST(filtered_and_packed) {
+  make_pages();
+  for (size_t count = 1; count <= 100; count++) {
+    struct tide_frontier *f = listing(255, 1, 2 * count, 3);
+    tide_frontier_filter(f, even, NULL);
+    CHECK_OK(tide_frontier_validate(f, NULL));
+    CHECK(f->count == count && (count >= TIDE_WINDOW_LEAST) == (f->window != 0));
+    tide_frontier_pack(f);
+    CHECK_OK(tide_frontier_validate(f, NULL));
+    where = at_end;
+    struct tide_frontier *packed = take(tide_frontier_size(f->capacity));
+    memcpy(packed, f, tide_frontier_size(f->capacity));
+    CHECK_OK(tide_frontier_validate(packed, NULL));
+    for (size_t i = 1; i <= count; i++) CHECK_EQ_U64(tide_frontier_get(packed, 2 * i), 3);
+    give_back(packed);
+    where = in_block;
+    if (count % 2) tide_frontier_list_one(f, 500, 1);
+    else tide_frontier_empty(f);
+    CHECK_OK(tide_frontier_validate(f, NULL));
+    CHECK_EQ_U64(f->count, count % 2);
+    give_back(f);
+  }
+}
+
+TEST(validate_looks_at_windows) {
+  struct tide_frontier *f = listing(32, UINT64_MAX - 16, 12, 1);
+  uint16_t window = f->window;
+  CHECK(window);
+  CHECK_OK(tide_frontier_validate(f, NULL));
+  f->window = 72;
+  CHECK_STATUS(tide_frontier_validate(f, NULL), TIDE_CORRUPT);
+  f->window = (uint16_t)(window + 4);
+  CHECK_STATUS(tide_frontier_validate(f, NULL), TIDE_CORRUPT);
+  f->window = window;
+  f->count--;
+  CHECK_STATUS(tide_frontier_validate(f, NULL), TIDE_CORRUPT);
+  f->count++;
+  f->raised = 0;
+  CHECK_STATUS(tide_frontier_validate(f, NULL), TIDE_CORRUPT);
+  give_back(f);
+  f = listing(32, UINT64_MAX - 8, 9, 1); /* behind the highest axis comes 0 */
+  CHECK_OK(tide_frontier_validate(f, NULL));
+  *tide_frontier_at(f, (size_t)(0 - tide_window_first(f))) = 1;
+  f->count++;
+  CHECK_STATUS(tide_frontier_validate(f, NULL), TIDE_CORRUPT);
+  give_back(f);
 }
 
 TEST(what_there_is_is_used) {
@@ -498,7 +603,10 @@ EACH_TIER(all_edges)
 EACH_TIER(each_need)
 EACH_TIER(highest)
 EACH_TIER(nothing)
+EACH_TIER(apart)
 EACH_TIER(little_stack)
 
 TEST_MAIN(CASE(what_there_is_is_used), CASE(joined_where_all_are_the_same), CASES(many_rounds),
-          CASES(all_edges), CASES(each_need), CASES(highest), CASES(nothing), CASES(little_stack))
+          CASES(all_edges), CASES(each_need), CASES(highest), CASES(nothing), CASES(apart),
+          CASE(full_windows_evict), CASE(filtered_and_packed), CASE(validate_looks_at_windows),
+          CASES(little_stack))
