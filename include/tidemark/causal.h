@@ -89,9 +89,9 @@ tide_lease_take(struct tide_lease *lease, enum tide_domain domain, tide_axis *ou
 
 #define TIDE_FRONTIER_CAPACITY_MAX 255
 
-/* The head of a frontier; its entries follow in memory, as src/causal/frontier_window.h says. Made
- * in storage of tide_frontier_size(capacity) bytes, 8-byte aligned, that the caller owns; there is
- * nothing to release. Not thread-safe by itself. */
+/* The head of a frontier; its entries follow in memory, in a way that is private. Made in storage
+ * of tide_frontier_size(capacity) bytes, 8-byte aligned, that the caller owns; there is nothing to
+ * release. Not thread-safe by itself. */
 struct tide_frontier {
   uint8_t capacity; /* 1..255 */
   uint8_t count;    /* 0..capacity */
@@ -122,7 +122,13 @@ struct tide_frontier_entry {
   uint64_t epoch;
 };
 
-/* On its way through the entries of a frontier, which nobody may change meanwhile. Private. */
+/* On its way through the entries of a frontier, which nobody may change meanwhile:
+ *
+ *   struct tide_frontier_cursor at = tide_frontier_begin(frontier);
+ *   struct tide_frontier_entry entry;
+ *   while (tide_frontier_next(&at, &entry)) …
+ *
+ * Its members are private. */
 struct tide_frontier_cursor {
   const tide_axis *axes; /* NULL: there is a window */
   const uint64_t *epochs;

@@ -127,6 +127,7 @@ static inline struct tide_frontier_entry tide_frontier_first(const struct tide_f
   return (struct tide_frontier_entry){*tide_frontier_axes(f), *tide_frontier_epochs(f)};
 }
 
+/* And where its epoch is. */
 static inline uint64_t *tide_frontier_first_epoch(struct tide_frontier *f) {
   return tide_frontier_epochs_of(f);
 }
@@ -145,7 +146,8 @@ static inline void tide_frontier_append(struct tide_frontier *f, tide_axis axis,
   tide_frontier_epochs_of(f)[f->count++] = epoch;
 }
 
-/* The least capacity that so many entries, in such a window, need. */
+/* The least capacity that so many entries, in such a window, need: its room is the window's length
+ * or more (tide_window_room). */
 static inline size_t tide_frontier_packed(size_t count, size_t window) {
   size_t least = window <= 8 ? 5 : window <= 24 ? 9 : (window - 6) / 2;
   return window == 0 || count > least ? count : least;
@@ -183,7 +185,7 @@ tide_frontier_filter(struct tide_frontier *f, bool (*stays)(void *self, tide_axi
   if (f->window && left < TIDE_WINDOW_LEAST) tide_window_close(f);
 }
 
-/* An entry's place, where its epoch is as long as nothing else is listed. */
+/* The epoch at a place, which stays an entry's as long as nothing else is listed. */
 static inline uint64_t *tide_frontier_at(struct tide_frontier *f, size_t place) {
   return (uint64_t *)(void *)(f + 1) + (f->window ? 1 : f->capacity) + place;
 }
@@ -223,8 +225,7 @@ static inline uint64_t tide_frontier_get_at(const struct tide_frontier *f, size_
   return place < f->count && axes[place] == axis ? axes[place + f->capacity] : 0;
 }
 
-/* tide_frontier_get of the axis that was raised last, mostly a queue's own; 0 where that is another
- * one. One compare. */
+/* The same for the place that was raised last, mostly of a queue's own axis. */
 static inline uint64_t tide_frontier_get_raised(const struct tide_frontier *f, tide_axis axis) {
   return tide_frontier_get_at(f, f->raised, axis);
 }
@@ -255,6 +256,12 @@ static inline uint64_t tide_short_get(const struct tide_frontier *f, tide_axis a
   return place < count && axes[place] == axis ? axes[place + f->capacity] : 0;
 }
 
+/* The same, for the axis that was raised last, mostly. */
+static inline uint64_t tide_short_get_own(const struct tide_frontier *f, tide_axis axis) {
+  uint64_t epoch = tide_frontier_get_raised(f, axis);
+  return epoch ? epoch : tide_short_get(f, axis);
+}
+
 /* Where the epoch of the axis is; NULL: it is not listed. */
 static inline uint64_t *tide_short_at(struct tide_frontier *f, tide_axis axis) {
   tide_axis *axes = tide_frontier_axes_of(f);
@@ -266,12 +273,6 @@ static inline uint64_t *tide_short_at(struct tide_frontier *f, tide_axis axis) {
   }
   place = tide_short_place(axes, count, axis);
   return place < count && axes[place] == axis ? axes + place + f->capacity : NULL;
-}
-
-/* The same, for the axis that was raised last, mostly. */
-static inline uint64_t tide_short_get_own(const struct tide_frontier *f, tide_axis axis) {
-  uint64_t epoch = tide_frontier_get_raised(f, axis);
-  return epoch ? epoch : tide_short_get(f, axis);
 }
 
 /* tide_frontier_copy, and tide_frontier_get on the way. It can be taken. */
