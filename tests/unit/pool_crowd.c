@@ -2,6 +2,7 @@
  * with each tier of the processor's instructions, since each reads it in another way. */
 #define RIG_QUEUES 24
 #define RIG_ROOM 32
+#include "causal/frontier.h"
 #include "pool_rig.h"
 
 #include "tiers.h"
@@ -67,7 +68,36 @@ static void hosts_are_many(unsigned tier) {
   }
 }
 
+/* A position with more room than the pool's frontiers have, whose entries reach over more axes than
+ * fit there: few enough they are all the same. */
+static void wide_positions(unsigned tier) {
+  static const struct tide_pool_params chunk = {.budget = 64 * KIB, .chunk = 64 * KIB};
+  struct rig rig;
+  be_of_tier(tier);
+  for (unsigned used = 0; used < 2; used++) {
+    rig_open(&rig, 12, &chunk);
+    struct tide_frontier *known = at(&rig, 0)->frontier;
+    tide_axis last = axis_of(&rig, RIG_QUEUES - 1);
+    for (unsigned i = 1; i < 10; i++) {
+      CHECK_OK(tide_tracker_register(rig.context.tracker, last + 2 * i));
+      tide_frontier_raise(known, last + 2 * i, 1, NULL);
+    }
+    struct tide_buffer *b = take_all(&rig, 0);
+    submit(&rig, 0, used ? b : NULL);
+    CHECK(known->window > tide_window_room(12));
+    drop(&rig, 0, b);
+    b = take_all(&rig, 20);
+    CHECK(tide_buffer_reuse(b) == TIDE_REUSE_GAP);
+    CHECK_OK(tide_frontier_validate(tide_buffer_past(b), NULL));
+    CHECK(tide_frontier_compare(tide_buffer_past(b), known) == TIDE_EQUAL);
+    drop(&rig, 20, b);
+    for (unsigned i = 1; i < 10; i++) (void)tide_tracker_close(rig.context.tracker, last + 2 * i);
+    rig_close(&rig);
+  }
+}
+
 EACH_TIER(used_by_many)
 EACH_TIER(hosts_are_many)
+EACH_TIER(wide_positions)
 
-TEST_MAIN(CASES(used_by_many), CASES(hosts_are_many))
+TEST_MAIN(CASES(used_by_many), CASES(hosts_are_many), CASES(wide_positions))

@@ -176,6 +176,30 @@ TEST(records) {
   close_context();
 }
 
+/* A position with more room than records have, whose entries reach over more axes than fit there:
+ * few enough they are all the same. */
+TEST(records_of_wide_positions) {
+  open_context(16);
+  struct tide_timeline *t = make(0, 0);
+  struct host a;
+  host_open(&a);
+  tide_frontier_init(&a.known.frontier, 64);
+  for (uint64_t i = 1; i < 10; i++)
+    tide_frontier_raise(&a.known.frontier, a.position.axis + 8 * i, i, NULL);
+  for (uint64_t value = 1; value <= 40; value++) {
+    CHECK_OK(tide_timeline_signal(t, value, &a.position));
+    TIDE_FRONTIER_STORAGE(f, 16);
+    tide_frontier_init(&f.frontier, 16);
+    CHECK_OK(tide_timeline_frontier_at(t, value, &f.frontier, NULL));
+    CHECK_OK(tide_frontier_validate(&f.frontier, NULL));
+    CHECK(f.frontier.count == 10 && !f.frontier.tainted);
+    CHECK_EQ_U64(tide_frontier_get(&f.frontier, a.position.axis), value);
+    CHECK(tide_frontier_compare(&f.frontier, &a.known.frontier) == TIDE_EQUAL);
+  }
+  tide_timeline_destroy(t);
+  close_context();
+}
+
 /* What was dropped is answered for by the oldest tracked record that is left. */
 TEST(coarse_records) {
   open_context(16);
@@ -634,8 +658,8 @@ TEST(notifier) {
 }
 
 TEST_MAIN(CASE(signal_and_query), CASE(greatest_value), CASE(scopes_and_parameters), CASE(failing),
-          CASE(records), CASE(coarse_records), CASE(kept_record), CASE(external_rows),
-          CASE(any_and_all), CASE(any_is_latched), CASE(any_keeps_the_lowest),
+          CASE(records), CASE(records_of_wide_positions), CASE(coarse_records), CASE(kept_record),
+          CASE(external_rows), CASE(any_and_all), CASE(any_is_latched), CASE(any_keeps_the_lowest),
           CASE(any_registers_each_timeline_once), CASE(wait_set), CASE(wait_set_outlives_timelines),
           CASE(timepoints), CASE(points_keep_their_timeline), CASE(timepoint_is_added_again),
           CASE(callbacks_may_free), CASE(chain_of_callbacks), CASE(notifier))
