@@ -162,6 +162,12 @@ static inline void tide_frontier_pack(struct tide_frontier *f) {
   f->capacity = (uint8_t)tide_frontier_packed(count, f->window);
 }
 
+/* How many words it takes as it is, with its head, once nothing else will be listed. */
+static inline size_t tide_frontier_kept_words(const struct tide_frontier *f) {
+  size_t entries = f->window ? 1 + (size_t)f->window : 2 * (size_t)f->capacity;
+  return sizeof *f / sizeof(uint64_t) + entries;
+}
+
 /* Only those entries stay of which `stays` says so. */
 static inline __attribute__((always_inline)) void
 tide_frontier_filter(struct tide_frontier *f, bool (*stays)(void *self, tide_axis, uint64_t epoch),

@@ -198,8 +198,8 @@ struct tide_queue {
   struct tide_place *places; /* of epoch e at e & ring_mask */
   /* Records of several epochs share a frontier as long as nothing was learned in between: they
    * differ in the queue's own entry alone, which tide_queue_record sets. They lie one behind the
-   * other, each as long as it has entries; behind the newest there is room for a full one. On an
-   * in-order device the newest is the position's frontier, too. */
+   * other, each as long as what it lists needs; behind the newest there is room for a full one. On
+   * an in-order device the newest is the position's frontier, too. */
   uint64_t *frontiers;
   size_t frontier_limit, next_frontier; /* behind it there is no room for a full one; the next one's
                                            place */
@@ -344,6 +344,10 @@ static inline struct tide_op *tide_op_named(const struct tide_queue *queue, uint
 static inline struct tide_op_wait *tide_wait_named(const struct tide_queue *queue, uint32_t name) {
   return (struct tide_op_wait *)(void *)((uint64_t *)(void *)queue->waits + name) - 1;
 }
+/* Waits are not as long as a cache line: the next few lie in these. */
+static inline void tide_waits_fetch(const struct tide_queue *queue, uint32_t name) {
+  tide_fetch_lines(tide_wait_named(queue, name), 3);
+}
 /* NULL: none. */
 static inline struct tide_op *tide_queue_free_op(const struct tide_queue *queue) {
   return queue->free_ops ? tide_op_named(queue, queue->free_ops) : NULL;
@@ -471,9 +475,10 @@ static inline struct tide_frontier *tide_queue_next_frontier(const struct tide_q
 /* Behind the newest version. */
 static inline void tide_queue_next_version(struct tide_queue *queue,
                                            const struct tide_frontier *newest) {
-  queue->next_frontier += tide_frontier_size(newest->capacity) / sizeof *queue->frontiers;
+  queue->next_frontier += tide_frontier_kept_words(newest);
   if (queue->next_frontier > queue->frontier_limit) queue->next_frontier = 0;
-  tide_fetch_lines(queue->frontiers + queue->next_frontier, 3);
+  /* Its first line is the newest's last. */
+  tide_fetch_lines((char *)(queue->frontiers + queue->next_frontier) + TIDE_CACHE_LINE, 2);
 }
 /* The record of one of the newest ring_mask + 1 epochs, but for its own entry. */
 static inline struct tide_frontier *tide_queue_record_of_others(const struct tide_queue *queue,
@@ -568,6 +573,7 @@ static inline uint64_t tide_op_take_place(struct tide_queue *queue, struct tide_
   op->state = TIDE_OP_ENTERED;
   place->op = op;
   place->version = queue->version;
+  tide_fetch_lines(&queue->places[(epoch + 4) & queue->ring_mask], 1); /* for one of the next */
   if (queue->in_order) *tide_frontier_at(queue->position.frontier, queue->version.own) = epoch;
   tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
   tide_op_set_turn(op, queue->sched->stats.entered++);
@@ -631,11 +637,12 @@ void tide_queue_skip_started(struct tide_queue *queue);
  * are fetched while it runs, several ahead: empty ones are soon over, and waits open before their
  * turn comes. */
 static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
-  if (queue->position.epoch < queue->next_start + 16) return; /* not so deep */
-  const struct tide_op *far = tide_queue_op(queue, queue->next_start + 6);
-  const struct tide_op *near = tide_queue_op(queue, queue->next_start + 2);
+  if (queue->position.epoch < queue->next_start + 20) return; /* not so deep */
+  tide_fetch_lines(&queue->places[(queue->next_start + 20) & queue->ring_mask], 1);
+  const struct tide_op *far = tide_queue_op(queue, queue->next_start + 10);
+  const struct tide_op *near = tide_queue_op(queue, queue->next_start + 4);
   if (far) tide_fetch_lines(far, 1);
-  if (near && near->waits) tide_fetch_lines(tide_op_waits(near), 1);
+  if (near && near->waits) tide_waits_fetch(queue, near->waits);
 }
 /* Operations start in order. */
 static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {

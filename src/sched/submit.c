@@ -190,7 +190,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     next = wait->next;
   }
   queue->free_waits = next;
-  tide_fetch_lines(tide_wait_named(queue, next), 1);
+  tide_waits_fetch(queue, next);
   *end = 0;
   queue->free_waits_count -= (uint32_t)operation->wait_count;
 }
@@ -581,7 +581,7 @@ static inline void enter_short(struct tide_queue *queue, const struct tide_opera
     wait->next = 0;
     queue->free_waits = next;
     queue->free_waits_count -= (uint32_t)count;
-    tide_fetch_lines(tide_wait_named(queue, next), 1); /* for the next one */
+    tide_waits_fetch(queue, next); /* for the next one */
   }
   tide_op_entered(queue, tide_op_take_place(queue, op));
 }
