@@ -122,15 +122,15 @@ enum tide_operation_flags {
 struct tide_operation {
   const char *label; /* copied, cut at 23 bytes; may be NULL */
   uint32_t flags;
+  uint32_t wait_count;
   const struct tide_wait *waits;
-  size_t wait_count;
   const struct tide_signal *signals;
-  size_t signal_count;
   const struct tide_use *buffers;
-  size_t buffer_count;
+  uint32_t signal_count;
+  uint32_t buffer_count;
   const struct tide_body_class *body; /* NULL: nothing to run */
   const void *arguments;              /* copied; 16-byte aligned for the body */
-  size_t arguments_size;
+  uint32_t arguments_size;
   const struct tide_operation_points *points; /* of a channel's operation: see channel.h; or NULL */
 };
 

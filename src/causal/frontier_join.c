@@ -90,10 +90,14 @@ bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct
 
 bool tide_frontier_join_windows(struct tide_frontier *to, uint8_t capacity, uint8_t room,
                                 const struct tide_frontier *a, const struct tide_frontier *b) {
-  if (!tide_windows_alike(a, b) || a->window > tide_window_room(capacity)) return false;
-  to->capacity = capacity;
-  if (!tide_window_join(to, a, b) || to->count + room > capacity) return false;
-  size_t packed = tide_frontier_packed(to->count, to->window), wanted = (size_t)to->count + room;
+  size_t size = a->window;
+  if (!tide_windows_alike(a, b) || size > tide_window_room(capacity)) return false;
+  size_t count =
+      tide_lanes_max(tide_window_epochs_of(to), tide_window_epochs(a), tide_window_epochs(b), size);
+  if (count + room > capacity) return false;
+  size_t packed = tide_frontier_packed(count, size), wanted = count + room;
+  tide_window_set(to, tide_window_first(a), size);
+  to->count = (uint8_t)count;
   to->capacity = (uint8_t)(packed < wanted ? wanted : packed);
   return true;
 }

@@ -26,21 +26,31 @@ __attribute__((constructor)) static void find_tier(void) {
   tide_frontier_tier = (uint8_t)tide_frontier_best_tier();
 }
 
-/* ---- four at a time: by which of two words is the larger one ---- */
+/* ---- four at a time ---- */
 
-typedef __m256i four_larger(__m256i, __m256i);
+/* Which of two words is the larger one; and `or`, or not 0 as well where f is lower than g. */
+typedef __m256i four_larger(__m256i a, __m256i b);
+typedef __m256i or_lower(__m256i or, __m256i f, __m256i g);
 
 /* There is no instruction for it: words are compared as signed ones, with their signs turned over.
  */
-WIDE_INLINE __m256i larger_wide(__m256i a, __m256i b) {
+WIDE_INLINE __m256i above_wide(__m256i a, __m256i b) {
   const __m256i sign = _mm256_set1_epi64x(INT64_MIN);
-  __m256i above = _mm256_cmpgt_epi64(_mm256_xor_si256(b, sign), _mm256_xor_si256(a, sign));
-  return _mm256_blendv_epi8(a, b, above);
+  return _mm256_cmpgt_epi64(_mm256_xor_si256(a, sign), _mm256_xor_si256(b, sign));
+}
+WIDE_INLINE __m256i larger_wide(__m256i a, __m256i b) {
+  return _mm256_blendv_epi8(a, b, above_wide(b, a));
+}
+WIDE_INLINE __m256i or_lower_wide(__m256i or, __m256i f, __m256i g) {
+  return _mm256_or_si256(or, above_wide(g, f));
 }
 
-/* There is one. Of 512-bit vectors almost every load would cross a line, and some processors would
- * become slower for a while. */
+/* There is one, and f is lower where it is not the larger. Of 512-bit vectors almost every load
+ * would cross a line, and some processors would become slower for a while. */
 EIGHT_INLINE __m256i larger_eight(__m256i a, __m256i b) { return _mm256_max_epu64(a, b); }
+EIGHT_INLINE __m256i or_lower_eight(__m256i or, __m256i f, __m256i g) {
+  return _mm256_or_si256(or, _mm256_xor_si256(larger_eight(f, g), f));
+}
 
 /* The empty asm keeps compilers from loading once for each use. */
 WIDE_INLINE __m256i load(const uint64_t *at) {
@@ -81,52 +91,44 @@ WIDE size_t tide_wide_listed(const uint64_t *a, const uint64_t *b, size_t words)
   return listed_of(words, absent);
 }
 
-/* or | (a ^ b): not 0 where they differ. */
-WIDE_INLINE __m256i or_differ(__m256i or, __m256i a, __m256i b) {
-  return _mm256_or_si256(or, _mm256_xor_si256(a, b));
-}
-
 WIDE_INLINE bool any(__m256i words) { return !_mm256_testz_si256(words, words); }
 
-/* Where the larger one is not f's, f is lower: in so many words, which the compiler knows. */
-WIDE_INLINE __m256i lower_in(four_larger *larger_of, const uint64_t *f, const uint64_t *g,
+/* In so many words, which the compiler knows. */
+WIDE_INLINE __m256i lower_in(or_lower *or_lower_of, const uint64_t *f, const uint64_t *g,
                              size_t words) {
   __m256i lower = _mm256_setzero_si256();
 #pragma GCC unroll 8
-  for (size_t k = 0; k < words; k += 4) {
-    __m256i x = load(f + k);
-    lower = or_differ(lower, larger_of(x, load(g + k)), x);
-  }
+  for (size_t k = 0; k < words; k += 4) lower = or_lower_of(lower, load(f + k), load(g + k));
   return lower;
 }
 
 /* The answer is looked at after every 32 words: if it is no, it mostly shows early. How many are
  * left at the end could not be guessed, so some are looked at twice. */
-WIDE_INLINE bool lower_by(four_larger *larger_of, const uint64_t *f, const uint64_t *g,
+WIDE_INLINE bool lower_by(or_lower *or_lower_of, const uint64_t *f, const uint64_t *g,
                           size_t words) {
   __m256i lower = _mm256_setzero_si256();
   if (words >= 32) {
     for (size_t left = words - 32; left > 0; f += 32, g += 32, left = left < 32 ? 0 : left - 32)
-      if (any(lower_in(larger_of, f, g, 32))) return true;
+      if (any(lower_in(or_lower_of, f, g, 32))) return true;
     size_t over = (0 - words) % 32;
-    return any(lower_in(larger_of, f - over, g - over, 32));
+    return any(lower_in(or_lower_of, f - over, g - over, 32));
   }
   for (size_t i = 0; i < words; i += 8)
-    lower = _mm256_or_si256(lower, lower_in(larger_of, f + i, g + i, 8));
+    lower = _mm256_or_si256(lower, lower_in(or_lower_of, f + i, g + i, 8));
   return any(lower);
 }
 
 /* That neither covers the other mostly shows in the first eight. */
-WIDE_INLINE unsigned order_by(four_larger *larger_of, const uint64_t *f, const uint64_t *g,
+WIDE_INLINE unsigned order_by(or_lower *or_lower_of, const uint64_t *f, const uint64_t *g,
                               size_t words) {
   __m256i higher = _mm256_setzero_si256(), lower = higher;
   for (size_t i = 0, next = 8; i < words; next += 32) {
     for (size_t end = next < words ? next : words; i < end; i += 8) {
 #pragma GCC unroll 2
       for (size_t k = 0; k < 8; k += 4) {
-        __m256i x = load(f + i + k), y = load(g + i + k), larger = larger_of(x, y);
-        lower = or_differ(lower, larger, x);
-        higher = or_differ(higher, larger, y);
+        __m256i x = load(f + i + k), y = load(g + i + k);
+        lower = or_lower_of(lower, x, y);
+        higher = or_lower_of(higher, y, x);
       }
     }
     if (any(higher) && any(lower)) return 3;
@@ -138,20 +140,20 @@ WIDE size_t tide_wide_max(uint64_t *to, const uint64_t *a, const uint64_t *b, si
   return max_by(larger_wide, to, a, b, words);
 }
 WIDE bool tide_wide_lower(const uint64_t *f, const uint64_t *g, size_t words) {
-  return lower_by(larger_wide, f, g, words);
+  return lower_by(or_lower_wide, f, g, words);
 }
 WIDE unsigned tide_wide_order(const uint64_t *f, const uint64_t *g, size_t words) {
-  return order_by(larger_wide, f, g, words);
+  return order_by(or_lower_wide, f, g, words);
 }
 
 EIGHT size_t tide_eight_max(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words) {
   return max_by(larger_eight, to, a, b, words);
 }
 EIGHT bool tide_eight_lower(const uint64_t *f, const uint64_t *g, size_t words) {
-  return lower_by(larger_eight, f, g, words);
+  return lower_by(or_lower_eight, f, g, words);
 }
 EIGHT unsigned tide_eight_order(const uint64_t *f, const uint64_t *g, size_t words) {
-  return order_by(larger_eight, f, g, words);
+  return order_by(or_lower_eight, f, g, words);
 }
 
 EIGHT bool tide_eight_needs(const uint64_t *epochs, uint64_t first, size_t words,

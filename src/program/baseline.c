@@ -183,20 +183,20 @@ void tide_baseline_destroy(struct tide_run *run) {
 
 /* ---- events ------------------------------------------------------------------------- */
 
-static void add_wait(struct tide_run *run, size_t *count, struct tide_timeline *timeline,
+static void add_wait(struct tide_run *run, uint32_t *count, struct tide_timeline *timeline,
                      uint64_t value) {
   TIDE_ASSERT(*count < run->wait_room);
   run->waits[(*count)++] = (struct tide_wait){timeline, value};
 }
 
-static void add_signal(struct tide_run *run, size_t *count, struct tide_timeline *timeline,
+static void add_signal(struct tide_run *run, uint32_t *count, struct tide_timeline *timeline,
                        uint64_t value) {
   TIDE_ASSERT(*count < run->signal_room);
   run->signals[(*count)++] = (struct tide_signal){timeline, value, true};
 }
 
-static void order_by_events(struct tide_run *run, uint32_t operation, size_t *waits,
-                            size_t *signals) {
+static void order_by_events(struct tide_run *run, uint32_t operation, uint32_t *waits,
+                            uint32_t *signals) {
   struct tide_baseline *b = run->baseline;
   const struct tide_graph_node *node = &b->graph.nodes[operation];
   for (uint32_t e = node->first; e < node->first + node->count; e++)
@@ -208,8 +208,8 @@ static void order_by_events(struct tide_run *run, uint32_t operation, size_t *wa
 }
 
 /* What the host signals is waited for as it is; what the host waits for is signalled, too. */
-static void order_with_host(struct tide_run *run, const struct tide_step *step, size_t *waits,
-                            size_t *signals) {
+static void order_with_host(struct tide_run *run, const struct tide_step *step, uint32_t *waits,
+                            uint32_t *signals) {
   struct tide_baseline *b = run->baseline;
   for (size_t i = 0; i < step->wait_count; i++)
     if (b->host[step->waits[i].timeline])
@@ -269,7 +269,7 @@ static bool is_last(const struct tide_run *run, const struct tide_baseline_block
 
 /* What there is no room for is waited for by the host. */
 static enum tide_status order_block(struct tide_run *run, struct tide_baseline_block *block,
-                                    uint32_t operation, uint32_t queue, size_t *waits,
+                                    uint32_t operation, uint32_t queue, uint32_t *waits,
                                     struct tide_diag *diag) {
   struct tide_baseline *b = run->baseline;
   if (block->behind[queue]) return TIDE_OK;
@@ -291,7 +291,7 @@ static enum tide_status order_block(struct tide_run *run, struct tide_baseline_b
 }
 
 static enum tide_status order_memory(struct tide_run *run, const struct tide_step *step,
-                                     uint32_t operation, size_t *waits, struct tide_diag *diag) {
+                                     uint32_t operation, uint32_t *waits, struct tide_diag *diag) {
   struct tide_baseline *b = run->baseline;
   enum tide_status status = TIDE_OK;
   for (size_t i = 0; i < step->body->param_count && status == TIDE_OK; i++) {
@@ -308,7 +308,7 @@ static enum tide_status order_memory(struct tide_run *run, const struct tide_ste
 }
 
 enum tide_status tide_baseline_order(struct tide_run *run, const struct tide_step *step,
-                                     size_t *out_waits, size_t *out_signals,
+                                     uint32_t *out_waits, uint32_t *out_signals,
                                      struct tide_diag *diag) {
   struct tide_baseline *b = run->baseline;
   uint32_t operation = b->next++;

@@ -30,7 +30,7 @@ void tide_baseline_needs(const struct tide_run *run, uint32_t queue, uint32_t *o
                          uint32_t *out_signals);
 /* Fills run->waits and run->signals for the next operation of the plan. May join all queues. */
 enum tide_status tide_baseline_order(struct tide_run *run, const struct tide_step *step,
-                                     size_t *out_waits, size_t *out_signals,
+                                     uint32_t *out_waits, uint32_t *out_signals,
                                      struct tide_diag *diag);
 
 /* ---- baseline_pool.c: memory with a list of uses ---- */

@@ -164,7 +164,7 @@ static inline enum tide_status check_arguments(const struct tide_queue *queue,
     status = check_effects(queue, operation, diag);
   if (status != TIDE_OK) return status;
   if (operation->arguments_size > TIDE_ARGUMENTS_MAX)
-    return tide_diag_set(diag, TIDE_INVALID, "%zu bytes of arguments, at most %d are copied",
+    return tide_diag_set(diag, TIDE_INVALID, "%u bytes of arguments, at most %d are copied",
                          operation->arguments_size, TIDE_ARGUMENTS_MAX);
   if (!device_takes(queue, operation->body))
     return tide_diag_set(diag, TIDE_UNSUPPORTED, "device '%s' cannot do '%s'", queue->device->label,
