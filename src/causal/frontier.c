@@ -235,7 +235,7 @@ static enum tide_status validate_window(const struct tide_frontier *frontier,
                                         struct tide_diag *diag) {
   tide_axis first = tide_window_first(frontier);
   size_t window = frontier->window, count = 0;
-  if (window % 8 || window > tide_window_room(frontier->capacity))
+  if (window % 8 || !tide_window_fits(window, frontier->capacity))
     return tide_diag_set(diag, TIDE_CORRUPT, "frontier: a window of %zu in a capacity of %u",
                          window, frontier->capacity);
   if (first % 8 != 1)

@@ -87,7 +87,7 @@ static inline void tide_frontier_copy_short(struct tide_frontier *to,
 static inline bool tide_frontier_takes(const struct tide_frontier *to,
                                        const struct tide_frontier *from) {
   return from->count <= to->capacity &&
-         (from->window == 0 || from->window <= tide_window_room(to->capacity));
+         (from->window == 0 || tide_window_fits(from->window, to->capacity));
 }
 
 /* For what was not written just now: in wide pieces. It can be taken. */

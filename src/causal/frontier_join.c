@@ -91,7 +91,7 @@ bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct
 bool tide_frontier_join_windows(struct tide_frontier *to, uint8_t capacity, uint8_t room,
                                 const struct tide_frontier *a, const struct tide_frontier *b) {
   size_t size = a->window;
-  if (!tide_windows_alike(a, b) || size > tide_window_room(capacity)) return false;
+  if (!tide_windows_alike(a, b) || !tide_window_fits(size, capacity)) return false;
   size_t count =
       tide_lanes_max(tide_window_epochs_of(to), tide_window_epochs(a), tide_window_epochs(b), size);
   if (count + room > capacity) return false;

@@ -24,9 +24,12 @@
 #define TIDE_WINDOW_LEAST (TIDE_HAS_PLANTS ? 5u : 8u)
 #define TIDE_WINDOW_MAX 512
 
-/* How long a window there is room for. */
+/* How long a window there is room for; and is there, for one of this length? */
 static inline size_t tide_window_room(size_t capacity) {
   return capacity == 0 ? 0 : (TIDE_FRONTIER_WORDS(capacity) - 1) / 8 * 8;
+}
+static inline bool tide_window_fits(size_t size, size_t capacity) {
+  return size < TIDE_FRONTIER_WORDS(capacity);
 }
 
 static inline tide_axis *tide_window_words(struct tide_frontier *f) {
@@ -100,7 +103,7 @@ static inline struct tide_reach tide_reach_both(struct tide_reach a, struct tide
 }
 
 static inline bool tide_reach_fits(struct tide_reach reach, size_t capacity) {
-  return reach.size <= tide_window_room(capacity);
+  return tide_window_fits(reach.size, capacity);
 }
 
 /* Entries as lists. */

@@ -128,6 +128,7 @@ static bool all_finished(struct tide_op *op) {
 /* What was imported is waited for; it is above what was asked for only where nobody but an
  * operation could signal in between: with a planted bug elsewhere, too. */
 static inline uint64_t value_of(const struct tide_op *op, const struct tide_op_wait *wait) {
+  if (!wait->beyond) return wait->value;
   bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis &&
                 (!TIDE_HAS_PLANTS || wait->timeline->operations_only);
   return raised ? tide_wait_record(op->queue, wait) : wait->value;
@@ -383,7 +384,7 @@ static size_t start_behind_each(struct tide_work **out_work, size_t count, size_
   size_t heads = count;
   for (size_t i = 0; i < heads && count < most; i++) {
     struct tide_queue *queue = TIDE_CONTAINER(out_work[i], struct tide_op, work)->queue;
-    size_t left = heads - i, share = (most - count + left - 1) / left;
+    uint32_t left = (uint32_t)(heads - i), share = ((uint32_t)(most - count) + left - 1) / left;
     count += start_behind(queue, out_work + count, share);
   }
   return count;
@@ -499,8 +500,12 @@ static inline struct tide_op *next_clear(const struct tide_device *device,
  * out at once. Returns how many. */
 static size_t settle_into(struct tide_device *device, struct tide_work **out_work, size_t most) {
   struct tide_sched *sched = device->sched;
+  struct tide_queue **from = &sched->work;
   size_t count = 0;
-  while (count < most && sched->work && !sched->fired.first && !device->ready_count) {
+  for (;;) {
+    if (sched->fired.first) tide_sched_fire(sched, from);
+    if (count == most || !sched->work || device->ready_count) return count;
+    from = tide_sched_end_behind_first(sched);
     struct tide_op *op = next_clear(device, sched->work);
     if (!op || (count && !(takes_more(device, out_work[count - 1]) &&
                            (is_brief(op) || !device->backend->sequential)))) {
@@ -514,7 +519,6 @@ static size_t settle_into(struct tide_device *device, struct tide_work **out_wor
     op->work.status = TIDE_OK;
     out_work[count++] = &op->work;
   }
-  return count;
 }
 
 static inline bool takes_at_once(const struct tide_device *device) {

@@ -420,8 +420,19 @@ static inline void tide_sched_enter(struct tide_sched *sched) {
   tide_lock_take(sched->lock, tide_sched_platform(sched));
 }
 void tide_sched_leave_and_call(struct tide_sched *sched);
-/* Works through what fired and what is to be looked at. The lock is held. */
+/* Works through what fired and what is to be looked at. The lock is held.
+ *
+ * A worklist instead of recursion: a chain of a million operations, each letting the next one go,
+ * is a loop. Each step sorts what it has put on the list, and not what was there: so every queue is
+ * sorted once each time that it is put there. */
 void tide_sched_settle_more(struct tide_sched *sched);
+/* Fires what is to; the queues that are to be looked at for it come in the order in which what is
+ * next in them entered. `from`: where the list of queues had ended. */
+void tide_sched_fire(struct tide_sched *sched, struct tide_queue **from);
+/* Where it will end once the first one, which there is, is off it. */
+static inline struct tide_queue **tide_sched_end_behind_first(struct tide_sched *sched) {
+  return sched->work->next ? sched->work_end : &sched->work;
+}
 /* Looks at the next queue that is to be looked at. */
 void tide_sched_settle_one(struct tide_sched *sched);
 static inline struct tide_queue *tide_sched_next_work(struct tide_sched *sched) {

@@ -71,17 +71,18 @@ TIDE_APART static void sort_work(struct tide_sched *sched, struct tide_queue **f
   sched->work_end = from;
 }
 
-/* A worklist instead of recursion: a chain of a million operations, each letting the
- * next one go, is a loop here. Each step sorts what it has put on the list, and not what was there:
- * so every queue is sorted once each time that it is put there. */
+void tide_sched_fire(struct tide_sched *sched, struct tide_queue **from) {
+  bool several = sched->fired.first && sched->fired.first->next;
+  while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
+  if (several && *from && (*from)->next) sort_work(sched, from);
+}
+
 void tide_sched_settle_more(struct tide_sched *sched) {
   struct tide_queue **from = &sched->work;
   for (;;) {
-    bool several = sched->fired.first && sched->fired.first->next;
-    while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
+    if (sched->fired.first) tide_sched_fire(sched, from);
     if (!sched->work) return;
-    if (several && *from && (*from)->next) sort_work(sched, from);
-    from = sched->work->next ? sched->work_end : &sched->work; /* once the first one is off it */
+    from = tide_sched_end_behind_first(sched);
     tide_sched_settle_one(sched);
   }
 }
