@@ -1,5 +1,6 @@
 /* From entered to published: what may start, and what is over. */
 #include "base/plant.h"
+#include "sched/arbiter.h"
 #include "sched/channel.h"
 
 /* ---- waits that open ------------------------------------------------------------ */

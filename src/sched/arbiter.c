@@ -5,7 +5,7 @@
  * queues that were ready before it. For whoever has waited that long goes first,
  * oldest first. */
 #include "base/plant.h"
-#include "sched/sched.h"
+#include "sched/arbiter.h"
 
 #define TIDE_AGING_PICKS 128
 

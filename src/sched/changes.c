@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/plant.h"
 #include "base/text.h"
+#include "sched/arbiter.h"
 #include "sched/channel.h"
 
 /* ---- what a priority is now ------------------------------------------------------ */

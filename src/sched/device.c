@@ -1,6 +1,7 @@
 /* Devices: where work goes out to backends and comes back; and the scheduler itself. */
 #include "base/memory.h"
 #include "causal/tracker.h"
+#include "sched/arbiter.h"
 #include "sched/channel.h"
 
 /* One scheduler a context, until its memory goes. */

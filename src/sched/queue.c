@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/plant.h"
 #include "causal/tracker.h"
+#include "sched/arbiter.h"
 #include "sched/channel.h"
 
 /* ---- the progress timeline's records are the queue's own ---------------------- */

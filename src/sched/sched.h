@@ -691,43 +691,6 @@ void tide_wait_fired(struct tide_node *node);
 void tide_finish_fired(struct tide_op *op);
 void tide_queue_close_if_over(struct tide_queue *queue);
 
-/* ---- arbiter.c ---- */
-/* Has the backend kicked once the lock is gone, if one of its hands sleeps. */
-void tide_device_kick(struct tide_device *device);
-void tide_arbiter_enlist(struct tide_queue *queue);
-static inline void tide_arbiter_add(struct tide_queue *queue) {
-  struct tide_device *device = queue->device;
-  queue->ready = true;
-  queue->level = queue->effective;
-  queue->ready_since = device->picks;
-  if (device->ready_count++ == 0) device->only = queue;
-  else tide_arbiter_enlist(queue);
-  if (!device->exchanging && !queue->sched->paused) tide_device_kick(device);
-}
-void tide_arbiter_remove(struct tide_queue *queue);
-void tide_arbiter_requeue(struct tide_queue *queue);
-struct tide_queue *tide_arbiter_choose(const struct tide_device *device);
-/* Who goes next; NULL: nobody is ready. */
-static inline struct tide_queue *tide_arbiter_next(const struct tide_device *device) {
-  if (device->only || !device->ready_count) return device->only;
-  return tide_arbiter_choose(device);
-}
-static inline void tide_arbiter_count_pick(struct tide_device *device) {
-  device->picks++;
-  device->sched->stats.picks++;
-}
-static inline void tide_arbiter_take(struct tide_queue *queue) {
-  struct tide_device *device = queue->device;
-  if (device->only == queue) {
-    device->only = NULL;
-    device->ready_count = 0;
-    queue->ready = false;
-  } else {
-    tide_arbiter_remove(queue);
-  }
-  tide_arbiter_count_pick(device);
-}
-
 /* ---- changes.c ---- */
 void tide_queue_open_priority(struct tide_queue *queue, uint8_t base);
 /* From here on queues lend each other their priority. */
