@@ -56,15 +56,19 @@ static bool add_signal(struct tide_simulation *s, uint64_t key, uint64_t value, 
   return true;
 }
 
-/* The first signal at or above a value. */
-static size_t first_signal(const struct tide_sim_line *line, uint64_t value) {
+/* The first signal at or above a value. What is asked for next is mostly what was found last, or the
+ * one behind it: a search through all of them would miss the caches at each step. */
+static size_t first_signal(struct tide_sim_line *line, uint64_t value) {
   size_t low = 0, high = line->count;
+  for (size_t at = line->found; at < line->found + 2 && at < line->count; at++)
+    if (line->signals[at].value >= value && (!at || line->signals[at - 1].value < value))
+      return line->found = at;
   while (low < high) {
     size_t middle = low + (high - low) / 2;
     if (line->signals[middle].value < value) low = middle + 1;
     else high = middle;
   }
-  return low;
+  return line->found = low;
 }
 
 /* ---- submitting ---------------------------------------------------------------------- */
@@ -256,7 +260,7 @@ static void after_wait(struct tide_simulation *s, struct tide_sim_op *op,
       after(s, op, queue->entered[wait->value - 1]);
     return;
   }
-  const struct tide_sim_line *line = find_line(s, wait->key);
+  struct tide_sim_line *line = find_line(s, wait->key);
   if (!line) return;
   size_t at = first_signal(line, wait->value);
   if (at == line->count) return;
@@ -334,9 +338,19 @@ void tide_sim_settle(struct tide_simulation *s, uint32_t operation) {
   settle_parts(s, op->part_of, end - op->part_of);
 }
 
+/* All has been submitted by now, and left the caches: what the queue comes to soon is fetched. */
+static void fetch_behind(const struct tide_simulation *s, const struct tide_sim_queue *queue,
+                         uint64_t epoch) {
+  if (epoch + 4 > queue->count) return;
+  tide_fetch_lines(&s->ops[queue->operations[epoch + 3]], 3);
+  const struct tide_sim_op *next = &s->ops[queue->operations[epoch + 1]];
+  if (next->wait_count) tide_fetch_lines(&s->waits[next->waits], 1);
+}
+
 void tide_sim_taken(struct tide_simulation *s, uint32_t operation, uint64_t epoch) {
   struct tide_sim_queue *queue = &s->queues[s->ops[operation].queue];
   queue->last = operation;
+  fetch_behind(s, queue, epoch);
   if (!tide_array_reserve(s->allocator, &queue->entered, &queue->entered_room, (size_t)epoch,
                           sizeof *queue->entered)) {
     s->no_memory = true;

@@ -70,6 +70,7 @@ struct tide_sim_line {
   uint64_t key;
   struct tide_sim_signal *signals;
   size_t count, room;
+  size_t found; /* the last that was looked for */
 };
 
 struct tide_sim_queue {

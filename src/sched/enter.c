@@ -307,6 +307,7 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   uint64_t sequence = tide_op_sequence(op);
   struct tide_op_rare *rare = tide_op_rare(op);
   rare->sequence = sequence;
+  op->numbered = true;
   tide_list_push_back(&queue->held, &rare->link);
   tide_sched_emit(sched, TIDE_EVENT_HOLD, op, NULL);
   queue->retry_held = true;

@@ -23,7 +23,7 @@ static bool find_record(void *self, uint64_t value, struct tide_record_view *out
 
 const struct tide_record_source tide_queue_source = {find_record};
 
-const char tide_no_label[sizeof((struct tide_op_rare *)0)->label];
+const char tide_no_label[sizeof(struct tide_op_label)];
 
 tide_axis tide_work_axis(const struct tide_work *work) {
   return TIDE_CONTAINER(work, struct tide_op, work)->queue->position.axis;
@@ -89,6 +89,7 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   if (queue->frontiers) memset(queue->frontiers, 0, touched);
   queue->ops = tide_alloc(a, queue->op_capacity, sizeof *queue->ops);
   queue->rare = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->rare);
+  queue->labels = tide_alloc_unset(a, queue->op_capacity, sizeof *queue->labels);
   queue->arguments = tide_alloc_unset(a, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   queue->waits = tide_alloc(a, queue->wait_capacity, sizeof *queue->waits);
   queue->nodes = tide_alloc_unset(a, queue->wait_capacity, sizeof *queue->nodes);
@@ -96,9 +97,9 @@ static enum tide_status make_storage(struct tide_queue *queue) {
   queue->uses = tide_alloc(a, queue->use_capacity, sizeof *queue->uses);
   queue->first_uses = tide_alloc_unset(a, queue->op_capacity, sizeof(struct tide_op_use *));
   queue->apart = tide_alloc(a, 1, most);
-  if (!queue->places || !queue->frontiers || !queue->ops || !queue->rare || !queue->arguments ||
-      !queue->waits || !queue->nodes || !queue->signals || !queue->uses || !queue->first_uses ||
-      !queue->apart)
+  if (!queue->places || !queue->frontiers || !queue->ops || !queue->rare || !queue->labels ||
+      !queue->arguments || !queue->waits || !queue->nodes || !queue->signals || !queue->uses ||
+      !queue->first_uses || !queue->apart)
     return TIDE_NOMEM;
   tide_frontier_init(queue->apart, context->frontier_capacity);
   queue->position.frontier = queue->newest = queue->apart;
@@ -114,6 +115,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
   tide_free(a, queue->frontiers, frontier_words(queue), sizeof *queue->frontiers);
   tide_free(a, queue->ops, queue->op_capacity, sizeof *queue->ops);
   tide_free(a, queue->rare, queue->op_capacity, sizeof *queue->rare);
+  tide_free(a, queue->labels, queue->op_capacity, sizeof *queue->labels);
   tide_free(a, queue->arguments, queue->op_capacity, TIDE_ARGUMENTS_MAX);
   tide_free(a, queue->waits, queue->wait_capacity, sizeof *queue->waits);
   tide_free(a, queue->nodes, queue->wait_capacity, sizeof *queue->nodes);

@@ -134,7 +134,8 @@ struct tide_op {
   bool arrived : 1;    /* a collective's part that has reached its place */
   bool finishing : 1;  /* it waits for something to finish: see tide_op_rare */
   bool rare : 1;       /* it has its tide_op_rare */
-  unsigned unused : 6; /* so that all are set at once */
+  bool numbered : 1;   /* … and its whole number there: it was held */
+  unsigned unused : 5; /* so that all are set at once */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
                "what every operation touches lies in one cache line");
@@ -150,8 +151,12 @@ struct tide_op_rare {
   struct tide_op *mark;           /* deadlock search: who led here */
   uint64_t visited;               /* … and in which search */
   uint64_t thread;                /* check mode: who submitted it */
-  uint64_t sequence;              /* 0: it never was held */
-  char label[32];                 /* if it has one */
+  uint64_t sequence;              /* of one that was held */
+};
+
+/* Of ops[i] at i, if it has one. Many have, who need nothing else of the above. */
+struct tide_op_label {
+  char text[32];
 };
 
 /* Of what is known: where that frontier lies, in words, and where it lists the queue's own axis. */
@@ -217,6 +222,7 @@ struct tide_queue {
   struct tide_op_use *free_uses;
   struct tide_op *ops; /* the storage itself */
   struct tide_op_rare *rare;
+  struct tide_op_label *labels;
   unsigned char *arguments; /* of ops[i] at i * TIDE_ARGUMENTS_MAX, when they are many */
   struct tide_op_wait *waits;
   struct tide_wait_node *nodes; /* of waits[i] at i */
@@ -315,18 +321,15 @@ static inline void tide_op_set_cause(struct tide_op *op, enum tide_status status
 }
 /* While a backend has the operation, it asks without the lock: so whether there is a label is said
  * in the work, beside which nobody writes, and not among the operation's bits. */
-extern const char tide_no_label[sizeof((struct tide_op_rare *)0)->label];
+extern const char tide_no_label[sizeof(struct tide_op_label)];
 static inline const char *tide_op_label(const struct tide_op *op) {
-  return op->work.labelled ? op->queue->rare[op - op->queue->ops].label : tide_no_label;
+  return op->work.labelled ? op->queue->labels[op - op->queue->ops].text : tide_no_label;
 }
 #define TIDE_NUMBER_MASK ((UINT64_C(1) << 30) - 1)
 /* The whole number. The queue's newest is less than 2^30 ahead, for so is its capacity, but of one
  * that was held: others may have passed it ever since. */
 static inline uint64_t tide_op_sequence(const struct tide_op *op) {
-  if (op->rare) {
-    uint64_t held = op->queue->rare[op - op->queue->ops].sequence;
-    if (held) return held;
-  }
+  if (op->numbered) return op->queue->rare[op - op->queue->ops].sequence;
   uint64_t newest = op->queue->sequence + 1; /* one that is being submitted has it already */
   return newest - ((newest - op->work.number) & TIDE_NUMBER_MASK);
 }
@@ -651,9 +654,14 @@ static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
   if (queue->position.epoch < queue->next_start + 20) return; /* not so deep */
   tide_fetch_lines(&queue->places[(queue->next_start + 20) & queue->ring_mask], 1);
   const struct tide_op *far = tide_queue_op(queue, queue->next_start + 10);
-  const struct tide_op *near = tide_queue_op(queue, queue->next_start + 4);
+  const struct tide_place *place = &queue->places[(queue->next_start + 4) & queue->ring_mask];
+  const struct tide_op *near = place->op;
   if (far) tide_fetch_lines(far, 1);
-  if (near && near->waits) tide_waits_fetch(queue, near->waits);
+  if (!near) return;
+  if (near->waits) tide_waits_fetch(queue, near->waits);
+  if (!near->signals) return;
+  tide_fetch_lines(tide_op_signals(near), 2);
+  tide_fetch_lines(queue->frontiers + place->version.at, 2); /* its record */
 }
 /* Operations start in order. */
 static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {

@@ -236,11 +236,11 @@ static void copy_uses(struct tide_queue *queue, struct tide_op *op,
 }
 
 static void copy_label(struct tide_op *op, const char *label) {
-  struct tide_op_rare *rare = tide_op_rare(op);
+  struct tide_op_label *own = &op->queue->labels[op - op->queue->ops];
   size_t length = strlen(label);
-  if (length >= sizeof rare->label) length = sizeof rare->label - 1;
-  memcpy(rare->label, label, length);
-  rare->label[length] = 0;
+  if (length >= sizeof own->text) length = sizeof own->text - 1;
+  memcpy(own->text, label, length);
+  own->text[length] = 0;
   op->work.labelled = true;
 }
 
@@ -273,7 +273,8 @@ copy_bare(struct tide_queue *queue, const struct tide_operation *operation) {
   op->status = TIDE_OK;
   op->state = TIDE_OP_ENTERED;
   op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
-  op->retry = op->leaving = op->refused = op->arrived = op->finishing = op->rare = false;
+  op->retry = op->leaving = op->refused = op->arrived = op->finishing = false;
+  op->rare = op->numbered = false;
   op->bare = true;
   op->unused = 0;
   op->flags = operation->flags & (TIDE_MAY_BE_PASSED | TIDE_DESPITE_BROKEN);
