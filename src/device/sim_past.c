@@ -56,8 +56,8 @@ static bool add_signal(struct tide_simulation *s, uint64_t key, uint64_t value, 
   return true;
 }
 
-/* The first signal at or above a value. What is asked for next is mostly what was found last, or the
- * one behind it: a search through all of them would miss the caches at each step. */
+/* The first signal at or above a value. What is asked for next is mostly what was found last, or
+ * the one behind it: a search through all of them would miss the caches at each step. */
 static size_t first_signal(struct tide_sim_line *line, uint64_t value) {
   size_t low = 0, high = line->count;
   for (size_t at = line->found; at < line->found + 2 && at < line->count; at++)
