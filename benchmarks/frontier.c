@@ -244,6 +244,42 @@ TEXTBOOK static void textbook_raise(struct tide_frontier *f, tide_axis axis, uin
   f->count = (uint8_t)(n + 1);
 }
 
+/* ---- the floor ---- */
+
+/* Whoever answers yes has read all that both sides say: their words, from wherever they lie. */
+#define READ_ALL                                                                                   \
+  uint64_t all = 0;                                                                                \
+  for (size_t i = 0; i < n; i++) all |= f[i];                                                      \
+  for (size_t i = 0; i < m; i++) all |= g[i];                                                      \
+  return all
+#ifdef __clang__
+#define READER __attribute__((noinline))
+#else
+#define READER __attribute__((noinline, optimize("O3")))
+#endif
+READER static uint64_t read_plain(const uint64_t *f, size_t n, const uint64_t *g, size_t m) {
+  READ_ALL;
+}
+#if TIDE_HAS_WIDE
+READER __attribute__((target("avx2"))) static uint64_t read_wide(const uint64_t *f, size_t n,
+                                                                 const uint64_t *g, size_t m) {
+  READ_ALL;
+}
+#endif
+
+static inline size_t words_of(const struct tide_frontier *f) {
+  return f->window ? f->window : (size_t)f->capacity + f->count;
+}
+
+static inline uint64_t read_both(const struct tide_frontier *f, const struct tide_frontier *g) {
+  const uint64_t *of_f = (const uint64_t *)(const void *)(f + 1) + (f->window != 0);
+  const uint64_t *of_g = (const uint64_t *)(const void *)(g + 1) + (g->window != 0);
+#if TIDE_HAS_WIDE
+  if (tide_frontier_wide()) return read_wide(of_f, words_of(f), of_g, words_of(g));
+#endif
+  return read_plain(of_f, words_of(f), of_g, words_of(g));
+}
+
 /* ---- inputs ---- */
 
 static tide_axis axis_at(uint64_t i) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + i); }
@@ -534,6 +570,7 @@ static void join_textbook(void *state, uint64_t count) {
   }
 ASK(dominates_ours, tide_frontier_dominates(pair->f, pair->g))
 ASK(dominates_textbook, textbook_dominates(F_LISTS, G_LISTS))
+ASK(dominates_floor, read_both(pair->f, pair->g))
 ASK(compare_ours, tide_frontier_compare(pair->f, pair->g))
 ASK(compare_textbook, textbook_compare(F_LISTS, G_LISTS))
 ASK(get_ours, tide_frontier_get(pair->f, axis_at(i * 7 % (2u * pair->g->capacity))))
@@ -579,9 +616,9 @@ SIZES(MAKE_PORTABLE, superset)
 SIZES(MAKE_AVX2, wild)
 SIZES(MAKE_AVX2, superset)
 
-#define FIGURE(what, shape, n, against, rival_function)                                            \
-  {.name = #what "_" #shape "_" #n,                                                                \
-   .curve = #what "_" #shape,                                                                      \
+#define FIGURE_NAMED(label, what, shape, n, against, rival_function)                               \
+  {.name = label "_" #n,                                                                           \
+   .curve = label,                                                                                 \
    .at = n,                                                                                        \
    .along = "entries",                                                                             \
    .rival = against,                                                                               \
@@ -590,11 +627,15 @@ SIZES(MAKE_AVX2, superset)
    .ours = what##_ours,                                                                            \
    .theirs = rival_function,                                                                       \
    .rounds = 9},
+#define FIGURE(what, shape, n, against, rival_function)                                            \
+  FIGURE_NAMED(#what "_" #shape, what, shape, n, against, rival_function)
 #define MERGE_SMALL(shape, n) FIGURE(merge, shape, n, "two-pointer in place", merge_textbook)
 #define MERGE_LARGE(shape, n) FIGURE(merge, shape, n, "two-pointer buffered", merge_buffered)
 #define MERGES(shape) SMALL(MERGE_SMALL, shape) LARGE(MERGE_LARGE, shape)
 #define JOIN(shape, n) FIGURE(join, shape, n, "two-pointer", join_textbook)
 #define DOMINATES(shape, n) FIGURE(dominates, shape, n, "two-pointer", dominates_textbook)
+#define FLOOR(shape, n)                                                                            \
+  FIGURE_NAMED("dominates_floor", dominates, shape, n, "reading both", dominates_floor)
 #define COMPARE(shape, n) FIGURE(compare, shape, n, "two-pointer", compare_textbook)
 #define GET(shape, n) FIGURE(get, shape, n, "linear search", get_textbook)
 
@@ -620,7 +661,7 @@ const struct bench_figure bench_frontier[] = {
     MERGES(wild) MERGES(superset)
     SIZES(JOIN, same) SIZES(JOIN, random) SIZES(JOIN, wild) SIZES(JOIN, superset)
     SIZES(DOMINATES, same) SIZES(DOMINATES, subset)
-    SIZES(DOMINATES, superset) SIZES(DOMINATES, mixed)
+    SIZES(DOMINATES, superset) SIZES(DOMINATES, mixed) LARGE(FLOOR, superset)
     SIZES(COMPARE, same) SIZES(COMPARE, random) SIZES(COMPARE, subset)
     SIZES(COMPARE, wild) SIZES(COMPARE, mixed)
     LARGE(MERGE_LARGE, far) LARGE(JOIN, far) LARGE(DOMINATES, far_superset) LARGE(GET, far)

@@ -155,6 +155,7 @@ struct question {
   uint32_t count;
   uint32_t more_workers; /* than one fewer than there are cores */
   bool gated;
+  const char *const *files; /* of the sides */
 };
 
 struct measured {
@@ -287,10 +288,18 @@ static const char *measure_peer(const char *name, const struct question *q, doub
   X(onetbb, "oneTBB flow graph") X(libomp, "libomp tasks") X(starpu, "StarPU")
 /* clang-format on */
 
+/* What each promise costs that the bare prototype does not keep (peers/promises.c). */
+#define PEERS_promises(X)                                                                          \
+  X(tidemark, "ours")                                                                              \
+  X(prototype, "bare prototype")                                                                   \
+  X(promises_1, "… a lock, storage reused") X(promises_2, "… who waits is woken")                  \
+      X(promises_3, "… failures are told") X(promises_4, "… causal knowledge")
+
 enum { FOREIGN = 3 };
 #define FILE_NAME(file, name) #file,
-static const char *const files[][BENCH_SIDES] = {{PEERS_online(FILE_NAME)},
-                                                 {PEERS_gated(FILE_NAME)}};
+static const char *const online_files[BENCH_SIDES] = {PEERS_online(FILE_NAME)};
+static const char *const gated_files[BENCH_SIDES] = {PEERS_gated(FILE_NAME)};
+static const char *const promises_files[BENCH_SIDES] = {PEERS_promises(FILE_NAME)};
 
 struct errand {
   const struct question *question;
@@ -300,7 +309,7 @@ struct errand {
 static const char *run_errand(const void *what, double *out_values) {
   const struct errand *errand = what;
   out_values[MEMORY] = NAN;
-  return measure_peer(files[errand->question->gated][errand->side], errand->question, out_values);
+  return measure_peer(errand->question->files[errand->side], errand->question, out_values);
 }
 
 static const char *measure(const void *what, unsigned side, double *out_values) {
@@ -308,7 +317,7 @@ static const char *measure(const void *what, unsigned side, double *out_values) 
   const char *why = bench_apart(run_errand, &errand, out_values);
   if (why && side < FOREIGN) { /* what is written here has to work */
     char text[256];
-    snprintf(text, sizeof text, "%s: %s", files[errand.question->gated][side], why);
+    snprintf(text, sizeof text, "%s: %s", errand.question->files[side], why);
     bench_wrong(text);
   }
   return why;
@@ -317,24 +326,34 @@ static const char *measure(const void *what, unsigned side, double *out_values) 
 #define SIDE_NAME(file, name) name,
 #define IS_online false
 #define IS_gated true
-#define CONTEST(shape, mode, size, more)                                                           \
-  (&(const struct bench_contest){.sides = {PEERS_##mode(SIDE_NAME)},                               \
-                                 .values = {{"an operation", "ns", BENCH_LESS},                    \
-                                            {"of it submitting", "ns", BENCH_LESS},                \
-                                            {"memory a pending one", "B", BENCH_LESS}},            \
-                                 .measure = measure,                                               \
-                                 .what = &(const struct question){shape, size, more, IS_##mode}})
+#define CONTEST(shape, mode, size, more, peers)                                                    \
+  (&(const struct bench_contest){                                                                  \
+      .sides = {PEERS_##peers(SIDE_NAME)},                                                         \
+      .values = {{"an operation", "ns", BENCH_LESS},                                               \
+                 {"of it submitting", "ns", BENCH_LESS},                                           \
+                 {"memory a pending one", "B", BENCH_LESS}},                                       \
+      .measure = measure,                                                                          \
+      .what = &(const struct question){shape, size, more, IS_##mode, peers##_files}})
 
 #define FIGURES(label, shape, mode, size)                                                          \
-  {.name = label "_" #mode, .contest = CONTEST(shape, mode, size, 0), .rounds = 9},                \
-      {.name = label "_" #mode "_1_more", .contest = CONTEST(shape, mode, size, 1), .rounds = 9},
+  {.name = label "_" #mode, .contest = CONTEST(shape, mode, size, 0, mode), .rounds = 9},          \
+      {.name = label "_" #mode "_1_more",                                                          \
+       .contest = CONTEST(shape, mode, size, 1, mode),                                             \
+       .rounds = 9},
 #define SHAPE(label, shape, size)                                                                  \
   FIGURES(label, shape, online, size) FIGURES(label, shape, gated, size)
+
+#define PROMISES_IN(label, shape, mode, size)                                                      \
+  {.name = "promises_" label "_" #mode,                                                            \
+   .contest = CONTEST(shape, mode, size, 0, promises),                                             \
+   .rounds = 9},
+#define PROMISES(label, shape, size)                                                               \
+  PROMISES_IN(label, shape, online, size) PROMISES_IN(label, shape, gated, size)
 
 /* Where the number of operations counts. */
 #define POINT(label, size)                                                                         \
   {.name = "pending_" label,                                                                       \
-   .contest = CONTEST(STENCIL, gated, size, 0),                                                    \
+   .contest = CONTEST(STENCIL, gated, size, 0, gated),                                             \
    .curve = "pending",                                                                             \
    .at = size,                                                                                     \
    .along = "operations",                                                                          \
@@ -344,5 +363,7 @@ static const char *measure(const void *what, unsigned side, double *out_values) 
 const struct bench_figure bench_runtimes[] = {
     SHAPE("chain", CHAIN, 100000) SHAPE("stencil", STENCIL, 80000)
     SHAPE("fan", FAN, 100200) SHAPE("dag", DAG, 100000)
+    PROMISES("chain", CHAIN, 100000) PROMISES("stencil", STENCIL, 80000)
+    PROMISES("fan", FAN, 100200) PROMISES("dag", DAG, 100000)
     POINT("1k", 1000) POINT("10k", 10000) POINT("100k", 100000) POINT("1m", 1000000)
     {0}};

@@ -364,19 +364,27 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
   return NULL;
 }
 
-/* The operations right behind a brief one, as long as nothing but it stands before them. Returns
- * how many. */
-static size_t start_behind(struct tide_queue *queue, struct tide_work **out_work, size_t most) {
+/* The operation right behind brief ones, if it is brief, too, and nothing but them stands before
+ * it. */
+static inline __attribute__((always_inline)) struct tide_op *
+clear_behind(const struct tide_queue *queue) {
+  if (queue->next_start > queue->position.epoch) return NULL;
+  struct tide_op *op = tide_queue_op(queue, queue->next_start);
+  if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->asks || op->status ||
+      !is_brief(op) || !waits_over(op))
+    return NULL;
+  return op;
+}
+
+/* It and those behind it, at most so many, which is at least one. Returns how many. */
+static size_t start_behind(struct tide_queue *queue, struct tide_op *op,
+                           struct tide_work **out_work, size_t most) {
   size_t count = 0;
-  while (count < most && queue->next_start <= queue->position.epoch) {
-    struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->asks || op->status ||
-        !is_brief(op) || !waits_over(op))
-      break;
+  do {
     op->unmet = 0;
     tide_arbiter_count_pick(queue->device);
     out_work[count++] = start(queue, op);
-  }
+  } while (count < most && (op = clear_behind(queue)));
   return count;
 }
 
@@ -385,8 +393,10 @@ static size_t start_behind_each(struct tide_work **out_work, size_t count, size_
   size_t heads = count;
   for (size_t i = 0; i < heads && count < most; i++) {
     struct tide_queue *queue = TIDE_CONTAINER(out_work[i], struct tide_op, work)->queue;
+    struct tide_op *op = clear_behind(queue);
+    if (!op) continue;
     uint32_t left = (uint32_t)(heads - i), share = ((uint32_t)(most - count) + left - 1) / left;
-    count += start_behind(queue, out_work + count, share);
+    count += start_behind(queue, op, out_work + count, share);
   }
   return count;
 }
@@ -506,10 +516,10 @@ static size_t settle_into(struct tide_device *device, struct tide_work **out_wor
   for (;;) {
     if (sched->fired.first) tide_sched_fire(sched, from);
     if (count == most || !sched->work || device->ready_count) return count;
-    from = tide_sched_end_behind_first(sched);
     struct tide_op *op = next_clear(device, sched->work);
     if (!op || (count && !(takes_more(device, out_work[count - 1]) &&
                            (is_brief(op) || !device->backend->sequential)))) {
+      from = tide_sched_end_behind_first(sched);
       tide_sched_settle_one(sched);
       continue;
     }
