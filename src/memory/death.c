@@ -96,29 +96,37 @@ bool tide_namers_ask(struct tide_namers *namers, tide_axis axis) {
   return true;
 }
 
-static bool use_known(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
-  uint64_t until =
-      known->count > TIDE_SHORT ? tide_frontier_get(known, axis) : tide_short_get(known, axis);
-  return until >= epoch || TIDE_PLANTED(TIDE_PLANT_FORGET);
-}
-
-/* Its own use, and what is added to it. */
+/* Its own use, and what is added to it. Uses are gone through in order: so is what it knows. */
 struct adding {
   const struct tide_naming *use;
   uint64_t newest;
+  size_t next; /* in what it knows, where that is few */
 };
+
+static inline __attribute__((always_inline)) bool use_known(struct adding *adding, tide_axis axis,
+                                                            uint64_t epoch) {
+  const struct tide_frontier *known = adding->use->known;
+  if (TIDE_PLANTED(TIDE_PLANT_FORGET)) return true;
+  if (known->window || known->count > TIDE_SHORT) return tide_frontier_get(known, axis) >= epoch;
+  struct tide_entries entries = tide_entries_of(known);
+  size_t i = adding->next;
+  while (i < entries.count && entries.axes[i] < axis) i++;
+  adding->next = i;
+  return i < entries.count && entries.axes[i] == axis && entries.epochs[i] >= epoch;
+}
+
 static inline __attribute__((always_inline)) bool use_stays(void *self, tide_axis axis,
                                                             uint64_t epoch) {
   struct adding *adding = self;
   bool own = axis == adding->use->axis;
   if (own && adding->newest < epoch) adding->newest = epoch;
-  return !own & !use_known(adding->use->known, axis, epoch);
+  return !own && !use_known(adding, axis, epoch);
 }
 
 void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
                    struct tide_tracker *tracker) {
   struct tide_eviction eviction = {.tracker = tracker};
-  struct adding adding = {use, use->epoch};
+  struct adding adding = {use, use->epoch, 0};
   tide_frontier_filter(uses, use_stays, &adding);
   if (tide_short_has_room(uses)) tide_short_insert(uses, use->axis, adding.newest);
   else tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
