@@ -286,14 +286,12 @@ static const char *measure_peer(const char *name, const struct question *q, doub
 #define PEERS_gated(X)                                                               \
   X(tidemark, "ours") X(tidemark_held, "ours, held by the host") MADE_HERE(X)        \
   X(onetbb, "oneTBB flow graph") X(libomp, "libomp tasks") X(starpu, "StarPU")
-/* clang-format on */
-
 /* What each promise costs that the bare prototype does not keep (peers/promises.c). */
-#define PEERS_promises(X)                                                                          \
-  X(tidemark, "ours")                                                                              \
-  X(prototype, "bare prototype")                                                                   \
-  X(promises_1, "… a lock, storage reused") X(promises_2, "… who waits is woken")                  \
-      X(promises_3, "… failures are told") X(promises_4, "… causal knowledge")
+#define PEERS_promises(X)                                                            \
+  X(tidemark, "ours") X(prototype, "bare prototype")                                 \
+  X(promises_1, "and a lock, storage reused") X(promises_2, "and whoever waits is woken") \
+  X(promises_3, "and failures are told") X(promises_4, "and causal knowledge")
+/* clang-format on */
 
 enum { FOREIGN = 3 };
 #define FILE_NAME(file, name) #file,
