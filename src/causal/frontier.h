@@ -262,6 +262,17 @@ static inline uint64_t tide_short_get(const struct tide_frontier *f, tide_axis a
   return place < count && axes[place] == axis ? axes[place + f->capacity] : 0;
 }
 
+/* The same of one axis after the other, upwards: *next is 0 at first, and says how far it came. */
+static inline uint64_t tide_short_get_upwards(const struct tide_frontier *f, tide_axis axis,
+                                              size_t *next) {
+  const tide_axis *axes = tide_frontier_axes(f);
+  size_t count = f->count, place = *next;
+  if (f->window) return tide_window_get(f, axis);
+  while (place < count && axes[place] < axis) place++;
+  *next = place;
+  return place < count && axes[place] == axis ? axes[place + f->capacity] : 0;
+}
+
 /* The same, for the axis that was raised last, mostly. */
 static inline uint64_t tide_short_get_own(const struct tide_frontier *f, tide_axis axis) {
   uint64_t epoch = tide_frontier_get_raised(f, axis);

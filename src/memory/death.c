@@ -106,13 +106,9 @@ struct adding {
 static inline __attribute__((always_inline)) bool use_known(struct adding *adding, tide_axis axis,
                                                             uint64_t epoch) {
   const struct tide_frontier *known = adding->use->known;
-  if (TIDE_PLANTED(TIDE_PLANT_FORGET)) return true;
-  if (known->window || known->count > TIDE_SHORT) return tide_frontier_get(known, axis) >= epoch;
-  struct tide_entries entries = tide_entries_of(known);
-  size_t i = adding->next;
-  while (i < entries.count && entries.axes[i] < axis) i++;
-  adding->next = i;
-  return i < entries.count && entries.axes[i] == axis && entries.epochs[i] >= epoch;
+  uint64_t until = known->count > TIDE_SHORT ? tide_frontier_get(known, axis)
+                                             : tide_short_get_upwards(known, axis, &adding->next);
+  return until >= epoch || TIDE_PLANTED(TIDE_PLANT_FORGET);
 }
 
 static inline __attribute__((always_inline)) bool use_stays(void *self, tide_axis axis,

@@ -189,16 +189,10 @@ static inline bool tide_death_guess(const struct tide_death *death,
 /* Both in order, one beside the other. */
 static inline bool tide_uses_known(const struct tide_frontier *uses,
                                    const struct tide_frontier *known) {
-  struct tide_entries have = tide_entries_of(known);
   struct tide_frontier_entry use;
-  size_t i = 0;
+  size_t next = 0;
   for (struct tide_frontier_cursor at = tide_frontier_begin(uses); tide_frontier_next(&at, &use);) {
-    if (known->window) {
-      if (tide_window_get(known, use.axis) < use.epoch) return false;
-      continue;
-    }
-    while (i < have.count && have.axes[i] < use.axis) i++;
-    if (i == have.count || have.axes[i] != use.axis || have.epochs[i] < use.epoch) return false;
+    if (tide_short_get_upwards(known, use.axis, &next) < use.epoch) return false;
   }
   return !uses->tainted;
 }
