@@ -160,7 +160,7 @@ static inline enum tide_status check_arguments(const struct tide_queue *queue,
                                                const struct tide_operation *operation,
                                                struct tide_diag *diag) {
   enum tide_status status = check_waits(queue, operation, diag);
-  if (status == TIDE_OK && operation->signal_count + operation->buffer_count)
+  if (status == TIDE_OK && (operation->signal_count | operation->buffer_count))
     status = check_effects(queue, operation, diag);
   if (status != TIDE_OK) return status;
   if (operation->arguments_size > TIDE_ARGUMENTS_MAX)
