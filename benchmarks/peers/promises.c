@@ -8,22 +8,14 @@
  *      implies are dropped
  *
  * Nothing else: no labels, arguments, priorities, buffers, checks of what is given, cancelling,
- * statistics, deadlines, waits for what nobody has promised yet. An operation waits for at most two
- * others; one with more is preceded by empty ones that hold them. */
-#include "peer.h"
+ * statistics, deadlines, waits for what nobody has promised yet. */
+#include "fifo.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
 #include <pthread.h>
 #include <sched.h>
-#include <unistd.h>
+#include <string.h>
 
-enum { WAITS = 2, QUEUES = 64, KNOWN = 8, BATCH = 16, SPIN = 2000 };
+enum { KNOWN = 8, BATCH = 16 };
 
 struct slot {
   void (*body)(void *argument, uint32_t operation); /* NULL: holds waits only */
@@ -37,8 +29,8 @@ struct slot {
 
 struct queue {
   struct slot *slots;
-  uint32_t *ring;                  /* the slot of each place, by its number */
-  uint32_t mask, free, taken_from; /* the first free slot */
+  uint32_t *ring;      /* the slot of each place, by its number */
+  uint32_t mask, free; /* the first free slot */
   uint32_t submitted, started, slots_finished;
   uint32_t finished; /* operations: the timeline */
   uint32_t total;
@@ -53,10 +45,10 @@ struct queue {
 };
 
 static struct queue queues[QUEUES];
-static _Atomic uint32_t lock, bell, asleep;
+static _Atomic uint32_t lock;
+static _Atomic uint32_t news; /* changes when there may be something to start */
 static uint32_t queue_count, unfinished;
 static struct queue *ready, **ready_end = &ready;
-static sem_t all_finished;
 
 static void enter(void) {
   for (uint32_t tries = 0; atomic_exchange_explicit(&lock, 1, memory_order_acquire);) {
@@ -66,12 +58,6 @@ static void enter(void) {
   }
 }
 static void leave(void) { atomic_store_explicit(&lock, 0, memory_order_release); }
-
-static void ring(void) {
-  if (!atomic_exchange(&asleep, 0)) return;
-  atomic_fetch_add(&bell, 1);
-  syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
 
 /* ---- whose turn it is ---- */
 
@@ -88,7 +74,13 @@ static const struct peer_wait *missing(const struct slot *slot) {
   return NULL;
 }
 
+static void tell(void) {
+  atomic_store_explicit(&news, atomic_load_explicit(&news, memory_order_relaxed) + 1,
+                        memory_order_release);
+}
+
 static void make_ready(struct queue *queue) {
+  tell();
   queue->next = NULL;
   *ready_end = queue;
   ready_end = &queue->next;
@@ -186,23 +178,30 @@ static uint32_t exchange(struct slot **slots, uint32_t done) {
   return count;
 }
 
+static void run_batch(struct slot *const *slots, uint32_t count) {
+  for (uint32_t i = 0; i < count; i++)
+    if (slots[i]->body && !slots[i]->failed)
+      slots[i]->body(slots[i]->argument, slots[i]->operation);
+}
+
 static void *work(void *argument) {
   struct slot *slots[BATCH];
   uint32_t count = 0;
   for (uint32_t idle = 0;; idle++) {
+    /* Who has nothing looks before he takes the lock: it is in the submitter's way. */
+    uint32_t seen = atomic_load_explicit(&news, memory_order_acquire);
     count = exchange(slots, count);
-    for (uint32_t i = 0; i < count; i++)
-      if (slots[i]->body && !slots[i]->failed)
-        slots[i]->body(slots[i]->argument, slots[i]->operation);
+    run_batch(slots, count);
     if (count) idle = 0;
+    for (; !count && idle < SPIN && atomic_load_explicit(&news, memory_order_acquire) == seen;
+         idle++)
+      __builtin_ia32_pause();
     if (idle < SPIN) continue;
     idle = 0;
     uint32_t heard = atomic_load(&bell);
     atomic_store(&asleep, 1);
     count = exchange(slots, 0);
-    for (uint32_t i = 0; i < count; i++)
-      if (slots[i]->body && !slots[i]->failed)
-        slots[i]->body(slots[i]->argument, slots[i]->operation);
+    run_batch(slots, count);
     if (!count) syscall(SYS_futex, &bell, FUTEX_WAIT_PRIVATE, heard, NULL, NULL, 0);
   }
   return argument;
@@ -220,11 +219,6 @@ const char *peer_open(uint32_t workers, const char *folder) {
 
 /* ---- submitting ---- */
 
-static uint32_t slots_for(const struct peer_graph *graph, uint32_t i) {
-  uint32_t waits = graph->wait_first[i + 1] - graph->wait_first[i];
-  return waits <= WAITS ? 1 : (waits + WAITS - 1) / WAITS;
-}
-
 static bool make_queue(struct queue *queue, const struct peer_graph *graph, uint32_t q) {
   uint32_t count = 0, room = 1;
   *queue = (struct queue){.failed_from = UINT32_MAX};
@@ -239,7 +233,8 @@ static bool make_queue(struct queue *queue, const struct peer_graph *graph, uint
   size_t known = PROMISES >= 4 ? (queue->total + 1) * sizeof *queue->known : 1;
   queue->slots = calloc(count, sizeof *queue->slots);
   queue->ring = malloc(room * sizeof *queue->ring);
-  queue->known = malloc(known);
+  /* A line each: of one that lies in two, only the first would be fetched ahead. */
+  queue->known = aligned_alloc(64, (known + 63) & ~(size_t)63);
   if (!queue->slots || !queue->ring || !queue->known) return false;
   memset(queue->ring, 0, room * sizeof *queue->ring);
   memset(queue->known, 0, known);
@@ -305,17 +300,10 @@ static void submit(const struct peer_run *run, uint32_t i) {
       slot->waits[w] = at + w < count ? waits[at + w] : (struct peer_wait){0, 0};
     queue->ring[queue->submitted++ & queue->mask] = free;
   }
+  if (PROMISES < 2) tell();
   look(queue);
   leave();
   if (atomic_load_explicit(&asleep, memory_order_relaxed)) ring();
-}
-
-const char *peer_do(const struct peer_run *run) {
-  const struct peer_graph *graph = run->graph;
-  for (uint32_t i = 0; i < graph->count; i++) submit(run, i);
-  run->submitted(run->argument);
-  while (sem_wait(&all_finished) != 0) continue;
-  return NULL;
 }
 
 void peer_finish(const struct peer_run *run) {

@@ -1,19 +1,12 @@
 /* The least that runs such graphs: FIFO queues, each a timeline that counts what has finished, an
- * operation with room for two waits. No frontiers, no failure, no labels, nothing checked. An
- * operation with more waits is preceded by empty ones that hold them: a queue is FIFO. Each queue
- * belongs to one worker; a worker that finds nothing for a while sleeps until the bell rings. */
-#include "peer.h"
+ * operation with room for two waits. No frontiers, no failure, no labels, nothing checked. Each
+ * queue belongs to one worker; a worker that finds nothing for a while sleeps until the bell rings.
+ */
+#include "fifo.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <pthread.h>
-#include <semaphore.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-enum { WAITS = 2, QUEUES = 64, WORKERS = 16, SPIN = 2000 };
+enum { WORKERS = 16 };
 
 struct slot {
   void (*body)(void *argument, uint32_t operation); /* NULL: holds waits only */
@@ -33,15 +26,7 @@ struct queue {
 
 static struct queue queues[QUEUES];
 static uint32_t worker_count;
-static _Atomic uint32_t queue_count, bell, asleep, unfinished;
-static sem_t all_finished;
-
-/* Only who takes the flag down pays for a wake; who sleeps again puts it up again. */
-static void ring(void) {
-  if (!atomic_exchange(&asleep, 0)) return;
-  atomic_fetch_add(&bell, 1);
-  syscall(SYS_futex, &bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
-}
+static _Atomic uint32_t queue_count, unfinished;
 
 static bool ready(const struct slot *slot) {
   for (int i = 0; i < WAITS; i++) {
@@ -113,11 +98,6 @@ const char *peer_open(uint32_t workers, const char *folder) {
   return NULL;
 }
 
-static uint32_t slots_for(const struct peer_graph *graph, uint32_t i) {
-  uint32_t waits = graph->wait_first[i + 1] - graph->wait_first[i];
-  return waits <= WAITS ? 1 : (waits + WAITS - 1) / WAITS;
-}
-
 const char *peer_prepare(const struct peer_run *run) {
   const struct peer_graph *graph = run->graph;
   if (graph->queues > QUEUES) return "too many queues";
@@ -153,14 +133,6 @@ static void submit(const struct peer_run *run, uint32_t i) {
   }
   atomic_store(&queue->submitted, at);
   if (atomic_load(&asleep)) ring();
-}
-
-const char *peer_do(const struct peer_run *run) {
-  const struct peer_graph *graph = run->graph;
-  for (uint32_t i = 0; i < graph->count; i++) submit(run, i);
-  run->submitted(run->argument);
-  while (sem_wait(&all_finished) != 0) continue;
-  return NULL;
 }
 
 void peer_finish(const struct peer_run *run) {

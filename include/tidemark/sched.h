@@ -119,8 +119,9 @@ enum tide_operation_flags {
   TIDE_DESPITE_BROKEN = 2
 };
 
+/* Counts and sizes are 32 bits: what a queue can hold is less. */
 struct tide_operation {
-  const char *label; /* copied, cut at 23 bytes; may be NULL */
+  const char *label; /* copied, cut at 31 bytes; may be NULL */
   uint32_t flags;
   uint32_t wait_count;
   const struct tide_wait *waits;

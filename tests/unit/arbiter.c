@@ -162,6 +162,35 @@ TEST(what_a_signal_lets_go_starts_as_submitted) {
   }
 }
 
+/* One that runs nothing lets others go while those that its own signal let go are gone through:
+ * they come behind these, each step's in the order in which they were submitted. */
+TEST(what_is_let_go_on_the_way_comes_behind) {
+  enum { X, A, D, B, E, C, LANES };
+  static const int wanted[] = {X, B, C, D, E};
+  struct fake f;
+  struct lane lanes[LANES];
+  fake_open(&f, true, 16);
+  struct tide_timeline *t = fake_timeline(&f, "t", false), *u = fake_timeline(&f, "u", false);
+  struct tide_wait wait = {t, 1};
+  struct tide_signal signal = {u, 1, false};
+  struct tide_operation none = {
+      .waits = &wait, .wait_count = 1, .signals = &signal, .signal_count = 1};
+  for (size_t i = 0; i < LANES; i++) lane_open(&f, &lanes[i], 0);
+  CHECK_OK(SUBMIT(lanes[X].queue, .label = "x", SIGNALS({t, 1})));
+  CHECK_OK(tide_queue_submit(lanes[A].queue, &none, NULL, NULL));
+  CHECK_OK(SUBMIT(lanes[D].queue, .label = "d", WAITS({u, 1})));
+  CHECK_OK(SUBMIT(lanes[B].queue, .label = "b", WAITS({t, 1})));
+  CHECK_OK(SUBMIT(lanes[E].queue, .label = "e", WAITS({u, 1})));
+  CHECK_OK(SUBMIT(lanes[C].queue, .label = "c", WAITS({t, 1})));
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    CHECK(is(&lanes[wanted[i]], pick(&f)));
+  CHECK(pick(&f) == 0);
+  tide_timeline_release(t);
+  tide_timeline_release(u);
+  finish(&f, lanes, LANES);
+}
+
 TEST_MAIN(CASE(the_highest_goes_first_then_the_oldest), CASE(equals_take_turns),
           CASE(the_lowest_is_picked_within_the_bound), CASE(nobody_waits_longer_than_the_bound),
-          CASE(a_new_priority_counts_at_once), CASE(what_a_signal_lets_go_starts_as_submitted))
+          CASE(a_new_priority_counts_at_once), CASE(what_a_signal_lets_go_starts_as_submitted),
+          CASE(what_is_let_go_on_the_way_comes_behind))

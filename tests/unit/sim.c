@@ -257,6 +257,29 @@ TEST(a_chain_takes_its_costs_and_its_ways) {
   CHECK_EQ_U64(MAKESPAN("a: nop cost 9ns\na: nop cost 9ns\n", .step_cost = 100), 109);
 }
 
+/* From "one" to "far" takes 1000: so when c's operations could start says which signal each was
+ * taken to wait for, whatever was looked for before. */
+TEST(a_wait_is_for_the_first_signal_that_is_enough) {
+  static const char *const signals =
+      "a: nop signal s = 10 cost 100ns\na: nop signal s = 20 cost 100ns\n"
+      "a: nop signal s = 30 cost 100ns\na: nop signal s = 40 cost 100ns\n"
+      "d: nop wait s >= 40 cost 1ns\nc: nop cost 500ns\n";
+  static const struct {
+    const char *waits;
+    uint64_t makespan;
+  } cases[] = {{"c: nop wait s >= 10 cost 1ns\n", 1101},
+               {"c: nop wait s >= 1 cost 1ns\n", 1101},
+               {"c: nop wait s >= 11 cost 1ns\n", 1201},
+               {"c: nop wait s >= 10 cost 1ns\nc: nop wait s >= 20 cost 1ns\n", 1201},
+               {"c: nop wait s >= 10 cost 1ns\nc: nop wait s >= 31 cost 1ns\n", 1401},
+               {"c: nop wait s >= 20 cost 1ns\nc: nop wait s >= 5 cost 1ns\n", 1202}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[512];
+    snprintf(text, sizeof text, "%s%s", signals, cases[i].waits);
+    CHECK_EQ_U64(MAKESPAN(text, .latencies = {0, 30, 1000}), cases[i].makespan);
+  }
+}
+
 TEST(unknown_costs_are_assumed_and_counted) {
   struct loaded l;
   struct tide_simulation *simulation;
@@ -407,6 +430,7 @@ TEST(no_memory_is_an_error_and_leaves_nothing) {
 TEST_MAIN(CASE(hands_work_side_by_side), CASE(a_queue_goes_one_by_one_unless_out_of_order),
           CASE(a_halted_device_goes_on_later), CASE(work_that_has_not_arrived_keeps_no_hand_busy),
           CASE(parameters_have_limits), CASE(a_chain_takes_its_costs_and_its_ways),
+          CASE(a_wait_is_for_the_first_signal_that_is_enough),
           CASE(unknown_costs_are_assumed_and_counted), CASE(what_waits_for_a_hand_is_told_apart),
           CASE(parts_of_a_collective_start_together), CASE(recycled_memory_keeps_whoever_gets_it),
           CASE(the_schedule_is_as_long_as_its_longest_chain),
