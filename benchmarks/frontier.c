@@ -247,11 +247,16 @@ TEXTBOOK static void textbook_raise(struct tide_frontier *f, tide_axis axis, uin
 /* ---- the floor ---- */
 
 /* Whoever answers yes has read all that both sides say: their words, from wherever they lie. */
+#define READ_SIDE(words, count)                                                                    \
+  for (size_t i = 0; i + 16 <= (count); i += 16)                                                   \
+    for (size_t k = 0; k < 16; k++) all[k] |= (words)[i + k];                                      \
+  for (size_t i = (count) / 16 * 16; i < (count); i++) all[0] |= (words)[i]
 #define READ_ALL                                                                                   \
-  uint64_t all = 0;                                                                                \
-  for (size_t i = 0; i < n; i++) all |= f[i];                                                      \
-  for (size_t i = 0; i < m; i++) all |= g[i];                                                      \
-  return all
+  uint64_t all[16] = {0}, any = 0;                                                                 \
+  READ_SIDE(f, n);                                                                                 \
+  READ_SIDE(g, m);                                                                                 \
+  for (size_t k = 0; k < 16; k++) any |= all[k];                                                   \
+  return any
 #ifdef __clang__
 #define READER __attribute__((noinline))
 #else

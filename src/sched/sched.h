@@ -703,7 +703,7 @@ void tide_queue_close_if_over(struct tide_queue *queue);
 void tide_queue_open_priority(struct tide_queue *queue, uint8_t base);
 /* From here on queues lend each other their priority. */
 void tide_sched_prioritise(struct tide_sched *sched);
-/* Lends to whom the queue waits for now, and no more to others. */
+/* Lends to whom the queue waits for, and no more to others. */
 void tide_queue_lend(struct tide_queue *queue);
 /* It is over: nobody lends it anything any more. */
 void tide_queue_end_priority(struct tide_queue *queue);
