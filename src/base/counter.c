@@ -15,11 +15,15 @@ static inline struct tide_node *lay(struct tide_node *above, struct tide_node *b
   return above;
 }
 
-/* Which one is above cannot be foretold, so it is no branch. Of the one above, next and prev stay
- * as they are. */
+/* Lays one on the other. Which one is above cannot be foretold, so it is no branch: compilers make
+ * one of a conditional expression. Of the one above, next and prev stay as they are. */
+static inline struct tide_node *lay_by(bool swap, struct tide_node *a, struct tide_node *b) {
+  uintptr_t differ = ((uintptr_t)a ^ (uintptr_t)b) & -(uintptr_t)swap;
+  return lay((struct tide_node *)((uintptr_t)a ^ differ),
+             (struct tide_node *)((uintptr_t)b ^ differ));
+}
 static inline struct tide_node *meld_two(struct tide_node *a, struct tide_node *b) {
-  bool swap = b->value < a->value;
-  return lay(swap ? b : a, swap ? a : b);
+  return lay_by(b->value < a->value, a, b);
 }
 
 static struct tide_node *meld(struct tide_node *a, struct tide_node *b) {
@@ -49,10 +53,15 @@ static struct tide_node *meld_children(struct tide_node *first) {
     root = pairs;
     pairs = pairs->next;
   }
+  /* The least value so far is known without a look at who has it. */
+  uint64_t least = root ? root->value : 0;
   while (pairs) {
     struct tide_node *rest = pairs->next;
+    uint64_t value = pairs->value;
+    bool stays = least < value;
     __builtin_prefetch(pairs->prev, 1);
-    root = meld_two(pairs, root);
+    root = lay_by(stays, pairs, root);
+    least = stays ? least : value;
     pairs = rest;
   }
   if (root) root->next = root->prev = NULL;

@@ -61,7 +61,6 @@ struct tide_timeline {
   uint64_t *newest_external; /* where the newest record will keep its value, which is the timeline's
                                 as long as it is the newest; NULL: it is tracked */
   const struct tide_context *context;
-  uint64_t number;     /* in its context, in the order in which they were made */
   uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
                           not below; 0 where hosts may not signal at all */
   uint32_t status;
@@ -69,8 +68,9 @@ struct tide_timeline {
   uint32_t vain_spins;   /* atomic: since one was worth its while; see wait.c */
   bool turned;           /* its values end one by one: see turn.h */
   bool was_held, orphan; /* see tide_timeline_hold_locked */
-  uint32_t held;         /* by points */
-  bool gone;             /* such a one whose holes are not known any more */
+  bool gone;             /* of such a one: its holes are not known any more */
+  uint32_t held;         /* by points: the last that is in the two lines */
+  uint64_t number;       /* in its context, in the order in which they were made */
   uint64_t lowest_hole;  /* … UINT64_MAX: none broke */
   struct tide_tree turns;
   struct tide_tree pending;     /* struct tide_record, by value */
@@ -96,6 +96,10 @@ struct tide_timeline {
   struct tide_tree holes; /* where values end one by one, and of it: see turn.h */
   char label[TIDE_LABEL_SIZE];
 };
+
+_Static_assert(sizeof(void *) != 8 ||
+                   __builtin_offsetof(struct tide_timeline, number) <= 2 * TIDE_CACHE_LINE,
+               "what the calls of hosts touch");
 
 static inline struct tide_record *tide_record_of(struct tide_tree_node *node) {
   return (struct tide_record *)(void *)node;

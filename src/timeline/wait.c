@@ -100,7 +100,7 @@ static __attribute__((noinline)) enum tide_status wait_turn(struct tide_timeline
 enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
                                     uint64_t deadline) {
   if (__builtin_expect(timeline->turned, 0)) return wait_turn(timeline, value, deadline);
-  if (tide_load_acquire(&timeline->reached.value) >= value)
+  if (__builtin_expect(tide_load_acquire(&timeline->reached.value) >= value, 1))
     return __builtin_expect(tide_timeline_heard(timeline), 0) ? seen(timeline, value) : TIDE_OK;
   if (tide_timeline_has_failed(timeline, value))
     return (enum tide_status)tide_load_acquire(&timeline->status);

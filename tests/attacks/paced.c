@@ -115,7 +115,7 @@ static void comes_back(struct scene *s) {
   raw_close(&c);
   tide_session_close(admin);
 }
-TEST(who_is_paced_is_not_forgotten) { survive("default refusals 1000", 3, comes_back); }
+TEST(who_is_paced_is_not_forgotten) { survive("default refusals 200", 3, comes_back); }
 
 /* ---- its bell ---- */
 
