@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/memory.h"
+#include "causal/frontier_lanes.h"
 #include "causal/frontier_window.h"
 
 /* Short ones take as long as it takes to fetch the code: let that not depend on where it lies. */
@@ -378,6 +379,19 @@ bool tide_frontier_join(struct tide_frontier *to, uint8_t capacity, const struct
 bool tide_frontier_join_windows(struct tide_frontier *to, uint8_t capacity, uint8_t room,
                                 const struct tide_frontier *a, const struct tide_frontier *b);
 
+/* The same where `a` lists all that its window reaches over, so that the union lists no more,
+ * whatever `b` lists there; else false. */
+static inline bool tide_frontier_join_full(struct tide_frontier *to, uint8_t capacity,
+                                           const struct tide_frontier *a,
+                                           const struct tide_frontier *b) {
+  size_t size = a->window;
+  if (size != a->count || size > capacity || !tide_windows_alike(a, b)) return false;
+  tide_window_set(to, tide_window_first(a), size);
+  to->count = to->capacity = (uint8_t)size;
+  tide_lanes_larger(tide_window_epochs_of(to), tide_window_epochs(a), tide_window_epochs(b), size);
+  return true;
+}
+
 /* The same for two that list the same axes, which those do that have known each other for a while:
  * it is taken for granted, and looked at on the way. False: they do not, or there is no room. The
  * capacity becomes no more than they need, and `room` for what is to be added. Windows may list
@@ -387,7 +401,9 @@ static inline bool tide_frontier_join_alike(struct tide_frontier *to, uint8_t ca
                                             const struct tide_frontier *b) {
   size_t count = a->count, i = 0;
   const tide_axis *a_axes = tide_frontier_axes(a), *b_axes = tide_frontier_axes(b);
-  if (tide_either_window(a, b)) return tide_frontier_join_windows(to, capacity, room, a, b);
+  if (tide_either_window(a, b))
+    return (room == 0 && tide_frontier_join_full(to, capacity, a, b)) ||
+           tide_frontier_join_windows(to, capacity, room, a, b);
   if (count == 0 || count != b->count || count + room > capacity ||
       !tide_axes_alike(a_axes, b_axes, count))
     return false;

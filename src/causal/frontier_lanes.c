@@ -84,6 +84,16 @@ WIDE_INLINE size_t max_by(four_larger *larger_of, uint64_t *to, const uint64_t *
   return listed_of(words, absent);
 }
 
+WIDE_INLINE void larger_by(four_larger *larger_of, uint64_t *to, const uint64_t *a,
+                           const uint64_t *b, size_t words) {
+  for (size_t i = 0; i < words; i += 8) {
+#pragma GCC unroll 2
+    for (size_t k = 0; k < 8; k += 4)
+      _mm256_storeu_si256((__m256i *)(void *)(to + i + k),
+                          larger_of(load(a + i + k), load(b + i + k)));
+  }
+}
+
 WIDE size_t tide_wide_listed(const uint64_t *a, const uint64_t *b, size_t words) {
   __m256i absent = _mm256_setzero_si256();
   for (size_t i = 0; i < words; i += 4)
@@ -139,6 +149,9 @@ WIDE_INLINE unsigned order_by(or_lower *or_lower_of, const uint64_t *f, const ui
 WIDE size_t tide_wide_max(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words) {
   return max_by(larger_wide, to, a, b, words);
 }
+WIDE void tide_wide_larger(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words) {
+  larger_by(larger_wide, to, a, b, words);
+}
 WIDE bool tide_wide_lower(const uint64_t *f, const uint64_t *g, size_t words) {
   return lower_by(or_lower_wide, f, g, words);
 }
@@ -148,6 +161,9 @@ WIDE unsigned tide_wide_order(const uint64_t *f, const uint64_t *g, size_t words
 
 EIGHT size_t tide_eight_max(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words) {
   return max_by(larger_eight, to, a, b, words);
+}
+EIGHT void tide_eight_larger(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words) {
+  larger_by(larger_eight, to, a, b, words);
 }
 EIGHT bool tide_eight_lower(const uint64_t *f, const uint64_t *g, size_t words) {
   return lower_by(or_lower_eight, f, g, words);
@@ -182,6 +198,10 @@ size_t tide_each_max(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t 
     }
   }
   return listed;
+}
+
+void tide_each_larger(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words) {
+  for (size_t i = 0; i < words; i++) to[i] = a[i] < b[i] ? b[i] : a[i];
 }
 
 size_t tide_each_listed(const uint64_t *a, const uint64_t *b, size_t words) {

@@ -29,6 +29,7 @@ static inline bool tide_frontier_eight(void) { return false; }
 /* By the tier. */
 #define TIDE_LANES(tier)                                                                           \
   size_t tide_##tier##_max(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words);      \
+  void tide_##tier##_larger(uint64_t *to, const uint64_t *a, const uint64_t *b, size_t words);     \
   bool tide_##tier##_lower(const uint64_t *f, const uint64_t *g, size_t words);                    \
   unsigned tide_##tier##_order(const uint64_t *f, const uint64_t *g, size_t words);
 TIDE_LANES(each)
@@ -52,6 +53,11 @@ bool tide_eight_needs(const uint64_t *epochs, uint64_t first, size_t words, cons
 static inline size_t tide_lanes_max(uint64_t *to, const uint64_t *a, const uint64_t *b,
                                     size_t words) {
   return TIDE_BEST(max, to, a, b, words);
+}
+/* The same where nobody has to be told how many: where no word of `a` is 0 it is all. */
+static inline void tide_lanes_larger(uint64_t *to, const uint64_t *a, const uint64_t *b,
+                                     size_t words) {
+  TIDE_BEST(larger, to, a, b, words);
 }
 /* How many that would be. */
 static inline size_t tide_lanes_listed(const uint64_t *a, const uint64_t *b, size_t words) {

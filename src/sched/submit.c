@@ -511,6 +511,21 @@ static inline uint64_t known_of(const struct tide_frontier *known, const struct 
   return known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
 }
 
+/* The record of a queue's epoch is at that very value of its progress. */
+static inline void take_wait(struct tide_op_wait *wait, const struct tide_wait *asked, size_t i,
+                             tide_axis axis, enum tide_wait_class class_,
+                             enum tide_wait_reason reason) {
+  wait->timeline = asked->timeline;
+  wait->value = wait->epoch = asked->value;
+  wait->axis = axis;
+  wait->beyond = 0;
+  wait->class_ = class_;
+  wait->reason = reason;
+  wait->heap = TIDE_HEAP_NONE;
+  wait->place = i & 15;
+  wait->open = wait->finish = wait->point = wait->apart = false;
+}
+
 /* A wait for another queue's progress becomes `wait`. False: another way has to be taken. */
 static inline bool look_at_progress(const struct tide_queue *queue, const struct tide_wait *asked,
                                     size_t i, struct tide_op_wait *wait, struct lesson *lesson) {
@@ -524,21 +539,15 @@ static inline bool look_at_progress(const struct tide_queue *queue, const struct
       other->position.epoch - value > other->ring_mask || /* too old, or not there yet */
       (!reached && tide_timeline_has_failed(timeline, value)))
     return false;
-  wait->timeline = timeline;
-  wait->value = wait->epoch = value;
-  wait->beyond = 0;
-  wait->axis = other->position.axis;
-  wait->heap = TIDE_HEAP_NONE;
-  wait->open = wait->finish = wait->point = wait->apart = false;
-  wait->place = i & 15;
-  wait->class_ = reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ELIDED;
-  wait->reason = reached ? TIDE_REASON_NONE : TIDE_REASON_KNOWN;
-  if (known_of(queue->newest, other) >= value) return true;
-  if (lesson->record) return false;
-  if (!reached) { /* so it has not finished: both are said under the lock that is held */
-    wait->class_ = TIDE_WAIT_ISSUED;
-    wait->reason = TIDE_REASON_UNKNOWN;
+  /* What is not reached has not finished: both are said under the lock that is held. */
+  if (known_of(queue->newest, other) >= value) {
+    take_wait(wait, asked, i, other->position.axis, reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ELIDED,
+              reached ? TIDE_REASON_NONE : TIDE_REASON_KNOWN);
+    return true;
   }
+  if (lesson->record) return false;
+  take_wait(wait, asked, i, other->position.axis, reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ISSUED,
+            reached ? TIDE_REASON_NONE : TIDE_REASON_UNKNOWN);
   const struct tide_place *place = &other->places[value & other->ring_mask];
   *lesson = (struct lesson){tide_queue_record_of_others(other, value), value, place->version.own};
   return true;
@@ -548,9 +557,10 @@ static inline bool look_at_progress(const struct tide_queue *queue, const struct
  * don't, or the record is tainted. */
 static inline bool learn_alike(struct tide_queue *queue, const struct lesson *lesson) {
   struct tide_frontier *next = tide_queue_next_frontier(queue);
-  if (lesson->record->tainted ||
-      !tide_frontier_join_alike(next, queue->apart->capacity, 0, queue->newest, lesson->record) ||
-      next->count != queue->newest->count)
+  const struct tide_frontier *newest = queue->newest, *record = lesson->record;
+  if (record->tainted) return false;
+  if (!tide_frontier_join_alike(next, queue->apart->capacity, 0, newest, record) ||
+      next->count != newest->count)
     return false;
   next->tainted = 0;
   /* The signaller's own entry is of the newest epoch that shares the record. */

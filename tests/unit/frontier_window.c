@@ -412,19 +412,23 @@ static void check_alike(const struct pair *f, size_t other, size_t room, uint8_t
   give_back(g);
 }
 
-TEST(joined_where_all_are_the_same) {
+static void alike(unsigned tier) {
   static struct pair f;
+  be_of_tier(tier);
   make_pages();
-  for (size_t n = 1; n <= 33; n++) {
+  /* One behind the other, eight of them fill a window. */
+  for (size_t c = 0; c < 66; c++) {
+    size_t n = c / 2 + 1, apart = c % 2 + 1;
     where = n % 2 ? at_end : at_start;
     f.ours = new_frontier(n + n % 2);
     naive_clear(&f.naive);
-    for (size_t i = 1; i <= n; i++) raise(&f, 2 * i, 4 - i % 4);
+    for (size_t i = 1; i <= n; i++) raise(&f, apart * i, 4 - i % 4);
     for (size_t other = 0; other <= n; other++)
       for (size_t room = n; room < n + 3; room++) check_alike(&f, other, room, (uint8_t)(n % 3));
     give_back(f.ours);
   }
 }
+EACH_TIER(alike)
 
 /* A frontier with room for `capacity` that lists these axes at epoch `epoch`. */
 static struct tide_frontier *listing(size_t capacity, tide_axis first, size_t count,
@@ -606,7 +610,6 @@ EACH_TIER(nothing)
 EACH_TIER(apart)
 EACH_TIER(little_stack)
 
-TEST_MAIN(CASE(what_there_is_is_used), CASE(joined_where_all_are_the_same), CASES(many_rounds),
-          CASES(all_edges), CASES(each_need), CASES(highest), CASES(nothing), CASES(apart),
-          CASE(full_windows_evict), CASE(filtered_and_packed), CASE(validate_looks_at_windows),
-          CASES(little_stack))
+TEST_MAIN(CASE(what_there_is_is_used), CASES(alike), CASES(many_rounds), CASES(all_edges),
+          CASES(each_need), CASES(highest), CASES(nothing), CASES(apart), CASE(full_windows_evict),
+          CASE(filtered_and_packed), CASE(validate_looks_at_windows), CASES(little_stack))
