@@ -389,6 +389,9 @@ static void nothing(unsigned tier) {
   }
 }
 
+/* Where words are compared as if they had signs. */
+#define HIGH (UINT64_C(1) << 63)
+
 /* The same axes, or all but the one at `other`, joined in a third with this much room, of which
  * `more` is to stay. */
 static void check_alike(const struct pair *f, size_t other, size_t room, uint8_t more) {
@@ -396,7 +399,7 @@ static void check_alike(const struct pair *f, size_t other, size_t room, uint8_t
   struct naive both = f->naive;
   struct tide_frontier *g = new_frontier(n), *to = new_frontier(room);
   for (size_t i = 0; i < n; i++) {
-    uint64_t epoch = i % 3 + 1;
+    uint64_t epoch = i % 3 + 1 + (i % 4 ? 0 : HIGH);
     tide_frontier_raise(g, f->naive.axis[i] + (i == other), epoch, NULL);
     naive_raise(&both, f->naive.axis[i] + (i == other), epoch);
   }
@@ -422,7 +425,7 @@ static void alike(unsigned tier) {
     where = n % 2 ? at_end : at_start;
     f.ours = new_frontier(n + n % 2);
     naive_clear(&f.naive);
-    for (size_t i = 1; i <= n; i++) raise(&f, apart * i, 4 - i % 4);
+    for (size_t i = 1; i <= n; i++) raise(&f, apart * i, 4 - i % 4 + (i % 5 ? 0 : HIGH));
     for (size_t other = 0; other <= n; other++)
       for (size_t room = n; room < n + 3; room++) check_alike(&f, other, room, (uint8_t)(n % 3));
     give_back(f.ours);

@@ -456,4 +456,44 @@ TEST(one_that_runs_is_not_sorted_by_the_next) {
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) run_three_ways(seeds[i]);
 }
 
-TEST_MAIN(CASE(comes_to_the_same), CASE(one_that_runs_is_not_sorted_by_the_next))
+/* Frontiers of two entries. What the middle one's third record says of three axes does not fit, so
+ * it is tainted, and lists the same two axes as one of those who wait for it by the short way. */
+TEST(taint_is_learned) {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_device *device;
+  struct tide_queue *first, *middle, *last;
+  struct tide_context_params params = {.frontier_capacity = 2};
+  struct tide_backend backend = {.name = "idle", .in_order = true, .hands = 1};
+  CHECK_OK(tide_context_init(&context, &params));
+  CHECK_OK(tide_sched_create(&context, NULL, &sched));
+  CHECK_OK(tide_device_create(sched, &backend, "idle", &device));
+  CHECK_OK(tide_queue_create(device, NULL, &first));
+  CHECK_OK(tide_queue_create(device, NULL, &middle));
+  CHECK_OK(tide_queue_create(device, NULL, &last));
+  const struct {
+    struct tide_queue *queue, *waits_for;
+    uint64_t epoch;
+  } steps[] = {{middle, NULL, 0}, {first, middle, 1}, {last, middle, 1}, {middle, first, 1},
+               {middle, last, 1}, {first, middle, 3}, {last, middle, 3}};
+  TIDE_FRONTIER_STORAGE(known, 2);
+  tide_frontier_init(&known.frontier, 2);
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    struct tide_wait wait = {NULL, steps[i].epoch};
+    if (steps[i].waits_for) wait.timeline = tide_queue_progress(steps[i].waits_for);
+    struct tide_operation operation = {
+        .body = &body, .waits = &wait, .wait_count = wait.timeline != NULL};
+    CHECK_OK(tide_queue_submit(steps[i].queue, &operation, NULL, NULL));
+    tide_queue_position(steps[i].queue, &known.frontier, NULL);
+    CHECK(known.frontier.tainted == (i >= 4));
+  }
+  tide_queue_destroy(first);
+  tide_queue_destroy(middle);
+  tide_queue_destroy(last);
+  CHECK_OK(tide_device_destroy(device));
+  tide_sched_destroy(sched);
+  tide_context_fini(&context);
+}
+
+TEST_MAIN(CASE(comes_to_the_same), CASE(one_that_runs_is_not_sorted_by_the_next),
+          CASE(taint_is_learned))
