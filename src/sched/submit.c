@@ -539,13 +539,13 @@ static inline bool look_at_progress(const struct tide_queue *queue, const struct
       other->position.epoch - value > other->ring_mask || /* too old, or not there yet */
       (!reached && tide_timeline_has_failed(timeline, value)))
     return false;
-  /* What is not reached has not finished: both are said under the lock that is held. */
   if (known_of(queue->newest, other) >= value) {
     take_wait(wait, asked, i, other->position.axis, reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ELIDED,
               reached ? TIDE_REASON_NONE : TIDE_REASON_KNOWN);
     return true;
   }
   if (lesson->record) return false;
+  /* What is not reached has not finished: both are said under the lock that is held. */
   take_wait(wait, asked, i, other->position.axis, reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ISSUED,
             reached ? TIDE_REASON_NONE : TIDE_REASON_UNKNOWN);
   const struct tide_place *place = &other->places[value & other->ring_mask];

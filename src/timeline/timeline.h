@@ -68,7 +68,7 @@ struct tide_timeline {
   uint32_t vain_spins;   /* atomic: since one was worth its while; see wait.c */
   bool turned;           /* its values end one by one: see turn.h */
   bool was_held, orphan; /* see tide_timeline_hold_locked */
-  bool gone;             /* of such a one: its holes are not known any more */
+  bool gone;             /* its values ended one by one, and it is not known any more which broke */
   uint32_t held;         /* by points: the last that is in the two lines */
   uint64_t number;       /* in its context, in the order in which they were made */
   uint64_t lowest_hole;  /* … UINT64_MAX: none broke */

@@ -427,7 +427,8 @@ static void alike(unsigned tier) {
     naive_clear(&f.naive);
     for (size_t i = 1; i <= n; i++) raise(&f, apart * i, 4 - i % 4 + (i % 5 ? 0 : HIGH));
     for (size_t other = 0; other <= n; other++)
-      for (size_t room = n; room < n + 3; room++) check_alike(&f, other, room, (uint8_t)(n % 3));
+      for (size_t room = n - 1; room < n + 3; room++)
+        check_alike(&f, other, room, (uint8_t)(n % 3));
     give_back(f.ours);
   }
 }

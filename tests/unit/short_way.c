@@ -456,6 +456,13 @@ TEST(one_that_runs_is_not_sorted_by_the_next) {
   for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) run_three_ways(seeds[i]);
 }
 
+static void submit_waiting(struct tide_queue *queue, struct tide_timeline *timeline,
+                           uint64_t value) {
+  struct tide_wait wait = {timeline, value};
+  struct tide_operation operation = {.body = &body, .waits = &wait, .wait_count = timeline != NULL};
+  CHECK_OK(tide_queue_submit(queue, &operation, NULL, NULL));
+}
+
 /* Frontiers of two entries. What the middle one's third record says of three axes does not fit, so
  * it is tainted, and lists the same two axes as one of those who wait for it by the short way. */
 TEST(taint_is_learned) {
@@ -479,11 +486,8 @@ TEST(taint_is_learned) {
   TIDE_FRONTIER_STORAGE(known, 2);
   tide_frontier_init(&known.frontier, 2);
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
-    struct tide_wait wait = {NULL, steps[i].epoch};
-    if (steps[i].waits_for) wait.timeline = tide_queue_progress(steps[i].waits_for);
-    struct tide_operation operation = {
-        .body = &body, .waits = &wait, .wait_count = wait.timeline != NULL};
-    CHECK_OK(tide_queue_submit(steps[i].queue, &operation, NULL, NULL));
+    struct tide_queue *other = steps[i].waits_for;
+    submit_waiting(steps[i].queue, other ? tide_queue_progress(other) : NULL, steps[i].epoch);
     tide_queue_position(steps[i].queue, &known.frontier, NULL);
     CHECK(known.frontier.tainted == (i >= 4));
   }
@@ -495,5 +499,59 @@ TEST(taint_is_learned) {
   tide_context_fini(&context);
 }
 
+/* All that can start starts, and is over. */
+static void run_all(struct tide_device *device) {
+  struct tide_work *works[4], *over[4];
+  size_t count = tide_device_exchange(device, NULL, 0, works, 4, NULL);
+  while (count) {
+    memcpy(over, works, sizeof over);
+    for (size_t i = 0; i < count; i++) over[i]->status = TIDE_OK;
+    count = tide_device_exchange(device, over, count, works, 4, NULL);
+  }
+}
+
+/* What one wait was, the next one in its storage is not: the first was for a value without a
+ * record, and the second, which comes by the shortest way, has to be waited for. */
+TEST(a_wait_that_was_another_before) {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_device *device;
+  struct tide_queue *one, *two;
+  struct tide_timeline *host, *of_one, *of_two;
+  struct tide_work *works[4];
+  struct tide_backend backend = {.name = "by hand", .in_order = true, .hands = 1};
+  CHECK_OK(tide_context_init(&context, NULL));
+  CHECK_OK(tide_sched_create(&context, NULL, &sched));
+  CHECK_OK(tide_device_create(sched, &backend, "by hand", &device));
+  CHECK_OK(tide_queue_create(device, NULL, &one));
+  CHECK_OK(tide_queue_create(device, NULL, &two));
+  CHECK_OK(tide_timeline_create(&context, NULL, &host));
+  CHECK_OK(tide_timeline_signal(host, 1, NULL));
+  of_one = tide_queue_progress(one);
+  of_two = tide_queue_progress(two);
+  submit_waiting(two, NULL, 0);
+  submit_waiting(one, of_two, 1);
+  submit_waiting(two, of_one, 1); /* they know each other */
+  run_all(device);
+  submit_waiting(one, host, 1);
+  run_all(device);
+  CHECK_EQ_U64(tide_timeline_query(of_one), 2);
+  submit_waiting(two, NULL, 0);
+  submit_waiting(one, of_two, 3);
+  CHECK_EQ_U64(tide_device_exchange(device, NULL, 0, works, 4, NULL), 1);
+  works[0]->status = TIDE_OK;
+  CHECK_EQ_U64(tide_timeline_query(of_one), 2);
+  CHECK_EQ_U64(tide_device_exchange(device, works, 1, works, 4, NULL), 1);
+  works[0]->status = TIDE_OK;
+  CHECK_EQ_U64(tide_device_exchange(device, works, 1, works, 4, NULL), 0);
+  CHECK_EQ_U64(tide_timeline_query(of_one), 3);
+  tide_timeline_destroy(host);
+  tide_queue_destroy(one);
+  tide_queue_destroy(two);
+  CHECK_OK(tide_device_destroy(device));
+  tide_sched_destroy(sched);
+  tide_context_fini(&context);
+}
+
 TEST_MAIN(CASE(comes_to_the_same), CASE(one_that_runs_is_not_sorted_by_the_next),
-          CASE(taint_is_learned))
+          CASE(taint_is_learned), CASE(a_wait_that_was_another_before))
