@@ -187,12 +187,6 @@ void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_
   tide_counter_keep_least(counter);
 }
 
-static bool fails_with(const struct tide_node *node, uint64_t value) {
-  if (node->value >= value) return true;
-  return node->kind == TIDE_NODE_COUNTING &&
-         ((const struct tide_counting_node *)(const void *)node)->counts_on >= value;
-}
-
 static void push_ring(struct tide_fired *fired, struct tide_node *node, enum tide_status status) {
   struct tide_sleeper *head = tide_sleeper_of(node);
   for (struct tide_sleeper *at = head; at && (at = at->after) != head;) {
@@ -207,14 +201,14 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
   struct tide_node *kept = NULL, *node;
   for (struct tide_node *next = counter->first; (node = next);) {
     next = node->next;
-    if (!fails_with(node, value)) continue;
+    if (node->value < value) continue;
     detach(counter, node);
     push_ring(fired, node, status);
   }
   while ((node = counter->root)) {
     tide_counter_remove_late(counter, node);
     node->child = node->next = node->prev = NULL;
-    if (fails_with(node, value)) {
+    if (node->value >= value) {
       push_ring(fired, node, status);
     } else {
       node->next = kept;

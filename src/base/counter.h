@@ -23,7 +23,6 @@ enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED
  * `next` in a fired list; before and after that they are free for whoever waits. */
 enum tide_node_kind {
   TIDE_NODE_PLAIN,
-  TIDE_NODE_COUNTING,  /* of a struct tide_counting_node */
   TIDE_NODE_TIMEPOINT, /* `fire` is a timepoint's call: see timeline/timepoint.c */
   TIDE_NODE_TURNED     /* … of one that waits for a turn */
 };
@@ -38,11 +37,6 @@ struct tide_node {
   uint8_t state;   /* enum tide_node_state */
   uint8_t kind;    /* enum tide_node_kind */
   uint32_t own;    /* whoever waits keeps here what he wants */
-};
-/* One that fails with a larger value, too. */
-struct tide_counting_node {
-  struct tide_node node;
-  uint64_t counts_on; /* that value; or less: none */
 };
 
 struct tide_counter {
@@ -177,7 +171,7 @@ static inline void tide_counter_pop_all(struct tide_counter *counter, uint64_t v
   node->status = TIDE_OK;
   tide_fired_move(fired, node);
 }
-/* Takes off all waiters of values >= value, and those that count on such a value; in any order. */
+/* Takes off all waiters of values >= value, in any order. */
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status);
 /* Takes off the only waiter, which is no sleeper, if it is due. NULL: it is not, or there are

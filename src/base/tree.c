@@ -107,3 +107,8 @@ struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t
   }
   return best;
 }
+
+struct tide_tree_node *tide_tree_below(const struct tide_tree *tree, uint64_t key) {
+  const struct tide_tree_node *above = tide_tree_at_least(tree, key);
+  return above ? tide_tree_previous(above) : tree->last;
+}

@@ -59,6 +59,8 @@ static inline void tide_tree_remove(struct tide_tree *tree, struct tide_tree_nod
 }
 /* The smallest key >= key; NULL when there is none. */
 struct tide_tree_node *tide_tree_at_least(const struct tide_tree *tree, uint64_t key);
+/* The largest key < key; NULL when there is none. */
+struct tide_tree_node *tide_tree_below(const struct tide_tree *tree, uint64_t key);
 struct tide_tree_node *tide_tree_next(const struct tide_tree_node *node);
 struct tide_tree_node *tide_tree_previous(const struct tide_tree_node *node);
 

@@ -170,12 +170,8 @@ static void arm(struct tide_op *op) {
       arm_point(op, wait);
       continue;
     }
-    uint64_t record = tide_wait_record(op->queue, wait), value = value_of(op, wait);
-    bool failed =
-        timeline->reached.value < value && record && tide_timeline_has_failed(timeline, record);
-    struct tide_node *node = tide_wait_queue(op, wait, record);
-    enum tide_await state =
-        failed ? TIDE_AWAIT_FAILED : tide_timeline_await_locked(wait->timeline, value, node);
+    enum tide_await state = tide_timeline_await_locked(wait->timeline, value_of(op, wait),
+                                                       tide_wait_queue(op, wait));
     if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
     else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
   }

@@ -166,9 +166,8 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
     tide_op_cancel(op, status);
     if (op->points) tide_op_points_fail(op);
     for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
-      if (!signal->record.timeline->turned)
-        tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, op->status,
-                                  &sched->fired);
+      tide_timeline_break_locked(signal->record.timeline, signal->record.node.key, op->status,
+                                 &sched->fired);
   }
   tide_queue_leave_held(queue, status);
   if (queue->members) tide_collectives_lose(queue, status);

@@ -270,7 +270,7 @@ static void listen(struct tide_op *op) {
       if (!over) tide_point_wait_listen(op, wait);
       continue;
     }
-    struct tide_node *node = tide_wait_queue(op, wait, 0);
+    struct tide_node *node = tide_wait_queue(op, wait);
     if (wait->class_ == TIDE_WAIT_HELD) {
       tide_timeline_await_promise_locked(wait->timeline, wait->value, node);
       wait->heap = TIDE_HEAP_PROMISED;
@@ -368,9 +368,8 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   count_held(op, false);
   unreserve(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
-    if (!signal->record.timeline->turned)
-      tide_timeline_fail_locked(signal->record.timeline, signal->record.node.key, status,
-                                &sched->fired);
+    tide_timeline_break_locked(signal->record.timeline, signal->record.node.key, status,
+                               &sched->fired);
   if (op->points) tide_op_points_done(op);
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
     tide_buffer_unpin(use->buffer);

@@ -279,7 +279,7 @@ static void hear_point(struct tide_listener *listener, const struct tide_gate *g
 
 void tide_point_wait_listen(struct tide_op *op, struct tide_op_wait *wait) {
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
-  tide_wait_queue(op, wait, 0)->state = TIDE_NODE_QUEUED;
+  tide_wait_queue(op, wait)->state = TIDE_NODE_QUEUED;
   wait->heap = TIDE_HEAP_POINT;
   tide_gate_listen(own->need.target, &own->listener);
 }

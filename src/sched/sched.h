@@ -76,8 +76,7 @@ _Static_assert(sizeof(struct tide_op_wait) <= 40, "and it has to stay small");
  * seldom touched: of operations that are held, or have many waits. */
 struct tide_wait_node {
   union {
-    struct tide_node node;              /* in the timeline's `reached` or `promised` heap */
-    struct tide_counting_node counting; /* … as it is queued */
+    struct tide_node node; /* in the timeline's `reached` or `promised` heap */
     struct tide_pending found; /* of one of many, while they are classified: it is in none then */
   };
   struct tide_op *op;
@@ -679,18 +678,15 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
                                    size_t done_count, struct tide_work **out_work, size_t most,
                                    bool *out_more);
 void tide_wait_fire(struct tide_node *node, enum tide_status status);
-/* Its node, to be queued. If the record at `counts_on` fails, nobody promises the value any more.
- */
-static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_op_wait *wait,
-                                                uint64_t counts_on) {
+/* Returns the wait's node, ready to be queued. */
+static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_op_wait *wait) {
   wait->apart = op->state == TIDE_OP_HELD || wait->place == TIDE_WAITS_FEW;
   struct tide_wait_node *at = tide_wait_node(op->queue, wait);
   at->op = op;
   at->wait = wait;
   at->node.fire = tide_wait_fire;
   at->node.state = TIDE_NODE_IDLE; /* `found` may have lain there */
-  at->node.kind = TIDE_NODE_COUNTING;
-  at->counting.counts_on = counts_on;
+  at->node.kind = TIDE_NODE_PLAIN;
   return &at->node;
 }
 void tide_finish_fire(struct tide_node *node, enum tide_status status);

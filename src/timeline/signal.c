@@ -218,12 +218,26 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
   return up;
 }
 
+/* The waiters of the values in between relied on the signal that will not come. */
+static uint64_t newest_below(const struct tide_timeline *timeline, uint64_t value) {
+  uint64_t newest = timeline->reached.value;
+  const struct tide_tree_node *pending = tide_tree_below(&timeline->pending, value);
+  const struct tide_tree_node *reserved = tide_tree_below(&timeline->reserved, value);
+  if (pending && pending->key > newest) newest = pending->key;
+  if (reserved && reserved->key > newest) newest = reserved->key;
+  return newest;
+}
+
+void tide_timeline_break_locked(struct tide_timeline *timeline, uint64_t value,
+                                enum tide_status status, struct tide_fired *fired) {
+  if (timeline->turned || value <= timeline->reached.value) return;
+  tide_timeline_fail_locked(timeline, newest_below(timeline, value) + 1, status, fired);
+}
+
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_fired *fired) {
-  struct tide_timeline *timeline = record->timeline;
   unlist(record);
-  if (timeline->turned) return; /* it breaks alone, by whoever promised it */
-  tide_timeline_fail_locked(timeline, record->node.key, status, fired);
+  tide_timeline_break_locked(record->timeline, record->node.key, status, fired);
 }
 
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,

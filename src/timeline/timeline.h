@@ -220,7 +220,12 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
  * timeline fails from there. */
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
                          const struct tide_frontier *frontier, struct tide_fired *fired);
-/* It did not: the timeline fails from its value upward (not where values end one by one). */
+/* The signal of `value` will not come: fails the timeline from just above the newest value below it
+ * that is reached, pending or reserved. A turned timeline does not change: its promiser breaks the
+ * value alone. */
+void tide_timeline_break_locked(struct tide_timeline *timeline, uint64_t value,
+                                enum tide_status status, struct tide_fired *fired);
+/* The same for a record, which is pending no more. */
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_fired *fired);
 /* Fails everything from a value upward. */

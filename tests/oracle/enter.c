@@ -102,7 +102,7 @@ void watch_class(struct op *op, const struct tide_event *event) {
   wait->cause = event->cause_axis ? axis_find(world, event->cause_axis) : -1;
   wait->cause_epoch = event->cause_epoch;
   wait->record_axis = -1;
-  wait->record_value = wait->any_value = wait->value;
+  wait->record_value = wait->value;
   wait->seen = true;
   struct record record;
   if (line_pending(wait->line, wait->value, true, &record)) {
@@ -110,7 +110,6 @@ void watch_class(struct op *op, const struct tide_event *event) {
     wait->record_epoch = record.epoch;
     wait->record_value = record.value;
   }
-  if (line_pending(wait->line, wait->value, false, &record)) wait->any_value = record.value;
   LOG(world, "  %s waits %s >= %lu: %s (%u) %s@%lu value %lu", op->label, wait->line->label,
       (unsigned long)wait->value, classes[wait->class_ > 4 ? 4 : wait->class_], wait->reason,
       event->cause_axis ? axis_text(world, axis_find(world, event->cause_axis)) : "-",

@@ -106,7 +106,6 @@ struct wait {
   struct vec brings; /* what a wait that is issued implies */
   int record_axis;   /* the smallest tracked record that serves: -1 none */
   uint64_t record_epoch, record_value;
-  uint64_t any_value; /* of the smallest record, tracked or not */
   int cause;          /* what was imported; -1: nothing */
   uint64_t cause_epoch;
 };

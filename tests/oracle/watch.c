@@ -86,10 +86,9 @@ static void watch_start(struct op *op, const struct tide_event *event) {
 
 /* ---- ending --------------------------------------------------------------------------- */
 
-/* The value whose failure is a wait's: its own, until it counts on a record; then that one's. */
+/* The value whose failure is a wait's: its own, or the record's for which it was elided. */
 static uint64_t fails_at(const struct wait *wait) {
   if (wait->seen && wait->class_ == TIDE_WAIT_ELIDED) return wait->record_value;
-  if (wait->seen && wait->class_ == TIDE_WAIT_ISSUED) return wait->any_value;
   return wait->value;
 }
 
@@ -275,7 +274,26 @@ static void watch_signal(struct world *world, const struct tide_event *event) {
   line->value = event->value;
 }
 
-/* Somebody must have given a reason. */
+/* The newest value below a failing signal of `failing` that is reached, pending or reserved: what
+ * is above it relied on that signal. */
+static uint64_t newest_below(const struct line *line, const struct op *failing, uint64_t value) {
+  uint64_t newest = line->value;
+  const struct program *program = line->program;
+  for (uint32_t i = 0; i < line->pending_count; i++)
+    if (line->pending[i].value < value && line->pending[i].value > newest)
+      newest = line->pending[i].value;
+  for (uint32_t i = 0; i < program->op_count; i++) {
+    const struct op *op = program->ops[i];
+    if (op == failing || op->state != OP_HELD) continue;
+    for (uint32_t s = 0; s < op->signal_count; s++)
+      if (op->signals[s].line == line && op->signals[s].value < value &&
+          op->signals[s].value > newest)
+        newest = op->signals[s].value;
+  }
+  return newest;
+}
+
+/* A failure has a reason, and begins where that reason says. */
 static bool may_fail(struct world *world, struct line *line, uint64_t value) {
   if (line->excused) return true;
   for (uint32_t p = 0; p < world->program_count; p++) {
@@ -283,10 +301,12 @@ static bool may_fail(struct world *world, struct line *line, uint64_t value) {
     for (uint32_t i = 0; i < program->op_count; i++) {
       const struct op *op = program->ops[i];
       for (uint32_t s = 0; s < op->signal_count; s++) {
-        if (op->signals[s].line != line || op->signals[s].value > value) continue;
-        if (op->status || op->cancelled || op->refused || op->lost || instance_fails(op))
-          return true;
-        if (op->signals[s].value <= line->value && !op->signals[s].done) return true;
+        const struct emission *signal = &op->signals[s];
+        if (signal->line != line) continue;
+        bool failing =
+            op->status || op->cancelled || op->refused || op->lost || instance_fails(op);
+        if (failing && value == newest_below(line, op, signal->value) + 1) return true;
+        if (signal->value <= line->value && !signal->done && value == line->value + 1) return true;
       }
     }
   }
