@@ -26,8 +26,17 @@
  * ordered among themselves (racing signals have no causal meaning). A signal by
  * the host stays below the smallest value that is pending.
  *
- * Failure. A timeline fails *from a value upward*. What was reached stays
- * reached; waits for what was not return the first failure's status.
+ * Failure. A timeline fails *from a value upward*. A signal of 5 that fails, is
+ * cancelled, or is lost with its device fails the timeline from just above the
+ * newest value that is reached, or pending below 5: the waiters of 3 relied on
+ * that 5, and are told at once, or as soon as they come. Reached values stay
+ * reached; waits for other values return the first failure's status.
+ *
+ * Owners. A timeline has owners, which may signal it: hosts (create, retain,
+ * release), and the operations that are to signal it. When the last owner
+ * releases the timeline, no value can be reached any more, and it fails with
+ * TIDE_CANCELLED as if it had been destroyed. Waiters own nothing: they keep its
+ * memory alone.
  *
  * Scope says how far a timeline's waiters may be: within one queue, one device,
  * several devices, the process, the system. It fixes what a wait costs. (It is not
@@ -90,12 +99,13 @@ struct tide_timeline_params {
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_timeline_create(const struct tide_context *context, const struct tide_timeline_params *params,
                      struct tide_timeline **out_timeline);
-/* One more owner, who will release. */
+/* Adds an owner. The caller is one, and releases it later. */
 TIDE_API void tide_timeline_retain(struct tide_timeline *timeline);
-/* One owner less; the last one frees it. NULL is fine. */
+/* Removes an owner. The last one fails all that is not reached with TIDE_CANCELLED; calls of
+ * timepoints run on this thread, without a lock held. NULL is fine. */
 TIDE_API void tide_timeline_release(struct tide_timeline *timeline);
-/* Fails all host waiters with TIDE_CANCELLED before it returns, then releases. Operations that use
- * it hold references of their own, and fail at their place. NULL is fine. */
+/* Fails all that is not reached with TIDE_CANCELLED, also what operations are to signal, then
+ * releases. Operations fail at their place. NULL is fine. */
 TIDE_API void tide_timeline_destroy(struct tide_timeline *timeline);
 
 /* "" when none was given. Lives as long as the timeline. */

@@ -170,8 +170,8 @@ static void arm(struct tide_op *op) {
       arm_point(op, wait);
       continue;
     }
-    enum tide_await state = tide_timeline_await_locked(wait->timeline, value_of(op, wait),
-                                                       tide_wait_queue(op, wait));
+    enum tide_await state =
+        tide_timeline_await_locked(wait->timeline, value_of(op, wait), tide_wait_queue(op, wait));
     if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
     else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
   }

@@ -549,7 +549,7 @@ bool tide_elide_few(struct tide_queue *queue, struct tide_op *op, const struct t
   queue->free_waits_count -= (uint32_t)count;
   wait->next = 0;
   tide_waits_fetch(queue, next); /* for the next one */
-  for (size_t i = 0; i < count; i++) tide_sched_retain(waits[i].timeline);
+  for (size_t i = 0; i < count; i++) tide_sched_hold(waits[i].timeline);
   if (unknowns == 1) learn_alone(queue, unknown);
   else if (unknowns) learn(queue, op);
   return true;

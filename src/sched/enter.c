@@ -6,13 +6,18 @@
 
 /* ---- storage ----------------------------------------------------------------- */
 
+void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline) {
+  if (!timeline->turned) tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, &sched->fired);
+  if (tide_timeline_let_go_locked(timeline, false)) tide_timeline_free(timeline);
+}
+
 void tide_op_free_effects(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
   if (op->points) tide_op_points_free(op);
   if (op->work.body && op->work.body->over) op->work.body->over(tide_work_arguments(&op->work));
   for (struct tide_op_signal *signal = tide_op_signals(op), *next; signal; signal = next) {
     next = signal->next;
-    tide_sched_release(signal->record.timeline);
+    tide_sched_disown(queue->sched, signal->record.timeline);
     signal->next = queue->free_signals;
     queue->free_signals = signal;
     queue->free_signals_count++;

@@ -121,7 +121,7 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   wait->heap = TIDE_HEAP_NONE;
   wait->place = place < TIDE_WAITS_FEW ? place & 15 : TIDE_WAITS_FEW;
   wait->point = true;
-  tide_sched_retain(wait->timeline);
+  tide_sched_hold(wait->timeline);
   wait->next = op->waits;
   op->waits = name;
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
@@ -143,7 +143,7 @@ static void copy_retired(struct tide_op *op, const struct tide_promise *promise)
   signal->record.external = false;
   signal->record.node.key = promise->debt.turn.node.key;
   signal->record.state = TIDE_RECORD_IDLE;
-  tide_sched_retain(signal->record.timeline);
+  tide_sched_own(signal->record.timeline);
   signal->next = tide_op_signals(op);
   tide_op_set_signals(op, signal);
 }

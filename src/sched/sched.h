@@ -76,7 +76,7 @@ _Static_assert(sizeof(struct tide_op_wait) <= 40, "and it has to stay small");
  * seldom touched: of operations that are held, or have many waits. */
 struct tide_wait_node {
   union {
-    struct tide_node node; /* in the timeline's `reached` or `promised` heap */
+    struct tide_node node;     /* in the timeline's `reached` or `promised` heap */
     struct tide_pending found; /* of one of many, while they are classified: it is in none then */
   };
   struct tide_op *op;
@@ -405,16 +405,30 @@ static inline const struct tide_platform *tide_sched_platform(const struct tide_
   return sched->context->platform;
 }
 
-/* Operations hold timelines through a count that the scheduler's lock guards: the atomic one is
- * only touched for the first and the last of them. */
-static inline void tide_sched_retain(struct tide_timeline *timeline) {
-  if (timeline->in_operations++ > 0) return;
-  tide_timeline_retain(timeline);
+/* Operations that wait for a timeline hold it, and those that are to signal it own it, through
+ * counts that the scheduler's lock guards: the atomic ones are only touched for the first and the
+ * last of them. */
+static inline void tide_sched_count_in(struct tide_timeline *timeline, uint64_t *operations,
+                                       uint32_t *references) {
+  if ((*operations)++ > 0) return;
+  tide_fetch_add(references, 1u);
   tide_timeline_adopt(timeline);
 }
-static inline void tide_sched_release(struct tide_timeline *timeline) {
-  if (--timeline->in_operations == 0 && tide_timeline_let_go_locked(timeline, false))
+static inline void tide_sched_hold(struct tide_timeline *timeline) {
+  tide_sched_count_in(timeline, &timeline->awaiting, &timeline->references);
+}
+static inline void tide_sched_let_go(struct tide_timeline *timeline) {
+  if (--timeline->awaiting == 0 && tide_timeline_let_go_locked(timeline, false))
     tide_timeline_free(timeline);
+}
+static inline void tide_sched_own(struct tide_timeline *timeline) {
+  tide_sched_count_in(timeline, &timeline->signalling, &timeline->owners);
+}
+/* The timeline's waiters may fail. */
+void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline);
+static inline void tide_sched_disown(struct tide_sched *sched, struct tide_timeline *timeline) {
+  if (--timeline->signalling == 0 && tide_fetch_sub(&timeline->owners, 1u) == 1)
+    tide_sched_disown_last(sched, timeline);
 }
 
 /* ---- settle.c ---- */
@@ -616,10 +630,10 @@ void tide_op_free_effects(struct tide_op *op);
 static inline void tide_op_free_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_op_wait *wait = tide_wait_named(queue, op->waits);
   uint32_t count = 1;
-  tide_sched_release(wait->timeline);
+  tide_sched_let_go(wait->timeline);
   for (; wait->next; count++) {
     wait = tide_wait_named(queue, wait->next);
-    tide_sched_release(wait->timeline);
+    tide_sched_let_go(wait->timeline);
   }
   wait->next = queue->free_waits;
   queue->free_waits = op->waits;

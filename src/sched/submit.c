@@ -184,7 +184,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
     wait->heap = TIDE_HEAP_NONE;
     wait->point = false;
     wait->place = i < TIDE_WAITS_FEW ? i & 15 : TIDE_WAITS_FEW;
-    tide_sched_retain(wait->timeline);
+    tide_sched_hold(wait->timeline);
     *end = next;
     end = &wait->next;
     next = wait->next;
@@ -206,7 +206,7 @@ static void copy_signals(struct tide_queue *queue, struct tide_op *op,
     signal->record.external = operation->signals[i].external;
     signal->record.node.key = operation->signals[i].value;
     signal->record.state = TIDE_RECORD_IDLE;
-    tide_sched_retain(signal->record.timeline);
+    tide_sched_own(signal->record.timeline);
     *end = signal;
     end = &signal->next;
   }
@@ -587,7 +587,7 @@ static inline void enter_short(struct tide_queue *queue, const struct tide_opera
       wait = tide_wait_named(queue, next);
       sched->waits_of[wait->class_]++;
       op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
-      tide_sched_retain(wait->timeline);
+      tide_sched_hold(wait->timeline);
     }
     wait->next = 0;
     queue->free_waits = next;

@@ -18,7 +18,7 @@ static struct tide_timeline *make(const struct tide_context *context, const char
   timeline->guard = &timeline->own_lock;
   timeline->fail_from = UINT64_MAX;
   timeline->lowest_hole = UINT64_MAX;
-  timeline->references = 1;
+  timeline->references = timeline->owners = 1;
   set_label(timeline, label);
   return timeline;
 }
@@ -112,10 +112,13 @@ void tide_timeline_adopt(struct tide_timeline *timeline) {
   tide_lock_give(own);
 }
 
-void tide_timeline_retain(struct tide_timeline *timeline) { tide_timeline_hold(timeline); }
+void tide_timeline_retain(struct tide_timeline *timeline) { tide_fetch_add(&timeline->owners, 1u); }
 
 void tide_timeline_release(struct tide_timeline *timeline) {
-  if (timeline) tide_timeline_let_go(timeline);
+  if (!timeline || tide_fetch_sub(&timeline->owners, 1u) > 1) return;
+  /* Waiters hold references: with the owners' alone, there are none. */
+  if (tide_load_acquire(&timeline->references) != 1) tide_timeline_fail(timeline, TIDE_CANCELLED);
+  tide_timeline_let_go(timeline);
 }
 
 void tide_timeline_orphan(struct tide_timeline *timeline) {

@@ -53,7 +53,7 @@ struct tide_timeline {
   uint64_t quiet_below; /* a host may signal less, nobody waits for it, and the newest record is
                            external: the least of host_limit and wake_at, or 0 */
   struct tide_lock own_lock;
-  uint32_t references;
+  uint32_t references;       /* of the memory: one of all owners together, and the waiters' */
   struct tide_lock *guard;   /* changes once: see above */
   uint64_t wake_at;          /* nobody waits, for this or for a promise, for less; perhaps nobody
                                 for this either */
@@ -73,10 +73,11 @@ struct tide_timeline {
   uint64_t number;       /* in its context, in the order in which they were made */
   uint64_t lowest_hole;  /* … UINT64_MAX: none broke */
   struct tide_tree turns;
-  struct tide_tree pending;     /* struct tide_record, by value */
-  struct tide_tree reserved;    /* of held operations */
-  struct tide_counter promised; /* who waits for a pending record; its value is unused */
-  uint64_t in_operations;       /* references that operations hold together: sched's */
+  struct tide_tree pending;      /* struct tide_record, by value */
+  struct tide_tree reserved;     /* of held operations */
+  struct tide_counter promised;  /* who waits for a pending record; its value is unused */
+  uint32_t owners;               /* who may signal it: hosts, and one of all operations that will */
+  uint64_t awaiting, signalling; /* waits and signals of operations: sched's */
   uint64_t held_waits; /* waits of held operations, and the largest value among them: sched's */
   uint64_t held_most;
   const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
@@ -115,17 +116,21 @@ static inline struct tide_lock *tide_timeline_lock(struct tide_timeline *timelin
   return tide_timeline_lock_slowly(timeline);
 }
 
-/* References. Each owner's is counted in `references`. Points hold a timeline that is its hosts'
- * alone through `held`, which the guard that they take anyway protects. Once there was such a
- * point, TIDE_REFERENCES_HELD is part of `references`, so that the last owner finds out that it has
- * to look for them: if there are any, it leaves the timeline to the last of them, as an orphan. */
+/* References. An *owner* may signal the timeline: a host, or the operations that are to signal it.
+ * When the last owner releases it, no value can be reached any more, and its waiters fail. A waiter
+ * keeps the memory alone, by `references`, of which all owners together have one.
+ *
+ * Points hold a timeline that only hosts use through `held`, which the guard that they take anyway
+ * protects. Once there was such a point, TIDE_REFERENCES_HELD is part of `references`, so that the
+ * last reference looks for them: if there are any, it leaves the timeline to the last of them, as
+ * an orphan. */
 #define TIDE_REFERENCES_HELD (1u << 31)
 
 void tide_timeline_free(struct tide_timeline *timeline);
-/* The last owner has gone, and there were points. */
+/* The last reference has gone, and there were points. */
 void tide_timeline_orphan(struct tide_timeline *timeline);
 
-/* tide_timeline_retain and _release, without a call. */
+/* Keeps the memory for a waiter. */
 static inline void tide_timeline_hold(struct tide_timeline *timeline) {
   tide_fetch_add(&timeline->references, 1u);
 }

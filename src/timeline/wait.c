@@ -47,10 +47,10 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
 /* With a reference, for the timeline may be destroyed while we sleep. */
 static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t value,
                                      uint64_t deadline) {
-  tide_timeline_retain(timeline);
+  tide_timeline_hold(timeline);
   enum tide_status status = sleep_for(timeline, value, deadline);
   if (status == TIDE_OK) emit_seen(timeline, value);
-  tide_timeline_release(timeline);
+  tide_timeline_let_go(timeline);
   return status;
 }
 

@@ -86,7 +86,7 @@ enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeli
   }
   struct member *member = member_of(set->free);
   set->free = member->node.next;
-  tide_timeline_retain(timeline);
+  tide_timeline_hold(timeline);
   member->state = MEMBER_WAITING;
   member->timeline = timeline;
   member->cookie = cookie;
@@ -120,7 +120,7 @@ bool tide_wait_set_remove(struct tide_wait_set *set, uint64_t id) {
     give_back(set, member);
   }
   tide_lock_give(&set->lock);
-  tide_timeline_release(timeline);
+  if (timeline) tide_timeline_let_go(timeline);
   return timeline != NULL;
 }
 
@@ -154,7 +154,7 @@ enum tide_status tide_wait_set_wait(struct tide_wait_set *set, struct tide_wait_
       word = set->word;
       set->sleeping = count + taken == 0;
       tide_lock_give(&set->lock);
-      for (size_t i = 0; i < taken; i++) tide_timeline_release(release[i]);
+      for (size_t i = 0; i < taken; i++) tide_timeline_let_go(release[i]);
       count += taken;
     } while (taken == BATCH && count < size);
     *out_count = count;
@@ -188,7 +188,7 @@ void tide_wait_set_destroy(struct tide_wait_set *set) {
         platform->yield(platform->self);
       }
     }
-    tide_timeline_release(member->timeline);
+    tide_timeline_let_go(member->timeline);
   }
   tide_free(set->context->allocator, set->members, set->capacity, sizeof *set->members);
   tide_free(set->context->allocator, set, 1, sizeof *set);

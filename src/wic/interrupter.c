@@ -1,6 +1,7 @@
 /* The interrupter: runs of missing pages for requests, and what becomes of them. */
 #include "base/check.h"
 #include "base/memory.h"
+#include "timeline/timeline.h"
 #include "wic/medium.h"
 
 /* ---- used pages ---------------------------------------------------------------------- */
@@ -125,7 +126,7 @@ static void fill(struct tide_message *message, const struct tide_request *reques
                                                             .value = request->tags[i].value,
                                                             .call = tide_message_tag_called},
                                                  .message = message};
-    tide_timeline_retain(request->tags[i].timeline);
+    tide_timeline_hold(request->tags[i].timeline);
   }
   message->due = (struct tide_node){0};
 }
@@ -264,7 +265,7 @@ static void give_back(struct tide_message *message) {
       message->blank && tide_region_restore(&medium->region, tide_message_at(medium, message),
                                             tide_message_size(medium, message)) != TIDE_OK;
   for (uint32_t i = 0; i < message->tag_count; i++)
-    tide_timeline_release(message->tags[i].called.timeline);
+    tide_timeline_let_go(message->tags[i].called.timeline);
   struct tide_lock *lock = tide_medium_enter(medium);
   disown(message);
   if (message->state == TIDE_MESSAGE_MAPPED)

@@ -303,8 +303,7 @@ static bool may_fail(struct world *world, struct line *line, uint64_t value) {
       for (uint32_t s = 0; s < op->signal_count; s++) {
         const struct emission *signal = &op->signals[s];
         if (signal->line != line) continue;
-        bool failing =
-            op->status || op->cancelled || op->refused || op->lost || instance_fails(op);
+        bool failing = op->status || op->cancelled || op->refused || op->lost || instance_fails(op);
         if (failing && value == newest_below(line, op, signal->value) + 1) return true;
         if (signal->value <= line->value && !signal->done && value == line->value + 1) return true;
       }

@@ -207,28 +207,6 @@ TEST(nothing_imported_nothing_awaited) {
   fake_close(&f);
 }
 
-/* A value that can never be reached any more promises nothing. */
-TEST(no_promise_in_the_failed_part) {
-  struct fake f;
-  fake_open(&f, true, 16);
-  struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b");
-  struct tide_timeline *t = fake_timeline(&f, "t", false);
-  CHECK_OK(SUBMIT(a, .label = "four", SIGNALS({t, 4})));
-  fake_take(&f, "four");
-  fake_give(&f, "four", TIDE_FAILED);
-  CHECK_OK(SUBMIT(a, .label = "seven", SIGNALS({t, 7})));
-  CHECK_OK(SUBMIT(b, .label = "two", WAITS({t, 2})));
-  CHECK(fake_held(&f, "two"));
-  CHECK_OK(SUBMIT(b, .label = "behind", SIGNALS({t, 8}))); /* no cycle: it gives nothing */
-  CHECK_OK(tide_timeline_signal_external(t, 2));
-  fake_run_out(&f);
-  CHECK(fake_ran(&f, "two"));
-  tide_queue_destroy(a);
-  tide_queue_destroy(b);
-  tide_timeline_destroy(t);
-  fake_close(&f);
-}
-
 TEST(timeline_destroyed_under_operations) {
   struct fake f;
   fake_open(&f, true, 16);
@@ -490,7 +468,7 @@ TEST(one_scheduler_a_context) {
 TEST_MAIN(CASE(one_scheduler_a_context), CASE(cancel), CASE(cancel_ready), CASE(drain),
           CASE(destroy_with_waiters), CASE(failure_goes_on_as_first_cause),
           CASE(elided_below_the_record), CASE(failing_keeps_its_place),
-          CASE(nothing_imported_nothing_awaited), CASE(no_promise_in_the_failed_part),
+          CASE(nothing_imported_nothing_awaited),
           CASE(timeline_destroyed_under_operations), CASE(pause), CASE(parts_start_together),
           CASE(members_disagree), CASE(failing_part), CASE(parts_that_wait_for_each_other),
           CASE(lose_and_certify), CASE(certified_work_keeps_its_place))
