@@ -64,6 +64,12 @@ TIDE_API tide_axis tide_work_axis(const struct tide_work *work);
 /* "" when none was given. It stays there until the work is handed back. */
 TIDE_API const char *tide_work_label(const struct tide_work *work);
 
+/* Says why a work has failed, before it is handed back: sets work->status to why->status, and keeps
+ * code and text for those who ask (tide_timeline_failure). The scheduler adds the labels. Whichever
+ * thread has the work; a backend that sets the status alone says less. Without memory the status
+ * alone is kept. */
+TIDE_API void tide_work_fail(struct tide_work *work, const struct tide_failure *why);
+
 struct tide_backend {
   const char *name;
   bool in_order; /* operations of one queue complete in order */

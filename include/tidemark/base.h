@@ -81,6 +81,26 @@ struct tide_diag {
   char text[256];  /* terminated, one line */
 };
 
+/* The first cause of a failure. All that fails by it has the same one: an operation, those that
+ * depend on it, and the timelines that they were to signal. */
+struct tide_failure {
+  enum tide_status status;
+  int32_t code;       /* what the system answered: an errno, or a driver's number; 0: nothing */
+  uint64_t sequence;  /* the operation's number in its queue; 0: no operation failed */
+  char operation[32]; /* labels; "" where none was given */
+  char queue[32];
+  char device[32];
+  char text[160]; /* a sentence: what failed, where, and what was expected; one line */
+};
+
+/* Says why the body that this thread runs fails, for tide_timeline_failure. Returns `status`, so
+ * that a body may end with `return tide_body_report(TIDE_IO, errno, "…", …)`. The last call of a
+ * body counts, if the body fails. `code`: an errno, or a driver's number; 0: none. The format takes
+ * %s %c %d %u %x with l and z; the sentence is cut at 159 bytes. No effect where no body runs.
+ * Never allocates, never blocks. */
+TIDE_API enum tide_status tide_body_report(enum tide_status status, int32_t code,
+                                           const char *format, ...) TIDE_PRINTF(3, 4);
+
 /* An absolute monotonic time in nanoseconds, as platform->now gives it. */
 #define TIDE_FOREVER UINT64_MAX /* a deadline that never comes */
 #define TIDE_NOW 0ull           /* a deadline that has passed: never blocks */
@@ -187,6 +207,8 @@ struct tide_event {
   const struct tide_frontier
       *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the record's */
   enum tide_status status;
+  const struct tide_failure *failure; /* FINISH of what failed: the first cause, valid during the
+                                         call; NULL: there was no memory to keep it */
 };
 
 /* Called with locks held, from any thread: it takes notes, and calls nothing of this library. */

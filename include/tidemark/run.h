@@ -73,10 +73,6 @@ struct tide_file_source {
    * closes it after the run, and decides then what becomes of what was written. */
   enum tide_status (*open)(void *self, const struct tide_plan_file *file, int *out_descriptor,
                            struct tide_diag *diag);
-  /* An operation on this file failed: why, in words ("No space left on device"), if one can tell.
-   * Returns the length, 0: nothing to add. May be NULL. */
-  size_t (*explain)(void *self, const struct tide_plan_file *file, enum tide_status status,
-                    uint64_t offset, uint64_t size, char *buffer, size_t buffer_size);
   void *self;
 };
 

@@ -65,7 +65,12 @@ struct tide_io {
 /* A kind of work. A device takes the classes that it can do. Constant; outlives its operations. */
 struct tide_body_class {
   const char *name;
-  /* Runs on a host thread. `arguments` are the operation's own copy. NULL: not on a host. */
+  /* Runs on a host thread. `arguments` are the operation's own copy. NULL: not on a host.
+   *
+   * A body may wait for timelines, but it keeps its worker meanwhile. If what it waits for can only
+   * come from operations of the same device, and all workers run such bodies, none of them ends:
+   * give the operation the wait instead, or the device one worker more than bodies that wait.
+   * tide_sched_diagnose names such bodies. */
   enum tide_status (*host)(void *arguments);
   /* Storage: what to read or write. TIDE_IO_NONE: not for a ring. */
   enum tide_io_verb verb;
@@ -188,8 +193,10 @@ TIDE_API void tide_sched_pause(struct tide_sched *sched);
 TIDE_API void tide_sched_resume(struct tide_sched *sched);
 /* All at one moment; counted from the beginning. */
 TIDE_API void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats);
-/* Who waits for whom, as text, one line an operation that cannot start; returns the whole length.
- */
+/* Describes, a line each, the operations that cannot start with what they wait for, and the running
+ * bodies that block in tide_timeline_wait or another wait of this context; and says when all
+ * workers of a device run such bodies. Returns the length of the whole text, of which `size` - 1
+ * bytes at most are written. Any thread; takes time in the number of pending operations. */
 TIDE_API size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size);
 
 /* ---- queues --------------------------------------------------------------------- */

@@ -138,6 +138,13 @@ tide_timeline_signal_external(struct tide_timeline *timeline, uint64_t value) {
 /* Fails all that is not reached, at once. `status` must not be TIDE_OK. The first failure wins. */
 TIDE_API void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status);
 
+/* True: `value` has failed, and *out_failure (may be NULL) is the first cause: the operation that
+ * failed before all others, its queue and device, and what its backend said. Where no operation
+ * failed, as after tide_timeline_fail, the text names this timeline. False: the value is reached,
+ * or may still be. Never blocks, never allocates. */
+TIDE_API bool tide_timeline_failure(struct tide_timeline *timeline, uint64_t value,
+                                    struct tide_failure *out_failure);
+
 /* Blocks until the value is reached, the timeline fails or the deadline (absolute, ns) passes.
  * TIDE_TIMEOUT; TIDE_SCOPE: narrower than process; else the failure, TIDE_CANCELLED when the
  * timeline was destroyed. A deadline of TIDE_NOW never enters the kernel. Never allocates.

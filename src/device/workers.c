@@ -170,12 +170,26 @@ static void learn_from(struct tide_worker *worker, size_t done, bool answered) {
   worker->asks = worker->pool->asks && brief;
 }
 
+/* Runs one body. What it has reported counts only if it failed. */
+static void run_body(struct tide_worker *worker, struct tide_work *work,
+                     const struct tide_body_class *body, void *arguments) {
+  struct tide_failure *reported = &worker->frame.failure;
+  worker->frame.work = work;
+  reported->status = TIDE_OK;
+  enum tide_status status = worker->pool->run(body, arguments);
+  worker->frame.work = NULL; /* callbacks that this thread runs are no body */
+  if (status == TIDE_OK) return;
+  if (reported->status == TIDE_OK) *reported = (struct tide_failure){.status = TIDE_OK};
+  reported->status = status;
+  tide_work_fail(work, reported);
+  worker->asks = false; /* the thread that answers takes it that all went well */
+}
+
 static void run(struct tide_worker *worker) {
   struct tide_delegation *request = &worker->asker.request;
   for (size_t i = 0; i < worker->count; i++) {
     struct tide_work *work = request->works[i];
-    if (work->body) work->status = worker->pool->run(work->body, tide_work_arguments(work));
-    if (work->status != TIDE_OK) worker->asks = false; /* who answers takes it that all went well */
+    if (work->body) run_body(worker, work, work->body, tide_work_arguments(work));
   }
 }
 /* The same of what was answered: of the works themselves it touches those that fail. */
@@ -184,15 +198,13 @@ static void run_answered(struct tide_worker *worker) {
   for (size_t i = 0; i < worker->count; i++) {
     struct tide_task *task = &request->tasks[i];
     void *arguments = task->arguments ? task->arguments : task->few;
-    enum tide_status status = worker->pool->run(task->body, arguments);
-    if (status == TIDE_OK) continue;
-    request->works[i]->status = status;
-    worker->asks = false;
+    run_body(worker, request->works[i], task->body, arguments);
   }
 }
 
 static void worker_main(void *argument) {
   struct tide_worker *worker = argument;
+  tide_body_frame_set(&worker->frame);
   do {
     size_t done = worker->count;
     let_come(worker);

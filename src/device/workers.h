@@ -8,6 +8,7 @@
 #ifndef TIDE_DEVICE_WORKERS_H
 #define TIDE_DEVICE_WORKERS_H
 
+#include "base/body_frame.h"
 #include "base/lock.h"
 #include "device/ask.h"
 
@@ -22,9 +23,10 @@ struct tide_worker {
   size_t gathered;                  /* its own: how many operations came last */
   uint64_t gather;                  /* its own: ns to let operations come together */
   uint64_t spin;                    /* its own: how long it spins next time, ns */
-  uint32_t alone, try_after; /* its own: exchanges that brought one, and how many to try again */
-  bool asks;                 /* its own: for the next exchange */
-  struct tide_asker asker;   /* … and what it has at hand */
+  uint32_t alone, try_after;    /* its own: exchanges that brought one, and how many to try again */
+  bool asks;                    /* its own: for the next exchange */
+  struct tide_asker asker;      /* … and what it has at hand */
+  struct tide_body_frame frame; /* its own: of the body that it runs */
 } __attribute__((aligned(64)));
 
 struct tide_workers {

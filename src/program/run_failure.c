@@ -24,12 +24,13 @@ tide_axis tide_run_queue_axis(const struct tide_run *run, uint32_t queue) {
 /* Operations finish under the scheduler's lock, so there is one writer at a time. What was
  * cancelled because the run is over is not a failure. */
 static void note(struct tide_run *run, const struct tide_event *event) {
-  struct tide_failure *failure = &run->failure;
+  struct tide_run_failure *failure = &run->failure;
   uint32_t queue;
   if (tide_load_relaxed(&failure->any) || tide_load_relaxed(&run->over)) return;
   if (!find_queue(run, event->axis, &queue)) return;
   const struct tide_run_queue *from = &run->queues[queue];
-  failure->status = event->status;
+  if (event->failure) failure->cause = *event->failure;
+  else failure->cause = (struct tide_failure){.status = event->status};
   failure->queue = queue;
   failure->place = from->places[event->sequence & from->place_mask];
   tide_store_release(&failure->any, 1u);
@@ -61,29 +62,6 @@ const struct tide_sink *tide_run_sink(struct tide_run *run) {
 
 /* ---- in words ---------------------------------------------------------------------- */
 
-/* Why an operation on a file failed, as far as whoever keeps the file can tell. */
-static size_t explain_files(const struct tide_run *run, const struct tide_step *step, char *buffer,
-                            size_t size) {
-  const struct tide_file_source *files = run->params.files;
-  uint64_t offset = 0, length = 0;
-  if (!files || !files->explain) return 0;
-  for (size_t i = 0; i < step->body->param_count; i++) {
-    const struct tide_step_argument *argument = &step->arguments[i];
-    if (argument->kind == TIDE_PARAM_INTEGER && strcmp(step->body->params[i].name, "offset") == 0)
-      offset = (uint64_t)argument->integer;
-    if (argument->kind <= TIDE_PARAM_INOUT && argument->index != TIDE_PLAN_NONE)
-      length = argument->size;
-  }
-  for (size_t i = 0; i < step->body->param_count; i++) {
-    const struct tide_step_argument *argument = &step->arguments[i];
-    if (argument->kind != TIDE_PARAM_FILE || argument->index == TIDE_PLAN_NONE) continue;
-    size_t told = files->explain(files->self, &run->tables->files[argument->index],
-                                 run->failure.status, offset, length, buffer, size);
-    if (told) return told;
-  }
-  return 0;
-}
-
 static bool find_step(struct tide_run *run, uint64_t number, struct tide_step *out_step) {
   tide_plan_rewind(run->params.plan);
   while (tide_plan_next(run->params.plan, out_step, NULL) == TIDE_OK &&
@@ -93,14 +71,15 @@ static bool find_step(struct tide_run *run, uint64_t number, struct tide_step *o
 }
 
 enum tide_status tide_run_describe_failure(struct tide_run *run, struct tide_diag *diag) {
-  const struct tide_failure *failure = &run->failure;
+  const struct tide_run_failure *failure = &run->failure;
+  enum tide_status status = failure->cause.status;
+  const char *text = failure->cause.text[0] ? failure->cause.text : tide_status_text(status);
   struct tide_step step;
-  char why[192] = "", words[96] = "";
+  char words[96] = "";
   if (!find_step(run, failure->place.step, &step))
-    return tide_diag_at(diag, failure->status, failure->place.line, failure->place.column,
-                        "an operation failed: %s", tide_status_text(failure->status));
-  size_t told = explain_files(run, &step, why, sizeof why);
+    return tide_diag_at(diag, status, failure->place.line, failure->place.column,
+                        "an operation failed: %s", text);
   tide_step_print(run->params.plan, &step, words, sizeof words);
-  return tide_diag_at(diag, failure->status, step.line, step.column, "operation failed: %s (`%s`)",
-                      told ? why : tide_status_text(failure->status), words);
+  return tide_diag_at(diag, status, step.line, step.column, "operation failed: %s (`%s`)", text,
+                      words);
 }

@@ -1,6 +1,7 @@
 /* The plan on one thread: one body after the other, each in memory that nobody had
  * before. What comes out of it is what must come out of every other way. */
 #include "base/atomic.h"
+#include "base/body_frame.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "program/run_turns.h"
@@ -25,6 +26,7 @@ struct tide_sequential {
   struct timeline *timelines;
   enum tide_status *collectives; /* by collective: the present instance's, once a part failed */
   uint32_t *parts;               /* … and how many parts of it are done */
+  struct tide_body_frame frame;  /* of the body of the present step */
 };
 
 /* ---- memory -------------------------------------------------------------------- */
@@ -89,7 +91,10 @@ static enum tide_status run_body(struct tide_run *run, const struct tide_step *s
   for (size_t i = 0; lives && i < step->body->param_count; i++)
     if (lives[i]) arguments[i].data = (char *)lives[i]->memory + step->arguments[i].offset;
   if (!step->body->class_.host) return TIDE_UNSUPPORTED;
-  return step->body->class_.host(arguments);
+  struct tide_body_frame *before = tide_body_frame_set(&run->sequential->frame);
+  enum tide_status status = step->body->class_.host(arguments);
+  tide_body_frame_set(before);
+  return status;
 }
 
 static enum tide_status values_status(const struct tide_sequential *s,
@@ -122,7 +127,8 @@ static void note_failure(struct tide_run *run, const struct tide_step *step,
                          enum tide_status status) {
   run->result.failed++;
   if (run->failure.any) return;
-  run->failure.status = status;
+  run->failure.cause = run->sequential->frame.failure;
+  run->failure.cause.status = status;
   run->failure.queue = step->queue;
   run->failure.place = (struct tide_place){step->number, step->line, step->column};
   tide_store_release(&run->failure.any, 1u);
@@ -149,6 +155,7 @@ static enum tide_status enter(void *self, const struct tide_step *step, void *to
   struct tide_run *run = self;
   struct tide_sequential *s = run->sequential;
   (void)diag;
+  s->frame.failure = (struct tide_failure){.status = TIDE_OK};
   enum tide_status status = waits_status(s, step);
   if (status == TIDE_OK && step->kind == TIDE_STEP_PART) status = s->collectives[step->collective];
   if (status == TIDE_OK) status = run_body(run, step, token);

@@ -46,11 +46,12 @@ struct tide_run_name {
   char text[24];
 };
 
-struct tide_failure {
+/* The first operation that failed, and its cause. */
+struct tide_run_failure {
   uint32_t any; /* atomic; the rest is written before it, once */
-  enum tide_status status;
   uint32_t queue;
   struct tide_place place;
+  struct tide_failure cause;
 };
 
 struct tide_run {
@@ -73,7 +74,7 @@ struct tide_run {
   struct tide_run_buffer *buffers;
   int *descriptors;
   struct tide_position host;
-  struct tide_failure failure;
+  struct tide_run_failure failure;
   struct tide_baseline *baseline;     /* events and barrier */
   struct tide_sequential *sequential; /* the one thread */
   uint64_t submitted;

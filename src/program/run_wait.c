@@ -81,7 +81,7 @@ enum tide_status tide_run_wait_progress(struct tide_run *run) {
     bool still = still_here(run);
     enum tide_status status =
         tide_wait_any(run->points, run->point_count, still ? TIDE_NOW : in_a_slice(run), NULL);
-    if (to_stop(run)) return run->failure.status;
+    if (to_stop(run)) return run->failure.cause.status;
     if (status != TIDE_TIMEOUT) return status;
     if (still) return TIDE_DEADLOCK;
     tide_run_report_progress(run); /* it means to ask all queues: not each time */
@@ -111,7 +111,7 @@ static enum tide_status wait_for(struct tide_run *run, const struct tide_step_va
         tide_timeline_wait(timeline, wait->value, still ? TIDE_NOW : in_a_slice(run));
     tide_run_report_progress(run);
     if (status != TIDE_TIMEOUT) return status;
-    if (to_stop(run)) return run->failure.status;
+    if (to_stop(run)) return run->failure.cause.status;
     if (still) return TIDE_DEADLOCK;
   }
 }
@@ -157,7 +157,7 @@ static enum tide_status drain(struct tide_run *run, struct tide_queue *queue,
   for (bool still = false;;) {
     enum tide_status status = tide_queue_drain(queue, still ? TIDE_NOW : in_a_slice(run));
     if (status != TIDE_TIMEOUT && status != TIDE_OK) return status;
-    if (to_stop(run)) return run->failure.status;
+    if (to_stop(run)) return run->failure.cause.status;
     if (status == TIDE_OK) return status;
     if (still) return stuck(run, diag);
     tide_run_report_progress(run);

@@ -22,6 +22,11 @@ static void leaving_node_fired(struct tide_op *op) {
   queue->in_flight--;
 }
 
+/* A point's timeline has a cause for each value, which it does not keep. */
+static struct tide_cause *cause_of(const struct tide_op_wait *wait) {
+  return wait->timeline->turned ? NULL : wait->timeline->cause;
+}
+
 static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_status status) {
   wait->open = true;
   op->unmet--;
@@ -29,7 +34,7 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   bool broke = wait->point && tide_wait_for_point(op, wait)->need.status != TIDE_OK;
   if (status != TIDE_OK || (broke && !TIDE_PLANTED(TIDE_PLANT_DESPITE)))
     wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
-  tide_op_set_cause(op, status);
+  tide_op_fail(op, status, cause_of(wait));
 }
 
 void tide_wait_fired(struct tide_node *node) {
@@ -197,14 +202,14 @@ TIDE_APART static void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
     if (wait->point) {
-      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) tide_op_set_cause(op, tide_wait_failure(op, wait));
+      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) tide_op_fail(op, tide_wait_failure(op, wait), NULL);
       continue;
     }
     if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
     bool failed = tide_timeline_has_failed(wait->timeline, tide_wait_record(op->queue, wait));
     TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
     if (failed && !TIDE_PLANTED(TIDE_PLANT_FAILCHECK))
-      tide_op_set_cause(op, tide_timeline_status(wait->timeline));
+      tide_op_fail(op, tide_timeline_status(wait->timeline), cause_of(wait));
   }
 }
 
@@ -283,10 +288,12 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
   finish_to(queue, epoch);
   tide_sched_look(queue);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
-    if (op->status) tide_timeline_break(&signal->record, op->status, &sched->fired);
-    else if (!tide_timeline_reach(&signal->record, op->queue->position.axis, epoch,
-                                  tide_queue_record(queue, epoch), &sched->fired))
-      tide_op_set_cause(op, TIDE_VALUE);
+    if (op->status) {
+      tide_timeline_withdraw(&signal->record);
+      tide_op_break_signal(op, signal);
+    } else if (!tide_timeline_reach(&signal->record, op->queue->position.axis, epoch,
+                                    tide_queue_record(queue, epoch), &sched->fired))
+      tide_op_fail(op, TIDE_VALUE, NULL);
   }
   sched->stats.failed += op->status != TIDE_OK;
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
@@ -303,7 +310,7 @@ void tide_queue_publish(struct tide_queue *queue) {
 }
 
 void tide_op_done(struct tide_op *op, enum tide_status status) {
-  tide_op_set_cause(op, status);
+  tide_op_fail(op, status, NULL);
   op->state = TIDE_OP_DONE;
   tide_sched_emit_finish(op->queue->sched, op);
   if (TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) publish(op->queue, op);
@@ -580,7 +587,7 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   tide_tracker_close_collect(sched->context->tracker, queue->tracked, &sched->fired);
   queue->tracked = NULL;
   tide_queue_end_priority(queue);
-  tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, &sched->fired);
+  tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
   queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
   tide_list_remove(&queue->in_device);
   tide_queue_count_frontiers(queue);

@@ -26,6 +26,7 @@ struct tide_instance {
   struct tide_frontier *record;
   bool recorded;
   enum tide_status status;
+  struct tide_cause *cause;
 };
 
 struct tide_member {
@@ -165,11 +166,15 @@ void tide_instance_entered(struct tide_op *part) {
     tide_counter_pop(&collective->progress->promised, instance->number, &sched->fired, TIDE_OK);
 }
 
-static void fail_instance(struct tide_instance *instance, enum tide_status status) {
-  if (!instance->status) instance->status = status;
+static void fail_instance(struct tide_instance *instance, enum tide_status status,
+                          struct tide_cause *cause) {
+  if (!instance->status) {
+    instance->status = status;
+    instance->cause = tide_cause_retain(cause);
+  }
   for (size_t i = 0; i < instance->collective->count; i++) {
     struct tide_op *part = instance->parts[i];
-    if (part) tide_op_set_cause(part, instance->status);
+    if (part) tide_op_fail(part, instance->status, instance->cause);
     if (part) tide_sched_look(part->queue);
   }
 }
@@ -179,12 +184,12 @@ bool tide_instance_arrive(struct tide_op *part) {
   struct tide_collective *collective = instance->collective;
   if (!part->arrived) {
     part->arrived = true;
-    if (part->status) fail_instance(instance, part->status);
+    if (part->status) fail_instance(instance, part->status, tide_op_cause(part));
     if (++instance->arrived == collective->count)
       for (size_t i = 0; i < collective->count; i++)
         if (instance->parts[i]) tide_sched_look(instance->parts[i]->queue);
   }
-  tide_op_set_cause(part, instance->status);
+  tide_op_fail(part, instance->status, instance->cause);
   /* Nobody's part will run: then none has to wait for the others to be skipped. */
   return instance->status || instance->arrived == collective->count;
 }
@@ -209,7 +214,7 @@ static void publish_instance(struct tide_collective *collective, struct tide_ins
                                &sched->fired);
   if (instance->status)
     tide_timeline_fail_locked(collective->progress, instance->number, instance->status,
-                              &sched->fired);
+                              instance->cause, &sched->fired);
   else tide_timeline_advance(collective->progress, instance->number, &sched->fired);
   fail_axis_if_due(collective);
 }
@@ -228,7 +233,7 @@ void tide_instance_finished(struct tide_op *part) {
   struct tide_collective *collective = instance->collective;
   const struct tide_member *member = find_member(collective, part->queue->position.axis);
   if (instance->parts[member->member] == part) instance->parts[member->member] = NULL;
-  if (part->status) fail_instance(instance, part->status);
+  if (part->status) fail_instance(instance, part->status, tide_op_cause(part));
   /* A part that left before it entered will not arrive: the others need not wait for it. */
   if (!part->arrived) {
     part->arrived = true;
@@ -266,6 +271,7 @@ static struct tide_instance *open_instance(struct tide_collective *collective, u
     return NULL; /* the ring is full */
   struct tide_op **parts = instance->parts;
   struct tide_frontier *record = instance->record;
+  tide_cause_release(instance->cause);
   *instance = (struct tide_instance){
       .collective = collective, .number = number, .kind = kind, .parts = parts, .record = record};
   return instance;
@@ -294,7 +300,7 @@ static enum tide_status submit_locked(struct tide_collective *collective, size_t
         "kind %lu",
         member, queue->label, (unsigned long)kind, (unsigned long)number,
         collective->progress->label, (unsigned long)instance->kind);
-  if (status == TIDE_MISMATCH) fail_instance(instance, TIDE_MISMATCH);
+  if (status == TIDE_MISMATCH) fail_instance(instance, TIDE_MISMATCH, NULL);
   struct tide_operation empty = {.label = part->label};
   const struct tide_operation *taken = status == TIDE_OK ? part : &empty;
   /* The part is known to the instance before it can enter, arrive or finish. */
@@ -332,6 +338,8 @@ enum tide_status tide_collective_submit(struct tide_collective *collective, size
 
 static void free_storage(struct tide_collective *collective, const struct tide_allocator *a) {
   size_t ring = (size_t)collective->mask + 1;
+  for (size_t i = 0; collective->ring && i < ring; i++)
+    tide_cause_release(collective->ring[i].cause);
   tide_timeline_release(collective->progress);
   tide_free(a, collective->members, collective->count, sizeof *collective->members);
   tide_free(a, collective->by_axis, collective->count, sizeof *collective->by_axis);
@@ -470,7 +478,7 @@ static void close_collective(struct tide_collective *collective) {
   if (!collective->released) tide_list_remove(&collective->in_sched);
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
   collective->tracked = NULL;
-  tide_timeline_fail_locked(collective->progress, 0, TIDE_CANCELLED, &sched->fired);
+  tide_timeline_fail_locked(collective->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
   collective->progress->source_self = NULL;
   collective->next_gone = sched->gone_collectives;
   sched->gone_collectives = collective;
@@ -498,7 +506,7 @@ static void doom(struct tide_instance *instance, enum tide_status status) {
   instance->arrived += missing;
   instance->finished += missing;
   instance->submitted = count;
-  fail_instance(instance, status);
+  fail_instance(instance, status, NULL);
   for (size_t i = 0; i < count; i++) {
     struct tide_op *part = instance->parts[i];
     if (part && part->state == TIDE_OP_HELD) tide_op_leave(part, instance->status);
@@ -551,7 +559,7 @@ static void lose_member(struct tide_collective *collective, size_t member,
   for (uint64_t n = collective->last; n > collective->finished; n--)
     if (needs_member(instance_at(collective, n), member)) first = n;
   if (first < collective->doomed) collective->doomed = first;
-  tide_timeline_fail_locked(collective->progress, collective->doomed, collective->lost,
+  tide_timeline_fail_locked(collective->progress, collective->doomed, collective->lost, NULL,
                             &sched->fired);
   for (uint64_t n = first; n <= collective->last; n++) {
     struct tide_instance *instance = instance_at(collective, n);

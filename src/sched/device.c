@@ -162,12 +162,11 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
     if (!op) continue;
-    tide_op_set_cause(op, status);
+    tide_op_fail(op, status, NULL);
     tide_op_cancel(op, status);
     if (op->points) tide_op_points_fail(op);
     for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
-      tide_timeline_break_locked(signal->record.timeline, signal->record.node.key, op->status,
-                                 &sched->fired);
+      tide_op_break_signal(op, signal);
   }
   tide_queue_leave_held(queue, status);
   if (queue->members) tide_collectives_lose(queue, status);

@@ -7,7 +7,8 @@
 /* ---- storage ----------------------------------------------------------------- */
 
 void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline) {
-  if (!timeline->turned) tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, &sched->fired);
+  if (!timeline->turned)
+    tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, NULL, &sched->fired);
   if (tide_timeline_let_go_locked(timeline, false)) tide_timeline_free(timeline);
 }
 
@@ -167,7 +168,8 @@ static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     sched->waits_of[wait->class_]++;
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
-    if (wait->class_ == TIDE_WAIT_FAILED) tide_op_set_cause(op, tide_wait_failure(op, wait));
+    if (wait->class_ == TIDE_WAIT_FAILED)
+      tide_op_fail(op, tide_wait_failure(op, wait), wait->point ? NULL : wait->timeline->cause);
     if (__builtin_expect(queue->heard, 0)) emit_wait(sched, op, wait);
   }
   if (op->status) tide_op_give_up_waits(op);
@@ -366,15 +368,15 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   struct tide_sched *sched = queue->sched;
   if (op->leaving) return;
   op->leaving = true;
+  tide_op_drop_cause(op);
   op->status = TIDE_OK;
-  tide_op_set_cause(op, status);
+  tide_op_fail(op, status, NULL);
   bool in_flight = take_nodes_off(op);
   tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);
   unreserve(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
-    tide_timeline_break_locked(signal->record.timeline, signal->record.node.key, status,
-                               &sched->fired);
+    tide_op_break_signal(op, signal);
   if (op->points) tide_op_points_done(op);
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
     tide_buffer_unpin(use->buffer);

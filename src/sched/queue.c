@@ -225,7 +225,7 @@ void tide_op_give_up_waits(struct tide_op *op) {
 
 void tide_op_cancel(struct tide_op *op, enum tide_status status) {
   if (op->state != TIDE_OP_ENTERED && op->state != TIDE_OP_READY) return;
-  tide_op_set_cause(op, status);
+  tide_op_fail(op, status, NULL);
   if (op->state == TIDE_OP_READY) { /* it is skipped where it stands, without being picked */
     tide_arbiter_remove(op->queue);
     op->state = TIDE_OP_ENTERED;

@@ -151,6 +151,7 @@ struct tide_op_rare {
   uint64_t visited;               /* … and in which search */
   uint64_t thread;                /* check mode: who submitted it */
   uint64_t sequence;              /* of one that was held */
+  struct tide_cause *cause;       /* of one that has failed; NULL: none was made yet */
 };
 
 /* Of ops[i] at i, if it has one. Many have, who need nothing else of the above. */
@@ -314,10 +315,17 @@ static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
   op->rare = true;
   return rare;
 }
-/* Its first cause, of which there is place for few bits: whatever is no status is a failure. */
-static inline void tide_op_set_cause(struct tide_op *op, enum tide_status status) {
-  if (!op->status) op->status = (uint32_t)status < TIDE_STATUS_COUNT ? status : TIDE_FAILED;
-}
+
+/* ---- op_failure.c ---- */
+/* The operation fails, unless it has failed already: the first status and its cause stay. `cause`,
+ * NULL where the operation itself is the first to fail, is retained. TIDE_OK changes nothing. */
+void tide_op_fail(struct tide_op *op, enum tide_status status, struct tide_cause *cause);
+/* The cause of an operation that has failed, made now where there was none. NULL: no memory. */
+struct tide_cause *tide_op_cause(struct tide_op *op);
+void tide_op_drop_cause(struct tide_op *op);
+/* The operation has failed: its signal will not come. */
+void tide_op_break_signal(struct tide_op *op, struct tide_op_signal *signal);
+
 /* While a backend has the operation, it asks without the lock: so whether there is a label is said
  * in the work, beside which nobody writes, and not among the operation's bits. */
 extern const char tide_no_label[sizeof(struct tide_op_label)];
@@ -482,11 +490,12 @@ static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kin
     tide_sched_emit_heard(sched, kind, op, more);
 }
 
-void tide_sched_emit_failure(struct tide_sched *sched, const struct tide_op *op);
-/* It is over, also when it never started. */
-static inline void tide_sched_emit_finish(struct tide_sched *sched, const struct tide_op *op) {
-  tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
+/* Of one that failed, also to sinks that listen to failures alone. */
+void tide_sched_emit_failure(struct tide_sched *sched, struct tide_op *op);
+/* The operation is over, also when it never started. */
+static inline void tide_sched_emit_finish(struct tide_sched *sched, struct tide_op *op) {
   if (__builtin_expect(op->status != TIDE_OK, 0)) tide_sched_emit_failure(sched, op);
+  else tide_sched_emit(sched, TIDE_EVENT_FINISH, op, NULL);
 }
 
 /* ---- a queue's frontiers ---- */
@@ -646,6 +655,7 @@ static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *o
     if (op->waits) tide_op_free_waits(queue, op);
     if (op->signals || op->uses || op->told) tide_op_free_effects(op);
   }
+  if (__builtin_expect(op->status != TIDE_OK, 0)) tide_op_drop_cause(op);
   op->state = TIDE_OP_FREE;
   op->unmet = queue->free_ops;
   queue->free_ops = (uint32_t)((uint64_t *)(void *)(op + 1) - (uint64_t *)(void *)queue->ops);

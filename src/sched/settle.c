@@ -187,7 +187,11 @@ void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
   emit(sched, sched->context->sink, kind, op, more);
 }
 
-void tide_sched_emit_failure(struct tide_sched *sched, const struct tide_op *op) {
-  const struct tide_sink *sink = sched->context->failures;
-  if (sink) emit(sched, sink, TIDE_EVENT_FINISH, op, NULL);
+void tide_sched_emit_failure(struct tide_sched *sched, struct tide_op *op) {
+  const struct tide_context *context = sched->context;
+  const struct tide_sink *sink = context->sink ? context->sink : context->failures;
+  if (!sink) return;
+  const struct tide_cause *cause = tide_op_cause(op);
+  struct tide_event event = {.failure = cause ? &cause->failure : NULL};
+  emit(sched, sink, TIDE_EVENT_FINISH, op, &event);
 }

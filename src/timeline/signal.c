@@ -1,6 +1,7 @@
 /* Raising a timeline, and failing it: by the host here, by operations below. */
 #include "base/check.h"
 #include "base/plant.h"
+#include "base/text.h"
 #include "causal/tracker.h"
 #include "timeline/history.h"
 #include "timeline/timeline.h"
@@ -131,10 +132,14 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
 
 /* Under the guard. A lower failure widens the failed part; the first status stays. */
 void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
-                               enum tide_status status, struct tide_fired *fired) {
+                               enum tide_status status, struct tide_cause *cause,
+                               struct tide_fired *fired) {
   if (value <= timeline->reached.value) value = timeline->reached.value + 1;
   if (value == 0 || tide_timeline_has_failed(timeline, value)) return;
-  if (!timeline->status) tide_store_release(&timeline->status, (uint32_t)status);
+  if (!timeline->status) {
+    timeline->cause = tide_cause_retain(cause);
+    tide_store_release(&timeline->status, (uint32_t)status);
+  }
   status = (enum tide_status)timeline->status;
   tide_store_release(&timeline->fail_from, value);
   if (tide_timeline_heard(timeline))
@@ -151,7 +156,7 @@ void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status)
   if (status == TIDE_OK) status = TIDE_FAILED;
   if (timeline->source || timeline->turned) return; /* a queue's, or a promiser's own */
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  tide_timeline_fail_locked(timeline, 0, status, &fired);
+  tide_timeline_fail_locked(timeline, 0, status, NULL, &fired);
   tide_lock_give(guard);
   tide_fired_run_calls(&fired, context);
 }
@@ -188,7 +193,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
   if (is_new) record->state = TIDE_RECORD_PENDING;
 }
 
-static void unlist(struct tide_record *record) {
+void tide_timeline_withdraw(struct tide_record *record) {
   if (record->state != TIDE_RECORD_PENDING) return;
   tide_tree_remove(&record->timeline->pending, &record->node);
   record->state = TIDE_RECORD_IDLE;
@@ -199,12 +204,12 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
                          const struct tide_frontier *frontier, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   uint64_t value = record->node.key;
-  unlist(record);
+  tide_timeline_withdraw(record);
   bool up = value > timeline->reached.value;
   if (tide_timeline_has_failed(timeline, value)) {
     up = true; /* failed before its turn: nothing to reach, nothing new to say */
   } else if (!up) {
-    tide_timeline_fail_locked(timeline, value, TIDE_VALUE, fired);
+    tide_timeline_fail_locked(timeline, value, TIDE_VALUE, NULL, fired);
   } else {
     if (record->external) tide_history_push_external(timeline, value);
     else if (!TIDE_PLANTED(TIDE_PLANT_RECORD) || value % 4)
@@ -228,16 +233,12 @@ static uint64_t newest_below(const struct tide_timeline *timeline, uint64_t valu
   return newest;
 }
 
-void tide_timeline_break_locked(struct tide_timeline *timeline, uint64_t value,
-                                enum tide_status status, struct tide_fired *fired) {
-  if (timeline->turned || value <= timeline->reached.value) return;
-  tide_timeline_fail_locked(timeline, newest_below(timeline, value) + 1, status, fired);
-}
-
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
-                         struct tide_fired *fired) {
-  unlist(record);
-  tide_timeline_break_locked(record->timeline, record->node.key, status, fired);
+                         struct tide_cause *cause, struct tide_fired *fired) {
+  struct tide_timeline *timeline = record->timeline;
+  uint64_t value = record->node.key;
+  if (timeline->turned || value <= timeline->reached.value) return;
+  tide_timeline_fail_locked(timeline, newest_below(timeline, value) + 1, status, cause, fired);
 }
 
 bool tide_timeline_reached_locked(const struct tide_timeline *timeline, uint64_t value,
@@ -261,13 +262,35 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
   tide_timeline_refresh(timeline);
 }
 
-enum tide_status tide_timeline_failure(struct tide_timeline *timeline, uint64_t value) {
+enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint64_t value) {
   enum tide_status status = TIDE_OK;
   if (!timeline->turned) return tide_timeline_status(timeline);
   struct tide_lock *guard = tide_timeline_lock(timeline);
   tide_turn_look_locked(timeline, value, &status, NULL);
   tide_lock_give(guard);
   return status;
+}
+
+bool tide_timeline_failure(struct tide_timeline *timeline, uint64_t value,
+                           struct tide_failure *out_failure) {
+  enum tide_status status = TIDE_OK;
+  struct tide_text text;
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  bool failed = timeline->turned
+                    ? tide_turn_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED
+                    : timeline->reached.value < value && tide_timeline_has_failed(timeline, value);
+  if (failed && out_failure) {
+    const struct tide_cause *cause = timeline->turned ? NULL : timeline->cause;
+    if (!timeline->turned) status = (enum tide_status)timeline->status;
+    *out_failure = cause ? cause->failure : (struct tide_failure){.status = status};
+    if (!cause) {
+      tide_text_init(&text, out_failure->text, sizeof out_failure->text);
+      tide_text_format(&text, "timeline '%s' >= %lu: %s", timeline->label, (unsigned long)value,
+                       tide_status_text(status));
+    }
+  }
+  tide_lock_give(guard);
+  return failed;
 }
 
 enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value) {

@@ -133,6 +133,7 @@ void tide_timeline_free(struct tide_timeline *timeline) {
   TIDE_ASSERT(tide_counter_empty(&timeline->reached) && tide_counter_empty(&timeline->promised) &&
               !timeline->pending.root);
   if (timeline->slots) tide_history_fini(timeline);
+  tide_cause_release(timeline->cause);
   tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);
 }
 

@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/tree.h"
 #include "tidemark/timeline.h"
+#include "timeline/cause.h"
 
 #define TIDE_LABEL_SIZE 32
 
@@ -80,6 +81,7 @@ struct tide_timeline {
   uint64_t awaiting, signalling; /* waits and signals of operations: sched's */
   uint64_t held_waits; /* waits of held operations, and the largest value among them: sched's */
   uint64_t held_most;
+  struct tide_cause *cause;    /* of what has failed first; NULL: no operation did, or no memory */
   const void *home;            /* the queue or device that a narrow scope is bound to: sched's */
   uint64_t batch, batch_value; /* sched's, while it checks several submits at once */
   bool operations_only;
@@ -225,17 +227,17 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
  * timeline fails from there. */
 bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t epoch,
                          const struct tide_frontier *frontier, struct tide_fired *fired);
-/* The signal of `value` will not come: fails the timeline from just above the newest value below it
- * that is reached, pending or reserved. A turned timeline does not change: its promiser breaks the
- * value alone. */
-void tide_timeline_break_locked(struct tide_timeline *timeline, uint64_t value,
-                                enum tide_status status, struct tide_fired *fired);
-/* The same for a record, which is pending no more. */
+/* A pending record is so no more. */
+void tide_timeline_withdraw(struct tide_record *record);
+/* The record's signal will not come, though it may stay pending until its turn: fails the timeline
+ * from just above the newest value below it that is reached, pending or reserved. A turned timeline
+ * does not change: its promiser breaks the value alone. */
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
-                         struct tide_fired *fired);
-/* Fails everything from a value upward. */
+                         struct tide_cause *cause, struct tide_fired *fired);
+/* Fails everything from a value upward. The first status and its cause (NULL: none) stay. */
 void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
-                               enum tide_status status, struct tide_fired *fired);
+                               enum tide_status status, struct tide_cause *cause,
+                               struct tide_fired *fired);
 /* For a progress timeline: the value, without a record. */
 static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_t value,
                                          struct tide_fired *fired) {
@@ -290,7 +292,7 @@ static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *t
 void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t value,
                                         struct tide_node *node);
 /* Why a value has failed. Takes the guard where values end one by one. */
-enum tide_status tide_timeline_failure(struct tide_timeline *timeline, uint64_t value);
+enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint64_t value);
 /* How a value stands, without a lock while none has ended alone. */
 enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value);
 /* True: it will not fire. */

@@ -211,7 +211,7 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
   waiter->node.state = TIDE_NODE_FIRED;
   if (state == TIDE_AWAIT_FAILED)
-    waiter->node.status = (uint16_t)tide_timeline_failure(timeline, timepoint->value);
+    waiter->node.status = (uint16_t)tide_timeline_failed_with(timeline, timepoint->value);
   make_due(timepoint);
   return TIDE_OK;
 }

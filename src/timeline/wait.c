@@ -35,7 +35,7 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
   tide_sleeper_init(&sleeper, timeline->context->platform);
   enum tide_await state = tide_timeline_await(timeline, value, &sleeper.node);
   if (state == TIDE_AWAIT_REACHED) return TIDE_OK;
-  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failure(timeline, value);
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failed_with(timeline, value);
   if (!tide_sleeper_sleep(&sleeper, deadline)) {
     if (tide_timeline_forget(timeline, &sleeper.node)) return TIDE_TIMEOUT;
     /* It has been taken off: it will be told, and must hand on. */
@@ -79,7 +79,7 @@ static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline
   tide_waiting_begin(context);
   enum tide_await state = spin(timeline, value);
   enum tide_status status = TIDE_OK;
-  if (state == TIDE_AWAIT_FAILED) status = tide_timeline_failure(timeline, value);
+  if (state == TIDE_AWAIT_FAILED) status = tide_timeline_failed_with(timeline, value);
   else if (state == TIDE_AWAIT_QUEUED) status = sleep_safely(timeline, value, deadline);
   else status = seen(timeline, value);
   tide_waiting_end(context);
@@ -91,7 +91,7 @@ static __attribute__((noinline)) enum tide_status wait_turn(struct tide_timeline
                                                             uint64_t value, uint64_t deadline) {
   enum tide_await state = tide_timeline_look(timeline, value);
   if (state == TIDE_AWAIT_REACHED) return seen(timeline, value);
-  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failure(timeline, value);
+  if (state == TIDE_AWAIT_FAILED) return tide_timeline_failed_with(timeline, value);
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
   return deadline == TIDE_NOW ? TIDE_TIMEOUT : wait_long(timeline, value, deadline);
 }
@@ -196,7 +196,7 @@ static __attribute__((noinline)) void not_queued(struct tide_wait_any_set *set, 
   struct tide_wait_point *point = &set->points[i];
   tide_fetch_sub(&set->outstanding, 1u);
   if (state == TIDE_AWAIT_FAILED)
-    latch(set, i, tide_timeline_failure(point->timeline, point->value));
+    latch(set, i, tide_timeline_failed_with(point->timeline, point->value));
   else if (tide_fetch_sub(&set->remaining, 1u) == 1) latch(set, i, TIDE_OK);
 }
 

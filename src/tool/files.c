@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 struct item {
@@ -213,58 +212,6 @@ static enum tide_status open_file(void *self, const struct tide_plan_file *file,
   return status;
 }
 
-/* ---- why it failed ------------------------------------------------------------------- */
-
-static size_t explain_read(const struct item *item, uint64_t offset, uint64_t size, char *buffer,
-                           size_t buffer_size) {
-  struct stat info;
-  const char *path = item->path ? item->path : "the temporary file";
-  if (fstat(item->descriptor, &info) != 0 || !S_ISREG(info.st_mode)) return 0;
-  uint64_t end = (uint64_t)info.st_size;
-  if (size && offset + size > end)
-    return (size_t)snprintf(buffer, buffer_size,
-                            "'%s' is too short: it has %llu bytes, and bytes %llu to %llu are read",
-                            path, (unsigned long long)end, (unsigned long long)offset,
-                            (unsigned long long)(offset + size - 1));
-  return 0;
-}
-
-/* Tries to write, and sees what the system says. The file is not to be kept anyway. */
-static size_t explain_write(const struct item *item, uint64_t offset, uint64_t size, char *buffer,
-                            size_t buffer_size) {
-  static const char zeros[4096];
-  struct statvfs room;
-  const char *path = item->path ? item->path : "the temporary file";
-  int error = 0;
-  if (fstatvfs(item->descriptor, &room) == 0 && room.f_bavail * room.f_frsize < size)
-    error = ENOSPC;
-  else if (pwrite(item->descriptor, zeros, sizeof zeros, (off_t)offset) < 0) error = errno;
-  if (!error) return 0;
-  return (size_t)snprintf(buffer, buffer_size, "'%s' cannot be written: %s", path, strerror(error));
-}
-
-static size_t explain(void *self, const struct tide_plan_file *file, enum tide_status status,
-                      uint64_t offset, uint64_t size, char *buffer, size_t buffer_size) {
-  struct tide_tool_files *files = self;
-  for (size_t i = 0; i < files->count; i++) {
-    const struct item *item = &files->items[i];
-    if (item->file != file || item->descriptor < 0) continue;
-    size_t told = 0;
-    if (offset > INT64_MAX || size > INT64_MAX - offset)
-      return (size_t)snprintf(buffer, buffer_size, "offset %lld is outside of any file",
-                              (long long)offset);
-    if (status == TIDE_IO && file->mode != TIDE_FILE_WRITE)
-      told = explain_read(item, offset, size, buffer, buffer_size);
-    if (!told && status == TIDE_IO && file->mode != TIDE_FILE_READ)
-      told = explain_write(item, offset, size, buffer, buffer_size);
-    if (!told && item->path)
-      told =
-          (size_t)snprintf(buffer, buffer_size, "'%s': %s", item->path, tide_status_text(status));
-    return told;
-  }
-  return 0;
-}
-
 /* ---- the end ----------------------------------------------------------------------------- */
 
 /* Gives an output that has no name a temporary one, beside where it belongs. */
@@ -334,7 +281,7 @@ struct tide_tool_files *tide_tool_files_create(const struct tide_plan_tables *ta
       calloc(1, sizeof *files + (tables->file_count + 1) * sizeof files->items[0]);
   if (!files) return NULL;
   files->directory = directory;
-  files->source = (struct tide_file_source){open_file, explain, files};
+  files->source = (struct tide_file_source){open_file, files};
   files->count = tables->file_count;
   for (size_t i = 0; i < files->count; i++) files->items[i].descriptor = -1;
   return files;

@@ -217,8 +217,13 @@ static void write_slice(struct writing *w, const struct slice *slice) {
         (unsigned)((slice->end - slice->start) % 1000));
   else put(w, ",\"s\":\"t\"");
   if (event->status) put(w, ",\"cname\":\"terrible\"");
-  put(w, ",\"args\":{\"epoch\":%lu,\"status\":\"%s\"}}", (unsigned long)slice->epoch,
+  put(w, ",\"args\":{\"epoch\":%lu,\"status\":\"%s\"", (unsigned long)slice->epoch,
       tide_status_name((enum tide_status)event->status));
+  if (tide_trace_failure(w->trace, event)) {
+    put(w, ",\"failure\":");
+    put_string(w, tide_trace_failure(w->trace, event));
+  }
+  put(w, "}}");
 }
 
 static void write_end_of_flow(struct writing *w, const char *phase, const char *category,

@@ -11,7 +11,17 @@ static void copy_label(char *to, size_t size, const char *from) {
   to[at] = 0;
 }
 
-/* Perhaps under a lock of whoever emits; this one is a leaf. */
+/* All that failed by one cause share its sentence. */
+static uint32_t keep_failure(struct tide_trace *trace, const char *sentence) {
+  char *last = trace->failures[trace->failure_count % TIDE_TRACE_FAILURES];
+  if (trace->failure_count && strcmp(last, sentence) == 0) return trace->failure_count;
+  trace->failure_count++;
+  copy_label(trace->failures[trace->failure_count % TIDE_TRACE_FAILURES], sizeof trace->failures[0],
+             sentence);
+  return trace->failure_count;
+}
+
+/* The emitter may hold a lock; the trace's is a leaf. */
 static void on_event(void *self, const struct tide_event *event) {
   struct tide_trace *trace = self;
   tide_lock_take(&trace->lock, trace->params.platform);
@@ -19,6 +29,7 @@ static void on_event(void *self, const struct tide_event *event) {
   kept->kind = (uint8_t)event->kind;
   kept->class_ = (uint8_t)event->detail;
   kept->status = (uint8_t)event->status;
+  kept->failure = event->failure ? keep_failure(trace, event->failure->text) : 0;
   kept->time = event->time;
   kept->axis = event->axis;
   kept->epoch = event->epoch;

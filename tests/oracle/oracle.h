@@ -106,7 +106,7 @@ struct wait {
   struct vec brings; /* what a wait that is issued implies */
   int record_axis;   /* the smallest tracked record that serves: -1 none */
   uint64_t record_epoch, record_value;
-  int cause;          /* what was imported; -1: nothing */
+  int cause; /* what was imported; -1: nothing */
   uint64_t cause_epoch;
 };
 

@@ -468,7 +468,7 @@ TEST(one_scheduler_a_context) {
 TEST_MAIN(CASE(one_scheduler_a_context), CASE(cancel), CASE(cancel_ready), CASE(drain),
           CASE(destroy_with_waiters), CASE(failure_goes_on_as_first_cause),
           CASE(elided_below_the_record), CASE(failing_keeps_its_place),
-          CASE(nothing_imported_nothing_awaited),
-          CASE(timeline_destroyed_under_operations), CASE(pause), CASE(parts_start_together),
-          CASE(members_disagree), CASE(failing_part), CASE(parts_that_wait_for_each_other),
-          CASE(lose_and_certify), CASE(certified_work_keeps_its_place))
+          CASE(nothing_imported_nothing_awaited), CASE(timeline_destroyed_under_operations),
+          CASE(pause), CASE(parts_start_together), CASE(members_disagree), CASE(failing_part),
+          CASE(parts_that_wait_for_each_other), CASE(lose_and_certify),
+          CASE(certified_work_keeps_its_place))

@@ -333,7 +333,7 @@ static void fail_from(struct tide_timeline *timeline, uint64_t value) {
   struct tide_fired fired;
   tide_fired_init(&fired);
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  tide_timeline_fail_locked(timeline, value, TIDE_IO, &fired);
+  tide_timeline_fail_locked(timeline, value, TIDE_IO, NULL, &fired);
   tide_lock_give(guard);
   tide_fired_run(&fired);
 }

@@ -1,0 +1,27 @@
+/* timeline/cause.h: the first cause of a failure, shared by all that failed by it.
+ *
+ * A cause is made when an operation fails, and never changes. The operation, the operations that
+ * wait for it, and the timelines that they signal each hold a reference; the last one frees it. So
+ * the depth of a failed pipeline costs nothing, and the waiter at its end is told what failed at
+ * its beginning.
+ *
+ * Making a cause may fail for lack of memory: then the status is all that remains. */
+#ifndef TIDE_TIMELINE_CAUSE_H
+#define TIDE_TIMELINE_CAUSE_H
+
+#include "tidemark/causal.h"
+
+struct tide_cause {
+  const struct tide_allocator *allocator;
+  uint32_t references; /* atomic */
+  struct tide_failure failure;
+};
+
+/* Returns a cause with one reference, the caller's; NULL: no memory. */
+struct tide_cause *tide_cause_create(const struct tide_context *context,
+                                     const struct tide_failure *failure);
+/* Returns the cause. NULL is fine for both. */
+struct tide_cause *tide_cause_retain(struct tide_cause *cause);
+void tide_cause_release(struct tide_cause *cause);
+
+#endif
