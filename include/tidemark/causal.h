@@ -348,6 +348,8 @@ struct tide_deferred;
 struct tide_lock;
 
 /* What every object is made with. Filled once, outlives all that was made with it. */
+struct tide_blocked_bodies;
+
 struct tide_context {
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
@@ -363,6 +365,7 @@ struct tide_context {
   uint32_t scheduled;             /* private: it has a scheduler */
   uint64_t timelines;             /* private: that were made, from the beginning */
   uint32_t waiting;               /* private: threads that block until some value is reached */
+  struct tide_blocked_bodies *blocked; /* private: bodies that block until some value is reached */
   struct tide_lease own_lease;
   bool owns_tracker;
 };

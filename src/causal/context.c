@@ -1,4 +1,5 @@
 /* The context: what every object is made with. */
+#include "base/body_frame.h"
 #include "base/deferred.h"
 #include "base/lock.h"
 #include "base/memory.h"
@@ -34,11 +35,14 @@ enum tide_status tide_context_init(struct tide_context *context,
   }
   context->deferred = tide_alloc(context->allocator, 1, sizeof *context->deferred);
   context->sched_lock = tide_alloc(context->allocator, 1, sizeof *context->sched_lock);
-  if (!context->deferred || !context->sched_lock) {
+  context->blocked = tide_alloc(context->allocator, 1, sizeof *context->blocked);
+  if (!context->deferred || !context->sched_lock || !context->blocked) {
     tide_context_fini(context);
     return TIDE_NOMEM;
   }
   tide_deferred_init(context->deferred, context->platform);
+  tide_lock_init(&context->blocked->lock);
+  tide_list_init(&context->blocked->frames);
   struct tide_tracker_params tracker = {context->allocator, context->platform};
   enum tide_status status = tide_tracker_create(&tracker, &context->tracker);
   context->owns_tracker = status == TIDE_OK;
@@ -50,6 +54,8 @@ void tide_context_fini(struct tide_context *context) {
   if (context->owns_tracker) tide_tracker_destroy(context->tracker);
   tide_free(context->allocator, context->deferred, 1, sizeof *context->deferred);
   tide_free(context->allocator, context->sched_lock, 1, sizeof *context->sched_lock);
+  tide_free(context->allocator, context->blocked, 1, sizeof *context->blocked);
+  context->blocked = NULL;
   context->deferred = NULL;
   context->sched_lock = NULL;
   context->tracker = NULL;

@@ -1,4 +1,4 @@
-/* Held operations that wait for each other, and the question who waits for whom.
+/* Held operations that wait for each other.
  *
  * A held operation waits for the nearest operation held before it in its queue that may not be
  * passed; and for whoever must make its values true. Who that is: as long as v is reserved, any
@@ -166,58 +166,4 @@ bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag) {
     if (!(op->flags & TIDE_MAY_BE_PASSED)) break;
   }
   return true;
-}
-
-/* ---- who waits for whom -------------------------------------------------------------- */
-
-static void describe_wait(struct tide_text *text, const struct tide_op_wait *wait, bool held) {
-  const struct tide_timeline *timeline = wait->timeline;
-  uint64_t now = tide_load_acquire(&timeline->reached.value);
-  if (now >= wait->value) return;
-  tide_text_format(text, " '%s' >= %lu (at %lu", timeline->label, (unsigned long)wait->value,
-                   (unsigned long)now);
-  const struct tide_record *record =
-      timeline->source ? NULL : tide_timeline_pending(timeline, wait->value);
-  const struct tide_op_signal *signal = (const void *)record;
-  if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, wait->value);
-  if (signal)
-    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", tide_op_label(signal->op),
-                     signal->op->queue->label, (unsigned long)signal->record.node.key,
-                     record ? "" : " once it may enter");
-  else if (!timeline->source) tide_text_format(text, "; nobody has promised it");
-  tide_text_format(text, ")");
-}
-
-static void describe(struct tide_text *text, const struct tide_op *op) {
-  bool held = op->state == TIDE_OP_HELD;
-  tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, tide_op_label(op),
-                   (unsigned long)tide_op_sequence(op), held ? "is held" : "waits");
-  size_t before = text->length;
-  for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
-    bool over = wait->open || tide_load_acquire(&wait->timeline->reached.value) >= wait->value;
-    if (held || (wait->class_ == TIDE_WAIT_ISSUED && !over)) describe_wait(text, wait, held);
-  }
-  if (text->length == before)
-    tide_text_format(text, held ? " behind the one before it" : " for its turn");
-  tide_text_format(text, "\n");
-}
-
-size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size) {
-  struct tide_text text;
-  tide_text_init(&text, buffer, size);
-  tide_sched_enter(sched);
-  for (struct tide_link *d = sched->devices.next; d != &sched->devices; d = d->next) {
-    struct tide_device *device = TIDE_CONTAINER(d, struct tide_device, in_sched);
-    for (struct tide_link *q = device->queues.next; q != &device->queues; q = q->next) {
-      struct tide_queue *queue = TIDE_CONTAINER(q, struct tide_queue, in_device);
-      for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
-        struct tide_op *op = tide_queue_op(queue, e);
-        if (op && op->state == TIDE_OP_ENTERED) describe(&text, op);
-      }
-      for (struct tide_link *h = queue->held.next; h != &queue->held; h = h->next)
-        describe(&text, tide_op_of_link(h));
-    }
-  }
-  tide_sched_leave(sched);
-  return text.length;
 }

@@ -1,4 +1,5 @@
 /* Host waits: for one value, for any or all of several. */
+#include "base/body_frame.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/sleeper.h"
@@ -47,8 +48,12 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
 /* With a reference, for the timeline may be destroyed while we sleep. */
 static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t value,
                                      uint64_t deadline) {
+  const struct tide_context *context = timeline->context;
+  const struct tide_wait_point point = {.timeline = timeline, .value = value};
   tide_timeline_hold(timeline);
+  struct tide_body_frame *frame = tide_body_blocks(context->blocked, context->platform, &point, 1);
   enum tide_status status = sleep_for(timeline, value, deadline);
+  tide_body_unblocks(context->blocked, context->platform, frame);
   if (status == TIDE_OK) emit_seen(timeline, value);
   tide_timeline_let_go(timeline);
   return status;
@@ -273,7 +278,10 @@ enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t dead
     if (word == 1) break;
     if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
     tide_waiting_begin(context);
+    struct tide_body_frame *frame =
+        tide_body_blocks(context->blocked, platform, set->points, set->count);
     platform->wait(platform->self, &set->word, word, deadline);
+    tide_body_unblocks(context->blocked, platform, frame);
     tide_waiting_end(context);
     if (tide_load_acquire(&set->word) == 1) break;
     if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return TIDE_TIMEOUT;

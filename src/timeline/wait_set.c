@@ -1,5 +1,6 @@
 /* A persistent set of waits: members stay registered between waits, so a wait
  * costs what is ready. */
+#include "base/body_frame.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "timeline/timeline.h"
@@ -98,7 +99,7 @@ enum tide_status tide_wait_set_add(struct tide_wait_set *set, struct tide_timeli
   tide_lock_give(&set->lock);
   if (state != TIDE_AWAIT_QUEUED)
     push_ready(member,
-               state == TIDE_AWAIT_FAILED ? tide_timeline_failure(timeline, value) : TIDE_OK);
+               state == TIDE_AWAIT_FAILED ? tide_timeline_failed_with(timeline, value) : TIDE_OK);
   return TIDE_OK;
 }
 
@@ -161,7 +162,9 @@ enum tide_status tide_wait_set_wait(struct tide_wait_set *set, struct tide_wait_
     if (count) return TIDE_OK;
     if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
     tide_waiting_begin(set->context);
+    struct tide_body_frame *frame = tide_body_blocks(set->context->blocked, platform, NULL, 0);
     platform->wait(platform->self, &set->word, word, deadline);
+    tide_body_unblocks(set->context->blocked, platform, frame);
     tide_waiting_end(set->context);
     if (tide_load_acquire(&set->word) == word && deadline != TIDE_FOREVER &&
         platform->now(platform->self) >= deadline)

@@ -1,0 +1,119 @@
+/* What each operation that cannot go on waits for, as text: those that have not started, and the
+ * bodies that block. */
+#include "base/body_frame.h"
+#include "base/text.h"
+#include "sched/sched.h"
+
+static void describe_value(struct tide_text *text, const struct tide_timeline *timeline,
+                           uint64_t value, bool held) {
+  uint64_t now = tide_load_acquire(&timeline->reached.value);
+  if (now >= value) return;
+  tide_text_format(text, " '%s' >= %lu (at %lu", timeline->label, (unsigned long)value,
+                   (unsigned long)now);
+  const struct tide_record *record =
+      timeline->source ? NULL : tide_timeline_pending(timeline, value);
+  const struct tide_op_signal *signal = (const void *)record;
+  if (!signal && held) signal = (const void *)tide_tree_at_least(&timeline->reserved, value);
+  if (signal)
+    tide_text_format(text, "; '%s' of queue '%s' will signal %lu%s", tide_op_label(signal->op),
+                     signal->op->queue->label, (unsigned long)signal->record.node.key,
+                     record ? "" : " once it may enter");
+  else if (!timeline->source) tide_text_format(text, "; nothing has promised it");
+  tide_text_format(text, ")");
+}
+
+static void begin_line(struct tide_text *text, const struct tide_op *op, const char *state) {
+  tide_text_format(text, "queue '%s': operation '%s' (%lu) %s", op->queue->label, tide_op_label(op),
+                   (unsigned long)tide_op_sequence(op), state);
+}
+
+static void describe_pending(struct tide_text *text, const struct tide_op *op) {
+  bool held = op->state == TIDE_OP_HELD;
+  begin_line(text, op, held ? "is held" : "waits");
+  size_t before = text->length;
+  for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
+    bool over = wait->open || tide_load_acquire(&wait->timeline->reached.value) >= wait->value;
+    if (held || (wait->class_ == TIDE_WAIT_ISSUED && !over))
+      describe_value(text, wait->timeline, wait->value, held);
+  }
+  if (text->length == before)
+    tide_text_format(text, held ? " behind the one before it" : " for its turn");
+  tide_text_format(text, "\n");
+}
+
+static void describe_ready(struct tide_text *text, const struct tide_op *op) {
+  begin_line(text, op, "is ready");
+  tide_text_format(text, ", and device '%s' has not taken it\n", op->queue->device->label);
+}
+
+/* ---- bodies that block --------------------------------------------------------------------- */
+
+static const struct tide_op *op_of(const struct tide_body_frame *frame) {
+  return TIDE_CONTAINER(frame->work, struct tide_op, work);
+}
+
+static struct tide_body_frame *frame_of(struct tide_link *link) {
+  return TIDE_CONTAINER(link, struct tide_body_frame, link);
+}
+
+static bool runs_on(const struct tide_body_frame *frame, const struct tide_device *device) {
+  return op_of(frame)->queue->device == device;
+}
+
+static void describe_blocked(struct tide_text *text, const struct tide_body_frame *frame) {
+  begin_line(text, op_of(frame), "runs, and its body waits for");
+  if (!frame->points) tide_text_format(text, " a wait-set");
+  size_t before = text->length;
+  for (size_t i = 0; i < frame->count; i++) {
+    if (i) tide_text_format(text, ",");
+    describe_value(text, frame->points[i].timeline, frame->points[i].value, true);
+  }
+  if (frame->points && text->length == before) tide_text_format(text, " what is reached by now");
+  tide_text_format(text, "\n");
+}
+
+/* With a body in each of its hands that blocks, a device starts nothing: what the bodies wait for
+ * must not come from it. */
+static void describe_bodies(struct tide_text *text, const struct tide_device *device,
+                            struct tide_link *frames) {
+  uint32_t hands = device->backend->hands ? device->backend->hands : 1, blocked = 0;
+  for (struct tide_link *at = frames->next; at != frames; at = at->next) {
+    if (!runs_on(frame_of(at), device)) continue;
+    describe_blocked(text, frame_of(at));
+    blocked++;
+  }
+  if (blocked >= hands)
+    tide_text_format(text,
+                     "device '%s': all its workers (%u) run bodies that wait: nothing else of it "
+                     "starts before one of them goes on\n",
+                     device->label, hands);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static void describe_queue(struct tide_text *text, struct tide_queue *queue) {
+  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
+    const struct tide_op *op = tide_queue_op(queue, e);
+    if (op && op->state == TIDE_OP_ENTERED) describe_pending(text, op);
+    if (op && op->state == TIDE_OP_READY) describe_ready(text, op);
+  }
+  for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next)
+    describe_pending(text, tide_op_of_link(at));
+}
+
+size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size) {
+  struct tide_blocked_bodies *blocked = sched->context->blocked;
+  struct tide_text text;
+  tide_text_init(&text, buffer, size);
+  tide_sched_enter(sched);
+  tide_lock_take(&blocked->lock, tide_sched_platform(sched));
+  for (struct tide_link *d = sched->devices.next; d != &sched->devices; d = d->next) {
+    struct tide_device *device = TIDE_CONTAINER(d, struct tide_device, in_sched);
+    describe_bodies(&text, device, &blocked->frames);
+    for (struct tide_link *q = device->queues.next; q != &device->queues; q = q->next)
+      describe_queue(&text, TIDE_CONTAINER(q, struct tide_queue, in_device));
+  }
+  tide_lock_give(&blocked->lock);
+  tide_sched_leave(sched);
+  return text.length;
+}
