@@ -1,6 +1,7 @@
 /* Translation: pipelines, sequence barriers, schedulers, and the MODS operations. */
 #include "mods/exec_translate.h"
 #include "mods/pool.h"
+#include "mods/warps.h"
 #include "base/memory.h"
 
 typedef struct tide_exec_instruction made;
@@ -31,11 +32,9 @@ static uint32_t threads_of_region(const struct tide_exec_translator *t) {
 }
 
 static void async_exec(struct tide_exec_translator *t, tide_ir_op op) {
-  tide_ir_attr warps = tide_ir_get(t->ir, op, TIDE_NAME_WARPS);
-  bool good = tide_exec_dense(t->ir, warps) == 2 && !t->warp_high;
-  int64_t low = good ? tide_ir_attr_element(t->ir, warps, 0) : 0;
-  int64_t high = good ? tide_ir_attr_element(t->ir, warps, 1) : 0;
-  if (!good || low < 0 || high <= low || high > 32) {
+  struct tide_warps warps = tide_warps_of(t->ir, op);
+  int64_t low = warps.first, high = warps.end;
+  if (t->warp_high || low < 0 || high <= low || high > TIDE_WARPS_MAX) {
     tide_exec_refuse(t, op, "has no range of warps, or lies in another one");
     return;
   }

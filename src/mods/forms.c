@@ -453,10 +453,13 @@ static bool bulk_wait(struct tide_parser *parser, struct tide_op_state *op) {
 
 /* ---- cutlass ---- */
 
-/* operands attr-dict (`:` types (`->` types)?)? region? Without operands the types are the
+/* operands attr-dict? (`:` types (`->` types)?)? region? Without operands the types are the
  * results'. */
 static bool cutlass(struct tide_parser *parser, struct tide_op_state *op) {
-  if (!tide_parse_uses_maybe(parser) || !tide_parse_attr_dict(parser)) return false;
+  bool takes_region = op->kind == TIDE_OP_ASYNC_EXEC;
+  if (!tide_parse_uses_maybe(parser)) return false;
+  if ((!takes_region || tide_dictionary_is_next(parser)) && !tide_parse_attr_dict(parser))
+    return false;
   bool no_operands = tide_use_count(parser, op) == 0;
   if (tide_take(parser, ':')) {
     if (no_operands && parser->token.kind != '(') {
@@ -476,7 +479,7 @@ static bool cutlass(struct tide_parser *parser, struct tide_op_state *op) {
   }
   if (parser->token.kind != '{') return true;
   return tide_parse_region(parser, false, NULL, 0) &&
-         (op->kind != TIDE_OP_ASYNC_EXEC || tide_parse_attr_dict(parser));
+         (!takes_region || tide_parse_attr_dict(parser));
 }
 
 /* ---- all of them ---- */

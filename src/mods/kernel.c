@@ -1,4 +1,5 @@
 #include "mods/kernel.h"
+#include "mods/warps.h"
 #include "base/memory.h"
 
 bool tide_exec_complain(struct tide_ir *ir, tide_ir_op op, enum tide_status status,
@@ -39,14 +40,14 @@ static bool read_three(const struct tide_ir *ir, tide_ir_op op, const char *name
   return true;
 }
 
-/* How many warps its regions have; 0: it has none. */
-static uint32_t highest_warp(const struct tide_ir *ir, tide_ir_op kernel) {
+/* Returns how many warps the kernel's regions need; 0: the kernel has no regions. */
+static uint32_t highest_warp(struct tide_ir *ir, tide_ir_op kernel) {
   int64_t most = 0;
   for (tide_ir_op op = kernel; op; op = tide_ir_walk_next(ir, kernel, op, true)) {
-    tide_ir_attr warps =
-        tide_ir_op_kind(ir, op) == TIDE_OP_ASYNC_EXEC ? tide_ir_get(ir, op, TIDE_NAME_WARPS) : 0;
-    if (tide_exec_dense(ir, warps) == 2 && tide_ir_attr_element(ir, warps, 1) > most)
-      most = tide_ir_attr_element(ir, warps, 1);
+    if (tide_ir_op_kind(ir, op) != TIDE_OP_ASYNC_EXEC) continue;
+    struct tide_warps warps = tide_warps_of(ir, op);
+    int64_t needed = warps.all ? 1 : warps.end;
+    if (needed > most) most = needed;
   }
   return most <= 32 ? (uint32_t)most : 32;
 }

@@ -1,6 +1,7 @@
 /* The pass: kernel by kernel, first what is in the regions, then the regions, then the types. */
 #include "mods/lower_build.h"
 #include "mods/pool.h"
+#include "mods/warps.h"
 #include "base/memory.h"
 #include "base/text.h"
 
@@ -75,12 +76,11 @@ static void memory(struct tide_lower *l) {
 /* ---- async regions ---- */
 
 static tide_ir_value belongs(struct tide_lower *l, tide_ir_op op) {
-  tide_ir_attr warps = tide_ir_get(l->ir, op, TIDE_NAME_WARPS);
-  int64_t low = tide_ir_attr_element(l->ir, warps, 0), high = tide_ir_attr_element(l->ir, warps, 1);
+  struct tide_warps warps = tide_warps_of(l->ir, op);
   tide_ir_value warp = tide_lower_binary(
       l, TIDE_OP_ARITH_SHRUI, tide_lower_register(l, TIDE_OP_NVVM_TID_X), tide_lower_i32(l, 5));
-  warp = tide_lower_binary(l, TIDE_OP_ARITH_SUBI, warp, tide_lower_i32(l, low));
-  return tide_lower_compare(l, TIDE_ULT, warp, tide_lower_i32(l, high - low));
+  warp = tide_lower_binary(l, TIDE_OP_ARITH_SUBI, warp, tide_lower_i32(l, warps.first));
+  return tide_lower_compare(l, TIDE_ULT, warp, tide_lower_i32(l, warps.end - warps.first));
 }
 
 static void branch(struct tide_lower *l, tide_ir_op op) {

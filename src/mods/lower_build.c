@@ -1,6 +1,7 @@
 /* The lowering's own builder: arith that computes what it can, structs, scf.if, shared memory. */
 #include "mods/lower_build.h"
 #include "mods/pool.h"
+#include "mods/warps.h"
 
 void tide_lower_at(struct tide_lower *l, tide_ir_op op) {
   l->b.block = tide_ir_op_of(l->ir, op)->block;
@@ -292,8 +293,7 @@ void tide_lower_early(struct tide_lower *l, tide_ir_op op, struct tide_lower_slo
 
 struct tide_lower_region *tide_lower_region(struct tide_lower *l, tide_ir_op op) {
   tide_ir_op around = tide_ir_ancestor(l->ir, op, TIDE_OP_ASYNC_EXEC);
-  tide_ir_attr warps = around ? tide_ir_get(l->ir, around, TIDE_NAME_WARPS) : 0;
-  if (!warps) {
+  if (!around) {
     tide_lower_error(l, op, "stands in no async region");
     return NULL;
   }
@@ -303,12 +303,21 @@ struct tide_lower_region *tide_lower_region(struct tide_lower *l, tide_ir_op op)
     tide_lower_error(l, op, "one kernel has more than 32 async regions");
     return NULL;
   }
-  uint32_t low = (uint32_t)tide_ir_attr_element(l->ir, warps, 0);
-  uint32_t high = (uint32_t)tide_ir_attr_element(l->ir, warps, 1);
+  struct tide_warps warps = tide_warps_of(l->ir, around);
+  bool is_counted = !warps.all || tide_declared_threads(l->ir, around);
+  uint32_t first = 32 * (uint32_t)warps.first, end = 32 * (uint32_t)warps.end;
   struct tide_lower_region *region = &l->regions[l->region_count++];
-  *region =
-      (struct tide_lower_region){.op = around, .first = 32 * low, .threads = 32 * (high - low)};
+  *region = (struct tide_lower_region){
+      .op = around, .first = first, .threads = is_counted ? end - first : 0};
   return region;
+}
+
+bool tide_lower_counts(struct tide_lower *l, tide_ir_op op,
+                       const struct tide_lower_region *region) {
+  return region->threads > 0 ||
+         tide_lower_error(l, op,
+                          "needs the number of its region's threads: neither 'warps' nor the "
+                          "kernel's 'known_block_size' says it");
 }
 
 struct tide_lower_known *tide_lower_know(struct tide_lower *l, tide_ir_op op, tide_ir_value value) {

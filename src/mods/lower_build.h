@@ -18,7 +18,7 @@ struct tide_lower_known {
 /* What an async region has in its CTA; made when first asked for. */
 struct tide_lower_region {
   tide_ir_op op;            /* the async.exec */
-  uint32_t first, threads;  /* its first thread, how many */
+  uint32_t first, threads;  /* its first thread; how many, 0: the kernel does not say */
   uint32_t throttle_id;     /* a named barrier of the pool; 0: none yet */
   uint32_t words;           /* two participant words, in slots of 8 bytes */
   tide_ir_value turn;       /* private: how many throttles; -1: this thread takes part no more */
@@ -118,6 +118,8 @@ uint32_t tide_lower_take_id(struct tide_lower *l, tide_ir_op op); /* 0: none lef
 void tide_lower_early(struct tide_lower *l, tide_ir_op op, struct tide_lower_slot slot);
 /* Of the region around `op`; NULL: there is none, told. */
 struct tide_lower_region *tide_lower_region(struct tide_lower *l, tide_ir_op op);
+/* True if the number of the region's threads is known; else tells so at `op`. */
+bool tide_lower_counts(struct tide_lower *l, tide_ir_op op, const struct tide_lower_region *region);
 /* A private variable, set to `value` where the kernel begins. */
 tide_ir_value tide_lower_private(struct tide_lower *l, tide_ir_type type, int64_t value);
 void tide_lower_cluster_sync(struct tide_lower *l);

@@ -87,6 +87,7 @@ static void partial_state(struct tide_lower *l, struct window *window) {
  * region are here. */
 static void arrive_everywhere(struct tide_lower *l, tide_ir_op op, struct window *window) {
   struct tide_lower_region *region = window->region;
+  if (!tide_lower_counts(l, op, region)) return;
   if (!region->gather_id) region->gather_id = tide_lower_take_id(l, op);
   struct tide_lower_inside inside = tide_lower_if(l, window->has);
   barrier(l, tide_lower_i32(l, region->gather_id), tide_lower_i32(l, region->threads));
@@ -202,7 +203,7 @@ static void end(struct tide_lower *l, tide_ir_op op) {
  * and counts never grow: whatever word it reads late still says so. */
 
 static void begin_throttles(struct tide_lower *l, tide_ir_op op, struct tide_lower_region *region) {
-  if (region->throttle_id) return;
+  if (region->throttle_id || !tide_lower_counts(l, op, region)) return;
   region->throttle_id = tide_lower_take_id(l, op);
   region->words = tide_lower_take_slots(l, op, 1);
   tide_lower_early(l, op, (struct tide_lower_slot){region->words, 1, region->threads, true});
@@ -257,6 +258,7 @@ static void cooperative(struct tide_lower *l, tide_ir_op op) {
   struct tide_lower_region *region = tide_lower_region(l, op);
   if (!region) return;
   begin_throttles(l, op, region);
+  if (!region->throttle_id) return;
   tide_ir_value turn = tide_lower_load(l, region->turn, l->i32, false);
   tide_ir_value here = tide_lower_compare(l, TIDE_SGE, turn, tide_lower_i32(l, 0));
   struct tide_lower_inside taking = tide_lower_if(l, here);

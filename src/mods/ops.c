@@ -63,7 +63,7 @@ static list aligned[] = {MAY(ALIGNED, UNIT), END};
 static list bulk_wait[] = {MUST(GROUP, I32), MAY(READ, UNIT), END};
 static list shfl[] = {MUST(KIND, ANY), END};
 static list seed_count[] = {MUST(COUNT, INTEGER), END};
-static list async_exec[] = {MUST(WARPS, DENSE), END};
+static list async_exec[] = {MAY(WARPS, DENSE), END};
 static list pipeline_init[] = {MUST(STAGES, I32), MUST(PRODUCERS, I32), MUST(CONSUMERS, I32),
                                MUST(TX_BYTES, I32), END};
 static list state_create[] = {MUST(ROLE, STRING), END};

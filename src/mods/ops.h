@@ -43,7 +43,7 @@ enum tide_ir_form {
   TIDE_FORM_BINARY,   /* operands attr-dict `:` type of all */
   TIDE_FORM_CAST,     /* operand attr-dict `:` type `to` type */
   TIDE_FORM_CASTS,
-  TIDE_FORM_CUTLASS, /* operands attr-dict (`:` types (`->` types)?)? region? */
+  TIDE_FORM_CUTLASS, /* operands attr-dict? (`:` types (`->` types)?)? region? */
   TIDE_FORM_MODULE,
   TIDE_FORM_FUNCTION,
   TIDE_FORM_GPU_MODULE,

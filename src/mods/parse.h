@@ -113,6 +113,8 @@ tide_ir_attr tide_parse_attr_typed(struct tide_parser *parser, tide_ir_type type
 bool tide_parse_attr_dict(struct tide_parser *parser);
 /* The same behind properties, which lie on `named` from `first` on: none is named twice. */
 bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first);
+/* True if a dictionary, and not the region that may follow it, begins at the next token. */
+bool tide_dictionary_is_next(const struct tide_parser *parser);
 /* The dictionary itself, 0 if empty. */
 bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr);
 /* Alias definitions; at `#a` or `!a`, `=`. */

@@ -326,6 +326,32 @@ bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first) {
   return tide_expect(parser, '}', "'}'");
 }
 
+enum braces { BRACES_REGION, BRACES_DICTIONARY, BRACES_EITHER };
+
+/* Classifies what opens at `open` by its first two tokens. No operation goes on with `=` or a comma
+ * behind its name. `{}` and `{name}` are either; *out_behind is then the offset behind them. */
+static enum braces classify_braces(const struct tide_parser *parser, struct tide_token open,
+                                   uint32_t *out_behind) {
+  struct tide_token first = tide_lex(parser->text, parser->length, open.end);
+  *out_behind = first.end;
+  if (first.kind == '}') return BRACES_EITHER;
+  if (first.kind != TIDE_TOKEN_WORD && first.kind != TIDE_TOKEN_STRING) return BRACES_REGION;
+  struct tide_token second = tide_lex(parser->text, parser->length, first.end);
+  *out_behind = second.end;
+  if (second.kind == '=' || second.kind == ',') return BRACES_DICTIONARY;
+  return second.kind == '}' ? BRACES_EITHER : BRACES_REGION;
+}
+
+bool tide_dictionary_is_next(const struct tide_parser *parser) {
+  uint32_t behind;
+  if (parser->token.kind != '{') return false;
+  enum braces braces = classify_braces(parser, parser->token, &behind);
+  if (braces != BRACES_EITHER) return braces == BRACES_DICTIONARY;
+  /* A region must follow a dictionary; a dictionary may follow a region. */
+  struct tide_token next = tide_lex(parser->text, parser->length, behind);
+  return next.kind == '{' && classify_braces(parser, next, &behind) != BRACES_DICTIONARY;
+}
+
 bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr) {
   size_t base = parser->named.count;
   bool good = tide_parse_attr_dict(parser);

@@ -3,6 +3,7 @@
 #include "mods/verify.h"
 #include "mods/intern.h"
 #include "mods/pool.h"
+#include "mods/warps.h"
 
 #define THREADS_MAX 1024
 
@@ -55,9 +56,8 @@ static bool check_inside(struct tide_ir *ir, tide_ir_op op, const struct block *
       if (!block->flat && block->exact)
         return tide_ir_op_error(
             ir, op, "needs a block that is flat in y and z: its warps are those of tid.x");
-      return too_many(ir, op, "threads",
-                      32 * tide_ir_attr_element(ir, tide_ir_get(ir, op, TIDE_NAME_WARPS), 1),
-                      block);
+      return tide_warps_of(ir, op).all ||
+             too_many(ir, op, "threads", 32 * tide_warps_of(ir, op).end, block);
     case TIDE_OP_PIPELINE_INIT:
       return too_many(ir, op, "producers", tide_ir_get_integer(ir, op, TIDE_NAME_PRODUCERS, 0),
                       block) &&

@@ -2,6 +2,7 @@
  * is what surely happens, for each warp: ways that meet with different ends, blocks that branches
  * lead to, and calls leave it open, and execution tells. */
 #include "mods/verify.h"
+#include "mods/warps.h"
 
 /* By warp: it may be here without, and with, an arrival that it has not waited for. */
 struct phase {
@@ -82,10 +83,9 @@ static struct phase follow_loop(struct follower *f, tide_ir_op op, struct phase 
 }
 
 static struct phase follow_exec(struct follower *f, tide_ir_op op, struct phase phase) {
-  tide_ir_attr warps = tide_ir_get(f->ir, op, TIDE_NAME_WARPS);
-  int64_t low = tide_ir_attr_element(f->ir, warps, 0), high = tide_ir_attr_element(f->ir, warps, 1);
+  struct tide_warps warps = tide_warps_of(f->ir, op);
   uint32_t before = f->warps;
-  f->warps &= (uint32_t)(((uint64_t)1 << high) - ((uint64_t)1 << low));
+  f->warps &= (uint32_t)(((uint64_t)1 << warps.end) - ((uint64_t)1 << warps.first));
   phase = follow_region(f, op, 0, phase);
   f->warps = before;
   return phase;

@@ -2,9 +2,8 @@
  * schedulers. Called for each operation in the order of the text. Where a state comes from,
  * mods/verify_states.c knows. */
 #include "mods/verify.h"
+#include "mods/warps.h"
 #include "base/memory.h"
-
-#define WARPS_MAX 32
 
 static bool is_power_of_two(int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
@@ -21,27 +20,28 @@ static bool check_exec(struct tide_verifier *verifier, tide_ir_op op) {
   }
   if (!tide_ir_ancestor(ir, op, TIDE_OP_GPU_FUNC))
     return tide_ir_op_error(ir, op, "must be in a 'gpu.func'");
-  int64_t low = tide_ir_attr_element(ir, warps, 0), high = tide_ir_attr_element(ir, warps, 1);
+  if (!warps) return true;
+  struct tide_warps range = tide_warps_of(ir, op);
   if (tide_ir_attr_of(ir, warps)->count != 4 ||
       !tide_ir_is_integer(ir, tide_ir_attr_of(ir, warps)->type, 32))
     return tide_ir_op_error(ir, op, "requires 'warps' to be array<i32: first, end>");
-  if (low < 0 || high <= low || high > WARPS_MAX)
+  if (range.first < 0 || range.end <= range.first || range.end > TIDE_WARPS_MAX)
     return tide_ir_op_error(ir, op,
                             "has a range of warps [%lld, %lld) that is empty or not in [0, 32)",
-                            (long long)low, (long long)high);
+                            (long long)range.first, (long long)range.end);
   return true;
 }
 
 /* All regions of one function, when its end is reached. */
 static bool check_disjoint(struct tide_verifier *verifier, tide_ir_op function) {
   struct tide_ir *ir = verifier->ir;
-  tide_ir_op owners[WARPS_MAX] = {0};
+  tide_ir_op owners[TIDE_WARPS_MAX] = {0};
   for (tide_ir_op op = function; op;
        op = tide_ir_walk_next(ir, function, op, tide_ir_op_kind(ir, op) != TIDE_OP_ASYNC_EXEC)) {
     if (tide_ir_op_kind(ir, op) != TIDE_OP_ASYNC_EXEC) continue;
-    tide_ir_attr warps = tide_ir_get(ir, op, TIDE_NAME_WARPS);
-    int64_t low = tide_ir_attr_element(ir, warps, 0), high = tide_ir_attr_element(ir, warps, 1);
-    for (int64_t warp = low < 0 ? 0 : low; warp < high && warp < WARPS_MAX; warp++) {
+    struct tide_warps warps = tide_warps_of(ir, op);
+    int64_t warp = warps.first < 0 ? 0 : warps.first;
+    for (; warp < warps.end && warp < TIDE_WARPS_MAX; warp++) {
       if (owners[warp]) {
         tide_ir_op_error(ir, op, "takes warp %lld, which another region has", (long long)warp);
         tide_ir_note(ir, tide_ir_location_of(ir, owners[warp]), "the other region is here");

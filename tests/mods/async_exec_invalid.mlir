@@ -72,7 +72,10 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
 
 gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
   gpu.func @k(%p: !llvm.ptr, %n: i32, %cond: i1, %dyn: i64) kernel {
-    // expected-error@+1 {{requires attribute 'warps'}}
+    cutlass.async.exec {warps = array<i32: 31, 32>} {
+      cutlass.async.yield
+    }
+    // expected-error@+1 {{takes warp 31, which another region has}}
     cutlass.async.exec {
       cutlass.async.yield
     }
