@@ -26,6 +26,10 @@ struct tide_token {
   uint32_t start, end; /* offsets */
 };
 
+/* The length of the byte order mark at the text's start; 0: the text has none. */
+static inline uint32_t tide_lex_byte_order_mark(const char *text, size_t length) {
+  return length >= 3 && text[0] == '\xef' && text[1] == '\xbb' && text[2] == '\xbf' ? 3 : 0;
+}
 /* The token at or behind `at`. */
 struct tide_token tide_lex(const char *text, uint32_t length, uint32_t at);
 /* Does a suffix such as %name go on with this byte? */

@@ -689,13 +689,14 @@ static bool parse_all(struct tide_parser *parser) {
 
 enum tide_status tide_ir_parse(struct tide_ir *ir, const struct tide_ir_parse_params *params) {
   if (params->length > TIDE_IR_TEXT_MAX) return TIDE_FULL;
-  ir->text = params->text;
-  ir->length = params->length;
+  uint32_t mark = tide_lex_byte_order_mark(params->text, params->length);
+  ir->text = params->text + mark;
+  ir->length = params->length - mark;
   if (params->file) ir->file = params->file;
   if (params->first_line) ir->first_line = params->first_line;
   struct tide_parser parser = {.ir = ir,
-                               .text = params->text,
-                               .length = (uint32_t)params->length,
+                               .text = ir->text,
+                               .length = (uint32_t)ir->length,
                                .any_operation = params->any_operation};
   uint32_t errors = ir->errors;
   struct tide_stack *const stacks[] = {
