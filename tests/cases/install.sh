@@ -9,9 +9,20 @@ if ! meson install -C "$BUILD" --no-rebuild --destdir "$root" >"$BUILD/install.l
 fi
 echo "PASS install"
 
+# Where Debian's pkg-config and loader look, whatever else is on the machine.
 prefix=$root/usr/local
-pc=$(find "$root" -name tidemark.pc)
-export PKG_CONFIG_PATH="${pc%/*}" PKG_CONFIG_SYSROOT_DIR="$root"
+lib=$prefix/lib
+if [ -f "$lib/pkgconfig/tidemark.pc" ] && [ -f "$lib/libtidemark.so.0" ]; then echo "PASS place"
+else echo "FAIL place: no /usr/local/lib/pkgconfig/tidemark.pc (a build that was configured before: rm -rf $BUILD): $(find "$root" -name tidemark.pc)"; fi
+fake=$BUILD/install-fake
+rm -rf "$fake"
+mkdir -p "$fake"
+printf '#!/bin/sh\nexit 1\n' >"$fake/dpkg-architecture"
+chmod +x "$fake/dpkg-architecture"
+if ! PATH=$fake:$PATH meson setup "$fake/build" >"$fake/log" 2>&1; then echo "FAIL place_without_dpkg_dev: $(tail -n 3 "$fake/log")"
+elif meson introspect --installed "$fake/build" | grep -q '"/usr/local/lib/pkgconfig/tidemark.pc"'; then echo "PASS place_without_dpkg_dev"
+else echo "FAIL place_without_dpkg_dev: $(meson introspect --installed "$fake/build" | grep -o '"/usr/local/[^"]*tidemark.pc"')"; fi
+export PKG_CONFIG_PATH="$lib/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 cat >"$root/user.c" <<'C'
 #include <stdio.h>
 #include <tidemark/tidemark.h>
@@ -25,7 +36,7 @@ try() { # name, flags…
   shift
   # shellcheck disable=SC2086
   if cc -std=c11 -Wall -Werror -o "$root/$name" "$root/user.c" "$@" 2>"$root/$name.log" &&
-    [ "$(LD_LIBRARY_PATH="${pc%/pkgconfig/*}" "$root/$name")" = TIDE_TIMEOUT ]; then
+    [ "$(LD_LIBRARY_PATH="$lib" "$root/$name")" = TIDE_TIMEOUT ]; then
     echo "PASS $name"
   else
     cat "$root/$name.log"
@@ -39,7 +50,7 @@ try user_of_shared $flags $sanitizers
 # The archive by name, and what pkg-config says that it needs besides.
 needs=$(pkg-config --static --libs tidemark | tr ' ' '\n' | grep -v -e -ltidemark | tr '\n' ' ')
 # shellcheck disable=SC2086
-try user_of_static $(pkg-config --cflags tidemark) "${pc%/pkgconfig/*}/libtidemark.a" $needs $sanitizers
+try user_of_static $(pkg-config --cflags tidemark) "$lib/libtidemark.a" $needs $sanitizers
 
 if "$prefix/bin/tidemark" --version >/dev/null 2>&1; then echo "PASS tool"; else echo "FAIL tool: --version"; fi
 if "$TIDEMARK" --help | grep -q usage; then echo "PASS help"; else echo "FAIL help: no usage line"; fi
