@@ -22,6 +22,7 @@ lists_one_line() { # name, packages that must be in it, what to run…
 }
 build='gcc libc6-dev meson ninja-build pkg-config liburing-dev libxxhash-dev libpng-dev'
 lists_one_line run "$build" ./run
+lists_one_line view "$build clang lld libmicrohttpd-dev" ./run view
 lists_one_line test "$build clang lld clang-format clang-tidy g++ libclang-rt-dev spin" ./test
 lists_one_line bench "$build g++ clang libtbb-dev libomp-dev libstarpu-dev" ./bench
 
