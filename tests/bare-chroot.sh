@@ -67,6 +67,9 @@ mkdir "$root/tidemark"
 tar cf - --exclude='./build*' --exclude=./.git . | tar xf - -C "$root/tidemark"
 
 step run inside /tidemark/run
+# The commands of the pages that install, as they stand there.
+step docs inside sh -c 'cd /tidemark && BUILD=$PWD/build TIDEMARK=$PWD/build/tidemark DOCS_BARE=yes sh tests/cases/docs.sh'
+step view inside sh -c 'cd /tidemark && ./run view --export /tmp/page.html && grep -q "<html" /tmp/page.html'
 step test inside /tidemark/test
 step run_offline offline /tidemark/run
 step test_offline offline /tidemark/test

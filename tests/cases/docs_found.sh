@@ -1,0 +1,169 @@
+# What case/docs must find on a page, it finds: each block of a bad page fails, for its own reason.
+: "${BUILD:?}" "${TIDEMARK:?}"
+case ${TEST_KIND-plain} in plain) ;; *) echo "SKIP docs_found: pages are the same under a sanitizer"; exit 0 ;; esac
+work=$BUILD/docs_found
+rm -rf "$work"
+mkdir -p "$work"
+page=$work/page.md
+: >"$page"
+: >"$work/wanted"
+# expect VERDICT WHY: stdin is a part of the page; its first block gets this verdict, for this reason.
+expect() {
+  line=$(wc -l <"$page")
+  cat >"$work/part"
+  cat "$work/part" >>"$page"
+  echo >>"$page"
+  fence=$(grep -n '^```\|^    ' "$work/part" | head -n 1 | cut -d: -f1)
+  echo "$1 $((line + fence)) $2" >>"$work/wanted"
+}
+expect FAIL "a block of kind ''" <<'P'
+```
+$ true
+```
+P
+expect FAIL 'an indented block' <<'P'
+Text.
+
+    $ true
+
+More text.
+P
+expect FAIL "unknown queue 'q'" <<'P'
+```tide
+q: nop
+```
+P
+expect FAIL 'exit status 0, not 1' <<'P'
+<!-- fails -->
+```tide
+device c cpu
+queue q on c
+q: nop
+```
+P
+expect FAIL 'is not an operation' <<'P'
+```mlir
+foo
+```
+P
+expect FAIL 'does not compile' <<'P'
+```c
+int x = "text";
+```
+P
+expect FAIL 'does not compile' <<'P'
+```c
+int main(void) { return tide_no_such_function(); }
+```
+P
+expect FAIL 'exit status 3' <<'P'
+```c
+int main(void) { return 3; }
+```
+P
+expect FAIL "shows 'two', and 'one' was printed" <<'P'
+```console
+$ echo one
+two
+```
+P
+expect FAIL "does not show 'two'" <<'P'
+```console
+$ printf 'one\ntwo\n'
+one
+```
+P
+expect FAIL '(nothing more)' <<'P'
+```console
+$ echo one
+one
+…
+two
+```
+P
+expect FAIL 'ends with exit status 1' <<'P'
+```console
+$ false
+```
+P
+expect FAIL 'ends with exit status 0' <<'P'
+<!-- fails -->
+```console
+$ true
+```
+P
+expect FAIL 'begins with a command' <<'P'
+```console
+tidemark --version
+```
+P
+expect FAIL "shows '7 ms'" <<'P'
+```console
+$ echo 8 ms
+7 ms
+```
+P
+expect FAIL "shows '7 ms for all'" <<'P'
+<!-- figures vary -->
+```console
+$ echo 1 234.5 us for none
+7 ms for all
+```
+P
+cat >>"$page" <<'P'
+<!-- file: kept.txt -->
+```text
+keep
+```
+
+P
+expect FAIL "shows 'kept'" <<'P'
+```console
+$ cat kept.txt
+kept
+```
+P
+expect SKIP 'because' <<'P'
+<!-- not run: because -->
+```console
+$ false
+```
+P
+expect PASS '' <<'P'
+<!-- figures vary -->
+```console
+$ printf 'a table\n  of  1 234   -5.5 us\nrest\n'
+a table
+  of  7   3 ms
+…
+$ cat kept.txt && echo "it's so long"
+keep
+it's …
+```
+P
+expect PASS '' <<'P'
+<!-- around:
+device c cpu
+queue q on c
+…
+q: nop -->
+```tide
+q: nop
+```
+P
+expect PASS '' <<'P'
+<!-- given: given.txt
+1 < 2
+-->
+```console
+$ cat given.txt
+1 < 2
+```
+P
+DOCS_WORK=$work/docs DOCS_PAGES=$page sh tests/cases/docs.sh >"$work/said" 2>&1
+while read -r verdict line why; do
+  name=$(echo "$verdict" | tr A-Z a-z)_$line
+  # A block is known by its line; what cannot be classified, by the page's line.
+  if grep "^$verdict " "$work/said" | grep -e "page_$line[: ]" -e "page_$line\$" -e "page.md:$line: " | grep -qF -e "$why"; then echo "PASS $name"
+  else echo "FAIL $name: no '$verdict' for '$why': $(grep -e "page_$line" -e "page.md:$line:" "$work/said" | tr '\n' '|')"; fi
+done <"$work/wanted"
