@@ -1,5 +1,5 @@
-/* tidemark view: a program in a browser. The page is one document, made when the tool is built; it
- * is handed out on the loopback (view_serve.c), or written to a file. */
+/* tidemark view: a program in a browser. The build makes the page, one document; this command
+ * serves it on the loopback (view_serve.c), or writes it to a file. */
 #include "tool/tool.h"
 #include "tool/view.h"
 
@@ -29,10 +29,10 @@ static const struct tide_tool_usage usage = {
 extern const char view_page[]; /* made by web/assemble */
 extern const size_t view_page_size;
 
-/* Where the program goes. */
-static const char mark[] = "<!--tidemark:given-->";
+/* Stands in the page where the program goes. */
+static const char placeholder[] = "<!--tidemark:given-->";
 
-static void append(struct tide_view_bytes *to, const char *data, size_t size) {
+static void append_bytes(struct tide_view_bytes *to, const char *data, size_t size) {
   if (to->size + size > to->room) {
     size_t room = (to->size + size) * 2;
     char *more = realloc(to->data, room);
@@ -47,21 +47,21 @@ static void append(struct tide_view_bytes *to, const char *data, size_t size) {
   to->size += size;
 }
 
-/* JSON within a page: nothing in it may end the element around it. */
+/* Appends JSON. A '<' is escaped: no text may end the element around the JSON. */
 static void append_json(void *self, const char *data, size_t size) {
   for (size_t i = 0; i < size; i++) {
-    if (data[i] == '<') append(self, "\\u003c", 6);
-    else append(self, data + i, 1);
+    if (data[i] == '<') append_bytes(self, "\\u003c", 6);
+    else append_bytes(self, data + i, 1);
   }
 }
 
-/* {"name", "text"} of a program; a text that is no program is shown with its errors. */
+/* Appends {"name", "text"} of a program. The page itself shows the errors of the text. */
 static bool append_program(struct tide_view_bytes *to, const char *path) {
   struct tide_tool_program program = {.path = NULL};
   if (!tide_tool_read_text(&program, path)) return false;
   char *text = malloc(program.length + 1);
   if (text) {
-    /* The page shows text: a byte that is none ends it. */
+    /* A zero byte ends the text. */
     memcpy(text, program.text, program.length);
     text[program.length] = 0;
     const char *slash = strrchr(path, '/');
@@ -78,12 +78,12 @@ static bool append_program(struct tide_view_bytes *to, const char *path) {
 }
 
 bool tide_view_make_page(struct tide_view_bytes *page, const char *path) {
-  const char *at = memmem(view_page, view_page_size, mark, sizeof mark - 1);
-  const char *rest = at + sizeof mark - 1;
-  append(page, view_page, (size_t)(at - view_page));
-  if (!path) append(page, "null", 4);
+  const char *at = memmem(view_page, view_page_size, placeholder, sizeof placeholder - 1);
+  const char *rest = at + sizeof placeholder - 1;
+  append_bytes(page, view_page, (size_t)(at - view_page));
+  if (!path) append_bytes(page, "null", 4);
   else if (!append_program(page, path)) return false;
-  append(page, rest, (size_t)(view_page + view_page_size - rest));
+  append_bytes(page, rest, (size_t)(view_page + view_page_size - rest));
   if (page->failed) tide_tool_error("out of memory");
   return !page->failed;
 }
@@ -101,7 +101,7 @@ static bool write_all(int descriptor, const char *data, size_t size) {
   return true;
 }
 
-static bool export(const char *to, const char *path) {
+static bool export_page(const char *to, const char *path) {
   struct tide_view_bytes page = {.data = NULL};
   char *temporary;
   bool good = tide_view_make_page(&page, path);
@@ -117,13 +117,13 @@ static bool export(const char *to, const char *path) {
   return good;
 }
 
-static bool view(const char *export_to, uint16_t port, bool open, const char *path) {
-  return export_to ? export(export_to, path) : tide_view_serve(port, open, path);
+static bool show_page(const char *export_to, uint16_t port, bool open, const char *path) {
+  return export_to ? export_page(export_to, path) : tide_view_serve(port, open, path);
 }
 
 #else
 
-static bool view(const char *export_to, uint16_t port, bool open, const char *path) {
+static bool show_page(const char *export_to, uint16_t port, bool open, const char *path) {
   (void)export_to, (void)port, (void)open, (void)path;
   tide_tool_error(
       "this one was built without the page: './run view' in its sources installs clang, "
@@ -150,5 +150,5 @@ int tide_tool_view(int argc, char **argv) {
     if (option == PORT && (!tide_tool_parse_number(arguments.value, 65535, &port) || !port))
       return tide_tool_wrong_usage(&usage, "--port %s: expected 1 to 65535", arguments.value);
   }
-  return view(export_to, (uint16_t)port, open, path) ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
+  return show_page(export_to, (uint16_t)port, open, path) ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 }
