@@ -140,6 +140,7 @@ static void machine_init(struct machine *m, const struct question *q) {
   m->rmm = rmm_make(m->rival, asked.queues, chunk);
   BENCH_CHECK(tide_context_init(&m->context, NULL) == TIDE_OK);
   struct tide_pool_params params = {.chunk = chunk,
+                                    .policy = TIDE_POOL_WAIT_FIRST, /* as the rivals do */
                                     .frees_cover_uses = asked.policy == COVERED,
                                     .uses_are_named = asked.policy == NAMED};
   BENCH_CHECK(tide_pool_create(&m->context, &params, &m->pool) == TIDE_OK);

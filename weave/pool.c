@@ -19,7 +19,7 @@ struct state {
 static void setup(void *self) {
   struct state *s = self;
   struct tide_context_params context = {.frontier_capacity = 4};
-  struct tide_pool_params params = {.chunk = 4096, .buffers = 4, .budget = 4096};
+  struct tide_pool_params params = {.chunk = 4096, .buffers = 4, .limit = 4096};
   EXPECT_OK(tide_context_init(&s->context, &context));
   EXPECT_OK(tide_pool_create(&s->context, &params, &s->pool));
 }

@@ -14,12 +14,24 @@
  * one from elsewhere); all of it where nobody named the buffer, or not all uses are
  * remembered.
  *
- * Whoever asks for memory brings a position. If that position knows all of a
- * block's death frontier (or the tracker saw it finish), the block is reused at
- * once and nothing waits. Else *try before fence*: the block is handed out and
- * the operations that name it wait, on the device, for the few epochs that are
- * missing. Such waits are for execution only: they open when the signaller has
- * finished, whatever its status. Else fresh memory; else TIDE_NOMEM.
+ * An allocation brings a position and is satisfied by the first of these:
+ *
+ *   1. a free block whose death frontier the position knows, or the tracker has
+ *      seen finish: no wait;
+ *   2. fresh memory, while the pool is within its *budget*;
+ *   3. the free block that leaves the fewest *gap waits*: each operation that names
+ *      the buffer waits, on the device, for the missing epochs. Such a wait is for
+ *      execution only: it opens when the signaller has finished, whatever its
+ *      status, and imports what the signaller knew;
+ *   4. TIDE_NOMEM. The statistics tell the limit and what holds the memory.
+ *
+ * The budget is the pool's `limit`, if one is set. Otherwise it is twice the peak
+ * of live memory, at least 64 MiB. So two queues that have memory to run apart are
+ * never ordered by it, and a program whose live memory is constant takes a constant
+ * amount from the source, however long it runs. Beyond the budget and without a
+ * limit, fresh memory is still taken where no free block fits (step 4 becomes "the
+ * source has none"). Of very many free blocks 256 are looked at. TIDE_POOL_WAIT_FIRST swaps steps 2 and 3: the least memory, at
+ * the price of waits between queues.
  *
  * Splitting a block gives its death frontier to both parts; joining merges.
  *
@@ -50,12 +62,23 @@ struct tide_memory_source {
   void *self;
 };
 
+/* Which comes first where no free block can be had without a wait. A host position (NULL) always
+ * prefers fresh memory within the limit: a host cannot wait on a device. */
+enum tide_pool_policy {
+  TIDE_POOL_GROW_FIRST, /* fresh memory within the budget, then gap waits */
+  TIDE_POOL_WAIT_FIRST  /* gap waits, then fresh memory within the limit */
+};
+
+/* Bytes: the least budget of a pool without a limit. */
+#define TIDE_POOL_BUDGET_LEAST ((size_t)64 << 20)
+
 struct tide_pool_params {
   const char *label;
   const struct tide_memory_source *source; /* NULL: the context's allocator */
-  size_t budget; /* bytes that may be taken from the source; 0: no limit */
-  size_t chunk;  /* bytes taken at a time; 0: 4 MiB, and larger blocks get a chunk of their own */
-  size_t align;  /* of blocks, a power of two; 0: 64 */
+  size_t limit; /* bytes taken from the source at most, never exceeded; 0: none */
+  enum tide_pool_policy policy;
+  size_t chunk; /* bytes taken at a time; 0: 4 MiB, and larger blocks get a chunk of their own */
+  size_t align; /* of blocks, a power of two; 0: 64 */
   const struct tide_device *device; /* whose memory it is: queues of others may not use it (but any
                                        may free); it outlives its use. NULL: the host's, for all */
   uint32_t buffers;                 /* live buffers at most; 0: 4096 */
@@ -82,10 +105,15 @@ struct tide_pool_stats {
   uint64_t live_buffers;
   uint64_t live_bytes, peak_bytes;    /* handed out */
   uint64_t source_bytes, source_peak; /* taken from the source */
+  uint64_t source_used; /* of source_bytes, all but the unused end of the newest chunk: the limit
+                           with which allocations so far would have been satisfied alike */
+  uint64_t limit;       /* as given; 0: none */
+  uint64_t budget;      /* bytes that are taken before gap waits are made */
 };
 
 /* NULL params are the defaults. TIDE_NOMEM; TIDE_INVALID: an alignment that is no power of two, a
- * source without a function. Takes memory from the source only when somebody asks for some. */
+ * source without a function, an unknown policy. Takes memory from the source only when somebody
+ * asks for some. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(const struct tide_context *context,
                                                            const struct tide_pool_params *params,
                                                            struct tide_pool **out_pool);
@@ -97,8 +125,10 @@ TIDE_API void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *ou
  * Returns the bytes given back. */
 TIDE_API size_t tide_pool_trim(struct tide_pool *pool);
 
-/* Hands out `size` bytes (>= 1) to whoever stands at `position` (NULL: a host that knows only the
- * tracker). The buffer's owner frees it once. TIDE_NOMEM; TIDE_FULL at the limit of buffers. */
+/* Hands out `size` bytes (>= 1) at `position` (NULL: a host that knows only the tracker, and asks
+ * tide_buffer_ready before it touches the memory). The buffer's owner frees it once. TIDE_NOMEM:
+ * the limit is reached, or the source has no more, and no free block fits; TIDE_FULL at the limit
+ * of buffers. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
                                                           const struct tide_position *position,
                                                           const char *label,

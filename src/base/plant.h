@@ -99,7 +99,13 @@ enum tide_plant {
   TIDE_PLANT_WIC_SHUT,     /* a tag page stays closed when its store was signalled */
   TIDE_PLANT_WIC_THROUGH,  /* a tag page is armed again before the store has come through */
   TIDE_PLANT_WIC_OLD,      /* a store's fault is believed that is older than the arming */
-  TIDE_PLANT_WIC_END
+  TIDE_PLANT_WIC_END,
+  TIDE_PLANT_REUSE = 7000, /* the order of reuse: found by the oracle of pools */
+  TIDE_PLANT_REUSE_WAITS,  /* gap waits are made before the budget is used up */
+  TIDE_PLANT_REUSE_GROWS,  /* fresh memory is taken before reusable blocks are looked for */
+  TIDE_PLANT_REUSE_BEYOND, /* more than the limit is taken */
+  TIDE_PLANT_REUSE_MOST,   /* the block that leaves the most gap waits is handed out */
+  TIDE_PLANT_REUSE_END
 };
 
 #ifdef TIDE_PLANTS

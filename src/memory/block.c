@@ -223,11 +223,11 @@ static bool join(struct tide_pool *pool, const struct run *run) {
 
 /* Each block is looked at once: runs are looked for one behind the other. */
 bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                         size_t most) {
+                         size_t most, uint32_t looks) {
   struct run best = {.count = 0};
   for (struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
     struct tide_block *block = TIDE_CONTAINER(at, struct tide_chunk, link)->first;
-    for (struct run run = {.first = block}; block; block = block->after) {
+    for (struct run run = {.first = block}; block && looks; block = block->after, looks--) {
       if (!run_take(pool, &run, block, frontier, most)) {
         run = (struct run){.first = block->after};
       } else if (run.size >= size) {

@@ -1,5 +1,6 @@
 /* Which free block a request gets. */
 #include "base/check.h"
+#include "base/plant.h"
 #include "memory/state.h"
 
 /* Goes through the blocks that are large enough, smallest bins first, and in each bin from both
@@ -82,7 +83,9 @@ static bool settle(struct tide_pool *pool, struct tide_block *block,
     return true;
   }
   size_t missing = count_missing(pool, death, frontier, &closable);
-  if (closable && (!out_choice->block || missing < out_choice->missing)) {
+  bool fewer = !out_choice->block || missing < out_choice->missing;
+  if (TIDE_PLANTED(TIDE_PLANT_REUSE_MOST)) fewer = missing > out_choice->missing;
+  if (closable && fewer) {
     choose(out_choice, block, TIDE_REUSE_GAP, missing);
   }
   return false;

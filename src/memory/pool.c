@@ -21,7 +21,7 @@ static void set_label(char *to, const char *label) {
 static bool params_good(const struct tide_pool_params *params) {
   if (params->align & (params->align - 1)) return false;
   if (params->source && (!params->source->map || !params->source->unmap)) return false;
-  return true;
+  return (unsigned)params->policy <= TIDE_POOL_WAIT_FIRST;
 }
 
 static size_t snapshot_tracker(void *self, tide_axis *axes, uint64_t *epochs, size_t size) {
@@ -36,7 +36,8 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
   /* Of whole blocks. Absurd ones are the source's to refuse. */
   if (pool->chunk > SIZE_MAX - pool->align) pool->chunk = SIZE_MAX - pool->align;
   pool->chunk = (pool->chunk + pool->align - 1) & ~(pool->align - 1);
-  pool->budget = params->budget;
+  pool->limit = params->limit;
+  pool->waits_first = params->policy == TIDE_POOL_WAIT_FIRST;
   pool->buffers = params->buffers ? params->buffers : DEFAULT_BUFFERS;
   pool->covered = params->frees_cover_uses;
   pool->named = params->uses_are_named && !params->frees_cover_uses;
@@ -86,10 +87,6 @@ enum tide_status tide_pool_create(const struct tide_context *context,
   return TIDE_OK;
 }
 
-static void grace_step_locked(struct tide_pool *pool) {
-  if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
-}
-
 static bool chunks_finished(struct tide_pool *pool) {
   for (struct tide_link *at = pool->chunks.next; at != &pool->chunks; at = at->next) {
     if (!tide_chunk_finished(pool, TIDE_CONTAINER(at, struct tide_chunk, link))) return false;
@@ -100,7 +97,7 @@ static bool chunks_finished(struct tide_pool *pool) {
 enum tide_status tide_pool_destroy(struct tide_pool *pool) {
   if (!pool) return TIDE_OK;
   tide_pool_lock(pool);
-  grace_step_locked(pool);
+  tide_pool_step_grace(pool);
   bool busy = pool->live + pool->lingering != 0 || !chunks_finished(pool);
   tide_pool_unlock(pool);
   if (busy) return TIDE_BUSY;
@@ -118,7 +115,7 @@ size_t tide_pool_trim(struct tide_pool *pool) {
   size_t bytes = 0;
   tide_list_init(&gone);
   tide_pool_lock(pool);
-  grace_step_locked(pool);
+  tide_pool_step_grace(pool);
   for (struct tide_link *at = pool->chunks.next, *next; at != &pool->chunks; at = next) {
     next = at->next;
     struct tide_chunk *chunk = TIDE_CONTAINER(at, struct tide_chunk, link);
@@ -136,6 +133,14 @@ size_t tide_pool_trim(struct tide_pool *pool) {
   return bytes;
 }
 
+static size_t unused_end(const struct tide_pool *pool) {
+  if (tide_list_empty(&pool->chunks)) return 0;
+  const struct tide_block *block =
+      TIDE_CONTAINER(pool->chunks.prev, struct tide_chunk, link)->first;
+  while (block->after) block = block->after;
+  return block->state == TIDE_BLOCK_FRESH ? block->size : 0;
+}
+
 void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) {
   tide_pool_lock(pool);
   struct tide_pool_stats stats = pool->stats;
@@ -147,6 +152,9 @@ void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats) 
   stats.gap_waits = stats.reused_gap + pool->more_gap_waits;
   stats.allocs = stats.reused_known + stats.reused_finished + stats.reused_gap + stats.fresh;
   stats.frees = stats.allocs - (stats.live_buffers - pool->imports_live - pool->deferred_live);
+  stats.source_used = stats.source_bytes - unused_end(pool);
+  stats.limit = pool->limit;
+  stats.budget = tide_source_budget(pool, 0);
   tide_pool_unlock(pool);
   *out_stats = stats;
 }
@@ -165,51 +173,6 @@ void tide_pool_set_grace(struct tide_pool *pool,
 }
 
 /* ---- asking for memory ---------------------------------------------------------- */
-
-struct request {
-  size_t size; /* whole blocks */
-  const struct tide_frontier *known;
-  bool host; /* cannot wait on a device: fresh memory before a gap */
-};
-
-/* Without asking the source, and looking at a few blocks only. */
-static bool choose_quickly(struct tide_pool *pool, const struct request *request,
-                           struct tide_choice *choice) {
-  tide_choose_free(pool, request->size, request->known, TIDE_CHOOSE_FEW, choice);
-  if (choice->block && !(request->host && choice->reuse == TIDE_REUSE_GAP)) return true;
-  tide_choose_fresh(pool, request->size, TIDE_CHOOSE_FEW, choice);
-  return choice->block != NULL;
-}
-
-/* What is left when the source has nothing: every block, and every join that can be made. */
-static bool choose_thoroughly(struct tide_pool *pool, const struct request *request,
-                              struct tide_choice *choice) {
-  for (int joined = 0; joined < 2; joined++) {
-    if (joined && !tide_block_join_free(pool, TIDE_JOIN_ALL)) break;
-    tide_choose_free(pool, request->size, request->known, TIDE_CHOOSE_ALL, choice);
-    if (choice->block) return true;
-    tide_choose_fresh(pool, request->size, TIDE_CHOOSE_ALL, choice);
-    if (choice->block) return true;
-  }
-  return false;
-}
-
-static bool choose(struct tide_pool *pool, const struct request *request,
-                   struct tide_choice *choice) {
-  grace_step_locked(pool);
-  if (choose_quickly(pool, request, choice)) return true;
-  if (tide_block_join_free(pool, TIDE_JOIN_ALIKE) && choose_quickly(pool, request, choice)) {
-    return true;
-  }
-  if (tide_block_join_run(pool, request->size, request->known, request->host ? 0 : SIZE_MAX) &&
-      choose_quickly(pool, request, choice)) {
-    return true;
-  }
-  *choice = (struct tide_choice){tide_source_take_locked(pool, request->size), TIDE_REUSE_FRESH, 0};
-  if (choice->block) return true;
-  /* The lock was let go meanwhile, so the spares may have gone. */
-  return tide_pool_stock_locked(pool) && choose_thoroughly(pool, request, choice);
-}
 
 /* A spare handle; there is one. */
 static inline struct tide_buffer *open_locked(struct tide_pool *pool) {
@@ -272,13 +235,13 @@ static inline size_t whole_size(const struct tide_pool *pool, size_t size) {
 static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
                                      const struct tide_position *position, const char *label,
                                      struct tide_buffer **out_buffer) {
-  struct request request = {
-      .size = whole_size(pool, size), .known = known_at(position), .host = position == NULL};
+  struct tide_request request = {
+      .size = whole_size(pool, size), .known = known_at(position), .is_host = position == NULL};
   struct tide_choice choice;
   *out_buffer = NULL;
   if (request.size == 0) return TIDE_NOMEM;
   if (pool->live >= pool->buffers) return TIDE_FULL;
-  if (!tide_pool_stock_locked(pool) || !choose(pool, &request, &choice)) return TIDE_NOMEM;
+  if (!tide_pool_stock_locked(pool) || !tide_choose(pool, &request, &choice)) return TIDE_NOMEM;
   if (pool->live >= pool->buffers) return TIDE_FULL;
   tide_block_take(pool, choice.block, request.size);
   struct tide_buffer *buffer = hand_out(pool, choice.block, size);
@@ -332,7 +295,8 @@ static inline bool guess_known(const struct tide_death *death, const struct tide
 }
 
 /* What a block means to someone who does not know all of it, where that takes two looks: its
- * signaller stands for all, and is an axis that the pool has met. False: it takes more. */
+ * signaller stands for all, and is an axis that the pool has met. False: it takes more, or fresh
+ * memory comes before a gap wait. */
 static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
                          enum tide_reuse *out_reuse) {
   if (!tide_namers_listed(&pool->namers, death->axis)) return false;
@@ -340,6 +304,7 @@ static inline bool weigh(struct tide_pool *pool, struct tide_death *death,
   const struct tide_tracker_axis *state = pool->namers.states[death->axis % TIDE_NAMERS];
   bool finished = tide_tracker_axis_finished(state) >= death->epoch;
   if (tide_load_acquire(&state->axis) != death->axis) return false;
+  if (!finished && !pool->waits_first) return false;
   if (finished) tide_death_clear(death);
   *out_reuse = finished ? TIDE_REUSE_FINISHED : TIDE_REUSE_GAP;
   return true;

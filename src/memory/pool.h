@@ -92,6 +92,14 @@ uint64_t tide_buffer_serial(const struct tide_buffer *buffer);
 /* Was it freed (so that naming it again is a use after free)? */
 bool tide_buffer_freed(const struct tide_buffer *buffer);
 
+/* Bytes that are taken from the source before gap waits are made, where `peak` bytes were live at a
+ * time. */
+static inline size_t tide_memory_budget(size_t limit, uint64_t peak) {
+  if (limit) return limit;
+  if (peak > SIZE_MAX / 2) return SIZE_MAX;
+  return peak > TIDE_POOL_BUDGET_LEAST / 2 ? 2 * (size_t)peak : TIDE_POOL_BUDGET_LEAST;
+}
+
 /* Blocks whose death frontier is tainted and has no signaller are reused only after a grace period:
  * all that had been given an epoch when the period began has finished. `snapshot` says what that
  * is: it fills (axis, newest *given* epoch) of every live axis and returns how many there are; when

@@ -1,5 +1,6 @@
-/* Where a pool's memory comes from: chunks, within the budget. */
+/* Where a pool's memory comes from: chunks, within the budget and the limit. */
 #include "base/memory.h"
+#include "base/plant.h"
 #include "memory/state.h"
 
 static void *allocator_map(void *self, size_t size) {
@@ -24,14 +25,26 @@ static size_t offset_of(const struct tide_pool *pool, const void *memory) {
   return (size_t)(-(uintptr_t)memory & (pool->align - 1));
 }
 
-/* How much may still be taken. */
-static size_t budget_left(const struct tide_pool *pool) {
-  if (!pool->budget) return SIZE_MAX;
-  return pool->budget > pool->stats.source_bytes ? pool->budget - pool->stats.source_bytes : 0;
+size_t tide_source_budget(const struct tide_pool *pool, size_t more) {
+  uint64_t live, peak = pool->stats.peak_bytes;
+  if (__builtin_add_overflow(pool->stats.live_bytes, (uint64_t)more, &live)) live = UINT64_MAX;
+  return tide_memory_budget(pool->limit, peak > live ? peak : live);
 }
 
-static bool reserve(struct tide_pool *pool, size_t bytes) {
-  if (bytes > budget_left(pool)) return false;
+/* Bytes that may still be taken until source_bytes reaches `most`. */
+static size_t bytes_left(const struct tide_pool *pool, size_t most) {
+  if (pool->limit && most > pool->limit) most = pool->limit;
+  if (TIDE_PLANTED(TIDE_PLANT_REUSE_BEYOND)) return SIZE_MAX;
+  if (most == SIZE_MAX) return SIZE_MAX;
+  return most > pool->stats.source_bytes ? most - (size_t)pool->stats.source_bytes : 0;
+}
+
+bool tide_source_allows(const struct tide_pool *pool, size_t size, size_t most) {
+  return size <= bytes_left(pool, most);
+}
+
+static bool reserve(struct tide_pool *pool, size_t bytes, size_t most) {
+  if (!tide_source_allows(pool, bytes, most)) return false;
   if (__builtin_add_overflow(pool->stats.source_bytes, (uint64_t)bytes,
                              &pool->stats.source_bytes)) {
     pool->stats.source_bytes -= bytes;
@@ -55,25 +68,25 @@ static bool map(struct tide_pool *pool, struct tide_chunk *chunk, size_t bytes, 
   return memory != NULL;
 }
 
-/* A whole chunk; else what the budget leaves; else exactly what is needed; else, for a source that
+/* A whole chunk; else what the limit leaves; else exactly what is needed; else, for a source that
  * doesn't align as we need, so much that it can be aligned here. */
-static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t needed) {
-  size_t most = pool->chunk > needed ? pool->chunk : needed, left = budget_left(pool);
-  if (most > left) most = left & ~(pool->align - 1);
-  if (most > needed && reserve(pool, most) && map(pool, chunk, most, needed)) return true;
-  if (reserve(pool, needed) && map(pool, chunk, needed, needed)) return true;
+static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t needed, size_t most) {
+  size_t bytes = pool->chunk > needed ? pool->chunk : needed, left = bytes_left(pool, most);
+  if (bytes > left) bytes = left & ~(pool->align - 1);
+  if (bytes > needed && reserve(pool, bytes, most) && map(pool, chunk, bytes, needed)) return true;
+  if (reserve(pool, needed, most) && map(pool, chunk, needed, needed)) return true;
   size_t loose;
   if (__builtin_add_overflow(needed, pool->align - 1, &loose)) return false;
-  return reserve(pool, loose) && map(pool, chunk, loose, needed);
+  return reserve(pool, loose, most) && map(pool, chunk, loose, needed);
 }
 
-static struct tide_block *take(struct tide_pool *pool, size_t size) {
+static struct tide_block *take(struct tide_pool *pool, size_t size, size_t most) {
   const struct tide_allocator *allocator = pool->context->allocator;
   tide_pool_unlock(pool);
   struct tide_chunk *chunk = tide_alloc(allocator, 1, sizeof *chunk);
   tide_pool_lock(pool);
   if (!chunk) return NULL;
-  bool mapped = map_some(pool, chunk, size);
+  bool mapped = map_some(pool, chunk, size, most);
   if (!mapped || !tide_pool_stock_locked(pool)) {
     if (mapped) pool->stats.source_bytes -= chunk->size;
     tide_pool_unlock(pool);
@@ -90,11 +103,11 @@ static struct tide_block *take(struct tide_pool *pool, size_t size) {
                         (chunk->size - offset) & ~(pool->align - 1));
 }
 
-struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size) {
+struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size, size_t most) {
   const struct tide_platform *platform = pool->context->platform;
-  if (size > budget_left(pool)) return NULL;
+  if (!tide_source_allows(pool, size, most)) return NULL;
   pool->asking++;
-  struct tide_block *block = take(pool, size);
+  struct tide_block *block = take(pool, size, most);
   pool->asking--;
   tide_store_release(&pool->answers, pool->answers + 1);
   if (pool->awaiting) platform->wake(platform->self, &pool->answers, UINT32_MAX);

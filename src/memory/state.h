@@ -80,7 +80,8 @@ struct tide_slab {
 struct tide_pool {
   const struct tide_context *context;
   struct tide_memory_source source;
-  size_t budget, chunk, align;
+  size_t limit, chunk, align; /* limit: 0 for none */
+  bool waits_first;           /* params.policy */
   uint32_t buffers;
   bool covered;     /* params.frees_cover_uses */
   bool named;       /* params.uses_are_named */
@@ -141,6 +142,9 @@ static inline void tide_block_leave(struct tide_pool *pool, struct tide_block *b
 }
 /* Blocks whose grace period is over become free, with nothing left to wait for. */
 void tide_block_await_grace(struct tide_pool *pool);
+static inline void tide_pool_step_grace(struct tide_pool *pool) {
+  if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
+}
 
 enum tide_joining {
   TIDE_JOIN_ALIKE, /* where one of the two death frontiers serves for both */
@@ -150,9 +154,10 @@ enum tide_joining {
 size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining);
 
 /* Joins the free neighbours that together have `size` bytes and leave the fewest entries to wait
- * for to someone who knows `frontier`, at most `most`. False: there are none. */
+ * for to someone who knows `frontier`, at most `most`. False: there are none among the first
+ * `looks` blocks. */
 bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                         size_t most);
+                         size_t most, uint32_t looks);
 
 /* ---- choose.c --------------------------------------------------------------- */
 
@@ -162,8 +167,10 @@ struct tide_choice {
   size_t missing; /* GAP: entries to wait for */
 };
 
-/* At most so many blocks of each kind are looked at; beyond, a good one may be missed. */
+/* At most so many blocks of each kind are looked at; beyond, a good one may be missed. MANY is for
+ * requests that would take memory from the source or wait: some microseconds each. */
 #define TIDE_CHOOSE_FEW 16u
+#define TIDE_CHOOSE_MANY 256u
 #define TIDE_CHOOSE_ALL UINT32_MAX
 
 /* A free block of at least `size` bytes for someone who knows `frontier`. */
@@ -171,6 +178,20 @@ void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_fro
                       uint32_t looks, struct tide_choice *out_choice);
 void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
                        struct tide_choice *out_choice);
+
+/* ---- reuse_order.c ---------------------------------------------------------- */
+
+struct tide_request {
+  size_t size; /* whole blocks */
+  const struct tide_frontier *known;
+  bool is_host; /* cannot wait on a device: fresh memory, within the limit, before a gap */
+};
+
+/* Finds a block by the pool's policy; the lock may be let go meanwhile. Needs stock, and leaves
+ * some if true. False: no memory, or another thread is about to add a chunk that may spare a gap
+ * wait; then tide_source_await_locked waits for it. */
+bool tide_choose(struct tide_pool *pool, const struct tide_request *request,
+                 struct tide_choice *out_choice);
 
 /* ---- stock.c ---------------------------------------------------------------- */
 
@@ -191,13 +212,19 @@ void tide_pool_stock_free(struct tide_pool *pool);
 
 /* NULL: from the context's allocator. */
 void tide_source_init(struct tide_pool *pool, const struct tide_memory_source *source);
-/* Takes a chunk with room for `size` bytes in one piece; the lock is let go meanwhile. NULL, or a
- * fresh block, with the pool stocked. */
-struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size);
-/* The budget counts a chunk from when it is asked for, with the lock let go, and so may seem used
- * up while one comes that would do for more than who asked. When there was no memory: false, if it
- * is not for that; else after a while true, and it is time to look again. `chunks` is what
- * chunks_added was before the last look. */
+/* Bytes that the pool takes from the source before gap waits are made, if `more` bytes become live
+ * next. */
+size_t tide_source_budget(const struct tide_pool *pool, size_t more);
+/* True if source_bytes stays within `most`, and the limit, with `size` bytes more. */
+bool tide_source_allows(const struct tide_pool *pool, size_t size, size_t most);
+/* Takes a chunk with room for `size` bytes in one piece, while source_bytes stays within `most`
+ * (SIZE_MAX: the pool's limit alone); the lock is let go meanwhile. NULL, or a fresh block, with
+ * the pool stocked. */
+struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size, size_t most);
+/* A chunk counts from when the source is asked, with the lock let go: so the budget may seem used
+ * up while a chunk comes that serves several requests. Called when a request found no block. False:
+ * no such chunk is on its way. Else blocks until a chunk has come, or none has, and returns true:
+ * time to look again. `chunks` is the value of chunks_added before the last look. */
 bool tide_source_await_locked(struct tide_pool *pool, uint64_t chunks);
 /* The chunk has been removed. No lock. */
 void tide_source_give(struct tide_pool *pool, struct tide_chunk *chunk);

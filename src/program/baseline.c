@@ -112,6 +112,16 @@ static bool make(struct tide_run *run, struct tide_baseline *b) {
          b->most_waits && b->most_signals && b->blocks;
 }
 
+/* The part of the limit that static buffers do not take; 0: no limit. */
+static size_t left_for_scratch(const struct tide_run *run) {
+  size_t left = run->params.memory;
+  for (size_t i = 0; left && i < run->tables->buffer_count; i++) {
+    const struct tide_plan_buffer *buffer = &run->tables->buffers[i];
+    if (!buffer->scratch) left -= buffer->size < left ? (size_t)buffer->size : left - 1;
+  }
+  return left;
+}
+
 enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *diag) {
   const struct tide_allocator *a = run->allocator;
   struct tide_baseline *b = run->baseline = tide_alloc(a, 1, sizeof *b);
@@ -121,6 +131,7 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
   b->pool.source = run->params.stand_in ? run->params.stand_in->memory : NULL;
   b->pool.align = run->params.align ? run->params.align : 64;
   b->pool.queues = run->tables->queue_count;
+  b->pool.limit = left_for_scratch(run);
   enum tide_status status = tide_graph_create(run->params.plan, run->params.kinds,
                                               run->params.kind_count, a, true, &b->graph, diag);
   if (status != TIDE_OK) return status;

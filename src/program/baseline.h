@@ -9,9 +9,10 @@
  * none. *Barrier*: no events; all queues are joined by the submitting thread
  * before whatever depends on something submitted since the last join.
  *
- * Recycled memory is tracked use by use, as stream-ordered allocators do: each
- * operation that names a recycled buffer signals an event, and whoever gets the
- * memory next waits for the events of its last uses: once on each queue, not for
+ * Scratch memory is handed out in the order of tracked runs and within the same
+ * budget, so that a comparison is one of what is known. It is tracked use by use, as
+ * stream-ordered allocators do: each operation that names a recycled buffer signals an event, and
+ * whoever gets the memory next waits for the events of its last uses: once on each queue, not for
  * what the queue's own order brings, only for the last of each other queue that
  * works in order, and not where it comes after somebody who waited already. */
 #ifndef TIDE_PROGRAM_BASELINE_H
@@ -59,12 +60,15 @@ struct tide_baseline_pool {
   const struct tide_allocator *allocator;
   const struct tide_memory_source *source; /* of the memory itself; NULL: the allocator */
   struct tide_baseline_block *free, *all;
-  size_t align, queues;
+  size_t align, queues, free_count;
+  size_t limit;               /* 0: none */
+  uint64_t live, peak, taken; /* bytes */
   uint64_t reused, fresh;
 };
 
-/* A block that needs no waiting for whoever stands on `queue`, else one that does, else a new one.
- */
+/* The order of tracked runs, with the same budget: a block that needs no wait on `queue`, else a
+ * new one within the budget, else one that does, else a new one. Blocks are not cut, so the limit
+ * is exceeded rather than the run refused. */
 enum tide_status tide_baseline_alloc(struct tide_run *run, struct tide_baseline_pool *pool,
                                      uint64_t size, uint32_t queue,
                                      struct tide_baseline_block **out_block);

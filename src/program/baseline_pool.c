@@ -1,5 +1,6 @@
 /* Memory with a list of uses: what a program does that cannot ask for a frontier. */
 #include "base/memory.h"
+#include "memory/pool.h"
 #include "program/baseline.h"
 
 bool tide_baseline_use_open(const struct tide_run *run, const struct tide_baseline_use *use,
@@ -52,6 +53,7 @@ static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, ui
   block->size = size;
   block->all = pool->all;
   pool->all = block;
+  pool->taken += size;
   return block;
 }
 
@@ -69,22 +71,49 @@ static void begin(const struct tide_run *run, struct tide_baseline_block *block)
   memset(block->behind, 0, run->tables->queue_count * sizeof *block->behind);
 }
 
+/* The block that needs no wait on `queue`; else, by *out_waits, the one that was freed first. */
+static struct tide_baseline_block **find_free(const struct tide_run *run,
+                                              struct tide_baseline_pool *pool, uint64_t size,
+                                              uint32_t queue, bool *out_waits) {
+  struct tide_baseline_block **oldest = NULL;
+  *out_waits = false;
+  for (struct tide_baseline_block **at = &pool->free; *at; at = &(*at)->next) {
+    if (!fits(*at, size)) continue;
+    if (!any_open(run, *at, queue)) return at;
+    if (!oldest) oldest = at;
+  }
+  *out_waits = oldest != NULL;
+  return oldest;
+}
+
+#define FREE_MOST 1024u /* free blocks that are walked through: beyond, one of them has to do */
+
+static bool within_budget(const struct tide_baseline_pool *pool, uint64_t size) {
+  if (pool->free_count >= FREE_MOST) return false;
+  uint64_t live = pool->live + size, peak = pool->peak > live ? pool->peak : live;
+  size_t budget = tide_memory_budget(pool->limit, peak);
+  return pool->taken <= budget && size <= budget - pool->taken;
+}
+
 enum tide_status tide_baseline_alloc(struct tide_run *run, struct tide_baseline_pool *pool,
                                      uint64_t size, uint32_t queue,
                                      struct tide_baseline_block **out_block) {
-  struct tide_baseline_block **found = NULL;
-  for (struct tide_baseline_block **at = &pool->free; *at; at = &(*at)->next) {
-    if (!fits(*at, size)) continue;
-    if (!found) found = at; /* the one that was freed first */
-    if (any_open(run, *at, queue)) continue;
-    found = at;
-    break;
+  bool waits;
+  struct tide_baseline_block **found = find_free(run, pool, size, queue, &waits);
+  struct tide_baseline_block *block = NULL;
+  if (!found || (waits && within_budget(pool, size))) block = new_block(pool, size);
+  if (block) {
+    pool->fresh++;
+  } else if (found) {
+    block = *found;
+    *found = block->next;
+    pool->free_count--;
+    pool->reused++;
+  } else {
+    return TIDE_NOMEM;
   }
-  struct tide_baseline_block *block = found ? *found : new_block(pool, size);
-  if (!block) return TIDE_NOMEM;
-  if (found) *found = block->next;
-  if (found) pool->reused++;
-  else pool->fresh++;
+  pool->live += block->size;
+  if (pool->live > pool->peak) pool->peak = pool->live;
   block->next = NULL;
   begin(run, block);
   *out_block = block;
@@ -95,6 +124,8 @@ void tide_baseline_free(struct tide_baseline_pool *pool, struct tide_baseline_bl
   struct tide_baseline_block **at = &pool->free;
   while (*at) at = &(*at)->next;
   *at = block;
+  pool->free_count++;
+  pool->live -= block->size;
 }
 
 enum tide_status tide_baseline_note_use(struct tide_baseline_pool *pool,

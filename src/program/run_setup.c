@@ -137,7 +137,7 @@ static enum tide_status make_pool(struct tide_run *run, struct tide_diag *diag) 
   size_t buffers = run->tables->buffer_count + 16;
   struct tide_pool_params params = {
       .label = "buffers",
-      .budget = run->params.memory,
+      .limit = run->params.memory,
       .align = run->params.align,
       .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
       .uses_are_named = true, /* the language knows no other uses */

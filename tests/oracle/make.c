@@ -211,7 +211,9 @@ void program_make(struct program *program, struct world *world, const struct con
   for (uint32_t i = 0; i < config->collectives; i++) make_collective(program);
   if (!config->buffers) return;
   struct tide_pool_params params = {.label = "p",
-                                    .budget = config->budget,
+                                    .limit = config->limit,
+                                    .policy = config->wait_first ? TIDE_POOL_WAIT_FIRST
+                                                                 : TIDE_POOL_GROW_FIRST,
                                     .chunk = 2048,
                                     .align = 16,
                                     .buffers = config->tiny,

@@ -243,7 +243,7 @@ struct config {
       progress_wait;
   uint32_t fail, cancel, host_fail, destroy, lose, destroy_line;
   uint32_t host_signal, external_host;
-  uint32_t buffers, free_elsewhere, host_free, budget;
+  uint32_t buffers, free_elsewhere, host_free, limit, wait_first;
   uint32_t collectives, pause, batch, bad, bodyless, query;
   uint32_t take, give; /* how eager the backend is */
   uint32_t signal_chance;

@@ -20,6 +20,8 @@ static const struct setting settings[] = {
     {.steps = 600, .queues = 4, .capacity = 3, .out_of_order = 60, .hold = 20},
     {.steps = 600, .queues = 4, .capacity = 8, .hold = 10, .strangers = 40, .close = true},
     {.steps = 600, .queues = 5, .capacity = 3, .out_of_order = 30, .strangers = 40, .grace = true},
+    {.steps = 600, .queues = 4, .capacity = 8, .hold = 10, .waits_first = true},
+    {.steps = 600, .queues = 5, .capacity = 2, .hold = 10, .grace = true, .waits_first = true},
 };
 #define SETTINGS (sizeof settings / sizeof *settings)
 
@@ -32,13 +34,15 @@ static uint64_t seeds(uint64_t otherwise) {
 static void print(const struct tally *t) {
   printf("# %llu worlds: %llu allocs: %llu known, %llu finished, %llu gap, %llu fresh; %llu "
          "pasts known to whoever named the buffer, %llu waited for; %llu tainted entries, %llu "
-         "deferred frees, %llu joins, %llu splits, %llu chunks\n",
+         "deferred frees, %llu joins, %llu splits, %llu chunks; %llu allocs grew the pool, %llu "
+         "waited at its limit, %llu failed\n",
          (unsigned long long)t->runs, (unsigned long long)t->allocs, (unsigned long long)t->known,
          (unsigned long long)t->finished, (unsigned long long)t->gap, (unsigned long long)t->fresh,
          (unsigned long long)t->elided_past, (unsigned long long)t->gap_waits,
          (unsigned long long)t->tainted, (unsigned long long)t->deferred,
-         (unsigned long long)t->joins, (unsigned long long)t->splits,
-         (unsigned long long)t->mapped);
+         (unsigned long long)t->joins, (unsigned long long)t->splits, (unsigned long long)t->mapped,
+         (unsigned long long)t->grown, (unsigned long long)t->gaps_at_the_limit,
+         (unsigned long long)t->refused);
 }
 
 static void run_setting(const struct setting *setting, uint64_t count) {
@@ -52,6 +56,7 @@ static void run_setting(const struct setting *setting, uint64_t count) {
   /* Worlds in which nothing happens prove nothing. */
   CHECK(tally.known + tally.finished > tally.runs);
   CHECK(tally.elided_past > tally.runs && tally.gap_waits > tally.runs / 4);
+  CHECK(tally.grown > tally.runs && tally.gaps_at_the_limit > tally.runs && tally.refused > 0);
 }
 
 TEST(rules_hold) {
@@ -82,6 +87,26 @@ TEST(use_stands_for_others) { find(TIDE_PLANT_FORGET, &plain); }
 TEST(split_forgets) { find(TIDE_PLANT_SPLIT, &plain); }
 TEST(eviction_without_taint) { find(TIDE_PLANT_EVICT, &settings[2]); }
 
+/* The order of reuse is no matter of safety: its bugs are seen by what an alloc is given. */
+static void find_order(enum tide_plant plant, bool waits_first) {
+  struct tally tally = {0};
+  struct setting one = {.steps = 600, .queues = 4, .capacity = 8, .order_only = true};
+  uint64_t count = seeds(2000), seed = 0;
+  const char *what = NULL;
+  one.waits_first = waits_first;
+  tide_planted = plant;
+  while (!what && seed < count) what = pool_world_run(&one, ++seed, &tally);
+  if (!what) FAIL("not found in %llu worlds", (unsigned long long)count);
+  printf("# found in world %llu: %s\n", (unsigned long long)seed, what);
+}
+
+TEST(waits_before_the_budget) { find_order(TIDE_PLANT_REUSE_WAITS, false); }
+TEST(growth_before_reuse) { find_order(TIDE_PLANT_REUSE_GROWS, false); }
+TEST(growth_before_waits) { find_order(TIDE_PLANT_REUSE_GROWS, true); }
+TEST(beyond_the_limit) { find_order(TIDE_PLANT_REUSE_BEYOND, false); }
+TEST(not_the_fewest_waits) { find_order(TIDE_PLANT_REUSE_MOST, false); }
+
 TEST_MAIN(CASE_SECONDS(rules_hold, 300), CASE(signaller_always), CASE(uses_forgotten),
           CASE(held_not_pinned), CASE(use_stands_for_others), CASE(split_forgets),
-          CASE(eviction_without_taint))
+          CASE(eviction_without_taint), CASE(waits_before_the_budget), CASE(growth_before_reuse),
+          CASE(growth_before_waits), CASE(beyond_the_limit), CASE(not_the_fewest_waits))

@@ -2,6 +2,7 @@
 
 #include "causal/tracker.h"
 #include "harness.h"
+#include "memory/state.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,10 @@ static unsigned below(struct world *w, unsigned limit) {
 static bool chance(struct world *w, unsigned in_100) { return below(w, 100) < in_100; }
 
 static void violate(struct world *w, const char *what) {
+  if (!w->violation && !w->setting.bodies_only && !w->setting.order_only) w->violation = what;
+}
+
+static void violate_order(struct world *w, const char *what) {
   if (!w->violation && !w->setting.bodies_only) w->violation = what;
 }
 
@@ -90,6 +95,7 @@ static void *arena_map(void *self, size_t size) {
     w->tally->mapped++;
     return w->arena + first * GRANULE;
   }
+  w->source_failed = true;
   return NULL;
 }
 
@@ -157,13 +163,102 @@ static bool satisfies(struct world *w, const struct tide_frontier *known,
   return tide_frontier_satisfied(known, w->context.tracker, tide_buffer_past(buffer));
 }
 
+/* ---- the order of reuse ---- */
+
+/* What a request could be given, by a look at every block. */
+struct offer {
+  bool no_wait, fresh, growth; /* free blocks that need no wait; fresh ones; room below the limit */
+  bool gap;
+  size_t fewest; /* of gap: entries to wait for */
+};
+
+static bool is_over(struct world *w, const struct tide_frontier *known, tide_axis axis,
+                    uint64_t epoch) {
+  return tide_frontier_get(known, axis) >= epoch ||
+         tide_tracker_finished(w->context.tracker, axis, epoch);
+}
+
+/* How many entries of a death frontier are missing: 1 for a signaller. SIZE_MAX: some of them
+ * cannot be waited for. */
+static size_t count_missing(struct world *w, const struct tide_death *death,
+                            const struct tide_frontier *known) {
+  const struct tide_frontier *f = &death->frontier;
+  if (death->axis && is_over(w, known, death->axis, death->epoch)) return 0;
+  size_t missing = 0;
+  bool can_wait = true;
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
+    if (is_over(w, known, entry.axis, entry.epoch)) continue;
+    missing++;
+    can_wait &= tide_tracker_find(w->context.tracker, entry.axis) != NULL;
+  }
+  if (missing == 0 && !f->tainted) return 0;
+  if (f->tainted) return SIZE_MAX;
+  if (death->axis) return tide_tracker_find(w->context.tracker, death->axis) ? 1 : SIZE_MAX;
+  return can_wait ? missing : SIZE_MAX;
+}
+
+static struct offer look_at_all(struct world *w, size_t size, const struct line *line) {
+  static const struct tide_frontier nothing = {.capacity = 1};
+  struct offer offer = {.fewest = SIZE_MAX};
+  size_t whole = (size + GRANULE - 1) / GRANULE * GRANULE;
+  struct tide_pool_stats stats;
+  tide_pool_stats(w->pool, &stats);
+  offer.growth = stats.source_bytes + whole <= w->limit;
+  for (struct tide_link *at = w->pool->chunks.next; at != &w->pool->chunks; at = at->next) {
+    struct tide_block *block = TIDE_CONTAINER(at, struct tide_chunk, link)->first;
+    for (; block; block = block->after) {
+      if (block->size < whole) continue;
+      if (block->state == TIDE_BLOCK_FRESH) offer.fresh = true;
+      if (block->state != TIDE_BLOCK_FREE) continue;
+      size_t missing = count_missing(w, block->death, line ? line->position.frontier : &nothing);
+      if (missing == 0) offer.no_wait = true;
+      else if (missing < offer.fewest) offer.fewest = missing;
+    }
+  }
+  offer.gap = offer.fewest != SIZE_MAX;
+  return offer;
+}
+
+/* `before` was on offer, and this is what came of it: a status, or a kind of reuse. */
+static void check_order(struct world *w, const struct offer *before, const struct line *line,
+                        const struct tide_pool_stats *then, const struct tide_buffer *buffer) {
+  struct tide_pool_stats now;
+  tide_pool_stats(w->pool, &now);
+  bool growth = before->growth && !w->source_failed, grown = now.source_bytes > then->source_bytes;
+  if (now.source_bytes > w->limit) violate_order(w, "more than the limit is taken");
+  w->tally->grown += grown;
+  w->tally->refused += !buffer;
+  if (!buffer) {
+    if (before->no_wait || before->fresh || growth || before->gap) violate_order(w, "no memory");
+    return;
+  }
+  if (grown && (before->no_wait || before->fresh)) {
+    violate_order(w, "memory is taken from the source though some is there");
+  }
+  if (w->setting.waits_first && line && grown && before->gap) {
+    violate_order(w, "memory is taken from the source though a wait would do");
+  }
+  if (tide_buffer_reuse(buffer) != TIDE_REUSE_GAP) return;
+  w->tally->gaps_at_the_limit++;
+  if (before->no_wait) violate_order(w, "a wait is made though a block needs none");
+  if (now.gap_waits - then->gap_waits > before->fewest) violate_order(w, "not the fewest waits");
+  if (w->setting.waits_first && line) return;
+  if (before->fresh || growth) violate_order(w, "a wait is made though there is memory");
+}
+
 static void do_alloc(struct world *w) {
   struct line *line = chance(w, 10) ? NULL : &w->lines[below(w, w->line_count)];
   if (w->life_count == LIVES || (line && line->closed)) return;
   size_t size = chance(w, 70) ? 1 + below(w, 1024) : 1 + below(w, 6 * 1024);
   struct tide_buffer *buffer;
+  struct offer offer = look_at_all(w, size, line);
+  struct tide_pool_stats stats;
+  tide_pool_stats(w->pool, &stats);
+  w->source_failed = false;
   enum tide_status status =
       tide_pool_alloc(w->pool, size, line ? &line->position : NULL, "world", &buffer);
+  if (status != TIDE_FULL) check_order(w, &offer, line, &stats, buffer);
   if (status == TIDE_NOMEM || status == TIDE_FULL) return;
   CHECK_OK(status);
   CHECK_EQ_U64(tide_buffer_size(buffer), size);
@@ -481,8 +576,11 @@ const char *pool_world_run(const struct setting *setting, uint64_t seed, struct 
                                        .frontier_capacity = setting->capacity};
   CHECK_OK(tide_context_init(&w->context, &params));
   struct tide_memory_source source = {arena_map, arena_unmap, w};
+  w->limit = ARENA - below(w, 4) * (ARENA / 8);
   struct tide_pool_params pool = {.source = &source,
-                                  .budget = ARENA,
+                                  .limit = w->limit,
+                                  .policy = setting->waits_first ? TIDE_POOL_WAIT_FIRST
+                                                                 : TIDE_POOL_GROW_FIRST,
                                   .chunk = chance(w, 50) ? ARENA : ARENA / 4,
                                   .frees_cover_uses = setting->covers,
                                   .uses_are_named = setting->strangers || chance(w, 50)};

@@ -30,6 +30,8 @@ struct setting {
   bool grace;
   bool close;         /* queues come and go */
   unsigned strangers; /* in 100 lines: their operations touch buffers without naming them */
+  bool waits_first;   /* TIDE_POOL_WAIT_FIRST */
+  bool order_only;    /* nothing counts but the order of reuse */
   bool bodies_only;   /* nothing counts but operations that start too early */
 };
 
@@ -77,6 +79,7 @@ struct life {
 struct tally {
   uint64_t runs, allocs, known, finished, gap, fresh, tainted, deferred, joins, splits, mapped;
   uint64_t elided_past, gap_waits;
+  uint64_t grown, gaps_at_the_limit, refused; /* allocs that took a chunk, waited, failed */
 };
 
 /* In front of each piece of memory that the library asked for. */
@@ -101,6 +104,8 @@ struct world {
   struct life *owner[GRANULES];
   _Alignas(4096) char arena[ARENA];
   bool mapped[GRANULES];
+  size_t limit;
+  bool source_failed; /* during this alloc */
   const char *violation;
   struct tally *tally;
 };

@@ -49,7 +49,7 @@ void draw_config(uint64_t seed, struct config *c) {
   c->buffers = often(r, 600, 300);
   c->free_elsewhere = between(r, 0, 900);
   c->host_free = often(r, 300, 200);
-  c->budget = tide_random_below(r, 3) ? 0 : 2048;
+  c->limit = tide_random_below(r, 3) ? 0 : 2048;
   c->batch = often(r, 300, 300);
   c->bodyless = often(r, 400, 200);
   c->query = often(r, 800, 200);
@@ -76,6 +76,7 @@ void draw_config(uint64_t seed, struct config *c) {
     c->fail = c->cancel = c->destroy = c->lose = c->host_fail = c->destroy_line = c->hold = c->bad =
         0;
   }
+  c->wait_first = tide_random_below(r, 4) != 0; /* else there are few gap waits */
 }
 
 /* ---- overriding: --set name=value ------------------------------------------------------ */
@@ -92,12 +93,12 @@ static const struct {
     FIELD(operations_only), FIELD(narrow),       FIELD(progress_wait), FIELD(fail),
     FIELD(cancel),          FIELD(host_fail),    FIELD(destroy),       FIELD(lose),
     FIELD(destroy_line),    FIELD(host_signal),  FIELD(external_host), FIELD(buffers),
-    FIELD(free_elsewhere),  FIELD(host_free),    FIELD(budget),        FIELD(collectives),
+    FIELD(free_elsewhere),  FIELD(host_free),    FIELD(limit),         FIELD(collectives),
     FIELD(pause),           FIELD(batch),        FIELD(bad),           FIELD(bodyless),
     FIELD(query),           FIELD(take),         FIELD(give),          FIELD(signal_chance),
     FIELD(frontier),        FIELD(history),      FIELD(kicked),        FIELD(racefree),
     FIELD(check),           FIELD(racy),         FIELD(stop),          FIELD(scarce),
-    FIELD(wakes),           FIELD(tiny),
+    FIELD(wakes),           FIELD(tiny),         FIELD(wait_first),
 };
 
 bool config_set(struct config *config, const char *text) {

@@ -442,7 +442,7 @@ static bool lead(const struct common *common, enum how how, int input) {
   struct leader *me = &leader;
   void *memory = common->tile;
   struct tide_memory_source source = {.map = one_block, .unmap = no_unmap, .self = &memory};
-  struct tide_pool_params pool = {.source = &source, .budget = TILE, .chunk = TILE};
+  struct tide_pool_params pool = {.source = &source, .limit = TILE, .chunk = TILE};
   struct tide_buffer *tile;
   struct tide_request request = {.bytes = TILE, .source = common->tile, .tag_count = 1};
   pthread_t thread;

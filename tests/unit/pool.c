@@ -268,7 +268,7 @@ TEST(freed_by_the_host) {
 
 TEST(host_prefers_fresh_to_a_gap) {
   struct rig rig;
-  struct tide_pool_params params = {.budget = 8 * KIB, .chunk = 4 * KIB};
+  struct tide_pool_params params = {.limit = 8 * KIB, .chunk = 4 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_buffer *b = take(&rig, 0, 4 * KIB), *c;
   submit(&rig, 0, b);
@@ -289,9 +289,9 @@ TEST(host_prefers_fresh_to_a_gap) {
 }
 
 /* Known before finished before the smallest gap before fresh. */
-TEST(preference) {
+TEST(preference_of_a_pool_that_waits_first) {
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 64 * KIB};
+  struct tide_pool_params params = {.chunk = 64 * KIB, .policy = TIDE_POOL_WAIT_FIRST};
   rig_open(&rig, 8, &params);
   struct tide_buffer *gap2 = take(&rig, 0, KIB), *gap1 = take(&rig, 0, KIB),
                      *finished = take(&rig, 0, KIB), *known = take(&rig, 0, KIB);
@@ -508,7 +508,7 @@ TEST(tainted_with_a_signaller) {
 
 TEST(grace_period) {
   struct rig rig;
-  struct tide_pool_params params = {.budget = 8 * KIB, .chunk = 4 * KIB};
+  struct tide_pool_params params = {.limit = 8 * KIB, .chunk = 4 * KIB};
   rig_open(&rig, 1, &params);
   struct snapshot snapshot = {.rig = &rig};
   struct tide_buffer *a = take(&rig, 0, 4 * KIB), *b = take(&rig, 0, 4 * KIB), *c;
@@ -704,9 +704,10 @@ TEST_MAIN(CASE(first_is_fresh), CASE(known_to_the_same_queue), CASE(known_gap_fi
           CASE(signaller_only_if_all_is_known), CASE(signaller_over_a_known_past),
           CASE(out_of_order_queue), CASE(out_of_order_queue_knows),
           CASE(out_of_order_queue_with_taint), CASE(freed_by_the_host),
-          CASE(host_prefers_fresh_to_a_gap), CASE(preference), CASE(held_operations_pin),
-          CASE(deferred_free_keeps_its_signaller), CASE(past_outlives_the_free),
-          CASE(split_gives_to_both), CASE(join_merges), CASE(join_is_refused_where_it_loses),
-          CASE(tainted_with_a_signaller), CASE(grace_period), CASE(grace_without_a_hook),
-          CASE(grace_of_many_axes), CASE(tainted_blocks_are_not_joined), CASE(idle_means_all_uses),
-          CASE(imported), CASE(frees_cover_uses), CASE(buffers_are_limited), CASE(events))
+          CASE(host_prefers_fresh_to_a_gap), CASE(preference_of_a_pool_that_waits_first),
+          CASE(held_operations_pin), CASE(deferred_free_keeps_its_signaller),
+          CASE(past_outlives_the_free), CASE(split_gives_to_both), CASE(join_merges),
+          CASE(join_is_refused_where_it_loses), CASE(tainted_with_a_signaller), CASE(grace_period),
+          CASE(grace_without_a_hook), CASE(grace_of_many_axes), CASE(tainted_blocks_are_not_joined),
+          CASE(idle_means_all_uses), CASE(imported), CASE(frees_cover_uses),
+          CASE(buffers_are_limited), CASE(events))

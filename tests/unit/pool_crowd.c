@@ -8,7 +8,7 @@
 #include "tiers.h"
 
 static const struct tide_pool_params named_chunk = {
-    .budget = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+    .limit = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
 
 /* `count` queues that know nothing of each other use it; queue 20 knows what each did before. */
 static void used_by_many(unsigned tier) {
@@ -71,7 +71,7 @@ static void hosts_are_many(unsigned tier) {
 /* A position with more room than the pool's frontiers have, whose entries reach over more axes than
  * fit there: few enough they are all the same. */
 static void wide_positions(unsigned tier) {
-  static const struct tide_pool_params chunk = {.budget = 64 * KIB, .chunk = 64 * KIB};
+  static const struct tide_pool_params chunk = {.limit = 64 * KIB, .chunk = 64 * KIB};
   struct rig rig;
   be_of_tier(tier);
   for (unsigned used = 0; used < 2; used++) {

@@ -1,4 +1,4 @@
-/* Where a pool's memory comes from and goes to: sizes, budgets, fragments, failing allocators,
+/* Where a pool's memory comes from and goes to: sizes, limits, fragments, failing allocators,
  * threads. */
 #include "pool_rig.h"
 
@@ -60,9 +60,9 @@ TEST(absurd_sizes) {
   struct rig rig;
   struct tide_buffer *b;
   for (int limited = 0; limited < 3; limited++) {
-    struct tide_pool_params params = {.budget = limited == 1 ? 1 << 20
-                                                : limited    ? SIZE_MAX
-                                                             : 0,
+    struct tide_pool_params params = {.limit = limited == 1 ? 1 << 20
+                                               : limited    ? SIZE_MAX
+                                                            : 0,
                                       .chunk = limited == 2 ? SIZE_MAX : 0};
     rig_open(&rig, 8, &params);
     for (unsigned i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -102,17 +102,16 @@ TEST(alignment) {
   }
 }
 
-TEST(budget) {
+TEST(limit) {
   struct rig rig;
   struct source source = make_source(SIZE_MAX, 0);
   source.calls.self = &source;
-  struct tide_pool_params params = {
-      .source = &source.calls, .budget = 100 * KIB, .chunk = 64 * KIB};
+  struct tide_pool_params params = {.source = &source.calls, .limit = 100 * KIB, .chunk = 64 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_buffer *a = take(&rig, 0, 60 * KIB), *b, *c;
   CHECK_EQ_U64(source.mapped, 64 * KIB);
   CHECK_STATUS(tide_pool_alloc(rig.pool, 37 * KIB, at(&rig, 0), NULL, &b), TIDE_NOMEM);
-  b = take(&rig, 0, 20 * KIB); /* a chunk of what the budget leaves */
+  b = take(&rig, 0, 20 * KIB); /* a chunk of what the limit leaves */
   CHECK_EQ_U64(source.mapped, 100 * KIB);
   c = take(&rig, 0, 16 * KIB);
   drop(&rig, 0, a), drop(&rig, 0, b), drop(&rig, 0, c);
@@ -168,7 +167,7 @@ TEST(trim_takes_only_what_is_over) {
 TEST(fragments_join) {
   enum { COUNT = 400 };
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 1024 * KIB, .budget = 1024 * KIB};
+  struct tide_pool_params params = {.chunk = 1024 * KIB, .limit = 1024 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_random random = {7};
   struct tide_buffer *b[COUNT] = {0};
@@ -197,7 +196,7 @@ TEST(fragments_join) {
  * leave the fewest waits. A host does not wait for devices, and gets new memory. */
 TEST(neighbours_before_the_source) {
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 64 * KIB};
+  struct tide_pool_params params = {.chunk = 64 * KIB, .policy = TIDE_POOL_WAIT_FIRST};
   rig_open(&rig, 8, &params);
   struct tide_buffer *b[8], *two, *host;
   for (unsigned i = 0; i < 8; i++) b[i] = take(&rig, i % 5, 8 * KIB);
@@ -229,7 +228,7 @@ TEST(neighbours_before_the_source) {
 TEST(fragmentation_is_bounded) {
   enum { COUNT = 512 };
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 4096 * KIB, .budget = 4096 * KIB};
+  struct tide_pool_params params = {.chunk = 4096 * KIB, .limit = 4096 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_random random = {3};
   struct tide_buffer *b[COUNT] = {0};
@@ -354,7 +353,7 @@ static void *hammer(void *argument) {
 
 TEST(threads) {
   struct rig rig;
-  rig_open(&rig, 8, &(struct tide_pool_params){.chunk = 16 * KIB, .budget = 128 * KIB});
+  rig_open(&rig, 8, &(struct tide_pool_params){.chunk = 16 * KIB, .limit = 128 * KIB});
   struct tide_buffer *handed[HANDED] = {0};
   struct hammer hammers[HAMMERS];
   pthread_t threads[HAMMERS];
@@ -370,7 +369,7 @@ TEST(threads) {
   rig_close(&rig);
 }
 
-TEST_MAIN(CASE(arguments), CASE(absurd_sizes), CASE(alignment), CASE(budget), CASE(poor_source),
+TEST_MAIN(CASE(arguments), CASE(absurd_sizes), CASE(alignment), CASE(limit), CASE(poor_source),
           CASE(trim_takes_only_what_is_over), CASE(fragments_join),
           CASE(neighbours_before_the_source), CASE(fragmentation_is_bounded),
           CASE(each_allocation_fails_once), CASE(no_allocation_when_warm), CASE(threads))

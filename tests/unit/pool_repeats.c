@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 static const struct tide_pool_params named_chunk = {
-    .budget = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+    .limit = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
 
 /* What `uses` is to be: at most one entry a queue, and none that a later use knew. */
 struct model {

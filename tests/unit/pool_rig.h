@@ -142,7 +142,7 @@ static inline void rig_close(struct rig *rig) {
 }
 
 /* One small chunk and no more: whoever wants memory must take what others had. */
-static const struct tide_pool_params one_chunk = {.budget = 64 * KIB, .chunk = 64 * KIB};
+static const struct tide_pool_params one_chunk = {.limit = 64 * KIB, .chunk = 64 * KIB};
 
 static inline void check_past(struct rig *rig, const struct tide_buffer *buffer, const char *text) {
   char said[256], want[256];

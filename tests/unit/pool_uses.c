@@ -2,7 +2,7 @@
 #include "pool_rig.h"
 
 static const struct tide_pool_params named_chunk = {
-    .budget = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+    .limit = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
 
 TEST(last_use_counts) {
   struct rig rig;

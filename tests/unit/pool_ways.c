@@ -163,7 +163,8 @@ static void both_ways(struct tide_pool_params params) {
     /* With room for two of one size there is rarely more than one block to choose from. */
     pair.three_sizes = seed % 3 == 0;
     pair.taints = seed % 4 == 0;
-    params.chunk = params.budget = (seed % 3 == 1 ? 32 : 64) * KIB;
+    params.chunk = params.limit = (seed % 3 == 1 ? 32 : 64) * KIB;
+    params.policy = seed % 7 < 4 ? TIDE_POOL_WAIT_FIRST : TIDE_POOL_GROW_FIRST;
     go_both_ways(&pair, &params, seed);
   }
   CHECK(pair.heard > 4000);

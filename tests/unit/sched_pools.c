@@ -54,7 +54,8 @@ static void recycled(bool in_order) {
                     *third = fake_queue(&f, "third");
   struct tide_timeline *steps = fake_timeline(&f, "steps", false);
   struct tide_pool *pool;
-  struct tide_pool_params params = {.label = "pages", .chunk = 4096, .uses_are_named = true};
+  struct tide_pool_params params = {
+      .label = "pages", .chunk = 4096, .limit = 4096, .uses_are_named = true};
   struct tide_buffer *page, *again;
   CHECK_OK(tide_pool_create(&f.context, &params, &pool));
   CHECK_OK(SUBMIT(first, .label = "begin", SIGNALS({steps, 1})));
@@ -130,7 +131,8 @@ TEST(a_gap_is_over_with_the_uses) {
                     *third = fake_queue(&f, "third");
   struct tide_timeline *steps = fake_timeline(&f, "steps", false);
   struct tide_pool *pool;
-  struct tide_pool_params params = {.label = "pages", .chunk = 4096, .uses_are_named = true};
+  struct tide_pool_params params = {
+      .label = "pages", .chunk = 4096, .limit = 4096, .uses_are_named = true};
   struct tide_buffer *page, *again;
   CHECK_OK(tide_pool_create(&f.context, &params, &pool));
   CHECK_OK(tide_queue_alloc(second, pool, 4096, "page", &page));

@@ -1,0 +1,113 @@
+/* The order of reuse: which kinds of blocks a request is offered, one after the other. */
+#include "base/plant.h"
+#include "memory/state.h"
+
+/* One attempt at a request. An order of reuse is a list of them: the first that finds a block ends
+ * the search. */
+struct attempt {
+  enum { END, LOOK, LOOK_FURTHER, LOOK_AT_ALL, JOIN_ALIKE, JOIN_RUN, JOIN_ALL, GROW } effort;
+  enum { NEVER, AFTER_FRESH, BEFORE_FRESH } gap; /* whether a block with gap waits will do */
+  bool beyond;                                   /* GROW: up to the limit, not the budget */
+};
+
+/* Joins that leave waits come after growth: a joined block has the death frontier of all its
+ * parts, and so asks more of its next requester. */
+static const struct attempt grow_first[] = {
+    {LOOK, NEVER, false}, {LOOK_FURTHER, NEVER, false},       {JOIN_RUN, NEVER, false},
+    {GROW, NEVER, false}, {LOOK_FURTHER, AFTER_FRESH, false}, {JOIN_RUN, AFTER_FRESH, false},
+    {GROW, NEVER, true},  {JOIN_ALL, AFTER_FRESH, false},     {END, NEVER, false},
+};
+static const struct attempt wait_first[] = {
+    {LOOK, BEFORE_FRESH, false},
+    {JOIN_ALIKE, BEFORE_FRESH, false},
+    {JOIN_RUN, BEFORE_FRESH, false},
+    {GROW, NEVER, true},
+    {LOOK_AT_ALL, BEFORE_FRESH, false},
+    {JOIN_ALL, BEFORE_FRESH, false},
+    {END, NEVER, false},
+};
+/* A host cannot wait on a device. */
+static const struct attempt of_host[] = {
+    {LOOK, NEVER, false}, {LOOK_FURTHER, NEVER, false},      {JOIN_RUN, NEVER, false},
+    {GROW, NEVER, true},  {LOOK_AT_ALL, AFTER_FRESH, false}, {JOIN_ALL, AFTER_FRESH, false},
+    {END, NEVER, false},
+};
+
+static const struct attempt *order_of(const struct tide_pool *pool,
+                                      const struct tide_request *request) {
+  static const struct attempt planted[] = {
+      {GROW, NEVER, true}, {LOOK_AT_ALL, AFTER_FRESH, false}, {END, NEVER, false}};
+  if (TIDE_PLANTED(TIDE_PLANT_REUSE_GROWS)) return planted;
+  if (TIDE_PLANTED(TIDE_PLANT_REUSE_WAITS) && !request->is_host) return wait_first;
+  if (request->is_host) return of_host;
+  return pool->waits_first ? wait_first : grow_first;
+}
+
+/* Among the blocks that are there. */
+static bool look(struct tide_pool *pool, const struct tide_request *request,
+                 const struct attempt *attempt, uint32_t looks, struct tide_choice *out_choice) {
+  struct tide_choice reused;
+  tide_choose_free(pool, request->size, request->known, looks, &reused);
+  *out_choice = reused;
+  if (reused.block && (attempt->gap == BEFORE_FRESH || reused.reuse != TIDE_REUSE_GAP)) return true;
+  tide_choose_fresh(pool, request->size, looks, out_choice);
+  if (out_choice->block) return true;
+  *out_choice = reused;
+  return reused.block && attempt->gap == AFTER_FRESH;
+}
+
+/* At most once a request: a source that has refused is not asked again. */
+static bool grow(struct tide_pool *pool, const struct tide_request *request,
+                 const struct attempt *attempt, bool *has_refused, struct tide_choice *out_choice) {
+  size_t most = attempt->beyond ? SIZE_MAX : tide_source_budget(pool, request->size);
+  *out_choice = (struct tide_choice){.reuse = TIDE_REUSE_FRESH};
+  if (*has_refused || !tide_source_allows(pool, request->size, most)) return false;
+  out_choice->block = tide_source_take_locked(pool, request->size, most);
+  *has_refused = out_choice->block == NULL;
+  return !*has_refused;
+}
+
+/* Where a gap wait is to be spared, a bounded search; where nothing else fits, all blocks. */
+static bool join_run(struct tide_pool *pool, const struct tide_request *request,
+                     const struct attempt *attempt) {
+  bool waits = attempt->gap != NEVER;
+  return tide_block_join_run(pool, request->size, request->known, waits ? SIZE_MAX : 0,
+                             waits ? TIDE_CHOOSE_ALL : TIDE_CHOOSE_MANY);
+}
+
+static bool try(struct tide_pool *pool, const struct tide_request *request,
+                const struct attempt *attempt, bool *has_refused, struct tide_choice *out_choice) {
+  uint32_t looks = TIDE_CHOOSE_FEW;
+  switch (attempt->effort) {
+    case END: return false;
+    case LOOK: break;
+    case LOOK_FURTHER: looks = TIDE_CHOOSE_MANY; break;
+    case LOOK_AT_ALL: looks = TIDE_CHOOSE_ALL; break;
+    case JOIN_ALIKE:
+      if (!tide_block_join_free(pool, TIDE_JOIN_ALIKE)) return false;
+      break;
+    case JOIN_RUN:
+      if (!join_run(pool, request, attempt)) return false;
+      looks = TIDE_CHOOSE_ALL;
+      break;
+    case JOIN_ALL:
+      if (!tide_block_join_free(pool, TIDE_JOIN_ALL)) return false;
+      looks = TIDE_CHOOSE_ALL;
+      break;
+    case GROW: return grow(pool, request, attempt, has_refused, out_choice);
+  }
+  return look(pool, request, attempt, looks, out_choice);
+}
+
+bool tide_choose(struct tide_pool *pool, const struct tide_request *request,
+                 struct tide_choice *out_choice) {
+  bool has_refused = false;
+  tide_pool_step_grace(pool);
+  for (const struct attempt *at = order_of(pool, request); at->effort != END; at++) {
+    if (at->gap == AFTER_FRESH && pool->asking) return false;
+    if (try(pool, request, at, &has_refused, out_choice)) return true;
+    /* To grow lets the lock go, and others may have taken the spares meanwhile. */
+    if (at->effort == GROW && !tide_pool_stock_locked(pool)) return false;
+  }
+  return false;
+}
