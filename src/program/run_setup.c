@@ -133,38 +133,6 @@ static enum tide_status make_timeline(struct tide_run *run, size_t index, struct
                       tide_status_text(status));
 }
 
-static enum tide_status make_pool(struct tide_run *run, struct tide_diag *diag) {
-  size_t buffers = run->tables->buffer_count + 16;
-  struct tide_pool_params params = {
-      .label = "buffers",
-      .limit = run->params.memory,
-      .align = run->params.align,
-      .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
-      .uses_are_named = true, /* the language knows no other uses */
-      .source = run->params.stand_in ? run->params.stand_in->memory : NULL,
-  };
-  enum tide_status status = tide_pool_create(&run->context, &params, &run->pool);
-  return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "the pool cannot be made");
-}
-
-/* A static buffer starts as zeros, in every mode. */
-static enum tide_status make_buffer(struct tide_run *run, size_t index, struct tide_diag *diag) {
-  const struct tide_plan_buffer *buffer = &run->tables->buffers[index];
-  struct tide_run_buffer *made = &run->buffers[index];
-  run->names_buffers |= buffer->scratch || run->params.check;
-  if (buffer->scratch) return TIDE_OK;
-  enum tide_status status = TIDE_NOMEM;
-  if (buffer->size <= SIZE_MAX)
-    status = tide_pool_alloc(run->pool, (size_t)buffer->size, NULL, buffer->label, &made->buffer);
-  if (status != TIDE_OK)
-    return tide_diag_at(diag, status, buffer->line, buffer->column, "buffer '%s' of %lu bytes: %s",
-                        buffer->label, (unsigned long)buffer->size, tide_status_text(status));
-  made->data = tide_buffer_data(made->buffer);
-  if (!run->params.submit_only && !run->params.stand_in)
-    memset(made->data, 0, (size_t)buffer->size);
-  return TIDE_OK;
-}
-
 static enum tide_status make_host(struct tide_run *run, struct tide_diag *diag) {
   uint8_t capacity = run->context.frontier_capacity;
   run->host.frontier = tide_alloc(run->allocator, 1, tide_frontier_size(capacity));
@@ -268,9 +236,9 @@ enum tide_status tide_run_setup(struct tide_run *run, struct tide_diag *diag) {
     status = make_collective(run, i, diag);
   for (size_t i = 0; status == TIDE_OK && i < tables->timeline_count; i++)
     status = make_timeline(run, i, diag);
-  if (status == TIDE_OK) status = make_pool(run, diag);
+  if (status == TIDE_OK) status = tide_run_make_pool(run, diag);
   for (size_t i = 0; status == TIDE_OK && i < tables->buffer_count; i++)
-    status = make_buffer(run, i, diag);
+    status = tide_run_make_buffer(run, i, diag);
   if (status == TIDE_OK) status = make_host(run, diag);
   if (status == TIDE_OK && run->baseline) status = tide_baseline_make_events(run, diag);
   return status;

@@ -108,6 +108,14 @@ void tide_run_arguments(const struct tide_run *run, const struct tide_step *step
                         void *(*data)(const struct tide_run *run, uint32_t buffer),
                         struct tide_argument *out_arguments);
 
+/* ---- run_memory.c ---- */
+enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag);
+/* Makes a buffer of the plan that is not scratch. It starts as zeros, in every mode. */
+enum tide_status tide_run_make_buffer(struct tide_run *run, size_t index, struct tide_diag *diag);
+enum tide_status tide_run_alloc(struct tide_run *run, const struct tide_step *step,
+                                struct tide_diag *diag);
+void tide_run_free(struct tide_run *run, const struct tide_step *step);
+
 /* ---- run_take.c ---- */
 /* Whatever takes needs, of a queue; also without it where nothing is taken. */
 enum tide_status tide_run_open_taker(struct tide_run *run, uint32_t queue, struct tide_diag *diag);

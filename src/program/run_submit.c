@@ -227,46 +227,6 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
   return TIDE_OK;
 }
 
-/* ---- memory ------------------------------------------------------------------------- */
-
-static enum tide_status try_alloc(struct tide_run *run, const struct tide_step *step) {
-  const struct tide_plan_buffer *buffer = &run->tables->buffers[step->buffer];
-  if (run->baseline) return tide_baseline_step_alloc(run, step);
-  if (buffer->size > SIZE_MAX) return TIDE_NOMEM;
-  return tide_queue_alloc(run->queues[step->queue].queue, run->pool, (size_t)buffer->size,
-                          buffer->label, &run->buffers[step->buffer].buffer);
-}
-
-static enum tide_status do_alloc(struct tide_run *run, const struct tide_step *step,
-                                 struct tide_diag *diag) {
-  const struct tide_plan_buffer *buffer = &run->tables->buffers[step->buffer];
-  enum tide_status status = try_alloc(run, step);
-  while (status == TIDE_NOMEM && !run->params.paused) {
-    tide_run_note_progress(run, TIDE_PLAN_NONE, TIDE_PLAN_NONE);
-    status = try_alloc(run, step);
-    if (status != TIDE_NOMEM) break;
-    enum tide_status waited = tide_run_wait_progress(run);
-    if (waited != TIDE_OK && waited != TIDE_DEADLOCK) return waited;
-    status = try_alloc(run, step);
-    if (waited == TIDE_DEADLOCK) break;
-  }
-  if (status != TIDE_OK)
-    return tide_diag_at(diag, status, step->line, step->column,
-                        "no memory for buffer '%s' of %lu bytes%s", buffer->label,
-                        (unsigned long)buffer->size,
-                        run->params.memory ? " within the limit of --memory" : "");
-  if (!run->baseline)
-    run->buffers[step->buffer].data = tide_buffer_data(run->buffers[step->buffer].buffer);
-  return TIDE_OK;
-}
-
-static void do_free(struct tide_run *run, const struct tide_step *step) {
-  struct tide_run_buffer *buffer = &run->buffers[step->buffer];
-  if (run->baseline) tide_baseline_step_free(run, step);
-  else tide_queue_free(run->queues[step->queue].queue, buffer->buffer);
-  *buffer = (struct tide_run_buffer){NULL, NULL};
-}
-
 /* ---- the host -------------------------------------------------------------------------- */
 
 static enum tide_status do_host_signal(struct tide_run *run, const struct tide_step *step,
@@ -292,8 +252,8 @@ enum tide_status tide_run_step(struct tide_run *run, const struct tide_step *ste
   switch (step->kind) {
     case TIDE_STEP_OPERATION:
     case TIDE_STEP_PART: return do_operation(run, step, diag);
-    case TIDE_STEP_ALLOC: return do_alloc(run, step, diag);
-    case TIDE_STEP_FREE: do_free(run, step); return TIDE_OK;
+    case TIDE_STEP_ALLOC: return tide_run_alloc(run, step, diag);
+    case TIDE_STEP_FREE: tide_run_free(run, step); return TIDE_OK;
     case TIDE_STEP_HOST_SIGNAL:
     case TIDE_STEP_HOST_EXTERNAL: return do_host_signal(run, step, diag);
     case TIDE_STEP_HOST_WAIT: return tide_run_host_wait(run, step, diag);

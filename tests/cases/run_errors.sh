@@ -135,7 +135,7 @@ E
 refused unknown_parameter "unknown parameter 'x'" --set x=1 <<'E'
 q: fill b
 E
-refused memory_limit "^memory_limit.tide:7:8: buffer 'b' of 65536 bytes: out of memory" --memory 4K <<'E'
+refused memory_limit "^memory_limit.tide:7:8: buffer .b. of 65536 bytes: out of memory: the limit .--memory. is 4096 bytes, and the buffer alone" --memory 4K <<'E'
 q: fill b
 E
 refused full_for_ever "^full_for_ever.tide:11:1: queue 'small' is full" <<'E'
