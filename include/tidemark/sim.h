@@ -155,6 +155,7 @@ struct tide_sim_path {
   uint64_t hands;   /* an operation could have started, but all hands were busy */
   uint64_t others;  /* the host, or memory, kept it */
   size_t operations;
+  size_t memory_waits; /* of these: a wait for recycled memory decided when it could start */
 };
 
 /* One operation, from its beginning to its end. */

@@ -291,13 +291,19 @@ static void after_previous(struct tide_simulation *s, struct tide_sim_op *op) {
   if (time > op->could) {
     op->could = time;
     op->by = last;
+    op->by_memory = false;
   }
   if (chain > op->chain_start) op->chain_start = chain;
 }
 
 static void settle_alone(struct tide_simulation *s, struct tide_sim_op *op) {
   op->could = op->chain_start = op->submitted;
-  for (uint32_t i = 0; i < op->wait_count; i++) after_wait(s, op, &s->waits[op->waits + i]);
+  for (uint32_t i = 0; i < op->wait_count; i++) {
+    const struct tide_sim_wait *wait = &s->waits[op->waits + i];
+    uint64_t before = op->could;
+    after_wait(s, op, wait);
+    if (op->could > before) op->by_memory = wait->axis;
+  }
   after_previous(s, op);
 }
 
@@ -305,12 +311,14 @@ static void settle_alone(struct tide_simulation *s, struct tide_sim_op *op) {
 static void settle_parts(struct tide_simulation *s, uint32_t first, uint32_t count) {
   uint64_t could = 0, chain = 0, latency = 0;
   uint32_t by = TIDE_SIM_NONE;
+  bool by_memory = false;
   for (uint32_t i = first; i < first + count; i++) {
     struct tide_sim_op *op = &s->ops[i];
     settle_alone(s, op);
     if (op->could >= could) {
       could = op->could;
       by = op->by;
+      by_memory = op->by_memory;
     }
     if (op->chain_start > chain) chain = op->chain_start;
     uint64_t far = tide_sim_farthest(s, op->collective, device_of(s, op));
@@ -321,6 +329,7 @@ static void settle_parts(struct tide_simulation *s, uint32_t first, uint32_t cou
     op->could = could + latency;
     op->chain_start = chain + latency;
     op->by = by;
+    op->by_memory = by_memory;
     op->settled = true;
   }
 }

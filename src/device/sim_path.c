@@ -47,6 +47,7 @@ bool tide_sim_trace_path(struct tide_simulation *s) {
       s->result.path.others += op->could;
       break;
     }
+    s->result.path.memory_waits += op->by_memory;
     const struct tide_sim_op *cause = &s->ops[op->by];
     until = left_at(op, cause);
     s->result.path.latency += op->could - until;

@@ -36,6 +36,7 @@ struct tide_sim_op {
   bool started, stalls;     /* stalls: it has not seen yet what it stalled for */
   enum tide_status missing; /* why what it takes will not come */
   bool settled;             /* `could`, `by` and `chain_start` are known */
+  bool by_memory;           /* a wait for recycled memory decided `could` */
   bool over;
 };
 

@@ -44,6 +44,19 @@ static void put_percent(struct tide_text *text, uint64_t part, uint64_t whole) {
   tide_text_format(text, "%lu.%lu %%", (unsigned long)(tenths / 10), (unsigned long)(tenths % 10));
 }
 
+const char *tide_report_size(uint64_t bytes, char *buffer, size_t size) {
+  static const struct {
+    unsigned shift;
+    const char *unit;
+  } units[] = {{30, "G"}, {20, "M"}, {10, "K"}, {0, ""}};
+  size_t unit = 0;
+  while (units[unit].shift && (bytes >> units[unit].shift) << units[unit].shift != bytes) unit++;
+  struct tide_text text;
+  tide_text_init(&text, buffer, size);
+  tide_text_format(&text, "%lu%s", (unsigned long)(bytes >> units[unit].shift), units[unit].unit);
+  return buffer;
+}
+
 /* ---- times ------------------------------------------------------------------------ */
 
 uint64_t tide_times_median(struct tide_times *times) {
@@ -144,6 +157,21 @@ static void put_blank(struct tide_text *text, size_t columns) {
   tide_text_format(text, "%*s", (int)(columns * COLUMN), "");
 }
 
+/* Waits for the last users of recycled memory order work that may overlap without them. */
+static void print_memory_waits(const struct tide_run_report *report, struct tide_text *text) {
+  char size[32];
+  const struct tide_report_row *row = &report->paused;
+  if (!row->there && !report->quiet) row = &report->online;
+  if (!row->there || !row->result.sched.gap_waits) return;
+  tide_text_format(text, "    and ");
+  put_count(text, row->result.sched.gap_waits, "wait", "waits");
+  tide_text_format(text, " for recycled buffers");
+  if (report->unlimited_memory)
+    tide_text_format(text, "; with --memory %s there are none (tidemark sim tells what they cost)",
+                     tide_report_size(report->unlimited_memory, size, sizeof size));
+  tide_text_format(text, "\n");
+}
+
 static void print_waits(const struct tide_run_report *report, struct tide_text *text) {
   const struct tide_plan_counts *counts = &report->counts;
   tide_text_format(text, "  waits             %14s%12s%12s%12s%16s\n", "submitted", "resolved",
@@ -163,11 +191,7 @@ static void print_waits(const struct tide_run_report *report, struct tide_text *
     put_number(text, report->baseline_result.event_waits, COLUMN);
     tide_text_format(text, "\n");
   }
-  if (report->paused.there && report->paused.result.sched.gap_waits) {
-    tide_text_format(text, "    and ");
-    put_count(text, report->paused.result.sched.gap_waits, "wait", "waits");
-    tide_text_format(text, " for recycled buffers, which order things, too\n");
-  }
+  print_memory_waits(report, text);
   if (report->paused.there && report->paused.counted && report->stats) {
     const struct tide_wait_counter *waits = &report->paused.waits;
     tide_text_format(text, "    elided because the queue knew it: ");

@@ -26,6 +26,7 @@ struct tide_run_report {
   struct tide_plan_counts counts;
   struct tide_report_row paused; /* what submission alone decides */
   struct tide_report_row online; /* a run as it happened */
+  uint64_t unlimited_memory;     /* bytes with which `paused` has no waits for memory; 0: unknown */
   bool checked;
   uint64_t files, file_bytes, buffers, buffer_bytes; /* compared */
   uint64_t findings;
@@ -35,6 +36,9 @@ struct tide_run_report {
   bool stats; /* more lines */
   bool quiet; /* nothing that differs from run to run */
 };
+
+/* "4M", "320K", "1001": as --memory takes it. Returns the buffer. */
+const char *tide_report_size(uint64_t bytes, char *buffer, size_t size);
 
 void tide_report_print(const struct tide_run_report *report, struct tide_text *text);
 

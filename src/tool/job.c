@@ -50,11 +50,45 @@ static void begin_alike(const struct tide_job *job) {
   while (platform->now(platform->self) - start < REST_BEFORE) platform->yield(platform->self);
 }
 
+/* ---- memory that is not there ---- */
+
+struct imagined {
+  struct tide_memory_source source;
+  struct tide_run_stand_in stand_in;
+  uintptr_t next;
+};
+
+static void *imagine(void *self, size_t size) {
+  struct imagined *imagined = self;
+  uintptr_t address = imagined->next;
+  if (size > UINTPTR_MAX / 2 - address) return NULL;
+  imagined->next += (size + 4095) & ~(uintptr_t)4095;
+  return (void *)address;
+}
+
+static void drop_imagined(void *self, void *memory, size_t size) {
+  (void)self, (void)memory, (void)size;
+}
+
+static void keep_operation(void *self, const struct tide_step *step,
+                           struct tide_operation *operation) {
+  (void)self, (void)step, (void)operation;
+}
+
+/* As much as there are addresses: no operation starts, so no byte is touched. */
+static void imagine_memory(struct tide_run_params *params, struct imagined *imagined) {
+  *imagined = (struct imagined){
+      {imagine, drop_imagined, imagined}, {keep_operation, NULL, &imagined->source, NULL}, 4096};
+  params->stand_in = &imagined->stand_in;
+  params->memory = SIZE_MAX / 4;
+}
+
 bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
                   struct tide_outcome *out_outcome) {
   struct tide_outcome outcome = {.files = tide_tool_files_create(job->report.tables, job->output)};
   struct tide_diag diag = {.status = TIDE_OK};
   struct watching watching = {job, kind, 0};
+  struct imagined imagined;
   if (!outcome.files) {
     tide_tool_error("out of memory");
     return false;
@@ -77,6 +111,7 @@ bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
       .finding = on_finding,
       .finding_user = job,
   };
+  if (kind->dry) imagine_memory(&params, &imagined);
   note_devices(&params);
   enum tide_status status = tide_run_create(&params, &diag, &outcome.run);
   if (status == TIDE_OK) {
@@ -90,7 +125,7 @@ bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
     *out_outcome = outcome;
     return true;
   }
-  tide_tool_error_at(job->program.path, &diag);
+  if (!kind->dry) tide_tool_error_at(job->program.path, &diag);
   tide_outcome_drop(&outcome);
   return false;
 }

@@ -26,6 +26,7 @@ struct tide_job {
 struct tide_job_kind {
   enum tide_run_mode mode;
   bool paused, submit_only, check;
+  bool dry; /* with submit_only: memory has no limit and is not there; errors are not printed */
   const struct tide_sink *sink;
   const char *name; /* for the progress line */
 };

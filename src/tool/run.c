@@ -172,6 +172,22 @@ static bool count_paused(struct tide_job *job) {
   return true;
 }
 
+/* Where operations waited for memory: the bytes that the program takes when none does. */
+static void count_memory(struct tide_job *job) {
+  const struct tide_report_row *paused = &job->report.paused;
+  struct tide_outcome outcome;
+  struct tide_job_kind kind = {.mode = TIDE_RUN_TRACKED,
+                               .paused = true,
+                               .submit_only = true,
+                               .dry = true,
+                               .name = "counting memory"};
+  if (!paused->there || !paused->result.sched.gap_waits || !can_be_paused(job)) return;
+  if (!tide_job_run(job, &kind, &outcome)) return;
+  if (!outcome.result.sched.gap_waits)
+    job->report.unlimited_memory = outcome.result.pool.source_used;
+  tide_outcome_drop(&outcome);
+}
+
 /* ---- runs -------------------------------------------------------------------------------------
  */
 
@@ -396,6 +412,7 @@ static bool run_all(struct running *running) {
   if (!job->paused && !count_paused(job)) return false;
   bool first = job->check || job->paused || running->trace || !job->baseline;
   bool good = (!first || run_first(running)) && run_in_turns(running);
+  count_memory(job);
   report->checked = job->check;
   report->findings = job->findings;
   if (job->findings) {

@@ -86,6 +86,8 @@ void tide_job_print_json(const struct tide_job *job, FILE *to) {
     tide_json_close(&json, '}');
   }
   put_row(&json, "paused", &report->paused);
+  if (report->unlimited_memory)
+    tide_json_number(&json, "memory_without_buffer_waits", report->unlimited_memory);
   if (!report->quiet) put_row(&json, "online", &report->online);
   put_baseline(&json, report);
   if (!report->quiet) {

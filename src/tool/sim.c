@@ -266,14 +266,32 @@ bool tide_sim_job_run(struct tide_sim_job *job, enum tide_run_mode mode,
   return false;
 }
 
+/* Once more, where allocations had to wait: what the waits cost. */
+static void run_unlimited(const struct tide_sim_job *job,
+                          struct tide_sim_unlimited *out_unlimited) {
+  struct tide_simulation_params params = job->params;
+  struct tide_simulation *simulation;
+  params.mode = TIDE_RUN_TRACKED;
+  params.memory = SIZE_MAX / 4;
+  if (tide_simulate(&params, NULL, &simulation) == TIDE_OK) {
+    const struct tide_simulation_result *result = tide_simulation_result(simulation);
+    *out_unlimited = (struct tide_sim_unlimited){result->run.sched.gap_waits == 0, result->makespan,
+                                                 result->run.pool.source_used};
+  }
+  tide_tool_progress_over();
+  tide_simulation_destroy(simulation);
+}
+
 static bool run_once(struct tide_sim_job *job) {
   struct tide_sim_outcome tracked = {.simulation = NULL}, other = {.simulation = NULL};
   bool good = tide_tool_plan(&job->program) && tide_sim_job_run(job, TIDE_RUN_TRACKED, &tracked);
   bool compared = job->baseline != TIDE_RUN_TRACKED;
   if (good && compared) good = tide_sim_job_run(job, job->baseline, &other);
+  struct tide_sim_unlimited unlimited = {.is_known = false};
+  if (good && tracked.result->run.sched.gap_waits) run_unlimited(job, &unlimited);
   if (good)
-    good =
-        (job->json ? tide_sim_print_json : tide_sim_print)(job, &tracked, compared ? &other : NULL);
+    good = (job->json ? tide_sim_print_json : tide_sim_print)(job, &tracked,
+                                                              compared ? &other : NULL, &unlimited);
   tide_simulation_destroy(tracked.simulation);
   tide_simulation_destroy(other.simulation);
   return good;

@@ -29,11 +29,19 @@ struct tide_sim_outcome {
 bool tide_sim_job_run(struct tide_sim_job *job, enum tide_run_mode mode,
                       struct tide_sim_outcome *out_outcome);
 
+/* What a tracked run would be with as much memory as it likes. */
+struct tide_sim_unlimited {
+  bool is_known;
+  uint64_t makespan, memory; /* bytes taken */
+};
+
 /* ---- sim_print.c: `other` may be NULL ---- */
 bool tide_sim_print(struct tide_sim_job *job, const struct tide_sim_outcome *tracked,
-                    const struct tide_sim_outcome *other);
+                    const struct tide_sim_outcome *other,
+                    const struct tide_sim_unlimited *unlimited);
 bool tide_sim_print_json(struct tide_sim_job *job, const struct tide_sim_outcome *tracked,
-                         const struct tide_sim_outcome *other);
+                         const struct tide_sim_outcome *other,
+                         const struct tide_sim_unlimited *unlimited);
 /* "12.3 ms". Returns the buffer. */
 const char *tide_sim_time(uint64_t ns, char *buffer, size_t size);
 

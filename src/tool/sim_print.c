@@ -200,6 +200,30 @@ static void print_memory(const struct tide_sim_outcome *tracked,
   printf("\n");
 }
 
+/* Do the waits for memory cost time, and with how much memory are there none? */
+static void print_memory_waits(const struct tide_sim_outcome *tracked,
+                               const struct tide_sim_unlimited *unlimited) {
+  const struct tide_simulation_result *result = tracked->result;
+  uint64_t waits = result->run.sched.gap_waits;
+  char with[32], without[32], size[32];
+  if (!waits) return;
+  printf(
+      "                   %llu wait%s for recycled buffers, %zu of which decide%s the longest path",
+      (unsigned long long)waits, waits == 1 ? "" : "s", result->path.memory_waits,
+      result->path.memory_waits == 1 ? "s" : "");
+  if (!unlimited->is_known) {
+    printf("\n");
+    return;
+  }
+  printf(";\n                   with --memory %s there are none, and the makespan is ",
+         tide_report_size(unlimited->memory, size, sizeof size));
+  if (unlimited->makespan < result->makespan)
+    printf("%s instead of %s:\n                   they order work that could overlap\n",
+           tide_sim_time(unlimited->makespan, without, sizeof without),
+           tide_sim_time(result->makespan, with, sizeof with));
+  else printf("no shorter: they cost no time\n");
+}
+
 static void print_stats(const struct tide_sim_job *job, const struct tide_sim_outcome *tracked) {
   const struct tide_sched_stats *sched = &tracked->result->run.sched;
   if (!job->stats) return;
@@ -221,7 +245,8 @@ static void print_costs(const struct tide_sim_job *job, const struct tide_sim_ou
 }
 
 bool tide_sim_print(struct tide_sim_job *job, const struct tide_sim_outcome *tracked,
-                    const struct tide_sim_outcome *other) {
+                    const struct tide_sim_outcome *other,
+                    const struct tide_sim_unlimited *unlimited) {
   const struct tide_plan_tables *tables = tide_plan_tables(job->program.plan);
   printf("%s\n", job->program.path);
   printf("  simulated       %llu operations on %zu queue%s of %zu device%s, seed %llu\n",
@@ -235,6 +260,7 @@ bool tide_sim_print(struct tide_sim_job *job, const struct tide_sim_outcome *tra
   print_stalls(tracked);
   print_waits(tracked, other);
   print_memory(tracked, other);
+  print_memory_waits(tracked, unlimited);
   print_stats(job, tracked);
   return true;
 }
@@ -253,6 +279,7 @@ static void json_path(struct tide_json *json, struct tide_sim_job *job,
   tide_json_seconds(json, "latency", path->latency);
   tide_json_seconds(json, "price_of_waits", path->waits);
   tide_json_seconds(json, "host_and_wake_ups", path->others);
+  tide_json_number(json, "waits_for_buffers", path->memory_waits);
   tide_json_open(json, "by_body", '{');
   for (size_t i = 0; i < count; i++) tide_json_seconds(json, shares[i].name, shares[i].time);
   tide_json_close(json, '}');
@@ -313,7 +340,8 @@ static void json_outcome(struct tide_json *json, struct tide_sim_job *job,
 }
 
 bool tide_sim_print_json(struct tide_sim_job *job, const struct tide_sim_outcome *tracked,
-                         const struct tide_sim_outcome *other) {
+                         const struct tide_sim_outcome *other,
+                         const struct tide_sim_unlimited *unlimited) {
   struct tide_json json = tide_tool_json(stdout);
   const struct tide_plan_tables *tables = tide_plan_tables(job->program.plan);
   tide_json_open(&json, NULL, '{');
@@ -325,6 +353,12 @@ bool tide_sim_print_json(struct tide_sim_job *job, const struct tide_sim_outcome
   tide_json_number(&json, "unknown_costs", tracked->result->assumed);
   json_outcome(&json, job, tracked);
   if (other) json_outcome(&json, job, other);
+  if (unlimited->is_known) {
+    tide_json_open(&json, "without_waits_for_buffers", '{');
+    tide_json_seconds(&json, "makespan", unlimited->makespan);
+    tide_json_number(&json, "memory", unlimited->memory);
+    tide_json_close(&json, '}');
+  }
   tide_json_close(&json, '}');
   return true;
 }

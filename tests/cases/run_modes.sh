@@ -142,6 +142,33 @@ run work 0 --paused --stats --quiet-time && cp said first && run work 0 --paused
   if cmp -s first said; then pass paused_is_repeatable; else fail paused_is_repeatable "$(diff first said)"; fi
 run work 0 --memory 128K && pass memory_is_enough
 
+# ---- memory: within a limit queues wait for one another's, without one they do not
+program lanes <<'E'
+param rounds = 12
+queue lane[2] on c
+timeline fed, done[2]
+scratch in[4] 64K
+buffer digests rounds*8
+for i in 0..rounds {
+  if i >= 4 {
+    q: free in[i%4]
+  }
+  q: alloc in[i%4]
+  q: iota in[i%4], i  wait done[(i+1)%2] >= max(0, i/2 - 1)  signal fed = i+1
+  lane[i%2]: hash in[i%4], digests[8*i, 8]  wait fed >= i+1  signal done[i%2] = i/2 + 1
+}
+q: free in[*]
+E
+run lanes 0 --check --stats &&
+  if grep -q 'for recycled buffers' said; then fail no_limit_no_waits "$(cat said)"; else pass no_limit_no_waits; fi
+run lanes 0 --check --memory 321K && expect limit_waits '[0-9]+ waits? for recycled buffers; with --memory [0-9]+K? there' said
+more=$(sed -n 's/.*with --memory \([0-9KM]*\) there are none.*/\1/p' said)
+run lanes 0 --check --memory "$more" &&
+  if grep -q 'for recycled buffers' said; then fail enough_is_enough "$(cat said)"; else pass enough_is_enough; fi
+run lanes 0 --paused --memory 321K && expect limit_waits_paused 'with --memory [0-9]+K? there are none' said
+run lanes 1 --memory 264K &&
+  expect limit_is_named "buffer 'in.3.' of 65536 bytes: out of memory: the limit \(--memory\) is 270336 bytes, and 262" err
+
 # ---- what waits for what comes later, what may be passed, what the host does
 program held <<'E'
 buffer other 8
