@@ -183,7 +183,9 @@ enum tide_event_kind {
   TIDE_EVENT_BREAK,      /* one value of a timeline broke, and no other */
   TIDE_EVENT_STALL,      /* its body loads what is not there: it waits for object's value, which
                             would be buffer `label`'s */
-  TIDE_EVENT_RESUME      /* it was there, or failed: status */
+  TIDE_EVENT_RESUME,     /* it was there, or failed: status */
+  TIDE_EVENT_GAP         /* a gap wait: the last users of a buffer's memory must finish before the
+                            operation starts; the object is the buffer */
 };
 
 struct tide_frontier;
@@ -201,11 +203,12 @@ struct tide_event {
   const void *operation; /* identity of the operation while it lives */
   const char *label;     /* the operation's, or the object's; may be NULL */
   const char *object_label;
-  uint64_t cause_axis; /* WAIT_CLASS: the record's signaller; 0 = none */
+  uint64_t cause_axis; /* WAIT_CLASS: the record's signaller; ALLOC, GAP: the signaller of the
+                          buffer's past; 0 = none */
   uint64_t cause_epoch;
-  uint64_t cause_value; /* WAIT_CLASS: the record's own value */
-  const struct tide_frontier
-      *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the record's */
+  uint64_t cause_value;                 /* WAIT_CLASS: the record's own value */
+  const struct tide_frontier *frontier; /* valid during the call; ENTER: the known past; SIGNAL: the
+                                           record's; ALLOC, GAP: the buffer's past */
   enum tide_status status;
   const struct tide_failure *failure; /* FINISH of what failed: the first cause, valid during the
                                          call; NULL: there was no memory to keep it */

@@ -175,6 +175,18 @@ static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
   if (op->status) tide_op_give_up_waits(op);
 }
 
+TIDE_APART static void emit_gaps(struct tide_sched *sched, const struct tide_op *op) {
+  for (const struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
+    if (!use->gap) continue;
+    struct tide_event event = {.object = use->buffer,
+                               .object_label = tide_buffer_label(use->buffer),
+                               .value = tide_buffer_size(use->buffer),
+                               .frontier = tide_buffer_past(use->buffer)};
+    tide_buffer_past_signaller(use->buffer, &event.cause_axis, &event.cause_epoch);
+    tide_sched_emit(sched, TIDE_EVENT_GAP, op, &event);
+  }
+}
+
 static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   /* What was refused is never promised; at its place the operation fails it. */
@@ -228,6 +240,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   uint64_t epoch = tide_op_take_place(queue, op);
   if (heard) emit_enter(queue, op);
   if (op->waits) start_waits(queue, op);
+  if (heard && op->uses) emit_gaps(sched, op);
   if (op->uses) take_buffers(queue, op, was_held);
   if (heard && sched->checker) tide_check_entered(queue, op);
   if (op->signals) promise_signals(queue, op);

@@ -236,21 +236,24 @@ static void write_end_of_flow(struct writing *w, const char *phase, const char *
   put(w, "}");
 }
 
-/* An arrow from the end of whoever signalled to the start of whoever waited. */
+/* An arrow from the end of an operation to the start of the one that waited for it. */
 static void write_flow(struct writing *w, const struct tide_traced *event) {
   static const char *const categories[] = {[TIDE_WAIT_FAILED] = NULL,
                                            [TIDE_WAIT_RESOLVED] = "resolved",
                                            [TIDE_WAIT_ELIDED] = "elided",
                                            [TIDE_WAIT_ISSUED] = "issued",
                                            [TIDE_WAIT_HELD] = NULL};
-  if (event->class_ > TIDE_WAIT_HELD || !categories[event->class_] || !event->cause_axis) return;
+  const char *category = event->kind == TIDE_EVENT_GAP     ? "memory"
+                         : event->class_ <= TIDE_WAIT_HELD ? categories[event->class_]
+                                                           : NULL;
+  if (!category || !event->cause_axis) return;
   const struct slice *from = find(w, event->cause_axis, event->cause_epoch);
   const struct slice *to = find(w, event->axis, event->epoch);
   if (!from || !to || !from->start || !from->end || !to->start || !to->end) return;
   w->flows++;
   uint64_t end = from->end > from->start ? from->end - 1 : from->end;
-  write_end_of_flow(w, "s", categories[event->class_], from, end);
-  write_end_of_flow(w, "f", categories[event->class_], to, to->start);
+  write_end_of_flow(w, "s", category, from, end);
+  write_end_of_flow(w, "f", category, to, to->start);
 }
 
 static void write_counter(struct writing *w, const struct tide_traced *event) {
@@ -331,7 +334,7 @@ static void write_all(struct writing *w) {
   for (size_t i = 0; i < w->slice_count; i++) write_slice(w, &w->slices[i]);
   for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
     const struct tide_traced *event = tide_trace_at(trace, i);
-    if (event->kind == TIDE_EVENT_WAIT_CLASS) write_flow(w, event);
+    if (event->kind == TIDE_EVENT_WAIT_CLASS || event->kind == TIDE_EVENT_GAP) write_flow(w, event);
     else if (event->kind == TIDE_EVENT_SIGNAL) write_counter(w, event);
     else if (event->kind == TIDE_EVENT_RESUME) write_stall(w, i);
     else if (event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE)

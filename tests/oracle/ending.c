@@ -164,6 +164,7 @@ static void check_stats(struct world *world) {
   SAME(waits_elided);
   SAME(waits_issued);
   SAME(held);
+  SAME(gap_waits);
   ENSURE(world, stats.entered == stats.finished, "%lu entered, %lu finished",
          (unsigned long)stats.entered, (unsigned long)stats.finished);
   ENSURE(world, !world->needless[0] || stats.tainted, "%s", world->needless);

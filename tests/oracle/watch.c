@@ -342,6 +342,16 @@ static void watch_fail(struct world *world, const struct tide_event *event) {
   strand(world, line);
 }
 
+/* An operation waits for memory that it names; only where somebody had it before. */
+static void watch_gap(const struct op *op, const struct tide_event *event) {
+  struct world *world = op->program->world;
+  bool is_named = false;
+  for (uint32_t i = 0; i < op->use_count; i++) is_named |= op->uses[i]->handle == event->object;
+  ENSURE(world, is_named, "%s waits for memory that it does not name", op->label);
+  ENSURE(world, event->frontier->count > 0, "%s waits for memory that nobody had", op->label);
+  world->counted.gap_waits++;
+}
+
 void watch(void *self, const struct tide_event *event) {
   struct world *world = self;
   if (world->trying) return;
@@ -369,6 +379,7 @@ void watch(void *self, const struct tide_event *event) {
       if (op->wait_count == 0) watch_entered_alone(op);
       break;
     case TIDE_EVENT_WAIT_CLASS: watch_class(op, event); break;
+    case TIDE_EVENT_GAP: watch_gap(op, event); break;
     case TIDE_EVENT_START: watch_start(op, event); break;
     case TIDE_EVENT_FINISH: watch_finish(op, event); break;
     case TIDE_EVENT_PUBLISH: watch_publish(op, event); break;

@@ -72,6 +72,7 @@ static void recycled(bool in_order) {
                   .buffer_count = 1));
   CHECK_OK(SUBMIT(third, .label = "wait", WAITS({steps, 1})));
   CHECK_EQ_U64(fake_class(&f, "wait", 0), TIDE_WAIT_ELIDED);
+  CHECK(fake_find(&f, TIDE_EVENT_GAP, "refill", 0) && !fake_find(&f, TIDE_EVENT_GAP, "fill", 0));
   CHECK_OK(SUBMIT(third, .label = "end", SIGNALS({steps, 2})));
   tide_queue_free(third, again);
   fake_run_out(&f);
