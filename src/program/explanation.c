@@ -84,24 +84,56 @@ static void on_enter(struct tide_explanation *e, const struct tide_event *event)
   e->queues[queue].sequences[event->epoch - 1] = event->sequence;
 }
 
-static void on_wait(struct tide_explanation *e, const struct tide_event *event) {
-  struct tide_told *told = tide_explanation_at(e, event->axis, event->sequence);
-  if (!told) return;
+static struct tide_told_wait *add_wait(struct tide_explanation *e, struct tide_told *told,
+                                       const char *label) {
   if (!tide_array_reserve_unset(e->allocator, &told->waits, &told->wait_room, told->wait_count + 1,
                                 sizeof *told->waits)) {
     e->failed = true;
-    return;
+    return NULL;
   }
   struct tide_told_wait *wait = &told->waits[told->wait_count++];
-  struct tide_text label;
-  *wait = (struct tide_told_wait){.value = event->value,
-                                  .class_ = event->detail & 255,
-                                  .reason = event->detail >> 8 & 255,
-                                  .axis = event->cause_axis,
-                                  .epoch = event->cause_epoch,
-                                  .record_value = event->cause_value};
-  tide_text_init(&label, wait->timeline, sizeof wait->timeline);
-  tide_text_format(&label, "%s", event->object_label);
+  struct tide_text text;
+  *wait = (struct tide_told_wait){.value = 0};
+  tide_text_init(&text, wait->timeline, sizeof wait->timeline);
+  tide_text_format(&text, "%s", label);
+  return wait;
+}
+
+static void on_wait(struct tide_explanation *e, const struct tide_event *event) {
+  struct tide_told *told = tide_explanation_at(e, event->axis, event->sequence);
+  struct tide_told_wait *wait = told ? add_wait(e, told, event->object_label) : NULL;
+  if (!wait) return;
+  wait->value = event->value;
+  wait->class_ = event->detail & 255;
+  wait->reason = event->detail >> 8 & 255;
+  wait->axis = event->cause_axis;
+  wait->epoch = event->cause_epoch;
+  wait->record_value = event->cause_value;
+}
+
+static void add_memory_wait(struct tide_explanation *e, struct tide_told *told,
+                            const struct tide_event *event, tide_axis axis, uint64_t epoch) {
+  struct tide_told_wait *wait = add_wait(e, told, event->object_label);
+  if (!wait) return;
+  wait->is_memory = true;
+  wait->class_ = TIDE_WAIT_ISSUED;
+  wait->axis = axis;
+  wait->epoch = epoch;
+}
+
+/* One for each of the last users, or for the operation that stands for all of them. */
+static void on_gap(struct tide_explanation *e, const struct tide_event *event) {
+  struct tide_told *told = tide_explanation_at(e, event->axis, event->sequence);
+  if (!told) return;
+  e->memory_waits++;
+  if (event->cause_axis) {
+    add_memory_wait(e, told, event, event->cause_axis, event->cause_epoch);
+    return;
+  }
+  struct tide_frontier_entry entry;
+  for (struct tide_frontier_cursor at = tide_frontier_begin(event->frontier);
+       tide_frontier_next(&at, &entry);)
+    add_memory_wait(e, told, event, entry.axis, entry.epoch);
 }
 
 static void on_alloc(struct tide_explanation *e, const struct tide_event *event) {
@@ -121,6 +153,7 @@ static void on_event(void *self, const struct tide_event *event) {
   switch (event->kind) {
     case TIDE_EVENT_ENTER: on_enter(e, event); break;
     case TIDE_EVENT_WAIT_CLASS: on_wait(e, event); break;
+    case TIDE_EVENT_GAP: on_gap(e, event); break;
     case TIDE_EVENT_ALLOC: on_alloc(e, event); break;
     case TIDE_EVENT_HOLD:
       told = tide_explanation_at(e, event->axis, event->sequence);

@@ -12,6 +12,7 @@
 #include "tidemark/run.h"
 
 struct tide_told_wait {
+  bool is_memory; /* for one of the last users of recycled memory; `timeline` names the buffer */
   char timeline[32];
   uint64_t value;
   unsigned class_, reason; /* enum tide_wait_class, enum tide_wait_reason */
@@ -50,6 +51,7 @@ struct tide_explanation {
   struct tide_told_queue *queues;
   struct tide_told_alloc *allocs; /* in the order of the plan's alloc steps */
   size_t alloc_count, alloc_room;
+  size_t memory_waits; /* operations' buffers whose last users had to be waited for */
   tide_axis host;
   uint32_t *queue_of[TIDE_DOMAIN_COUNT]; /* by ordinal; 1 is the first queue, 0 none */
   size_t queue_of_room[TIDE_DOMAIN_COUNT];
@@ -82,6 +84,8 @@ void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
                       const struct tide_told *told, const struct tide_told_wait *wait,
                       struct tide_text *text);
 const char *tide_explain_class(const struct tide_told_wait *wait);
+/* "steps >= 3", "memory of tile[0]": what it is for. */
+void tide_explain_condition(const struct tide_told_wait *wait, struct tide_text *text);
 /* A sentence about a buffer that was handed out. */
 const char *tide_explain_reuse(unsigned reuse);
 

@@ -36,8 +36,12 @@ static void put_wait(const struct tide_explanation *e, struct tide_json *json, u
   char buffer[STEP_TEXT];
   struct tide_text text;
   tide_json_open(json, NULL, '{');
-  tide_json_text(json, "timeline", wait->timeline);
-  tide_json_number(json, "value", wait->value);
+  if (wait->is_memory) {
+    tide_json_text(json, "memory_of", wait->timeline);
+  } else {
+    tide_json_text(json, "timeline", wait->timeline);
+    tide_json_number(json, "value", wait->value);
+  }
   tide_json_text(json, "class", tide_explain_class(wait));
   if (wait->axis) {
     tide_text_init(&text, buffer, 96);

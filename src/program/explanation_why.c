@@ -82,6 +82,22 @@ static void why_issued(const struct tide_explanation *e, uint32_t queue,
     tide_text_format(text, "%s signals it, and nothing that %s knows comes after that", name, own);
 }
 
+static void why_memory(const struct tide_explanation *e, uint32_t queue,
+                       const struct tide_told_wait *wait, const char *name,
+                       struct tide_text *text) {
+  const char *own = e->tables->queues[queue].label;
+  uint32_t from;
+  tide_text_format(text, "%s used this memory last", name);
+  if (tide_explanation_queue(e, wait->axis, &from) && from == queue)
+    tide_text_format(text, "; %s works out of order, so it may still be running", own);
+  else tide_text_format(text, ", and nothing that %s knows comes after that", own);
+}
+
+void tide_explain_condition(const struct tide_told_wait *wait, struct tide_text *text) {
+  if (wait->is_memory) tide_text_format(text, "memory of %s", wait->timeline);
+  else tide_text_format(text, "%s >= %llu", wait->timeline, (unsigned long long)wait->value);
+}
+
 void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
                       const struct tide_told *told, const struct tide_told_wait *wait,
                       struct tide_text *text) {
@@ -89,6 +105,10 @@ void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
   struct tide_text named;
   tide_text_init(&named, name, sizeof name);
   tide_explain_name(e, wait->axis, wait->epoch, &named);
+  if (wait->is_memory) {
+    why_memory(e, queue, wait, name, text);
+    return;
+  }
   switch (wait->class_) {
     case TIDE_WAIT_FAILED:
       tide_text_format(text, "it has failed, and so will this operation");

@@ -3,12 +3,13 @@
 
 #include "tidemark/wic.h"
 
-enum { SET, INPUT, FRONTIER, JSON, PLUGIN };
+enum { SET, INPUT, FRONTIER, MEMORY, JSON, PLUGIN };
 
 static const struct tide_tool_option options[] = {
     [SET] = {"--set", "NAME=VALUE", "a parameter of the program; may be given several times"},
     [INPUT] = {"--input", "IMAGE", "your own image for the program: PNG, or raw 8-bit rows"},
     [FRONTIER] = {"--frontier", "N", "entries of a frontier, at most 255; one for each queue"},
+    [MEMORY] = {"--memory", "SIZE", "at most this much for buffers: 64M, 2G"},
     [JSON] = {"--json", NULL, "the same as JSON"},
     [PLUGIN] = {"--plugin", "FILE.so", "bodies of your own; may be given several times"},
     {NULL, NULL, NULL},
@@ -35,7 +36,12 @@ static bool host_waits(struct tide_plan *plan) {
   return false;
 }
 
-static enum tide_status run_paused(struct tide_explanation *e, uint8_t frontier,
+/* How the run is to be made. */
+struct limits {
+  uint64_t frontier, memory;
+};
+
+static enum tide_status run_paused(struct tide_explanation *e, const struct limits *limits,
                                    struct tide_tool_files *files, struct tide_diag *diag) {
   struct tide_run_result result;
   struct tide_run *run;
@@ -47,7 +53,8 @@ static enum tide_status run_paused(struct tide_explanation *e, uint8_t frontier,
       .takes = tide_medium_takes(),
       .paused = true,
       .submit_only = !host_waits(e->plan),
-      .frontier = frontier,
+      .frontier = (uint8_t)limits->frontier,
+      .memory = (size_t)limits->memory,
       .sink = &e->sink,
   };
   params.kinds = tide_tool_devices(&params.kind_count);
@@ -61,7 +68,7 @@ static enum tide_status run_paused(struct tide_explanation *e, uint8_t frontier,
   return status;
 }
 
-static bool explain(struct tide_tool_program *program, uint8_t frontier, bool json) {
+static bool explain(struct tide_tool_program *program, const struct limits *limits, bool json) {
   const struct tide_allocator *a = tide_allocator_system();
   struct tide_explanation e = {.allocator = NULL};
   struct tide_tool_files *files = tide_tool_files_create(tide_plan_tables(program->plan), NULL);
@@ -69,7 +76,7 @@ static bool explain(struct tide_tool_program *program, uint8_t frontier, bool js
   bool good = false;
   if (!files || tide_explanation_init(&e, a, program->plan, NULL) != TIDE_OK) {
     tide_tool_error("out of memory");
-  } else if (run_paused(&e, frontier, files, &diag) != TIDE_OK) {
+  } else if (run_paused(&e, limits, files, &diag) != TIDE_OK) {
     tide_tool_error_at(program->path, &diag);
   } else if (e.failed) {
     tide_tool_error("out of memory");
@@ -90,7 +97,7 @@ int tide_tool_explain(int argc, char **argv) {
   struct tide_tool_program program = {.path = NULL};
   const char *path = NULL, *input = NULL;
   int option, status = TIDE_EXIT_OK;
-  uint64_t frontier = 0;
+  struct limits limits = {0};
   bool json = false, good = false;
   while (status == TIDE_EXIT_OK &&
          (option = tide_tool_next_argument(&arguments)) != TIDE_ARGUMENT_END) {
@@ -102,8 +109,12 @@ int tide_tool_explain(int argc, char **argv) {
     if (option == INPUT) input = arguments.value;
     if (option == JSON) json = true;
     if (option == FRONTIER &&
-        (!tide_tool_parse_number(arguments.value, 255, &frontier) || !frontier))
+        (!tide_tool_parse_number(arguments.value, 255, &limits.frontier) || !limits.frontier))
       status = tide_tool_wrong_usage(&usage, "--frontier %s: expected 1 to 255", arguments.value);
+    if (option == MEMORY &&
+        (!tide_tool_parse_size(arguments.value, &limits.memory) || !limits.memory))
+      status = tide_tool_wrong_usage(&usage, "--memory %s: expected a size, such as 64M",
+                                     arguments.value);
     if (option == SET && !tide_tool_add_setting(&program, arguments.value))
       status = TIDE_EXIT_USAGE;
     if (option == PLUGIN && !tide_tool_add_plugin(&program, arguments.value))
@@ -114,7 +125,7 @@ int tide_tool_explain(int argc, char **argv) {
   tide_tool_watch_signals();
   good = tide_tool_read(&program, path, false) &&
          (!input || tide_tool_use_image(&program, input)) && tide_tool_plan(&program) &&
-         tide_tool_make_inputs(&program) && explain(&program, (uint8_t)frontier, json);
+         tide_tool_make_inputs(&program) && explain(&program, &limits, json);
   status = good ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 end:
   tide_tool_unload(&program);

@@ -71,8 +71,8 @@ static void print_operation(const struct tide_explanation *e, const struct tide_
     const struct tide_told_wait *wait = &told->waits[i];
     char condition[96], why[256];
     struct tide_text text;
-    snprintf(condition, sizeof condition, "%s >= %llu", wait->timeline,
-             (unsigned long long)wait->value);
+    tide_text_init(&text, condition, sizeof condition);
+    tide_explain_condition(wait, &text);
     tide_text_init(&text, why, sizeof why);
     tide_explain_why(e, step->queue, told, wait, &text);
     printf("    wait %-24s %-9s %s\n", condition, tide_explain_class(wait), why);
@@ -83,14 +83,21 @@ static void print_counts(const struct tide_explanation *e) {
   size_t counts[5] = {0}, all = 0, held = 0;
   for (size_t i = 0; i < e->tables->queue_count; i++)
     for (size_t j = 0; j < e->queues[i].count; held += e->queues[i].operations[j++].held)
-      for (size_t k = 0; k < e->queues[i].operations[j].wait_count; k++, all++)
-        if (e->queues[i].operations[j].waits[k].class_ < 5)
-          counts[e->queues[i].operations[j].waits[k].class_]++;
+      for (size_t k = 0; k < e->queues[i].operations[j].wait_count; k++) {
+        const struct tide_told_wait *wait = &e->queues[i].operations[j].waits[k];
+        if (wait->is_memory || wait->class_ >= 5) continue;
+        counts[wait->class_]++;
+        all++;
+      }
   printf("\n%zu wait%s: %zu resolved, %zu elided, %zu issued, %zu failed", all, all == 1 ? "" : "s",
          counts[TIDE_WAIT_RESOLVED], counts[TIDE_WAIT_ELIDED], counts[TIDE_WAIT_ISSUED],
          counts[TIDE_WAIT_FAILED]);
   if (held) printf("; %zu operation%s held at submit", held, held == 1 ? "" : "s");
   printf("\n");
+  if (e->memory_waits)
+    printf("%zu more wait%s for recycled buffers, which order work that more memory would let "
+           "overlap\n",
+           e->memory_waits, e->memory_waits == 1 ? "" : "s");
 }
 
 void tide_explain_print(const struct tide_explanation *e) {

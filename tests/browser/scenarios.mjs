@@ -123,6 +123,7 @@ async function explains(page, go, name) {
   const story = captions[name] ?? {};
   const words = Object.entries(story.set ?? {}).flatMap(([k, v]) => ["--set", `${k}=${v}`]);
   if (story.options?.frontier) words.push("--frontier", story.options.frontier);
+  if (story.options?.memory) words.push("--memory", story.options.memory);
   const file = path.join(ROOT, "examples", name + ".tide");
   const done = native("explain", file, "--json", ...words);
   must(done.status === 0, done.err);
@@ -140,7 +141,7 @@ async function explains(page, go, name) {
       list.push({
         text: document.getElementById("operation").textContent,
         frontier: model.frontierText(model.frontier(op.known)),
-        waits: model.waitsOf(op).map((w) => `${model.tables.timelines[w.timeline]?.label}>=${w.value} ${classes[w.class]}`),
+        waits: model.waitsOf(op).map((w) => (w.value < 0 ? "memory" : `${model.tables.timelines[w.timeline]?.label}>=${w.value}`) + " " + classes[w.class]),
       });
     }
     return list;
@@ -151,7 +152,7 @@ async function explains(page, go, name) {
   if (together) names["collective:0.1"] = together[1];
   shown.forEach((s, i) => {
     const e = expected[i];
-    same(s.waits.join(), e.waits.map((w) => `${w.timeline}>=${w.value} ${w.class}`).join(), `waits of operation ${i}`);
+    same(s.waits.join(), e.waits.map((w) => (w.memory_of ? "memory" : `${w.timeline}>=${w.value}`) + " " + w.class).join(), `waits of operation ${i}`);
     for (const w of e.waits) must(s.text.includes(w.why), `operation ${i} does not show "${w.why}" but "${s.text}"`);
     same(s.frontier.replace(/[{}~ ]/g, "").split(",").sort().join(), frontier(e.frontier, names), `frontier of operation ${i}`);
     must(e.frontier.endsWith("~") === s.frontier.endsWith("~"), `taint of operation ${i}`);

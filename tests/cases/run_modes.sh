@@ -166,6 +166,12 @@ more=$(sed -n 's/.*with --memory \([0-9KM]*\) there are none.*/\1/p' said)
 run lanes 0 --check --memory "$more" &&
   if grep -q 'for recycled buffers' said; then fail enough_is_enough "$(cat said)"; else pass enough_is_enough; fi
 run lanes 0 --paused --memory 321K && expect limit_waits_paused 'with --memory [0-9]+K? there are none' said
+run lanes 0 --paused --memory 321K --trace lanes.json && expect limit_in_the_trace '"ph":"s",.*"cat":"memory"' lanes.json
+"$TIDEMARK" explain lanes.tide --memory 321K >said 2>err &&
+  expect explain_memory '^    wait memory of in.0. +issued +lane.0.@1 used this memory last, and nothing that q knows' said &&
+  expect explain_counts_memory '^[0-9]+ more waits for recycled buffers, which order' said
+"$TIDEMARK" explain lanes.tide >said 2>err &&
+  if grep -q 'memory of\|recycled' said; then fail explain_enough "$(cat said)"; else pass explain_enough; fi
 run lanes 1 --memory 264K &&
   expect limit_is_named "buffer 'in.3.' of 65536 bytes: out of memory: the limit \(--memory\) is 270336 bytes, and 262" err
 

@@ -127,6 +127,51 @@ TEST(reuse_is_what_the_pool_says) {
   CHECK(seen[TIDE_REUSE_KNOWN] && seen[TIDE_REUSE_FINISHED] && seen[TIDE_REUSE_GAP]);
 }
 
+static size_t memory_waits_of(uint32_t number) {
+  const struct tide_view_operation *op = tide_view_array(TIDE_VIEW_ARRAY_OPERATIONS);
+  const struct tide_view_wait *wait = tide_view_array(TIDE_VIEW_ARRAY_WAITS);
+  size_t count = 0;
+  CHECK(number < tide_view_array_count(TIDE_VIEW_ARRAY_OPERATIONS));
+  op += number;
+  wait += op->first_wait;
+  for (uint32_t i = 0; i < op->wait_count; i++, wait++) {
+    if (wait->value >= 0) continue;
+    CHECK(wait->timeline == TIDE_VIEW_NONE && wait->class_ == TIDE_WAIT_ISSUED);
+    CHECK(wait->cause != TIDE_VIEW_NONE && wait->cause < number);
+    count++;
+  }
+  return count;
+}
+
+/* What a queue waits for memory is there as its other waits are: in the log, and of the operation,
+ * with whoever had the memory before. */
+TEST(waits_for_memory) {
+  static struct text t;
+  uint64_t all = 0;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    generate(&t, seed);
+    tide_view_begin();
+    tide_view_option(TIDE_VIEW_MEMORY, seed % 2 ? 4096 : 0);
+    tide_view_option(TIDE_VIEW_PAUSED, 1);
+    run(t.text);
+    const char *counted = strstr(tide_view_answer(), "\"gap_waits\":");
+    CHECK(counted != NULL);
+    uint64_t waits = strtoull(counted + 12, NULL, 10), told = 0;
+    const struct tide_view_entry *log = tide_view_array(TIDE_VIEW_ARRAY_LOG);
+    for (uint32_t i = 0; i < tide_view_array_count(TIDE_VIEW_ARRAY_LOG); i++) {
+      if ((log[i].kind & 255) != TIDE_EVENT_GAP) continue;
+      CHECK_EQ_U64(log[i].object, 0); /* there is one buffer */
+      CHECK(memory_waits_of(log[i].operation) > 0);
+      told++;
+    }
+    CHECK_EQ_U64(told, waits);
+    CHECK(seed % 2 || !waits);
+    all += waits;
+  }
+  tide_view_begin();
+  CHECK(all > 100);
+}
+
 /* The same moment gives the same answer, whatever was asked before. */
 TEST(moments_in_any_order) {
   static struct text t;
@@ -181,5 +226,5 @@ TEST(errors_have_places) {
   tide_view_begin();
 }
 
-TEST_MAIN(CASE(reuse_is_what_the_pool_says), CASE(moments_in_any_order),
+TEST_MAIN(CASE(reuse_is_what_the_pool_says), CASE(waits_for_memory), CASE(moments_in_any_order),
           CASE(frees_are_of_their_buffers), CASE(errors_have_places))

@@ -1,5 +1,6 @@
 /* The recording: a sink that notes what happens, in the order in which it does. */
 #include "base/memory.h"
+#include "memory/state.h"
 #include "program/arena.h"
 #include "program/run_state.h"
 #include "state.h"
@@ -154,6 +155,18 @@ static uint32_t buffer_of(bool free) {
   return at < rows->count ? buffers[at] : TIDE_VIEW_NONE;
 }
 
+/* By the label that its pool keeps, which is cut. */
+static uint32_t buffer_named(const char *label) {
+  size_t length = strlen(label);
+  for (uint32_t i = 0; i < view.tables->buffer_count; i++) {
+    const char *whole = view.tables->buffers[i].label;
+    if (strlen(whole) >= length && memcmp(whole, label, length) == 0 &&
+        (!whole[length] || length == TIDE_POOL_LABEL - 1))
+      return i;
+  }
+  return TIDE_VIEW_NONE;
+}
+
 /* ---- listening --------------------------------------------------------------------------------
  */
 
@@ -210,6 +223,7 @@ static bool begins_step(const struct tide_event *event, uint32_t operation) {
     case TIDE_EVENT_FINISH: return !same || view.step_kind != TIDE_EVENT_FINISH;
     case TIDE_EVENT_HOLD:
     case TIDE_EVENT_WAIT_CLASS:
+    case TIDE_EVENT_GAP:
     case TIDE_EVENT_ENTER:
     case TIDE_EVENT_PUBLISH:
     case TIDE_EVENT_SIGNAL:
@@ -270,6 +284,7 @@ static uint32_t object_of(const struct tide_event *event) {
     case TIDE_EVENT_FAIL:
     case TIDE_EVENT_BREAK:
     case TIDE_EVENT_HOST_WAIT: return timeline_of(event->object);
+    case TIDE_EVENT_GAP: return buffer_named(event->object_label);
     case TIDE_EVENT_ALLOC:
     case TIDE_EVENT_FREE: return buffer_of(event->kind == TIDE_EVENT_FREE);
     default: return TIDE_VIEW_NONE;
@@ -356,7 +371,7 @@ static void add_waits(uint32_t number) {
     const struct tide_told_wait *from = &told->waits[i];
     struct tide_view_wait *wait = view_add(TIDE_VIEW_ARRAY_WAITS, sizeof *wait, 1);
     if (!wait) return;
-    *wait = (struct tide_view_wait){.value = (double)from->value,
+    *wait = (struct tide_view_wait){.value = from->is_memory ? -1 : (double)from->value,
                                     .record = (double)from->record_value,
                                     .timeline = TIDE_VIEW_NONE,
                                     .cause = view_operation_at(from->axis, from->epoch),

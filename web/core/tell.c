@@ -158,6 +158,7 @@ static void tell_counts(const struct tide_simulation_result *result) {
   tide_json_number(json, "held", run->sched.held);
   tide_json_number(json, "tainted", run->sched.tainted);
   tide_json_number(json, "gap_waits", run->sched.gap_waits);
+  tide_json_number(json, "path_gap_waits", result->path.memory_waits);
   tide_json_number(json, "events", run->events + run->use_events);
   tide_json_number(json, "event_waits", run->event_waits + run->reuse_waits);
   tide_json_open(json, "devices", '[');

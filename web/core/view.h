@@ -74,12 +74,12 @@ struct tide_view_entry {
   double time, value;
   uint32_t kind; /* … | class << 8 | reason << 16 | first of a step << 24 */
   uint32_t operation;
-  uint32_t object;   /* timeline, or buffer; PRIORITY: queue */
+  uint32_t object;   /* timeline, or buffer (ALLOC, FREE, GAP); PRIORITY: queue */
   uint32_t frontier; /* 0: none; FREE: which free of the recording it is, from 1 */
 };
 
 struct tide_view_wait {
-  double value, record;
+  double value, record; /* value: less than 0: for recycled memory, and of no timeline */
   uint32_t timeline;
   uint32_t cause; /* the operation that signals its record */
   uint32_t class_, reason;

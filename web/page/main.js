@@ -20,6 +20,9 @@ const OPTIONS = [
 ];
 // Powers of ten and halves between, in ns.
 const COSTS = [0, 100e3, 200e3, 500e3, 1e6, 1.2e6, 2e6, 5e6, 10e6, 20e6];
+// Bytes.
+const MEMORY = [0, 16, 32, 64, 128, 257, 512, 1024, 4096, 16384, 65536].map((kib) => kib * 1024);
+const sizeText = (bytes) => (bytes % 1048576 ? `${bytes / 1024} KiB` : `${bytes / 1048576} MiB`);
 
 const state = {
   program: null, text: "", given: null, edited: false, set: {}, options: {},
@@ -86,6 +89,7 @@ function tellCounts() {
   const parts = [`${r.operations.toLocaleString("en")} ${r.operations === 1 ? "operation" : "operations"}`, timeText(r.makespan)];
   if (state.options.mode) parts.push(`${r.event_waits.toLocaleString("en")} event waits`);
   else parts.push(`${r.submitted} ${r.submitted === 1 ? "wait" : "waits"}: ${r.issued} issued, ${r.elided} elided, ${r.resolved} resolved`);
+  if (r.gap_waits) parts.push(`${r.gap_waits} for memory`);
   if (r.status !== "TIDE_OK") parts.push("stopped: " + r.error.text);
   $("counts").textContent = parts.join(" · ");
   $("counts").title = $("counts").textContent;
@@ -98,10 +102,18 @@ function showLanes() {
   }));
   lanes.show(model, bars, model.tables.queues.map((q) => q.label), Math.max(model.result.makespan, model.end));
   lanes.index(bars);
-  $("lane-note").textContent = state.options.mode ? (state.options.mode === 1 ? "as a program of binary events" : "with all queues joined at barriers") : "";
+  $("lane-note").textContent = laneNote();
   sizeLanes();
   const there = new Set(model.waits.map((w) => CLASSES[w.class]));
   for (const name of CLASSES) document.querySelector(`.legend .${name}`).hidden = !there.has(name);
+}
+
+// What else there is to know: another mode, or waits for memory that cost time.
+function laneNote() {
+  if (state.options.mode) return state.options.mode === 1 ? "as a program of binary events" : "with all queues joined at barriers";
+  const waits = state.model.result.path_gap_waits;
+  if (!waits) return "";
+  return `${waits} ${waits === 1 ? "wait" : "waits"} for memory on the longest path: more memory would let work overlap`;
 }
 
 // Lanes get the height that they want, up to half of the room.
@@ -393,6 +405,7 @@ function makeOptions() {
     ...OPTIONS.map(([name, label, most, zero]) => makeOption(name, label, Array.from({ length: most + 1 }, (_, i) => i), (v) => (v ? String(v) : zero))),
     makeOption("step", "time between submits", COSTS, (v) => (v ? timeText(v) : "none")),
     makeOption("latency", "time of a signal between devices", COSTS, (v) => (v ? timeText(v) : "none")),
+    makeOption("memory", "memory for buffers, at most", MEMORY, (v) => (v ? sizeText(v) : "enough")),
     makeMode(),
     makePaused(),
   );

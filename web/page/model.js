@@ -3,7 +3,7 @@
 // enum tide_event_kind
 export const KIND = {
   SUBMIT: 1, HOLD: 2, ENTER: 3, WAIT: 4, START: 5, FINISH: 6, PUBLISH: 7, SIGNAL: 8, FAIL: 9,
-  HOST_WAIT: 10, ALLOC: 11, FREE: 12, BREAK: 13, PRIORITY: 32,
+  HOST_WAIT: 10, ALLOC: 11, FREE: 12, BREAK: 13, GAP: 16, PRIORITY: 32,
 };
 export const CLASSES = ["failed", "resolved", "elided", "issued", "held"];
 export const NONE = 0xffffffff;
@@ -343,6 +343,7 @@ export class Model {
       case KIND.SUBMIT: return `${name} is submitted: ${op.name}`;
       case KIND.HOLD: return `${name} is held: nobody has promised what it waits for`;
       case KIND.WAIT: return `${name} waits for ${line} ≥ ${e.value}: ${CLASSES[e.class] ?? "?"}`;
+      case KIND.GAP: return `${name} waits for the last users of the memory of ${buffer}`;
       case KIND.ENTER: return `${name} enters and knows ${this.frontierText(this.frontier(e.frontier))}`;
       case KIND.START: return `${name} starts`;
       case KIND.FINISH: return op.status ? `${name} fails` : `${name} ends`;

@@ -95,7 +95,7 @@ export class Panels {
     const recorded = this.model.waits[op.firstWait + i];
     return el(
       "div", { class: "wait " + wait.class },
-      el("div", { class: "head" }, el("code", {}, `${wait.timeline} ≥ ${wait.value}`), el("span", { class: "class " + wait.class }, wait.class)),
+      el("div", { class: "head" }, el("code", {}, wait.memory_of ? `memory of ${wait.memory_of}` : `${wait.timeline} ≥ ${wait.value}`), el("span", { class: "class " + wait.class }, wait.class)),
       el("p", {}, this.linked(wait.why, recorded)),
     );
   }
