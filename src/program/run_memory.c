@@ -3,11 +3,14 @@
 #include "base/text.h"
 #include "program/baseline.h"
 
+#define LIMITED_BASELINE_CHUNK ((size_t)4096) /* the rest is for its scratch memory */
+
 enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag) {
   size_t buffers = run->tables->buffer_count + 16;
   struct tide_pool_params params = {
       .label = "buffers",
       .limit = run->params.memory,
+      .chunk = run->baseline && run->params.memory ? LIMITED_BASELINE_CHUNK : 0,
       .align = run->params.align,
       .buffers = buffers > UINT32_MAX ? UINT32_MAX : (uint32_t)buffers,
       .uses_are_named = true, /* the language knows no other uses */

@@ -30,6 +30,7 @@ for program in "$source"/examples/*.tide; do
   expected "$(basename "$program" .tide)" "$(basename "$program" .tide)" --stats
 done
 expected paging_limit paging --memory 257K --stats
+expected scratch_limit scratch --memory 321K --stats
 expected spread satellite --seed 7 --spread exponential --wait-cost 1us --latency device=20us --wake 25us --path \
   --set width=1000 --set height=700
 expected links voice_chat --link mic:asr=3ms --link llm:speaker=1ms --workers 2 --path
