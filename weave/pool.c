@@ -139,6 +139,35 @@ static void both_are_kept(void *self) {
   EXPECT(tide_frontier_get(tide_buffer_past(next), OTHER) == 2);
 }
 
+/* ---- memory that is on its way ---- */
+
+/* One chunk is somebody's that runs; one more is within the limit, with room for two. */
+static void setup_growing(void *self) {
+  struct state *s = self;
+  struct tide_context_params context = {.frontier_capacity = 4};
+  struct tide_pool_params params = {.chunk = 4096, .buffers = 4, .limit = 8192};
+  EXPECT_OK(tide_context_init(&s->context, &context));
+  EXPECT_OK(tide_pool_create(&s->context, &params, &s->pool));
+  EXPECT_OK(tide_tracker_register(s->context.tracker, AXIS));
+  EXPECT_OK(tide_tracker_register(s->context.tracker, OTHER));
+  tide_frontier_init(&s->knows.frontier, 4);
+  tide_frontier_raise(&s->knows.frontier, AXIS, 1, NULL);
+  s->position = (struct tide_position){.axis = AXIS, .epoch = 1, .frontier = &s->knows.frontier};
+  EXPECT_OK(tide_pool_alloc(s->pool, 4096, &s->position, NULL, &s->buffer));
+  tide_pool_free(s->buffer, &s->position);
+}
+/* By another queue, which knows nothing of that one. */
+static void take_fresh(void *self) {
+  struct state *s = self;
+  struct tide_buffer *buffer;
+  TIDE_FRONTIER_STORAGE(knows, 4);
+  tide_frontier_init(&knows.frontier, 4);
+  struct tide_position position = {.axis = OTHER, .frontier = &knows.frontier};
+  EXPECT_OK(tide_pool_alloc(s->pool, 2000, &position, NULL, &buffer));
+  EXPECT(tide_buffer_reuse(buffer) == TIDE_REUSE_FRESH);
+}
+
+WEAVE_CASE(take_two_of_a_chunk, 1, setup_growing, NULL, take_fresh, take_fresh)
 WEAVE_CASE(use_use, 2, setup_repeated, both_are_kept, use_again, use_other)
 WEAVE_CASE(take_and_give_twice, 1, setup, all_free, take_and_give, take_and_give)
 WEAVE_CASE(reuse_when_finished, 2, setup_dead, NULL, run_and_finish, free_early, take_when_finished)
@@ -148,4 +177,5 @@ WEAVE_CASE(take_trim, 1, setup, all_free, take_twice, trim)
 WEAVE_CASE(take_three, 0, setup, all_free, take_and_give, take_and_give, trim)
 
 TEST_MAIN(CASE(take_trim), CASE_SECONDS(take_three, 300), CASE(take_and_give_twice),
-          CASE(reuse_when_finished), CASE(free_release), CASE(free_unpin), CASE(use_use))
+          CASE(take_two_of_a_chunk), CASE(reuse_when_finished), CASE(free_release),
+          CASE(free_unpin), CASE(use_use))
