@@ -1,18 +1,18 @@
-/* tidemark/memory.h: buffers that are handed on without tracking their uses.
+/* tidemark/memory.h: buffers that are reused without tracking their uses.
  *
- * The model. A buffer carries two frontiers, whatever it goes through. `past` is
- * what must have finished before the memory may be touched at all: the death
- * frontier of whoever had it before. `uses` has the last operations that named
- * the buffer: at most one a queue, and none that a later one knew. When the buffer
- * is freed, both and what the freeing queue knows become the block's *death
- * frontier*: a free comes after all that its queue was given before.
+ * The model. A buffer carries two frontiers, whatever it goes through. `past` must
+ * have finished before the memory may be touched: the death frontier of the
+ * memory's previous buffer. `uses` holds the last operations that named the buffer:
+ * at most one a queue, and none that a later one knew. A free makes both, and the
+ * frontier of the freeing queue, the block's *death frontier*: a free comes after
+ * all earlier operations of its queue.
  *
- * That is more than is needed where whatever touches a buffer names it, and the
- * freeing queue has been given other work since. A pool that is told so
- * (uses_are_named) makes the death frontier of the last uses, and adds of what the
- * freeing position knows only that which stands for no operation (a host's epoch,
- * one from elsewhere); all of it where nobody named the buffer, or not all uses are
- * remembered.
+ * That is more than necessary where every operation names the buffers that it
+ * touches, and the freeing queue has had other work since. A pool with
+ * uses_are_named makes the death frontier of the last uses alone. Of the freeing
+ * position it adds the entries that stand for no operation (a host's epoch, an
+ * epoch from elsewhere); all of them where no operation named the buffer, or some
+ * uses are not remembered.
  *
  * An allocation brings a position and is satisfied by the first of these:
  *
@@ -30,8 +30,8 @@
  * never ordered by it, and a program whose live memory is constant takes a constant
  * amount from the source, however long it runs. Beyond the budget and without a
  * limit, fresh memory is still taken where no free block fits (step 4 becomes "the
- * source has none"). Of very many free blocks 256 are looked at. TIDE_POOL_WAIT_FIRST swaps steps 2 and 3: the least memory, at
- * the price of waits between queues.
+ * source has none"). Of very many free blocks 256 are looked at. TIDE_POOL_WAIT_FIRST swaps steps 2
+ * and 3: the least memory, at the price of waits between queues.
  *
  * Splitting a block gives its death frontier to both parts; joining merges.
  *
@@ -54,8 +54,8 @@ struct tide_pool;
 struct tide_buffer;
 struct tide_device; /* backend.h */
 
-/* Where a pool's memory comes from. Called on whichever thread asks the pool, perhaps with the
- * scheduler's lock held, so neither may call the library. */
+/* Where a pool's memory comes from. Called on the thread that calls the pool, perhaps with the
+ * scheduler's lock held: neither function may call the library. */
 struct tide_memory_source {
   void *(*map)(void *self, size_t size); /* NULL when there is none; page-aligned is best */
   void (*unmap)(void *self, void *memory, size_t size);
@@ -79,14 +79,13 @@ struct tide_pool_params {
   enum tide_pool_policy policy;
   size_t chunk; /* bytes taken at a time; 0: 4 MiB, and larger blocks get a chunk of their own */
   size_t align; /* of blocks, a power of two; 0: 64 */
-  const struct tide_device *device; /* whose memory it is: queues of others may not use it (but any
-                                       may free); it outlives its use. NULL: the host's, for all */
+  const struct tide_device *device; /* the memory's: queues of other devices may free buffers, and
+                                       not use them; outlives its uses. NULL: the host's, for all */
   uint32_t buffers;                 /* live buffers at most; 0: 4096 */
-  bool frees_cover_uses; /* a compiler's word that every free comes after all uses in the freeing
-                            queue's knowledge: operations then don't raise `uses` (check mode
-                            verifies) */
-  bool uses_are_named;   /* every operation that touches a buffer names it: whoever gets the memory
-                            next waits for these alone */
+  bool frees_cover_uses; /* a compiler's promise that the freeing queue knows all uses: operations
+                            then don't raise `uses` (check mode verifies the promise) */
+  bool uses_are_named;   /* every operation that touches a buffer names it: the next user of the
+                            memory waits for these alone */
 };
 
 /* How an allocation was satisfied; counted in the stats. */
@@ -112,14 +111,14 @@ struct tide_pool_stats {
 };
 
 /* NULL params are the defaults. TIDE_NOMEM; TIDE_INVALID: an alignment that is no power of two, a
- * source without a function, an unknown policy. Takes memory from the source only when somebody
- * asks for some. */
+ * source without a function, an unknown policy. Takes nothing from the
+ * source before the first allocation. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(const struct tide_context *context,
                                                            const struct tide_pool_params *params,
                                                            struct tide_pool **out_pool);
 /* TIDE_BUSY while buffers live or blocks are not finished by the tracker; nothing changes then. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_destroy(struct tide_pool *pool);
-/* All at one moment. */
+/* All of one moment. */
 TIDE_API void tide_pool_stats(struct tide_pool *pool, struct tide_pool_stats *out_stats);
 /* Gives chunks back to the source that are free as a whole and whose death frontiers have finished.
  * Returns the bytes given back. */

@@ -1,17 +1,17 @@
-/* Which free block a request gets. */
+/* The choice among free blocks. */
 #include "base/check.h"
 #include "base/plant.h"
 #include "memory/state.h"
 
-/* Goes through the blocks that are large enough, smallest bins first, and in each bin from both
- * ends in turns: the newest were freed by whoever asks now, as often as not, and are still in its
- * caches; the oldest are those whose users have most likely finished. */
+/* Walks the blocks that are large enough, smallest bins first, and each bin from both ends in turn:
+ * the newest blocks are often the requester's own, still in its caches; the users of the oldest
+ * have most likely finished. */
 struct walk {
   struct tide_bins *bins;
   size_t size;
   unsigned bin;                        /* being walked; TIDE_BINS: done */
   bool backward;                       /* the next one comes from the old end */
-  struct tide_link *new_end, *old_end; /* what remains of it; NULL: nothing */
+  struct tide_link *new_end, *old_end; /* of the rest of the bin; NULL: no rest */
   uint32_t fits, misfits;              /* how many more may be looked at */
 };
 
@@ -30,7 +30,7 @@ static inline struct walk begin(struct tide_bins *bins, size_t size, uint32_t lo
   return walk;
 }
 
-/* In the bin of `size` itself some may be too small, and no others. */
+/* Only the bin of `size` itself may hold blocks that are too small. */
 static inline struct tide_block *next(struct walk *walk) {
   while (walk->fits) {
     if (!walk->new_end || !walk->misfits) {
@@ -58,7 +58,7 @@ static inline void choose(struct tide_choice *out_choice, struct tide_block *blo
   *out_choice = (struct tide_choice){block, reuse, missing};
 }
 
-/* What someone who knows `frontier`, but not all of this, would have to wait for. */
+/* Counts the entries that a requester must wait for which knows `frontier`, but not all of this. */
 static size_t count_missing(struct tide_pool *pool, const struct tide_death *death,
                             const struct tide_frontier *frontier, bool *out_closable) {
   *out_closable = true;
@@ -68,7 +68,7 @@ static size_t count_missing(struct tide_pool *pool, const struct tide_death *dea
   return tide_death_missing(death, frontier, pool->context->tracker, out_closable);
 }
 
-/* One that is not known to the requester: has it finished, or what would have to be waited for? */
+/* Weighs a block that the requester does not know. True if it needs no wait. */
 static bool settle(struct tide_pool *pool, struct tide_block *block,
                    const struct tide_frontier *frontier, struct tide_choice *out_choice) {
   struct tide_death *death = block->death;
@@ -91,8 +91,7 @@ static bool settle(struct tide_pool *pool, struct tide_block *block,
   return false;
 }
 
-/* First what the requester knows by itself; only then is the tracker asked, and only then is
- * counted what would have to be waited for. */
+/* The requester's own knowledge comes first. The tracker, and the count of waits, cost more. */
 void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                       uint32_t looks, struct tide_choice *out_choice) {
   struct tide_block *block, *seen[TIDE_CHOOSE_FEW];

@@ -68,8 +68,8 @@ static bool map(struct tide_pool *pool, struct tide_chunk *chunk, size_t bytes, 
   return memory != NULL;
 }
 
-/* A whole chunk; else what the limit leaves; else exactly what is needed; else, for a source that
- * doesn't align as we need, so much that it can be aligned here. */
+/* Tries a whole chunk, then the rest of the limit, then the needed bytes, then so many that a
+ * source of poor alignment can be aligned here. */
 static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t needed, size_t most) {
   size_t bytes = pool->chunk > needed ? pool->chunk : needed, left = bytes_left(pool, most);
   if (bytes > left) bytes = left & ~(pool->align - 1);

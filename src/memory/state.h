@@ -1,11 +1,11 @@
-/* memory/state.h: what a pool and its blocks are made of.
+/* memory/state.h: the structs of a pool and its blocks.
  *
- * What describes a block lies apart from the block, whose memory may be a device's.
+ * A block's description lies apart from the block, whose memory may be a device's.
  * A block is in one state; its death frontier counts in FREE and WAITING:
  *
  *   LIVE     a buffer has it
  *   FRESH    never handed out
- *   FREE     may be handed out to whoever satisfies its death frontier
+ *   FREE     may be handed out where its death frontier is satisfied
  *   WAITING  its death frontier says nothing: in a grace period
  *
  * Neighbours in the same chunk are linked in the order of their addresses. Free
@@ -15,7 +15,7 @@
  * A block's death frontier becomes its buffer's past by handing over the storage: the
  * two change places. Each block and each handle has one, whatever it holds.
  *
- * One lock guards it all, but what never changes. A name ends in _locked where the
+ * One lock guards all fields that change. A name ends in _locked where the
  * lock is held; `block` functions hold it always. */
 #ifndef TIDE_MEMORY_STATE_H
 #define TIDE_MEMORY_STATE_H
@@ -104,9 +104,9 @@ struct tide_pool {
   struct tide_namers namers;
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
-  uint32_t asking;              /* who asks the source just now, with the lock let go */
-  uint32_t awaiting;            /* who sleeps until one of them is done */
-  uint32_t answers;             /* atomic, slept on: how often one was */
+  uint32_t asking;              /* threads in the source's map(), with the lock let go */
+  uint32_t awaiting;            /* threads that sleep until one of those has returned */
+  uint32_t answers;             /* atomic, slept on: how often one has */
   uint64_t chunks_added;
 };
 
@@ -154,7 +154,7 @@ enum tide_joining {
 size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining);
 
 /* Joins the free neighbours that together have `size` bytes and leave the fewest entries to wait
- * for to someone who knows `frontier`, at most `most`. False: there are none among the first
+ * for to a requester that knows `frontier`, at most `most`. False: there are none among the first
  * `looks` blocks. */
 bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                          size_t most, uint32_t looks);
@@ -173,7 +173,7 @@ struct tide_choice {
 #define TIDE_CHOOSE_MANY 256u
 #define TIDE_CHOOSE_ALL UINT32_MAX
 
-/* A free block of at least `size` bytes for someone who knows `frontier`. */
+/* Chooses a free block of at least `size` bytes for a requester that knows `frontier`. */
 void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                       uint32_t looks, struct tide_choice *out_choice);
 void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,

@@ -1,20 +1,20 @@
 /* program/baseline.h: the same program, written by hand as people do without
  * causal tracking.
  *
- * It runs through the same queues, devices and bodies; what differs is how it is
- * ordered. *Events*: each dependency between operations is a binary event of its
- * own, signalled by the one and waited for by the other. All events are external
- * to the scheduler, so that it can neither elide nor import anything. Within a
- * queue whose device works in order nobody would place an event, so there are
- * none. *Barrier*: no events; all queues are joined by the submitting thread
- * before whatever depends on something submitted since the last join.
+ * Queues, devices and bodies are the same; the order is made otherwise. *Events*:
+ * each dependency between operations is a binary event of its own, signalled by the
+ * one and waited for by the other. All events are external to the scheduler, which
+ * can neither elide nor import anything. Within a queue whose device works in order
+ * there are none. *Barrier*: no events; the submitting thread joins all queues
+ * before an operation that depends on one submitted since the last join.
  *
  * Scratch memory is handed out in the order of tracked runs and within the same
- * budget, so that a comparison is one of what is known. It is tracked use by use, as
- * stream-ordered allocators do: each operation that names a recycled buffer signals an event, and
- * whoever gets the memory next waits for the events of its last uses: once on each queue, not for
- * what the queue's own order brings, only for the last of each other queue that
- * works in order, and not where it comes after somebody who waited already. */
+ * budget: the comparison is one of knowledge, not of allocators. Uses are tracked
+ * one by one, as stream-ordered allocators do: each operation that names a recycled
+ * buffer signals an event, and the next user of the memory waits for the events of
+ * the last uses. It waits once on each queue, not for its own queue in order, only
+ * for the last use of each other queue in order, and not behind an operation that
+ * has waited already. */
 #ifndef TIDE_PROGRAM_BASELINE_H
 #define TIDE_PROGRAM_BASELINE_H
 
@@ -50,9 +50,9 @@ struct tide_baseline_block {
   struct tide_baseline_block *all;  /* every block, for the end */
   void *memory;
   uint64_t size;
-  struct tide_baseline_use *uses; /* of whoever had it before, then of now */
+  struct tide_baseline_use *uses; /* of the buffers before, then of this one */
   size_t use_count, use_room;
-  size_t past;  /* uses[0 .. past) are of whoever had it before */
+  size_t past;  /* uses[0 .. past) are of the buffers before */
   bool *behind; /* by queue: its next entries come after the past already */
 };
 
@@ -78,7 +78,7 @@ enum tide_status tide_baseline_note_use(struct tide_baseline_pool *pool,
                                         const struct tide_baseline_use *use);
 void tide_baseline_pool_fini(struct tide_baseline_pool *pool);
 
-/* Must whoever stands on `queue` wait for this use? */
+/* True if `queue` has to wait for this use. */
 bool tide_baseline_use_open(const struct tide_run *run, const struct tide_baseline_use *use,
                             uint32_t queue);
 

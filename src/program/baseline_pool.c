@@ -1,4 +1,4 @@
-/* Memory with a list of uses: what a program does that cannot ask for a frontier. */
+/* Memory with a list of uses, for programs without frontiers. */
 #include "base/memory.h"
 #include "memory/pool.h"
 #include "program/baseline.h"
@@ -57,8 +57,8 @@ static struct tide_baseline_block *new_block(struct tide_baseline_pool *pool, ui
   return block;
 }
 
-/* Whoever had it last came after those before, so the last uses are all that counts; if there was
- * none, those before still do. */
+/* The last buffer's uses come after all before them, so they alone count; without any, the uses
+ * before still do. */
 static void begin(const struct tide_run *run, struct tide_baseline_block *block) {
   size_t kept = 0, first = block->use_count > block->past ? block->past : 0;
   for (size_t i = first; i < block->use_count; i++) {
