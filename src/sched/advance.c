@@ -573,26 +573,3 @@ size_t tide_device_exchange(struct tide_device *device, struct tide_work *const 
   tide_sched_leave(sched);
   return count;
 }
-
-/* ---- the end ----------------------------------------------------------------------------- */
-
-void tide_queue_close_if_over(struct tide_queue *queue) {
-  struct tide_sched *sched = queue->sched;
-  if (queue->look) return; /* it comes again */
-  if (!queue->closing || queue->published < queue->position.epoch || queue->in_flight ||
-      queue->drainers || queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
-    return;
-  if (queue->device->lost && !queue->device->certified) return;
-  if (queue->channel && queue->channel->cancel.state != TIDE_NODE_IDLE) return;
-  tide_tracker_close_collect(sched->context->tracker, queue->tracked, &sched->fired);
-  queue->tracked = NULL;
-  tide_queue_end_priority(queue);
-  tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
-  queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
-  tide_list_remove(&queue->in_device);
-  tide_queue_count_frontiers(queue);
-  queue->look = true; /* never to be looked at again */
-  queue->next = sched->gone;
-  sched->gone = queue;
-  sched->calls = true;
-}

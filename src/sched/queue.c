@@ -253,6 +253,27 @@ void tide_queue_destroy(struct tide_queue *queue) {
   tide_sched_leave(sched);
 }
 
+void tide_queue_close_if_over(struct tide_queue *queue) {
+  struct tide_sched *sched = queue->sched;
+  if (queue->look) return; /* it comes again */
+  if (!queue->closing || queue->published < queue->position.epoch || queue->in_flight ||
+      queue->drainers || queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
+    return;
+  if (queue->device->lost && !queue->device->certified) return;
+  if (queue->channel && queue->channel->cancel.state != TIDE_NODE_IDLE) return;
+  tide_tracker_close_collect(sched->context->tracker, queue->tracked, &sched->fired);
+  queue->tracked = NULL;
+  tide_queue_end_priority(queue);
+  tide_timeline_fail_locked(queue->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
+  queue->progress->source_self = NULL; /* whoever holds a reference finds no queue any more */
+  tide_list_remove(&queue->in_device);
+  tide_queue_count_frontiers(queue);
+  queue->look = true; /* never to be looked at again */
+  queue->next = sched->gone;
+  sched->gone = queue;
+  sched->calls = true;
+}
+
 enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) {
   struct tide_sched *sched = queue->sched;
   enum tide_status status = TIDE_NOT_FOUND;

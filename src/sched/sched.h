@@ -583,6 +583,8 @@ static inline bool tide_queue_find(struct tide_queue *queue, uint64_t value, uin
   return true;
 }
 void tide_queue_free_storage(struct tide_queue *queue);
+/* Frees a destroyed queue once nothing of it is under way. */
+void tide_queue_close_if_over(struct tide_queue *queue);
 /* What is held leaves. */
 void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status);
 /* An entered operation that has not started will not run. */
@@ -717,7 +719,6 @@ void tide_finish_fire(struct tide_node *node, enum tide_status status);
 /* The same, with the lock held. */
 void tide_wait_fired(struct tide_node *node);
 void tide_finish_fired(struct tide_op *op);
-void tide_queue_close_if_over(struct tide_queue *queue);
 
 /* ---- changes.c ---- */
 void tide_queue_open_priority(struct tide_queue *queue, uint8_t base);
