@@ -102,9 +102,10 @@ static void tear_down(struct more *m) {
   tide_sched_destroy(m->s.sched);
 }
 
-static void first_failed_second_kept(void *self) {
+/* The second is behind the first in its channel, whichever comes first. */
+static void both_failed(void *self) {
   struct more *m = self;
-  EXPECT(status_of(m, m->q) == TIDE_FAILED && status_of(m, m->r) == TIDE_OK);
+  EXPECT(status_of(m, m->q) == TIDE_FAILED && status_of(m, m->r) == TIDE_FAILED);
   tear_down(m);
 }
 static void ran_or_cancelled(void *self) {
@@ -129,7 +130,7 @@ static void kept_or_cancelled(void *self) {
     weave_explore(&one);                                                                           \
   }
 
-CHANNEL(break_submit, 1, setup_waiting, first_failed_second_kept, give_up, submit_second)
+CHANNEL(break_submit, 1, setup_waiting, both_failed, give_up, submit_second)
 CHANNEL(cancel_start, 1, setup_ready, ran_or_cancelled, keep, run_one)
 CHANNEL(fire_destroy, 1, setup_waiting, kept_or_cancelled, keep, destroy_channel)
 CHANNEL(cancel_destroy, 1, setup_held, kept_or_cancelled, keep, destroy_channel)

@@ -87,6 +87,8 @@ static void one_frame(struct hostile *h, uint64_t frame) {
     die();
   tell(h->me);
   if (!send_message(h->link, &message)) die();
+  /* Its channel goes on, whatever failed there or was refused with the frame before. */
+  if (tide_session_recover(session, h->channel) != TIDE_OK) die();
   switch (frame % 5) {
     case 2: break; /* it is never queued */
     case 3: (void)!tide_session_break(session, point, TIDE_INVALID); break;

@@ -1,7 +1,8 @@
 /* tidemark/channel.h: queues that wait for points and keep promises.
  *
- * The model. A *channel* is a queue that belongs to a client (tide_queue_params.client). Its
- * operations may wait for points, and keep what the client has promised on the channel's future
+ * The model. A *channel* is a queue that belongs to a client (tide_queue_params.client), and
+ * nothing else is one. All its operations are *commands*, also those that have nothing to do with
+ * points. They may wait for points, and keep what the client has promised on the channel's future
  * timelines:
  *
  *      promise      tide_future_promise: "there will be such a point", before anything is queued
@@ -14,8 +15,32 @@
  * is *held*, and later ones of its queue behind it, unless it may be passed. A wait for a compound
  * holds it until all parts have ended, for only then is it known what the winner knew.
  *
- * A point that breaks fails the operations that wait for it, with its error, and what they were to
- * retire breaks with it; an operation with TIDE_DESPITE_BROKEN goes on instead.
+ * Failure goes down a channel. A command fails when its body fails, when a point or timeline that
+ * it waits for fails, or when its signals are refused as it enters. Commands behind a failed one do
+ * not run: each fails at its place with the status of the first one. The points that such a command
+ * retires, and points that were inserted there, break with that status. So a *retired* point says
+ * that all before it in its channel was executed and went well.
+ *
+ *      wait p  |  draw  |  insert q  |  recover  |  draw  |  insert r
+ *
+ *      p breaks: the first draw does not run, and q breaks with the status of p;
+ *                the second draw runs, and r retires
+ *
+ * - tide_queue_recover ends the failure at its place in the channel: commands behind it run. An
+ *   operation with TIDE_RECOVER is a recovery and a command in one.
+ * - An operation with TIDE_DESPITE_BROKEN runs all the same, and a point that it retires tells of
+ *   this operation alone. Commands behind it still do not run. Broken points count as over for its
+ *   own waits.
+ * - Cancelling (points.cancel, tide_queue_cancel) takes a command out of the channel. Its points
+ *   break with TIDE_CANCELLED, and the channel does not fail. A cancelled recovery does nothing.
+ * - Commands behind a failed one do not wait, for what they wait for may never come. They choose
+ *   nothing and change no priorities.
+ * - The place of a command that may be passed is where it enters.
+ * - A device that runs several commands of a queue at once may have started some behind the failed
+ *   one. These run to their end, and their points break. A recovery starts when all commands before
+ *   it are over.
+ * - A queue that is no channel goes on: a failed operation fails those that wait for its signals,
+ *   and no others (sched.h).
  *
  * Priority. Who goes next on a device is decided by
  *
@@ -95,6 +120,17 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_wait_point(struct tide_queu
  * error when it is broken. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_retire_point(struct tide_queue *queue, struct tide_point point, struct tide_diag *diag);
+/* Commands behind this place run, whatever has failed before it. Where nothing has, it changes
+ * nothing. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_recover(struct tide_queue *queue,
+                                                             struct tide_diag *diag);
+/* The status with which commands fail now because one before them did; TIDE_OK: none has failed
+ * since the last recovery that had its turn. It may change at once. */
+TIDE_API enum tide_status tide_queue_failure(struct tide_queue *queue);
+/* Fails operations that are submitted from here on, until a recovery is submitted. For submits in
+ * the name of a client that has queued others behind a command which was refused. A `cause` that is
+ * no error becomes TIDE_FAILED. Does nothing if the queue is no channel. */
+TIDE_API void tide_queue_refuse(struct tide_queue *queue, enum tide_status cause);
 
 /* ---- priorities ------------------------------------------------------------------------------ */
 

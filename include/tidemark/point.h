@@ -20,7 +20,8 @@
  * - *broken*: it will never be retired. Whoever waits is told why, at once:
  *   TIDE_OWNER_DIED, its owner is gone; TIDE_CANCELLED, its timeline or it itself was given up;
  *   TIDE_TIMED_OUT, it was not queued before its deadline; TIDE_DEADLOCK, queueing it
- *   would have closed a circle; or what the failed command says.
+ *   would have closed a circle; or what the failed command says: the one that was to retire it, or
+ * one before it in its channel (channel.h).
  *
  * States go one way only, whatever happens later.
  *

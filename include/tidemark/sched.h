@@ -23,7 +23,8 @@
  * with their records.
  *
  * Failing. A body that fails fails the operation's signals; whoever waits for those fails with the
- * first cause, without running. Unrelated operations go on.
+ * first cause, without running. Unrelated operations go on, also behind it in its queue; in a
+ * channel they do not (channel.h).
  *
  * Memory. All storage of a queue is allocated when it is made: submitting never
  * allocates; it answers TIDE_FULL when the capacity is exhausted.
@@ -81,7 +82,8 @@ struct tide_body_class {
    * come together first, 3 us at most, and then waits for whoever submits next, 8 us at most, to
    * hand it more: that submit takes longer, by publishing and handing out up to sixteen operations.
    * Neither while any thread blocks until a value is reached; and nobody does another's exchange
-   * where a sink listens or in check mode, which go by threads. */
+   * where a sink listens or in check mode, which go by threads. Of one channel a thread takes one
+   * at a time, for the next one runs only if that went well. */
   bool brief;
   /* Called once for each operation that was taken, when it is over, however it ended: nothing of it
    * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this
@@ -120,8 +122,12 @@ struct tide_use {
 enum tide_operation_flags {
   /* While held, later operations of its queue may enter before it. */
   TIDE_MAY_BE_PASSED = 1,
-  /* A point that is broken (channel.h) counts as over for it: it runs all the same. */
-  TIDE_DESPITE_BROKEN = 2
+  /* In a channel (channel.h): a broken point counts as over for this operation, and so does a
+   * failed command before it: it runs all the same. */
+  TIDE_DESPITE_BROKEN = 2,
+  /* In a channel: starts once all before it is over. Then it runs, and so do those behind it,
+   * whatever has failed before. */
+  TIDE_RECOVER = 4
 };
 
 /* Counts and sizes are 32 bits: what a queue can hold is less. */

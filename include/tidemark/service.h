@@ -21,7 +21,8 @@
  *
  * Errors. What can be known at once is returned at once. What only the service finds out is told
  * later, through `refused` of the session, with the number of the call; what the call was to keep
- * breaks, so that nobody waits for it for ever.
+ * breaks, so that nobody waits for it for ever. Behind a command that failed nothing runs in its
+ * channel until tide_session_recover.
  *
  * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
  * When a client ends, or is killed, what it has promised and not queued breaks with
@@ -332,7 +333,7 @@ struct tide_session_argument {
   uint64_t offset, size;
 };
 struct tide_session_operation {
-  uint32_t flags; /* TIDE_MAY_BE_PASSED, TIDE_DESPITE_BROKEN */
+  uint32_t flags; /* TIDE_MAY_BE_PASSED, TIDE_DESPITE_BROKEN, TIDE_RECOVER */
   enum tide_session_body body;
   const struct tide_session_argument *arguments;
   size_t argument_count;
@@ -348,10 +349,18 @@ struct tide_session_operation {
 };
 /* No round trip. TIDE_FULL: as many are unfinished as the channel has room for. What only the
  * service finds (TIDE_DEADLOCK, TIDE_DENIED …) comes as a refusal, and what it was to retire breaks
- * with it. */
+ * with it.
+ *
+ * Failure goes down the channel, as in channel.h: commands behind a failed one do not run, and the
+ * points that they retire break with its status. The session learns of a failure from its points.
+ */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_submit(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_operation *operation);
+/* Commands behind this place run, whatever has failed before it. A command of the
+ * channel like others: an operation with TIDE_RECOVER is one, too. No round trip. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_recover(struct tide_session *session,
+                                                               struct tide_point channel);
 /* How many of the channel's operations are over, one way or another. */
 TIDE_API uint64_t tide_session_channel_over(struct tide_session *session,
                                             struct tide_point channel);

@@ -69,6 +69,8 @@ enum tide_plant {
   TIDE_PLANT_RELISTEN,   /* a held operation that was classified again listens no more */
   TIDE_PLANT_DESPITE,    /* what goes on despite a broken point forgets what it imported */
   TIDE_PLANT_SCOPE,      /* a scope of decreases never ends */
+  TIDE_PLANT_DOWN,       /* failure does not go down a channel */
+  TIDE_PLANT_RECOVERSOON, /* a recovery counts when it is queued, not at its place */
   TIDE_PLANT_CHANNELS_END,
   TIDE_PLANT_PAGES = 4000, /* runs of pages: found by the oracle of pages */
   TIDE_PLANT_PAGES_EXACT,  /* fast: a run of just the length that is asked for is not seen */

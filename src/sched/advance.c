@@ -194,6 +194,7 @@ static inline bool waits_open(struct tide_op *op) {
 
 /* All the questions, one by one. */
 TIDE_APART static bool may_start(struct tide_op *op) {
+  if (op->flags & TIDE_RECOVER && op->queue->published + 1 != op->work.epoch) return false;
   return waits_open(op) && (!(op->waits || op->uses) || all_finished(op));
 }
 
@@ -253,6 +254,7 @@ void tide_queue_advance(struct tide_queue *queue) {
     if (in_order && queue->published + 1 != queue->next_start) return;
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
       op = behind(queue);
+    if (__builtin_expect(queue->failure.cause, 0)) tide_channel_stop_behind(op);
     bool clear = is_clear(op);
     if (clear) op->unmet = 0;
     else if (!may_start(op)) return;
@@ -287,6 +289,8 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
   leave_place(queue, epoch);
   finish_to(queue, epoch);
   tide_sched_look(queue);
+  /* On an out-of-order device the operation may have started before the failure was known. */
+  if (queue->failure.cause) tide_channel_stop_behind(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     if (op->status) {
       tide_timeline_withdraw(&signal->record);
@@ -295,6 +299,7 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
                                     tide_queue_record(queue, epoch), &sched->fired))
       tide_op_fail(op, TIDE_VALUE, NULL);
   }
+  if (op->status) tide_channel_failed(op);
   sched->stats.failed += op->status != TIDE_OK;
   tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
   if (op->part) tide_instance_finished(op);
@@ -307,11 +312,14 @@ void tide_queue_publish(struct tide_queue *queue) {
   while (queue->published < queue->position.epoch &&
          (op = tide_queue_op(queue, queue->published + 1))->state == TIDE_OP_DONE)
     publish(queue, op);
+  /* Nothing but the failure is before the held operations now. */
+  if (queue->failure.cause && queue->published == queue->position.epoch) queue->retry_held = true;
 }
 
 void tide_op_done(struct tide_op *op, enum tide_status status) {
   tide_op_fail(op, status, NULL);
   op->state = TIDE_OP_DONE;
+  if (op->status) tide_channel_failed(op);
   tide_sched_emit_finish(op->queue->sched, op);
   if (TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) publish(op->queue, op);
   else tide_queue_publish(op->queue);
@@ -330,7 +338,8 @@ static inline void hand_back(struct tide_device *device, struct tide_work *work)
   struct tide_queue *queue = op->queue;
   TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING);
   if (!is_quiet(op) || (uint32_t)work->status | (uint32_t)op->status || !queue->in_order ||
-      work->epoch != queue->published + 1 || queue->heard || TIDE_PLANTED_ANY) {
+      work->epoch != queue->published + 1 || queue->heard || queue->failure.cause ||
+      TIDE_PLANTED_ANY) {
     tide_op_done(op, work->status);
     return;
   }
@@ -360,18 +369,19 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
     if (with_others && device->backend->sequential && !is_brief(op)) return NULL;
     tide_arbiter_take(queue);
     if (!device->backend->in_order) tide_sched_look(queue);
+    if (queue->failure.cause) tide_channel_stop_behind(op);
     if (!op->status) return start(queue, op);
-    tide_op_started(queue, op); /* cancelled while it was ready */
+    tide_op_started(queue, op); /* cancelled while it was ready, or behind a failure */
     tide_op_done(op, op->status);
   }
   return NULL;
 }
 
 /* The operation right behind brief ones, if it is brief, too, and nothing but them stands before
- * it. */
+ * it. In a channel it runs only if these go well. */
 static inline __attribute__((always_inline)) struct tide_op *
 clear_behind(const struct tide_queue *queue) {
-  if (queue->next_start > queue->position.epoch) return NULL;
+  if (queue->next_start > queue->position.epoch || queue->channel) return NULL;
   struct tide_op *op = tide_queue_op(queue, queue->next_start);
   if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->asks || op->status ||
       !is_brief(op) || !waits_over(op))
@@ -414,7 +424,7 @@ static inline bool goes_on(const struct tide_device *device, struct tide_work *c
   const struct tide_op *next = tide_queue_op(queue, last->work.epoch + 1);
   if (!next || next->part || next->state != TIDE_OP_ENTERED || !next->work.body ||
       (uint32_t)next->status | device->ready_count | sched->paused | queue->retry_held |
-          (uint32_t)device->lost ||
+          (uint32_t)device->lost | (uint32_t)queue->failure.cause ||
       queue->heard || !queue->in_order || TIDE_PLANTED_ANY)
     return false;
   for (size_t i = 0; i < count; i++) {
@@ -501,7 +511,7 @@ static size_t take(struct tide_device *device, struct tide_work **out_work, size
 static inline struct tide_op *next_clear(const struct tide_device *device,
                                          const struct tide_queue *queue) {
   if (queue->device != device || !queue->in_order || queue->published + 1 != queue->next_start ||
-      queue->retry_held | queue->closing | queue->heard)
+      queue->retry_held | queue->closing | queue->heard | (queue->failure.cause != TIDE_OK))
     return NULL;
   struct tide_op *op = tide_queue_op(queue, queue->next_start);
   if (!op || op->state != TIDE_OP_ENTERED || op->part || !op->work.body || !is_clear(op))

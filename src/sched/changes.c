@@ -288,9 +288,7 @@ static enum tide_status submit(struct tide_queue *queue, const char *label,
 
 static enum tide_status enter(struct tide_queue *queue, struct tide_point point,
                               struct tide_resolved *out, struct tide_diag *diag) {
-  if (!queue->channel)
-    return tide_diag_set(diag, TIDE_INVALID,
-                         "queue '%s' is no channel: it was made without a client", queue->label);
+  if (!queue->channel) return tide_queue_is_no_channel(queue, diag);
   tide_sched_enter(queue->sched);
   enum tide_status status = TIDE_OK;
   if (point.value) status = tide_point_resolve(queue->channel->channel.points, point, out);

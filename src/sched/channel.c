@@ -75,7 +75,7 @@ enum tide_status tide_queue_create_future(struct tide_queue *queue,
 
 /* ---- the seed's commands --------------------------------------------------------- */
 
-static enum tide_status no_channel(const struct tide_queue *queue, struct tide_diag *diag) {
+enum tide_status tide_queue_is_no_channel(const struct tide_queue *queue, struct tide_diag *diag) {
   return tide_diag_set(diag, TIDE_INVALID, "queue '%s' is no channel: it was made without a client",
                        queue->label);
 }
@@ -115,7 +115,7 @@ static enum tide_status insert_locked(struct tide_queue *queue, struct tide_poin
 
 enum tide_status tide_queue_insert_point(struct tide_queue *queue, struct tide_point *out_point,
                                          struct tide_diag *diag) {
-  if (!queue->channel) return no_channel(queue, diag);
+  if (!queue->channel) return tide_queue_is_no_channel(queue, diag);
   tide_sched_enter(queue->sched);
   enum tide_status status = insert_locked(queue, out_point, diag);
   tide_sched_leave(queue->sched);

@@ -104,6 +104,19 @@ void tide_queue_close_channel(struct tide_queue *queue, enum tide_status cause);
 void tide_queue_free_channel(struct tide_queue *queue);
 /* NULL: it is gone. Takes the lock. */
 struct tide_client *tide_channel_client(struct tide_queue *queue);
+/* TIDE_INVALID, and the diagnosis. */
+enum tide_status tide_queue_is_no_channel(const struct tide_queue *queue, struct tide_diag *diag);
+
+/* ---- channel_failure.c ---- */
+/* Fails the operation's channel, if it has one. The operation is over, and its status no TIDE_OK.
+ */
+void tide_channel_failed(const struct tide_op *op);
+/* Fails an entered operation behind a failed one. Called while queue->failure.cause is set. */
+void tide_channel_stop_behind(struct tide_op *op);
+/* Fails a new operation behind a refused one. Called while queue->failure.refused is set. */
+void tide_channel_join(struct tide_op *op);
+/* Ends `refused`: an operation with TIDE_RECOVER was submitted. */
+void tide_channel_recovery_queued(struct tide_queue *queue);
 
 /* ---- changes.c ---- */
 /* Its turn has come. */

@@ -443,7 +443,7 @@ static void keep_learned(struct tide_queue *queue) {
 }
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
-  bool failed = false, held = false;
+  bool failed = queue->channel && tide_channel_fails_held(op), held = false;
   struct tide_op_wait *unknown = NULL;
   size_t unknowns = 0;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {

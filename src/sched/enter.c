@@ -371,7 +371,8 @@ void tide_queue_retry_held(struct tide_queue *queue) {
     struct tide_op *op = tide_op_of_link(link);
     link = link->next;
     if (op->leaving) continue;
-    bool entered = op->retry && try_enter(queue, op);
+    bool due = op->retry || (queue->failure.cause && tide_channel_fails_held(op));
+    bool entered = due && try_enter(queue, op);
     if (!entered && !(op->flags & TIDE_MAY_BE_PASSED)) return;
   }
 }

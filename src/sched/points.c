@@ -87,9 +87,7 @@ enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_o
   plan->change = NULL;
   plan->outside = operation->wait_count > 0;
   if (!points) return TIDE_OK;
-  if (!queue->channel)
-    return tide_diag_set(diag, TIDE_INVALID,
-                         "queue '%s' is no channel: it was made without a client", queue->label);
+  if (!queue->channel) return tide_queue_is_no_channel(queue, diag);
   enum tide_status status = check_numbers(queue, operation, diag);
   /* First what is overdue breaks, and may go: nobody looks at the clock once others are found. */
   if (status == TIDE_OK)
@@ -327,7 +325,7 @@ void tide_cancel_fired(struct tide_node *node) {
     struct tide_op *op = TIDE_CONTAINER(link, struct tide_op_points, cancelled)->op;
     if (op->state == TIDE_OP_HELD && TIDE_PLANTED(TIDE_PLANT_CANCELHELD)) continue;
     if (op->state == TIDE_OP_HELD) tide_op_leave(op, TIDE_CANCELLED);
-    else tide_op_cancel(op, TIDE_CANCELLED);
+    else tide_op_withdraw(op);
   }
   tide_sched_look(channel->queue);
 }
@@ -357,12 +355,21 @@ static void end_outside(struct tide_op_points *own) {
   tide_points_look_again(own->op->queue->channel->channel.points, fired);
 }
 
+/* The command will not run: a scope of decreases ends here all the same. */
+static void drop_change(struct tide_op_points *own) {
+  if (own->change) tide_change_drop(own->op->queue, own->change);
+  own->change = NULL;
+}
+
 void tide_op_points_turn(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
   end_outside(own);
   /* Cancelled by the one before it just now, and nobody has gone through the list yet. */
-  if (own->cancels && !tide_list_empty(&own->cancelled) && !op->status) op->status = TIDE_CANCELLED;
-  if (op->status) return;
+  if (own->cancels && !tide_list_empty(&own->cancelled)) tide_op_withdraw(op);
+  if (op->status) {
+    drop_change(own);
+    return;
+  }
   if (own->chooses && !own->retired) {
     op->work.body = own->otherwise;
     op->work.arguments.many = own->otherwise_arguments;
@@ -375,8 +382,7 @@ void tide_op_points_turn(struct tide_op *op) {
 void tide_op_points_done(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
   struct tide_fired *fired = &op->queue->sched->fired;
-  if (own->change) tide_change_drop(op->queue, own->change);
-  own->change = NULL;
+  drop_change(own);
   if (!own->queued) return;
   own->queued = false;
   end_outside(own);

@@ -234,6 +234,12 @@ void tide_op_cancel(struct tide_op *op, enum tide_status status) {
   tide_sched_look(op->queue);
 }
 
+void tide_op_withdraw(struct tide_op *op) {
+  bool waits = op->state == TIDE_OP_ENTERED || op->state == TIDE_OP_READY;
+  if (waits && !op->status) op->withdrawn = true;
+  tide_op_cancel(op, TIDE_CANCELLED);
+}
+
 void tide_queue_destroy(struct tide_queue *queue) {
   if (!queue) return;
   struct tide_sched *sched = queue->sched;
@@ -291,7 +297,7 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
     if (!op || tide_op_sequence(op) != sequence) continue;
     if (op->state == TIDE_OP_DONE) break;
     status = op->state == TIDE_OP_RUNNING ? TIDE_BUSY : TIDE_OK;
-    tide_op_cancel(op, TIDE_CANCELLED);
+    tide_op_withdraw(op);
   }
   tide_sched_leave(sched);
   return status;

@@ -119,7 +119,7 @@ struct tide_op {
   uint32_t unmet; /* issued waits that are not open, as far as was looked. Free: the next one */
   enum tide_status status : 8; /* the first cause, TIDE_OK so far */
   enum tide_op_state state : 3;
-  unsigned flags : 2;  /* enum tide_operation_flags */
+  unsigned flags : 3;  /* enum tide_operation_flags */
   bool uses : 1;       /* it uses buffers: see tide_op_uses */
   bool bare : 1;       /* it has no waits, signals and buffers, and is no collective's part */
   bool part : 1;       /* it is a collective's part */
@@ -134,7 +134,9 @@ struct tide_op {
   bool finishing : 1;  /* it waits for something to finish: see tide_op_rare */
   bool rare : 1;       /* it has its tide_op_rare */
   bool numbered : 1;   /* … and its whole number there: it was held */
-  unsigned unused : 5; /* so that all are set at once */
+  bool withdrawn : 1;  /* its client has cancelled it, before anything else failed it */
+  bool stopped : 1;    /* its status is that of a command before it in its channel */
+  unsigned unused : 2; /* so that all are set at once */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
                "what every operation touches lies in one cache line");
@@ -181,6 +183,13 @@ struct tide_lend {
 };
 
 #define TIDE_PRIORITY_DEFAULT 8
+
+/* Of a channel: see channel_failure.c. */
+struct tide_channel_failure {
+  uint64_t epoch;           /* of the failed command: those behind it do not run */
+  enum tide_status cause;   /* its status; TIDE_OK: none has failed */
+  enum tide_status refused; /* what is submitted fails with this; TIDE_OK: nothing was refused */
+};
 
 struct tide_queue {
   struct tide_sched *sched;
@@ -243,6 +252,7 @@ struct tide_queue {
   struct tide_queue *next_changed; /* of those whose priority is to be looked at */
   bool on_changed;
   struct tide_queue_channel *channel; /* NULL: it is none */
+  struct tide_channel_failure failure;
   bool ready, look, retry_held, closing;
   uint32_t drain_word; /* atomic, waited on: changes with what is held, while somebody drains */
   uint32_t drainers;
@@ -589,6 +599,8 @@ void tide_queue_close_if_over(struct tide_queue *queue);
 void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status);
 /* An entered operation that has not started will not run. */
 void tide_op_cancel(struct tide_op *op, enum tide_status status);
+/* Cancels at the client's request: the channel does not fail. */
+void tide_op_withdraw(struct tide_op *op);
 /* It has failed: it waits on only for what it imported. */
 void tide_op_give_up_waits(struct tide_op *op);
 /* What is held has changed: whoever drains looks again. */
@@ -667,6 +679,13 @@ static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint
   return queue->places[epoch & queue->ring_mask].op;
 }
 
+/* ---- channel_failure.c ---- */
+/* True if a held operation of a channel must enter as failed, whatever it waits for: nothing but a
+ * failure is before it. */
+bool tide_channel_fails_held(const struct tide_op *op);
+/* Ends the failure: an operation with TIDE_RECOVER starts, or is skipped in its place. */
+void tide_channel_recover(const struct tide_op *op);
+
 /* ---- advance.c ---- */
 /* Starts what may start, publishes what may be published. */
 void tide_queue_advance(struct tide_queue *queue);
@@ -691,6 +710,7 @@ static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
 /* Operations start in order. */
 static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {
   op->state = TIDE_OP_RUNNING;
+  if (__builtin_expect(op->flags & TIDE_RECOVER, 0)) tide_channel_recover(op);
   queue->next_start++;
   tide_op_fetch_behind(queue);
   if (TIDE_HAS_PLANTS) {

@@ -159,6 +159,8 @@ static inline bool has_parts(const struct tide_operation *operation) {
 static inline enum tide_status check_arguments(const struct tide_queue *queue,
                                                const struct tide_operation *operation,
                                                struct tide_diag *diag) {
+  if (operation->flags & TIDE_RECOVER && !queue->channel)
+    return tide_queue_is_no_channel(queue, diag);
   enum tide_status status = check_waits(queue, operation, diag);
   if (status == TIDE_OK && (operation->signal_count | operation->buffer_count))
     status = check_effects(queue, operation, diag);
@@ -274,10 +276,10 @@ copy_bare(struct tide_queue *queue, const struct tide_operation *operation) {
   op->state = TIDE_OP_ENTERED;
   op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
   op->retry = op->leaving = op->refused = op->arrived = op->finishing = false;
-  op->rare = op->numbered = false;
+  op->rare = op->numbered = op->withdrawn = op->stopped = false;
   op->bare = true;
   op->unused = 0;
-  op->flags = operation->flags & (TIDE_MAY_BE_PASSED | TIDE_DESPITE_BROKEN);
+  op->flags = operation->flags & (TIDE_MAY_BE_PASSED | TIDE_DESPITE_BROKEN | TIDE_RECOVER);
   if (operation->label) copy_label(op, operation->label);
   if (operation->arguments_size)
     copy_arguments(op, operation->arguments, operation->arguments_size);
@@ -291,7 +293,7 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   if (instance) {
     op->part = true;
     tide_op_rare(op)->instance = instance;
-    op->flags &= TIDE_DESPITE_BROKEN;
+    op->flags &= TIDE_DESPITE_BROKEN | TIDE_RECOVER;
   }
   op->bare = !instance && !plan && !has_parts(operation);
   if (__builtin_expect(queue->sched->checker != NULL, 0)) {
@@ -303,6 +305,8 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   if (operation->buffer_count) copy_uses(queue, op, operation);
   op->told = plan || is_told(operation);
   if (plan) tide_points_copy(op, operation, plan);
+  if (op->flags & TIDE_RECOVER) op->asks = true;
+  if (queue->failure.refused) tide_channel_join(op);
   return op;
 }
 
@@ -411,6 +415,7 @@ static enum tide_status take(struct tide_queue *queue, struct tide_op *op,
   }
   queue->sequence++;
   if (op->waits || op->signals) bind_homes(op);
+  if (op->flags & TIDE_RECOVER) tide_channel_recovery_queued(queue);
   sched->stats.submitted++;
   tide_sched_emit(sched, TIDE_EVENT_SUBMIT, op, NULL);
   if (verdict != TIDE_ENTER_HELD) tide_op_enter(queue, op);
@@ -485,8 +490,9 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
 static inline bool is_short(const struct tide_queue *queue,
                             const struct tide_operation *operation) {
   size_t waits = operation->wait_count;
-  return !(operation->signal_count | operation->buffer_count) && !is_told(operation) &&
-         waits <= TIDE_WAITS_FEW && !(waits && queue->channel) &&
+  return !(operation->signal_count | operation->buffer_count | (operation->flags & TIDE_RECOVER) |
+           (uint32_t)queue->failure.refused) &&
+         !is_told(operation) && waits <= TIDE_WAITS_FEW && !(waits && queue->channel) &&
          waits <= queue->free_waits_count && operation->arguments_size <= TIDE_ARGUMENTS_MAX &&
          queue->free_ops && device_takes(queue, operation->body) &&
          !(queue->held_firm | queue->closing | queue->position.frontier->tainted |

@@ -179,6 +179,7 @@ static enum tide_status submit_job(struct tide_line *line, struct tide_job *job,
                                      .points = &named};
   if (command->flags & TIDE_WIRE_MAY_BE_PASSED) operation.flags |= TIDE_MAY_BE_PASSED;
   if (command->flags & TIDE_WIRE_DESPITE_BROKEN) operation.flags |= TIDE_DESPITE_BROKEN;
+  if (command->flags & TIDE_WIRE_RECOVER) operation.flags |= TIDE_RECOVER;
   return tide_queue_submit(line->queue, &operation, NULL, NULL);
 }
 

@@ -145,6 +145,7 @@ static enum tide_status write_operation(struct tide_session *session,
   command->other_body = (uint8_t)o->otherwise;
   if (o->flags & TIDE_MAY_BE_PASSED) command->flags |= TIDE_WIRE_MAY_BE_PASSED;
   if (o->flags & TIDE_DESPITE_BROKEN) command->flags |= TIDE_WIRE_DESPITE_BROKEN;
+  if (o->flags & TIDE_RECOVER) command->flags |= TIDE_WIRE_RECOVER;
   if (o->cancel) command->flags |= TIDE_WIRE_HAS_CANCEL;
   if (o->choose) command->flags |= TIDE_WIRE_HAS_CHOOSE;
   enum tide_status status = write_points(session, record, o, &used);
@@ -174,6 +175,11 @@ enum tide_status tide_session_submit(struct tide_session *session, struct tide_p
   if (status == TIDE_OK) name->newest++;
   tide_session_unlock(session);
   return status;
+}
+
+enum tide_status tide_session_recover(struct tide_session *session, struct tide_point channel) {
+  struct tide_session_operation recovery = {.flags = TIDE_RECOVER};
+  return tide_session_submit(session, channel, &recovery);
 }
 
 enum tide_status tide_session_upload(struct tide_session *session, struct tide_point channel,

@@ -91,7 +91,8 @@ enum tide_wire_flags {
   TIDE_WIRE_DESPITE_BROKEN = 2,
   TIDE_WIRE_HAS_CANCEL = 4, /* the point after the retires */
   TIDE_WIRE_HAS_CHOOSE = 8, /* the one after that */
-  TIDE_WIRE_FLAGS = 15
+  TIDE_WIRE_RECOVER = 16,
+  TIDE_WIRE_FLAGS = 31
 };
 
 /* The first cell of a command. Behind it: points[wait_count + retire_count + …], then

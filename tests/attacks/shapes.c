@@ -23,7 +23,9 @@ static void circle_of_two(struct scene *s) {
   CHECK_STATUS(tide_session_wait(b.s, pb, rig_in(9000)), TIDE_DEADLOCK);
   CHECK(tide_session_wait(a.s, pa, rig_in(9000)) != TIDE_OK);
   CHECK(tide_session_query(a.s, pa) != TIDE_TIMEOUT);
-  /* Both are of use again. */
+  /* Both are of use again, once they have recovered. */
+  CHECK_OK(tide_session_recover(a.s, a.channel));
+  CHECK_OK(tide_session_recover(b.s, b.channel));
   pa = peer_promise(&a, a.line);
   peer_submit(&a, NULL, &pa);
   pb = peer_promise(&b, b.line);

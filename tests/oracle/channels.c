@@ -236,6 +236,7 @@ static void draw(struct task *op) {
   op->body = chance(80);
   op->despite = chance(20);
   op->passable = chance(15);
+  op->recovers = chance(25);
   for (unsigned n = below(4); n > 0; n--) {
     int p = some_point();
     if (p >= 0) op->points[op->point_count++] = p;
@@ -273,7 +274,8 @@ static enum tide_status hand_over(const struct task *op) {
                                          .otherwise =
                                              (op->sequence & 1) != 0 ? &channels_other : NULL};
   struct tide_operation operation = {.flags = (op->despite ? TIDE_DESPITE_BROKEN : 0u) |
-                                              (op->passable ? TIDE_MAY_BE_PASSED : 0u),
+                                              (op->passable ? TIDE_MAY_BE_PASSED : 0u) |
+                                              (op->recovers ? TIDE_RECOVER : 0u),
                                      .body = op->body ? &channels_body : NULL,
                                      .waits = &plain,
                                      .wait_count = op->host || op->progress_of >= 0,
@@ -301,12 +303,13 @@ static void submit(void) {
   enum tide_status want = bare || model_possible(op->command, -1) ? TIDE_OK : TIDE_DEADLOCK;
   w.op_count++;
   SAY("op %d on queue %d: waits %d %d %d, retires %d %d, progress %d@%lu, host %lu, cancel %d, "
-      "choose %d%s%s%s",
+      "choose %d%s%s%s%s",
       i, q, op->point_count > 0 ? op->points[0] : -1, op->point_count > 1 ? op->points[1] : -1,
       op->point_count > 2 ? op->points[2] : -1, op->retire_count > 0 ? op->retires[0] : -1,
       op->retire_count > 1 ? op->retires[1] : -1, op->progress_of, (unsigned long)op->progress,
       (unsigned long)op->host, op->cancel, op->choose, op->body ? "" : ", empty",
-      op->despite ? ", despite" : "", op->passable ? ", passable" : "");
+      op->despite ? ", despite" : "", op->passable ? ", passable" : "",
+      op->recovers ? ", recovers" : "");
   enum tide_status got = hand_over(op);
   if (got == TIDE_UNORDERED && passes_one(op)) want = got;
   EXPECT_STATUS(got, want, "submitting op", i);
@@ -343,6 +346,17 @@ static void insert(void) {
   take_out(op, tail);
   w.op_count--;
   m.point_count--;
+}
+
+static void recover(void) {
+  int q = some_queue();
+  if (q < 0 || w.op_count == OPS) return;
+  struct task *op = new_op(q);
+  op->recovers = true;
+  w.op_count++;
+  SAY("op %d on queue %d recovers", w.op_count - 1, q);
+  EXPECT_STATUS(tide_queue_recover(w.queues[q].queue, NULL), TIDE_OK, "recovering queue", q);
+  taken(op);
 }
 
 /* ---- changes of priorities ---- */
@@ -609,7 +623,7 @@ static void make_step(void) {
       run_some,    run_some,      run_some,      run_some,   run_some,      make_compound,
       define,      define,        change,        change,     stop_decrease, signal_host,
       cancel,      keep_or_break, keep_or_break, lose_queue, lose_client,   lose_device,
-      certify,     some_time,
+      certify,     some_time,     recover,
   };
   check_choices(true);
   steps[below(sizeof steps / sizeof *steps)]();
@@ -665,6 +679,7 @@ static void run_out(void) {
 
 static void finish(void) {
   pass_time(20000 * MS);
+  channels_check(); /* what is overdue breaks before the host lets others go */
   w.host_value += 10;
   CHECK_OK(tide_timeline_signal_external(w.host, w.host_value));
   channels_check();
@@ -718,6 +733,7 @@ static const struct seek_plant plants[] = {
     {TIDE_PLANT_CHOOSE, "CHOOSE"},   {TIDE_PLANT_LENT, "LENT"},
     {TIDE_PLANT_RATCHET, "RATCHET"}, {TIDE_PLANT_RELISTEN, "RELISTEN"},
     {TIDE_PLANT_DESPITE, "DESPITE"}, {TIDE_PLANT_SCOPE, "SCOPE"},
+    {TIDE_PLANT_DOWN, "DOWN"},       {TIDE_PLANT_RECOVERSOON, "RECOVERSOON"},
 };
 #define PLANTS (sizeof plants / sizeof *plants)
 _Static_assert(PLANTS == TIDE_PLANT_CHANNELS_END - TIDE_PLANT_CHANNELS - 1,

@@ -161,12 +161,59 @@ static void check_turn(struct task *op, const char *what) {
   check_finished(op, what);
 }
 
+/* ---- failure goes down a channel ---- */
+
+static bool is_exempt(const struct task *op) { return op->despite || op->recovers; }
+
+/* Taken out by its client, as far as what it failed with tells. */
+static bool was_cancelled(const struct task *op, enum tide_status status) {
+  bool by_point = op->cancel >= 0 && m.points[op->cancel].ended && !m.points[op->cancel].status;
+  return status == TIDE_CANCELLED && (op->cancelled || by_point);
+}
+
+static bool may_have_failed(const struct task *op, enum tide_status status) {
+  const struct channel_queue *queue = &w.queues[op->queue];
+  if (queue->destroyed || (queue->down == status && !is_exempt(op))) return true;
+  for (int k = 0; k < op->point_count && !op->despite; k++)
+    if (m.points[op->points[k]].ended && m.points[op->points[k]].status == status) return true;
+  return op->started;
+}
+
+/* One before it in its channel has failed, and is over, and no recovery is between. */
+static int failed_before(const struct task *op) {
+  int found = -1;
+  uint64_t last = 0, from = 0;
+  for (int i = 0; i < w.op_count; i++) {
+    const struct task *other = &w.ops[i];
+    if (other->queue != op->queue || !other->epoch || other->epoch >= op->epoch) continue;
+    bool over = other->phase == OVER || other->phase == PUBLISHED;
+    if (other->recovers && other->phase >= STARTED && other->epoch > from) from = other->epoch;
+    if (!over || !other->status || was_cancelled(other, other->status)) continue;
+    if (other->epoch > last) last = other->epoch, found = i;
+  }
+  return last >= from ? found : -1;
+}
+
+static void check_down(struct task *op, enum tide_status status) {
+  int i = (int)(op - w.ops);
+  struct channel_queue *queue = &w.queues[op->queue];
+  bool cancelled = was_cancelled(op, status);
+  if (op->recovers && !cancelled) queue->down = TIDE_OK, queue->unsure = false;
+  if (queue->down && !queue->unsure && !is_exempt(op) && !status)
+    points_violation("op %d went well behind one that failed with %s", i,
+                     tide_status_name(queue->down));
+  if (cancelled && (op->recovers || !queue->down) && may_have_failed(op, status))
+    queue->unsure = true;
+  if (status && !cancelled && !queue->unsure && !queue->down) queue->down = status;
+}
+
 static bool is_cause(const struct task *op, enum tide_status status) {
   const struct channel_queue *queue = &w.queues[op->queue];
   if (status == TIDE_CANCELLED && (op->cancelled || queue->destroyed)) return true;
   if (status == TIDE_CANCELLED && op->cancel >= 0 && m.points[op->cancel].ended) return true;
   if (status == TIDE_LOST && queue->lost) return true;
   if (op->started) return true; /* its own */
+  if (!is_exempt(op) && (queue->unsure || queue->down == status)) return true;
   for (int k = 0; k < op->point_count && !op->despite; k++) {
     struct mpoint *p = &m.points[op->points[k]];
     if (p->ended && (p->status == status || (p->concluded && p->status))) return true;
@@ -185,6 +232,7 @@ static void published(struct task *op, enum tide_status status) {
   }
   if (status && !is_cause(op, status))
     points_violation("op %d failed with %s, and why?", i, tide_status_name(status));
+  check_down(op, status);
   op->phase = PUBLISHED;
   op->status = status;
   set_add(&w.published, i);
@@ -210,6 +258,8 @@ void channels_event(void *self, const struct tide_event *event) {
       op->started = true;
       end_outside(op);
       check_turn(op, "starts");
+      if (!is_exempt(op) && failed_before(op) >= 0)
+        points_violation("op %d starts behind op %d, which failed", i, failed_before(op));
       break;
     case TIDE_EVENT_FINISH:
       judge_all();
@@ -224,6 +274,7 @@ void channels_event(void *self, const struct tide_event *event) {
       }
       op->phase = OVER;
       op->status = event->status;
+      op->begun = op->change && !event->status; /* though one before it may fail later */
       if (!op->started && !event->status) check_turn(op, "is over");
       end_outside(op);
       break;
@@ -244,6 +295,7 @@ static bool can_touch(const struct channel_queue *queue) {
 
 /* Whatever it waits for at its place is over. */
 static bool may_go(const struct task *op, bool failed) {
+  if (op->recovers && w.queues[op->queue].published + 1 != op->epoch) return false;
   for (int k = 0; k < op->classified; k++) {
     int by = op->waits[k].by,
         point = k < op->point_count ? op->points[op->point_count - 1 - k] : -1;
@@ -263,6 +315,9 @@ static bool is_refused(const struct task *op) {
 
 static bool may_enter(const struct task *op) {
   bool all = op->host <= w.host_value;
+  const struct channel_queue *queue = &w.queues[op->queue];
+  bool alone = queue->published == queue->queue->position.epoch;
+  if (alone && queue->down && !queue->unsure && !is_exempt(op) && !op->passable) return true;
   for (int k = 0; k < op->point_count; k++) {
     const struct mpoint *p = &m.points[op->points[k]];
     if (p->settled && p->status && !op->despite) return true;
@@ -358,9 +413,8 @@ static int level_alone(int q) {
   bool covered = false;
   for (int i = 0; i < w.op_count; i++) {
     const struct task *op = &w.ops[i];
-    bool begun = op->change && op->phase >= OVER && op->phase != LEFT && !op->status;
     if (op->change == 3 && op->queue == q && op->phase < OVER) covered = true;
-    if (!begun || w.queues[op->queue].destroyed || w.queues[op->queue].lost) continue;
+    if (!op->begun || w.queues[op->queue].destroyed || w.queues[op->queue].lost) continue;
     const struct mpoint *p = op->target >= 0 ? &m.points[op->target] : NULL;
     bool stopped = op->stopped || (w.stops[i].value && !w.clients[queue->client]);
     if (op->change == 2 && op->queue == q && !p->ended && !stopped) lower += op->amount;

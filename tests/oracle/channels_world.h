@@ -24,7 +24,7 @@ struct task {
   uint64_t sequence, epoch;
   enum phase phase;
   enum tide_status status;
-  bool body, despite, passable, started, cancelled;
+  bool body, despite, passable, recovers, started, cancelled;
   int points[OP_WAITS], point_count, retires[2], retire_count;
   int progress_of;         /* a plain wait for a queue's progress; -1: none */
   uint64_t progress, host; /* host: a value of the hosts' timeline; 0: none */
@@ -46,7 +46,7 @@ struct task {
   int change, target;
   uint32_t amount;
   uint8_t level;
-  bool stopped;
+  bool stopped, begun;
 };
 
 struct channel_queue {
@@ -57,6 +57,9 @@ struct channel_queue {
       last; /* the future of inserted points; the newest operation in it */
   uint64_t sequence, published;
   bool destroyed, lost;
+  enum tide_status
+      down;    /* of the first command that failed since the last recovery, as published */
+  bool unsure; /* whether the last one failed, or was cancelled: both may be */
   struct set base;
   uint8_t priority;
 };

@@ -97,8 +97,8 @@ TEST(a_buffer_is_made_when_its_turn_comes) {
   rig_close(&r);
 }
 
-/* More than it may have: both points break with TIDE_FULL, the name goes, and what comes after in
- * the channel is not held up. */
+/* More than it may have: both points break with TIDE_FULL, the name goes, and what comes after a
+ * recovery of the channel is not held up. */
 TEST(quotas_break_both_points) {
   struct rig r;
   struct stage t;
@@ -116,6 +116,7 @@ TEST(quotas_break_both_points) {
     CHECK_STATUS(tide_session_destroy(t.s, buffer), TIDE_NOT_FOUND);
   }
   /* What is charged is charged before it is made. */
+  CHECK_OK(tide_session_recover(t.s, t.channel));
   struct tide_point gate = hold_up(&t);
   struct tide_point device = promise(&t, t.timeline), second = promise(&t, t.timeline);
   CHECK_OK(tide_session_allocate(t.s, t.channel, 6000, &device, NULL, &buffer));
@@ -148,6 +149,7 @@ TEST(what_cannot_be) {
   CHECK_STATUS(tide_session_allocate(t.s, t.channel, 64, NULL, &host, &buffer), TIDE_INVALID);
 
   struct tide_token token;
+  CHECK_OK(tide_session_recover(t.s, t.channel));
   struct tide_point gate = hold_up(&t), theirs;
   device = promise(&t, t.timeline), host = promise(&t, t.mine);
   CHECK_OK(tide_session_allocate(t.s, t.channel, 64, &device, &host, &buffer));
@@ -155,11 +157,20 @@ TEST(what_cannot_be) {
   CHECK_STATUS(tide_session_wait(u.s, early, rig_in(900)), TIDE_INVALID);
   CHECK_OK(tide_session_grant(t.s, buffer, TIDE_RIGHT_READ, &token));
   CHECK_STATUS(tide_session_redeem(t.s, &token, &theirs), TIDE_BUSY);
-  /* What was before it in its channel failed: that is no concern of the buffer's. */
+  /* What was before it in its channel fails: it is not made, and what uses it does not run. */
   struct tide_point late = fill(&t, buffer, 0, 64, 1);
   CHECK_OK(tide_session_break(t.s, gate, TIDE_FAILED));
-  CHECK_OK(tide_session_wait(t.s, device, rig_in(5000)));
+  CHECK_STATUS(tide_session_wait(t.s, device, rig_in(5000)), TIDE_FAILED);
+  CHECK_STATUS(tide_session_wait(t.s, host, rig_in(5000)), TIDE_FAILED);
+  CHECK_STATUS(tide_session_wait(t.s, late, rig_in(5000)), TIDE_FAILED);
+  CHECK_STATUS(tide_session_redeem(t.s, &token, &theirs), TIDE_NOT_FOUND);
+  CHECK_OK(tide_session_recover(t.s, t.channel));
+  device = promise(&t, t.timeline), host = promise(&t, t.mine);
+  CHECK_OK(tide_session_allocate(t.s, t.channel, 64, &device, &host, &buffer));
+  late = fill(&t, buffer, 0, 64, 1);
+  CHECK_OK(tide_session_wait(t.s, host, rig_in(5000)));
   CHECK_OK(tide_session_wait(t.s, late, rig_in(5000)));
+  CHECK_OK(tide_session_grant(t.s, buffer, TIDE_RIGHT_READ, &token));
   CHECK_OK(tide_session_redeem(t.s, &token, &theirs));
   hold_up(&t);
   device = promise(&t, t.timeline);

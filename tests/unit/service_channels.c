@@ -80,7 +80,8 @@ TEST(refused_commands_break_what_they_keep) {
   CHECK_OK(tide_session_sync(t.s, rig_in(5000)));
   CHECK_EQ_U64(tide_session_refusals(t.s), 1);
   CHECK_EQ_U64(tide_session_channel_over(t.s, t.channel), 1);
-  /* And one that fails. */
+  /* And one that fails, behind a recovery: what is behind a refused command does not run. */
+  CHECK_OK(tide_session_recover(t.s, t.channel));
   point = stage_promise(&t);
   o = (struct tide_session_operation){
       .body = TIDE_SESSION_FAIL, .retires = &point, .retire_count = 1};

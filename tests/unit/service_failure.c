@@ -1,0 +1,121 @@
+/* Failure goes down a channel of a session, too. */
+#include "service_rig.h"
+
+struct stage { /* a session with a channel, a timeline of its commands, and a buffer */
+  struct tide_session *s;
+  struct tide_point channel, timeline, hosts, buffer;
+  const volatile unsigned char *bytes;
+};
+
+static void stage_open(struct stage *t, const struct rig *r) {
+  struct tide_future_params large = {.capacity = 64};
+  t->s = rig_connect(r, "stage");
+  CHECK_OK(tide_session_create_channel(t->s, NULL, &t->channel));
+  CHECK_OK(tide_session_create_channel_future(t->s, t->channel, &large, &t->timeline));
+  CHECK_OK(tide_session_create_future(t->s, &large, &t->hosts));
+  CHECK_OK(tide_session_create_buffer(t->s, 64, &t->buffer));
+  t->bytes = tide_session_buffer_data(t->s, t->buffer, NULL);
+}
+
+static struct tide_point promise(const struct stage *t, struct tide_point timeline) {
+  struct tide_point point;
+  CHECK_OK(tide_session_promise(t->s, timeline, 0, &point));
+  return point;
+}
+
+static void submit(const struct stage *t, struct tide_session_operation operation) {
+  CHECK_OK(tide_session_submit(t->s, t->channel, &operation));
+}
+
+/* A command that fills one byte, and keeps the point that it returns. */
+static struct tide_point draw(const struct stage *t, unsigned byte, uint32_t flags) {
+  struct tide_point drawn = promise(t, t->timeline);
+  struct tide_session_argument fill[] = {{.buffer = t->buffer, .offset = byte, .size = 1},
+                                         {.offset = 7}};
+  submit(t, (struct tide_session_operation){.flags = flags,
+                                            .body = TIDE_SESSION_FILL,
+                                            .arguments = fill,
+                                            .argument_count = 2,
+                                            .retires = &drawn,
+                                            .retire_count = 1});
+  return drawn;
+}
+
+static void wait_for(const struct stage *t, struct tide_point point) {
+  submit(t, (struct tide_session_operation){.waits = &point, .wait_count = 1});
+}
+
+static void heard(void *user, enum tide_status status) { *(enum tide_status *)user = status; }
+
+struct gift {
+  struct tide_token token;
+  uint64_t value;
+};
+
+/* Promises, and is killed before it keeps that. */
+static void mortal(const struct rig *r, int in, int out) {
+  struct tide_session *s = rig_connect(r, "mortal");
+  struct tide_point hosts, point;
+  struct gift gift;
+  char order;
+  CHECK_OK(tide_session_create_future(s, NULL, &hosts));
+  CHECK_OK(tide_session_promise(s, hosts, rig_in(60000), &point));
+  CHECK_OK(tide_session_grant(s, point, TIDE_RIGHT_WAIT, &gift.token));
+  gift.value = point.value;
+  rig_tell(out, &gift, sizeof gift);
+  rig_hear(in, &order, 1);
+}
+
+TEST(behind_a_wait_for_who_was_killed_nothing_runs) {
+  struct rig r;
+  struct rig_child child;
+  struct stage t;
+  struct gift gift;
+  struct tide_point theirs;
+  enum tide_status told = TIDE_OK;
+  rig_open(&r, NULL);
+  rig_spawn(&child, mortal, &r);
+  stage_open(&t, &r);
+  rig_hear(child.from, &gift, sizeof gift);
+  CHECK_OK(tide_session_redeem(t.s, &gift.token, &theirs));
+  theirs.value = gift.value;
+  wait_for(&t, theirs);
+  struct tide_point behind = draw(&t, 0, 0);
+  struct tide_point despite = draw(&t, 1, TIDE_DESPITE_BROKEN), last = draw(&t, 2, 0);
+  CHECK_OK(tide_session_when_complete(t.s, last, heard, &told, NULL));
+  CHECK_OK(tide_session_sync(t.s, rig_in(5000)));
+  CHECK_STATUS(tide_session_query(t.s, behind), TIDE_TIMEOUT);
+  rig_kill(&child);
+  CHECK_STATUS(tide_session_wait(t.s, behind, rig_in(5000)), TIDE_OWNER_DIED);
+  CHECK_OK(tide_session_wait(t.s, despite, rig_in(5000)));
+  CHECK_STATUS(tide_session_wait(t.s, last, rig_in(5000)), TIDE_OWNER_DIED);
+  while (!told) CHECK_OK(tide_session_dispatch(t.s, rig_in(5000)));
+  CHECK_STATUS(told, TIDE_OWNER_DIED);
+  CHECK(t.bytes[0] == 0 && t.bytes[1] == 7 && t.bytes[2] == 0);
+  /* In the ring, in its place among the commands. */
+  CHECK_OK(tide_session_recover(t.s, t.channel));
+  CHECK_OK(tide_session_wait(t.s, draw(&t, 3, 0), rig_in(5000)));
+  CHECK(t.bytes[3] == 7);
+  CHECK_EQ_U64(tide_session_refusals(t.s), 0);
+  tide_session_close(t.s);
+  rig_close(&r);
+}
+
+TEST(behind_a_body_that_failed_nothing_runs) {
+  struct rig r;
+  struct stage t;
+  rig_open(&r, NULL);
+  stage_open(&t, &r);
+  submit(&t, (struct tide_session_operation){.body = TIDE_SESSION_FAIL});
+  struct tide_point behind = draw(&t, 0, 0), fresh = draw(&t, 1, TIDE_RECOVER);
+  struct tide_point last = draw(&t, 2, 0);
+  CHECK_STATUS(tide_session_wait(t.s, behind, rig_in(5000)), TIDE_FAILED);
+  CHECK_OK(tide_session_wait(t.s, fresh, rig_in(5000)));
+  CHECK_OK(tide_session_wait(t.s, last, rig_in(5000)));
+  CHECK(t.bytes[0] == 0 && t.bytes[1] == 7 && t.bytes[2] == 7);
+  tide_session_close(t.s);
+  rig_close(&r);
+}
+
+TEST_MAIN(CASE(behind_a_wait_for_who_was_killed_nothing_runs),
+          CASE(behind_a_body_that_failed_nothing_runs))
