@@ -353,7 +353,10 @@ struct tide_session_operation {
  *
  * Failure goes down the channel, as in channel.h: commands behind a failed one do not run, and the
  * points that they retire break with its status. The session learns of a failure from its points.
- */
+ *
+ * Points of a redeemed timeline that is gone, as when its owner has died, count as broken: with
+ * TIDE_DESPITE_BROKEN they are not waited for, without it the wait is refused (TIDE_NOT_FOUND). A
+ * choice by them takes `otherwise`. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_submit(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_operation *operation);

@@ -141,57 +141,102 @@ static enum tide_status fill_job(struct tide_served *client, struct tide_job *jo
                        command->other_count, job->arguments[1], &job->late[1]);
 }
 
+/* A command's points. */
+struct named {
+  struct tide_point points[TIDE_WIRE_POINTS];
+  size_t wait_count; /* the first ones; the others begin at the command's wait_count */
+  bool cancels, chooses;
+  bool otherwise; /* chosen already: nobody has promised the point, or its timeline is gone */
+};
+
+/* The owner of a timeline that was redeemed may go at any time, and the timeline with it, before
+ * its name is used. Then its points are broken. */
+static bool is_gone(const struct tide_line *line, struct tide_point point) {
+  struct tide_lock *lock = lock_of(line);
+  bool gone = tide_point_find_timeline(line->service->points, point) == NULL;
+  tide_lock_give(lock);
+  return gone;
+}
+
+/* True if a point that somebody else is to promise is not there: as far as a choice goes it has not
+ * retired. */
+static bool is_nothing(const struct tide_served *client, const struct tide_wire_point *choice,
+                       struct tide_point point) {
+  enum tide_point_state state;
+  if (client->entries[choice->name.handle].kind != TIDE_ENTRY_FOREIGN) return false;
+  return tide_point_state(client->service->points, point, &state, NULL) == TIDE_NOT_FOUND;
+}
+
 /* A trusted client's channels are what others rely on: they wait only for what is known to come. */
-static enum tide_status check_trust(struct tide_served *client, const struct tide_wire_view *view,
-                                    const struct tide_point *points) {
+static enum tide_status check_trust(const struct tide_served *client,
+                                    const struct tide_wire_point *wait, struct tide_point point) {
+  const struct tide_entry *entry = &client->entries[wait->name.handle];
+  enum tide_point_state state;
   if (!client->rule->trusted) return TIDE_OK;
+  if (entry->kind != TIDE_ENTRY_FOREIGN || entry->writable)
+    return TIDE_OK; /* its owner is trusted */
+  enum tide_status status = tide_point_state(client->service->points, point, &state, NULL);
+  if (status != TIDE_OK) return status;
+  return state == TIDE_POINT_PROMISED ? TIDE_DENIED : TIDE_OK;
+}
+
+/* Keeps the waits, but those for broken points that the command does without. */
+static enum tide_status check_waits(const struct tide_served *client, const struct tide_line *line,
+                                    const struct tide_wire_view *view, struct named *named) {
+  bool despite = view->command->flags & TIDE_WIRE_DESPITE_BROKEN;
+  named->wait_count = 0;
   for (size_t i = 0; i < view->command->wait_count; i++) {
-    const struct tide_entry *entry = &client->entries[view->points[i].name.handle];
-    enum tide_point_state state;
-    if (entry->kind != TIDE_ENTRY_FOREIGN || entry->writable) continue; /* its owner is trusted */
-    enum tide_status status = tide_point_state(client->service->points, points[i], &state, NULL);
+    if (despite && is_gone(line, named->points[i])) continue;
+    enum tide_status status = check_trust(client, &view->points[i], named->points[i]);
     if (status != TIDE_OK) return status;
-    if (state == TIDE_POINT_PROMISED) return TIDE_DENIED;
+    named->points[named->wait_count++] = named->points[i];
   }
   return TIDE_OK;
 }
 
 static enum tide_status submit_job(struct tide_line *line, struct tide_job *job,
-                                   const struct tide_wire_view *view,
-                                   const struct tide_point *points) {
+                                   const struct tide_wire_view *view, const struct named *named) {
   const struct tide_wire_command *command = view->command;
-  const struct tide_point *next = points + command->wait_count + command->retire_count;
-  struct tide_operation_points named = {.waits = points,
-                                        .wait_count = command->wait_count,
-                                        .retires = points + command->wait_count,
-                                        .retire_count = command->retire_count};
-  if (command->flags & TIDE_WIRE_HAS_CANCEL) named.cancel = next++;
-  if (command->flags & TIDE_WIRE_HAS_CHOOSE) {
-    named.choose = next++;
-    named.otherwise = &class_other;
-    named.otherwise_arguments = &job;
-    named.otherwise_arguments_size = sizeof job;
+  const struct tide_point *retires = named->points + command->wait_count;
+  const struct tide_point *next = retires + command->retire_count;
+  struct tide_operation_points points = {.waits = named->points,
+                                         .wait_count = named->wait_count,
+                                         .retires = retires,
+                                         .retire_count = command->retire_count};
+  if (named->cancels) points.cancel = next;
+  if (named->chooses) {
+    points.choose = next + !!(command->flags & TIDE_WIRE_HAS_CANCEL);
+    points.otherwise = &class_other;
+    points.otherwise_arguments = &job;
+    points.otherwise_arguments_size = sizeof job;
   }
   struct tide_operation operation = {.label = job->body->name,
-                                     .body = &class_body,
+                                     .body = named->otherwise ? &class_other : &class_body,
                                      .arguments = &job,
                                      .arguments_size = sizeof job,
-                                     .points = &named};
+                                     .points = &points};
   if (command->flags & TIDE_WIRE_MAY_BE_PASSED) operation.flags |= TIDE_MAY_BE_PASSED;
   if (command->flags & TIDE_WIRE_DESPITE_BROKEN) operation.flags |= TIDE_DESPITE_BROKEN;
   if (command->flags & TIDE_WIRE_RECOVER) operation.flags |= TIDE_RECOVER;
   return tide_queue_submit(line->queue, &operation, NULL, NULL);
 }
 
-static enum tide_status resolve(struct tide_served *client, const struct tide_wire_view *view,
-                                struct tide_point *out_points) {
-  if (view->command->wait_count > TIDE_POINTS_MAX || view->command->retire_count > TIDE_POINTS_MAX)
+static enum tide_status resolve(struct tide_served *client, const struct tide_line *line,
+                                const struct tide_wire_view *view, struct named *out) {
+  const struct tide_wire_command *command = view->command;
+  if (command->wait_count > TIDE_POINTS_MAX || command->retire_count > TIDE_POINTS_MAX)
     return TIDE_INVALID;
   for (size_t i = 0; i < view->point_count; i++) {
-    enum tide_status status = tide_entry_point(client, view->points[i], &out_points[i]);
+    enum tide_status status = tide_entry_point(client, view->points[i], &out->points[i]);
     if (status != TIDE_OK) return status;
   }
-  return check_trust(client, view, out_points);
+  size_t next = (size_t)command->wait_count + command->retire_count;
+  out->cancels = command->flags & TIDE_WIRE_HAS_CANCEL && !is_gone(line, out->points[next]);
+  if (command->flags & TIDE_WIRE_HAS_CANCEL) next++;
+  bool has_choice = command->flags & TIDE_WIRE_HAS_CHOOSE;
+  out->otherwise = has_choice && is_nothing(client, &view->points[next], out->points[next]);
+  out->chooses = has_choice && !out->otherwise;
+  return check_waits(client, line, view, out);
 }
 
 /* What a refused command was to keep breaks: nobody shall wait for it until its deadline. */
@@ -242,12 +287,12 @@ enum tide_status tide_line_allocate(struct tide_line *line, struct tide_store *s
 
 enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *line,
                                   const struct tide_wire_view *view) {
-  struct tide_point points[TIDE_WIRE_POINTS];
+  struct named named;
   struct tide_job *job = take_job(line);
   line->submitted++;
-  enum tide_status status = job ? resolve(client, view, points) : TIDE_FULL;
+  enum tide_status status = job ? resolve(client, line, view, &named) : TIDE_FULL;
   if (status == TIDE_OK) status = fill_job(client, job, view);
-  if (status == TIDE_OK) status = submit_job(line, job, view, points);
+  if (status == TIDE_OK) status = submit_job(line, job, view, &named);
   if (status == TIDE_OK) return TIDE_OK;
   give_back(line, job, status);
   break_retires(client, view, status);

@@ -117,5 +117,54 @@ TEST(behind_a_body_that_failed_nothing_runs) {
   rig_close(&r);
 }
 
+/* The owner of a timeline may die between any two commands of others. To name its points is no
+ * mistake then: they are broken, and a command that goes on despite that goes on. */
+TEST(a_timeline_that_is_gone_is_broken) {
+  struct rig r;
+  struct rig_child child;
+  struct stage t;
+  struct gift gift;
+  struct tide_point theirs;
+  rig_open(&r, NULL);
+  rig_spawn(&child, mortal, &r);
+  stage_open(&t, &r);
+  rig_hear(child.from, &gift, sizeof gift);
+  CHECK_OK(tide_session_redeem(t.s, &gift.token, &theirs));
+  theirs.value = gift.value;
+  /* A choice by what they have never promised is "not retired". */
+  struct tide_point chosen = promise(&t, t.timeline), never = theirs;
+  never.value = 1000;
+  submit(&t,
+         (struct tide_session_operation){
+             .body = TIDE_SESSION_FAIL, .choose = &never, .retires = &chosen, .retire_count = 1});
+  CHECK_OK(tide_session_wait(t.s, chosen, rig_in(5000)));
+  rig_kill(&child);
+  CHECK_STATUS(tide_session_wait(t.s, theirs, rig_in(5000)), TIDE_OWNER_DIED);
+  CHECK_OK(tide_session_sync(t.s, rig_in(5000)));
+  chosen = promise(&t, t.timeline);
+  struct tide_session_argument body[] = {{.buffer = t.buffer, .offset = 0, .size = 1},
+                                         {.offset = 1}};
+  struct tide_session_argument other[] = {{.buffer = t.buffer, .offset = 0, .size = 1},
+                                          {.offset = 2}};
+  submit(&t, (struct tide_session_operation){.flags = TIDE_DESPITE_BROKEN,
+                                             .body = TIDE_SESSION_FILL,
+                                             .arguments = body,
+                                             .argument_count = 2,
+                                             .waits = &theirs,
+                                             .wait_count = 1,
+                                             .retires = &chosen,
+                                             .retire_count = 1,
+                                             .cancel = &theirs,
+                                             .choose = &theirs,
+                                             .otherwise = TIDE_SESSION_FILL,
+                                             .otherwise_arguments = other,
+                                             .otherwise_count = 2});
+  CHECK_OK(tide_session_wait(t.s, chosen, rig_in(5000)));
+  CHECK_EQ_U64(t.bytes[0], 2);
+  CHECK_EQ_U64(tide_session_refusals(t.s), 0);
+  tide_session_close(t.s);
+  rig_close(&r);
+}
+
 TEST_MAIN(CASE(behind_a_wait_for_who_was_killed_nothing_runs),
-          CASE(behind_a_body_that_failed_nothing_runs))
+          CASE(behind_a_body_that_failed_nothing_runs), CASE(a_timeline_that_is_gone_is_broken))
