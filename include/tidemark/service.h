@@ -21,8 +21,8 @@
  *
  * Errors. What can be known at once is returned at once. What only the service finds out is told
  * later, through `refused` of the session, with the number of the call; what the call was to keep
- * breaks, so that nobody waits for it for ever. Behind a command that failed nothing runs in its
- * channel until tide_session_recover.
+ * breaks, so that nobody waits for it for ever. Behind a command that failed, or was refused,
+ * nothing runs in its channel until tide_session_recover.
  *
  * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
  * When a client ends, or is killed, what it has promised and not queued breaks with
@@ -352,7 +352,9 @@ struct tide_session_operation {
  * with it.
  *
  * Failure goes down the channel, as in channel.h: commands behind a failed one do not run, and the
- * points that they retire break with its status. The session learns of a failure from its points.
+ * points that they retire break with its status. A refused command counts as a failed one, for this
+ * session may have queued others behind it. The session learns of a failure from its points, and
+ * from tide_session_channel_stats.
  *
  * Points of a redeemed timeline that is gone, as when its owner has died, count as broken: with
  * TIDE_DESPITE_BROKEN they are not waited for, without it the wait is refused (TIDE_NOT_FOUND). A
@@ -360,7 +362,7 @@ struct tide_session_operation {
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_submit(struct tide_session *session, struct tide_point channel,
                     const struct tide_session_operation *operation);
-/* Commands behind this place run, whatever has failed before it. A command of the
+/* Commands behind this place run, whatever has failed, or was refused, before it. A command of the
  * channel like others: an operation with TIDE_RECOVER is one, too. No round trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_recover(struct tide_session *session,
                                                                struct tide_point channel);
@@ -442,6 +444,7 @@ struct tide_session_channel_stats {
   uint8_t base, priority;   /* its own; what the arbiter goes by now */
   uint64_t submitted, over; /* refused ones are over */
   uint32_t capacity;
+  enum tide_status failure; /* as tide_queue_failure */
 };
 /* The index-th channel of the client of that number. TIDE_NOT_FOUND: no more; it is gone. */
 TIDE_API TIDE_MUST_CHECK enum tide_status

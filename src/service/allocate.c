@@ -86,7 +86,7 @@ enum tide_status tide_allocate(struct tide_served *client, const struct tide_wir
   if (status == TIDE_OK) status = name_buffer(client, view->command, &buffer);
   if (status == TIDE_OK) status = await(client, view, &device, &pending);
   if (status == TIDE_OK) status = queue(client, channel->object, buffer, device, pending);
-  else if (channel) tide_line_skip(channel->object);
+  else if (channel) tide_line_skip(channel->object, as_cause(status));
   *later = status == TIDE_OK;
   if (status == TIDE_OK) return TIDE_OK;
   if (buffer) tide_entry_free(client, buffer);

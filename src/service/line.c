@@ -249,7 +249,8 @@ static void break_retires(struct tide_served *client, const struct tide_wire_vie
   }
 }
 
-/* It was not queued: `job` NULL: there was no room. */
+/* The command was not queued (`job` NULL: there was no room), and its client has queued others
+ * behind it: it fails its channel as if it had failed in its place. */
 static enum tide_status give_back(struct tide_line *line, struct tide_job *job,
                                   enum tide_status status) {
   struct tide_lock *lock = lock_of(line);
@@ -260,12 +261,13 @@ static enum tide_status give_back(struct tide_line *line, struct tide_job *job,
     show_over(line, false);
   }
   tide_lock_give(lock);
+  tide_queue_refuse(line->queue, status);
   return status;
 }
 
-void tide_line_skip(struct tide_line *line) {
+void tide_line_skip(struct tide_line *line, enum tide_status cause) {
   line->submitted++;
-  (void)give_back(line, NULL, TIDE_OK);
+  (void)give_back(line, NULL, cause);
 }
 
 enum tide_status tide_line_allocate(struct tide_line *line, struct tide_store *store,
@@ -318,7 +320,7 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   struct tide_line *line = tide_alloc(allocator, 1, sizeof *line);
   struct tide_job *jobs = tide_alloc(allocator, capacity, sizeof *jobs);
   struct tide_queue_params params = {.label = label,
-                                     .operations = capacity,
+                                     .operations = capacity + TIDE_POLICY_CHANGES,
                                      .priority = (uint8_t)priority,
                                      .client = client->client,
                                      .changes = TIDE_POLICY_CHANGES};

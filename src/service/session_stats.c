@@ -61,7 +61,8 @@ enum tide_status tide_session_channel_stats(struct tide_session *session, uint64
                                                    .submitted = answer.numbers[1],
                                                    .over = answer.numbers[2],
                                                    .capacity = (uint32_t)answer.numbers[3],
-                                                   .base = (uint8_t)answer.numbers[4]};
+                                                   .base = (uint8_t)answer.numbers[4],
+                                                   .failure = (enum tide_status)answer.numbers[5]};
   take_label(out_stats->label, &answer);
   return TIDE_OK;
 }

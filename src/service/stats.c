@@ -54,6 +54,7 @@ static enum tide_status describe_channel(struct tide_served *client, uint64_t in
     answer->numbers[2] = tide_load_acquire(&line->over);
     answer->numbers[3] = line->capacity;
     answer->numbers[4] = line->priority;
+    answer->numbers[5] = (uint64_t)tide_queue_failure(line->queue);
     return TIDE_OK;
   }
   return TIDE_NOT_FOUND;

@@ -113,8 +113,9 @@ enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *
 /* A command that makes the store's memory, and then keeps `device`. */
 enum tide_status tide_line_allocate(struct tide_line *line, struct tide_store *store,
                                     struct tide_point device);
-/* A command that is not to be counts as one that is over. */
-void tide_line_skip(struct tide_line *line);
+/* A command that was refused before it came to the queue. It counts as one that is over, and those
+ * behind it do not run. */
+void tide_line_skip(struct tide_line *line, enum tide_status cause);
 /* Nobody is charged for them any more. */
 void tide_lines_orphan(const struct tide_served *client);
 /* On the serving thread: lines that are over go. True: some are left. */

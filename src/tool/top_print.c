@@ -72,9 +72,11 @@ static void text_client(struct page *page, const struct tide_session_client_stat
 static void text_channel(struct page *page, const struct tide_session_channel_stats *c) {
   fprintf(
       page->to,
-      "         channel  %-20s priority %2u now %2u  %llu taken  %llu over  %llu of %u under way\n",
+      "         channel  %-20s priority %2u now %2u  %llu taken  %llu over  %llu of %u under way",
       c->label[0] ? c->label : "-", c->base, c->priority, (unsigned long long)c->submitted,
       (unsigned long long)c->over, (unsigned long long)(c->submitted - c->over), c->capacity);
+  if (c->failure) fprintf(page->to, "  failed: %s", tide_status_text(c->failure));
+  fputc('\n', page->to);
 }
 
 static void text_left(struct page *page, uint32_t left, const char *what) {
@@ -152,6 +154,7 @@ static void json_channel(struct page *page, const struct tide_session_channel_st
   tide_json_number(json, "submitted", c->submitted);
   tide_json_number(json, "over", c->over);
   tide_json_number(json, "capacity", c->capacity);
+  tide_json_text(json, "failure", c->failure ? tide_status_name(c->failure) : "");
   tide_json_close(json, '}');
 }
 
