@@ -182,6 +182,8 @@ enum tide_status tide_queue_create(struct tide_device *device,
   if (status == TIDE_OK) status = tide_queue_open_channel(queue, params ? params : &defaults);
   if (status == TIDE_OK) chain_storage(queue);
   if (status != TIDE_OK) {
+    /* The tracker names this queue as the axis's owner. */
+    if (queue->tracked) (void)tide_tracker_close(context->tracker, queue->position.axis);
     if (!TIDE_PLANTED(TIDE_PLANT_LEAK)) tide_queue_free_storage(queue);
     return status;
   }
