@@ -73,13 +73,16 @@ struct tide_service_params {
   size_t policy_length;
   uint32_t domain;  /* 0: 1 */
   uint32_t workers; /* of the device; 0: as tide_cpu_params */
+  /* Of everything but shared memory, for as long as the service lives. Any thread. NULL: malloc.
+   * A failure refuses the client, or the command, that needed the memory: TIDE_NOMEM. */
+  const struct tide_allocator *allocator;
   /* Called on the service's thread. */
   void (*event)(void *user, const struct tide_service_event *event);
   void *user;
 };
 
 /* Listens from now on, and serves once it runs. The diag says what is wrong with the policy, or
- * with the socket (TIDE_IO). TIDE_INVALID: no socket is named. */
+ * with the socket (TIDE_IO). TIDE_INVALID: no socket is named; TIDE_NOMEM, TIDE_FULL (descriptors). */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
                     struct tide_diag *diag);

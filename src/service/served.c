@@ -138,12 +138,13 @@ void tide_served_accept(struct tide_service *service, int socket) {
 static enum tide_status make_tables(struct tide_served *client) {
   const struct tide_allocator *allocator = allocator_of(client);
   client->entries = tide_alloc(allocator, client->limits.handles, sizeof *client->entries);
+  if (!client->entries) return TIDE_NOMEM;
+  /* Before anything else can fail: tide_served_end walks the lists of a table that exists. */
+  for (uint32_t i = 0; i < client->limits.handles; i++) tide_list_init(&client->entries[i].grants);
   client->pendings = tide_alloc(allocator, client->limits.waits, sizeof *client->pendings);
   client->outgoing_room = client->limits.waits + TIDE_REFUSALS_ROOM;
   client->outgoing = tide_alloc(allocator, client->outgoing_room, sizeof *client->outgoing);
-  if (!client->entries || !client->pendings || !client->outgoing) return TIDE_NOMEM;
-  for (uint32_t i = 0; i < client->limits.handles; i++) tide_list_init(&client->entries[i].grants);
-  return TIDE_OK;
+  return client->pendings && client->outgoing ? TIDE_OK : TIDE_NOMEM;
 }
 
 /* Each write is an edge: it need never be read. */

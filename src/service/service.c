@@ -189,6 +189,10 @@ enum tide_status tide_service_run(struct tide_service *service) {
 
 /* ---- making and unmaking ------------------------------------------------------------------ */
 
+static const struct tide_allocator *allocator_of(const struct tide_service_params *params) {
+  return params->allocator ? params->allocator : tide_allocator_system();
+}
+
 static bool listen_to(struct tide_service *service, int descriptor, void *name, uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = name};
   return epoll_ctl(service->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
@@ -236,8 +240,9 @@ static enum tide_status open_parts(struct tide_service *service) {
   struct tide_points_params points = {.domain = service->params.domain,
                                       .timelines = room_for(policy, timelines),
                                       .parts = room_for(policy, parts ? parts : 1) / 2 + 1};
+  struct tide_context_params context = {.allocator = allocator_of(&service->params)};
   struct tide_cpu_params cpu = {.workers = service->params.workers};
-  enum tide_status status = tide_context_init(&service->context, NULL);
+  enum tide_status status = tide_context_init(&service->context, &context);
   if (status != TIDE_OK) return status;
   status = tide_sched_create(&service->context, NULL, &service->sched);
   if (status == TIDE_OK)
@@ -255,7 +260,7 @@ static enum tide_status open_parts(struct tide_service *service) {
 }
 
 static void free_service(struct tide_service *service) {
-  const struct tide_allocator *system = tide_allocator_system();
+  const struct tide_allocator *allocator = allocator_of(&service->params);
   if (service->context.tracker) {
     uint32_t places = service->points ? service->points->slot_count + 1 : 0;
     tide_cpu_close(service->cpu); /* its threads may still tell of what has ended */
@@ -271,21 +276,21 @@ static void free_service(struct tide_service *service) {
   if (service->epoll >= 0) close(service->epoll);
   if (service->bell >= 0) close(service->bell);
   if (service->spare >= 0) close(service->spare);
-  tide_free(system, service->path, 1, strlen(service->path) + 1);
-  tide_free(system, service, 1, sizeof *service);
+  tide_free(allocator, service->path, 1, strlen(service->path) + 1);
+  tide_free(allocator, service, 1, sizeof *service);
 }
 
 enum tide_status tide_service_create(const struct tide_service_params *params,
                                      struct tide_service **out_service, struct tide_diag *diag) {
-  const struct tide_allocator *system = tide_allocator_system();
   if (!params || !params->socket || !params->socket[0])
     return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
-  struct tide_service *service = tide_alloc(system, 1, sizeof *service);
+  const struct tide_allocator *allocator = allocator_of(params);
+  struct tide_service *service = tide_alloc(allocator, 1, sizeof *service);
   size_t length = strlen(params->socket) + 1;
-  char *path = tide_alloc(system, 1, length);
+  char *path = tide_alloc(allocator, 1, length);
   if (!service || !path) {
-    tide_free(system, service, 1, sizeof *service);
-    tide_free(system, path, 1, length);
+    tide_free(allocator, service, 1, sizeof *service);
+    tide_free(allocator, path, 1, length);
     return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   }
   memcpy(path, params->socket, length);

@@ -25,6 +25,8 @@ static struct tide_service *rig_service;
 __attribute__((unused)) static uint32_t rig_workers = 2; /* of the next one */
 __attribute__((unused)) static uint32_t rig_descriptors; /* that it may have; 0: as many as we */
 
+__attribute__((unused)) static const struct tide_allocator *rig_allocator; /* of the next one */
+
 static void rig_on_term(int number) {
   (void)number;
   tide_service_stop(rig_service);
@@ -60,6 +62,7 @@ static void rig_serve(struct rig *r, const char *policy) {
                                        .policy = policy,
                                        .policy_length = policy ? strlen(policy) : 0,
                                        .workers = rig_workers,
+                                       .allocator = rig_allocator,
                                        .event = rig_events};
   if (tide_service_create(&params, &rig_service, &diag) != TIDE_OK) {
     fprintf(stderr, "service: %s\n", diag.text);
