@@ -188,6 +188,51 @@ static void check_every_call(void (*arm)(uint64_t nth)) {
 TEST(every_allocation_of_every_call_may_fail) { check_every_call(failing_arm); }
 TEST(memory_may_end_at_every_call) { check_every_call(failing_arm_for_good); }
 
+/* ---- less than its quotas ---- */
+
+/* Takes buffers of this size while there are some; NULL: the client is not let in. */
+static struct tide_session *hoard(const struct rig *r) {
+  static const uint64_t sizes[] = {8u << 20, 1u << 20, 300000, 40000, 4096};
+  struct tide_session *s = connect_once(r, "hoarder");
+  struct tide_point buffer;
+  for (unsigned i = 0; s && i < sizeof sizes / sizeof *sizes; i++)
+    while (tide_session_create_buffer(s, sizes[i], &buffer) == TIDE_OK) continue;
+  return s;
+}
+
+/* Clients use their quotas up, and the process may have less than these come to: it refuses. */
+TEST(the_address_space_runs_out) {
+  enum { CLIENTS = 60 };
+  struct rig r;
+  struct victim v;
+  struct tide_session *hoarders[CLIENTS];
+  unsigned refused = 0;
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+  SKIP("the sanitizer's own address space is larger than any limit");
+#endif
+  rig_address_space = 1u << 30;
+  rig_at_end = left_of_clients;
+  rig_open(&r, "default buffers 256");
+  struct holds nobody = attack_nobody(&r);
+  victim_prepare(&v, &r, "victim");
+  victim_round(&v);
+  struct holds before = attack_look(&r);
+  for (unsigned i = 0; i < CLIENTS; i++) {
+    hoarders[i] = hoard(&r);
+    refused += !hoarders[i];
+    CHECK(waitpid(r.server, NULL, WNOHANG) == 0);
+  }
+  CHECK(refused > 0);
+  CHECK_OK(tide_session_sync(v.s, rig_in(9000)));
+  for (unsigned i = 0; i < CLIENTS; i++) tide_session_close(hoarders[i]);
+  attack_settle(&r, before);
+  victim_round(&v);
+  tide_session_close(rig_connect(&r, "after"));
+  tide_session_close(v.s);
+  attack_settle(&r, nobody);
+  rig_close(&r);
+}
+
 /* ---- it does not begin to live ---- */
 
 TEST(every_allocation_of_its_making_may_fail) {
@@ -219,5 +264,5 @@ TEST(every_allocation_of_its_making_may_fail) {
 }
 
 TEST_MAIN(CASE_SECONDS(every_allocation_of_every_call_may_fail, 120),
-          CASE_SECONDS(memory_may_end_at_every_call, 120),
+          CASE_SECONDS(memory_may_end_at_every_call, 120), CASE(the_address_space_runs_out),
           CASE(every_allocation_of_its_making_may_fail))

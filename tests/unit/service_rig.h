@@ -25,6 +25,7 @@ static struct tide_service *rig_service;
 __attribute__((unused)) static uint32_t rig_workers = 2; /* of the next one */
 __attribute__((unused)) static uint32_t rig_descriptors; /* that it may have; 0: as many as we */
 
+__attribute__((unused)) static uint64_t rig_address_space; /* bytes; 0: as much as we */
 __attribute__((unused)) static const struct tide_allocator *rig_allocator; /* of the next one */
 
 static void rig_on_term(int number) {
@@ -57,7 +58,9 @@ __attribute__((unused)) static int (*rig_at_end)(struct tide_service *service);
 static void rig_serve(struct rig *r, const char *policy) {
   struct tide_diag diag = {.status = TIDE_OK};
   struct rlimit few = {rig_descriptors, rig_descriptors};
+  struct rlimit narrow = {rig_address_space, rig_address_space};
   if (rig_descriptors && setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(3);
+  if (rig_address_space && setrlimit(RLIMIT_AS, &narrow) != 0) _exit(3);
   struct tide_service_params params = {.socket = r->path,
                                        .policy = policy,
                                        .policy_length = policy ? strlen(policy) : 0,
