@@ -3,13 +3,9 @@
 #include "service/served.h"
 #include "service/work.h"
 
-#include <errno.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#define HELLO_TIME 1000000000ull
 #define BELL_BIT 1u /* of what epoll says: its bell, not its socket */
 
 static const struct tide_allocator *allocator_of(const struct tide_served *client) {
@@ -70,157 +66,12 @@ void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_
   send_one(client, &one);
 }
 
-/* ---- the beginning --------------------------------------------------------------------- */
-
-static void turn_away(struct tide_service *service, int socket, const struct ucred *who,
-                      enum tide_status status) {
-  struct tide_wire_message goodbye;
-  struct tide_served nobody = {.service = service, .uid = who->uid, .pid = (uint32_t)who->pid};
-  tide_wire_begin(&goodbye, TIDE_WIRE_GOODBYE);
-  goodbye.status = (uint32_t)status;
-  (void)!tide_message_send(socket, &goodbye, NULL, 0);
-  close(socket);
-  tide_service_tell(service, TIDE_SERVICE_TURNED_AWAY, &nobody, status, NULL);
-}
-
-void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status) {
-  struct ucred who = {.uid = UINT32_MAX};
-  socklen_t size = sizeof who;
-  (void)!getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size);
-  turn_away(service, socket, &who, status);
-}
-
-static uint32_t connections_of(const struct tide_service *service, uint32_t uid) {
-  uint32_t count = 0;
-  for (struct tide_link *link = service->clients.next; link != &service->clients; link = link->next)
-    count += TIDE_CONTAINER(link, struct tide_served, link)->uid == uid;
-  return count;
-}
-
-void tide_served_accept(struct tide_service *service, int socket) {
-  struct ucred who = {.uid = UINT32_MAX};
-  socklen_t size = sizeof who;
-  enum tide_status status = TIDE_OK;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) status = TIDE_DENIED;
-  const struct tide_policy_rule *rule = tide_policy_find(&service->policy, who.uid);
-  if (rule->denied) status = TIDE_DENIED;
-  else if (service->client_count >= service->policy.clients ||
-           connections_of(service, who.uid) >= rule->connections)
-    status = TIDE_FULL;
-  struct tide_served *client = NULL;
-  if (status == TIDE_OK) {
-    client = tide_alloc(service->context.allocator, 1, sizeof *client);
-    if (!client) status = TIDE_NOMEM;
-  }
-  if (status != TIDE_OK) {
-    turn_away(service, socket, &who, status);
-    return;
-  }
-  client->service = service;
-  client->socket = socket;
-  client->bell = -1;
-  client->ring_memory.descriptor = -1;
-  client->uid = who.uid;
-  client->pid = (uint32_t)who.pid;
-  client->rule = rule;
-  client->limits = rule->limits;
-  client->hello_before = tide_service_now() + HELLO_TIME;
-  tide_list_init(&client->active);
-  tide_list_init(&client->lines);
-  tide_list_init(&client->stores);
-  tide_list_push_back(&service->clients, &client->link);
-  service->client_count++;
-  struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = client};
-  if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, socket, &event) != 0)
-    tide_served_end(client, TIDE_NOMEM);
-}
-
-static enum tide_status make_tables(struct tide_served *client) {
-  const struct tide_allocator *allocator = allocator_of(client);
-  client->entries = tide_alloc(allocator, client->limits.handles, sizeof *client->entries);
-  if (!client->entries) return TIDE_NOMEM;
-  /* Before anything else can fail: tide_served_end walks the lists of a table that exists. */
-  for (uint32_t i = 0; i < client->limits.handles; i++) tide_list_init(&client->entries[i].grants);
-  client->pendings = tide_alloc(allocator, client->limits.waits, sizeof *client->pendings);
-  client->outgoing_room = client->limits.waits + TIDE_REFUSALS_ROOM;
-  client->outgoing = tide_alloc(allocator, client->outgoing_room, sizeof *client->outgoing);
-  return client->pendings && client->outgoing ? TIDE_OK : TIDE_NOMEM;
-}
+/* ---- the bell ---------------------------------------------------------------------------- */
 
 /* Each write is an edge: it need never be read. */
 struct epoll_event tide_served_bell_event(const struct tide_served *client) {
   return (struct epoll_event){.events = EPOLLIN | EPOLLET,
                               .data.u64 = (uint64_t)(uintptr_t)client | BELL_BIT};
-}
-
-static enum tide_status make_memory(struct tide_served *client) {
-  struct tide_service *service = client->service;
-  enum tide_status status = tide_mapping_create(&client->ring_memory, "tidemark-ring",
-                                                tide_ring_bytes(client->limits.cells), false);
-  if (status != TIDE_OK) return status;
-  client->ring = (struct tide_ring){client->ring_memory.memory, client->limits.cells, 0};
-  client->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (client->bell < 0) return TIDE_FULL;
-  struct epoll_event event = tide_served_bell_event(client);
-  if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, client->bell, &event) != 0) return TIDE_NOMEM;
-  return tide_published_create(service, client->number, client->limits.handles, &client->published);
-}
-
-/* What the gone have left behind is soon cancelled when it is much (see line.c). */
-static bool has_room(struct tide_points *points) {
-  struct tide_lock *lock = tide_points_lock(points);
-  bool room = points->orphans <= points->slot_count / 2;
-  tide_lock_give(lock);
-  return room;
-}
-
-static enum tide_status make_client(struct tide_served *client) {
-  struct tide_client_params params = {.label = client->label,
-                                      .timelines = tide_policy_timelines(&client->limits),
-                                      .parts = client->limits.parts ? client->limits.parts : 1};
-  if (!has_room(client->service->points)) return TIDE_FULL;
-  enum tide_status status = make_tables(client);
-  if (status == TIDE_OK) status = make_memory(client);
-  if (status == TIDE_OK)
-    status = tide_client_create(client->service->points, &params, &client->client);
-  return status;
-}
-
-static enum tide_status welcome(struct tide_served *client) {
-  struct tide_wire_message message;
-  tide_wire_begin(&message, TIDE_WIRE_WELCOME);
-  message.owner = client->number;
-  message.domain = client->service->points->domain;
-  message.trusted = client->rule->trusted;
-  message.limits = client->limits;
-  int values = tide_mapping_another(&client->published->mapping, false);
-  int descriptors[3] = {client->ring_memory.descriptor, values, client->bell};
-  if (values < 0) return TIDE_FULL;
-  enum tide_status status = tide_message_send(client->socket, &message, descriptors, 3);
-  close(values);
-  return status;
-}
-
-/* Its first message, or too many. */
-static enum tide_status hear_hello(struct tide_served *client) {
-  struct tide_wire_message raw, hello;
-  enum tide_status status = tide_message_receive(client->socket, &raw, NULL, 0);
-  if (status == TIDE_BUSY) return TIDE_OK;
-  if (status == TIDE_LOST) return TIDE_LOST;
-  if (status != TIDE_OK || client->client) return TIDE_CORRUPT;
-  status = tide_wire_check_hello(&raw, sizeof raw, &hello);
-  if (status != TIDE_OK) return status;
-  memcpy(client->label, hello.label, sizeof client->label);
-  client->number = ++client->service->clients_ever;
-  status = make_client(client);
-  if (status == TIDE_OK) status = welcome(client);
-  if (status != TIDE_OK) return status;
-  /* The client has it: nobody else is ever given its ring. */
-  tide_mapping_keep(&client->ring_memory);
-  client->hello_before = 0;
-  tide_service_tell(client->service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
-  tide_served_wake(client);
-  return TIDE_OK;
 }
 
 void tide_served_wake(struct tide_served *client) {
@@ -351,9 +202,18 @@ static bool drain(struct tide_served *client) {
   return true;
 }
 
+/* After its hello a client has nothing to say. */
+static enum tide_status hear_more(struct tide_served *client) {
+  struct tide_wire_message more;
+  enum tide_status status = tide_message_receive(client->socket, &more, NULL, 0);
+  if (status == TIDE_BUSY) return TIDE_OK;
+  return status == TIDE_LOST ? TIDE_LOST : TIDE_CORRUPT;
+}
+
 void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable) {
   enum tide_status status = TIDE_OK;
-  if (readable) status = hear_hello(client);
+  if (readable && !client->client && tide_hello_hear(client) && client->is_ended) return;
+  if (readable && client->client) status = hear_more(client);
   if (status != TIDE_OK || hung_up) {
     bool went = status == TIDE_OK || status == TIDE_LOST;
     if (went && client->client && !drain(client)) return;
@@ -384,6 +244,15 @@ static void say_goodbye(struct tide_served *client, enum tide_status cause) {
   (void)!tide_message_send(client->socket, &goodbye, NULL, 0);
 }
 
+/* The connection counts no more: not for its uid, and not for all. */
+static void leave_user(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  bool is_silent = client->hello_before != 0;
+  if (is_silent) service->hello_count--, client->user->hellos--;
+  else service->client_count--, client->user->clients--;
+  tide_user_release(service, client->user);
+}
+
 /* What it owes breaks before anything else of it goes; what it queued goes on. */
 void tide_served_end(struct tide_served *client, enum tide_status cause) {
   struct tide_service *service = client->service;
@@ -392,7 +261,7 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
   if (cause != TIDE_OK) say_goodbye(client, cause);
   tide_list_remove(&client->link);
   tide_list_remove(&client->active);
-  service->client_count--;
+  leave_user(client);
   if (client->entries)
     for (uint32_t i = 0; i < client->limits.handles; i++) tide_grants_drop(&client->entries[i]);
   if (client->pendings) tide_pending_forget_all(client);
@@ -408,5 +277,14 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
   }
   close(client->socket);
   tide_mapping_close(&client->ring_memory);
-  tide_free(allocator_of(client), client, 1, sizeof *client);
+  client->is_ended = true;
+  tide_list_push_back(&service->ended, &client->link);
+}
+
+void tide_served_free_ended(struct tide_service *service) {
+  struct tide_link *link;
+  while ((link = tide_list_pop_front(&service->ended))) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    tide_free(allocator_of(client), client, 1, sizeof *client);
+  }
 }

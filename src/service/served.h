@@ -14,9 +14,9 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "point/point.h"
-#include "service/policy.h"
 #include "service/ring.h"
 #include "service/system.h"
+#include "service/user.h"
 #include "service/values.h"
 #include "tidemark/device.h"
 #include "tidemark/service.h"
@@ -127,6 +127,17 @@ void tide_pending_forget_all(struct tide_served *client);
 /* On the serving thread: sends what has finished. */
 void tide_pending_deliver(struct tide_service *service);
 
+/* ---- hello.c: connections until their hello ---- */
+
+/* Lets a connection in, or tells it why not. Takes the descriptor. */
+void tide_served_accept(struct tide_service *service, int socket);
+/* Tells it why. Takes the descriptor. */
+void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status);
+/* Reads the hello: the connection becomes a client, or ends. False: the hello has not come. */
+bool tide_hello_hear(struct tide_served *client);
+/* Ends the connections whose hello has not come in time. Returns the next deadline. */
+uint64_t tide_hellos_expire(struct tide_service *service);
+
 /* ---- served.c: one client ---- */
 
 struct tide_outgoing {
@@ -139,11 +150,13 @@ struct tide_outgoing {
 
 struct tide_served {
   struct tide_service *service;
-  struct tide_link link;   /* of all */
+  struct tide_link link;   /* of all, of the silent ones, or of those that have ended */
   struct tide_link active; /* of those whose rings may have something, or of the paced ones */
   int socket, bell;
   uint64_t number;
   uint32_t uid, pid;
+  struct tide_user *user;
+  bool is_ended; /* only its memory is still there: an event may name it */
   const struct tide_policy_rule *rule;
   struct tide_wire_limits limits;
   char label[TIDE_WIRE_LABEL];
@@ -177,10 +190,6 @@ struct tide_served {
   bool told_of_pace;      /* and it has not made up for it */
 };
 
-/* Before its hello. Takes the descriptor. */
-void tide_served_accept(struct tide_service *service, int socket);
-/* It is told why. Takes the descriptor. */
-void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status);
 /* Something happened on its socket. */
 void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable);
 /* Its bell was rung. */
@@ -189,7 +198,10 @@ void tide_served_wake(struct tide_served *client);
 void tide_served_begin_round(struct tide_service *service);
 /* Executes some of its commands. False: it is gone. */
 bool tide_served_round(struct tide_served *client);
+/* Ends the connection. The structure stays until tide_served_free_ended. */
 void tide_served_end(struct tide_served *client, enum tide_status cause);
+/* Frees the structures of those that have ended: no event that names them is left. */
+void tide_served_free_ended(struct tide_service *service);
 /* What epoll is told about its bell. */
 struct epoll_event tide_served_bell_event(const struct tide_served *client);
 /* Into its outgoing messages; takes the descriptor (-1: none). */
@@ -250,12 +262,16 @@ struct tide_service {
   uint64_t served;              /* looks into rings, in this one */
   uint32_t idle_rounds;         /* in a row in which all had taken too much before */
   uint64_t seen_wall, seen_own; /* the clock, and this thread's own time, when last compared */
+  uint64_t admission_end;       /* of this batch of events: the others wait for the next one */
   uint64_t reaped;              /* when channels of those who are gone were looked at */
-  uint64_t hellos_seen;         /* when it was looked who says none */
   uint32_t asleep, stopping;    /* atomic */
   uint64_t clients_ever;
-  uint32_t client_count;
-  struct tide_link clients, active, paced, published;
+  uint32_t client_count, hello_count, user_count;
+  struct tide_link clients; /* that have said hello */
+  struct tide_link hellos;  /* those that have not, the oldest first */
+  struct tide_link ended;   /* whose structures are still to be freed */
+  struct tide_link users;
+  struct tide_link active, paced, published;
   struct tide_link woken; /* since the last round: these are the first of the next one */
   uint64_t paced_next;    /* when one of them is to be read again; TIDE_FOREVER */
   struct tide_lock finished_lock;

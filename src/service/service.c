@@ -13,10 +13,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ACCEPTS 16 /* a round */
+#define ACCEPTS 16                /* a round */
+#define ADMISSION_TIME 1000000ull /* ns a round: making a client takes many system calls */
 #define EVENTS 256
-#define HELLOS_TIME 100000000ull /* ns after which it is looked for those who say no hello */
-#define REAP_MS 2                /* while channels of clients that are gone have something left */
+#define REAP_MS 2 /* while channels of clients that are gone have something left */
 
 void tide_service_kick(struct tide_service *service) {
   uint64_t one = 1;
@@ -60,8 +60,14 @@ static bool turn_away_one(struct tide_service *service) {
   return socket >= 0;
 }
 
+static bool may_admit(const struct tide_service *service) {
+  return tide_service_now() < service->admission_end;
+}
+
 static void accept_some(struct tide_service *service) {
-  for (int i = 0; i < ACCEPTS; i++) {
+  /* Lost to another thread once, it may be had again. */
+  if (service->spare < 0) service->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  for (int i = 0; i < ACCEPTS && (i == 0 || may_admit(service)); i++) {
     int socket = accept4(service->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     bool full = socket < 0 && (errno == EMFILE || errno == ENFILE);
     if (socket >= 0) tide_served_accept(service, socket);
@@ -69,46 +75,23 @@ static void accept_some(struct tide_service *service) {
   }
 }
 
-/* A client that ends in this batch may have another event in it: its bell. */
-static void drop_events_of(struct epoll_event *events, int from, int count, uint64_t client) {
-  for (int i = from; i < count; i++)
-    if ((events[i].data.u64 & ~1ull) == client) events[i].data.u64 = 0;
-}
-
-static void handle(struct tide_service *service, struct epoll_event *events, int count) {
-  for (int i = 0; i < count; i++) {
-    uint64_t who = events[i].data.u64;
-    if (who == 0 || who == (uint64_t)(uintptr_t)&service->bell) continue;
-    if (who == (uint64_t)(uintptr_t)&service->listener) {
-      accept_some(service);
-      continue;
-    }
-    struct tide_served *client = (struct tide_served *)(uintptr_t)(who & ~1ull);
-    if (who & 1) {
-      tide_served_wake(client);
-      continue;
-    }
-    uint32_t what = events[i].events;
-    uint32_t before = service->client_count;
+static void handle_client(struct tide_served *client, bool bell, uint32_t what) {
+  if (client->is_ended) return; /* an earlier event of this batch ended it */
+  if (!client->client && !may_admit(client->service)) return; /* epoll tells again */
+  if (bell) tide_served_wake(client);
+  else
     tide_served_hear(client, what & (EPOLLHUP | EPOLLERR | EPOLLRDHUP), what & EPOLLIN,
                      what & EPOLLOUT);
-    if (service->client_count < before) drop_events_of(events, i + 1, count, who & ~1ull);
-  }
 }
 
-/* Who said no hello in time goes. Returns when to look again. */
-static uint64_t expire_hellos(struct tide_service *service) {
-  uint64_t now = tide_service_now(), next = TIDE_FOREVER;
-  service->hellos_seen = now;
-  struct tide_link *link = service->clients.next;
-  while (link != &service->clients) {
-    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
-    link = link->next;
-    if (!client->hello_before) continue;
-    if (client->hello_before <= now) tide_served_end(client, TIDE_TIMEOUT);
-    else if (client->hello_before < next) next = client->hello_before;
+static void handle(struct tide_service *service, const struct epoll_event *events, int count) {
+  service->admission_end = tide_service_now() + ADMISSION_TIME;
+  for (int i = 0; i < count; i++) {
+    uint64_t who = events[i].data.u64;
+    if (who == (uint64_t)(uintptr_t)&service->bell) continue;
+    if (who == (uint64_t)(uintptr_t)&service->listener) accept_some(service);
+    else handle_client((struct tide_served *)(uintptr_t)(who & ~1ull), who & 1, events[i].events);
   }
-  return next;
 }
 
 /* Who has just woken has waited for the end of a round, and mostly asks for little. */
@@ -168,14 +151,13 @@ enum tide_status tide_service_run(struct tide_service *service) {
   while (!tide_load_ordered(&service->stopping)) {
     int patience = 0;
     bool left = reap_now_and_then(service);
+    uint64_t hellos = tide_hellos_expire(service);
     if (tide_list_empty(&service->active)) {
-      uint64_t hellos = expire_hellos(service), paced = service->paced_next;
-      patience = milliseconds(paced < hellos ? paced : hellos);
+      patience = milliseconds(service->paced_next < hellos ? service->paced_next : hellos);
       if (left && (patience < 0 || patience > REAP_MS)) patience = REAP_MS;
       tide_store_ordered(&service->asleep, 1u);
       if (anything_finished(service) || tide_load_ordered(&service->stopping)) patience = 0;
     }
-    if (tide_service_now() - service->hellos_seen > HELLOS_TIME) expire_hellos(service);
     int count = epoll_wait(service->epoll, events, EVENTS, patience);
     tide_store_ordered(&service->asleep, 0u);
     if (count < 0 && errno != EINTR) return TIDE_IO;
@@ -183,6 +165,7 @@ enum tide_status tide_service_run(struct tide_service *service) {
     tide_pending_deliver(service);
     tide_pace_resume(service);
     serve_round(service);
+    tide_served_free_ended(service);
   }
   return TIDE_OK;
 }
@@ -299,6 +282,9 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   service->listener = service->epoll = service->bell = service->spare = -1;
   service->last_finished = &service->finished;
   tide_list_init(&service->clients);
+  tide_list_init(&service->hellos);
+  tide_list_init(&service->ended);
+  tide_list_init(&service->users);
   tide_list_init(&service->active);
   tide_list_init(&service->woken);
   tide_list_init(&service->paced);
@@ -318,12 +304,19 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   return status;
 }
 
+static void end_all(struct tide_link *connections) {
+  while (!tide_list_empty(connections))
+    tide_served_end(TIDE_CONTAINER(connections->next, struct tide_served, link), TIDE_LOST);
+}
+
 /* What is under way ends; whoever still has our memory is told that nothing more will come. */
 void tide_service_destroy(struct tide_service *service) {
   if (!service) return;
   tide_published_fail_all(service, TIDE_LOST);
-  while (!tide_list_empty(&service->clients))
-    tide_served_end(TIDE_CONTAINER(service->clients.next, struct tide_served, link), TIDE_LOST);
+  end_all(&service->hellos);
+  end_all(&service->clients);
+  tide_served_free_ended(service);
+  tide_users_free(service);
   tide_lines_end(service);
   tide_pending_deliver(service);
   free_service(service);

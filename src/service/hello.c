@@ -1,0 +1,235 @@
+/* Connections until their hello: let in, heard, or sent away.
+ *
+ * A connection that says nothing has cost its owner nothing. So the silent ones take no place of
+ * those that are clients: they have a short time and a share of their own, for each uid and for all
+ * uids together, and where a share is used up the oldest of it goes. A hello mostly lies in the
+ * socket when the connection is accepted; it is heard there and then, and again before a connection
+ * is sent away, so that only a connection without a hello ever is. */
+#include "base/memory.h"
+#include "service/served.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define HELLO_TIME 1000000000ull
+#define HELLOS_OF_ONE 16u
+#define HELLOS_OF_ALL 128u
+
+/* ---- sending away ---------------------------------------------------------------------- */
+
+static struct ucred peer_of(int socket) {
+  struct ucred peer = {.uid = UINT32_MAX, .gid = UINT32_MAX};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) peer.uid = UINT32_MAX;
+  return peer;
+}
+
+void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status) {
+  struct ucred peer = peer_of(socket);
+  struct tide_wire_message goodbye;
+  struct tide_served stranger = {.service = service, .uid = peer.uid, .pid = (uint32_t)peer.pid};
+  tide_wire_begin(&goodbye, TIDE_WIRE_GOODBYE);
+  goodbye.status = (uint32_t)status;
+  (void)!tide_message_send(socket, &goodbye, NULL, 0);
+  close(socket);
+  tide_service_tell(service, TIDE_SERVICE_TURNED_AWAY, &stranger, status, NULL);
+}
+
+/* ---- what a client gets ------------------------------------------------------------------ */
+
+static enum tide_status make_tables(struct tide_served *client) {
+  const struct tide_allocator *allocator = client->service->context.allocator;
+  client->entries = tide_alloc(allocator, client->limits.handles, sizeof *client->entries);
+  if (!client->entries) return TIDE_NOMEM;
+  /* Before anything else can fail: tide_served_end walks the lists of a table that exists. */
+  for (uint32_t i = 0; i < client->limits.handles; i++) tide_list_init(&client->entries[i].grants);
+  client->pendings = tide_alloc(allocator, client->limits.waits, sizeof *client->pendings);
+  client->outgoing_room = client->limits.waits + TIDE_REFUSALS_ROOM;
+  client->outgoing = tide_alloc(allocator, client->outgoing_room, sizeof *client->outgoing);
+  return client->pendings && client->outgoing ? TIDE_OK : TIDE_NOMEM;
+}
+
+static enum tide_status make_memory(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  enum tide_status status = tide_mapping_create(&client->ring_memory, "tidemark-ring",
+                                                tide_ring_bytes(client->limits.cells), false);
+  if (status != TIDE_OK) return status;
+  client->ring = (struct tide_ring){client->ring_memory.memory, client->limits.cells, 0};
+  client->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (client->bell < 0) return TIDE_FULL;
+  struct epoll_event event = tide_served_bell_event(client);
+  if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, client->bell, &event) != 0) return TIDE_NOMEM;
+  return tide_published_create(service, client->number, client->limits.handles, &client->published);
+}
+
+/* True if the points of those that are gone leave room: line.c cancels them soon when they are
+ * many. */
+static bool has_room(struct tide_points *points) {
+  struct tide_lock *lock = tide_points_lock(points);
+  bool room = points->orphans <= points->slot_count / 2;
+  tide_lock_give(lock);
+  return room;
+}
+
+static enum tide_status make_client(struct tide_served *client) {
+  struct tide_client_params params = {.label = client->label,
+                                      .timelines = tide_policy_timelines(&client->limits),
+                                      .parts = client->limits.parts ? client->limits.parts : 1};
+  if (!has_room(client->service->points)) return TIDE_FULL;
+  enum tide_status status = make_tables(client);
+  if (status == TIDE_OK) status = make_memory(client);
+  if (status == TIDE_OK)
+    status = tide_client_create(client->service->points, &params, &client->client);
+  return status;
+}
+
+static enum tide_status send_welcome(struct tide_served *client) {
+  struct tide_wire_message message;
+  tide_wire_begin(&message, TIDE_WIRE_WELCOME);
+  message.owner = client->number;
+  message.domain = client->service->points->domain;
+  message.trusted = client->rule->trusted;
+  message.limits = client->limits;
+  int values = tide_mapping_another(&client->published->mapping, false);
+  int descriptors[3] = {client->ring_memory.descriptor, values, client->bell};
+  if (values < 0) return TIDE_FULL;
+  enum tide_status status = tide_message_send(client->socket, &message, descriptors, 3);
+  close(values);
+  return status;
+}
+
+/* ---- hellos ------------------------------------------------------------------------------ */
+
+static bool is_full(const struct tide_service *service, const struct tide_user *user) {
+  return service->client_count >= service->policy.clients ||
+         user->clients >= user->rule->connections;
+}
+
+/* Makes a client of the connection, which leaves the silent ones in any case. */
+static enum tide_status take_hello(struct tide_served *client,
+                                   const struct tide_wire_message *raw) {
+  struct tide_service *service = client->service;
+  struct tide_wire_message hello;
+  enum tide_status status = tide_wire_check_hello(raw, sizeof *raw, &hello);
+  if (status != TIDE_OK) return status;
+  if (is_full(service, client->user)) return TIDE_FULL;
+  memcpy(client->label, hello.label, sizeof client->label);
+  client->number = ++service->clients_ever;
+  status = make_client(client);
+  if (status == TIDE_OK) status = send_welcome(client);
+  if (status != TIDE_OK) return status;
+  /* The client has it: no other process is ever given its ring. */
+  tide_mapping_keep(&client->ring_memory);
+  client->hello_before = 0;
+  client->user->hellos--;
+  client->user->clients++;
+  service->hello_count--;
+  service->client_count++;
+  tide_list_remove(&client->link);
+  tide_list_push_back(&service->clients, &client->link);
+  tide_service_tell(service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
+  tide_served_wake(client);
+  return TIDE_OK;
+}
+
+bool tide_hello_hear(struct tide_served *client) {
+  struct tide_wire_message raw;
+  enum tide_status status = tide_message_receive(client->socket, &raw, NULL, 0);
+  if (status == TIDE_BUSY) return false;
+  if (status == TIDE_OK) status = take_hello(client, &raw);
+  else if (status != TIDE_LOST) status = TIDE_CORRUPT;
+  if (status != TIDE_OK) tide_served_end(client, status == TIDE_LOST ? TIDE_OK : status);
+  return true;
+}
+
+/* Sends a silent connection away, unless its hello has come meanwhile. */
+static void end_silent(struct tide_served *client, enum tide_status cause) {
+  if (!tide_hello_hear(client)) tide_served_end(client, cause);
+}
+
+/* Returns the oldest silent connection of the user. */
+static struct tide_served *oldest_of(struct tide_service *service, const struct tide_user *user) {
+  struct tide_link *link = service->hellos.next;
+  while (TIDE_CONTAINER(link, struct tide_served, link)->user != user) link = link->next;
+  return TIDE_CONTAINER(link, struct tide_served, link);
+}
+
+/* Returns the user with the most silent connections, of which the newest one of `user` is still to
+ * be accepted. */
+static struct tide_user *most_silent(struct tide_service *service, const struct tide_user *user) {
+  struct tide_user *most = NULL;
+  uint32_t count = 0;
+  for (struct tide_link *link = service->users.next; link != &service->users; link = link->next) {
+    struct tide_user *other = TIDE_CONTAINER(link, struct tide_user, link);
+    uint32_t silent = other->hellos - (other == user);
+    if (silent > count) most = other;
+    if (silent > count) count = silent;
+  }
+  return most;
+}
+
+/* Makes room for the silent connection that the user's count already has. Where the share of all is
+ * used up, the user with the most of them loses its oldest. */
+static void make_room(struct tide_service *service, struct tide_user *user) {
+  if (user->hellos > HELLOS_OF_ONE) end_silent(oldest_of(service, user), TIDE_FULL);
+  if (service->hello_count >= HELLOS_OF_ALL)
+    end_silent(oldest_of(service, most_silent(service, user)), TIDE_FULL);
+}
+
+uint64_t tide_hellos_expire(struct tide_service *service) {
+  if (tide_list_empty(&service->hellos)) return TIDE_FOREVER;
+  uint64_t now = tide_service_now();
+  while (!tide_list_empty(&service->hellos)) { /* in the order of their deadlines */
+    struct tide_served *oldest = TIDE_CONTAINER(service->hellos.next, struct tide_served, link);
+    if (oldest->hello_before > now) return oldest->hello_before;
+    end_silent(oldest, TIDE_TIMEOUT);
+  }
+  return TIDE_FOREVER;
+}
+
+/* ---- accepting ----------------------------------------------------------------------------- */
+
+static enum tide_status admit(struct tide_service *service, int socket, struct ucred peer,
+                              struct tide_user *user) {
+  if (is_full(service, user)) return TIDE_FULL;
+  struct tide_served *client = tide_alloc(service->context.allocator, 1, sizeof *client);
+  if (!client) return TIDE_NOMEM;
+  user->hellos++;
+  make_room(service, user);
+  client->service = service;
+  client->user = user;
+  client->socket = socket;
+  client->bell = -1;
+  client->ring_memory.descriptor = -1;
+  client->uid = peer.uid;
+  client->pid = (uint32_t)peer.pid;
+  client->rule = user->rule;
+  client->limits = user->rule->limits;
+  client->hello_before = tide_service_now() + HELLO_TIME;
+  tide_list_init(&client->active);
+  tide_list_init(&client->lines);
+  tide_list_init(&client->stores);
+  tide_list_push_back(&service->hellos, &client->link);
+  service->hello_count++;
+  struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = client};
+  if (epoll_ctl(service->epoll, EPOLL_CTL_ADD, socket, &event) != 0)
+    tide_served_end(client, TIDE_NOMEM);
+  else (void)tide_hello_hear(client);
+  return TIDE_OK;
+}
+
+void tide_served_accept(struct tide_service *service, int socket) {
+  struct ucred peer = peer_of(socket);
+  enum tide_status status = TIDE_OK;
+  if (peer.uid == UINT32_MAX || tide_policy_find(&service->policy, peer.uid)->denied)
+    status = TIDE_DENIED;
+  struct tide_user *user = NULL;
+  if (status == TIDE_OK && !(user = tide_user_find(service, peer.uid))) status = TIDE_NOMEM;
+  if (status == TIDE_OK) status = admit(service, socket, peer, user);
+  if (status == TIDE_OK) return;
+  tide_served_turn_away(service, socket, status);
+  if (user) tide_user_release(service, user);
+}
