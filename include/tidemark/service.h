@@ -51,10 +51,12 @@ struct tide_service;
 enum tide_service_event_kind {
   TIDE_SERVICE_CONNECTED = 1,
   TIDE_SERVICE_TURNED_AWAY, /* before it was a client: `status` says why */
-  TIDE_SERVICE_GONE,        /* TIDE_OK: it went, or died; else it was let go for that */
+  TIDE_SERVICE_GONE,        /* TIDE_OK: it went, or died, and its ring was read; else it was let go
+                               for that */
   TIDE_SERVICE_REFUSED,     /* a command of a client failed */
-  TIDE_SERVICE_PACED /* too many did: its ring is left alone at times. Its further refusals are
-                        counted and not told, until it has made up for them */
+  TIDE_SERVICE_PACED /* too many commands of its uid failed: rings of this uid with such commands
+                        are left alone at times. The uid's further refusals are counted and not
+                        told, until it has made up for them */
 };
 struct tide_service_event {
   enum tide_service_event_kind kind;
@@ -82,7 +84,8 @@ struct tide_service_params {
 };
 
 /* Listens from now on, and serves once it runs. The diag says what is wrong with the policy, or
- * with the socket (TIDE_IO). TIDE_INVALID: no socket is named; TIDE_NOMEM, TIDE_FULL (descriptors). */
+ * with the socket (TIDE_IO). TIDE_INVALID: no socket is named; TIDE_NOMEM, TIDE_FULL (descriptors).
+ */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
                     struct tide_diag *diag);
@@ -435,7 +438,7 @@ struct tide_session_client_stats {
   uint64_t commands, refused; /* taken so far; and of these refused */
   uint64_t spent;             /* ns of the serving thread */
   uint64_t rounds;            /* of the serving thread in which its ring was read */
-  uint64_t paced;             /* how often its ring was left alone, for too many refusals */
+  uint64_t paced; /* how often its ring was left alone, for too many refusals of its uid */
 };
 /* The index-th of those who are connected. TIDE_NOT_FOUND: there are no more; TIDE_DENIED. Blocks,
  * as the next ones. */

@@ -65,20 +65,10 @@ static enum tide_status make_memory(struct tide_served *client) {
   return tide_published_create(service, client->number, client->limits.handles, &client->published);
 }
 
-/* True if the points of those that are gone leave room: line.c cancels them soon when they are
- * many. */
-static bool has_room(struct tide_points *points) {
-  struct tide_lock *lock = tide_points_lock(points);
-  bool room = points->orphans <= points->slot_count / 2;
-  tide_lock_give(lock);
-  return room;
-}
-
 static enum tide_status make_client(struct tide_served *client) {
   struct tide_client_params params = {.label = client->label,
                                       .timelines = tide_policy_timelines(&client->limits),
                                       .parts = client->limits.parts ? client->limits.parts : 1};
-  if (!has_room(client->service->points)) return TIDE_FULL;
   enum tide_status status = make_tables(client);
   if (status == TIDE_OK) status = make_memory(client);
   if (status == TIDE_OK)
@@ -103,35 +93,55 @@ static enum tide_status send_welcome(struct tide_served *client) {
 
 /* ---- hellos ------------------------------------------------------------------------------ */
 
-static bool is_full(const struct tide_service *service, const struct tide_user *user) {
+static bool has_all_clients(const struct tide_service *service, const struct tide_user *user) {
   return service->client_count >= service->policy.clients ||
          user->clients >= user->rule->connections;
 }
 
-/* Makes a client of the connection, which leaves the silent ones in any case. */
+/* A client that went just now has made room, even if its end has not been told. */
+static bool is_full(struct tide_service *service, const struct tide_user *user) {
+  if (!has_all_clients(service, user)) return false;
+  tide_leave_look(service, user->clients >= user->rule->connections ? user : NULL);
+  return has_all_clients(service, user);
+}
+
+/* Makes a client of the connection, or ends it. While what others of its uid have left behind takes
+ * the room, it waits. */
+static void welcome(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  if (!tide_leave_make_room(service, client->user)) return;
+  client->number = ++service->clients_ever;
+  enum tide_status status = make_client(client);
+  if (status == TIDE_OK) status = send_welcome(client);
+  if (status != TIDE_OK) {
+    tide_served_end(client, status == TIDE_LOST ? TIDE_OK : status);
+    return;
+  }
+  /* The client has it: no other process is ever given its ring. */
+  tide_mapping_keep(&client->ring_memory);
+  client->is_welcome = true;
+  tide_list_remove(&client->link);
+  tide_list_push_back(&service->clients, &client->link);
+  tide_service_tell(service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
+  tide_served_wake(client);
+}
+
+/* From here on the connection takes a client's place. */
 static enum tide_status take_hello(struct tide_served *client,
                                    const struct tide_wire_message *raw) {
   struct tide_service *service = client->service;
   struct tide_wire_message hello;
   enum tide_status status = tide_wire_check_hello(raw, sizeof *raw, &hello);
+  if (status == TIDE_OK && is_full(service, client->user)) status = TIDE_FULL;
   if (status != TIDE_OK) return status;
-  if (is_full(service, client->user)) return TIDE_FULL;
   memcpy(client->label, hello.label, sizeof client->label);
-  client->number = ++service->clients_ever;
-  status = make_client(client);
-  if (status == TIDE_OK) status = send_welcome(client);
-  if (status != TIDE_OK) return status;
-  /* The client has it: no other process is ever given its ring. */
-  tide_mapping_keep(&client->ring_memory);
   client->hello_before = 0;
   client->user->hellos--;
   client->user->clients++;
   service->hello_count--;
   service->client_count++;
   tide_list_remove(&client->link);
-  tide_list_push_back(&service->clients, &client->link);
-  tide_service_tell(service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
-  tide_served_wake(client);
+  tide_list_push_back(&service->waiting, &client->link);
   return TIDE_OK;
 }
 
@@ -141,8 +151,18 @@ bool tide_hello_hear(struct tide_served *client) {
   if (status == TIDE_BUSY) return false;
   if (status == TIDE_OK) status = take_hello(client, &raw);
   else if (status != TIDE_LOST) status = TIDE_CORRUPT;
-  if (status != TIDE_OK) tide_served_end(client, status == TIDE_LOST ? TIDE_OK : status);
+  if (status == TIDE_OK) welcome(client);
+  else tide_served_end(client, status == TIDE_LOST ? TIDE_OK : status);
   return true;
+}
+
+void tide_hellos_welcome(struct tide_service *service) {
+  struct tide_link *link = service->waiting.next;
+  while (link != &service->waiting && tide_service_now() < service->admission_end) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    link = link->next;
+    welcome(client);
+  }
 }
 
 /* Sends a silent connection away, unless its hello has come meanwhile. */

@@ -1,9 +1,13 @@
-/* Who is refused too often is left alone for a while.
+/* A client that is refused too often is left alone for a while.
  *
- * Each refused command costs its client some time that has not come yet: `refused_until` is how far
- * the future is used up. Who has used up more than BURST of it is not read until that is less
- * again: its ring stays as it is, and its bell is not heard, so that it wakes nobody. Its socket
- * is: it is told what it is owed, and goes when it goes. */
+ * Each refused command costs its uid some time that has not come yet: `refused_until` is how far
+ * the future is used up. While that is more than BURST, a client whose command is refused is not
+ * read until it is less again: its ring stays as it is, and its bell is not heard. The socket is:
+ * the client is told what it is owed.
+ *
+ * The time is the uid's, so that a client cannot get a new one by connecting again, and so that a
+ * ring that was left full has its price, too. A client of the uid that is refused nothing never
+ * waits for the others. */
 #include "service/work.h"
 
 #include <sys/epoll.h>
@@ -38,6 +42,7 @@ static uint64_t parts_of(struct tide_served *client, const struct tide_wire_view
 }
 
 static void hear_bell(struct tide_served *client, bool heard) {
+  if (client->is_leaving) return;
   struct epoll_event event = tide_served_bell_event(client);
   if (!heard) event.events = 0;
   epoll_ctl(client->service->epoll, EPOLL_CTL_MOD, client->bell, &event);
@@ -46,29 +51,42 @@ static void hear_bell(struct tide_served *client, bool heard) {
 static void begin(struct tide_served *client, uint64_t now, enum tide_status status,
                   const char *what) {
   struct tide_service *service = client->service;
-  uint64_t until = client->refused_until - BURST;
+  struct tide_user *user = client->user;
+  uint64_t until = user->refused_until - BURST;
   if (until < now + PAUSE) until = now + PAUSE;
   client->paced_until = (until / TICK + 1) * TICK;
+  if (client->is_leaving) tide_pace_leave(client);
   if (client->paced_until < service->paced_next) service->paced_next = client->paced_until;
   tide_list_remove(&client->active);
   tide_list_push_back(&service->paced, &client->active);
+  if (client->is_leaving) tide_leave_choose(service, user);
   hear_bell(client, false);
   client->paced++;
-  if (client->told_of_pace) return;
-  client->told_of_pace = true;
+  if (user->is_told) return;
+  user->is_told = true;
   tide_service_tell(service, TIDE_SERVICE_PACED, client, status, what);
 }
 
 void tide_pace_charge(struct tide_served *client, const struct tide_wire_view *view,
                       enum tide_status status) {
+  struct tide_user *user = client->user;
   uint64_t now = tide_service_now(), price = SECOND / WHOLE / client->rule->refusals;
-  if (client->refused_until <= now) {
-    client->refused_until = now;
-    client->told_of_pace = false;
+  uint64_t parts = parts_of(client, view, status);
+  if (!parts) return;
+  if (user->refused_until <= now) {
+    user->refused_until = now;
+    user->is_told = false;
   }
-  client->refused_until += price * parts_of(client, view, status);
-  if (client->refused_until > now + BURST && !client->paced_until)
+  user->refused_until += price * parts;
+  if (user->refused_until > now + BURST && !client->paced_until)
     begin(client, now, status, tide_wire_op_name(view->command->op));
+}
+
+void tide_pace_leave(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  if (!client->paced_until || client->paced_until <= client->leave_by) return;
+  client->paced_until = client->leave_by;
+  if (client->leave_by < service->paced_next) service->paced_next = client->leave_by;
 }
 
 void tide_pace_resume(struct tide_service *service) {
@@ -84,8 +102,11 @@ void tide_pace_resume(struct tide_service *service) {
       continue;
     }
     client->paced_until = 0;
+    /* Its time is over: what it left in its ring is not read. */
+    if (client->is_leaving && client->leave_by <= now) client->leave_at = client->ring.count;
     tide_list_remove(&client->active);
-    tide_list_push_back(&service->active, &client->active);
+    if (client->is_leaving) tide_leave_go_on(client);
+    else tide_list_push_back(&service->active, &client->active);
     hear_bell(client, true);
   }
   service->paced_next = next;

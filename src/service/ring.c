@@ -48,6 +48,10 @@ enum tide_status tide_ring_read(struct tide_ring *ring, struct tide_wire_record 
   return TIDE_OK;
 }
 
+uint64_t tide_ring_written(const struct tide_ring *ring) {
+  return tide_load_acquire(&ring->shared->written);
+}
+
 bool tide_ring_sleep(struct tide_ring *ring) {
   tide_store_ordered(&ring->shared->asleep, 1u);
   if (tide_load_ordered(&ring->shared->written) == ring->count) return true;

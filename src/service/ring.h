@@ -46,6 +46,8 @@ enum tide_status tide_ring_write(struct tide_ring *ring, struct tide_wire_record
  * framing; nothing in the ring can be believed any more. */
 enum tide_status tide_ring_read(struct tide_ring *ring, struct tide_wire_record *out_record,
                                 uint32_t *out_cells);
+/* How far the writer says it has come: a number to be bounded, not believed. */
+uint64_t tide_ring_written(const struct tide_ring *ring);
 /* The reader will sleep. False: there is something to be read after all. */
 bool tide_ring_sleep(struct tide_ring *ring);
 

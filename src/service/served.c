@@ -75,7 +75,7 @@ struct epoll_event tide_served_bell_event(const struct tide_served *client) {
 }
 
 void tide_served_wake(struct tide_served *client) {
-  if (client->client && tide_list_empty(&client->active))
+  if (client->is_welcome && !client->is_leaving && tide_list_empty(&client->active))
     tide_list_push_back(&client->service->woken, &client->active);
 }
 
@@ -85,7 +85,7 @@ static void refuse(struct tide_served *client, const struct tide_wire_command *c
                    enum tide_status status) {
   struct tide_wire_message refusal;
   client->refused++;
-  if (!client->told_of_pace)
+  if (!client->user->is_told)
     tide_service_tell(client->service, TIDE_SERVICE_REFUSED, client, status,
                       tide_wire_op_name(command->op));
   /* The answers that are owed keep their room. */
@@ -170,7 +170,7 @@ static int64_t credit_of(const struct tide_served *client) {
   return credit < most ? credit : most;
 }
 
-bool tide_served_round(struct tide_served *client) {
+void tide_served_round(struct tide_served *client) {
   uint64_t now = tide_service_now();
   bool idle;
   client->credit = credit_of(client);
@@ -179,27 +179,22 @@ bool tide_served_round(struct tide_served *client) {
   for (unsigned i = 0; i < TIDE_ROUND_COMMANDS && client->credit > 0 && !client->paced_until; i++) {
     uint64_t begin = now;
     client->service->served++;
+    if (tide_leave_is_drained(client)) {
+      tide_leave_end_in_time(client);
+      return;
+    }
     if (!execute_next(client, &idle)) {
-      if (!idle) return false;
-      if (!tide_ring_sleep(&client->ring)) continue;
+      if (!idle) return;
+      if (client->is_leaving) client->leave_at = client->ring.count;
+      if (client->is_leaving || !tide_ring_sleep(&client->ring)) continue;
       tide_list_remove(&client->active);
-      break;
+      return;
     }
     now = tide_service_now();
     uint64_t cost = cost_of(client->service, begin, now);
     client->spent += cost;
     client->credit -= (int64_t)cost;
   }
-  return true;
-}
-
-/* What it gave before it went still counts: as much as its ring can hold, if it is not alone in
- * writing it. */
-static bool drain(struct tide_served *client) {
-  bool idle = false;
-  for (uint32_t i = 0; i < client->limits.cells && !idle; i++)
-    if (!execute_next(client, &idle) && !idle) return false;
-  return true;
 }
 
 /* After its hello a client has nothing to say. */
@@ -212,15 +207,14 @@ static enum tide_status hear_more(struct tide_served *client) {
 
 void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, bool writable) {
   enum tide_status status = TIDE_OK;
-  if (readable && !client->client && tide_hello_hear(client) && client->is_ended) return;
-  if (readable && client->client) status = hear_more(client);
-  if (status != TIDE_OK || hung_up) {
-    bool went = status == TIDE_OK || status == TIDE_LOST;
-    if (went && client->client && !drain(client)) return;
-    tide_served_end(client, went ? TIDE_OK : status);
-    return;
-  }
-  if (writable && client->client) flush(client);
+  if (readable && client->hello_before && tide_hello_hear(client) && client->is_ended) return;
+  if (client->is_leaving) return;
+  if (readable && !client->hello_before) status = hear_more(client);
+  if (status != TIDE_OK && status != TIDE_LOST) tide_served_end(client, status);
+  else if (status == TIDE_OK && !hung_up) {
+    if (writable && client->is_welcome) flush(client);
+  } else if (client->is_welcome) tide_leave_begin(client);
+  else tide_served_end(client, TIDE_OK);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
@@ -247,16 +241,17 @@ static void say_goodbye(struct tide_served *client, enum tide_status cause) {
 /* The connection counts no more: not for its uid, and not for all. */
 static void leave_user(struct tide_served *client) {
   struct tide_service *service = client->service;
-  bool is_silent = client->hello_before != 0;
-  if (is_silent) service->hello_count--, client->user->hellos--;
-  else service->client_count--, client->user->clients--;
-  tide_user_release(service, client->user);
+  struct tide_user *user = client->user;
+  if (client->hello_before) service->hello_count--, user->hellos--;
+  else if (client->is_leaving) tide_leave_end(client);
+  else service->client_count--, user->clients--;
+  tide_user_release(service, user);
 }
 
 /* What it owes breaks before anything else of it goes; what it queued goes on. */
 void tide_served_end(struct tide_served *client, enum tide_status cause) {
   struct tide_service *service = client->service;
-  tide_service_tell(service, client->hello_before ? TIDE_SERVICE_TURNED_AWAY : TIDE_SERVICE_GONE,
+  tide_service_tell(service, client->is_welcome ? TIDE_SERVICE_GONE : TIDE_SERVICE_TURNED_AWAY,
                     client, cause, NULL);
   if (cause != TIDE_OK) say_goodbye(client, cause);
   tide_list_remove(&client->link);

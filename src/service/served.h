@@ -133,8 +133,11 @@ void tide_pending_deliver(struct tide_service *service);
 void tide_served_accept(struct tide_service *service, int socket);
 /* Tells it why. Takes the descriptor. */
 void tide_served_turn_away(struct tide_service *service, int socket, enum tide_status status);
-/* Reads the hello: the connection becomes a client, or ends. False: the hello has not come. */
+/* Reads the hello: the connection becomes a client, waits for room, or ends. False: the hello has
+ * not come. */
 bool tide_hello_hear(struct tide_served *client);
+/* Welcomes those that wait for what others leave behind. */
+void tide_hellos_welcome(struct tide_service *service);
 /* Ends the connections whose hello has not come in time. Returns the next deadline. */
 uint64_t tide_hellos_expire(struct tide_service *service);
 
@@ -150,12 +153,13 @@ struct tide_outgoing {
 
 struct tide_served {
   struct tide_service *service;
-  struct tide_link link;   /* of all, of the silent ones, or of those that have ended */
+  struct tide_link link;   /* of one of the service's lists of connections */
   struct tide_link active; /* of those whose rings may have something, or of the paced ones */
   int socket, bell;
   uint64_t number;
   uint32_t uid, pid;
   struct tide_user *user;
+  bool is_welcome;
   bool is_ended; /* only its memory is still there: an event may name it */
   const struct tide_policy_rule *rule;
   struct tide_wire_limits limits;
@@ -180,14 +184,15 @@ struct tide_served {
   struct tide_link lines;  /* channels */
   struct tide_link stores; /* buffers that it made and that are not gone */
   uint64_t sequence, refused, dropped;
-  uint64_t spent;         /* ns of the serving thread */
-  int64_t credit;         /* ns that it may still take; below 0: that it took too much */
-  uint64_t given;         /* the service's, when that was counted */
-  uint64_t rounds;        /* in which its ring was read */
-  uint64_t refused_until; /* its refusals have used up the time until then: see pace.c */
-  uint64_t paced_until;   /* its ring is left alone until then; 0: it is not */
-  uint64_t paced;         /* how often it was */
-  bool told_of_pace;      /* and it has not made up for it */
+  uint64_t spent;       /* ns of the serving thread */
+  int64_t credit;       /* ns that it may still take; below 0: that it took too much */
+  uint64_t given;       /* the service's, when that was counted */
+  uint64_t rounds;      /* in which its ring was read */
+  uint64_t paced_until; /* its ring is left alone until then; 0: it is not */
+  uint64_t paced;       /* how often it was */
+  bool is_leaving;      /* its peer has hung up; what it left in its ring is still read */
+  uint64_t leave_at;    /* up to this count of cells, */
+  uint64_t leave_by;    /* and, where its uid is paced, until then */
 };
 
 /* Something happened on its socket. */
@@ -196,8 +201,8 @@ void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, b
 void tide_served_wake(struct tide_served *client);
 /* A round begins now. */
 void tide_served_begin_round(struct tide_service *service);
-/* Executes some of its commands. False: it is gone. */
-bool tide_served_round(struct tide_served *client);
+/* Executes some of its commands. The client may have ended. */
+void tide_served_round(struct tide_served *client);
 /* Ends the connection. The structure stays until tide_served_free_ended. */
 void tide_served_end(struct tide_served *client, enum tide_status cause);
 /* Frees the structures of those that have ended: no event that names them is left. */
@@ -212,11 +217,33 @@ void tide_served_send(struct tide_served *client, const struct tide_wire_message
 void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_message *message,
                              struct tide_wire_name buffer, struct tide_wire_point host);
 
+/* ---- leave.c: clients whose peer has hung up ---- */
+
+/* The peer has hung up: what the ring holds now is still read. The client may end. */
+void tide_leave_begin(struct tide_served *client);
+/* True if it leaves, and its ring was read. */
+bool tide_leave_is_drained(const struct tide_served *client);
+/* Ends it, unless the round has had its share of ends: they take as long as what a client had. */
+void tide_leave_end_in_time(struct tide_served *client);
+/* The leaving client ends; it is in no list any more. */
+void tide_leave_end(struct tide_served *client);
+/* Of those of the user that leave, the next one is active: called when one more may be, or may be
+ * no longer. */
+void tide_leave_choose(struct tide_service *service, struct tide_user *user);
+/* Lets those leave whose hang-up has not been told yet, of the user or (NULL) of all. */
+void tide_leave_look(struct tide_service *service, const struct tide_user *user);
+/* The leaving client is not paced any more. */
+void tide_leave_go_on(struct tide_served *client);
+/* Makes room for one more client beside those that leave. False: there is none. */
+bool tide_leave_make_room(struct tide_service *service, const struct tide_user *user);
+
 /* ---- pace.c: who is refused too often ---- */
 
 /* This command failed so. From here on its ring may be left alone: `paced_until`. */
 void tide_pace_charge(struct tide_served *client, const struct tide_wire_view *view,
                       enum tide_status status);
+/* Its peer has hung up: at `leave_by` it is left alone no longer. */
+void tide_pace_leave(struct tide_served *client);
 /* Those whose time has come are active again. */
 void tide_pace_resume(struct tide_service *service);
 
@@ -260,6 +287,7 @@ struct tide_service {
   uint64_t given;               /* the same of all rounds so far */
   uint64_t served_last;         /* how many had something in the last one */
   uint64_t served;              /* looks into rings, in this one */
+  uint64_t ends_until;          /* in this round: later ends wait for the next one */
   uint32_t idle_rounds;         /* in a row in which all had taken too much before */
   uint64_t seen_wall, seen_own; /* the clock, and this thread's own time, when last compared */
   uint64_t admission_end;       /* of this batch of events: the others wait for the next one */
@@ -267,9 +295,13 @@ struct tide_service {
   uint32_t asleep, stopping;    /* atomic */
   uint64_t clients_ever;
   uint32_t client_count, hello_count, user_count;
-  struct tide_link clients; /* that have said hello */
-  struct tide_link hellos;  /* those that have not, the oldest first */
-  struct tide_link ended;   /* whose structures are still to be freed */
+  struct tide_link hellos;                   /* connections without a hello, the oldest first */
+  struct tide_link waiting;                  /* those with one that wait for room */
+  struct tide_link clients;                  /* those that were welcomed */
+  struct tide_link leaving;                  /* whose peers have hung up, the oldest first */
+  uint32_t leaving_timelines, leaving_parts; /* these may have */
+  uint32_t spare_parts;                      /* beside those of all clients */
+  struct tide_link ended;                    /* whose structures are still to be freed */
   struct tide_link users;
   struct tide_link active, paced, published;
   struct tide_link woken; /* since the last round: these are the first of the next one */
@@ -291,10 +323,14 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 /* How much one client gets a round. */
 #define TIDE_ROUND_COMMANDS 64u
 #define TIDE_ROUND_TIME 100000ull
+/* ns that what a client has queued, or left in its ring, may still take when it is gone. */
+#define TIDE_GRACE 5000000000ull
 /* … and all of them together, about: who has little to ask for waits no longer than that. But each
  * gets enough for a few commands. */
 #define TIDE_ROUND_ALL 4000000ull
 #define TIDE_ROUND_LEAST 2000ull
+/* ns in which clients may end in a round, but for the last one's own time. */
+#define TIDE_ROUND_ENDS 1000000ull
 /* What takes longer than this is looked at more closely. */
 #define TIDE_ROUND_LONG 50000ull
 #define TIDE_WRONG_TOKENS 16u

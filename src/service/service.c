@@ -77,7 +77,7 @@ static void accept_some(struct tide_service *service) {
 
 static void handle_client(struct tide_served *client, bool bell, uint32_t what) {
   if (client->is_ended) return; /* an earlier event of this batch ended it */
-  if (!client->client && !may_admit(client->service)) return; /* epoll tells again */
+  if (client->hello_before && !may_admit(client->service)) return; /* epoll tells again */
   if (bell) tide_served_wake(client);
   else
     tide_served_hear(client, what & (EPOLLHUP | EPOLLERR | EPOLLRDHUP), what & EPOLLIN,
@@ -85,7 +85,6 @@ static void handle_client(struct tide_served *client, bool bell, uint32_t what) 
 }
 
 static void handle(struct tide_service *service, const struct epoll_event *events, int count) {
-  service->admission_end = tide_service_now() + ADMISSION_TIME;
   for (int i = 0; i < count; i++) {
     uint64_t who = events[i].data.u64;
     if (who == (uint64_t)(uintptr_t)&service->bell) continue;
@@ -103,24 +102,33 @@ static void put_woken_first(struct tide_service *service) {
   }
 }
 
+static uint64_t count_active(const struct tide_service *service) {
+  uint64_t count = 0;
+  for (const struct tide_link *at = service->active.next; at != &service->active; at = at->next)
+    count++;
+  return count;
+}
+
 /* One round: each that may have something gets its share. */
 static void serve_round(struct tide_service *service) {
-  uint64_t share = TIDE_ROUND_ALL / (service->served_last + 1);
+  put_woken_first(service);
+  uint64_t active = count_active(service);
+  uint64_t share = TIDE_ROUND_ALL / (active + 1);
   if (share > TIDE_ROUND_TIME) share = TIDE_ROUND_TIME;
   if (share < TIDE_ROUND_LEAST) share = TIDE_ROUND_LEAST;
   /* All wait for what they took too much: the sooner they have made up for it, the better. */
   service->idle_rounds = service->served_last && !service->served ? service->idle_rounds + 1 : 0;
   service->share = share << (service->idle_rounds < 16 ? service->idle_rounds : 16);
   service->given += service->share;
-  service->served_last = service->served = 0;
+  service->served_last = active;
+  service->served = 0;
+  service->ends_until = 0;
   tide_served_begin_round(service);
-  put_woken_first(service);
-  struct tide_link *link = service->active.next;
-  while (link != &service->active) {
-    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, active);
-    link = link->next;
-    service->served_last++;
-    tide_served_round(client);
+  /* A client's round may take itself, or another one, out of the list, or put one behind it. */
+  for (uint64_t i = 0; i < active && !tide_list_empty(&service->active); i++) {
+    struct tide_link *first = tide_list_pop_front(&service->active);
+    tide_list_push_back(&service->active, first);
+    tide_served_round(TIDE_CONTAINER(first, struct tide_served, active));
   }
 }
 
@@ -150,7 +158,7 @@ enum tide_status tide_service_run(struct tide_service *service) {
   struct epoll_event events[EVENTS];
   while (!tide_load_ordered(&service->stopping)) {
     int patience = 0;
-    bool left = reap_now_and_then(service);
+    bool left = reap_now_and_then(service) || !tide_list_empty(&service->waiting);
     uint64_t hellos = tide_hellos_expire(service);
     if (tide_list_empty(&service->active)) {
       patience = milliseconds(service->paced_next < hellos ? service->paced_next : hellos);
@@ -161,6 +169,8 @@ enum tide_status tide_service_run(struct tide_service *service) {
     int count = epoll_wait(service->epoll, events, EVENTS, patience);
     tide_store_ordered(&service->asleep, 0u);
     if (count < 0 && errno != EINTR) return TIDE_IO;
+    service->admission_end = tide_service_now() + ADMISSION_TIME;
+    tide_hellos_welcome(service);
     handle(service, events, count < 0 ? 0 : count);
     tide_pending_deliver(service);
     tide_pace_resume(service);
@@ -210,6 +220,12 @@ static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
   return all > 1u << 20 ? 1u << 20 : (uint32_t)all;
 }
 
+/* Those that leave still have their parts. */
+static uint32_t spare_for(const struct tide_policy *policy, uint32_t most_each) {
+  uint32_t some = room_for(policy, most_each) / 8;
+  return some > most_each ? some : most_each;
+}
+
 static enum tide_status open_parts(struct tide_service *service) {
   const struct tide_policy *policy = &service->policy;
   uint32_t timelines = tide_policy_timelines(&policy->all.limits);
@@ -222,7 +238,8 @@ static enum tide_status open_parts(struct tide_service *service) {
   }
   struct tide_points_params points = {.domain = service->params.domain,
                                       .timelines = room_for(policy, timelines),
-                                      .parts = room_for(policy, parts ? parts : 1) / 2 + 1};
+                                      .parts = room_for(policy, parts ? parts : 1) / 2 + 1 +
+                                               spare_for(policy, parts)};
   struct tide_context_params context = {.allocator = allocator_of(&service->params)};
   struct tide_cpu_params cpu = {.workers = service->params.workers};
   enum tide_status status = tide_context_init(&service->context, &context);
@@ -238,6 +255,7 @@ static enum tide_status open_parts(struct tide_service *service) {
   service->places =
       tide_alloc(service->context.allocator, (size_t)points.timelines + 1, sizeof *service->places);
   if (!service->places) return TIDE_NOMEM;
+  service->spare_parts = spare_for(policy, parts);
   tide_points_observe(service->points, tide_publish_observe, service);
   return TIDE_OK;
 }
@@ -283,6 +301,8 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   service->last_finished = &service->finished;
   tide_list_init(&service->clients);
   tide_list_init(&service->hellos);
+  tide_list_init(&service->waiting);
+  tide_list_init(&service->leaving);
   tide_list_init(&service->ended);
   tide_list_init(&service->users);
   tide_list_init(&service->active);
@@ -314,7 +334,9 @@ void tide_service_destroy(struct tide_service *service) {
   if (!service) return;
   tide_published_fail_all(service, TIDE_LOST);
   end_all(&service->hellos);
+  end_all(&service->waiting);
   end_all(&service->clients);
+  end_all(&service->leaving);
   tide_served_free_ended(service);
   tide_users_free(service);
   tide_lines_end(service);

@@ -12,16 +12,19 @@
 #include "base/list.h"
 #include "service/policy.h"
 
+struct tide_served;
 struct tide_service;
 
 struct tide_user {
   struct tide_link link; /* of the service's */
   uint32_t uid;
   const struct tide_policy_rule *rule;
-  uint32_t clients;       /* its connections that have said hello */
-  uint32_t hellos;        /* and those that have not */
-  uint64_t refused_until; /* its refusals have used up the time until then */
-  bool is_told;           /* of this, in the event log; until it is made up for */
+  uint32_t clients;             /* its connections that have said hello */
+  uint32_t hellos;              /* those that have not */
+  uint32_t leaving;             /* and those whose peer has hung up */
+  struct tide_served *draining; /* of the leaving ones, that whose ring is read; or NULL */
+  uint64_t refused_until;       /* its refusals have used up the time until then */
+  bool is_told;                 /* of this, in the event log; until it is made up for */
 };
 
 /* Records of uids without a connection, at most. */

@@ -8,7 +8,9 @@ static void free_user(struct tide_service *service, struct tide_user *user) {
   tide_free(service->context.allocator, user, 1, sizeof *user);
 }
 
-static bool is_idle(const struct tide_user *user) { return !user->clients && !user->hellos; }
+static bool is_idle(const struct tide_user *user) {
+  return !user->clients && !user->hellos && !user->leaving;
+}
 
 /* Frees what has been made up for. Of the others without a connection at most so many stay: the
  * nearest to be made up for is the first to go. */

@@ -2,8 +2,6 @@
 #include "service/work.h"
 #include "base/memory.h"
 
-#define GRACE 5000000000ull /* ns that what a client has queued may still take when it is gone */
-
 /* ---- ends ----------------------------------------------------------------------------- */
 
 void tide_work_free(struct tide_served *client, struct tide_entry *entry,
@@ -15,7 +13,7 @@ void tide_work_free(struct tide_served *client, struct tide_entry *entry,
     tide_store_drop(store);
   }
   if (kind == TIDE_ENTRY_CHANNEL) {
-    tide_line_close(entry->object, tide_service_now() + GRACE);
+    tide_line_close(entry->object, tide_service_now() + TIDE_GRACE);
   }
 }
 

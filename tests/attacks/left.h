@@ -38,6 +38,8 @@ static int left_of_clients(struct tide_service *service) {
     places += service->places[i].published != NULL;
   }
   LEFT(service->client_count);
+  LEFT(service->hello_count);
+  LEFT(!tide_list_empty(&service->leaving));
   LEFT(!tide_list_empty(&service->active));
   LEFT(!tide_list_empty(&service->paced));
   LEFT(!tide_list_empty(&service->published));

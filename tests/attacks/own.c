@@ -251,7 +251,7 @@ static void orders(struct scene *s) {
     raw_close(&c);
   }
 }
-TEST(destroyed_in_every_order) { survive(NULL, 4, orders); }
+TEST(destroyed_in_every_order) { survive("default refusals 1M", 4, orders); }
 
 /* ---- forks of a client ---- */
 
@@ -321,7 +321,7 @@ static void reports(struct scene *s) {
   }
   raw_close(&c);
 }
-TEST(reports_of_nonsense) { survive("default speaks 7\ntrust 7", 3, reports); }
+TEST(reports_of_nonsense) { survive("default speaks 7 refusals 1M\ntrust 7", 3, reports); }
 
 TEST_MAIN(CASE(names_of_compounds_come_back), CASE(sleepers_are_moved),
           CASE(buffers_without_a_name), CASE(much_is_left_behind),

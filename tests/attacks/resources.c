@@ -60,7 +60,7 @@ static void hoard_descriptors(struct scene *s) {
   tide_session_close(rig_connect(&s->r, "another"));
   for (int k = 0; k < CLIENTS; k++) raw_close(&c[k]);
 }
-TEST(descriptors_that_nobody_reads) { survive(NULL, 3, hoard_descriptors); }
+TEST(descriptors_that_nobody_reads) { survive("default refusals 1M", 3, hoard_descriptors); }
 
 /* ---- release races wait (30) ---- */
 

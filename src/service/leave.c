@@ -1,0 +1,166 @@
+/* Clients whose peer has hung up.
+ *
+ *      client --- hang-up ---> leaving --- its ring is read ---> ended
+ *                                 |
+ *                                 +-- paced, for TIDE_GRACE, or its place is wanted --> ended
+ *
+ * What lay in the ring at the hang-up is still run: in ordinary rounds, at the pace of the uid, and
+ * of one uid one ring at a time, so that all that a uid leaves behind has the share of one client.
+ * The ring with the least in it is the first: what its owner owes soon breaks.
+ *
+ * A leaving client takes no place of a connected one. There is a share for those that leave, too,
+ * so that they don't pile up; where that is used up, what is drained or paced makes room. */
+#include "base/memory.h"
+#include "service/served.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+bool tide_leave_is_drained(const struct tide_served *client) {
+  return client->is_leaving && client->ring.count - client->leave_at <= client->ring.size;
+}
+
+static uint64_t cells_left(const struct tide_served *client) {
+  return client->leave_at - client->ring.count;
+}
+
+/* True if there is something to be read now. */
+static bool is_waiting(const struct tide_served *client) {
+  return !client->paced_until && !tide_leave_is_drained(client);
+}
+
+/* Returns the user's leaving client with the least in its ring that is neither drained nor paced.
+ */
+static struct tide_served *least_left(struct tide_service *service, const struct tide_user *user) {
+  struct tide_served *least = NULL;
+  for (struct tide_link *link = service->leaving.next; link != &service->leaving;
+       link = link->next) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    if (client->user != user || !is_waiting(client)) continue;
+    if (!least || cells_left(client) < cells_left(least)) least = client;
+  }
+  return least;
+}
+
+void tide_leave_choose(struct tide_service *service, struct tide_user *user) {
+  struct tide_served *next = least_left(service, user);
+  if (next == user->draining) return;
+  if (user->draining && is_waiting(user->draining)) tide_list_remove(&user->draining->active);
+  user->draining = next;
+  if (!next) return;
+  tide_list_remove(&next->active);
+  tide_list_push_back(&service->active, &next->active);
+}
+
+void tide_leave_go_on(struct tide_served *client) {
+  tide_list_remove(&client->active);
+  if (tide_leave_is_drained(client)) tide_list_push_back(&client->service->active, &client->active);
+  else tide_leave_choose(client->service, client->user);
+}
+
+static void count_leaving(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  client->user->clients--;
+  client->user->leaving++;
+  service->client_count--;
+  service->leaving_timelines += tide_policy_timelines(&client->limits);
+  service->leaving_parts += client->limits.parts;
+  tide_list_remove(&client->link);
+  tide_list_push_back(&service->leaving, &client->link);
+}
+
+/* Another holder of the ring may still write into it, which nobody reads. The socket would tell of
+ * its end again and again. */
+void tide_leave_begin(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  uint64_t written = tide_ring_written(&client->ring);
+  if (written - client->ring.count > client->ring.size) {
+    tide_served_end(client, TIDE_CORRUPT);
+    return;
+  }
+  client->is_leaving = true;
+  client->leave_at = written;
+  client->leave_by = tide_service_now() + TIDE_GRACE;
+  count_leaving(client);
+  epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->socket, NULL);
+  epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->bell, NULL);
+  if (client->paced_until) tide_pace_leave(client);
+  else tide_leave_go_on(client);
+}
+
+void tide_leave_end_in_time(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  uint64_t now = tide_service_now();
+  if (!service->ends_until) service->ends_until = now + TIDE_ROUND_ENDS;
+  else if (now >= service->ends_until) return;
+  tide_served_end(client, TIDE_OK);
+}
+
+void tide_leave_end(struct tide_served *client) {
+  struct tide_service *service = client->service;
+  struct tide_user *user = client->user;
+  if (user->draining == client) user->draining = NULL;
+  tide_leave_choose(service, user);
+  user->leaving--;
+  service->leaving_timelines -= tide_policy_timelines(&client->limits);
+  service->leaving_parts -= client->limits.parts;
+}
+
+/* True if those that leave, and what the gone have queued, use less than what is kept for them.
+ * What the gone have queued is soon cancelled when it is much (line.c). */
+static bool is_room_left(const struct tide_service *service) {
+  struct tide_points *points = service->points;
+  struct tide_lock *lock = tide_points_lock(points);
+  bool room = points->orphans + service->leaving_timelines <= points->slot_count / 2;
+  tide_lock_give(lock);
+  return room && service->leaving_parts <= service->spare_parts;
+}
+
+/* Ends the oldest of those that leave, of the user or (NULL) of all, if it is drained or paced. */
+static bool end_oldest(struct tide_service *service, const struct tide_user *user) {
+  for (struct tide_link *link = service->leaving.next; link != &service->leaving;
+       link = link->next) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    if (user && client->user != user) continue;
+    if (!tide_leave_is_drained(client) && !client->paced_until) continue;
+    tide_served_end(client, TIDE_OK);
+    return true;
+  }
+  return false;
+}
+
+bool tide_leave_make_room(struct tide_service *service, const struct tide_user *user) {
+  while (user->leaving >= user->rule->connections)
+    if (!end_oldest(service, user)) return false;
+  while (!is_room_left(service))
+    if (!end_oldest(service, NULL)) return false;
+  return true;
+}
+
+/* ---- hang-ups that epoll is still to tell of ---- */
+
+#define LOOKED_AT 64u /* at a time */
+
+static void leave_if_gone(struct tide_served *const *clients, uint32_t count) {
+  struct pollfd looks[LOOKED_AT];
+  for (uint32_t i = 0; i < count; i++)
+    looks[i] = (struct pollfd){.fd = clients[i]->socket, .events = POLLRDHUP};
+  if (poll(looks, count, 0) <= 0) return;
+  for (uint32_t i = 0; i < count; i++)
+    if (looks[i].revents & (POLLHUP | POLLERR | POLLRDHUP)) tide_leave_begin(clients[i]);
+}
+
+void tide_leave_look(struct tide_service *service, const struct tide_user *user) {
+  struct tide_served *some[LOOKED_AT];
+  uint32_t count = 0;
+  struct tide_link *link = service->clients.next;
+  while (link != &service->clients) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    link = link->next; /* the next one stays where it is */
+    if (!user || client->user == user) some[count++] = client;
+    if (count < LOOKED_AT) continue;
+    leave_if_gone(some, count);
+    count = 0;
+  }
+  if (count) leave_if_gone(some, count);
+}

@@ -1,0 +1,177 @@
+/* Clients that hang up and leave their rings full: what is in them is run, in its turn and at the
+ * pace of the uid. */
+#include "attack_rig.h"
+
+enum { LEAVERS = 4, LEFT_BEHIND = 1000 };
+
+/* ---- in its turn ---- */
+
+/* A promise, and a token for its timeline. */
+static struct tide_token promise_one(struct raw *c) {
+  struct tide_token token;
+  struct tide_wire_record record = raw_command(TIDE_WIRE_FUTURE, 1, 1, 0);
+  CHECK_OK(raw_ask(c, &record));
+  record = raw_command(TIDE_WIRE_PROMISE, 1, 1, 1);
+  record.command.deadline = TIDE_FOREVER;
+  CHECK_OK(raw_ask(c, &record));
+  record = raw_command(TIDE_WIRE_GRANT, 1, 1, 0);
+  record.command.answer = 1;
+  raw_push(c, &record);
+  struct tide_wire_message answer = raw_hear(c, TIDE_WIRE_ANSWER);
+  memcpy(token.bytes, answer.token, sizeof token.bytes);
+  return token;
+}
+
+static void redeem(struct raw *c, uint32_t handle, const struct tide_token *token) {
+  struct tide_wire_record record = raw_command(TIDE_WIRE_REDEEM, handle, 1, 0);
+  record.command.text_size = sizeof token->bytes;
+  memcpy(record.bytes + sizeof record.command, token->bytes, sizeof token->bytes);
+  CHECK_OK(raw_ask(c, &record));
+}
+
+static void push_many(struct raw *c, enum tide_wire_op op, uint32_t handle, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    struct tide_wire_record record = raw_command(op, handle, 1, 1);
+    raw_push(c, &record);
+  }
+}
+
+/* Fills its ring, keeps its promise with the last command, and goes. */
+static void leave_full(struct raw *c) {
+  push_many(c, TIDE_WIRE_SYNC, 0, LEFT_BEHIND);
+  push_many(c, TIDE_WIRE_FULFIL, 1, 1);
+  raw_close(c);
+}
+
+/* All of them have gone, and one who stays has asked, when the service looks. */
+TEST(a_full_ring_is_read_in_rounds) {
+  struct rig r;
+  struct raw leavers[LEAVERS], asker;
+  struct tide_token tokens[LEAVERS];
+  struct tide_point points[LEAVERS];
+  rig_at_end = left_of_clients;
+  rig_open(&r, NULL);
+  struct holds nobody = attack_nobody(&r);
+  raw_connect(&asker, &r);
+  struct tide_session *waiter = rig_connect(&r, "waiter");
+  for (uint32_t i = 0; i < LEAVERS; i++) {
+    raw_connect(&leavers[i], &r);
+    tokens[i] = promise_one(&leavers[i]);
+    redeem(&asker, i + 1, &tokens[i]);
+    CHECK_OK(tide_session_redeem(waiter, &tokens[i], &points[i]));
+    points[i].value = 1;
+  }
+  CHECK(kill(r.server, SIGSTOP) == 0);
+  for (uint32_t i = 0; i < LEAVERS; i++) leave_full(&leavers[i]);
+  for (uint32_t i = 0; i < LEAVERS; i++) {
+    struct tide_wire_record record = raw_command(TIDE_WIRE_STATE, i + 1, 1, 1);
+    record.command.answer = i + 1;
+    raw_push(&asker, &record);
+  }
+  CHECK(kill(r.server, SIGCONT) == 0);
+  for (uint32_t i = 0; i < LEAVERS; i++) {
+    struct tide_wire_message answer = raw_hear(&asker, TIDE_WIRE_ANSWER);
+    CHECK_OK((enum tide_status)answer.status);
+    /* A thousand commands are sixteen rounds. */
+    if (answer.state == TIDE_POINT_RETIRED) FAIL("the asker waited for a ring that was left");
+  }
+  /* All that they had given is run. */
+  for (uint32_t i = 0; i < LEAVERS; i++)
+    CHECK_OK(tide_session_wait(waiter, points[i], rig_in(9000)));
+  tide_session_close(waiter);
+  raw_close(&asker);
+  attack_settle(&r, nobody);
+  rig_close(&r);
+}
+
+/* Another process may have the ring, too: what is written after the hang-up is not waited for. */
+TEST(a_ring_that_is_still_written) {
+  struct rig r;
+  struct raw c;
+  rig_at_end = left_of_clients;
+  rig_open(&r, NULL);
+  struct holds nobody = attack_nobody(&r);
+  raw_connect(&c, &r);
+  push_many(&c, TIDE_WIRE_SYNC, 0, 10);
+  close(c.socket);
+  uint64_t until = rig_in(20000);
+  while (attack_look(&r).descriptors > nobody.descriptors) {
+    struct tide_wire_record record = raw_command(TIDE_WIRE_SYNC, 0, 0, 0);
+    bool asleep;
+    for (int i = 0; i < 1000; i++) (void)!tide_ring_write(&c.ring, &record, &asleep);
+    if (tide_service_now() > until) FAIL("the service still reads the ring");
+  }
+  close(c.bell);
+  tide_mapping_close(&c.ring_memory);
+  tide_mapping_close(&c.values);
+  rig_close(&r);
+}
+
+/* Those that leave take no place: as many come as may, and wait for the room if they must. */
+TEST(those_that_leave_take_no_place) {
+  enum { PLACES = 4, TIMES = 10 };
+  struct rig r;
+  struct raw c[PLACES];
+  rig_at_end = left_of_clients;
+  rig_open(&r, "default connections 4");
+  struct holds nobody = attack_nobody(&r);
+  for (int time = 0; time < TIMES; time++) {
+    for (int i = 0; i < PLACES; i++)
+      if (!raw_try(&c[i], &r)) FAIL("no place in round %d", time);
+    CHECK(kill(r.server, SIGSTOP) == 0);
+    for (int i = 0; i < PLACES; i++) {
+      push_many(&c[i], TIDE_WIRE_SYNC, 0, LEFT_BEHIND);
+      raw_close(&c[i]);
+    }
+    CHECK(kill(r.server, SIGCONT) == 0);
+  }
+  attack_settle(&r, nobody);
+  rig_close(&r);
+}
+
+/* ---- at the pace of the uid ---- */
+
+enum { COMERS = 12, REFUSED = 200 };
+
+static uint64_t commands, paced_events, refused_events;
+static void count_events(const struct tide_service_event *event) {
+  bool is_raw = !event->label[0];
+  if (event->kind == TIDE_SERVICE_GONE && is_raw) commands += event->sequence;
+  paced_events += event->kind == TIDE_SERVICE_PACED;
+  refused_events += event->kind == TIDE_SERVICE_REFUSED;
+}
+
+/* Eight a second are their pace, thirty-two at once; each connection has one before it is paced. */
+static int few_commands(struct tide_service *service) {
+  int left = left_of_clients(service);
+  if (commands < COMERS * REFUSED / 4 && paced_events <= 3 && refused_events < 200) return left;
+  fprintf(stderr, "%lu commands, told of %lu refusals and %lu times of the pace\n",
+          (unsigned long)commands, (unsigned long)refused_events, (unsigned long)paced_events);
+  return left + 1;
+}
+
+/* To hang up, and to come again, buys no budget; a client of the uid that is not refused is served
+ * as ever. */
+TEST(the_pace_outlives_the_connection) {
+  struct rig r;
+  struct victim v;
+  rig_on_event = count_events;
+  rig_at_end = few_commands;
+  rig_open(&r, "default refusals 8");
+  struct holds nobody = attack_nobody(&r);
+  victim_start(&v, &r);
+  for (int i = 0; i < COMERS; i++) {
+    struct raw c;
+    raw_connect(&c, &r);
+    push_many(&c, TIDE_WIRE_BREAK, 900, REFUSED);
+    raw_close(&c);
+    victim_goes_on(&v);
+  }
+  victim_end(&v);
+  attack_settle(&r, nobody);
+  rig_close(&r);
+  rig_on_event = NULL;
+}
+
+TEST_MAIN(CASE(a_full_ring_is_read_in_rounds), CASE(a_ring_that_is_still_written),
+          CASE(those_that_leave_take_no_place), CASE(the_pace_outlives_the_connection))
