@@ -72,6 +72,18 @@ static char *read_config(const char *path, size_t *out_length) {
   return NULL;
 }
 
+/* One warning for each limit that is less than what the policy promises. */
+static void warn_of_shortages(void) {
+  char text[1024];
+  size_t length = tide_service_shortages(serving, text, sizeof text);
+  if (length >= sizeof text) length = sizeof text - 1;
+  for (char *line = text, *end; line < text + length; line = end + 1) {
+    end = memchr(line, '\n', (size_t)(text + length - line));
+    if (!end) end = text + length;
+    tide_tool_error("warning: %.*s", (int)(end - line), line);
+  }
+}
+
 static int serve(struct tide_service_params *params, const char *config) {
   struct tide_diag diag = {.status = TIDE_OK};
   struct rlimit descriptors; /* clients' quotas are made of them */
@@ -85,6 +97,7 @@ static int serve(struct tide_service_params *params, const char *config) {
     else tide_tool_error("%s", diag.text);
     return TIDE_EXIT_FAILED;
   }
+  warn_of_shortages();
   struct sigaction action = {.sa_handler = stop};
   sigaction(SIGTERM, &action, NULL);
   sigaction(SIGINT, &action, NULL);

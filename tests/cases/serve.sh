@@ -28,6 +28,18 @@ say $? no_such_folder
 [ $? = 1 ] && grep -q 'gone' "$work/err"
 say $? top_without_a_service
 
+printf 'clients 8\ndefault buffers 16 bytes 1M\n' >"$work/policy"
+(ulimit -n 64; exec "$TIDEMARK" serve --socket "$work/few" --config "$work/policy") >"$work/out" 2>"$work/err" &
+server=$!
+for _ in $(seq 500); do # its handlers are there when it says so
+  if grep -q 'serves at' "$work/out"; then break; fi
+  sleep 0.02
+done
+kill $server && wait $server &&
+  grep -q 'warning: the policy promises more descriptors than the process may have: 168 for 8 clients, but 64 (RLIMIT_NOFILE)' \
+    "$work/err" && [ "$(wc -l <"$work/err")" = 1 ]
+say $? quotas_beyond_the_limits_are_told
+
 "$TIDEMARK" serve --socket "$work/s" --json-events "$work/events" >"$work/out" 2>"$work/err" &
 server=$!
 wait_for "$work/s" && "$TIDEMARK" top --once --socket "$work/s" >"$work/table" 2>"$work/err" &&

@@ -1,0 +1,91 @@
+/* What the policy promises, beside what the process may have. */
+#include "service_rig.h"
+
+struct told {
+  char text[1024];
+  size_t length;
+};
+
+/* In a process that may have so many descriptors and bytes of address space; 0: as many as we. */
+static struct told told_of(const char *policy, uint64_t descriptors, uint64_t bytes) {
+  char folder[] = "/tmp/tidemark-test-XXXXXX", path[64];
+  struct told told;
+  CHECK(mkdtemp(folder) != NULL);
+  snprintf(path, sizeof path, "%s/socket", folder);
+  struct tide_service_params params = {
+      .socket = path, .policy = policy, .policy_length = strlen(policy), .workers = 1};
+  struct tide_service *service;
+  CHECK_OK(tide_service_create(&params, &service, NULL));
+  struct rlimit limit;
+  if (descriptors) {
+    CHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    limit.rlim_cur = descriptors;
+    CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  }
+  if (bytes) {
+    CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+    limit.rlim_cur = bytes;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+  }
+  told.length = tide_service_shortages(service, told.text, sizeof told.text);
+  /* Cut, it says how long it would be. */
+  char few[20];
+  CHECK_EQ_U64(tide_service_shortages(service, few, sizeof few), told.length);
+  CHECK(strncmp(few, told.text, sizeof few - 1) == 0);
+  CHECK_EQ_U64(tide_service_shortages(service, NULL, 0), told.length);
+  tide_service_destroy(service);
+  rmdir(folder);
+  return told;
+}
+
+static const char few_quotas[] = "clients 4\ndefault bytes 1M buffers 1 operations 4\n";
+
+TEST(quotas_that_fit_are_not_told) {
+  struct told told = told_of(few_quotas, 32, 0); /* 16, and 4 for each client */
+  CHECK_EQ_STR(told.text, "");
+  CHECK_EQ_U64(told.length, 0);
+}
+
+TEST(descriptors_that_are_too_few) {
+  struct told told = told_of(few_quotas, 31, 0);
+  CHECK_EQ_STR(told.text, "the policy promises more descriptors than the process may have: 32 for "
+                          "4 clients, but 31 (RLIMIT_NOFILE)\n");
+}
+
+TEST(an_address_space_that_is_too_small) {
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+  SKIP("the sanitizer's own address space is larger than any limit");
+#endif
+  struct told told = told_of("clients 64\ndefault bytes 64M connections 64", 0, 1u << 30);
+  CHECK(strstr(told.text, "more address space") && strstr(told.text, "for 64 clients, but 1.0 GiB "
+                                                                     "(RLIMIT_AS)\n"));
+}
+
+TEST(memory_that_is_not_there) {
+  struct told told = told_of("clients 4096\ndefault bytes 1024G", 0, 0);
+  CHECK(strstr(told.text,
+               "more memory than the process may have: 4096.0 TiB for 4096 clients, but "));
+  CHECK(strstr(told.text, "(this machine)\n") || strstr(told.text, "(memory.max)\n"));
+}
+
+/* Clients with rules of their own count as many as may connect. */
+TEST(rules_of_single_uids) {
+  static const struct {
+    const char *policy, *clients;
+  } rows[] = {
+      {"clients 100\ndefault denied\nuid 7 allowed connections 3 bytes 1G", "for 3 clients"},
+      {"clients 2\ndefault denied\nuid 7 allowed connections 3 bytes 1G", "for 2 clients"},
+      {"clients 100\ndefault connections 0\nuid 7 connections 3 bytes 1G\nuid 8 connections 4 "
+       "bytes 1",
+       "for 7 clients"},
+      {"clients 100\nuid 7 connections 3 bytes 1G", "for 100 clients"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct told told = told_of(rows[i].policy, 20, 0);
+    if (!strstr(told.text, rows[i].clients)) FAIL("row %u: %s", (unsigned)i, told.text);
+  }
+}
+
+TEST_MAIN(CASE(quotas_that_fit_are_not_told), CASE(descriptors_that_are_too_few),
+          CASE(an_address_space_that_is_too_small), CASE(memory_that_is_not_there),
+          CASE(rules_of_single_uids))
