@@ -188,6 +188,31 @@ static void check_every_call(void (*arm)(uint64_t nth)) {
 TEST(every_allocation_of_every_call_may_fail) { check_every_call(failing_arm); }
 TEST(memory_may_end_at_every_call) { check_every_call(failing_arm_for_good); }
 
+/* The same of the client's own process: its calls say so, and the service knows nothing of it. */
+TEST(every_allocation_of_a_session_may_fail) {
+  struct rig r;
+  uint64_t n = 0;
+  const char *failed;
+  failing_share();
+  rig_at_end = left_of_clients;
+  rig_open(&r, small);
+  struct holds nobody = attack_nobody(&r);
+  failing_watch(getpid());
+  do {
+    unsigned descriptors = attack_entries(getpid(), "fd");
+    failing_arm(++n);
+    whole_life(&r);
+    failed = failing_disarm();
+    CHECK_EQ_U64(attack_entries(getpid(), "fd"), descriptors);
+    attack_settle(&r, nobody);
+  } while (failed);
+  if (failures) FAIL("%u calls failed, the last: %s", failures, last_failure);
+  CHECK(n > 10);
+  failing_watch(0);
+  if (rig_leaks()) FAIL("the sessions have left memory behind");
+  rig_close(&r);
+}
+
 /* ---- less than its quotas ---- */
 
 /* Takes buffers of this size while there are some; NULL: the client is not let in. */
@@ -264,5 +289,6 @@ TEST(every_allocation_of_its_making_may_fail) {
 }
 
 TEST_MAIN(CASE_SECONDS(every_allocation_of_every_call_may_fail, 120),
-          CASE_SECONDS(memory_may_end_at_every_call, 120), CASE(the_address_space_runs_out),
+          CASE_SECONDS(memory_may_end_at_every_call, 120),
+          CASE(every_allocation_of_a_session_may_fail), CASE(the_address_space_runs_out),
           CASE(every_allocation_of_its_making_may_fail))

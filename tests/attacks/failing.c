@@ -89,6 +89,20 @@ const struct tide_allocator *failing_allocator(void) {
     return -1;                                                                                     \
   }
 
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size) {
+  if (fails("malloc")) return NULL;
+  return __real_malloc(size);
+}
+
+void *__real_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size);
+void *__wrap_aligned_alloc(size_t align, size_t size) {
+  if (fails("aligned_alloc")) return NULL;
+  return __real_aligned_alloc(align, size);
+}
+
 void *__real_mmap64(void *at, size_t size, int access, int flags, int fd, off_t offset);
 void *__wrap_mmap64(void *at, size_t size, int access, int flags, int fd, off_t offset);
 void *__wrap_mmap64(void *at, size_t size, int access, int flags, int fd, off_t offset) {

@@ -1,4 +1,4 @@
-/* Failures on demand of all that the service asks its system for: memory of its allocator, shared
+/* Failures on demand of all that the service, or a client, asks its system for: memory, shared
  * memory, mappings, descriptors, threads. The programs of this folder are linked so that these
  * calls (see meson.build) pass through failing.c. Calls are counted in one process, which
  * failing_watch names; another process says which call fails. */
