@@ -4,6 +4,7 @@
 
 #define CLOSING_MOST 1024u        /* channels of those who are gone that may still finish */
 #define ORPHANS_MOST (1ull << 30) /* bytes of buffers that they may still use */
+#define REAP_TIME 1000000ull      /* ns in which lines are freed at a time */
 
 /* ---- jobs ------------------------------------------------------------------------------ */
 
@@ -397,6 +398,7 @@ static bool is_crowded(const struct tide_service *service) {
 }
 
 bool tide_lines_reap(struct tide_service *service) {
+  uint64_t end = tide_service_now() + REAP_TIME;
   struct tide_link *link = service->closing.next;
   while (link != &service->closing) {
     struct tide_line *line = TIDE_CONTAINER(link, struct tide_line, link);
@@ -407,7 +409,7 @@ bool tide_lines_reap(struct tide_service *service) {
       tide_queue_destroy(line->queue);
       line->queue = NULL;
     }
-    if (is_over(line)) free_line(line);
+    if (is_over(line) && tide_service_now() < end) free_line(line);
   }
   tide_stores_reap(service);
   return !tide_list_empty(&service->closing);
