@@ -291,6 +291,7 @@ struct tide_service {
   uint32_t idle_rounds;         /* in a row in which all had taken too much before */
   uint64_t seen_wall, seen_own; /* the clock, and this thread's own time, when last compared */
   uint64_t admission_end;       /* of this batch of events: the others wait for the next one */
+  uint32_t late_hellos;         /* heard in this batch, or put off */
   uint64_t reaped;              /* when channels of those who are gone were looked at */
   uint32_t asleep, stopping;    /* atomic */
   uint64_t clients_ever;

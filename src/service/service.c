@@ -77,7 +77,9 @@ static void accept_some(struct tide_service *service) {
 
 static void handle_client(struct tide_served *client, bool bell, uint32_t what) {
   if (client->is_ended) return; /* an earlier event of this batch ended it */
-  if (client->hello_before && !may_admit(client->service)) return; /* epoll tells again */
+  /* epoll tells again; one is heard in any case, however many connections come. */
+  bool is_late_hello = client->hello_before != 0;
+  if (is_late_hello && client->service->late_hellos++ && !may_admit(client->service)) return;
   if (bell) tide_served_wake(client);
   else
     tide_served_hear(client, what & (EPOLLHUP | EPOLLERR | EPOLLRDHUP), what & EPOLLIN,
@@ -170,6 +172,7 @@ enum tide_status tide_service_run(struct tide_service *service) {
     tide_store_ordered(&service->asleep, 0u);
     if (count < 0 && errno != EINTR) return TIDE_IO;
     service->admission_end = tide_service_now() + ADMISSION_TIME;
+    service->late_hellos = 0;
     tide_hellos_welcome(service);
     handle(service, events, count < 0 ? 0 : count);
     tide_pending_deliver(service);
