@@ -107,7 +107,7 @@ static bool is_full(struct tide_service *service, const struct tide_user *user) 
 
 /* Makes a client of the connection, or ends it. While what others of its uid have left behind takes
  * the room, it waits. */
-static void welcome(struct tide_served *client) {
+static void welcome_client(struct tide_served *client) {
   struct tide_service *service = client->service;
   if (!tide_leave_make_room(service, client->user)) return;
   client->number = ++service->clients_ever;
@@ -151,7 +151,7 @@ bool tide_hello_hear(struct tide_served *client) {
   if (status == TIDE_BUSY) return false;
   if (status == TIDE_OK) status = take_hello(client, &raw);
   else if (status != TIDE_LOST) status = TIDE_CORRUPT;
-  if (status == TIDE_OK) welcome(client);
+  if (status == TIDE_OK) welcome_client(client);
   else tide_served_end(client, status == TIDE_LOST ? TIDE_OK : status);
   return true;
 }
@@ -161,7 +161,7 @@ void tide_hellos_welcome(struct tide_service *service) {
   while (link != &service->waiting && tide_service_now() < service->admission_end) {
     struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
     link = link->next;
-    welcome(client);
+    welcome_client(client);
   }
 }
 
@@ -212,8 +212,8 @@ uint64_t tide_hellos_expire(struct tide_service *service) {
 
 /* ---- accepting ----------------------------------------------------------------------------- */
 
-static enum tide_status admit(struct tide_service *service, int socket, struct ucred peer,
-                              struct tide_user *user) {
+static enum tide_status admit_connection(struct tide_service *service, int socket,
+                                         struct ucred peer, struct tide_user *user) {
   if (is_full(service, user)) return TIDE_FULL;
   struct tide_served *client = tide_alloc(service->context.allocator, 1, sizeof *client);
   if (!client) return TIDE_NOMEM;
@@ -248,7 +248,7 @@ void tide_served_accept(struct tide_service *service, int socket) {
     status = TIDE_DENIED;
   struct tide_user *user = NULL;
   if (status == TIDE_OK && !(user = tide_user_find(service, peer.uid))) status = TIDE_NOMEM;
-  if (status == TIDE_OK) status = admit(service, socket, peer, user);
+  if (status == TIDE_OK) status = admit_connection(service, socket, peer, user);
   if (status == TIDE_OK) return;
   tide_served_turn_away(service, socket, status);
   if (user) tide_user_release(service, user);

@@ -14,9 +14,9 @@
 
 #define SECOND 1000000000ull
 #define BURST (4 * SECOND)
-#define PAUSE (SECOND / 10) /* at least: to begin and to end one takes system calls */
-#define TICK (SECOND / 64)  /* those whose pauses end together are looked at together */
-#define WHOLE 4u            /* so many of what nobody can help count as one */
+#define PAUSE (SECOND / 10) /* at least: each takes system calls */
+#define TICK (SECOND / 64)  /* pauses end together, in one look */
+#define WHOLE 4u            /* parts of a refusal that the client could have avoided */
 
 static bool names_all(struct tide_served *client, const struct tide_wire_view *view) {
   if (!tide_entry_find(client, view->command->object, TIDE_ENTRY_FREE)) return false;
@@ -25,14 +25,14 @@ static bool names_all(struct tide_served *client, const struct tide_wire_view *v
   return true;
 }
 
-/* What a client could have known counts as a whole one; what others, time or the quotas made of its
- * command, as a part of one. The end of a list is an answer like any other. */
-static uint64_t parts_of(struct tide_served *client, const struct tide_wire_view *view,
-                         enum tide_status status) {
+/* Returns the parts that a refusal counts: WHOLE if the client could have avoided it, one if it
+ * came of other clients, of time or of quotas, none at the end of a list. */
+static uint64_t refusal_parts(struct tide_served *client, const struct tide_wire_view *view,
+                              enum tide_status status) {
   switch (status) {
     case TIDE_NOT_FOUND:
       if (view->command->op == TIDE_WIRE_STATS) return 0;
-      return names_all(client, view) ? 1 : WHOLE; /* no such value, perhaps not yet */
+      return names_all(client, view) ? 1 : WHOLE; /* of the value, which may still be promised */
     case TIDE_INVALID:
     case TIDE_CORRUPT:
     case TIDE_DENIED:
@@ -41,15 +41,15 @@ static uint64_t parts_of(struct tide_served *client, const struct tide_wire_view
   }
 }
 
-static void hear_bell(struct tide_served *client, bool heard) {
+static void set_bell_heard(struct tide_served *client, bool heard) {
   if (client->is_leaving) return;
   struct epoll_event event = tide_served_bell_event(client);
   if (!heard) event.events = 0;
   epoll_ctl(client->service->epoll, EPOLL_CTL_MOD, client->bell, &event);
 }
 
-static void begin(struct tide_served *client, uint64_t now, enum tide_status status,
-                  const char *what) {
+static void begin_pause(struct tide_served *client, uint64_t now, enum tide_status status,
+                        const char *what) {
   struct tide_service *service = client->service;
   struct tide_user *user = client->user;
   uint64_t until = user->refused_until - BURST;
@@ -60,7 +60,7 @@ static void begin(struct tide_served *client, uint64_t now, enum tide_status sta
   tide_list_remove(&client->active);
   tide_list_push_back(&service->paced, &client->active);
   if (client->is_leaving) tide_leave_choose(service, user);
-  hear_bell(client, false);
+  set_bell_heard(client, false);
   client->paced++;
   if (user->is_told) return;
   user->is_told = true;
@@ -71,7 +71,7 @@ void tide_pace_charge(struct tide_served *client, const struct tide_wire_view *v
                       enum tide_status status) {
   struct tide_user *user = client->user;
   uint64_t now = tide_service_now(), price = SECOND / WHOLE / client->rule->refusals;
-  uint64_t parts = parts_of(client, view, status);
+  uint64_t parts = refusal_parts(client, view, status);
   if (!parts) return;
   if (user->refused_until <= now) {
     user->refused_until = now;
@@ -79,7 +79,7 @@ void tide_pace_charge(struct tide_served *client, const struct tide_wire_view *v
   }
   user->refused_until += price * parts;
   if (user->refused_until > now + BURST && !client->paced_until)
-    begin(client, now, status, tide_wire_op_name(view->command->op));
+    begin_pause(client, now, status, tide_wire_op_name(view->command->op));
 }
 
 void tide_pace_leave(struct tide_served *client) {
@@ -102,12 +102,12 @@ void tide_pace_resume(struct tide_service *service) {
       continue;
     }
     client->paced_until = 0;
-    /* Its time is over: what it left in its ring is not read. */
+    /* TIDE_GRACE is over: the rest of the ring is not read. */
     if (client->is_leaving && client->leave_by <= now) client->leave_at = client->ring.count;
     tide_list_remove(&client->active);
     if (client->is_leaving) tide_leave_go_on(client);
     else tide_list_push_back(&service->active, &client->active);
-    hear_bell(client, true);
+    set_bell_heard(client, true);
   }
   service->paced_next = next;
 }

@@ -1,4 +1,4 @@
-/* One client, from its connection to its end. */
+/* A client from its welcome to its end: outgoing messages, commands, rounds. */
 #include "base/memory.h"
 #include "service/served.h"
 #include "service/work.h"
@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#define BELL_BIT 1u /* of what epoll says: its bell, not its socket */
+#define BELL_BIT 1u /* of an event's data: the client's bell, not its socket */
 
 static const struct tide_allocator *allocator_of(const struct tide_served *client) {
   return client->service->context.allocator;
@@ -22,7 +22,7 @@ static void listen_for_room(struct tide_served *client, bool flooded) {
   epoll_ctl(client->service->epoll, EPOLL_CTL_MOD, client->socket, &event);
 }
 
-static void flush(struct tide_served *client) {
+static void flush_outgoing(struct tide_served *client) {
   while (client->outgoing_count) {
     struct tide_outgoing *next = &client->outgoing[client->outgoing_first];
     if (next->buffer.handle && next->descriptor < 0) tide_allocate_open(client, next);
@@ -35,7 +35,7 @@ static void flush(struct tide_served *client) {
       client->outgoing_descriptors--;
     }
     client->outgoing_first = (client->outgoing_first + 1) % client->outgoing_room;
-    client->outgoing_count--; /* lost: its end is on its way */
+    client->outgoing_count--; /* TIDE_LOST: the hang-up's event follows */
   }
   if (!client->outgoing_count) client->outgoing_first = 0;
   listen_for_room(client, client->outgoing_count > 0);
@@ -50,7 +50,7 @@ static void send_one(struct tide_served *client, const struct tide_outgoing *one
   uint32_t at = (client->outgoing_first + client->outgoing_count++) % client->outgoing_room;
   client->outgoing[at] = *one;
   client->outgoing_descriptors += one->descriptor >= 0;
-  if (client->outgoing_count == 1) flush(client);
+  if (client->outgoing_count == 1) flush_outgoing(client);
 }
 
 void tide_served_send(struct tide_served *client, const struct tide_wire_message *message,
@@ -68,7 +68,7 @@ void tide_served_send_buffer(struct tide_served *client, const struct tide_wire_
 
 /* ---- the bell ---------------------------------------------------------------------------- */
 
-/* Each write is an edge: it need never be read. */
+/* Returns the event that epoll is given: each write is an edge, so no read is needed. */
 struct epoll_event tide_served_bell_event(const struct tide_served *client) {
   return (struct epoll_event){.events = EPOLLIN | EPOLLET,
                               .data.u64 = (uint64_t)(uintptr_t)client | BELL_BIT};
@@ -81,14 +81,14 @@ void tide_served_wake(struct tide_served *client) {
 
 /* ---- its commands ------------------------------------------------------------------------ */
 
-static void refuse(struct tide_served *client, const struct tide_wire_command *command,
-                   enum tide_status status) {
+static void send_refusal(struct tide_served *client, const struct tide_wire_command *command,
+                         enum tide_status status) {
   struct tide_wire_message refusal;
   client->refused++;
   if (!client->user->is_told)
     tide_service_tell(client->service, TIDE_SERVICE_REFUSED, client, status,
                       tide_wire_op_name(command->op));
-  /* The answers that are owed keep their room. */
+  /* Answers that are still to come keep their room. */
   if (client->outgoing_count + client->pending_count + 1 >= client->outgoing_room) {
     client->dropped++;
     return;
@@ -101,8 +101,8 @@ static void refuse(struct tide_served *client, const struct tide_wire_command *c
   tide_served_send(client, &refusal, -1);
 }
 
-static void execute(struct tide_served *client, const struct tide_wire_record *record,
-                    uint32_t cells) {
+static void execute_command(struct tide_served *client, const struct tide_wire_record *record,
+                            uint32_t cells) {
   struct tide_wire_view view = {.command = &record->command};
   struct tide_wire_message answer;
   int descriptor = -1;
@@ -112,13 +112,13 @@ static void execute(struct tide_served *client, const struct tide_wire_record *r
   enum tide_status status = tide_wire_open(record, cells, &view);
   bool given = record->command.op == TIDE_WIRE_REDEEM || record->command.op == TIDE_WIRE_BUFFER;
   if (status == TIDE_OK && given && client->outgoing_descriptors >= TIDE_DESCRIPTORS_UNREAD)
-    status = TIDE_FULL; /* let it read first */
+    status = TIDE_FULL; /* until the client has read some */
   if (status == TIDE_OK) status = tide_call(client, &view, &answer, &descriptor, &later);
   if (later) return;
   if (status != TIDE_OK) tide_pace_charge(client, &view, status);
   if (!record->command.answer) {
     if (descriptor >= 0) close(descriptor);
-    if (status != TIDE_OK) refuse(client, &record->command, status);
+    if (status != TIDE_OK) send_refusal(client, &record->command, status);
     return;
   }
   answer.answer = record->command.answer;
@@ -127,14 +127,14 @@ static void execute(struct tide_served *client, const struct tide_wire_record *r
   tide_served_send(client, &answer, descriptor);
 }
 
-/* One command. False: it is gone, or there is none: *out_idle. */
+/* Executes one command. False: the ring is empty (*out_idle), or the client has ended. */
 static bool execute_next(struct tide_served *client, bool *out_idle) {
   struct tide_wire_record record;
   uint32_t cells;
   enum tide_status status = tide_ring_read(&client->ring, &record, &cells);
   *out_idle = status == TIDE_TIMEOUT;
   if (status == TIDE_TIMEOUT) return false;
-  if (status == TIDE_OK) execute(client, &record, cells);
+  if (status == TIDE_OK) execute_command(client, &record, cells);
   if (status == TIDE_OK && client->wrong_tokens <= TIDE_WRONG_TOKENS) return true;
   tide_served_end(client, status == TIDE_OK ? TIDE_DENIED : status);
   return false;
@@ -145,8 +145,8 @@ void tide_served_begin_round(struct tide_service *service) {
   service->seen_own = tide_service_own_time();
 }
 
-/* What others had of the processor meanwhile is nobody's debt. The thread's own time takes a system
- * call, so it is asked only where there is much to explain. */
+/* Returns the time that the command cost, without the time of other threads on this processor. The
+ * thread's own time takes a system call, so short commands are not looked at. */
 static uint64_t cost_of(struct tide_service *service, uint64_t begin, uint64_t end) {
   uint64_t cost = end - begin;
   if (cost < TIDE_ROUND_LONG) return cost;
@@ -158,9 +158,10 @@ static uint64_t cost_of(struct tide_service *service, uint64_t begin, uint64_t e
   return cost > lost ? cost - lost : 0;
 }
 
-/* Who took more than its share of a round, because one command takes as long as it takes, waits
- * until its shares have made up for it; also those of the rounds in which it asked for nothing. Of
- * these it keeps as much as the largest share is, so that who asks little is served at once. */
+/* Returns the time that the client may take in this round. A long command takes more than its
+ * client's share: the client then waits until later shares have made up for the debt. Of the shares
+ * of idle rounds at most the largest one is kept, so a client with few commands is served at once.
+ */
 static int64_t credit_of(const struct tide_served *client) {
   const struct tide_service *service = client->service;
   int64_t most = (int64_t)(service->share > TIDE_ROUND_TIME ? service->share : TIDE_ROUND_TIME);
@@ -197,7 +198,7 @@ void tide_served_round(struct tide_served *client) {
   }
 }
 
-/* After its hello a client has nothing to say. */
+/* Reads from a client that has said hello: any further message is an error. */
 static enum tide_status hear_more(struct tide_served *client) {
   struct tide_wire_message more;
   enum tide_status status = tide_message_receive(client->socket, &more, NULL, 0);
@@ -212,7 +213,7 @@ void tide_served_hear(struct tide_served *client, bool hung_up, bool readable, b
   if (readable && !client->hello_before) status = hear_more(client);
   if (status != TIDE_OK && status != TIDE_LOST) tide_served_end(client, status);
   else if (status == TIDE_OK && !hung_up) {
-    if (writable && client->is_welcome) flush(client);
+    if (writable && client->is_welcome) flush_outgoing(client);
   } else if (client->is_welcome) tide_leave_begin(client);
   else tide_served_end(client, TIDE_OK);
 }
@@ -238,7 +239,7 @@ static void say_goodbye(struct tide_served *client, enum tide_status cause) {
   (void)!tide_message_send(client->socket, &goodbye, NULL, 0);
 }
 
-/* The connection counts no more: not for its uid, and not for all. */
+/* Takes the connection out of the counts of its uid and of all. */
 static void leave_user(struct tide_served *client) {
   struct tide_service *service = client->service;
   struct tide_user *user = client->user;
@@ -248,7 +249,7 @@ static void leave_user(struct tide_served *client) {
   tide_user_release(service, user);
 }
 
-/* What it owes breaks before anything else of it goes; what it queued goes on. */
+/* Open promises break before any other object goes; queued commands go on. */
 void tide_served_end(struct tide_served *client, enum tide_status cause) {
   struct tide_service *service = client->service;
   tide_service_tell(service, client->is_welcome ? TIDE_SERVICE_GONE : TIDE_SERVICE_TURNED_AWAY,
@@ -265,7 +266,7 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
   if (client->published) tide_mapping_keep(&client->published->mapping);
   tide_published_release(client->published);
   free_tables(client);
-  /* The client has the bell, too: closing ours would not take it out of epoll. */
+  /* The peer holds the bell, too: closing this descriptor alone leaves it in epoll. */
   if (client->bell >= 0) {
     epoll_ctl(service->epoll, EPOLL_CTL_DEL, client->bell, NULL);
     close(client->bell);

@@ -1,4 +1,4 @@
-/* The service: what it owns, and its loop. */
+/* The service's loop, its making and its end. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "service/work.h"
@@ -49,8 +49,8 @@ void tide_service_tell(struct tide_service *service, enum tide_service_event_kin
 
 /* ---- the loop ------------------------------------------------------------------------- */
 
-/* All descriptors are used up. Who waits at the door is told so, with the one that is kept for
- * this: left there, it would wake us for ever. */
+/* Accepts one connection with the spare descriptor, and turns it away: all others are used up. Left
+ * in the backlog, the connection would wake the loop for ever. */
 static bool turn_away_one(struct tide_service *service) {
   if (service->spare < 0) return false;
   close(service->spare);
@@ -65,7 +65,7 @@ static bool may_admit(const struct tide_service *service) {
 }
 
 static void accept_some(struct tide_service *service) {
-  /* Lost to another thread once, it may be had again. */
+  /* Another thread may have taken the spare's place once. */
   if (service->spare < 0) service->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
   for (int i = 0; i < ACCEPTS && (i == 0 || may_admit(service)); i++) {
     int socket = accept4(service->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -77,7 +77,7 @@ static void accept_some(struct tide_service *service) {
 
 static void handle_client(struct tide_served *client, bool bell, uint32_t what) {
   if (client->is_ended) return; /* an earlier event of this batch ended it */
-  /* epoll tells again; one is heard in any case, however many connections come. */
+  /* epoll reports the others again. One is heard in any case, however many connections come. */
   bool is_late_hello = client->hello_before != 0;
   if (is_late_hello && client->service->late_hellos++ && !may_admit(client->service)) return;
   if (bell) tide_served_wake(client);
@@ -86,7 +86,8 @@ static void handle_client(struct tide_served *client, bool bell, uint32_t what) 
                      what & EPOLLOUT);
 }
 
-static void handle(struct tide_service *service, const struct epoll_event *events, int count) {
+static void handle_events(struct tide_service *service, const struct epoll_event *events,
+                          int count) {
   for (int i = 0; i < count; i++) {
     uint64_t who = events[i].data.u64;
     if (who == (uint64_t)(uintptr_t)&service->bell) continue;
@@ -95,7 +96,7 @@ static void handle(struct tide_service *service, const struct epoll_event *event
   }
 }
 
-/* Who has just woken has waited for the end of a round, and mostly asks for little. */
+/* Clients that have just woken have waited for the end of a round, and mostly have few commands. */
 static void put_woken_first(struct tide_service *service) {
   while (!tide_list_empty(&service->woken)) {
     struct tide_link *last = service->woken.prev;
@@ -111,14 +112,14 @@ static uint64_t count_active(const struct tide_service *service) {
   return count;
 }
 
-/* One round: each that may have something gets its share. */
+/* Serves each active client for its share of one round. */
 static void serve_round(struct tide_service *service) {
   put_woken_first(service);
   uint64_t active = count_active(service);
   uint64_t share = TIDE_ROUND_ALL / (active + 1);
   if (share > TIDE_ROUND_TIME) share = TIDE_ROUND_TIME;
   if (share < TIDE_ROUND_LEAST) share = TIDE_ROUND_LEAST;
-  /* All wait for what they took too much: the sooner they have made up for it, the better. */
+  /* Where all clients are in debt, larger shares end the debts in fewer rounds. */
   service->idle_rounds = service->served_last && !service->served ? service->idle_rounds + 1 : 0;
   service->share = share << (service->idle_rounds < 16 ? service->idle_rounds : 16);
   service->given += service->share;
@@ -126,7 +127,7 @@ static void serve_round(struct tide_service *service) {
   service->served = 0;
   service->ends_until = 0;
   tide_served_begin_round(service);
-  /* A client's round may take itself, or another one, out of the list, or put one behind it. */
+  /* A client's round may remove any client from the list, and append others. */
   for (uint64_t i = 0; i < active && !tide_list_empty(&service->active); i++) {
     struct tide_link *first = tide_list_pop_front(&service->active);
     tide_list_push_back(&service->active, first);
@@ -147,7 +148,8 @@ static bool anything_finished(struct tide_service *service) {
   return some;
 }
 
-/* Looking at all channels of those who are gone costs time, however little comes of it. */
+/* Reaps the channels of clients that are gone, not in each round: the look at all of them takes
+ * time. True if some are left. */
 static bool reap_now_and_then(struct tide_service *service) {
   uint64_t now = tide_service_now();
   if (!tide_list_empty(&service->closing) && now - service->reaped < REAP_MS * 500000ull)
@@ -174,7 +176,7 @@ enum tide_status tide_service_run(struct tide_service *service) {
     service->admission_end = tide_service_now() + ADMISSION_TIME;
     service->late_hellos = 0;
     tide_hellos_welcome(service);
-    handle(service, events, count < 0 ? 0 : count);
+    handle_events(service, events, count < 0 ? 0 : count);
     tide_pending_deliver(service);
     tide_pace_resume(service);
     serve_round(service);
@@ -189,12 +191,13 @@ static const struct tide_allocator *allocator_of(const struct tide_service_param
   return params->allocator ? params->allocator : tide_allocator_system();
 }
 
-static bool listen_to(struct tide_service *service, int descriptor, void *name, uint32_t events) {
+static bool add_to_epoll(struct tide_service *service, int descriptor, void *name,
+                         uint32_t events) {
   struct epoll_event event = {.events = events, .data.ptr = name};
   return epoll_ctl(service->epoll, EPOLL_CTL_ADD, descriptor, &event) == 0;
 }
 
-/* A quarter of what the process may have is left for those who come. */
+/* Returns the first descriptor that no buffer may have: a quarter is left for connections. */
 static int descriptors_for_buffers(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > INT_MAX) return INT_MAX;
@@ -210,20 +213,20 @@ static enum tide_status open_descriptors(struct tide_service *service, struct ti
   service->buffers_most = descriptors_for_buffers();
   service->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (service->epoll < 0 || service->bell < 0 ||
-      !listen_to(service, service->listener, &service->listener, EPOLLIN) ||
-      !listen_to(service, service->bell, &service->bell, EPOLLIN | EPOLLET))
+      !add_to_epoll(service, service->listener, &service->listener, EPOLLIN) ||
+      !add_to_epoll(service, service->bell, &service->bell, EPOLLIN | EPOLLET))
     return tide_diag_set(diag, TIDE_FULL, "no descriptors are left: %s", strerror(errno));
   return TIDE_OK;
 }
 
-/* All quotas of all clients fit, so nobody's use takes what another was promised; and as much again
- * for what those who are gone had queued (see served.c: nobody is let in while that is more). */
+/* Returns room for the quotas of all clients, so that no client's use takes another's, and as much
+ * again for the clients that leave and the commands of those that are gone (leave.c). */
 static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
   uint64_t all = 2 * (uint64_t)policy->clients * most_each;
   return all > 1u << 20 ? 1u << 20 : (uint32_t)all;
 }
 
-/* Those that leave still have their parts. */
+/* Returns room for the parts of clients that leave. */
 static uint32_t spare_for(const struct tide_policy *policy, uint32_t most_each) {
   uint32_t some = room_for(policy, most_each) / 8;
   return some > most_each ? some : most_each;
@@ -267,7 +270,7 @@ static void free_service(struct tide_service *service) {
   const struct tide_allocator *allocator = allocator_of(&service->params);
   if (service->context.tracker) {
     uint32_t places = service->points ? service->points->slot_count + 1 : 0;
-    tide_cpu_close(service->cpu); /* its threads may still tell of what has ended */
+    tide_cpu_close(service->cpu); /* its threads may still report ends */
     tide_points_destroy(service->points);
     tide_sched_destroy(service->sched);
     tide_free(service->context.allocator, service->places, places, sizeof *service->places);
@@ -332,7 +335,7 @@ static void end_all(struct tide_link *connections) {
     tide_served_end(TIDE_CONTAINER(connections->next, struct tide_served, link), TIDE_LOST);
 }
 
-/* What is under way ends; whoever still has our memory is told that nothing more will come. */
+/* Running bodies end. Processes that still map the values find them failed with TIDE_LOST. */
 void tide_service_destroy(struct tide_service *service) {
   if (!service) return;
   tide_published_fail_all(service, TIDE_LOST);
