@@ -6,6 +6,7 @@
 #include "shared_library.h"
 
 #include "service/ring.h"
+#include "service/socket.h"
 #include "service/system.h"
 #include "tidemark/service.h"
 
@@ -424,7 +425,8 @@ struct plain_client {
 static void plain_connect(struct plain_client *c, const struct house *house, const char *label) {
   struct tide_wire_message hello, welcome;
   int fds[TIDE_DESCRIPTORS_MOST];
-  for (int i = 0; (c->socket = tide_socket_connect(house->path)) < 0 && i < 5000; i++) usleep(1000);
+  for (int i = 0; (c->socket = tide_socket_connect(house->path, TIDE_FOREVER)) < 0 && i < 5000; i++)
+    usleep(1000);
   BENCH_CHECK(c->socket >= 0);
   tide_wire_begin(&hello, TIDE_WIRE_HELLO);
   snprintf(hello.label, sizeof hello.label, "%s", label);

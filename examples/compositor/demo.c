@@ -228,7 +228,10 @@ static void close_stage(struct stage *s) {
   memcpy(s->outcome->reports, s->reports, PROCESSES * sizeof *s->reports);
   munmap(s->reports, PROCESSES * sizeof *s->reports);
   if (!s->own_service) return;
-  unlink(s->socket_path); /* a service that was killed leaves it */
+  char lock[sizeof s->socket_path + 8];
+  snprintf(lock, sizeof lock, "%s.lock", s->socket_path);
+  unlink(s->socket_path); /* a service that was killed leaves both */
+  unlink(lock);
   rmdir(s->socket_folder);
 }
 

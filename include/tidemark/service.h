@@ -84,8 +84,9 @@ struct tide_service_params {
 };
 
 /* Listens from now on, and serves once it runs. The diag says what is wrong with the policy, or
- * with the socket (TIDE_IO). TIDE_INVALID: no socket is named; TIDE_NOMEM, TIDE_FULL (descriptors).
- */
+ * with the socket (TIDE_IO): another service holds the file SOCKET.lock locked, which lies beside
+ * the socket for as long as a service has the path. TIDE_INVALID: no socket is named; TIDE_NOMEM;
+ * TIDE_FULL: no descriptors. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
                     struct tide_diag *diag);
@@ -99,8 +100,8 @@ TIDE_API size_t tide_service_shortages(const struct tide_service *service, char 
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_service_run(struct tide_service *service);
 /* From any thread, or a signal handler: run returns. */
 TIDE_API void tide_service_stop(struct tide_service *service);
-/* All clients are told TIDE_LOST; the socket's path goes. Nobody is in run. Blocks while bodies
- * run. NULL is fine. */
+/* All clients are told TIDE_LOST; the socket and its lock go, unless other files have their names
+ * now. No thread is in run. Blocks while bodies run. NULL is fine. */
 TIDE_API void tide_service_destroy(struct tide_service *service);
 
 /* ---- sessions ------------------------------------------------------------------------ */

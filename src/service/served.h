@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "point/point.h"
 #include "service/ring.h"
+#include "service/socket.h"
 #include "service/system.h"
 #include "service/user.h"
 #include "service/values.h"
@@ -280,6 +281,7 @@ struct tide_service {
   struct tide_cpu *cpu;
   struct tide_device *device;
   struct tide_points *points;
+  struct tide_endpoint endpoint; /* while `listener` is open */
   int listener, epoll, bell;
   int spare;                    /* a descriptor to accept with when all are used up */
   int buffers_most;             /* descriptors from here on are not for buffers */

@@ -205,9 +205,8 @@ static int descriptors_for_buffers(void) {
 }
 
 static enum tide_status open_descriptors(struct tide_service *service, struct tide_diag *diag) {
-  service->listener = tide_socket_listen(service->path);
-  if (service->listener < 0)
-    return tide_diag_set(diag, TIDE_IO, "%s: %s", service->path, strerror(errno));
+  service->listener = tide_endpoint_open(&service->endpoint, service->path, diag);
+  if (service->listener < 0) return TIDE_IO;
   service->epoll = epoll_create1(EPOLL_CLOEXEC);
   service->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   service->buffers_most = descriptors_for_buffers();
@@ -276,10 +275,8 @@ static void free_service(struct tide_service *service) {
     tide_free(service->context.allocator, service->places, places, sizeof *service->places);
     tide_context_fini(&service->context);
   }
-  if (service->listener >= 0) {
-    unlink(service->path);
-    close(service->listener);
-  }
+  if (service->listener >= 0)
+    tide_endpoint_close(&service->endpoint, service->path, service->listener);
   if (service->epoll >= 0) close(service->epoll);
   if (service->bell >= 0) close(service->bell);
   if (service->spare >= 0) close(service->spare);

@@ -2,6 +2,7 @@
 #include "service/session.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "service/socket.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -236,8 +237,9 @@ static enum tide_status begin(struct tide_session *session,
   struct tide_wire_message welcome;
   int descriptors[TIDE_DESCRIPTORS_MOST] = {-1, -1, -1, -1};
   uint64_t deadline = params->deadline ? params->deadline : tide_service_now() + PATIENCE;
-  session->socket = tide_socket_connect(params->socket);
-  if (session->socket < 0) return errno == EACCES ? TIDE_DENIED : TIDE_LOST;
+  session->socket = tide_socket_connect(params->socket, deadline);
+  if (session->socket < 0)
+    return errno == EACCES ? TIDE_DENIED : errno == ETIMEDOUT ? TIDE_TIMEOUT : TIDE_LOST;
   enum tide_status status = say_hello(session, params->label);
   /* Whom the service turned away at once cannot say hello, but can read why. */
   enum tide_status heard = hear_welcome(session, deadline, &welcome, descriptors);

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -160,60 +159,4 @@ enum tide_status tide_message_receive(int socket, struct tide_wire_message *mess
   for (unsigned i = 0; i < count; i++) close(descriptors[i]);
   for (unsigned i = 0; i < most; i++) descriptors[i] = -1;
   return got == 0 && !(header.msg_flags & MSG_CTRUNC) ? TIDE_LOST : TIDE_CORRUPT;
-}
-
-/* ---- sockets ----------------------------------------------------------------------------- */
-
-static bool address_of(struct sockaddr_un *address, const char *path) {
-  *address = (struct sockaddr_un){.sun_family = AF_UNIX};
-  size_t length = strlen(path);
-  errno = ENAMETOOLONG;
-  if (length == 0 || length >= sizeof address->sun_path) return false;
-  memcpy(address->sun_path, path, length + 1);
-  return true;
-}
-
-int tide_socket_connect(const char *path) {
-  struct sockaddr_un address;
-  if (!address_of(&address, path)) return -1;
-  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -1;
-  int done;
-  do done = connect(fd, (struct sockaddr *)&address, sizeof address);
-  while (done != 0 && errno == EINTR);
-  if (done == 0) return fd;
-  int error = errno;
-  close(fd);
-  errno = error;
-  return -1;
-}
-
-/* A socket's file that nobody listens at is what a service left that was killed. */
-static bool remove_leftover(const char *path) {
-  struct stat stat;
-  if (lstat(path, &stat) != 0) return errno == ENOENT;
-  errno = EADDRINUSE;
-  if (!S_ISSOCK(stat.st_mode)) return false;
-  int fd = tide_socket_connect(path);
-  if (fd >= 0) {
-    close(fd);
-    errno = EADDRINUSE;
-    return false;
-  }
-  return errno == ECONNREFUSED && unlink(path) == 0;
-}
-
-int tide_socket_listen(const char *path) {
-  struct sockaddr_un address;
-  if (!address_of(&address, path) || !remove_leftover(path)) return -1;
-  int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return -1;
-  /* Anybody may connect; who is served is the policy's to say. */
-  if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0 && chmod(path, 0666) == 0 &&
-      listen(fd, 128) == 0)
-    return fd;
-  int error = errno;
-  close(fd);
-  errno = error;
-  return -1;
 }

@@ -34,10 +34,6 @@ enum tide_status tide_message_send(int socket, const struct tide_wire_message *m
 enum tide_status tide_message_receive(int socket, struct tide_wire_message *message,
                                       int descriptors[TIDE_DESCRIPTORS_MOST], unsigned most);
 
-/* A listening socket at a path, which must not be in use; a leftover is removed. -1, and errno. */
-int tide_socket_listen(const char *path);
-int tide_socket_connect(const char *path);
-
 uint64_t tide_service_now(void);
 /* ns of the processor that this thread has had. A system call. */
 uint64_t tide_service_own_time(void);

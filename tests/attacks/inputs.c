@@ -206,10 +206,10 @@ TEST(a20_malformed_expressions) { survive(NULL, 3, expressions); }
 /* ---- the socket (29) ---- */
 
 static int raw_socket(const struct rig *r) {
-  int socket = tide_socket_connect(r->path);
+  int socket = tide_socket_connect(r->path, TIDE_FOREVER);
   for (int i = 0; socket < 0 && i < 500; i++) {
     usleep(10000);
-    socket = tide_socket_connect(r->path);
+    socket = tide_socket_connect(r->path, TIDE_FOREVER);
   }
   CHECK(socket >= 0);
   return socket;

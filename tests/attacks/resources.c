@@ -177,7 +177,7 @@ static void storm(const struct rig *r, int in, int out) {
   struct pollfd one = {.fd = in, .events = POLLIN};
   while (poll(&one, 1, 0) == 0) {
     seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
-    int socket = tide_socket_connect(r->path);
+    int socket = tide_socket_connect(r->path, TIDE_FOREVER);
     if (socket < 0) continue;
     struct tide_wire_message hello;
     tide_wire_begin(&hello, TIDE_WIRE_HELLO);
@@ -221,7 +221,8 @@ TEST(descriptors_run_out) {
   rig_descriptors = 40;
   rig_open(&r, NULL);
   victim_start(&v, &r);
-  for (; opened < 60; opened++) CHECK((sockets[opened] = tide_socket_connect(r.path)) >= 0);
+  for (; opened < 60; opened++)
+    CHECK((sockets[opened] = tide_socket_connect(r.path, TIDE_FOREVER)) >= 0);
   victim_goes_on(&v);
   uint64_t cpu = attack_cpu(&r), rounds = victim_rounds(&v);
   CHECK(kill(v.child.pid, SIGSTOP) == 0);

@@ -139,7 +139,7 @@ static void vandal(const struct rig *r, struct actor *a) {
 static void visitor(const struct rig *r, struct actor *a) {
   char bytes[64] = {0};
   for (uint32_t i = pick(a, 30); i > 0; i--) {
-    int socket = tide_socket_connect(r->path);
+    int socket = tide_socket_connect(r->path, TIDE_FOREVER);
     if (socket < 0) continue;
     if (pick(a, 2)) (void)!send(socket, bytes, pick(a, sizeof bytes), MSG_NOSIGNAL);
     if (pick(a, 4) == 0) usleep(pick(a, 20000));

@@ -550,7 +550,10 @@ static bool run(enum how how) {
   need(waitpid(partner, &status, 0) == partner && status == 0, "the partner's end");
   kill(service, SIGTERM);
   waitpid(service, &status, 0);
-  unlink(common.socket);
+  char lock[sizeof common.socket + 8];
+  snprintf(lock, sizeof lock, "%s.lock", common.socket);
+  unlink(common.socket); /* the service was killed: it leaves both */
+  unlink(lock);
   need(rmdir(folder) == 0, folder);
   close(common.pair[0]);
   close(input);

@@ -291,8 +291,7 @@ TEST(service_that_ends_or_dies) {
       if (tide_session_dispatch(s, rig_in(5000)) == TIDE_TIMEOUT) FAIL("nothing was told");
     CHECK_STATUS(tide_session_promise(s, timeline, 0, &point), TIDE_LOST);
     tide_session_close(s);
-    unlink(r.path);
-    rmdir(r.folder);
+    rig_sweep(&r);
   }
 }
 

@@ -10,7 +10,7 @@ TEST(bad_beginnings) {
   rig_open(&r, NULL);
   struct tide_session *victim = rig_connect(&r, "victim");
   for (int i = 0; i < 7; i++) {
-    struct raw c = {.socket = tide_socket_connect(r.path)};
+    struct raw c = {.socket = tide_socket_connect(r.path, TIDE_FOREVER)};
     CHECK(c.socket >= 0);
     tide_wire_begin(&hello, TIDE_WIRE_HELLO);
     if (i == 0) CHECK(send(c.socket, &hello, sizeof hello / 2, 0) > 0);
@@ -37,7 +37,7 @@ TEST(descriptors_are_a_forgery) {
   struct tide_session *victim = rig_connect(&r, "victim");
   int fds[TIDE_DESCRIPTORS_MOST] = {0, 0, 0, 0};
   tide_wire_begin(&hello, TIDE_WIRE_HELLO);
-  c.socket = tide_socket_connect(r.path);
+  c.socket = tide_socket_connect(r.path, TIDE_FOREVER);
   CHECK(c.socket >= 0);
   CHECK_OK(tide_message_send(c.socket, &hello, fds, 4));
   raw_expect_end(&c);
@@ -60,7 +60,7 @@ TEST(storm_of_connections) {
   rig_open(&r, "default connections 8");
   struct tide_session *victim = rig_connect(&r, "victim"), *some[8];
   for (int i = 0; i < 300; i++) {
-    int socket = tide_socket_connect(r.path);
+    int socket = tide_socket_connect(r.path, TIDE_FOREVER);
     if (socket >= 0) close(socket);
   }
   check_victim(victim);

@@ -24,10 +24,10 @@ struct raw {
 __attribute__((unused)) static bool raw_try(struct raw *c, const struct rig *r) {
   struct tide_wire_message hello;
   int fds[TIDE_DESCRIPTORS_MOST];
-  c->socket = tide_socket_connect(r->path);
+  c->socket = tide_socket_connect(r->path, TIDE_FOREVER);
   for (int i = 0; c->socket < 0 && i < 500; i++) {
     usleep(10000);
-    c->socket = tide_socket_connect(r->path);
+    c->socket = tide_socket_connect(r->path, TIDE_FOREVER);
   }
   CHECK(c->socket >= 0);
   tide_wire_begin(&hello, TIDE_WIRE_HELLO);

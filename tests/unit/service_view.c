@@ -121,8 +121,7 @@ TEST(a_service_that_ends_and_one_that_is_killed) {
     if (killed) {
       CHECK(kill(r.server, SIGKILL) == 0);
       CHECK(waitpid(r.server, NULL, 0) == r.server);
-      unlink(r.path);
-      rmdir(r.folder);
+      rig_sweep(&r);
     } else {
       rig_close(&r);
     }
