@@ -111,7 +111,9 @@ struct tide_session;
 struct tide_session_params {
   const char *socket;
   const char *label; /* for people; copied, cut at 31 bytes */
-  uint64_t deadline; /* absolute, for connecting; 0: 5 s from now */
+  uint64_t deadline; /* absolute, for all that connecting takes; 0: 5 s from now */
+  uint64_t patience; /* ns that a call which blocks, and takes no deadline, waits for the service's
+                        answer; 0: 30 s; TIDE_FOREVER */
   /* A command that had been taken by the ring was refused: the `sequence`th of this session,
    * counted from 1. NULL: they are only counted. */
   void (*refused)(void *user, uint64_t sequence, const char *what, enum tide_status status);
@@ -144,7 +146,10 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session 
                                                             uint64_t deadline);
 
 /* What all calls below may answer besides what they say: TIDE_LOST; TIDE_FULL: the ring is full and
- * the service does not come to it, or a quota; TIDE_NOT_FOUND: no such name in this session. */
+ * the service does not come to it, or a quota; TIDE_NOT_FOUND: no such name in this session; those
+ * that block and take no deadline: TIDE_TIMEOUT, when no answer came within the session's patience
+ * (the service is stopped, or has much to do). The object that such a call was to make is destroyed
+ * as soon as the service has made it. */
 
 /* ---- future timelines ------------------------------------------------------------------- */
 

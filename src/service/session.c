@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATIENCE 5000000000ull
+#define CONNECT_TIME 5000000000ull /* ns, where no deadline is given */
+#define ANSWER_TIME 30000000000ull /* ns that a call waits for an answer, where nothing is said */
 
 static const struct tide_allocator *allocator(void) { return tide_allocator_system(); }
 
@@ -133,25 +134,32 @@ void tide_session_add_label(struct tide_wire_record *record, const char *label) 
   if (length) memcpy(record->bytes + sizeof record->command, label, length);
 }
 
+/* The service destroys the object, and the name is free once it has. */
+static enum tide_status destroy_name(struct tide_session *session, struct tide_session_name *name) {
+  struct tide_wire_record record = {
+      .command = {.op = TIDE_WIRE_DESTROY, .object = tide_session_wire(session, name)}};
+  enum tide_status status = tide_session_push(session, &record);
+  if (status != TIDE_OK) return status;
+  drop_view(session, name->view);
+  name->view = NULL;
+  tide_mapping_close(&name->memory);
+  name->kind = name->shown ? TIDE_NAME_LIMBO : TIDE_NAME_FREE;
+  return TIDE_OK;
+}
+
 enum tide_status tide_session_destroy(struct tide_session *session, struct tide_point object) {
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, object, TIDE_NAME_FREE);
   if (!name) name = tide_session_find(session, object, TIDE_NAME_CHANNEL);
   if (!name) name = tide_session_find(session, object, TIDE_NAME_BUFFER);
-  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
-  if (name) {
-    struct tide_wire_record record = {
-        .command = {.op = TIDE_WIRE_DESTROY, .object = tide_session_wire(session, name)}};
-    status = tide_session_push(session, &record);
-  }
-  if (status == TIDE_OK) {
-    drop_view(session, name->view);
-    name->view = NULL;
-    tide_mapping_close(&name->memory);
-    name->kind = name->shown ? TIDE_NAME_LIMBO : TIDE_NAME_FREE;
-  }
+  enum tide_status status = name ? destroy_name(session, name) : TIDE_NOT_FOUND;
   tide_session_unlock(session);
   return status;
+}
+
+/* A name that cannot be given back stays MAKING: no other object ever gets it. */
+void tide_session_disown(struct tide_session *session, struct tide_session_name *name) {
+  (void)!destroy_name(session, name);
 }
 
 /* ---- connecting -------------------------------------------------------------------------- */
@@ -175,13 +183,28 @@ static void free_session(struct tide_session *session) {
   tide_free(allocator(), session, 1, sizeof *session);
 }
 
-static enum tide_status say_hello(struct tide_session *session, const char *label) {
+/* Sleeps until the socket can do that, or for a second, or until the deadline: false. */
+static bool wait_for(const struct tide_session *session, short events, uint64_t deadline) {
+  struct pollfd one = {.fd = session->socket, .events = events};
+  uint64_t now = tide_service_now();
+  if (now >= deadline) return false;
+  uint64_t left = (deadline - now) / 1000000u + 1;
+  poll(&one, 1, left > 1000 ? 1000 : (int)left);
+  return true;
+}
+
+static enum tide_status say_hello(struct tide_session *session, const char *label,
+                                  uint64_t deadline) {
   struct tide_wire_message hello;
   tide_wire_begin(&hello, TIDE_WIRE_HELLO);
   size_t length = label ? strlen(label) : 0;
   if (length >= sizeof hello.label) length = sizeof hello.label - 1;
   if (length) memcpy(hello.label, label, length);
-  return tide_message_send(session->socket, &hello, NULL, 0);
+  for (;;) {
+    enum tide_status status = tide_message_send(session->socket, &hello, NULL, 0);
+    if (status != TIDE_BUSY) return status;
+    if (!wait_for(session, POLLOUT, deadline)) return TIDE_TIMEOUT;
+  }
 }
 
 static enum tide_status hear_welcome(struct tide_session *session, uint64_t deadline,
@@ -191,11 +214,7 @@ static enum tide_status hear_welcome(struct tide_session *session, uint64_t dead
         tide_message_receive(session->socket, message, descriptors, TIDE_DESCRIPTORS_MOST);
     if (status == TIDE_OK) break;
     if (status != TIDE_BUSY) return TIDE_LOST;
-    struct pollfd one = {.fd = session->socket, .events = POLLIN};
-    uint64_t now = tide_service_now();
-    if (now >= deadline) return TIDE_TIMEOUT;
-    uint64_t left = (deadline - now) / 1000000u + 1;
-    poll(&one, 1, left > 1000 ? 1000 : (int)left);
+    if (!wait_for(session, POLLIN, deadline)) return TIDE_TIMEOUT;
   }
   if (message->kind == TIDE_WIRE_GOODBYE)
     return message->status ? (enum tide_status)message->status : TIDE_LOST;
@@ -232,16 +251,26 @@ static enum tide_status take_memory(struct tide_session *session, int descriptor
   return status != TIDE_OK ? status : session->bell < 0 ? TIDE_CORRUPT : TIDE_OK;
 }
 
-static enum tide_status begin(struct tide_session *session,
-                              const struct tide_session_params *params) {
+static enum tide_status open_socket(struct tide_session *session, const char *path,
+                                    uint64_t deadline, struct tide_diag *diag) {
+  session->socket = tide_socket_connect(path, deadline);
+  if (session->socket >= 0) return TIDE_OK;
+  enum tide_status status = TIDE_LOST;
+  if (errno == EACCES) status = TIDE_DENIED;
+  if (errno == ETIMEDOUT) status = TIDE_TIMEOUT;
+  if (status == TIDE_TIMEOUT)
+    return tide_diag_set(diag, status, "%s: the service does not accept: %s", path,
+                         tide_status_text(status));
+  return tide_diag_set(diag, status, "%s: %s: %s", path, tide_status_text(status), strerror(errno));
+}
+
+/* Returns what the service says to our hello. */
+static enum tide_status be_welcomed(struct tide_session *session, const char *label,
+                                    uint64_t deadline) {
   struct tide_wire_message welcome;
   int descriptors[TIDE_DESCRIPTORS_MOST] = {-1, -1, -1, -1};
-  uint64_t deadline = params->deadline ? params->deadline : tide_service_now() + PATIENCE;
-  session->socket = tide_socket_connect(params->socket, deadline);
-  if (session->socket < 0)
-    return errno == EACCES ? TIDE_DENIED : errno == ETIMEDOUT ? TIDE_TIMEOUT : TIDE_LOST;
-  enum tide_status status = say_hello(session, params->label);
-  /* Whom the service turned away at once cannot say hello, but can read why. */
+  enum tide_status status = say_hello(session, label, deadline);
+  /* A client that was turned away at once cannot say hello, but can read why. */
   enum tide_status heard = hear_welcome(session, deadline, &welcome, descriptors);
   if (status == TIDE_OK || heard != TIDE_LOST) status = heard;
   if (status == TIDE_OK) {
@@ -253,6 +282,19 @@ static enum tide_status begin(struct tide_session *session,
   for (unsigned i = 0; i < TIDE_DESCRIPTORS_MOST; i++)
     if (descriptors[i] >= 0) close(descriptors[i]);
   return status;
+}
+
+/* One deadline for all steps. */
+static enum tide_status begin(struct tide_session *session,
+                              const struct tide_session_params *params, struct tide_diag *diag) {
+  uint64_t deadline = params->deadline ? params->deadline : tide_service_now() + CONNECT_TIME;
+  enum tide_status status = open_socket(session, params->socket, deadline, diag);
+  if (status != TIDE_OK) return status;
+  status = be_welcomed(session, params->label, deadline);
+  if (status == TIDE_OK) return TIDE_OK;
+  return tide_diag_set(diag, status, "%s: %s%s", params->socket,
+                       status == TIDE_TIMEOUT ? "the service does not answer: " : "",
+                       tide_status_text(status));
 }
 
 enum tide_status tide_session_connect(const struct tide_session_params *params,
@@ -271,13 +313,11 @@ enum tide_status tide_session_connect(const struct tide_session_params *params,
   session->ring_memory.descriptor = -1;
   session->refused = params->refused;
   session->user = params->user;
-  enum tide_status status = begin(session, params);
-  if (status == TIDE_OK) {
-    *out_session = session;
-    return TIDE_OK;
-  }
-  free_session(session);
-  return tide_diag_set(diag, status, "%s: %s", params->socket, tide_status_text(status));
+  session->patience = params->patience ? params->patience : ANSWER_TIME;
+  enum tide_status status = begin(session, params, diag);
+  if (status == TIDE_OK) *out_session = session;
+  else free_session(session);
+  return status;
 }
 
 void tide_session_close(struct tide_session *session) {

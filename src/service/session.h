@@ -50,6 +50,7 @@ struct tide_session_ask {
   tide_session_call call;
   void *user;
   struct tide_wire_name buffer; /* that comes with it; 0: none */
+  struct tide_wire_name makes;  /* of a call that timed out: destroyed when it is made */
   uint64_t size;
   struct tide_wire_message answer;
   int descriptor;
@@ -73,6 +74,7 @@ struct tide_session {
   struct tide_session_ask *asks;
   uint32_t next_ask, ask_count, ask_round;
   uint64_t sequence, refusals;
+  uint64_t patience; /* ns that a call without a deadline waits for its answer */
   void (*refused)(void *user, uint64_t sequence, const char *what, enum tide_status status);
   void *user;
 };
@@ -89,6 +91,9 @@ struct tide_session_name *tide_session_find(struct tide_session *session, struct
 enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
                                     struct tide_session_name **out_name);
 void tide_session_give_up(struct tide_session *session, struct tide_session_name *name);
+/* Has the service destroy an object that it made and the caller does not get. May let go of the
+ * lock, as push. */
+void tide_session_disown(struct tide_session *session, struct tide_session_name *name);
 struct tide_wire_name tide_session_wire(const struct tide_session *session,
                                         const struct tide_session_name *name);
 struct tide_point tide_session_point(const struct tide_session *session,
@@ -104,11 +109,21 @@ void tide_session_add_label(struct tide_wire_record *record, const char *label);
 /* Gives a command to the service. May let go of the lock while the ring is full. TIDE_FULL,
  * TIDE_LOST. */
 enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record);
-/* The same, and waits for the answer. *out_descriptor: -1, or the caller's (NULL: none is
- * expected). */
+/* The same, and waits for the answer: TIDE_TIMEOUT. *out_descriptor: -1, or the caller's (NULL:
+ * none is expected). */
 enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire_record *record,
                                   uint64_t deadline, struct tide_wire_message *out_answer,
                                   int *out_descriptor);
+/* The same with the session's patience, for commands that only ask. */
+enum tide_status tide_session_ask_soon(struct tide_session *session,
+                                       struct tide_wire_record *record,
+                                       struct tide_wire_message *out_answer);
+/* The same, for a command that makes `name`, which is given up when the service refuses. Without an
+ * answer in time the name stays MAKING, and an object that is made late is destroyed. */
+enum tide_status tide_session_ask_make(struct tide_session *session,
+                                       struct tide_wire_record *record,
+                                       struct tide_session_name *name,
+                                       struct tide_wire_message *out_answer, int *out_descriptor);
 /* The same, and calls when it comes. */
 enum tide_status tide_session_ask_later(struct tide_session *session,
                                         struct tide_wire_record *record, tide_session_call call,

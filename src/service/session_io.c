@@ -27,7 +27,9 @@ static void look_for_hangup(struct tide_session *session) {
     tide_session_fail(session, TIDE_LOST);
 }
 
-enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record) {
+/* As push. TIDE_TIMEOUT: the deadline came before the ring's patience was over. */
+static enum tide_status push_by(struct tide_session *session, struct tide_wire_record *record,
+                                uint64_t deadline) {
   uint64_t until = 0;
   for (;;) {
     bool asleep;
@@ -42,12 +44,17 @@ enum tide_status tide_session_push(struct tide_session *session, struct tide_wir
     uint64_t now = tide_service_now();
     if (!until) until = now + RING_PATIENCE;
     if (now >= until) return TIDE_FULL;
+    if (now >= deadline) return TIDE_TIMEOUT;
     tide_session_unlock(session);
     struct timespec nap = {.tv_nsec = RING_NAP};
     nanosleep(&nap, NULL);
     tide_session_lock(session);
     look_for_hangup(session);
   }
+}
+
+enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record) {
+  return push_by(session, record, TIDE_FOREVER);
 }
 
 /* ---- answers --------------------------------------------------------------------------- */
@@ -122,6 +129,14 @@ static void hear_buffer(struct tide_session *session, const struct tide_session_
   *descriptor = -1;
 }
 
+/* Disposes of what a call made after it had returned. */
+static void hear_late(struct tide_session *session, struct tide_wire_name made,
+                      enum tide_status status) {
+  struct tide_session_name *name = &session->names[made.handle];
+  if (status == TIDE_OK) tide_session_disown(session, name);
+  else tide_session_give_up(session, name);
+}
+
 static void hear(struct tide_session *session, const struct tide_wire_message *message,
                  int descriptor) {
   if (message->kind == TIDE_WIRE_ANSWER && message->answer) {
@@ -133,7 +148,9 @@ static void hear(struct tide_session *session, const struct tide_wire_message *m
         descriptor = -1;
       }
       if (ask->buffer.handle) hear_buffer(session, ask, message, &descriptor);
+      struct tide_wire_name late = ask->makes;
       finish_ask(session, ask, (enum tide_status)message->status);
+      if (late.handle) hear_late(session, late, (enum tide_status)message->status);
     }
   }
   if (descriptor >= 0) close(descriptor);
@@ -199,15 +216,19 @@ enum tide_status tide_session_receive(struct tide_session *session, uint64_t dea
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire_record *record,
-                                  uint64_t deadline, struct tide_wire_message *out_answer,
-                                  int *out_descriptor) {
+/* `name`: of the object that the command makes; NULL: none. *out_late: an answer is still to come.
+ */
+static enum tide_status ask_for(struct tide_session *session, struct tide_wire_record *record,
+                                uint64_t deadline, const struct tide_session_name *name,
+                                struct tide_wire_message *out_answer, int *out_descriptor,
+                                bool *out_late) {
   struct tide_session_ask *ask;
   enum tide_status status = claim_ask(session, &ask);
   if (status != TIDE_OK) return status;
   ask->blocking = true;
   record->command.answer = ask->number;
-  status = tide_session_push(session, record);
+  status = push_by(session, record, deadline);
+  bool pushed = status == TIDE_OK;
   while (status == TIDE_OK && !ask->done) {
     status = tide_session_receive(session, deadline);
     if (status == TIDE_TIMEOUT && tide_service_now() < deadline) status = TIDE_OK;
@@ -216,12 +237,43 @@ enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire
   if (ask->done && out_answer) *out_answer = ask->answer;
   if (ask->done && out_descriptor) *out_descriptor = ask->descriptor;
   else if (ask->done && ask->descriptor >= 0) close(ask->descriptor);
-  if (!ask->done && status == TIDE_TIMEOUT) {
+  *out_late = pushed && !ask->done && status == TIDE_TIMEOUT;
+  if (*out_late) {
     ask->blocking = false; /* its place is free when the answer comes, and nobody is called */
     ask->call = NULL;
+    if (name) ask->makes = tide_session_wire(session, name);
     return status;
   }
   free_ask(session, ask);
+  return status;
+}
+
+enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire_record *record,
+                                  uint64_t deadline, struct tide_wire_message *out_answer,
+                                  int *out_descriptor) {
+  bool late;
+  return ask_for(session, record, deadline, NULL, out_answer, out_descriptor, &late);
+}
+
+static uint64_t soon(const struct tide_session *session) {
+  uint64_t now = tide_service_now();
+  return session->patience < TIDE_FOREVER - now ? now + session->patience : TIDE_FOREVER;
+}
+
+enum tide_status tide_session_ask_soon(struct tide_session *session,
+                                       struct tide_wire_record *record,
+                                       struct tide_wire_message *out_answer) {
+  return tide_session_ask(session, record, soon(session), out_answer, NULL);
+}
+
+enum tide_status tide_session_ask_make(struct tide_session *session,
+                                       struct tide_wire_record *record,
+                                       struct tide_session_name *name,
+                                       struct tide_wire_message *out_answer, int *out_descriptor) {
+  bool late = false;
+  enum tide_status status =
+      ask_for(session, record, soon(session), name, out_answer, out_descriptor, &late);
+  if (status != TIDE_OK && !late) tide_session_give_up(session, name);
   return status;
 }
 

@@ -26,11 +26,8 @@ static enum tide_status make_future(struct tide_session *session, struct tide_wi
                                                 .number = capacity,
                                                 .value = params->initial}};
   tide_session_add_label(&record, params->label);
-  status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
-  if (status != TIDE_OK) {
-    tide_session_give_up(session, name);
-    return status;
-  }
+  status = tide_session_ask_make(session, &record, name, NULL, NULL);
+  if (status != TIDE_OK) return status;
   name->kind = TIDE_NAME_FUTURE;
   name->capacity = capacity;
   name->initial = name->newest = params->initial;
@@ -238,7 +235,7 @@ enum tide_status tide_session_state(struct tide_session *session, struct tide_po
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_STATE,
                                                   .object = tide_session_wire(session, name),
                                                   .value = point.value}};
-    status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, NULL);
+    status = tide_session_ask_soon(session, &record, &answer);
     if (status == TIDE_OK) {
       *out_state = (enum tide_point_state)answer.state;
       why = (enum tide_status)answer.value;
@@ -382,7 +379,7 @@ enum tide_status tide_session_when_schedulable(struct tide_session *session,
 enum tide_status tide_session_trust(struct tide_session *session, uint32_t domain) {
   struct tide_wire_record record = {.command = {.op = TIDE_WIRE_TRUST, .number = domain}};
   tide_session_lock(session);
-  enum tide_status status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
+  enum tide_status status = tide_session_ask_soon(session, &record, NULL);
   tide_session_unlock(session);
   return status;
 }
@@ -401,7 +398,7 @@ enum tide_status tide_session_grant(struct tide_session *session, struct tide_po
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_GRANT,
                                                   .object = tide_session_wire(session, name),
                                                   .number = (uint32_t)rights}};
-    status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, NULL);
+    status = tide_session_ask_soon(session, &record, &answer);
   }
   if (status == TIDE_OK) memcpy(out_token->bytes, answer.token, sizeof out_token->bytes);
   tide_session_unlock(session);
@@ -414,8 +411,12 @@ static enum tide_status view_of(struct tide_session *session,
                                 struct tide_values_view **out_view) {
   struct tide_values_view *view = session->views;
   uint32_t count = (uint32_t)answer->value;
-  if (answer->name.handle >= count || answer->value > 1u << 16) return TIDE_CORRUPT;
-  while (view && view->owner != answer->owner) view = view->next;
+  bool sane = answer->name.handle < count && answer->value <= 1u << 16;
+  while (sane && view && view->owner != answer->owner) view = view->next;
+  if (!sane) {
+    if (descriptor >= 0) close(descriptor);
+    return TIDE_CORRUPT;
+  }
   if (view) {
     if (descriptor >= 0) close(descriptor);
     if (answer->name.handle >= view->count) return TIDE_CORRUPT;
@@ -447,38 +448,43 @@ static enum tide_status view_of(struct tide_session *session,
   return TIDE_OK;
 }
 
-static enum tide_status redeem(struct tide_session *session, const struct tide_token *token,
-                               struct tide_session_name *name) {
-  struct tide_wire_message answer;
-  int descriptor = -1;
-  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_REDEEM,
-                                                .object = tide_session_wire(session, name),
-                                                .text_size = sizeof token->bytes}};
-  memcpy(record.bytes + sizeof record.command, token->bytes, sizeof token->bytes);
-  enum tide_status status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, &descriptor);
-  if (status != TIDE_OK) return status;
-  if (answer.more) { /* a buffer: so many bytes */
-    name->kind = TIDE_NAME_BUFFER;
-    return tide_mapping_open(&name->memory, descriptor, answer.more, !answer.trusted);
+/* Maps the redeemed buffer or timeline. */
+static enum tide_status take_redeemed(struct tide_session *session,
+                                      const struct tide_wire_message *answer, int descriptor,
+                                      struct tide_session_name *name) {
+  if (answer->more) { /* a buffer: so many bytes */
+    enum tide_status status =
+        tide_mapping_open(&name->memory, descriptor, answer->more, !answer->trusted);
+    if (status == TIDE_OK) name->kind = TIDE_NAME_BUFFER;
+    return status;
   }
-  status = view_of(session, &answer, descriptor, &name->view);
+  enum tide_status status = view_of(session, answer, descriptor, &name->view);
   if (status != TIDE_OK) return status;
   name->kind = TIDE_NAME_FOREIGN;
-  name->place = answer.name.handle;
-  name->place_generation = answer.name.generation;
+  name->place = answer->name.handle;
+  name->place_generation = answer->name.generation;
   return TIDE_OK;
 }
 
 enum tide_status tide_session_redeem(struct tide_session *session, const struct tide_token *token,
                                      struct tide_point *out_object) {
   struct tide_session_name *name;
+  struct tide_wire_message answer;
+  int descriptor = -1;
   tide_session_lock(session);
   enum tide_status status = tide_session_claim(session, false, &name);
   if (status == TIDE_OK) {
-    status = redeem(session, token, name);
-    if (status == TIDE_OK) *out_object = tide_session_point(session, name, 0);
-    else tide_session_give_up(session, name);
+    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_REDEEM,
+                                                  .object = tide_session_wire(session, name),
+                                                  .text_size = sizeof token->bytes}};
+    memcpy(record.bytes + sizeof record.command, token->bytes, sizeof token->bytes);
+    status = tide_session_ask_make(session, &record, name, &answer, &descriptor);
+    if (status == TIDE_OK) {
+      status = take_redeemed(session, &answer, descriptor, name);
+      if (status != TIDE_OK) tide_session_disown(session, name);
+    }
   }
+  if (status == TIDE_OK) *out_object = tide_session_point(session, name, 0);
   tide_session_unlock(session);
   return status;
 }

@@ -11,7 +11,7 @@ static enum tide_status ask(struct tide_session *session, enum tide_stats_about 
                                                 .deadline = client,
                                                 .value = value}};
   tide_session_lock(session);
-  enum tide_status status = tide_session_ask(session, &record, TIDE_FOREVER, answer, NULL);
+  enum tide_status status = tide_session_ask_soon(session, &record, answer);
   tide_session_unlock(session);
   return status;
 }

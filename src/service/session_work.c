@@ -21,15 +21,14 @@ enum tide_status tide_session_create_buffer(struct tide_session *session, uint64
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_BUFFER,
                                                   .object = tide_session_wire(session, name),
                                                   .value = size}};
-    status = tide_session_ask(session, &record, TIDE_FOREVER, &answer, &descriptor);
-    if (status == TIDE_OK) status = tide_mapping_open(&name->memory, descriptor, size, false);
+    status = tide_session_ask_make(session, &record, name, &answer, &descriptor);
     if (status == TIDE_OK) {
-      name->kind = TIDE_NAME_BUFFER;
-      *out_buffer = tide_session_point(session, name, 0);
-    } else {
-      tide_session_give_up(session, name);
+      status = tide_mapping_open(&name->memory, descriptor, size, false);
+      if (status == TIDE_OK) name->kind = TIDE_NAME_BUFFER;
+      else tide_session_disown(session, name);
     }
   }
+  if (status == TIDE_OK) *out_buffer = tide_session_point(session, name, 0);
   tide_session_unlock(session);
   return status;
 }
@@ -76,15 +75,13 @@ enum tide_status tide_session_create_channel(struct tide_session *session,
                                                   .value = operations,
                                                   .number = params->priority}};
     tide_session_add_label(&record, params->label);
-    status = tide_session_ask(session, &record, TIDE_FOREVER, NULL, NULL);
-    if (status == TIDE_OK) {
-      name->kind = TIDE_NAME_CHANNEL;
-      name->capacity = operations;
-      name->shown = name->generation;
-      *out_channel = tide_session_point(session, name, 0);
-    } else {
-      tide_session_give_up(session, name);
-    }
+    name->shown = name->generation;
+    name->capacity = operations;
+    status = tide_session_ask_make(session, &record, name, NULL, NULL);
+  }
+  if (status == TIDE_OK) {
+    name->kind = TIDE_NAME_CHANNEL;
+    *out_channel = tide_session_point(session, name, 0);
   }
   tide_session_unlock(session);
   return status;

@@ -10,6 +10,8 @@
 #include <termios.h>
 #include <unistd.h>
 
+#define PATIENCE 5000000000ull /* ns that one answer may take */
+
 enum { SOCKET, ONCE, INTERVAL, ROWS, AS_JSON };
 static const struct tide_tool_option options[] = {
     [SOCKET] = {"--socket", "PATH", "of the service; as tidemark serve if not given"},
@@ -118,13 +120,15 @@ static int watch(const struct tide_top_view *view, bool once, uint64_t interval)
     if (!terminal) fputc('\n', stdout);
   }
   if (terminal) leave_terminal();
-  if (status != TIDE_OK) tide_tool_error("%s", tide_status_text(status));
+  if (status != TIDE_OK)
+    tide_tool_error("%s%s", status == TIDE_TIMEOUT ? "the service does not answer: " : "",
+                    tide_status_text(status));
   return status == TIDE_OK && !ferror(stdout) ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 }
 
 int tide_tool_top(int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
-  struct tide_session_params params = {.label = "top"};
+  struct tide_session_params params = {.label = "top", .patience = PATIENCE};
   struct tide_diag diag = {.status = TIDE_OK};
   struct tide_top_view view = {.rows = 8};
   uint64_t interval = 1000, rows = 8;
