@@ -20,9 +20,11 @@
  * timeline's points, and nothing else. Guessing one is hopeless, and trying ends the connection.
  *
  * Errors. What can be known at once is returned at once. What only the service finds out is told
- * later, through `refused` of the session, with the number of the call; what the call was to keep
- * breaks, so that nobody waits for it for ever. Behind a command that failed, or was refused,
- * nothing runs in its channel until tide_session_recover.
+ * later, through `refused` of the session, with the number of the call. The points that the call
+ * was to make or to keep break with the same status: no waiter for one of them is left behind,
+ * whether it came before the refusal or after it.
+ * Behind a command that failed, or was refused, nothing runs in its channel until
+ * tide_session_recover.
  *
  * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
  * When a client ends, or is killed, what it has promised and not queued breaks with
@@ -166,7 +168,8 @@ tide_session_create_channel_future(struct tide_session *session, struct tide_poi
                                    struct tide_point *out_timeline);
 /* Promises the next value; no round trip. Others may name it once the service has executed that:
  * tell them after tide_session_sync, or after any answer. TIDE_FULL: as many are promised as there
- * is room for; TIDE_EXHAUSTED. A deadline as of tide_future_promise. */
+ * is room for; TIDE_EXHAUSTED. A deadline as of tide_future_promise. When the service refuses (the
+ * timeline's channel has gone: TIDE_CANCELLED), this value and all later ones are broken. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_promise(struct tide_session *session,
                                                                struct tide_point timeline,
                                                                uint64_t deadline,
@@ -186,12 +189,13 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_destroy(struct tide_sessi
 
 /* ---- compounds: as in point.h ------------------------------------------------------------- */
 
-/* No round trip. */
+/* No round trip. A compound that the service cannot make is broken from its beginning. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_promise_compound(struct tide_session *session, uint64_t deadline,
                               struct tide_point *out_point);
 /* At most TIDE_SESSION_PARTS parts at once. No round trip: what the service finds (TIDE_DEADLOCK …)
- * comes as a refusal. */
+ * comes as a refusal. A refused definition leaves the compound undefined: it may be defined
+ * otherwise before its deadline. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_all(struct tide_session *session,
                                                            struct tide_point compound,
                                                            const struct tide_point *parts,
@@ -230,8 +234,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_query(struct tide_session
  * - a service that is killed leaves all as it is, and others who may read this memory can hold up
  *   who sleeps on it: tide_session_wait notices both, tide_shared_wait does not.
  *
- * TIDE_BUSY: a compound or stand-in that the service has not come to (tide_session_sync), or
- * refused; TIDE_CANCELLED: its place is another's already; TIDE_LOST. No round trip. */
+ * TIDE_BUSY: a compound or stand-in that the service has not come to (tide_session_sync);
+ * TIDE_CANCELLED: its place is another's already; TIDE_LOST. No round trip. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_view(struct tide_session *session,
                                                             struct tide_point point,
                                                             struct tide_shared_point *out);
@@ -294,7 +298,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_redeem(struct tide_sessio
  * the end counts. */
 
 /* Promises a point that stands for one of `domain`, to end, or to be reported scheduled by a domain
- * that is trusted, before the deadline. No round trip: TIDE_DENIED comes as a refusal. */
+ * that is trusted, before the deadline. No round trip: TIDE_DENIED comes as a refusal, and the
+ * point is broken with it from its beginning. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_stand_in(struct tide_session *session,
                                                                 uint32_t domain, uint64_t deadline,
                                                                 struct tide_point *out_point);

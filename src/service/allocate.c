@@ -7,20 +7,9 @@
 #include "base/memory.h"
 #include "service/work.h"
 
-/* What is broken with one of these would look as if it had not ended. */
-static enum tide_status as_cause(enum tide_status status) {
-  return status == TIDE_BUSY || status == TIDE_TIMEOUT ? TIDE_INVALID : status;
-}
-
 static struct tide_future *future_of(struct tide_served *client, struct tide_wire_name name) {
   struct tide_entry *entry = tide_entry_find(client, name, TIDE_ENTRY_FUTURE);
   return entry ? entry->object : NULL;
-}
-
-static void give_up(struct tide_served *client, const struct tide_wire_point *point,
-                    enum tide_status cause) {
-  struct tide_future *future = future_of(client, point->name);
-  if (future) (void)!tide_future_break(future, point->value, as_cause(cause));
 }
 
 /* ---- from the command to its turn -------------------------------------------------------- */
@@ -86,12 +75,11 @@ enum tide_status tide_allocate(struct tide_served *client, const struct tide_wir
   if (status == TIDE_OK) status = name_buffer(client, view->command, &buffer);
   if (status == TIDE_OK) status = await(client, view, &device, &pending);
   if (status == TIDE_OK) status = queue(client, channel->object, buffer, device, pending);
-  else if (channel) tide_line_skip(channel->object, as_cause(status));
+  else if (channel) tide_line_skip(channel->object, tide_refusal_cause(status));
   *later = status == TIDE_OK;
   if (status == TIDE_OK) return TIDE_OK;
   if (buffer) tide_entry_free(client, buffer);
-  for (size_t i = 0; i < view->point_count; i++) give_up(client, &view->points[i], status);
-  return status;
+  return status; /* refuse.c breaks both points */
 }
 
 /* ---- from its turn to the client ----------------------------------------------------------- */
@@ -110,7 +98,7 @@ void tide_allocate_over(struct tide_served *client, const struct tide_pending *p
   }
   if (entry) tide_entry_free(client, entry);
   tide_served_send(client, &answer, -1);
-  give_up(client, &pending->host, status);
+  tide_refuse_point(client, &pending->host, status);
 }
 
 void tide_allocate_open(struct tide_served *client, struct tide_outgoing *next) {
@@ -130,7 +118,7 @@ void tide_allocate_open(struct tide_served *client, struct tide_outgoing *next) 
   if (entry) tide_entry_free(client, entry);
   next->message.status = (uint32_t)status;
   next->buffer.handle = 0;
-  give_up(client, &next->host, status);
+  tide_refuse_point(client, &next->host, status);
 }
 
 void tide_allocate_sent(struct tide_served *client, const struct tide_outgoing *sent) {

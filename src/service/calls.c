@@ -41,10 +41,15 @@ static bool has_points(const struct tide_entry *entry) {
   return entry && entry->kind >= TIDE_ENTRY_FUTURE && entry->kind <= TIDE_ENTRY_FOREIGN;
 }
 
+static enum tide_status why_none(const struct tide_entry *entry) {
+  bool refused = entry && entry->kind == TIDE_ENTRY_REFUSED;
+  return refused ? (enum tide_status)entry->refused : TIDE_NOT_FOUND;
+}
+
 enum tide_status tide_entry_point(struct tide_served *client, struct tide_wire_point point,
                                   struct tide_point *out_point) {
   const struct tide_entry *entry = tide_entry_find(client, point.name, TIDE_ENTRY_FREE);
-  if (!has_points(entry)) return TIDE_NOT_FOUND;
+  if (!has_points(entry)) return why_none(entry);
   *out_point = entry->base;
   out_point->value = point.value;
   return TIDE_OK;
@@ -82,6 +87,7 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry) {
     default: tide_work_free(client, entry, kind); break;
   }
   entry->object = NULL;
+  entry->refused = 0;
 }
 
 /* ---- future timelines --------------------------------------------------------------------- */
@@ -123,6 +129,7 @@ static enum tide_status call_promise(const struct call *c) {
   struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_FUTURE);
   struct tide_point point;
   if (!entry) return TIDE_NOT_FOUND;
+  if (entry->refused) return (enum tide_status)entry->refused;
   const struct tide_future *future = entry->object;
   if (c->command->value != future->newest + 1) return TIDE_VALUE;
   return tide_future_promise(entry->object, c->command->deadline, &point);
@@ -192,16 +199,24 @@ static enum tide_status call_stand_in(const struct call *c) {
   return status;
 }
 
+/* *out_point: the one point that a compound has. TIDE_NOT_FOUND; the refusal of a refused one. */
+static enum tide_status find_compound(const struct call *c, struct tide_point *out_point) {
+  const struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_FREE);
+  if (!entry || entry->kind != TIDE_ENTRY_COMPOUND) return why_none(entry);
+  *out_point = entry->base;
+  out_point->value = 1;
+  return TIDE_OK;
+}
+
 static enum tide_status call_report(const struct call *c) {
-  struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_COMPOUND);
   struct tide_points *points = c->client->service->points;
+  struct tide_point point;
   struct tide_fired fired;
-  if (!entry) return TIDE_NOT_FOUND;
+  enum tide_status status = find_compound(c, &point);
+  if (status != TIDE_OK) return status;
   if (c->command->number > TIDE_POINT_BROKEN || c->command->value >= TIDE_STATUS_COUNT ||
       says_not_yet((uint32_t)c->command->value))
     return TIDE_INVALID;
-  struct tide_point point = entry->base;
-  point.value = 1;
   tide_fired_init(&fired);
   tide_points_lock(points);
   tide_stand_in_report(points, point, (enum tide_point_state)c->command->number,
@@ -211,14 +226,11 @@ static enum tide_status call_report(const struct call *c) {
 }
 
 static enum tide_status call_define(const struct call *c) {
-  struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_COMPOUND);
-  struct tide_point parts[TIDE_WIRE_POINTS];
-  if (!entry) return TIDE_NOT_FOUND;
+  struct tide_point compound, parts[TIDE_WIRE_POINTS];
   struct tide_client *client = c->client->client;
-  struct tide_point compound = entry->base;
   size_t count = c->view->point_count;
-  compound.value = 1;
-  enum tide_status status = points_of(c, parts);
+  enum tide_status status = find_compound(c, &compound);
+  if (status == TIDE_OK) status = points_of(c, parts);
   if (status != TIDE_OK) return status;
   if (c->command->op == TIDE_WIRE_ALL) return tide_compound_all(client, compound, parts, count);
   if (c->command->op == TIDE_WIRE_ANY) return tide_compound_any(client, compound, parts, count);
@@ -305,7 +317,7 @@ static enum tide_status call_grant(const struct call *c) {
   struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_FREE);
   struct tide_token token;
   bool writable = c->command->number & TIDE_RIGHT_WRITE;
-  if (!entry) return TIDE_NOT_FOUND;
+  if (!entry || entry->kind == TIDE_ENTRY_REFUSED) return why_none(entry);
   bool own_buffer = entry->kind == TIDE_ENTRY_BUFFER && entry->owner == c->client->number;
   if (entry->kind != TIDE_ENTRY_FUTURE && entry->kind != TIDE_ENTRY_COMPOUND && !own_buffer)
     return TIDE_DENIED;

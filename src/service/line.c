@@ -240,16 +240,6 @@ static enum tide_status resolve(struct tide_served *client, const struct tide_li
   return check_waits(client, line, view, out);
 }
 
-/* What a refused command was to keep breaks: nobody shall wait for it until its deadline. */
-static void break_retires(struct tide_served *client, const struct tide_wire_view *view,
-                          enum tide_status cause) {
-  for (size_t i = 0; i < view->command->retire_count; i++) {
-    const struct tide_wire_point *point = &view->points[view->command->wait_count + i];
-    struct tide_entry *entry = tide_entry_find(client, point->name, TIDE_ENTRY_FUTURE);
-    if (entry) (void)!tide_future_break(entry->object, point->value, cause);
-  }
-}
-
 /* The command was not queued (`job` NULL: there was no room), and its client has queued others
  * behind it: it fails its channel as if it had failed in its place. */
 static enum tide_status give_back(struct tide_line *line, struct tide_job *job,
@@ -297,9 +287,7 @@ enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *
   if (status == TIDE_OK) status = fill_job(client, job, view);
   if (status == TIDE_OK) status = submit_job(line, job, view, &named);
   if (status == TIDE_OK) return TIDE_OK;
-  give_back(line, job, status);
-  break_retires(client, view, status);
-  return status;
+  return give_back(line, job, status);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------

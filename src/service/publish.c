@@ -72,6 +72,20 @@ void tide_publish(struct tide_published *published, uint32_t place, uint32_t gen
   tide_values_wake(&published->values, place);
 }
 
+void tide_publish_refused(struct tide_published *published, uint32_t place, uint32_t generation,
+                          enum tide_status cause) {
+  tide_values_open(&published->values, place, generation, 0);
+  tide_publish_end(published, place, 1, cause);
+}
+
+void tide_publish_end(struct tide_published *published, uint32_t place, uint64_t from,
+                      enum tide_status cause) {
+  struct tide_lock *lock = tide_points_lock(published->service->points);
+  tide_values_end(&published->values, place, from, cause);
+  tide_lock_give(lock);
+  tide_values_wake(&published->values, place);
+}
+
 void tide_publish_observe(void *user, const struct tide_observed *what, struct tide_fired *fired) {
   struct tide_service *service = user;
   struct tide_place_of *of = &service->places[what->slot];

@@ -110,12 +110,16 @@ static void execute_command(struct tide_served *client, const struct tide_wire_r
   client->sequence++;
   tide_wire_begin(&answer, TIDE_WIRE_ANSWER);
   enum tide_status status = tide_wire_open(record, cells, &view);
+  bool opened = status == TIDE_OK;
   bool given = record->command.op == TIDE_WIRE_REDEEM || record->command.op == TIDE_WIRE_BUFFER;
   if (status == TIDE_OK && given && client->outgoing_descriptors >= TIDE_DESCRIPTORS_UNREAD)
     status = TIDE_FULL; /* until the client has read some */
   if (status == TIDE_OK) status = tide_call(client, &view, &answer, &descriptor, &later);
   if (later) return;
-  if (status != TIDE_OK) tide_pace_charge(client, &view, status);
+  if (status != TIDE_OK) {
+    tide_pace_charge(client, &view, status);
+    if (opened) tide_refuse(client, &view, status);
+  }
   if (!record->command.answer) {
     if (descriptor >= 0) close(descriptor);
     if (status != TIDE_OK) send_refusal(client, &record->command, status);

@@ -54,6 +54,12 @@ void tide_published_release(struct tide_published *published);
 /* The timeline's ends go to this place from now on; nothing of it has ended yet. */
 void tide_publish(struct tide_published *published, uint32_t place, uint32_t generation,
                   struct tide_point base);
+/* Shows, at the place of a timeline that was never made, that all of it is broken. */
+void tide_publish_refused(struct tide_published *published, uint32_t place, uint32_t generation,
+                          enum tide_status cause);
+/* Shows that all values from here on are broken: no promise of them will be made. */
+void tide_publish_end(struct tide_published *published, uint32_t place, uint64_t from,
+                      enum tide_status cause);
 /* Of the room's points. */
 void tide_publish_observe(void *user, const struct tide_observed *what, struct tide_fired *fired);
 /* What the service's own shared memory is told at the end. */
@@ -67,12 +73,14 @@ enum tide_entry_kind {
   TIDE_ENTRY_COMPOUND,
   TIDE_ENTRY_FOREIGN, /* somebody else's timeline */
   TIDE_ENTRY_CHANNEL,
-  TIDE_ENTRY_BUFFER
+  TIDE_ENTRY_BUFFER,
+  TIDE_ENTRY_REFUSED /* a compound or stand-in that could not be made: see refuse.c */
 };
 struct tide_entry {
   uint8_t kind;
-  bool writable; /* a buffer; of a foreign timeline: its owner is trusted */
-  bool made;     /* a buffer of its own, which is charged until it is gone */
+  bool writable;   /* a buffer; of a foreign timeline: its owner is trusted */
+  bool made;       /* a buffer of its own, which is charged until it is gone */
+  uint8_t refused; /* the status of a REFUSED one, or of a future timeline's next promise; 0 */
   uint32_t generation;
   struct tide_point base;  /* of a timeline */
   void *object;            /* a tide_future, tide_line or tide_store */
@@ -260,10 +268,22 @@ struct tide_entry *tide_entry_find(struct tide_served *client, struct tide_wire_
 /* A free place for a new one, chosen by the client: its generation must be new. */
 enum tide_status tide_entry_claim(struct tide_served *client, struct tide_wire_name name,
                                   struct tide_entry **out_entry);
-/* TIDE_NOT_FOUND. */
+/* TIDE_NOT_FOUND; of a refused one: why. */
 enum tide_status tide_entry_point(struct tide_served *client, struct tide_wire_point point,
                                   struct tide_point *out_point);
 void tide_entry_free(struct tide_served *client, struct tide_entry *entry);
+
+/* ---- refuse.c: the points of a refused command ---- */
+
+/* Breaks the points that the command was to make or to keep. */
+void tide_refuse(struct tide_served *client, const struct tide_wire_view *view,
+                 enum tide_status status);
+/* Breaks one promise. */
+void tide_refuse_point(struct tide_served *client, const struct tide_wire_point *point,
+                       enum tide_status cause);
+/* Returns the status, or TIDE_INVALID for those that mean "not yet": a point that broke with one of
+ * them would look as if it had not ended. */
+enum tide_status tide_refusal_cause(enum tide_status status);
 
 /* ---- the service ---- */
 

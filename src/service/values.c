@@ -2,6 +2,7 @@
 #include "service/values.h"
 #include "base/atomic.h"
 #include "base/check.h"
+#include "timeline/shared.h"
 
 static struct tide_shared_shape shape_of(uint32_t places) {
   return (struct tide_shared_shape){.count = places};
@@ -74,6 +75,14 @@ void tide_values_publish(struct tide_values *values, uint32_t place,
   done(tide_shared_publish(&values->quiet, place, news->value, news->lowest));
   tide_store_release(&more->returned, news->returned);
   if (news->closed) done(tide_shared_fail(&values->quiet, place, 0, TIDE_CANCELLED));
+}
+
+/* A status that a region cannot show is the first value's alone; the others are cancelled. */
+void tide_values_end(struct tide_values *values, uint32_t place, uint64_t from,
+                     enum tide_status status) {
+  bool shows = tide_shared_fails((uint32_t)status);
+  if (!shows) add_broken(&values->more[place], from, (uint32_t)status);
+  done(tide_shared_fail(&values->quiet, place, from, shows ? status : TIDE_CANCELLED));
 }
 
 void tide_values_wake(struct tide_values *values, uint32_t place) {

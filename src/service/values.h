@@ -57,6 +57,9 @@ struct tide_values_news {
 /* Stores only; tide_values_wake is for later. */
 void tide_values_publish(struct tide_values *values, uint32_t place,
                          const struct tide_values_news *news);
+/* Shows all values from here on as broken; nothing is published of them any more. Stores only. */
+void tide_values_end(struct tide_values *values, uint32_t place, uint64_t from,
+                     enum tide_status status);
 void tide_values_wake(struct tide_values *values, uint32_t place);
 /* The service ends: all who wait, for whichever place, are told. */
 void tide_values_fail(struct tide_values *values, enum tide_status status);

@@ -300,7 +300,7 @@ static void reports(struct scene *s) {
     struct tide_wire_record record = raw_command(TIDE_WIRE_STAND_IN, 1 + round, 1, 0);
     record.command.number = 7;
     CHECK_OK(raw_ask(&c, &record));
-    record.command.object.handle = 100;
+    record.command.object.handle = 100 + round; /* the name of a broken point from here on */
     record.command.number = 8;
     CHECK_STATUS(raw_ask(&c, &record), TIDE_DENIED);
     record = raw_command(TIDE_WIRE_COMPOUND, 50 + round, 1, 0);

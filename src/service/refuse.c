@@ -1,0 +1,67 @@
+/* Refusals: the points of a refused command break.
+ *
+ * A client names new points without a round trip, so other threads, channels and processes may wait
+ * for a point before the service has seen the command that promises it. A refusal breaks each
+ * such point with its own status: no waiter is left behind.
+ *
+ *      COMPOUND, STAND_IN   the name stands for a point that is broken from its beginning
+ *      PROMISE              the timeline ends below the value
+ *      SUBMIT, ALLOCATE     the promises that the command was to keep break
+ *
+ * A definition (ALL, ANY, EXPRESSION) makes no point: the compound may be defined otherwise, and
+ * has its deadline. */
+#include "service/served.h"
+
+enum tide_status tide_refusal_cause(enum tide_status status) {
+  return status == TIDE_BUSY || status == TIDE_TIMEOUT ? TIDE_INVALID : status;
+}
+
+void tide_refuse_point(struct tide_served *client, const struct tide_wire_point *point,
+                       enum tide_status cause) {
+  struct tide_entry *entry = tide_entry_find(client, point->name, TIDE_ENTRY_FUTURE);
+  if (entry) (void)!tide_future_break(entry->object, point->value, tide_refusal_cause(cause));
+}
+
+static void refuse_points(struct tide_served *client, const struct tide_wire_view *view,
+                          size_t from, size_t count, enum tide_status cause) {
+  for (size_t i = from; i < from + count && i < view->point_count; i++)
+    tide_refuse_point(client, &view->points[i], cause);
+}
+
+/* Makes the name that of a broken point. A name that another object has stays that object's. */
+static void refuse_compound(struct tide_served *client, struct tide_wire_name name,
+                            enum tide_status cause) {
+  struct tide_entry *entry;
+  if (tide_entry_claim(client, name, &entry) != TIDE_OK) return;
+  entry->kind = TIDE_ENTRY_REFUSED;
+  entry->generation = name.generation;
+  entry->refused = (uint8_t)cause;
+  tide_publish_refused(client->published, name.handle, name.generation, cause);
+}
+
+/* Ends the timeline below the value. Not with TIDE_VALUE, since the value is another promise's, nor
+ * with TIDE_FULL, since the client counts and promises again when there is room. Any other status
+ * that refuses the next value refuses all later ones. */
+static void refuse_promise(struct tide_served *client, const struct tide_wire_command *command,
+                           enum tide_status cause) {
+  struct tide_entry *entry = tide_entry_find(client, command->object, TIDE_ENTRY_FUTURE);
+  if (!entry || entry->refused || cause == TIDE_VALUE || cause == TIDE_FULL) return;
+  entry->refused = (uint8_t)cause;
+  tide_publish_end(client->published, command->object.handle, command->value, cause);
+}
+
+void tide_refuse(struct tide_served *client, const struct tide_wire_view *view,
+                 enum tide_status status) {
+  const struct tide_wire_command *command = view->command;
+  enum tide_status cause = tide_refusal_cause(status);
+  switch (command->op) {
+    case TIDE_WIRE_COMPOUND:
+    case TIDE_WIRE_STAND_IN: refuse_compound(client, command->object, cause); break;
+    case TIDE_WIRE_PROMISE: refuse_promise(client, command, cause); break;
+    case TIDE_WIRE_SUBMIT:
+      refuse_points(client, view, command->wait_count, command->retire_count, cause);
+      break;
+    case TIDE_WIRE_ALLOCATE: refuse_points(client, view, 0, command->wait_count, cause); break;
+    default: break;
+  }
+}
