@@ -34,6 +34,7 @@ struct scene {
   uint32_t frames;
   bool hostile;
   const char *socket; /* of the service */
+  uint32_t trust_uid; /* whose service it may be, besides root's and one's own */
   const char *folder; /* for the frames */
 };
 

@@ -16,6 +16,7 @@ static const char help[] =
     "  --check            runs with it and without it: what the others drew must be the same,\n"
     "                     and as one process alone draws it\n"
     "  --socket PATH      of a service that runs; else it starts one\n"
+    "  --trust-uid UID    whose service that may be, besides root's and one's own\n"
     "  --kill NAME@MS     kills one of the processes after so many milliseconds (12.5, say):\n"
     "                     photo, video, page, advert, hostile, browser or service\n"
     "  --limit SECONDS    whoever is not done by then is killed, and it has failed (60)\n"
@@ -82,6 +83,11 @@ static bool take(const char *name, const char *value, struct options *o) {
     return true;
   }
   if (strcmp(name, "--limit") == 0) return take_count(name, value, 100000, &o->limit);
+  if (strcmp(name, "--trust-uid") == 0) {
+    if (!take_count(name, value, UINT32_MAX - 1, &count)) return false;
+    o->scene.trust_uid = (uint32_t)count;
+    return true;
+  }
   if (strcmp(name, "--size") == 0) return take_size(value, o);
   if (strcmp(name, "--kill") == 0) return take_kill(value, o);
   if (strcmp(name, "--out") == 0 && *value) return o->scene.folder = value, true;
@@ -92,8 +98,8 @@ static bool take(const char *name, const char *value, struct options *o) {
 }
 
 static bool takes_value(const char *name) {
-  static const char *const names[] = {"--frames", "--limit",  "--size",   "--kill",
-                                      "--out",    "--socket", "--hostile"};
+  static const char *const names[] = {"--frames", "--limit",  "--size",    "--kill",
+                                      "--out",    "--socket", "--hostile", "--trust-uid"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (strcmp(name, names[i]) == 0) return true;
   return false;

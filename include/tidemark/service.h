@@ -112,18 +112,21 @@ struct tide_session;
 
 struct tide_session_params {
   const char *socket;
-  const char *label; /* for people; copied, cut at 31 bytes */
-  uint64_t deadline; /* absolute, for all that connecting takes; 0: 5 s from now */
-  uint64_t patience; /* ns that a call which blocks, and takes no deadline, waits for the service's
-                        answer; 0: 30 s; TIDE_FOREVER */
+  const char *label;  /* for people; copied, cut at 31 bytes */
+  uint64_t deadline;  /* absolute, for all that connecting takes; 0: 5 s from now */
+  uint64_t patience;  /* ns that a call which blocks, and takes no deadline, waits for the service's
+                         answer; 0: 30 s; TIDE_FOREVER */
+  uint32_t trust_uid; /* whose service it may be, besides root's and this process's own user's */
   /* A command that had been taken by the ring was refused: the `sequence`th of this session,
    * counted from 1. NULL: they are only counted. */
   void (*refused)(void *user, uint64_t sequence, const char *what, enum tide_status status);
   void *user;
 };
 
-/* TIDE_LOST: nobody serves there; TIDE_DENIED: the policy, or it is full (TIDE_FULL);
- * TIDE_MISMATCH: another version; TIDE_TIMEOUT; TIDE_INVALID: no socket is named. */
+/* TIDE_LOST: no service listens there; TIDE_DENIED: the service's policy, the permissions of the
+ * path, or a service of another user's, who is not trusted (nothing is sent to it); TIDE_FULL: the
+ * service is full; TIDE_MISMATCH: another version; TIDE_TIMEOUT; TIDE_INVALID: no socket is named.
+ */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_connect(const struct tide_session_params *params, struct tide_session **out_session,
                      struct tide_diag *diag);

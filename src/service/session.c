@@ -134,7 +134,7 @@ void tide_session_add_label(struct tide_wire_record *record, const char *label) 
   if (length) memcpy(record->bytes + sizeof record->command, label, length);
 }
 
-/* The service destroys the object, and the name is free once it has. */
+/* Tells the service to destroy the object. The name is free once the service has done so. */
 static enum tide_status destroy_name(struct tide_session *session, struct tide_session_name *name) {
   struct tide_wire_record record = {
       .command = {.op = TIDE_WIRE_DESTROY, .object = tide_session_wire(session, name)}};
@@ -183,7 +183,7 @@ static void free_session(struct tide_session *session) {
   tide_free(allocator(), session, 1, sizeof *session);
 }
 
-/* Sleeps until the socket can do that, or for a second, or until the deadline: false. */
+/* Sleeps until the socket is ready for that, for a second at most. False: the deadline passed. */
 static bool wait_for(const struct tide_session *session, short events, uint64_t deadline) {
   struct pollfd one = {.fd = session->socket, .events = events};
   uint64_t now = tide_service_now();
@@ -264,7 +264,19 @@ static enum tide_status open_socket(struct tide_session *session, const char *pa
   return tide_diag_set(diag, status, "%s: %s: %s", path, tide_status_text(status), strerror(errno));
 }
 
-/* Returns what the service says to our hello. */
+/* Refuses the services of other users: at a path that they can write to they could listen first,
+ * read all that this session says, and answer as they like. */
+static enum tide_status check_owner(const struct tide_session *session,
+                                    const struct tide_session_params *params,
+                                    struct tide_diag *diag) {
+  uint32_t own = (uint32_t)geteuid(), uid = tide_socket_peer(session->socket);
+  if (uid != UINT32_MAX && (uid == own || uid == 0 || uid == params->trust_uid)) return TIDE_OK;
+  return tide_diag_set(diag, TIDE_DENIED,
+                       "%s: a service of uid %u or of root is expected, not one of uid %u",
+                       params->socket, params->trust_uid ? params->trust_uid : own, uid);
+}
+
+/* Says hello and maps the memory that the welcome brings. */
 static enum tide_status be_welcomed(struct tide_session *session, const char *label,
                                     uint64_t deadline) {
   struct tide_wire_message welcome;
@@ -284,11 +296,12 @@ static enum tide_status be_welcomed(struct tide_session *session, const char *la
   return status;
 }
 
-/* One deadline for all steps. */
+/* Connects. One deadline bounds all steps. */
 static enum tide_status begin(struct tide_session *session,
                               const struct tide_session_params *params, struct tide_diag *diag) {
   uint64_t deadline = params->deadline ? params->deadline : tide_service_now() + CONNECT_TIME;
   enum tide_status status = open_socket(session, params->socket, deadline, diag);
+  if (status == TIDE_OK) status = check_owner(session, params, diag);
   if (status != TIDE_OK) return status;
   status = be_welcomed(session, params->label, deadline);
   if (status == TIDE_OK) return TIDE_OK;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static const struct tide_tool_option options[] = {
-    {"--socket", "PATH", "where clients connect; $XDG_RUNTIME_DIR/tidemark if not given"},
+    {"--socket", "PATH", "where clients connect; " TIDE_TOOL_SOCKET_HELP},
     {"--config", "FILE", "who may connect, and how much each may have: docs/service.md"},
     {"--json-events", "FILE", "one JSON object a line for each client that comes, goes or errs"},
     {"--workers", "N", "threads that run commands"},
@@ -27,13 +27,6 @@ static struct tide_service *serving;
 static void stop(int number) {
   (void)number;
   tide_service_stop(serving);
-}
-
-const char *tide_tool_socket(char *buffer, size_t size) {
-  const char *folder = getenv("XDG_RUNTIME_DIR");
-  if (folder && folder[0] == '/') snprintf(buffer, size, "%s/tidemark", folder);
-  else snprintf(buffer, size, "/tmp/tidemark-%u", (unsigned)getuid());
-  return buffer;
 }
 
 static const char *const kinds[] = {"?", "connected", "turned away", "gone", "refused", "paced"};
@@ -132,7 +125,8 @@ int tide_tool_serve(int argc, char **argv) {
       return tide_tool_wrong_usage(&usage, "--domain %s: expected a number from 1 on",
                                    arguments.value);
   }
-  if (!params.socket) params.socket = tide_tool_socket(path, sizeof path);
+  if (!params.socket && !tide_tool_socket(path, sizeof path, true)) return TIDE_EXIT_FAILED;
+  if (!params.socket) params.socket = path;
   params.workers = (uint32_t)workers;
   params.domain = (uint32_t)domain;
   char *text = NULL;

@@ -95,10 +95,13 @@ void tide_tool_watch_run(struct tide_run *run);
 bool tide_tool_remember_file(const char *path);
 void tide_tool_forget_file(const char *path);
 
-/* ---- serve.c ---- */
+/* ---- socket_path.c ---- */
 
-/* Where a service listens if nothing is said. Returns the buffer. */
-const char *tide_tool_socket(char *buffer, size_t size);
+/* The path of a service's socket where none is given. `make`: the directory is made if it is
+ * missing. False: the reason has been printed. */
+bool tide_tool_socket(char *buffer, size_t size, bool make);
+#define TIDE_TOOL_SOCKET_HELP                                                                      \
+  "$XDG_RUNTIME_DIR/tidemark/socket if not given (root: /run/tidemark/socket)"
 
 /* ---- json.c ---- */
 

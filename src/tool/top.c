@@ -12,9 +12,10 @@
 
 #define PATIENCE 5000000000ull /* ns that one answer may take */
 
-enum { SOCKET, ONCE, INTERVAL, ROWS, AS_JSON };
+enum { SOCKET, TRUST_UID, ONCE, INTERVAL, ROWS, AS_JSON };
 static const struct tide_tool_option options[] = {
     [SOCKET] = {"--socket", "PATH", "of the service; as tidemark serve if not given"},
+    [TRUST_UID] = {"--trust-uid", "UID", "whose service it may be, besides root's and one's own"},
     [ONCE] = {"--once", NULL, "prints one table and ends"},
     [INTERVAL] = {"--interval", "MS", "between two tables; 1000 if not given"},
     [ROWS] = {"--rows", "N", "channels and timelines of each client; 8 if not given"},
@@ -131,7 +132,7 @@ int tide_tool_top(int argc, char **argv) {
   struct tide_session_params params = {.label = "top", .patience = PATIENCE};
   struct tide_diag diag = {.status = TIDE_OK};
   struct tide_top_view view = {.rows = 8};
-  uint64_t interval = 1000, rows = 8;
+  uint64_t interval = 1000, rows = 8, trust_uid = 0;
   bool once = false;
   char path[200];
   int option;
@@ -141,6 +142,8 @@ int tide_tool_top(int argc, char **argv) {
     if (option == TIDE_ARGUMENT_POSITIONAL)
       return tide_tool_wrong_usage(&usage, "unexpected '%s'", arguments.value);
     if (option == SOCKET) params.socket = arguments.value;
+    if (option == TRUST_UID && !tide_tool_parse_number(arguments.value, UINT32_MAX - 1, &trust_uid))
+      return tide_tool_wrong_usage(&usage, "--trust-uid %s: expected a uid", arguments.value);
     if (option == ONCE) once = true;
     if (option == AS_JSON) once = view.json = true;
     if (option == INTERVAL &&
@@ -150,7 +153,9 @@ int tide_tool_top(int argc, char **argv) {
       return tide_tool_wrong_usage(&usage, "--rows %s: expected 0 to 65536", arguments.value);
   }
   view.rows = (uint32_t)rows;
-  if (!params.socket) params.socket = tide_tool_socket(path, sizeof path);
+  params.trust_uid = (uint32_t)trust_uid;
+  if (!params.socket && !tide_tool_socket(path, sizeof path, false)) return TIDE_EXIT_FAILED;
+  if (!params.socket) params.socket = path;
   if (tide_session_connect(&params, &view.session, &diag) != TIDE_OK) {
     tide_tool_error("%s", diag.text);
     return TIDE_EXIT_FAILED;

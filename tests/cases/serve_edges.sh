@@ -1,4 +1,4 @@
-# tidemark serve and top where the world is not kind: a stopped service.
+# tidemark serve and top: a stopped service, the default path, services of other users.
 : "${BUILD:?}" "${TIDEMARK:?}"
 work=$(mktemp -d)
 server=
@@ -52,3 +52,94 @@ say $? a_service_is_stopped_beside_top
 kill -CONT $server
 stop 0
 say $? it_goes_on_and_ends
+
+# ---- the path where none is given: as a user who is not root
+
+chmod 0711 "$work"
+if [ "$(id -u)" = 0 ]; then
+  user=65534
+  become="setpriv --reuid=$user --regid=$user --clear-groups"
+else
+  user=$(id -u)
+  become=
+fi
+# shellcheck disable=SC2086
+as_user() { limit $become "$@"; }
+if ! as_user "$TIDEMARK" --version >"$work/out2" 2>"$work/err"; then
+  echo "SKIP default_path: uid $user cannot run $TIDEMARK: $(head -c 200 "$work/err")"
+else
+  mkdir "$work/run"
+  [ "$(id -u)" != 0 ] || chown $user:$user "$work/run"
+  XDG_RUNTIME_DIR=$work/run
+  export XDG_RUNTIME_DIR
+  as_user "$TIDEMARK" top --once >"$work/out2" 2>"$work/err"
+  [ $? = 1 ] && grep -q "$work/run/tidemark: No such file" "$work/err" && [ ! -e "$work/run/tidemark" ]
+  say $? no_service_at_the_default_path
+  $become "$TIDEMARK" serve >"$work/out" 2>"$work/err" &
+  server=$!
+  wait_for "$work/run/tidemark/socket" && as_user "$TIDEMARK" top --once >"$work/table" 2>"$work/err" &&
+    grep -q ' top ' "$work/table" && [ "$(stat -c '%a %u' "$work/run/tidemark")" = "700 $user" ] &&
+    grep -q "serves at $work/run/tidemark/socket" "$work/out"
+  say $? the_default_path
+  kill -TERM $server
+  wait $server
+  [ $? = 0 ] && [ -z "$(ls -A "$work/run/tidemark")" ]
+  say $? the_default_path_is_left_empty
+  server=
+  chmod 0750 "$work/run/tidemark"
+  as_user "$TIDEMARK" serve >"$work/out2" 2>"$work/err"
+  [ $? = 1 ] && grep -q "mode 0700 is expected, not of uid $user with mode 0750" "$work/err"
+  say $? a_directory_that_others_can_read
+  rmdir "$work/run/tidemark"
+  mkdir -m 0700 "$work/elsewhere"
+  [ "$(id -u)" != 0 ] || chown $user:$user "$work/elsewhere"
+  ln -s "$work/elsewhere" "$work/run/tidemark"
+  as_user "$TIDEMARK" serve >"$work/out2" 2>"$work/err"
+  [ $? = 1 ] && grep -q "$work/run/tidemark: " "$work/err" && [ -z "$(ls -A "$work/elsewhere")" ]
+  say $? a_link_to_a_directory
+  rm "$work/run/tidemark"
+  XDG_RUNTIME_DIR=run as_user "$TIDEMARK" serve >"$work/out2" 2>"$work/err"
+  [ $? = 1 ] && grep -q "an absolute path of less than 64 bytes is expected, not 'run'" "$work/err"
+  say $? a_relative_directory
+  unset XDG_RUNTIME_DIR
+  if [ -e "/run/user/$user" ]; then
+    echo "SKIP no_directory_at_all: there is /run/user/$user"
+  else
+    as_user "$TIDEMARK" serve >"$work/out2" 2>"$work/err"
+    [ $? = 1 ] && grep -q -e "--socket PATH is expected" "$work/err"
+    say $? no_directory_at_all
+  fi
+fi
+if [ "$(id -u)" != 0 ]; then
+  echo "SKIP a_directory_of_another_user: only root can make one"
+  echo "SKIP a_service_of_another_user: only root can start one"
+  echo "SKIP the_default_path_of_root: needs root"
+else
+  mkdir -m 0700 "$work/run/tidemark" # root's, in a user's directory
+  XDG_RUNTIME_DIR=$work/run as_user "$TIDEMARK" serve >"$work/out2" 2>"$work/err"
+  [ $? = 1 ] && grep -q "$work/run/tidemark: " "$work/err"
+  say $? a_directory_of_another_user
+  $become "$TIDEMARK" serve --socket "$work/run/socket" >"$work/out" 2>"$work/err" &
+  server=$!
+  wait_for "$work/run/socket"
+  limit "$TIDEMARK" top --once --socket "$work/run/socket" >"$work/out2" 2>"$work/err"
+  [ $? = 1 ] && grep -q "not one of uid $user" "$work/err" &&
+    limit "$TIDEMARK" top --once --trust-uid $user --socket "$work/run/socket" >"$work/out2" 2>"$work/err"
+  # It answers root, too, but the policy does not: root is not its own user.
+  [ $? = 1 ] && grep -q 'permission denied' "$work/err"
+  say $? a_service_of_another_user
+  kill -TERM $server
+  wait $server
+  server=
+  if ! unshare -m true 2>"$work/err"; then
+    echo "SKIP the_default_path_of_root: no mount namespace: $(head -c 200 "$work/err")"
+  else
+    limit unshare -m sh -c '
+      mount -t tmpfs tmpfs /run && cd "$2" || exit 1
+      "$1" serve >out 2>said &
+      for _ in $(seq 1000); do if [ -e /run/tidemark/socket ]; then break; fi; sleep 0.02; done
+      "$1" top --once >table && [ "$(stat -c "%a %u" /run/tidemark)" = "700 0" ] && kill -TERM $! && wait $!' \
+      sh "$TIDEMARK" "$work" 2>"$work/err" && grep -q ' top ' "$work/table"
+    say $? the_default_path_of_root
+  fi
+fi
