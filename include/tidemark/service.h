@@ -80,7 +80,7 @@ struct tide_service_params {
   /* Of everything but shared memory, for as long as the service lives. Any thread. NULL: malloc.
    * A failure refuses the client, or the command, that needed the memory: TIDE_NOMEM. */
   const struct tide_allocator *allocator;
-  /* Called on the service's thread. */
+  /* Called on the service's thread, which serves no client meanwhile: it must not block. */
   void (*event)(void *user, const struct tide_service_event *event);
   void *user;
 };

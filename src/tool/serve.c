@@ -1,5 +1,6 @@
 /* tidemark serve: a service in the foreground. */
-#include "tidemark/service.h"
+#include "base/atomic.h"
+#include "tool/event_log.h"
 #include "tool/tool.h"
 
 #include <errno.h>
@@ -7,50 +8,52 @@
 #include <sys/resource.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct tide_tool_option options[] = {
     {"--socket", "PATH", "where clients connect; " TIDE_TOOL_SOCKET_HELP},
     {"--config", "FILE", "who may connect, and how much each may have: docs/service.md"},
-    {"--json-events", "FILE", "one JSON object a line for each client that comes, goes or errs"},
+    {"--json-events", "FILE",
+     "one JSON object a line for each client that comes, goes or errs; SIGHUP opens it anew"},
     {"--workers", "N", "threads that run commands"},
     {"--domain", "N", "the number of this service's points; 1 if not given"},
     {NULL, NULL, NULL},
 };
 static const struct tide_tool_usage usage = {
     "serve", "", "Orders the work of other processes that don't trust each other.", options,
-    "It runs until SIGTERM or SIGINT."};
+    "It runs until SIGTERM or SIGINT (SIGHUP, without --json-events)."};
 
-static struct tide_service *serving;
+static struct tide_service *serving; /* atomic, for the handlers; NULL: none yet, or no more */
+static struct tide_event_log *events;
+static uint32_t is_asked_to_stop; /* atomic: maybe before there is a service */
 
 static void stop(int number) {
+  struct tide_service *service = tide_load_ordered(&serving);
   (void)number;
-  tide_service_stop(serving);
+  tide_store_ordered(&is_asked_to_stop, 1u);
+  if (service) tide_service_stop(service);
 }
 
-static const char *const kinds[] = {"?", "connected", "turned away", "gone", "refused", "paced"};
+static void reopen(int number) {
+  (void)number;
+  tide_event_log_reopen(events);
+}
 
-/* One object a line, written as a whole. */
-static void write_event(void *user, const struct tide_service_event *event) {
-  FILE *to = user;
-  char label[2 * 32 + 1];
-  size_t length = 0;
-  for (const char *at = event->label; at && *at && length + 2 < sizeof label; at++) {
-    if (*at == '"' || *at == '\\') label[length++] = '\\';
-    label[length++] = *at;
-  }
-  label[length] = 0;
-  fprintf(to,
-          "{\"time\": %llu, \"event\": \"%s\", \"client\": %llu, \"uid\": %u, \"pid\": %u, "
-          "\"label\": \"%s\", \"status\": \"%s\"",
-          (unsigned long long)event->time, kinds[event->kind], (unsigned long long)event->client,
-          event->uid, event->pid, label, tide_status_name(event->status));
-  if (event->what)
-    fprintf(to, ", \"command\": \"%s\", \"sequence\": %llu", event->what,
-            (unsigned long long)event->sequence);
-  fputs("}\n", to);
-  fflush(to);
+/* SIGHUP: the log's file was moved away; without a log, the terminal has gone. */
+static void watch_signals(void) {
+  struct sigaction ends = {.sa_handler = stop}, reopens = {.sa_handler = reopen}, before;
+  sigaction(SIGTERM, &ends, NULL);
+  sigaction(SIGINT, &ends, NULL);
+  signal(SIGPIPE, SIG_IGN); /* its output may be a pipe that is read no more */
+  if (events) sigaction(SIGHUP, &reopens, NULL);
+  else if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+    sigaction(SIGHUP, &ends, NULL); /* nohup ignores it */
+}
+
+static void ignore_signals(void) {
+  signal(SIGTERM, SIG_IGN);
+  signal(SIGINT, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
 }
 
 static char *read_config(const char *path, size_t *out_length) {
@@ -66,14 +69,14 @@ static char *read_config(const char *path, size_t *out_length) {
 }
 
 /* One warning for each limit that is less than what the policy promises. */
-static void warn_of_shortages(void) {
+static void warn_of_shortages(struct tide_service *service) {
   char text[1024];
-  size_t length = tide_service_shortages(serving, text, sizeof text);
+  size_t length = tide_service_shortages(service, text, sizeof text);
   if (length >= sizeof text) length = sizeof text - 1;
   for (char *line = text, *end; line < text + length; line = end + 1) {
     end = memchr(line, '\n', (size_t)(text + length - line));
     if (!end) end = text + length;
-    tide_tool_error("warning: %.*s", (int)(end - line), line);
+    tide_tool_print_now(STDERR_FILENO, "tidemark: warning: %.*s\n", (int)(end - line), line);
   }
 }
 
@@ -84,30 +87,30 @@ static int serve(struct tide_service_params *params, const char *config) {
     descriptors.rlim_cur = descriptors.rlim_max;
     (void)!setrlimit(RLIMIT_NOFILE, &descriptors);
   }
-  enum tide_status status = tide_service_create(params, &serving, &diag);
+  struct tide_service *service;
+  watch_signals();
+  enum tide_status status = tide_service_create(params, &service, &diag);
   if (status != TIDE_OK) {
     if (diag.line) tide_tool_error_at(config, &diag);
     else tide_tool_error("%s", diag.text);
     return TIDE_EXIT_FAILED;
   }
-  warn_of_shortages();
-  struct sigaction action = {.sa_handler = stop};
-  sigaction(SIGTERM, &action, NULL);
-  sigaction(SIGINT, &action, NULL);
-  printf("tidemark serves at %s\n", params->socket);
-  fflush(stdout);
-  status = tide_service_run(serving);
-  signal(SIGTERM, SIG_IGN);
-  signal(SIGINT, SIG_IGN);
-  tide_service_destroy(serving);
-  if (status != TIDE_OK) tide_tool_error("%s", tide_status_text(status));
+  warn_of_shortages(service);
+  tide_store_ordered(&serving, service);
+  if (tide_load_ordered(&is_asked_to_stop)) tide_service_stop(service);
+  tide_tool_print_now(STDOUT_FILENO, "tidemark serves at %s\n", params->socket);
+  status = tide_service_run(service);
+  ignore_signals();
+  tide_service_destroy(service);
+  if (status != TIDE_OK)
+    tide_tool_print_now(STDERR_FILENO, "tidemark: %s\n", tide_status_text(status));
   return status == TIDE_OK ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 }
 
 int tide_tool_serve(int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
   struct tide_service_params params = {.socket = NULL};
-  const char *config = NULL, *events = NULL;
+  const char *config = NULL, *log = NULL;
   uint64_t workers = 0, domain = 1;
   char path[200];
   int option;
@@ -118,7 +121,7 @@ int tide_tool_serve(int argc, char **argv) {
       return tide_tool_wrong_usage(&usage, "unexpected '%s'", arguments.value);
     if (option == 0) params.socket = arguments.value;
     if (option == 1) config = arguments.value;
-    if (option == 2) events = arguments.value;
+    if (option == 2) log = arguments.value;
     if (option == 3 && !tide_tool_parse_number(arguments.value, 256, &workers))
       return tide_tool_wrong_usage(&usage, "--workers %s: expected 0 to 256", arguments.value);
     if (option == 4 && (!tide_tool_parse_number(arguments.value, UINT32_MAX, &domain) || !domain))
@@ -132,19 +135,14 @@ int tide_tool_serve(int argc, char **argv) {
   char *text = NULL;
   if (config && !(text = read_config(config, &params.policy_length))) return TIDE_EXIT_FAILED;
   params.policy = text;
-  FILE *to = events ? fopen(events, "ae") : NULL;
   int result = TIDE_EXIT_FAILED;
-  if (events && !to) {
-    tide_tool_error("%s: %s", events, strerror(errno));
-  } else {
-    params.event = to ? write_event : NULL;
-    params.user = to;
-    result = serve(&params, config);
+  if (log) events = tide_event_log_open(log);
+  if (events) {
+    params.event = tide_event_log_add;
+    params.user = events;
   }
-  if (to && fclose(to) != 0) {
-    tide_tool_error("%s: %s", events, strerror(errno));
-    result = TIDE_EXIT_FAILED;
-  }
+  if (events || !log) result = serve(&params, config);
+  if (events && !tide_event_log_close(events)) result = TIDE_EXIT_FAILED;
   free(text);
   return result;
 }

@@ -1,0 +1,417 @@
+/* A bounded queue of lines, and the thread that writes them. */
+#include "tool/event_log.h"
+#include "base/atomic.h"
+#include "tool/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINE 512     /* bytes of the longest line */
+#define BATCH 4096   /* a pipe takes that much as a whole or not at all */
+#define RETRY_MS 100 /* between two looks at a file that cannot be written */
+#define CLOSE_TIME 1000000000ull
+#define JOIN_SECONDS 3 /* CLOSE_TIME, and some more for a write that does not return */
+
+struct line {
+  size_t length;
+  char bytes[LINE];
+};
+
+struct tide_event_log {
+  const char *path;
+  pthread_t writer;
+  int bell;
+  uint32_t reopens; /* atomic: SIGHUP came */
+  pthread_mutex_t lock;
+  /* Under the lock. */
+  char *queue;          /* bytes first .. first + length, around the end */
+  size_t first, length; /* the writer alone takes out */
+  uint64_t dropped;     /* since the last line that says so */
+  uint64_t lost;        /* since the beginning */
+  uint64_t end_by;      /* 0: it goes on */
+  bool is_idle;         /* the writer waits for its bell */
+  /* The writer's. */
+  int file;   /* -1: it cannot be opened just now */
+  int error;  /* why it cannot be written; 0 */
+  int reason; /* the last such error */
+  bool is_regular;
+  bool is_torn; /* the file ends with a part of a line that could not be cut off */
+  bool is_amid; /* a part of the first line has been written, to a device that took no more */
+};
+
+void tide_tool_print_now(int descriptor, const char *format, ...) {
+  char text[BATCH];
+  struct pollfd one = {.fd = descriptor, .events = POLLOUT};
+  va_list list;
+  va_start(list, format);
+  int length = vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  if (length >= (int)sizeof text) length = sizeof text - 1;
+  if (length > 0 && poll(&one, 1, 0) == 1 && one.revents & POLLOUT)
+    (void)!write(descriptor, text, (size_t)length);
+}
+
+static uint64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* ---- lines ----------------------------------------------------------------------------- */
+
+static void add_bytes(void *self, const char *bytes, size_t size) {
+  struct line *line = self;
+  if (size > LINE - 1 - line->length) size = LINE - 1 - line->length;
+  memcpy(line->bytes + line->length, bytes, size);
+  line->length += size;
+}
+
+static struct tide_json begin_line(struct line *line, uint64_t time, const char *event) {
+  struct tide_json json = {.write = add_bytes, .self = line, .dense = true};
+  line->length = 0;
+  tide_json_open(&json, NULL, '{');
+  tide_json_number(&json, "time", time);
+  tide_json_text(&json, "event", event);
+  return json;
+}
+
+static void end_line(struct line *line, struct tide_json *json) {
+  tide_json_close(json, '}');
+  line->bytes[line->length++] = '\n';
+}
+
+static const char *const kinds[] = {"?", "connected", "turned away", "gone", "refused", "paced"};
+
+/* A label has 31 bytes: the longest line is shorter than LINE. */
+static void format_event(struct line *line, const struct tide_service_event *event) {
+  struct tide_json json = begin_line(line, event->time, kinds[event->kind]);
+  tide_json_number(&json, "client", event->client);
+  tide_json_number(&json, "uid", event->uid);
+  tide_json_number(&json, "pid", event->pid);
+  tide_json_text(&json, "label", event->label ? event->label : "");
+  tide_json_text(&json, "status", tide_status_name(event->status));
+  if (event->what) {
+    tide_json_text(&json, "command", event->what);
+    tide_json_number(&json, "sequence", event->sequence);
+  }
+  end_line(line, &json);
+}
+
+static void format_dropped(struct line *line, uint64_t count) {
+  struct tide_json json = begin_line(line, now(), "dropped");
+  tide_json_number(&json, "count", count);
+  end_line(line, &json);
+}
+
+/* ---- the queue, under the lock ------------------------------------------------------------- */
+
+static bool push(struct tide_event_log *log, const struct line *line) {
+  if (line->length > TIDE_EVENT_LOG_ROOM - log->length) return false;
+  size_t at = (log->first + log->length) % TIDE_EVENT_LOG_ROOM;
+  size_t until_end = TIDE_EVENT_LOG_ROOM - at;
+  size_t head = line->length < until_end ? line->length : until_end;
+  memcpy(log->queue + at, line->bytes, head);
+  memcpy(log->queue, line->bytes + head, line->length - head);
+  log->length += line->length;
+  return true;
+}
+
+/* Queues the line about dropped events before any later event. */
+static bool push_dropped(struct tide_event_log *log) {
+  struct line line;
+  if (!log->dropped) return true;
+  format_dropped(&line, log->dropped);
+  if (!push(log, &line)) return false;
+  log->dropped = 0;
+  return true;
+}
+
+/* Copies whole lines, and leaves them in the queue. */
+static size_t peek(const struct tide_event_log *log, char batch[BATCH]) {
+  size_t size = log->length < BATCH ? log->length : BATCH, whole = 0;
+  for (size_t i = 0; i < size; i++) {
+    batch[i] = log->queue[(log->first + i) % TIDE_EVENT_LOG_ROOM];
+    if (batch[i] == '\n') whole = i + 1;
+  }
+  return whole;
+}
+
+static void take_out(struct tide_event_log *log, size_t size) {
+  log->first = (log->first + size) % TIDE_EVENT_LOG_ROOM;
+  log->length -= size;
+  (void)!push_dropped(log);
+}
+
+/* Lines that tell of dropped events are none. */
+static uint64_t count_events(const struct tide_event_log *log) {
+  char line[LINE + 1];
+  uint64_t count = 0;
+  size_t used = 0;
+  for (size_t i = 0; i < log->length; i++) {
+    line[used++] = log->queue[(log->first + i) % TIDE_EVENT_LOG_ROOM];
+    if (line[used - 1] != '\n') continue;
+    line[used] = 0;
+    count += !strstr(line, "\"event\":\"dropped\"");
+    used = 0;
+  }
+  return count;
+}
+
+static void ring(const struct tide_event_log *log) {
+  uint64_t one = 1;
+  (void)!write(log->bell, &one, sizeof one);
+}
+
+void tide_event_log_add(void *user, const struct tide_service_event *event) {
+  struct tide_event_log *log = user;
+  struct line line;
+  format_event(&line, event);
+  pthread_mutex_lock(&log->lock);
+  bool fits = push_dropped(log) && push(log, &line);
+  log->dropped += !fits;
+  log->lost += !fits;
+  bool wakes = log->is_idle;
+  log->is_idle = false;
+  pthread_mutex_unlock(&log->lock);
+  if (wakes) ring(log);
+}
+
+/* ---- the file, on the writer's thread ------------------------------------------------------ */
+
+/* True if a service that was killed, or a machine that stopped, left a part of a line. */
+static bool ends_amid_line(const char *path, off_t size) {
+  char last = '\n';
+  int fd = size ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+  if (fd < 0) return false;
+  bool amid = pread(fd, &last, 1, size - 1) == 1 && last != '\n';
+  close(fd);
+  return amid;
+}
+
+/* False: errno; ENXIO of a FIFO: no process reads it yet. A file that is open stays open then. */
+static bool open_file(struct tide_event_log *log) {
+  struct stat stat;
+  int fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0640);
+  if (fd < 0) return false;
+  if (log->file >= 0) close(log->file);
+  log->file = fd;
+  log->is_regular = fstat(fd, &stat) == 0 && S_ISREG(stat.st_mode);
+  log->is_torn = log->is_regular && ends_amid_line(log->path, stat.st_size);
+  return true;
+}
+
+static bool is_fifo(const char *path) {
+  struct stat there;
+  return stat(path, &there) == 0 && S_ISFIFO(there.st_mode);
+}
+
+static const char *say_why(const char *path, int error) {
+  if (!error) return "it was not written fast enough";
+  if ((error == ENXIO || error == EPIPE) && is_fifo(path)) return "no process reads it";
+  return strerror(error);
+}
+
+/* Says so once for each reason. */
+static void fail(struct tide_event_log *log, int error) {
+  if (log->error == error) return;
+  log->error = log->reason = error;
+  tide_tool_print_now(STDERR_FILENO,
+                      "tidemark: %s: %s; up to %u KiB of events wait, further ones are dropped\n",
+                      log->path, say_why(log->path, error), TIDE_EVENT_LOG_ROOM >> 10);
+}
+
+/* Drops the rest of a line whose beginning is in another file. */
+static void skip_rest(struct tide_event_log *log) {
+  if (!log->is_amid) return;
+  log->is_amid = false;
+  pthread_mutex_lock(&log->lock);
+  while (log->length) {
+    bool last = log->queue[log->first] == '\n';
+    take_out(log, 1);
+    if (last) break;
+  }
+  log->lost++;
+  pthread_mutex_unlock(&log->lock);
+}
+
+static void reopen(struct tide_event_log *log) {
+  if (open_file(log)) skip_rest(log);
+  else if (log->file < 0) fail(log, errno);
+  else
+    tide_tool_print_now(STDERR_FILENO, "tidemark: %s: %s; the old file is written on\n", log->path,
+                        strerror(errno));
+}
+
+/* Shortens the file, which ends where this write ended unless another process has appended since.
+ */
+static void cut_off(struct tide_event_log *log, size_t torn) {
+  struct stat stat;
+  if (!torn) return;
+  off_t end = lseek(log->file, 0, SEEK_CUR);
+  log->is_torn = end < (off_t)torn || fstat(log->file, &stat) != 0 || stat.st_size != end ||
+                 ftruncate(log->file, end - (off_t)torn) != 0;
+}
+
+/* Returns how many bytes need not be written again; -1: errno. The part of a line that a full file
+ * took is cut off; a device that took a part of one is given the rest later. */
+static ssize_t write_lines(struct tide_event_log *log, const char *batch, size_t size) {
+  size_t done = 0;
+  ssize_t taken = 1;
+  if (log->is_torn && write(log->file, "\n", 1) != 1) return -1;
+  log->is_torn = false;
+  while (done < size && (taken = write(log->file, batch + done, size - done)) > 0)
+    done += (size_t)taken;
+  int error = taken < 0 ? errno : ENOSPC;
+  size_t whole = done;
+  while (whole && batch[whole - 1] != '\n') whole--;
+  if (log->is_regular) cut_off(log, done - whole);
+  else if (done) log->is_amid = done > whole;
+  if (!log->is_regular) whole = done;
+  errno = error;
+  return whole ? (ssize_t)whole : -1;
+}
+
+/* ---- the writer ---------------------------------------------------------------------------- */
+
+/* Waits for the bell, for room in the file, or until it is time to look again. */
+static void wait_for(struct tide_event_log *log, bool for_room, int milliseconds) {
+  uint64_t count;
+  struct pollfd polls[2] = {{.fd = log->bell, .events = POLLIN},
+                            {.fd = for_room ? log->file : -1, .events = POLLOUT}};
+  if (poll(polls, 2, milliseconds) > 0 && polls[0].revents)
+    (void)!read(log->bell, &count, sizeof count);
+}
+
+/* The file took nothing. False: the log ends. */
+static bool wait_for_file(struct tide_event_log *log, int error, uint64_t end_by) {
+  bool for_room = error == EAGAIN;
+  if (!for_room) fail(log, error);
+  if (error == EPIPE && log->file >= 0) { /* its next reader opens the FIFO anew */
+    close(log->file);
+    log->file = -1;
+  }
+  if (end_by && (!for_room || now() >= end_by)) return false;
+  wait_for(log, for_room, RETRY_MS);
+  return true;
+}
+
+/* False: the log ends. */
+static bool write_some(struct tide_event_log *log) {
+  char batch[BATCH];
+  if (tide_exchange(&log->reopens, 0u) || log->file < 0) reopen(log);
+  pthread_mutex_lock(&log->lock);
+  size_t size = peek(log, batch);
+  uint64_t end_by = log->end_by;
+  log->is_idle = !size;
+  pthread_mutex_unlock(&log->lock);
+  if (!size) {
+    if (end_by) return false;
+    wait_for(log, false, log->file < 0 ? RETRY_MS : -1);
+    return true;
+  }
+  if (log->file < 0) return wait_for_file(log, log->error, end_by);
+  ssize_t written = write_lines(log, batch, size);
+  if (written < 0) return wait_for_file(log, errno, end_by);
+  log->error = 0;
+  pthread_mutex_lock(&log->lock);
+  take_out(log, (size_t)written);
+  pthread_mutex_unlock(&log->lock);
+  return true;
+}
+
+static void *write_all(void *user) {
+  struct tide_event_log *log = user;
+  while (write_some(log)) continue;
+  return NULL;
+}
+
+/* Signals are for the other threads. */
+static bool start_writer(struct tide_event_log *log) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = pthread_create(&log->writer, NULL, write_all, log);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  errno = error;
+  return error == 0;
+}
+
+/* ---- beginning and end --------------------------------------------------------------------- */
+
+static void free_log(struct tide_event_log *log) {
+  if (log->file >= 0) close(log->file);
+  if (log->bell >= 0) close(log->bell);
+  pthread_mutex_destroy(&log->lock);
+  free(log->queue);
+  free(log);
+}
+
+struct tide_event_log *tide_event_log_open(const char *path) {
+  struct tide_event_log *log = calloc(1, sizeof *log);
+  if (!log) {
+    tide_tool_error("%s: out of memory", path);
+    return NULL;
+  }
+  pthread_mutex_init(&log->lock, NULL);
+  log->path = path;
+  log->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  log->queue = malloc(TIDE_EVENT_LOG_ROOM);
+  log->file = -1;
+  bool opened = open_file(log);
+  if (!opened && errno == ENXIO && is_fifo(path)) {
+    fail(log, ENXIO);
+    opened = true; /* it will be */
+  }
+  if (opened && log->bell >= 0 && log->queue && start_writer(log)) return log;
+  tide_tool_error("%s: %s", path, strerror(errno));
+  free_log(log);
+  return NULL;
+}
+
+void tide_event_log_reopen(struct tide_event_log *log) {
+  int error = errno;
+  tide_exchange(&log->reopens, 1u);
+  ring(log);
+  errno = error;
+}
+
+/* False: a write that cannot be interrupted does not return. */
+static bool join_writer(struct tide_event_log *log) {
+  struct timespec until;
+  clock_gettime(CLOCK_REALTIME, &until);
+  until.tv_sec += JOIN_SECONDS;
+  return pthread_timedjoin_np(log->writer, NULL, &until) == 0;
+}
+
+bool tide_event_log_close(struct tide_event_log *log) {
+  pthread_mutex_lock(&log->lock);
+  log->end_by = now() + CLOSE_TIME;
+  pthread_mutex_unlock(&log->lock);
+  ring(log);
+  bool ended = join_writer(log);
+  pthread_mutex_lock(&log->lock);
+  uint64_t lost = log->lost + count_events(log);
+  pthread_mutex_unlock(&log->lock);
+  int error = ended ? log->reason : 0;
+  bool closed = true;
+  if (ended && log->file >= 0) {
+    closed = close(log->file) == 0;
+    if (!closed) error = errno;
+    log->file = -1;
+  }
+  bool good = !lost && closed;
+  if (!good)
+    tide_tool_print_now(STDERR_FILENO, "tidemark: %s: %llu events were lost: %s\n", log->path,
+                        (unsigned long long)lost, say_why(log->path, error));
+  if (ended) free_log(log);
+  return good;
+}
