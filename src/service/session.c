@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECT_TIME 5000000000ull /* ns, where no deadline is given */
-#define ANSWER_TIME 30000000000ull /* ns that a call waits for an answer, where nothing is said */
+#define CONNECT_TIME 5000000000ull /* ns; the default deadline is that far away */
+#define ANSWER_TIME 30000000000ull /* ns; the default patience */
 
 static const struct tide_allocator *allocator(void) { return tide_allocator_system(); }
 
@@ -31,13 +31,13 @@ struct tide_session_name *tide_session_find(struct tide_session *session, struct
   return name->kind == kind ? name : NULL;
 }
 
-/* The service shows values at the name's own place as long as something may end there. */
+/* True if the service shows no more values at the name's own location. */
 static bool is_over(const struct tide_session *session, const struct tide_session_name *name) {
   if (!name->shown) return true;
   return tide_values_over(&session->views->values, (uint32_t)(name - session->names), name->shown);
 }
 
-static void sweep(struct tide_session *session) {
+static void free_finished_names(struct tide_session *session) {
   for (uint32_t i = 1; i < session->limits.handles; i++) {
     struct tide_session_name *name = &session->names[i];
     if (name->kind != TIDE_NAME_LIMBO || !is_over(session, name)) continue;
@@ -47,7 +47,7 @@ static void sweep(struct tide_session *session) {
   }
 }
 
-static struct tide_session_name *next_free(struct tide_session *session) {
+static struct tide_session_name *find_free_name(struct tide_session *session) {
   for (uint32_t i = 1; i < session->limits.handles; i++) {
     uint32_t at = 1 + session->next_name++ % (session->limits.handles - 1);
     if (session->names[at].kind == TIDE_NAME_FREE && session->names[at].generation < UINT32_MAX)
@@ -59,12 +59,12 @@ static struct tide_session_name *next_free(struct tide_session *session) {
 enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
                                     struct tide_session_name **out_name) {
   if (session->status) return (enum tide_status)session->status;
-  if (timeline && session->timelines >= session->limits.timelines) sweep(session);
+  if (timeline && session->timelines >= session->limits.timelines) free_finished_names(session);
   if (timeline && session->timelines >= session->limits.timelines) return TIDE_FULL;
-  struct tide_session_name *name = next_free(session);
+  struct tide_session_name *name = find_free_name(session);
   if (!name) {
-    sweep(session);
-    name = next_free(session);
+    free_finished_names(session);
+    name = find_free_name(session);
   }
   if (!name) return TIDE_FULL;
   *name = (struct tide_session_name){
@@ -82,7 +82,7 @@ enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
   return TIDE_OK;
 }
 
-static void drop_view(struct tide_session *session, struct tide_values_view *view) {
+static void release_view(struct tide_session *session, struct tide_values_view *view) {
   if (!view || --view->uses || view->lent) return;
   struct tide_values_view **at = &session->views;
   while (*at != view) at = &(*at)->next;
@@ -91,10 +91,10 @@ static void drop_view(struct tide_session *session, struct tide_values_view *vie
   tide_free(allocator(), view, 1, sizeof *view);
 }
 
-/* The service refused to make it. */
+/* Frees a name whose object the service refused to make. */
 void tide_session_give_up(struct tide_session *session, struct tide_session_name *name) {
   session->timelines -= name->timeline;
-  drop_view(session, name->view);
+  release_view(session, name->view);
   name->view = NULL;
   name->shown = 0;
   name->kind = TIDE_NAME_FREE;
@@ -140,7 +140,7 @@ static enum tide_status destroy_name(struct tide_session *session, struct tide_s
       .command = {.op = TIDE_WIRE_DESTROY, .object = tide_session_wire(session, name)}};
   enum tide_status status = tide_session_push(session, &record);
   if (status != TIDE_OK) return status;
-  drop_view(session, name->view);
+  release_view(session, name->view);
   name->view = NULL;
   tide_mapping_close(&name->memory);
   name->kind = name->shown ? TIDE_NAME_LIMBO : TIDE_NAME_FREE;
@@ -184,7 +184,7 @@ static void free_session(struct tide_session *session) {
 }
 
 /* Sleeps until the socket is ready for that, for a second at most. False: the deadline passed. */
-static bool wait_for(const struct tide_session *session, short events, uint64_t deadline) {
+static bool poll_socket(const struct tide_session *session, short events, uint64_t deadline) {
   struct pollfd one = {.fd = session->socket, .events = events};
   uint64_t now = tide_service_now();
   if (now >= deadline) return false;
@@ -193,8 +193,8 @@ static bool wait_for(const struct tide_session *session, short events, uint64_t 
   return true;
 }
 
-static enum tide_status say_hello(struct tide_session *session, const char *label,
-                                  uint64_t deadline) {
+static enum tide_status send_hello(struct tide_session *session, const char *label,
+                                   uint64_t deadline) {
   struct tide_wire_message hello;
   tide_wire_begin(&hello, TIDE_WIRE_HELLO);
   size_t length = label ? strlen(label) : 0;
@@ -203,18 +203,18 @@ static enum tide_status say_hello(struct tide_session *session, const char *labe
   for (;;) {
     enum tide_status status = tide_message_send(session->socket, &hello, NULL, 0);
     if (status != TIDE_BUSY) return status;
-    if (!wait_for(session, POLLOUT, deadline)) return TIDE_TIMEOUT;
+    if (!poll_socket(session, POLLOUT, deadline)) return TIDE_TIMEOUT;
   }
 }
 
-static enum tide_status hear_welcome(struct tide_session *session, uint64_t deadline,
-                                     struct tide_wire_message *message, int descriptors[]) {
+static enum tide_status receive_welcome(struct tide_session *session, uint64_t deadline,
+                                        struct tide_wire_message *message, int descriptors[]) {
   for (;;) {
     enum tide_status status =
         tide_message_receive(session->socket, message, descriptors, TIDE_DESCRIPTORS_MOST);
     if (status == TIDE_OK) break;
     if (status != TIDE_BUSY) return TIDE_LOST;
-    if (!wait_for(session, POLLIN, deadline)) return TIDE_TIMEOUT;
+    if (!poll_socket(session, POLLIN, deadline)) return TIDE_TIMEOUT;
   }
   if (message->kind == TIDE_WIRE_GOODBYE)
     return message->status ? (enum tide_status)message->status : TIDE_LOST;
@@ -226,7 +226,7 @@ static enum tide_status hear_welcome(struct tide_session *session, uint64_t dead
   return sane ? TIDE_OK : TIDE_CORRUPT;
 }
 
-static enum tide_status take_memory(struct tide_session *session, int descriptors[]) {
+static enum tide_status map_memory(struct tide_session *session, int descriptors[]) {
   struct tide_values_view *own = tide_alloc(allocator(), 1, sizeof *own);
   session->names = tide_alloc(allocator(), session->limits.handles, sizeof *session->names);
   session->asks = tide_alloc(allocator(), session->limits.waits, sizeof *session->asks);
@@ -277,19 +277,19 @@ static enum tide_status check_owner(const struct tide_session *session,
 }
 
 /* Says hello and maps the memory that the welcome brings. */
-static enum tide_status be_welcomed(struct tide_session *session, const char *label,
-                                    uint64_t deadline) {
+static enum tide_status exchange_hello(struct tide_session *session, const char *label,
+                                       uint64_t deadline) {
   struct tide_wire_message welcome;
   int descriptors[TIDE_DESCRIPTORS_MOST] = {-1, -1, -1, -1};
-  enum tide_status status = say_hello(session, label, deadline);
+  enum tide_status status = send_hello(session, label, deadline);
   /* A client that was turned away at once cannot say hello, but can read why. */
-  enum tide_status heard = hear_welcome(session, deadline, &welcome, descriptors);
+  enum tide_status heard = receive_welcome(session, deadline, &welcome, descriptors);
   if (status == TIDE_OK || heard != TIDE_LOST) status = heard;
   if (status == TIDE_OK) {
     session->limits = welcome.limits;
     session->domain = welcome.domain;
     session->number = welcome.owner;
-    status = take_memory(session, descriptors);
+    status = map_memory(session, descriptors);
   }
   for (unsigned i = 0; i < TIDE_DESCRIPTORS_MOST; i++)
     if (descriptors[i] >= 0) close(descriptors[i]);
@@ -297,13 +297,14 @@ static enum tide_status be_welcomed(struct tide_session *session, const char *la
 }
 
 /* Connects. One deadline bounds all steps. */
-static enum tide_status begin(struct tide_session *session,
-                              const struct tide_session_params *params, struct tide_diag *diag) {
+static enum tide_status open_session(struct tide_session *session,
+                                     const struct tide_session_params *params,
+                                     struct tide_diag *diag) {
   uint64_t deadline = params->deadline ? params->deadline : tide_service_now() + CONNECT_TIME;
   enum tide_status status = open_socket(session, params->socket, deadline, diag);
   if (status == TIDE_OK) status = check_owner(session, params, diag);
   if (status != TIDE_OK) return status;
-  status = be_welcomed(session, params->label, deadline);
+  status = exchange_hello(session, params->label, deadline);
   if (status == TIDE_OK) return TIDE_OK;
   return tide_diag_set(diag, status, "%s: %s%s", params->socket,
                        status == TIDE_TIMEOUT ? "the service does not answer: " : "",
@@ -327,7 +328,7 @@ enum tide_status tide_session_connect(const struct tide_session_params *params,
   session->refused = params->refused;
   session->user = params->user;
   session->patience = params->patience ? params->patience : ANSWER_TIME;
-  enum tide_status status = begin(session, params, diag);
+  enum tide_status status = open_session(session, params, diag);
   if (status == TIDE_OK) *out_session = session;
   else free_session(session);
   return status;

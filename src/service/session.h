@@ -1,4 +1,4 @@
-/* service/session.h: a client's side from inside. */
+/* service/session.h: the private side of a client's session. */
 #ifndef TIDE_SERVICE_SESSION_H
 #define TIDE_SERVICE_SESSION_H
 
@@ -9,20 +9,20 @@
 
 #include <pthread.h>
 
-/* Somebody's values that we may read. */
+/* A client's values, mapped read-only. */
 struct tide_values_view {
   struct tide_values_view *next;
   struct tide_mapping mapping;
   struct tide_values values;
   uint64_t owner;
   uint32_t count, uses;
-  bool lent; /* somebody looks without us: it stays mapped until the session's end */
+  bool lent; /* handed out by tide_session_view: mapped until the session's end */
 };
 
 enum tide_name_kind {
   TIDE_NAME_FREE,
-  TIDE_NAME_MAKING, /* the service has not said yes */
-  TIDE_NAME_LIMBO,  /* gone for us, while what was queued ends */
+  TIDE_NAME_MAKING, /* the service has not answered */
+  TIDE_NAME_LIMBO,  /* destroyed, while queued commands may still end something */
   TIDE_NAME_FUTURE,
   TIDE_NAME_COMPOUND,
   TIDE_NAME_FOREIGN,
@@ -33,23 +33,23 @@ enum tide_name_kind {
 struct tide_session_name {
   uint8_t kind;
   uint32_t generation;
-  bool timeline;  /* it counts as one */
-  uint32_t shown; /* the generation with which its values are shown; 0: they are not */
+  bool timeline;  /* counts against the quota of timelines */
+  uint32_t shown; /* the generation of the values in shared memory; 0: none */
   struct tide_values_view *view;
   uint32_t place, place_generation; /* in the view */
   uint64_t initial, newest;
   uint32_t capacity;
   uint64_t decreases;         /* of a channel: numbers given */
-  struct tide_mapping memory; /* of a buffer; its `memory` is NULL until it has come */
+  struct tide_mapping memory; /* of a buffer; `memory.memory` is NULL until the answer came */
 };
 
-/* An answer that is awaited. */
+/* An awaited answer. */
 struct tide_session_ask {
   uint32_t number; /* 0: free */
   bool blocking, done;
   tide_session_call call;
   void *user;
-  struct tide_wire_name buffer; /* that comes with it; 0: none */
+  struct tide_wire_name buffer; /* comes with the answer; 0: none */
   struct tide_wire_name makes;  /* of a call that timed out: destroyed when it is made */
   uint64_t size;
   struct tide_wire_message answer;
@@ -68,7 +68,7 @@ struct tide_session {
   struct tide_wire_limits limits;
   struct tide_mapping ring_memory;
   struct tide_ring ring;
-  struct tide_values_view *views; /* the first one is our own */
+  struct tide_values_view *views; /* the session's own is the first */
   struct tide_session_name *names;
   uint32_t next_name, timelines;
   struct tide_session_ask *asks;
@@ -82,12 +82,12 @@ struct tide_session {
 void tide_session_lock(struct tide_session *session);
 void tide_session_unlock(struct tide_session *session);
 
-/* ---- all of these with the lock held ---- */
+/* ---- with the lock held ---- */
 
-/* NULL: no such name, or of another kind (FREE: of any that has points). */
+/* NULL: no such name, or one of another kind (FREE: any kind that has points). */
 struct tide_session_name *tide_session_find(struct tide_session *session, struct tide_point point,
                                             enum tide_name_kind kind);
-/* A new one, MAKING. TIDE_FULL. `timeline`: it counts as one. */
+/* Takes a free name, which is MAKING then. `timeline`: counted against that quota. TIDE_FULL. */
 enum tide_status tide_session_claim(struct tide_session *session, bool timeline,
                                     struct tide_session_name **out_name);
 void tide_session_give_up(struct tide_session *session, struct tide_session_name *name);
@@ -106,11 +106,11 @@ enum tide_status tide_session_add_points(struct tide_session *session,
 /* The record's text, of a record without points. NULL: none. */
 void tide_session_add_label(struct tide_wire_record *record, const char *label);
 
-/* Gives a command to the service. May let go of the lock while the ring is full. TIDE_FULL,
+/* Appends a command to the ring. May let go of the lock while the ring is full. TIDE_FULL,
  * TIDE_LOST. */
 enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record);
-/* The same, and waits for the answer: TIDE_TIMEOUT. *out_descriptor: -1, or the caller's (NULL:
- * none is expected). */
+/* Appends a command and blocks for its answer: TIDE_TIMEOUT. *out_descriptor: -1, or the caller's
+ * (NULL: none is expected). */
 enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire_record *record,
                                   uint64_t deadline, struct tide_wire_message *out_answer,
                                   int *out_descriptor);
@@ -124,15 +124,15 @@ enum tide_status tide_session_ask_make(struct tide_session *session,
                                        struct tide_wire_record *record,
                                        struct tide_session_name *name,
                                        struct tide_wire_message *out_answer, int *out_descriptor);
-/* The same, and calls when it comes. */
+/* Appends a command; `call` runs when the answer comes. */
 enum tide_status tide_session_ask_later(struct tide_session *session,
                                         struct tide_wire_record *record, tide_session_call call,
                                         void *user, uint32_t *out_number);
-/* The same for a buffer, which gets its memory with the answer, or goes. */
+/* The same for a buffer, which gets its memory with the answer, or loses its name. */
 enum tide_status tide_session_ask_buffer(struct tide_session *session,
                                          struct tide_wire_record *record,
                                          const struct tide_session_name *name, uint64_t size);
-/* Reads what has come, once; waits for it until the deadline. */
+/* Handles all messages that have come; blocks for the first until the deadline. */
 enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline);
 void tide_session_fail(struct tide_session *session, enum tide_status status);
 

@@ -1,4 +1,4 @@
-/* A session's two ways: commands into the ring, answers from the socket. */
+/* A session's input and output: commands to the ring, answers from the socket. */
 #include "base/memory.h"
 #include "service/session.h"
 
@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define RING_PATIENCE 2000000000ull /* ns that a full ring is waited for */
+#define RING_PATIENCE 2000000000ull /* ns that a call waits for room in the ring */
 #define RING_NAP 50000
 
 void tide_session_lock(struct tide_session *session) { pthread_mutex_lock(&session->lock); }
@@ -20,8 +20,8 @@ static void ring_bell(const struct tide_session *session) {
   (void)!write(session->bell, &one, sizeof one);
 }
 
-/* A dead service does not empty its ring: its socket tells. */
-static void look_for_hangup(struct tide_session *session) {
+/* A dead service never empties its ring, but its socket is closed. */
+static void check_hangup(struct tide_session *session) {
   struct pollfd poll_one = {.fd = session->socket, .events = POLLRDHUP};
   if (poll(&poll_one, 1, 0) > 0 && poll_one.revents & (POLLHUP | POLLERR | POLLRDHUP))
     tide_session_fail(session, TIDE_LOST);
@@ -49,7 +49,7 @@ static enum tide_status push_by(struct tide_session *session, struct tide_wire_r
     struct timespec nap = {.tv_nsec = RING_NAP};
     nanosleep(&nap, NULL);
     tide_session_lock(session);
-    look_for_hangup(session);
+    check_hangup(session);
   }
 }
 
@@ -66,7 +66,7 @@ static enum tide_status claim_ask(struct tide_session *session, struct tide_sess
     uint32_t at = session->next_ask++ % room;
     struct tide_session_ask *ask = &session->asks[at];
     if (ask->number) continue;
-    /* The number tells the place; the rounds make it new. Zero is no number. */
+    /* The number is the location plus a round, so that it is new. Zero is no number. */
     session->ask_round = (session->ask_round + 1) % (UINT32_MAX / room - 1);
     *ask =
         (struct tide_session_ask){.number = (session->ask_round + 1) * room + at, .descriptor = -1};
@@ -81,7 +81,7 @@ static void free_ask(struct tide_session *session, struct tide_session_ask *ask)
   session->ask_count--;
 }
 
-/* Lets go of the lock for the call. */
+/* Ends the wait. Lets go of the lock for the call. */
 static void finish_ask(struct tide_session *session, struct tide_session_ask *ask,
                        enum tide_status status) {
   if (ask->blocking) {
@@ -107,7 +107,7 @@ void tide_session_fail(struct tide_session *session, enum tide_status status) {
   pthread_cond_broadcast(&session->changed);
 }
 
-static void hear_refusal(struct tide_session *session, const struct tide_wire_message *message) {
+static void handle_refusal(struct tide_session *session, const struct tide_wire_message *message) {
   session->refusals = message->value;
   if (!session->refused) return;
   tide_session_unlock(session);
@@ -116,9 +116,9 @@ static void hear_refusal(struct tide_session *session, const struct tide_wire_me
   tide_session_lock(session);
 }
 
-/* The buffer of a name that has gone meanwhile is nobody's. *descriptor is -1 when it was taken. */
-static void hear_buffer(struct tide_session *session, const struct tide_session_ask *ask,
-                        const struct tide_wire_message *message, int *descriptor) {
+/* Maps the buffer, unless its name has gone meanwhile. *descriptor becomes -1 when it is taken. */
+static void handle_buffer(struct tide_session *session, const struct tide_session_ask *ask,
+                          const struct tide_wire_message *message, int *descriptor) {
   struct tide_session_name *name = &session->names[ask->buffer.handle];
   if (name->kind != TIDE_NAME_BUFFER || name->generation != ask->buffer.generation) return;
   if (message->status != TIDE_OK) {
@@ -130,15 +130,15 @@ static void hear_buffer(struct tide_session *session, const struct tide_session_
 }
 
 /* Disposes of what a call made after it had returned. */
-static void hear_late(struct tide_session *session, struct tide_wire_name made,
-                      enum tide_status status) {
+static void dispose_late(struct tide_session *session, struct tide_wire_name made,
+                         enum tide_status status) {
   struct tide_session_name *name = &session->names[made.handle];
   if (status == TIDE_OK) tide_session_disown(session, name);
   else tide_session_give_up(session, name);
 }
 
-static void hear(struct tide_session *session, const struct tide_wire_message *message,
-                 int descriptor) {
+static void handle_message(struct tide_session *session, const struct tide_wire_message *message,
+                           int descriptor) {
   if (message->kind == TIDE_WIRE_ANSWER && message->answer) {
     struct tide_session_ask *ask = &session->asks[message->answer % session->limits.waits];
     if (ask->number == message->answer && !ask->done) {
@@ -147,20 +147,20 @@ static void hear(struct tide_session *session, const struct tide_wire_message *m
         ask->descriptor = descriptor;
         descriptor = -1;
       }
-      if (ask->buffer.handle) hear_buffer(session, ask, message, &descriptor);
+      if (ask->buffer.handle) handle_buffer(session, ask, message, &descriptor);
       struct tide_wire_name late = ask->makes;
       finish_ask(session, ask, (enum tide_status)message->status);
-      if (late.handle) hear_late(session, late, (enum tide_status)message->status);
+      if (late.handle) dispose_late(session, late, (enum tide_status)message->status);
     }
   }
   if (descriptor >= 0) close(descriptor);
-  if (message->kind == TIDE_WIRE_REFUSAL) hear_refusal(session, message);
+  if (message->kind == TIDE_WIRE_REFUSAL) handle_refusal(session, message);
   if (message->kind == TIDE_WIRE_GOODBYE)
     tide_session_fail(session, message->status ? (enum tide_status)message->status : TIDE_LOST);
 }
 
-/* Reads all that is there. False: nothing was. */
-static bool read_all(struct tide_session *session) {
+/* Handles all messages in the socket. False: there were none. */
+static bool receive_all(struct tide_session *session) {
   for (bool some = false;; some = true) {
     struct tide_wire_message message;
     int descriptors[TIDE_DESCRIPTORS_MOST];
@@ -173,27 +173,27 @@ static bool read_all(struct tide_session *session) {
     }
     for (unsigned i = 1; i < TIDE_DESCRIPTORS_MOST; i++)
       if (descriptors[i] >= 0) close(descriptors[i]);
-    hear(session, &message, descriptors[0]);
+    handle_message(session, &message, descriptors[0]);
   }
 }
 
-static struct timespec until(uint64_t deadline) {
+static struct timespec timespec_of(uint64_t deadline) {
   return (struct timespec){(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
 }
 
 static void wait_for_socket(const struct tide_session *session, uint64_t deadline) {
   struct pollfd one = {.fd = session->socket, .events = POLLIN | POLLRDHUP};
   uint64_t now = tide_service_now(), left = deadline > now ? deadline - now : 0;
-  struct timespec patience = until(left);
+  struct timespec patience = timespec_of(left);
   ppoll(&one, 1, deadline == TIDE_FOREVER ? NULL : &patience, NULL);
 }
 
-/* One thread reads for all; a call that it runs may read again. */
+/* One thread reads for all threads; a call that it runs may read again. */
 enum tide_status tide_session_receive(struct tide_session *session, uint64_t deadline) {
   bool nested = session->reading && pthread_equal(session->reader, pthread_self());
   if (session->status) return (enum tide_status)session->status;
   if (session->reading && !nested) {
-    struct timespec t = until(deadline);
+    struct timespec t = timespec_of(deadline);
     int late = 0;
     if (deadline == TIDE_FOREVER) pthread_cond_wait(&session->changed, &session->lock);
     else late = pthread_cond_timedwait(&session->changed, &session->lock, &t);
@@ -201,12 +201,12 @@ enum tide_status tide_session_receive(struct tide_session *session, uint64_t dea
   }
   session->reading = true;
   session->reader = pthread_self();
-  bool some = read_all(session);
+  bool some = receive_all(session);
   if (!some && deadline != TIDE_NOW) {
     tide_session_unlock(session);
     wait_for_socket(session, deadline);
     tide_session_lock(session);
-    some = read_all(session);
+    some = receive_all(session);
   }
   if (!nested) session->reading = false;
   pthread_cond_broadcast(&session->changed);
@@ -239,7 +239,7 @@ static enum tide_status ask_for(struct tide_session *session, struct tide_wire_r
   else if (ask->done && ask->descriptor >= 0) close(ask->descriptor);
   *out_late = pushed && !ask->done && status == TIDE_TIMEOUT;
   if (*out_late) {
-    ask->blocking = false; /* its place is free when the answer comes, and nobody is called */
+    ask->blocking = false; /* free when the answer comes; no call is made */
     ask->call = NULL;
     if (name) ask->makes = tide_session_wire(session, name);
     return status;
@@ -255,7 +255,7 @@ enum tide_status tide_session_ask(struct tide_session *session, struct tide_wire
   return ask_for(session, record, deadline, NULL, out_answer, out_descriptor, &late);
 }
 
-static uint64_t soon(const struct tide_session *session) {
+static uint64_t patience_deadline(const struct tide_session *session) {
   uint64_t now = tide_service_now();
   return session->patience < TIDE_FOREVER - now ? now + session->patience : TIDE_FOREVER;
 }
@@ -263,7 +263,7 @@ static uint64_t soon(const struct tide_session *session) {
 enum tide_status tide_session_ask_soon(struct tide_session *session,
                                        struct tide_wire_record *record,
                                        struct tide_wire_message *out_answer) {
-  return tide_session_ask(session, record, soon(session), out_answer, NULL);
+  return tide_session_ask(session, record, patience_deadline(session), out_answer, NULL);
 }
 
 enum tide_status tide_session_ask_make(struct tide_session *session,
@@ -272,7 +272,7 @@ enum tide_status tide_session_ask_make(struct tide_session *session,
                                        struct tide_wire_message *out_answer, int *out_descriptor) {
   bool late = false;
   enum tide_status status =
-      ask_for(session, record, soon(session), name, out_answer, out_descriptor, &late);
+      ask_for(session, record, patience_deadline(session), name, out_answer, out_descriptor, &late);
   if (status != TIDE_OK && !late) tide_session_give_up(session, name);
   return status;
 }
@@ -289,7 +289,7 @@ enum tide_status tide_session_ask_later(struct tide_session *session,
   if (out_number) *out_number = ask->number;
   uint32_t number = ask->number;
   status = tide_session_push(session, record);
-  /* When the session failed meanwhile, the call was made. */
+  /* A session that failed meanwhile has made the call. */
   if (status == TIDE_OK || ask->number != number) return TIDE_OK;
   free_ask(session, ask);
   return status;
@@ -315,7 +315,7 @@ bool tide_session_forget(struct tide_session *session, uint32_t wait) {
   struct tide_session_ask *ask = wait ? &session->asks[wait % session->limits.waits] : NULL;
   bool mine = ask && ask->number == wait && !ask->blocking && ask->call;
   if (mine) {
-    /* Its place is free when the service has answered. */
+    /* The location is free when the service has answered. */
     struct tide_wire_record record = {.command = {.op = TIDE_WIRE_FORGET, .number = wait}};
     ask->call = NULL;
     (void)!tide_session_push(session, &record);

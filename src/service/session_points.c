@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define SLICE 50000000ull /* ns of sleep before we look whether the service still lives */
+#define SLICE 50000000ull /* ns; a sleeper checks as often that the service lives */
 
 /* ---- future timelines ------------------------------------------------------------------ */
 
@@ -58,7 +58,7 @@ enum tide_status tide_session_create_channel_future(struct tide_session *session
   return status;
 }
 
-/* How many more it can promise: what was promised, less what came free. */
+/* True if fewer promises are open than the timeline has room for. */
 static bool has_room(const struct tide_session *session, const struct tide_session_name *name) {
   const struct tide_values_view *own = name->view ? name->view : session->views;
   uint64_t returned = tide_values_returned(&own->values, name->place);
@@ -84,7 +84,7 @@ enum tide_status tide_session_promise(struct tide_session *session, struct tide_
   return status;
 }
 
-static enum tide_status look(const struct tide_session_name *name, uint64_t value) {
+static enum tide_status read_status(const struct tide_session_name *name, uint64_t value) {
   return tide_values_look(&name->view->values, name->place, name->place_generation, value);
 }
 
@@ -94,7 +94,7 @@ static enum tide_status end_promise(struct tide_session *session, struct tide_po
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FUTURE);
   enum tide_status status = name && point.value <= name->newest ? TIDE_OK : TIDE_NOT_FOUND;
   if (status == TIDE_OK) {
-    enum tide_status stands = look(name, point.value);
+    enum tide_status stands = read_status(name, point.value);
     if (stands == TIDE_OK) status = TIDE_VALUE;
     else if (stands != TIDE_TIMEOUT && stands != TIDE_BUSY) status = stands;
   }
@@ -115,7 +115,8 @@ enum tide_status tide_session_fulfil(struct tide_session *session, struct tide_p
 
 enum tide_status tide_session_break(struct tide_session *session, struct tide_point point,
                                     enum tide_status cause) {
-  bool not_yet = cause == TIDE_TIMEOUT || cause == TIDE_BUSY; /* that is what it would look like */
+  bool not_yet =
+      cause == TIDE_TIMEOUT || cause == TIDE_BUSY; /* a point broken with these would look open */
   if (cause == TIDE_OK || not_yet || (unsigned)cause >= TIDE_STATUS_COUNT) return TIDE_INVALID;
   return end_promise(session, point, TIDE_WIRE_BREAK, cause);
 }
@@ -174,9 +175,9 @@ enum tide_status tide_session_report(struct tide_session *session, struct tide_p
   return result;
 }
 
-static enum tide_status define(struct tide_session *session, struct tide_point compound,
-                               enum tide_wire_op op, const char *text, size_t length,
-                               const struct tide_point *parts, size_t count) {
+static enum tide_status define_compound(struct tide_session *session, struct tide_point compound,
+                                        enum tide_wire_op op, const char *text, size_t length,
+                                        const struct tide_point *parts, size_t count) {
   struct tide_wire_record record = {.command = {.op = (uint16_t)op}};
   size_t used = 0;
   tide_session_lock(session);
@@ -198,13 +199,13 @@ static enum tide_status define(struct tide_session *session, struct tide_point c
 
 enum tide_status tide_session_all(struct tide_session *session, struct tide_point compound,
                                   const struct tide_point *parts, size_t count) {
-  return define(session, compound, TIDE_WIRE_ALL, NULL, 0, parts, count);
+  return define_compound(session, compound, TIDE_WIRE_ALL, NULL, 0, parts, count);
 }
 
 enum tide_status tide_session_any(struct tide_session *session, struct tide_point compound,
                                   const struct tide_point *parts, size_t count) {
   if (count == 0) return TIDE_INVALID;
-  return define(session, compound, TIDE_WIRE_ANY, NULL, 0, parts, count);
+  return define_compound(session, compound, TIDE_WIRE_ANY, NULL, 0, parts, count);
 }
 
 enum tide_status tide_session_expression(struct tide_session *session, struct tide_point compound,
@@ -214,7 +215,7 @@ enum tide_status tide_session_expression(struct tide_session *session, struct ti
   enum tide_status status = tide_expression_check(text, length, count, diag);
   if (status != TIDE_OK) return status;
   if (length > 2048) return TIDE_INVALID;
-  return define(session, compound, TIDE_WIRE_EXPRESSION, text, length, parts, count);
+  return define_compound(session, compound, TIDE_WIRE_EXPRESSION, text, length, parts, count);
 }
 
 /* ---- asking -----------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ enum tide_status tide_session_state(struct tide_session *session, struct tide_po
   struct tide_wire_message answer;
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
-  enum tide_status why = name ? look(name, point.value) : TIDE_NOT_FOUND, status = TIDE_OK;
+  enum tide_status why = name ? read_status(name, point.value) : TIDE_NOT_FOUND, status = TIDE_OK;
   if (!name) {
     status = TIDE_NOT_FOUND;
   } else if (why != TIDE_TIMEOUT && why != TIDE_BUSY) {
@@ -246,8 +247,7 @@ enum tide_status tide_session_state(struct tide_session *session, struct tide_po
   return status;
 }
 
-/* Only the service can tell how it stands, for the reasons of too many broken values are shown no
- * more. */
+/* Asks the service: shared memory keeps the causes of the newest broken values only. */
 static enum tide_status ask_for_end(struct tide_session *session,
                                     const struct tide_session_name *name, uint64_t value,
                                     uint64_t deadline) {
@@ -260,7 +260,7 @@ static enum tide_status ask_for_end(struct tide_session *session,
 enum tide_status tide_session_query(struct tide_session *session, struct tide_point point) {
   tide_session_lock(session);
   const struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
-  enum tide_status status = name ? look(name, point.value) : TIDE_NOT_FOUND;
+  enum tide_status status = name ? read_status(name, point.value) : TIDE_NOT_FOUND;
   tide_session_unlock(session);
   if (status != TIDE_BUSY) return status;
   enum tide_point_state state;
@@ -289,7 +289,7 @@ enum tide_status tide_session_view(struct tide_session *session, struct tide_poi
   return status;
 }
 
-/* Is the service there? Its last word may be in the socket. */
+/* True if the session has failed. Its last messages may still be in the socket. */
 static bool is_lost(struct tide_session *session) {
   struct pollfd one = {.fd = session->socket, .events = POLLRDHUP};
   if (!session->status && poll(&one, 1, 0) > 0 && one.revents & (POLLHUP | POLLERR | POLLRDHUP))
@@ -297,13 +297,13 @@ static bool is_lost(struct tide_session *session) {
   return session->status != 0;
 }
 
-static enum tide_status sleep_for(struct tide_session *session, struct tide_session_name *name,
-                                  uint64_t value, uint64_t deadline) {
+static enum tide_status block_on_value(struct tide_session *session, struct tide_session_name *name,
+                                       uint64_t value, uint64_t deadline) {
   struct tide_values_view *view = name->view;
   const struct tide_values *values = &view->values;
   uint32_t place = name->place, generation = name->place_generation;
   enum tide_status status;
-  view->uses++; /* it stays mapped, whoever destroys the name */
+  view->uses++; /* stays mapped when the name is destroyed */
   for (;;) {
     uint64_t slice = tide_service_now() + SLICE;
     tide_session_unlock(session);
@@ -318,7 +318,7 @@ static enum tide_status sleep_for(struct tide_session *session, struct tide_sess
     }
     if (tide_service_now() >= deadline) break;
   }
-  view->uses--; /* whoever is last unmaps it at the end of the session */
+  view->uses--; /* the session's end unmaps it */
   return status;
 }
 
@@ -326,9 +326,9 @@ enum tide_status tide_session_wait(struct tide_session *session, struct tide_poi
                                    uint64_t deadline) {
   tide_session_lock(session);
   struct tide_session_name *name = tide_session_find(session, point, TIDE_NAME_FREE);
-  enum tide_status status = name ? look(name, point.value) : TIDE_NOT_FOUND;
+  enum tide_status status = name ? read_status(name, point.value) : TIDE_NOT_FOUND;
   if (name && status == TIDE_TIMEOUT && deadline != TIDE_NOW)
-    status = sleep_for(session, name, point.value, deadline);
+    status = block_on_value(session, name, point.value, deadline);
   if (name && status == TIDE_BUSY) status = ask_for_end(session, name, point.value, deadline);
   tide_session_unlock(session);
   return status;
@@ -405,10 +405,10 @@ enum tide_status tide_session_grant(struct tide_session *session, struct tide_po
   return status;
 }
 
-/* Somebody's values: mapped once, however many timelines of theirs we know. */
-static enum tide_status view_of(struct tide_session *session,
-                                const struct tide_wire_message *answer, int descriptor,
-                                struct tide_values_view **out_view) {
+/* Maps an owner's values: once, however many of its timelines have a name here. */
+static enum tide_status map_view(struct tide_session *session,
+                                 const struct tide_wire_message *answer, int descriptor,
+                                 struct tide_values_view **out_view) {
   struct tide_values_view *view = session->views;
   uint32_t count = (uint32_t)answer->value;
   bool sane = answer->name.handle < count && answer->value <= 1u << 16;
@@ -442,7 +442,7 @@ static enum tide_status view_of(struct tide_session *session,
   view->owner = answer->owner;
   view->count = count;
   view->uses = 1;
-  view->next = session->views->next; /* our own stays the first */
+  view->next = session->views->next; /* the session's own stays the first */
   session->views->next = view;
   *out_view = view;
   return TIDE_OK;
@@ -458,7 +458,7 @@ static enum tide_status take_redeemed(struct tide_session *session,
     if (status == TIDE_OK) name->kind = TIDE_NAME_BUFFER;
     return status;
   }
-  enum tide_status status = view_of(session, answer, descriptor, &name->view);
+  enum tide_status status = map_view(session, answer, descriptor, &name->view);
   if (status != TIDE_OK) return status;
   name->kind = TIDE_NAME_FOREIGN;
   name->place = answer->name.handle;

@@ -10,32 +10,32 @@ struct tide_mapping {
   int descriptor;
 };
 
-/* Zeroed shared memory of a fixed size: nobody can make it smaller under our feet. `read_only`: the
- * others can only ever map it for reading. TIDE_NOMEM; TIDE_FULL: no descriptors left. */
+/* Zeroed shared memory of a fixed size: no other process can shrink it. `read_only`: other
+ * processes can only ever map it for reading. TIDE_NOMEM; TIDE_FULL: no descriptors left. */
 enum tide_status tide_mapping_create(struct tide_mapping *out, const char *name, size_t size,
                                      bool read_only);
-/* What somebody sent; the descriptor is taken, also on an error. TIDE_CORRUPT: it is not so large,
- * or could be made smaller. */
+/* Maps received memory; the descriptor is taken, also on an error. TIDE_CORRUPT: it is not so
+ * large, or could be made smaller. */
 enum tide_status tide_mapping_open(struct tide_mapping *out, int descriptor, size_t size,
                                    bool read_only);
-/* Nobody will be given it any more: its descriptor goes, the memory stays. */
+/* Closes the descriptor, after which no process is given the memory; the mapping stays. */
 void tide_mapping_keep(struct tide_mapping *mapping);
 void tide_mapping_close(struct tide_mapping *mapping);
-/* Another descriptor of the same memory, perhaps for reading only; -1. */
+/* Returns another descriptor of the same memory, for reading only unless `writable`; -1. */
 int tide_mapping_another(const struct tide_mapping *mapping, bool writable);
 
 #define TIDE_DESCRIPTORS_MOST 4
 
-/* TIDE_BUSY: there is no room in the socket now; TIDE_LOST: nobody is there. Never blocks. */
+/* Sends one message. TIDE_BUSY: no room in the socket now; TIDE_LOST: no peer. Never blocks. */
 enum tide_status tide_message_send(int socket, const struct tide_wire_message *message,
                                    const int *descriptors, unsigned count);
-/* One message. TIDE_BUSY: none is there; TIDE_LOST: the end; TIDE_CORRUPT: it is no message of this
- * size. The other descriptors are -1; `most` 0: who sends some has forged. */
+/* Receives one message. TIDE_BUSY: none is there; TIDE_LOST: the end; TIDE_CORRUPT: it is no
+ * message of this size. The other descriptors are -1; with `most` 0 the kernel drops them. */
 enum tide_status tide_message_receive(int socket, struct tide_wire_message *message,
                                       int descriptors[TIDE_DESCRIPTORS_MOST], unsigned most);
 
 uint64_t tide_service_now(void);
-/* ns of the processor that this thread has had. A system call. */
+/* Nanoseconds of processor time of this thread. A system call. */
 uint64_t tide_service_own_time(void);
 
 #endif

@@ -114,7 +114,7 @@ static void format_dropped(struct line *line, uint64_t count) {
 
 /* ---- the queue, under the lock ------------------------------------------------------------- */
 
-static bool push(struct tide_event_log *log, const struct line *line) {
+static bool push_line(struct tide_event_log *log, const struct line *line) {
   if (line->length > TIDE_EVENT_LOG_ROOM - log->length) return false;
   size_t at = (log->first + log->length) % TIDE_EVENT_LOG_ROOM;
   size_t until_end = TIDE_EVENT_LOG_ROOM - at;
@@ -130,7 +130,7 @@ static bool push_dropped(struct tide_event_log *log) {
   struct line line;
   if (!log->dropped) return true;
   format_dropped(&line, log->dropped);
-  if (!push(log, &line)) return false;
+  if (!push_line(log, &line)) return false;
   log->dropped = 0;
   return true;
 }
@@ -166,7 +166,7 @@ static uint64_t count_events(const struct tide_event_log *log) {
   return count;
 }
 
-static void ring(const struct tide_event_log *log) {
+static void ring_bell(const struct tide_event_log *log) {
   uint64_t one = 1;
   (void)!write(log->bell, &one, sizeof one);
 }
@@ -176,13 +176,13 @@ void tide_event_log_add(void *user, const struct tide_service_event *event) {
   struct line line;
   format_event(&line, event);
   pthread_mutex_lock(&log->lock);
-  bool fits = push_dropped(log) && push(log, &line);
+  bool fits = push_dropped(log) && push_line(log, &line);
   log->dropped += !fits;
   log->lost += !fits;
   bool wakes = log->is_idle;
   log->is_idle = false;
   pthread_mutex_unlock(&log->lock);
-  if (wakes) ring(log);
+  if (wakes) ring_bell(log);
 }
 
 /* ---- the file, on the writer's thread ------------------------------------------------------ */
@@ -221,7 +221,7 @@ static const char *say_why(const char *path, int error) {
 }
 
 /* Says so once for each reason. */
-static void fail(struct tide_event_log *log, int error) {
+static void report_failure(struct tide_event_log *log, int error) {
   if (log->error == error) return;
   log->error = log->reason = error;
   tide_tool_print_now(STDERR_FILENO,
@@ -245,7 +245,7 @@ static void skip_rest(struct tide_event_log *log) {
 
 static void reopen(struct tide_event_log *log) {
   if (open_file(log)) skip_rest(log);
-  else if (log->file < 0) fail(log, errno);
+  else if (log->file < 0) report_failure(log, errno);
   else
     tide_tool_print_now(STDERR_FILENO, "tidemark: %s: %s; the old file is written on\n", log->path,
                         strerror(errno));
@@ -294,7 +294,7 @@ static void wait_for(struct tide_event_log *log, bool for_room, int milliseconds
 /* The file took nothing. False: the log ends. */
 static bool wait_for_file(struct tide_event_log *log, int error, uint64_t end_by) {
   bool for_room = error == EAGAIN;
-  if (!for_room) fail(log, error);
+  if (!for_room) report_failure(log, error);
   if (error == EPIPE && log->file >= 0) { /* its next reader opens the FIFO anew */
     close(log->file);
     log->file = -1;
@@ -368,7 +368,7 @@ struct tide_event_log *tide_event_log_open(const char *path) {
   log->file = -1;
   bool opened = open_file(log);
   if (!opened && errno == ENXIO && is_fifo(path)) {
-    fail(log, ENXIO);
+    report_failure(log, ENXIO);
     opened = true; /* it will be */
   }
   if (opened && log->bell >= 0 && log->queue && start_writer(log)) return log;
@@ -380,7 +380,7 @@ struct tide_event_log *tide_event_log_open(const char *path) {
 void tide_event_log_reopen(struct tide_event_log *log) {
   int error = errno;
   tide_exchange(&log->reopens, 1u);
-  ring(log);
+  ring_bell(log);
   errno = error;
 }
 
@@ -396,7 +396,7 @@ bool tide_event_log_close(struct tide_event_log *log) {
   pthread_mutex_lock(&log->lock);
   log->end_by = now() + CLOSE_TIME;
   pthread_mutex_unlock(&log->lock);
-  ring(log);
+  ring_bell(log);
   bool ended = join_writer(log);
   pthread_mutex_lock(&log->lock);
   uint64_t lost = log->lost + count_events(log);

@@ -23,28 +23,29 @@ static const struct tide_tool_usage usage = {
     "serve", "", "Orders the work of other processes that don't trust each other.", options,
     "It runs until SIGTERM or SIGINT (SIGHUP, without --json-events)."};
 
-static struct tide_service *serving; /* atomic, for the handlers; NULL: none yet, or no more */
+static struct tide_service *serving; /* atomic, for the handlers; NULL: none yet */
 static struct tide_event_log *events;
-static uint32_t is_asked_to_stop; /* atomic: maybe before there is a service */
+static uint32_t is_asked_to_stop; /* atomic; the signal may precede the service */
 
-static void stop(int number) {
+static void handle_stop(int number) {
   struct tide_service *service = tide_load_ordered(&serving);
   (void)number;
   tide_store_ordered(&is_asked_to_stop, 1u);
   if (service) tide_service_stop(service);
 }
 
-static void reopen(int number) {
+static void handle_hangup(int number) {
   (void)number;
   tide_event_log_reopen(events);
 }
 
 /* SIGHUP: the log's file was moved away; without a log, the terminal has gone. */
 static void watch_signals(void) {
-  struct sigaction ends = {.sa_handler = stop}, reopens = {.sa_handler = reopen}, before;
+  struct sigaction ends = {.sa_handler = handle_stop}, reopens = {.sa_handler = handle_hangup},
+                   before;
   sigaction(SIGTERM, &ends, NULL);
   sigaction(SIGINT, &ends, NULL);
-  signal(SIGPIPE, SIG_IGN); /* its output may be a pipe that is read no more */
+  signal(SIGPIPE, SIG_IGN); /* a pipe that its reader has closed */
   if (events) sigaction(SIGHUP, &reopens, NULL);
   else if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
     sigaction(SIGHUP, &ends, NULL); /* nohup ignores it */
@@ -82,7 +83,7 @@ static void warn_of_shortages(struct tide_service *service) {
 
 static int serve(struct tide_service_params *params, const char *config) {
   struct tide_diag diag = {.status = TIDE_OK};
-  struct rlimit descriptors; /* clients' quotas are made of them */
+  struct rlimit descriptors; /* the clients' quotas need them */
   if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0) {
     descriptors.rlim_cur = descriptors.rlim_max;
     (void)!setrlimit(RLIMIT_NOFILE, &descriptors);
