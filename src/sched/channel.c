@@ -1,4 +1,4 @@
-/* A queue as a channel: its promises, the points that are inserted in it, the seed's commands. */
+/* A queue as a channel: its promises, its inserted points, its commands. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "sched/channel.h"
@@ -58,7 +58,7 @@ void tide_queue_free_channel(struct tide_queue *queue) {
   queue->channel = NULL;
 }
 
-/* The client may be gone before the channel. Then the points that were inserted are nobody's. */
+/* NULL once the client is gone, which may be before the channel. */
 struct tide_client *tide_channel_client(struct tide_queue *queue) {
   return tide_future_client(queue->channel->channel.points, queue->channel->inserted);
 }
@@ -73,7 +73,7 @@ enum tide_status tide_queue_create_future(struct tide_queue *queue,
   return tide_future_create_on(client, &queue->channel->channel, params, out_future);
 }
 
-/* ---- the seed's commands --------------------------------------------------------- */
+/* ---- commands --------------------------------------------------------------------- */
 
 enum tide_status tide_queue_is_no_channel(const struct tide_queue *queue, struct tide_diag *diag) {
   return tide_diag_set(diag, TIDE_INVALID, "queue '%s' is no channel: it was made without a client",
@@ -94,8 +94,8 @@ enum tide_status tide_queue_retire_point(struct tide_queue *queue, struct tide_p
   return tide_queue_submit(queue, &retire, NULL, diag);
 }
 
-/* A promise that is not queued would stay behind as a broken one; so nothing is promised before it
- * is clear that there is room. */
+/* Promises only once there is room: a promise that is not queued would stay behind as a broken one.
+ */
 static enum tide_status insert_locked(struct tide_queue *queue, struct tide_point *out_point,
                                       struct tide_diag *diag) {
   struct tide_queue_channel *channel = queue->channel;

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "sched/channel.h"
 
-/* ---- what can be wrong --------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------- */
 
 static enum tide_status refuse(const struct tide_operation *operation, const char *what, size_t i,
                                struct tide_point point, enum tide_status status,
@@ -229,7 +229,7 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
   return TIDE_OK;
 }
 
-/* ---- what it hears -------------------------------------------------------------------- */
+/* ---- notifications from points ------------------------------------------------------- */
 
 static bool despite(const struct tide_op *op) { return (op->flags & TIDE_DESPITE_BROKEN) != 0; }
 
@@ -241,7 +241,7 @@ bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *w
   return true;
 }
 
-/* The operation that retires the point has entered: its record is there to be looked at. */
+/* True if the operation that retires the point has entered: its record is pending. */
 static bool is_pending(const struct tide_op_wait *wait) {
   const struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
   return record && (record->node.key == wait->value || TIDE_PLANTED(TIDE_PLANT_ABOVE));
@@ -265,7 +265,7 @@ static void hear_point(struct tide_listener *listener, const struct tide_gate *g
   bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
   bool over = gate->settled || (gate->ended && TIDE_PLANTED(TIDE_PLANT_ENDED));
   if (!over && !promised) {
-    /* Perhaps a part has ended, and somebody need not hurry any more. */
+    /* A part of a compound may have ended: its keeper needs the priority no more. */
     if (queue->sched->prioritised) tide_queue_lend(queue);
     return;
   }
@@ -338,7 +338,7 @@ void tide_cancel_fire(struct tide_node *node, enum tide_status status) {
   tide_sched_leave(sched);
 }
 
-/* ---- what it tells ------------------------------------------------------------------------ */
+/* ---- notifications to points ------------------------------------------------------------- */
 
 void tide_op_points_entered(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
@@ -364,7 +364,7 @@ static void drop_change(struct tide_op_points *own) {
 void tide_op_points_turn(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
   end_outside(own);
-  /* Cancelled by the one before it just now, and nobody has gone through the list yet. */
+  /* The operation before it may have kept the cancelling point just now. */
   if (own->cancels && !tide_list_empty(&own->cancelled)) tide_op_withdraw(op);
   if (op->status) {
     drop_change(own);

@@ -39,8 +39,8 @@ static void job_over(struct tide_job *job) {
   show_over(line, false);
 }
 
-/* Its buffers are in `stores`, from here to there. TIDE_INVALID: one is not there, and nobody has
- * waited for the point that says so. */
+/* Finds the memory of late buffers: those of the body are in `stores`, from `store` to `end`.
+ * TIDE_INVALID: a buffer is not made yet, so the command did not wait for its `device` point. */
 static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t store,
                                   uint32_t end) {
   const struct tide_served_body *body = which ? job->other : job->body;
@@ -87,7 +87,7 @@ static void hold(struct tide_job *job, struct tide_store *store) {
   job->stores[job->store_count++] = store;
 }
 
-/* One buffer's range, checked; the job holds it from here on. */
+/* Checks one buffer's range, and holds the buffer for the job. */
 static enum tide_status add_range(struct tide_served *client, struct tide_job *job,
                                   const struct tide_wire_argument *from, bool written,
                                   struct tide_argument *to, bool *out_late) {
@@ -150,8 +150,7 @@ struct named {
   bool otherwise; /* chosen already: nobody has promised the point, or its timeline is gone */
 };
 
-/* The owner of a timeline that was redeemed may go at any time, and the timeline with it, before
- * its name is used. Then its points are broken. */
+/* True if the timeline of a redeemed point is gone, with its owner perhaps: the point is broken. */
 static bool is_gone(const struct tide_line *line, struct tide_point point) {
   struct tide_lock *lock = lock_of(line);
   bool gone = tide_point_find_timeline(line->service->points, point) == NULL;
@@ -159,8 +158,7 @@ static bool is_gone(const struct tide_line *line, struct tide_point point) {
   return gone;
 }
 
-/* True if a point that somebody else is to promise is not there: as far as a choice goes it has not
- * retired. */
+/* True if a choice names a point that its owner has not promised: the point has not retired. */
 static bool is_nothing(const struct tide_served *client, const struct tide_wire_point *choice,
                        struct tide_point point) {
   enum tide_point_state state;
@@ -168,7 +166,7 @@ static bool is_nothing(const struct tide_served *client, const struct tide_wire_
   return tide_point_state(client->service->points, point, &state, NULL) == TIDE_NOT_FOUND;
 }
 
-/* A trusted client's channels are what others rely on: they wait only for what is known to come. */
+/* Checks that a trusted client, on whose channels others rely, waits for scheduled points only. */
 static enum tide_status check_trust(const struct tide_served *client,
                                     const struct tide_wire_point *wait, struct tide_point point) {
   const struct tide_entry *entry = &client->entries[wait->name.handle];
@@ -181,7 +179,7 @@ static enum tide_status check_trust(const struct tide_served *client,
   return state == TIDE_POINT_PROMISED ? TIDE_DENIED : TIDE_OK;
 }
 
-/* Keeps the waits, but those for broken points that the command does without. */
+/* Checks the waits, and leaves out those for broken points where the command runs despite them. */
 static enum tide_status check_waits(const struct tide_served *client, const struct tide_line *line,
                                     const struct tide_wire_view *view, struct named *named) {
   bool despite = view->command->flags & TIDE_WIRE_DESPITE_BROKEN;
@@ -375,8 +373,8 @@ static bool is_over(const struct tide_line *line) {
   return done;
 }
 
-/* Those who are gone hold more than they may together: channels, memory, or the places of
- * timelines that those who come are to have. */
+/* True if clients that are gone hold more than they may together: channels, memory, or the slots of
+ * timelines that new clients need. */
 static bool is_crowded(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);

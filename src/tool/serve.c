@@ -70,7 +70,7 @@ static char *read_config(const char *path, size_t *out_length) {
 }
 
 /* One warning for each limit that is less than what the policy promises. */
-static void warn_of_shortages(struct tide_service *service) {
+static void warn_of_shortages(const struct tide_service *service) {
   char text[1024];
   size_t length = tide_service_shortages(service, text, sizeof text);
   if (length >= sizeof text) length = sizeof text - 1;

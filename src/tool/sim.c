@@ -271,9 +271,12 @@ static void run_unlimited(const struct tide_sim_job *job,
                           struct tide_sim_unlimited *out_unlimited) {
   struct tide_simulation_params params = job->params;
   struct tide_simulation *simulation;
+  const char *name = "without a limit";
   params.mode = TIDE_RUN_TRACKED;
   params.memory = SIZE_MAX / 4;
-  if (tide_simulate(&params, NULL, &simulation) == TIDE_OK) {
+  params.progress_user = &name;
+  struct tide_diag ignored = {.status = TIDE_OK};
+  if (tide_simulate(&params, &ignored, &simulation) == TIDE_OK) {
     const struct tide_simulation_result *result = tide_simulation_result(simulation);
     *out_unlimited = (struct tide_sim_unlimited){result->run.sched.gap_waits == 0, result->makespan,
                                                  result->run.pool.source_used};

@@ -178,10 +178,9 @@ TEST(a_timeline_that_is_gone_is_broken) {
   /* A choice by what they have never promised is "not retired". */
   struct tide_point chosen = promise(&t, t.timeline), never = theirs;
   never.value = 1000;
-  submit(&t, (struct tide_session_operation){.body = TIDE_SESSION_FAIL,
-                                             .choose = &never,
-                                             .retires = &chosen,
-                                             .retire_count = 1});
+  submit(&t,
+         (struct tide_session_operation){
+             .body = TIDE_SESSION_FAIL, .choose = &never, .retires = &chosen, .retire_count = 1});
   CHECK_OK(tide_session_wait(t.s, chosen, rig_in(5000)));
   rig_kill(&child);
   CHECK_STATUS(tide_session_wait(t.s, theirs, rig_in(5000)), TIDE_OWNER_DIED);

@@ -150,7 +150,7 @@ TEST(names_of_others) {
   struct tide_session *victim = rig_connect(&r, "victim");
   struct tide_point timeline, point;
   CHECK_OK(tide_session_create_future(victim, NULL, &timeline));
-  CHECK_OK(tide_session_promise(victim, timeline, 0, &point));
+  CHECK_OK(tide_session_promise(victim, timeline, rig_in(60000), &point));
   CHECK_OK(tide_session_sync(victim, rig_in(5000)));
   raw_connect(&c, &r);
   /* Guesses every name; each costs an error and nothing else. */
