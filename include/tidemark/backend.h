@@ -25,6 +25,11 @@
  *
  * A backend never sees an operation that failed before it started: the scheduler skips its body.
  *
+ * Cancellation. An operation that is out when its queue is destroyed, or that tide_queue_cancel
+ * names, fails with TIDE_CANCELLED towards its waiters at once if the backend has `cancel`. The
+ * backend is told by a call of it, asks tide_work_is_cancelled of what it has, ends those early
+ * where it can, and hands them back like any other work. Their memory stays theirs until then.
+ *
  * Memory order: what a body wrote is visible to whatever starts later than the exchange that
  * reported it done. A backend that hands work to other hardware makes that so.
  *
@@ -47,11 +52,13 @@ struct tide_work {
   union {
     unsigned char few[16];
     void *many;
-  } arguments;             /* see tide_work_arguments */
-  enum tide_status status; /* the backend sets it before handing back; TIDE_OK as given */
-  unsigned number : 30;    /* of what tide_queue_submit gave the lower bits */
-  unsigned labelled : 1;   /* see tide_work_label */
-  unsigned has_many : 1;   /* arguments */
+  } arguments;                  /* see tide_work_arguments */
+  enum tide_status status : 16; /* the backend sets it before handing back; TIDE_OK as given */
+  uint16_t error;               /* … and beside it the system's error number, if one is the cause;
+                                   no bit-field: the next word is read by others meanwhile */
+  unsigned number : 30;         /* of what tide_queue_submit gave the lower bits */
+  unsigned labelled : 1;        /* see tide_work_label */
+  unsigned has_many : 1;        /* arguments */
 };
 
 /* What the body gets: TIDE_ARGUMENTS_MAX bytes at most, aligned for anything. It stays there until
@@ -61,6 +68,9 @@ static inline void *tide_work_arguments(const struct tide_work *work) {
 }
 /* Its queue's. Any thread that has the work, like the next one. */
 TIDE_API tide_axis tide_work_axis(const struct tide_work *work);
+/* True if the result is no longer wanted: the queue was destroyed, or the operation cancelled, or
+ * the device lost. Takes the scheduler's lock. */
+TIDE_API bool tide_work_is_cancelled(const struct tide_work *work);
 /* "" when none was given. It stays there until the work is handed back. */
 TIDE_API const char *tide_work_label(const struct tide_work *work);
 
@@ -86,6 +96,9 @@ struct tide_backend {
    * already. NULL: nobody sleeps, somebody calls exchange by himself. */
   void (*kick)(void *self);
   void *self;
+  /* Work that is out was cancelled: see tide_work_is_cancelled. Any thread, no lock held. NULL:
+   * what runs, runs to its end. */
+  void (*cancel)(void *self);
 };
 
 /* The device's queues are made on it. The backend outlives the device, which the caller
@@ -99,6 +112,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_destroy(struct tide_device
 /* Blocks until a destroy could succeed, given that all queues were destroyed. TIDE_TIMEOUT. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device *device,
                                                              uint64_t deadline);
+/* TIDE_OK, or the status with which the device was lost. */
+TIDE_API enum tide_status tide_device_status(struct tide_device *device);
 /* "" when none was given. Lives as long as the device. */
 TIDE_API const char *tide_device_label(const struct tide_device *device);
 

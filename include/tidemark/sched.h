@@ -230,9 +230,11 @@ struct tide_queue_params {
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *device,
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
-/* Cancels what has not started and returns at once; what runs, runs to its end. Then the axis
- * closes, and the storage goes; a member of a collective is lost to it, see there. The handle is
- * gone for the caller. NULL is fine. */
+/* Cancels what has not started and returns at once. What runs is cancelled too where the device can
+ * (a file device: see device.h): its waiters get TIDE_CANCELLED at once. Elsewhere it runs to its
+ * end. Then the axis closes, and the storage goes; a member of a collective is lost to it, see
+ * there. Memory that an operation uses stays in use until its end, which tide_device_settle awaits.
+ * The handle is gone for the caller. NULL is fine. */
 TIDE_API void tide_queue_destroy(struct tide_queue *queue);
 /* "" when none was given. Lives as long as the queue. */
 TIDE_API const char *tide_queue_label(const struct tide_queue *queue);
@@ -272,7 +274,9 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *operations,
                       size_t count, size_t *out_count, struct tide_diag *diag);
 /* An operation that has not started will not run; it fails with TIDE_CANCELLED at its place (a held
- * one leaves at once). TIDE_BUSY: it has started. TIDE_NOT_FOUND: it has finished, or never was. */
+ * one leaves at once). One that runs fails likewise, at once towards its waiters, where the device
+ * can cancel it: its memory stays in use until its end. TIDE_BUSY: it runs, and the device cannot.
+ * TIDE_NOT_FOUND: it has finished, or never was. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel(struct tide_queue *queue,
                                                             uint64_t sequence);
 /* Blocks until all that was submitted before has finished. As long as it does, the queue's own

@@ -23,16 +23,26 @@ void tide_arbiter_enlist(struct tide_queue *queue) {
   enlist(queue);
 }
 
+static void list_call(struct tide_device *device) {
+  struct tide_sched *sched = device->sched;
+  device->kick_due = true;
+  device->next_kick = sched->kicks;
+  sched->kicks = device;
+  sched->calls = true;
+}
+
 void tide_device_kick(struct tide_device *device) {
   struct tide_sched *sched = device->sched;
   if (!device->dry || device->kick_due || !device->backend->kick) return;
   if (TIDE_PLANTED(TIDE_PLANT_KICK) && device->picks % 4 == 3) return;
   device->dry--;
-  device->kick_due = true;
-  device->next_kick = sched->kicks;
-  sched->kicks = device;
-  sched->calls = true;
+  list_call(device);
   sched->stats.kicks++;
+}
+
+void tide_device_call_cancel(struct tide_device *device) {
+  tide_store_release(&device->cancel_due, 1u);
+  if (!device->kick_due) list_call(device);
 }
 
 void tide_arbiter_remove(struct tide_queue *queue) {

@@ -6,6 +6,8 @@
 
 /* Has the backend kicked once the lock is gone, if one of its hands sleeps. */
 void tide_device_kick(struct tide_device *device);
+/* Has the backend's `cancel` called once the lock is gone. */
+void tide_device_call_cancel(struct tide_device *device);
 void tide_arbiter_enlist(struct tide_queue *queue);
 static inline void tide_arbiter_add(struct tide_queue *queue) {
   struct tide_device *device = queue->device;

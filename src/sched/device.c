@@ -123,6 +123,13 @@ enum tide_status tide_device_create(struct tide_sched *sched, const struct tide_
 
 const char *tide_device_label(const struct tide_device *device) { return device->label; }
 
+enum tide_status tide_device_status(struct tide_device *device) {
+  tide_lock_take(device->sched->lock, tide_sched_platform(device->sched));
+  enum tide_status status = device->lost;
+  tide_lock_give(device->sched->lock);
+  return status;
+}
+
 enum tide_status tide_device_settle(struct tide_device *device, uint64_t deadline) {
   const struct tide_platform *platform = tide_sched_platform(device->sched);
   uint32_t *words[] = {&device->queue_count, &device->calls};
@@ -162,11 +169,8 @@ static void lose_queue(struct tide_queue *queue, enum tide_status status) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
     if (!op) continue;
-    tide_op_fail(op, status, NULL);
     tide_op_cancel(op, status);
-    if (op->points) tide_op_points_fail(op);
-    for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
-      tide_op_break_signal(op, signal);
+    tide_op_fail_early(op, status);
   }
   tide_queue_leave_held(queue, status);
   if (queue->members) tide_collectives_lose(queue, status);

@@ -242,6 +242,32 @@ void tide_op_withdraw(struct tide_op *op) {
   tide_op_cancel(op, TIDE_CANCELLED);
 }
 
+void tide_op_fail_early(struct tide_op *op, enum tide_status status) {
+  tide_op_fail(op, status, NULL);
+  if (op->points) tide_op_points_fail(op);
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
+    tide_op_break_signal(op, signal);
+}
+
+/* True if the operation runs on a device that can cancel it: the backend hands it back when it
+ * has. */
+static bool cancel_running(struct tide_op *op) {
+  struct tide_device *device = op->queue->device;
+  if (op->state != TIDE_OP_RUNNING || !device->backend->cancel || device->lost) return false;
+  tide_op_fail_early(op, TIDE_CANCELLED);
+  tide_device_call_cancel(device);
+  return true;
+}
+
+bool tide_work_is_cancelled(const struct tide_work *work) {
+  const struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
+  const struct tide_sched *sched = op->queue->sched;
+  tide_lock_take(sched->lock, tide_sched_platform(sched));
+  bool cancelled = op->status != TIDE_OK;
+  tide_lock_give(sched->lock);
+  return cancelled;
+}
+
 void tide_queue_destroy(struct tide_queue *queue) {
   if (!queue) return;
   struct tide_sched *sched = queue->sched;
@@ -251,7 +277,7 @@ void tide_queue_destroy(struct tide_queue *queue) {
   tide_queue_leave_held(queue, TIDE_CANCELLED);
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
-    if (op) tide_op_cancel(op, TIDE_CANCELLED);
+    if (op && !cancel_running(op)) tide_op_cancel(op, TIDE_CANCELLED);
   }
   if (queue->members) tide_collectives_lose(queue, TIDE_CANCELLED);
   if (TIDE_PLANTED(TIDE_PLANT_DESTROY) && queue->tracked)
@@ -298,8 +324,14 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
     struct tide_op *op = tide_queue_op(queue, e);
     if (!op || tide_op_sequence(op) != sequence) continue;
     if (op->state == TIDE_OP_DONE) break;
-    status = op->state == TIDE_OP_RUNNING ? TIDE_BUSY : TIDE_OK;
-    tide_op_withdraw(op);
+    if (op->state != TIDE_OP_RUNNING) {
+      tide_op_withdraw(op);
+      status = TIDE_OK;
+    } else {
+      bool is_first = !op->status;
+      status = cancel_running(op) ? TIDE_OK : TIDE_BUSY;
+      if (status == TIDE_OK && is_first) op->withdrawn = true;
+    }
   }
   tide_sched_leave(sched);
   return status;

@@ -275,8 +275,9 @@ struct tide_device {
   uint32_t ready_count;
   uint32_t
       dry; /* exchanges that came back with less than they asked for, and were not kicked since */
-  bool exchanging; /* what becomes ready now may be taken at once */
-  bool kick_due;
+  bool exchanging;     /* what becomes ready now may be taken at once */
+  bool kick_due;       /* it is in the scheduler's list of kicks */
+  uint32_t cancel_due; /* atomic: the backend's `cancel` is to be called */
   struct tide_device *next_kick;
   uint32_t calls; /* atomic, waited on: kicks under way outside of the lock, and the flag below */
   enum tide_status lost;
@@ -601,6 +602,9 @@ void tide_queue_leave_held(struct tide_queue *queue, enum tide_status status);
 void tide_op_cancel(struct tide_op *op, enum tide_status status);
 /* Cancels at the client's request: the channel does not fail. */
 void tide_op_withdraw(struct tide_op *op);
+/* Fails the signals and points of an operation that entered, ahead of its end: its waiters hear of
+ * it now; it counts as finished, and its memory as free, no earlier than otherwise. */
+void tide_op_fail_early(struct tide_op *op, enum tide_status status);
 /* It has failed: it waits on only for what it imported. */
 void tide_op_give_up_waits(struct tide_op *op);
 /* What is held has changed: whoever drains looks again. */

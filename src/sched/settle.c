@@ -113,9 +113,17 @@ static size_t take_kicks(struct tide_sched *sched, struct tide_device **out_devi
   return count;
 }
 
+/* A cancellation that meets a kick on the list takes its place: both are due then. */
+static void call_backend(struct tide_device *device) {
+  const struct tide_backend *backend = device->backend;
+  if (tide_load_relaxed(&device->cancel_due) && tide_exchange(&device->cancel_due, 0u))
+    backend->cancel(backend->self);
+  if (backend->kick) backend->kick(backend->self);
+}
+
 static void kick(const struct tide_platform *platform, struct tide_device *device) {
   uint32_t *calls = &device->calls;
-  device->backend->kick(device->backend->self);
+  call_backend(device);
   /* The last touch: once `calls` is 0 the device may be gone. */
   if (tide_fetch_sub(calls, 1u) & TIDE_CALLS_AWAITED)
     platform->wake(platform->self, calls, UINT32_MAX);
@@ -179,6 +187,7 @@ static void emit(struct tide_sched *sched, const struct tide_sink *sink, enum ti
     event.object_label = op->queue->label;
   }
   if (kind != TIDE_EVENT_WAIT_CLASS) event.status = op->status;
+  if (kind == TIDE_EVENT_FINISH && op->work.status == op->status) event.error = op->work.error;
   sink->event(sink->self, &event);
 }
 

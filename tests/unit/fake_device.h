@@ -24,6 +24,7 @@ struct fake_event {
   uint64_t axis, epoch, value, cause_axis, cause_epoch;
   bool tainted; /* its frontier */
   char label[24];
+  int error;
 };
 
 struct fake {
@@ -50,7 +51,8 @@ static inline void fake_event(void *self, const struct tide_event *event) {
                             event->cause_axis,
                             event->cause_epoch,
                             event->frontier && event->frontier->tainted,
-                            ""};
+                            "",
+                            event->error};
   if (event->label) strncpy(to->label, event->label, sizeof to->label - 1);
 }
 

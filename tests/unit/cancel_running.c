@@ -1,0 +1,130 @@
+/* Operations that run are cancelled: their waiters hear of it at once, their memory waits. The
+ * backend is the test's own hand. */
+#include "fake_device.h"
+
+static void count_cancel(void *self) { ++*(uint32_t *)self; }
+
+/* `other` can cancel, `device` cannot. */
+static void open_with_cancel(struct fake *f) {
+  fake_open(f, true, 16);
+  f->other_backend.cancel = count_cancel;
+  f->other_backend.kick = NULL;
+}
+
+TEST(a_destroyed_queue_tells_the_waiters_of_what_runs) {
+  struct fake f;
+  open_with_cancel(&f);
+  struct tide_timeline *t = fake_timeline(&f, "t", false), *u = fake_timeline(&f, "u", false);
+  struct tide_queue *cut = fake_queue_on(f.other, "cut", 0), *next = fake_queue(&f, "next");
+  CHECK_OK(SUBMIT(cut, .label = "a", SIGNALS({t, 1})));
+  CHECK_OK(SUBMIT(cut, .label = "b", SIGNALS({t, 2})));
+  CHECK_OK(SUBMIT(next, .label = "after", WAITS({t, 1}), SIGNALS({u, 1})));
+  fake_take(&f, "a"), fake_take(&f, "b");
+  CHECK(!tide_work_is_cancelled(fake_out(&f, "a")));
+  f.kicks = 0;
+  tide_queue_destroy(cut);
+  CHECK_EQ_U64(f.kicks, 1); /* one call, however many are cancelled */
+  CHECK(tide_work_is_cancelled(fake_out(&f, "a")) && tide_work_is_cancelled(fake_out(&f, "b")));
+  CHECK_STATUS(tide_timeline_wait(t, 1, TIDE_FOREVER), TIDE_CANCELLED);
+  CHECK_STATUS(tide_timeline_wait(t, 2, TIDE_FOREVER), TIDE_CANCELLED);
+  CHECK_STATUS(tide_device_settle(f.other, TIDE_NOW), TIDE_TIMEOUT); /* both are still out */
+  CHECK(!fake_runs(&f, "after")); /* it has failed, and keeps its place behind what it waited for */
+  CHECK(!fake_find(&f, TIDE_EVENT_FINISH, "after", 0));
+  fake_give(&f, "b", TIDE_CANCELLED);
+  fake_give(&f, "a", TIDE_OK); /* it was over before it could be cut short: too late */
+  CHECK_STATUS(fake_status(&f, "a"), TIDE_CANCELLED);
+  CHECK_STATUS(fake_status(&f, "after"), TIDE_CANCELLED);
+  CHECK_OK(tide_device_settle(f.other, TIDE_NOW));
+  tide_queue_destroy(next);
+  tide_timeline_destroy(t), tide_timeline_destroy(u);
+  fake_close(&f);
+}
+
+TEST(one_that_runs_is_cancelled_alone) {
+  struct fake f;
+  open_with_cancel(&f);
+  struct tide_timeline *t = fake_timeline(&f, "t", false);
+  struct tide_queue *queue = fake_queue_on(f.other, "queue", 0);
+  uint64_t sequence;
+  CHECK_OK(SUBMIT(queue, .label = "a", SIGNALS({t, 1})));
+  CHECK_OK(tide_queue_submit(queue, &OPERATION(.label = "b", SIGNALS({t, 2})), &sequence, NULL));
+  fake_take(&f, "a"), fake_take(&f, "b");
+  f.kicks = 0;
+  CHECK_OK(tide_queue_cancel(queue, sequence));
+  CHECK_EQ_U64(f.kicks, 1);
+  CHECK(!tide_work_is_cancelled(fake_out(&f, "a")) && tide_work_is_cancelled(fake_out(&f, "b")));
+  CHECK_STATUS(tide_timeline_wait(t, 2, TIDE_FOREVER), TIDE_CANCELLED);
+  CHECK_STATUS(tide_timeline_wait(t, 1, TIDE_NOW), TIDE_TIMEOUT); /* it is below the failure */
+  fake_give(&f, "a", TIDE_OK);
+  CHECK_OK(tide_timeline_wait(t, 1, TIDE_NOW));
+  fake_give(&f, "b", TIDE_IO); /* the first cause stands */
+  CHECK_STATUS(fake_status(&f, "b"), TIDE_CANCELLED);
+  CHECK_STATUS(tide_queue_cancel(queue, sequence), TIDE_NOT_FOUND);
+  tide_queue_destroy(queue);
+  tide_timeline_destroy(t);
+  fake_close(&f);
+}
+
+TEST(without_cancel_what_runs_runs_on) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_timeline *t = fake_timeline(&f, "t", false);
+  struct tide_queue *queue = fake_queue(&f, "queue");
+  CHECK_OK(SUBMIT(queue, .label = "a", SIGNALS({t, 1})));
+  fake_take(&f, "a");
+  CHECK_STATUS(tide_queue_cancel(queue, 1), TIDE_BUSY);
+  tide_queue_destroy(queue);
+  CHECK(!tide_work_is_cancelled(fake_out(&f, "a")));
+  fake_give(&f, "a", TIDE_OK);
+  CHECK_OK(tide_timeline_wait(t, 1, TIDE_NOW));
+  tide_timeline_destroy(t);
+  fake_close(&f);
+}
+
+/* What a cancelled transfer still writes to is nobody else's. */
+TEST(memory_waits_for_the_end) {
+  struct fake f;
+  open_with_cancel(&f);
+  struct tide_pool_params params = {.buffers = 4};
+  struct tide_pool *pool;
+  struct tide_buffer *buffer, *other, *again;
+  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  CHECK_OK(tide_pool_alloc(pool, 4096, NULL, "buffer", &buffer));
+  struct tide_queue *queue = fake_queue_on(f.other, "queue", 0);
+  struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};
+  CHECK_OK(SUBMIT(queue, .label = "a", .buffers = &use, .buffer_count = 1));
+  fake_take(&f, "a");
+  tide_queue_destroy(queue);
+  const void *memory = tide_buffer_data(buffer);
+  tide_pool_free(buffer, NULL);
+  CHECK_OK(tide_pool_alloc(pool, 4096, NULL, "other", &other));
+  CHECK(tide_buffer_data(other) != memory);
+  fake_give(&f, "a", TIDE_CANCELLED);
+  CHECK_OK(tide_pool_alloc(pool, 4096, NULL, "again", &again));
+  CHECK(tide_buffer_data(again) == memory);
+  tide_pool_free(other, NULL), tide_pool_free(again, NULL);
+  CHECK_OK(tide_pool_destroy(pool));
+  fake_close(&f);
+}
+
+/* The system's error number goes with the status, and not to another operation. */
+TEST(the_error_number_goes_with_the_status) {
+  struct fake f;
+  open_with_cancel(&f);
+  struct tide_queue *queue = fake_queue_on(f.other, "queue", 1);
+  for (int round = 0; round < 2; round++) {
+    CHECK_OK(SUBMIT(queue, .label = round ? "fine" : "broken"));
+    fake_take(&f, round ? "fine" : "broken");
+    CHECK_EQ_U64(f.out[0]->error, 0);
+    f.out[0]->error = round ? 0 : 28;
+    fake_give(&f, round ? "fine" : "broken", round ? TIDE_OK : TIDE_IO);
+    const struct fake_event *event = fake_find(&f, TIDE_EVENT_FINISH, round ? "fine" : "broken", 0);
+    CHECK(event && event->error == (round ? 0 : 28));
+  }
+  tide_queue_destroy(queue);
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(a_destroyed_queue_tells_the_waiters_of_what_runs),
+          CASE(one_that_runs_is_cancelled_alone), CASE(without_cancel_what_runs_runs_on),
+          CASE(memory_waits_for_the_end), CASE(the_error_number_goes_with_the_status))
