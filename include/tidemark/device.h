@@ -33,6 +33,23 @@
  * times faster than what a ring does with them. Where the kernel has no io_uring,
  * threads do the same work, and tide_file_kind says so.
  *
+ * A transfer of a pipe, a socket, a terminal or another descriptor that can be polled waits
+ * without a place in the depth and without a thread, in either form, and ends when the other end
+ * pleases; on one descriptor the oldest read gets the bytes. SIGPIPE is not raised: the
+ * transfer fails.
+ *
+ * The way out. Destroying a queue, or tide_queue_cancel, cancels what it has under way: its
+ * waiters get TIDE_CANCELLED at once. The memory of a transfer stays the kernel's until
+ * tide_device_settle says that all is over: at once for what can be polled; through a ring as
+ * soon as the kernel gives it back; through threads when the call returns, which a file system
+ * that hangs may put off for ever. tide_file_close_until has a deadline for that.
+ *
+ * A device fails for good when the system refuses io_uring_enter: at once, or after some seconds of
+ * EAGAIN or EBUSY. What the kernel has not taken then fails with the errno's status; the device
+ * is lost with it, so the waiters of all else hear of it, too; and once the kernel has
+ * ended what it has in its hands, the device is certified. Until then that memory is kept.
+ * tide_file_failure says why.
+ *
  * Threads: create, attach, detach and destroy from one thread at a time.
  *
  * Source: DESIGN 4.5.
@@ -104,23 +121,34 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_file_create(const struct tide_con
                                                            struct tide_file **out_file);
 /* Out of order, domain storage; takes bodies with an I/O verb and its function, and no others. */
 TIDE_API const struct tide_backend *tide_file_backend(const struct tide_file *file);
-/* As tide_cpu_attach, of the ring's one thread or of the threads in its place. */
+/* As tide_cpu_attach, of the ring's one thread or of the threads in its place. TIDE_LOST: it failed
+ * for good before. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_file_attach(struct tide_file *file,
                                                            struct tide_device *device);
-/* As tide_cpu_detach: blocks until transfers under way are over. */
+/* As tide_cpu_detach: blocks until the file transfers under way are over, and cancels others. */
 TIDE_API void tide_file_detach(struct tide_file *file);
 /* Detaches, if that was not done, and frees. NULL is fine. */
 TIDE_API void tide_file_destroy(struct tide_file *file);
 /* "io_uring", or "threads (why)". Lives as long as the file. */
 TIDE_API const char *tide_file_kind(const struct tide_file *file);
 
-/* As tide_cpu_open and tide_cpu_close. */
+/* Why the device was lost, in words with the system's; NULL: it was not. Lives until the next call,
+ * at most as long as the file. */
+TIDE_API const char *tide_file_failure(struct tide_file *file);
+
+/* As tide_cpu_open. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_file_open(const struct tide_context *context, struct tide_sched *sched,
                const struct tide_file_params *params, const char *label,
                struct tide_file **out_file, struct tide_device **out_device);
 /* As tide_cpu_close: blocks until the last work is over. NULL is fine. */
 TIDE_API void tide_file_close(struct tide_file *file);
+/* The same, up to a deadline. TIDE_TIMEOUT: the kernel still has a transfer in its hands. Then
+ * nothing is freed, neither of the device nor of its queues, and the transfer's memory, the
+ * scheduler and the context must stay: call this again, or keep all of it until the process
+ * ends. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_file_close_until(struct tide_file *file,
+                                                                uint64_t deadline);
 
 #ifdef __cplusplus
 }

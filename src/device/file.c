@@ -1,4 +1,4 @@
-/* The file device: a ring, or threads where the kernel has none to give. */
+/* The file device: a ring, or threads where the kernel has none to give; and streams beside it. */
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -19,7 +19,9 @@ struct tide_file {
   struct tide_device *device; /* NULL: detached */
   struct tide_ring *ring;     /* NULL: threads */
   struct tide_workers workers;
+  struct tide_streams streams;
   char kind[96];
+  char failure[128];
 };
 
 static bool takes(void *self, const struct tide_body_class *body) {
@@ -33,10 +35,30 @@ static void kick(void *self) {
   else tide_workers_call(&file->workers);
 }
 
-static enum tide_status run_transfer(const struct tide_body_class *body, void *arguments) {
+static void cancel(void *self) {
+  struct tide_file *file = self;
+  tide_streams_cancel(&file->streams);
+  if (file->ring) tide_ring_cancel(file->ring);
+}
+
+/* A worker's: false when the streams have it. */
+static bool run_transfer(void *self, struct tide_work *work) {
+  struct tide_file *file = self;
   struct tide_io io;
-  enum tide_status status = body->io(arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(body->verb, &io);
+  struct stat info;
+  int error;
+  if (!work->body) return true;
+  enum tide_io_verb verb = work->body->verb;
+  work->status = work->body->io(tide_work_arguments(work), &io);
+  if (work->status != TIDE_OK || (verb != TIDE_IO_SYNC && io.size == 0)) return true;
+  if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0 &&
+      tide_streams_want(&file->streams, verb, &io, &info)) {
+    tide_streams_take(&file->streams, work, verb, &io, &info);
+    return false;
+  }
+  work->status = tide_transfer(verb, &io, &error);
+  work->error = (uint16_t)error;
+  return true;
 }
 
 static enum tide_status use_threads(struct tide_file *file, uint32_t depth, const char *why) {
@@ -44,13 +66,17 @@ static enum tide_status use_threads(struct tide_file *file, uint32_t depth, cons
   tide_text_init(&text, file->kind, sizeof file->kind);
   tide_text_format(&text, "threads (%s)", why);
   uint32_t count = depth < THREADS_MOST ? depth : THREADS_MOST;
-  return tide_workers_init(&file->workers, file->context, count, 1, 0, run_transfer);
+  enum tide_status status = tide_workers_init(&file->workers, file->context, count, 1, 0, NULL);
+  file->workers.take = run_transfer;
+  file->workers.take_self = file;
+  return status;
 }
 
 static enum tide_status use_best(struct tide_file *file, uint32_t depth, bool force_threads) {
   if (force_threads) return use_threads(file, depth, "asked for");
   int error = 0;
-  enum tide_status status = tide_ring_create(file->context, depth, &file->ring, &error);
+  enum tide_status status =
+      tide_ring_create(file->context, depth, &file->streams, &file->ring, &error);
   if (status == TIDE_UNSUPPORTED) {
     char why[64];
     struct tide_text text;
@@ -70,11 +96,13 @@ enum tide_status tide_file_create(const struct tide_context *context,
   struct tide_file *file = tide_alloc(context->allocator, 1, sizeof *file);
   if (!file) return TIDE_NOMEM;
   file->context = context;
+  tide_streams_init(&file->streams, context);
   file->backend = (struct tide_backend){.name = "file",
                                         .in_order = false,
                                         .domain = TIDE_DOMAIN_STORAGE,
                                         .takes = takes,
                                         .kick = kick,
+                                        .cancel = cancel,
                                         .self = file};
   enum tide_status status = use_best(file, depth, params && params->force_threads);
   if (status != TIDE_OK) {
@@ -91,8 +119,18 @@ const struct tide_backend *tide_file_backend(const struct tide_file *file) {
 }
 const char *tide_file_kind(const struct tide_file *file) { return file->kind; }
 
+const char *tide_file_failure(struct tide_file *file) {
+  int error = file->ring ? tide_ring_error(file->ring) : 0;
+  if (!error) return NULL;
+  struct tide_text text;
+  tide_text_init(&text, file->failure, sizeof file->failure);
+  tide_text_format(&text, "io_uring_enter: %s", strerror(error));
+  return file->failure;
+}
+
 enum tide_status tide_file_attach(struct tide_file *file, struct tide_device *device) {
   if (!device || file->device) return TIDE_INVALID;
+  tide_streams_start(&file->streams, device);
   enum tide_status status = file->ring ? tide_ring_start(file->ring, device)
                                        : tide_workers_start(&file->workers, device, "tide-file");
   if (status == TIDE_OK) file->device = device;
@@ -103,6 +141,7 @@ void tide_file_detach(struct tide_file *file) {
   if (!file->device) return;
   if (file->ring) tide_ring_stop(file->ring);
   else tide_workers_stop(&file->workers);
+  tide_streams_stop(&file->streams);
   file->device = NULL;
 }
 
@@ -111,6 +150,7 @@ void tide_file_destroy(struct tide_file *file) {
   tide_file_detach(file);
   if (file->ring) tide_ring_destroy(file->ring);
   else tide_workers_fini(&file->workers);
+  tide_streams_fini(&file->streams);
   tide_free(file->context->allocator, file, 1, sizeof *file);
 }
 
@@ -136,10 +176,16 @@ enum tide_status tide_file_open(const struct tide_context *context, struct tide_
 }
 
 void tide_file_close(struct tide_file *file) {
-  if (!file) return;
+  TIDE_ASSERT(tide_file_close_until(file, TIDE_FOREVER) == TIDE_OK);
+}
+
+enum tide_status tide_file_close_until(struct tide_file *file, uint64_t deadline) {
+  if (!file) return TIDE_OK;
   struct tide_device *device = file->device;
-  if (device) TIDE_ASSERT(tide_device_settle(device, TIDE_FOREVER) == TIDE_OK);
+  enum tide_status status = device ? tide_device_settle(device, deadline) : TIDE_OK;
+  if (status != TIDE_OK) return status;
   tide_file_detach(file);
   if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK);
   tide_file_destroy(file);
+  return TIDE_OK;
 }

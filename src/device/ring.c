@@ -8,9 +8,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* A write into the page cache blocks for a copy; a ring hands it to a kernel thread, which costs
@@ -29,26 +29,38 @@ struct slot {
   struct tide_io io;
   uint64_t moved;
   enum tide_io_verb verb;
-  bool polling; /* a non-blocking descriptor had nothing: the ring waits until it has */
-  struct slot *next_free;
+  uint32_t repeats;   /* refusals in a row */
+  bool is_cancelled;  /* its work is */
+  bool is_cancelling; /* … and the kernel was told so, and has not answered */
+  struct slot *next;  /* of the free ones, or of those to be repeated */
 };
+
+/* Whose completion it is: low bits of the user data. A slot's own has none of them. */
+enum tag { TAG_CANCEL = 1, TAG_TIMER = 2, TAG_MASK = 3 };
 
 struct tide_ring {
   const struct tide_context *context;
+  struct tide_streams *streams;
   struct io_uring uring;
   uint32_t depth;
   struct tide_device *device;
   struct tide_thread *thread;
-  uint32_t doze; /* atomic: enum doze */
-  uint32_t stop; /* atomic */
-  int event;     /* eventfd */
+  uint32_t doze;       /* atomic: enum doze */
+  uint32_t stop;       /* atomic */
+  uint32_t cancel_due; /* atomic */
+  uint32_t broken;     /* atomic: the error number */
+  int event;           /* eventfd */
   uint64_t event_value;
   /* The rest is the thread's own. */
-  bool event_armed;
+  bool event_armed, timer_armed;
+  struct __kernel_timespec timer;
   uint32_t under_way;
-  uint32_t pause; /* small writes still to go through the ring */
+  uint32_t cancelled; /* slots whose work is */
+  uint32_t refusals;  /* of the ring's own call, in a row */
+  uint32_t pause;     /* small writes still to go through the ring */
   size_t done_count;
   struct slot *slots, *free_slots;
+  struct slot *again; /* refused transfers, to be repeated when the timer ends */
   struct tide_work **done, **fresh;
 };
 
@@ -61,7 +73,7 @@ static enum tide_status make_storage(struct tide_ring *ring) {
   ring->fresh = tide_alloc(a, ring->depth, sizeof *ring->fresh);
   if (!ring->slots || !ring->done || !ring->fresh) return TIDE_NOMEM;
   for (uint32_t i = ring->depth; i-- > 0;) {
-    ring->slots[i].next_free = ring->free_slots;
+    ring->slots[i].next = ring->free_slots;
     ring->free_slots = &ring->slots[i];
   }
   return TIDE_OK;
@@ -76,7 +88,8 @@ static void free_storage(struct tide_ring *ring) {
 }
 
 static enum tide_status open_ring(struct tide_ring *ring, int *out_error) {
-  int answer = io_uring_queue_init(ring->depth + 1, &ring->uring, 0);
+  /* For each slot a transfer and its cancellation; the event, the timer. */
+  int answer = io_uring_queue_init(2 * ring->depth + 4, &ring->uring, 0);
   if (answer == -EMFILE || answer == -ENFILE) return TIDE_FULL;
   if (answer < 0) { /* none, forbidden, or no locked memory for it on an old kernel */
     *out_error = -answer;
@@ -93,11 +106,14 @@ static enum tide_status open_ring(struct tide_ring *ring, int *out_error) {
 }
 
 enum tide_status tide_ring_create(const struct tide_context *context, uint32_t depth,
-                                  struct tide_ring **out_ring, int *out_error) {
+                                  struct tide_streams *streams, struct tide_ring **out_ring,
+                                  int *out_error) {
   struct tide_ring *ring = tide_alloc(context->allocator, 1, sizeof *ring);
   if (!ring) return TIDE_NOMEM;
   ring->context = context;
+  ring->streams = streams;
   ring->depth = depth;
+  ring->timer.tv_nsec = TIDE_REPEAT_PAUSE;
   enum tide_status status = make_storage(ring);
   if (status == TIDE_OK) {
     ring->event = eventfd(0, EFD_CLOEXEC);
@@ -129,27 +145,46 @@ void tide_ring_kick(struct tide_ring *ring) {
   while (wrote < 0 && errno == EINTR);
 }
 
+void tide_ring_cancel(struct tide_ring *ring) {
+  tide_store_release(&ring->cancel_due, 1u);
+  tide_ring_kick(ring);
+}
+
+int tide_ring_error(const struct tide_ring *ring) { return (int)tide_load_acquire(&ring->broken); }
+
 /* ---- one transfer ------------------------------------------------------------------ */
 
-static void finish(struct tide_ring *ring, struct tide_work *work, enum tide_status status) {
+static void finish(struct tide_ring *ring, struct tide_work *work, enum tide_status status,
+                   int error) {
   work->status = status;
+  work->error = (uint16_t)error;
   TIDE_ASSERT(ring->done_count < ring->depth);
   ring->done[ring->done_count++] = work;
 }
 
-static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status status) {
-  finish(ring, slot->work, status);
+static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status status,
+                     int error) {
+  finish(ring, slot->work, status, error);
+  ring->cancelled -= slot->is_cancelled;
   slot->work = NULL;
-  slot->next_free = ring->free_slots;
+  slot->next = ring->free_slots;
   ring->free_slots = slot;
   ring->under_way--;
 }
 
-/* There are as many entries as slots, and one more for the event. */
+static void fail_slot(struct tide_ring *ring, struct slot *slot, int error) {
+  end_slot(ring, slot, tide_status_of_errno(error), error);
+}
+
+/* There is always room for a transfer of each slot, the event and the timer: see open_ring. */
 static struct io_uring_sqe *next_entry(struct tide_ring *ring) {
   struct io_uring_sqe *entry = io_uring_get_sqe(&ring->uring);
   TIDE_ASSERT(entry != NULL);
   return entry;
+}
+
+static void set_owner(struct io_uring_sqe *entry, const void *owner, unsigned tag) {
+  entry->user_data = (uintptr_t)owner | tag;
 }
 
 /* What is left of the transfer. */
@@ -159,74 +194,146 @@ static void push(struct tide_ring *ring, struct slot *slot) {
   uint64_t left = io->size - slot->moved;
   unsigned size = left < TIDE_TRANSFER_MOST ? (unsigned)left : TIDE_TRANSFER_MOST;
   char *at = (char *)io->data + slot->moved;
-  if (slot->polling)
-    io_uring_prep_poll_add(entry, io->descriptor, slot->verb == TIDE_IO_READ ? POLLIN : POLLOUT);
-  else if (slot->verb == TIDE_IO_SYNC) io_uring_prep_fsync(entry, io->descriptor, 0);
+  if (slot->verb == TIDE_IO_SYNC) io_uring_prep_fsync(entry, io->descriptor, 0);
   else if (slot->verb == TIDE_IO_READ)
     io_uring_prep_read(entry, io->descriptor, at, size, io->offset + slot->moved);
   else io_uring_prep_write(entry, io->descriptor, at, size, io->offset + slot->moved);
-  io_uring_sqe_set_data(entry, slot);
+  set_owner(entry, slot, 0);
 }
 
 /* A small write to a regular file that goes through the page cache. */
 static bool writes_directly(struct tide_ring *ring, enum tide_io_verb verb,
-                            const struct tide_io *io) {
-  if (verb != TIDE_IO_WRITE || io->size > DIRECT_WRITE_MOST) return false;
+                            const struct tide_io *io, const struct stat *info) {
+  if (verb != TIDE_IO_WRITE || io->size > DIRECT_WRITE_MOST || !S_ISREG(info->st_mode))
+    return false;
   if (ring->pause) {
     ring->pause--;
     return false;
   }
-  struct stat info;
   int flags = fcntl(io->descriptor, F_GETFL);
-  return flags >= 0 && !(flags & (O_DIRECT | O_SYNC | O_DSYNC | O_NONBLOCK)) &&
-         fstat(io->descriptor, &info) == 0 && S_ISREG(info.st_mode);
+  return flags >= 0 && !(flags & (O_DIRECT | O_SYNC | O_DSYNC | O_NONBLOCK));
 }
 
-static enum tide_status write_directly(struct tide_ring *ring, const struct tide_io *io) {
+static void write_directly(struct tide_ring *ring, struct tide_work *work,
+                           const struct tide_io *io) {
   const struct tide_platform *platform = ring->context->platform;
   uint64_t start = platform->now(platform->self);
-  enum tide_status status = tide_transfer(TIDE_IO_WRITE, io);
+  int error;
+  enum tide_status status = tide_transfer(TIDE_IO_WRITE, io, &error);
   if (platform->now(platform->self) - start > DIRECT_WRITE_SLOW) ring->pause = DIRECT_WRITE_PAUSE;
-  return status;
+  finish(ring, work, status, error);
 }
 
 static void begin(struct tide_ring *ring, struct tide_work *work) {
   struct tide_io io = {0};
+  struct stat info;
   enum tide_io_verb verb = work->body ? work->body->verb : TIDE_IO_NONE;
   enum tide_status status = work->body ? work->body->io(tide_work_arguments(work), &io) : TIDE_OK;
   if (status != TIDE_OK || !work->body || (verb != TIDE_IO_SYNC && io.size == 0)) {
-    finish(ring, work, status);
+    finish(ring, work, status, 0);
     return;
   }
-  if (writes_directly(ring, verb, &io)) {
-    finish(ring, work, write_directly(ring, &io));
-    return;
+  if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0) {
+    if (tide_streams_want(ring->streams, verb, &io, &info)) {
+      tide_streams_take(ring->streams, work, verb, &io, &info);
+      return;
+    }
+    if (writes_directly(ring, verb, &io, &info)) {
+      write_directly(ring, work, &io);
+      return;
+    }
   }
   struct slot *slot = ring->free_slots;
-  ring->free_slots = slot->next_free;
+  ring->free_slots = slot->next;
   ring->under_way++;
   *slot = (struct slot){.work = work, .io = io, .verb = verb};
   push(ring, slot);
 }
 
+static void arm_timer(struct tide_ring *ring) {
+  if (ring->timer_armed) return;
+  struct io_uring_sqe *entry = next_entry(ring);
+  io_uring_prep_timeout(entry, &ring->timer, 0, 0);
+  set_owner(entry, ring, TAG_TIMER);
+  ring->timer_armed = true;
+}
+
+/* The kernel refuses the transfer for now. */
+static void repeat(struct tide_ring *ring, struct slot *slot, int error) {
+  slot->repeats++;
+  if (slot->is_cancelled) {
+    end_slot(ring, slot, TIDE_CANCELLED, 0);
+  } else if (slot->repeats > TIDE_REPEATS_MOST && error != EINTR) {
+    fail_slot(ring, slot, error);
+  } else if (slot->repeats > TIDE_REPEATS_AT_ONCE) {
+    slot->next = ring->again;
+    ring->again = slot;
+    arm_timer(ring);
+  } else {
+    push(ring, slot);
+  }
+}
+
 /* result: bytes moved, or minus an error number. */
 static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
   bool moves = slot->verb != TIDE_IO_SYNC;
-  if (slot->polling && result >= 0) {
-    slot->polling = false;
-    push(ring, slot);
-  } else if (result > 0 && moves) {
+  int broken = tide_ring_error(ring);
+  if (result > 0 && moves) {
     slot->moved += (uint64_t)result;
-    if (slot->moved < slot->io.size) push(ring, slot);
-    else end_slot(ring, slot, TIDE_OK);
-  } else if (result == 0) {
-    end_slot(ring, slot, moves ? TIDE_IO : TIDE_OK); /* the file ends here, or takes no more */
-  } else if (result == -EINTR || result == -EAGAIN) {
-    slot->polling = result == -EAGAIN && moves;
-    push(ring, slot);
+    slot->repeats = 0;
+    if (slot->moved == slot->io.size) end_slot(ring, slot, TIDE_OK, 0);
+    else if (broken) fail_slot(ring, slot, broken);
+    else if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED, 0);
+    else push(ring, slot);
+  } else if (result >= 0) {
+    end_slot(ring, slot, moves ? TIDE_IO : TIDE_OK, 0); /* the file ends here, or takes no more */
+  } else if ((result == -EINTR || result == -EAGAIN) && !broken) {
+    repeat(ring, slot, -result);
   } else {
-    end_slot(ring, slot, tide_status_of_errno(-result));
+    fail_slot(ring, slot, -result);
   }
+}
+
+/* ---- cancelling ---------------------------------------------------------------------- */
+
+/* The kernel may find a transfer between two states and miss it, so this is done again, at each end
+ * of the timer, until there is none. */
+static void cancel_slots(struct tide_ring *ring) {
+  for (uint32_t i = 0; ring->cancelled && i < ring->depth; i++) {
+    struct slot *slot = &ring->slots[i];
+    if (!slot->work || !slot->is_cancelled || slot->is_cancelling) continue;
+    if (io_uring_sq_space_left(&ring->uring) <= ring->depth + 2) break; /* kept for transfers */
+    struct io_uring_sqe *entry = next_entry(ring);
+    io_uring_prep_cancel(entry, slot, 0);
+    set_owner(entry, slot, TAG_CANCEL);
+    slot->is_cancelling = true;
+  }
+  if (ring->cancelled) arm_timer(ring);
+}
+
+static void end_cancelled(struct tide_ring *ring) {
+  if (!tide_load_relaxed(&ring->cancel_due) || !tide_exchange(&ring->cancel_due, 0u)) return;
+  for (uint32_t i = 0; i < ring->depth; i++) {
+    struct slot *slot = &ring->slots[i];
+    if (!slot->work || slot->is_cancelled || !tide_work_is_cancelled(slot->work)) continue;
+    slot->is_cancelled = true;
+    ring->cancelled++;
+  }
+  cancel_slots(ring);
+}
+
+static void end_timer(struct tide_ring *ring) {
+  struct slot *slot = ring->again;
+  ring->timer_armed = false;
+  if (tide_ring_error(ring)) return;
+  ring->again = NULL;
+  while (slot) {
+    struct slot *next = slot->next;
+    if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED, 0);
+    else push(ring, slot);
+    slot = next;
+  }
+  cancel_slots(ring);
 }
 
 /* ---- the thread --------------------------------------------------------------------- */
@@ -235,76 +342,127 @@ static void arm_event(struct tide_ring *ring) {
   if (ring->event_armed) return;
   struct io_uring_sqe *entry = next_entry(ring);
   io_uring_prep_read(entry, ring->event, &ring->event_value, sizeof ring->event_value, 0);
-  io_uring_sqe_set_data(entry, NULL);
+  set_owner(entry, NULL, 0);
   ring->event_armed = true;
+}
+
+static void take_completion(struct tide_ring *ring, uint64_t whose, int result) {
+  struct slot *slot = (struct slot *)(uintptr_t)(whose & ~(uint64_t)TAG_MASK);
+  if (!whose) ring->event_armed = false;
+  else if (whose & TAG_TIMER) end_timer(ring);
+  else if (whose & TAG_CANCEL) slot->is_cancelling = false;
+  else proceed(ring, slot, result);
 }
 
 static void reap(struct tide_ring *ring) {
   struct io_uring_cqe *entry;
   unsigned head, seen = 0;
   io_uring_for_each_cqe(&ring->uring, head, entry) {
-    struct slot *slot = io_uring_cqe_get_data(entry);
-    if (slot) proceed(ring, slot, entry->res);
-    else ring->event_armed = false;
+    take_completion(ring, entry->user_data, entry->res);
     seen++;
   }
   io_uring_cq_advance(&ring->uring, seen);
+  if (seen) ring->refusals = 0;
 }
 
-/* Submits, and waits for `wait` completions. False: the ring is broken. */
-static bool enter(struct tide_ring *ring, unsigned wait) {
+/* Submits, and waits for `wait` completions. The error number with which the ring is broken. */
+static int enter(struct tide_ring *ring, unsigned wait) {
   int answer = wait ? io_uring_submit_and_wait(&ring->uring, wait) : io_uring_submit(&ring->uring);
-  return answer >= 0 || answer == -EINTR || answer == -EAGAIN || answer == -EBUSY;
+  bool interrupted = answer == -EINTR && !io_uring_sq_ready(&ring->uring); /* all was submitted */
+  if (answer >= 0 || interrupted) {
+    ring->refusals = 0;
+    return 0;
+  }
+  bool may_pass = answer == -EINTR || answer == -EAGAIN || answer == -EBUSY || answer == -ENOMEM;
+  return may_pass && tide_transfer_repeats(&ring->refusals, EAGAIN) ? 0 : -answer;
 }
 
-/* Sleeps until something completes or somebody kicks. With no room for more work a kick need not
- * wake us. False: the ring is broken. */
-static bool sleep_until_something(struct tide_ring *ring) {
+/* Sleeps until something completes, or another thread kicks or cancels. */
+static int sleep_until_something(struct tide_ring *ring) {
   uint32_t expected = AWAKE;
-  if (ring->under_way < ring->depth &&
-      !tide_compare_exchange(&ring->doze, &expected, (uint32_t)ASLEEP)) {
+  if (!tide_compare_exchange(&ring->doze, &expected, (uint32_t)ASLEEP)) {
     tide_store_release(&ring->doze, (uint32_t)AWAKE);
     return enter(ring, 0); /* kicked meanwhile: look again */
   }
   arm_event(ring);
-  bool fine = enter(ring, 1);
+  int error = enter(ring, 1);
   (void)tide_exchange(&ring->doze, (uint32_t)AWAKE);
-  return fine;
+  return error;
+}
+
+static void hand_back(struct tide_ring *ring) {
+  (void)tide_device_exchange(ring->device, ring->done, ring->done_count, NULL, 0, NULL);
+  ring->done_count = 0;
 }
 
 /* Starts what came; small writes are over at once, and don't keep each other waiting. True: some
- * are over, so there is something to hand back or room for more. */
+ * are over, so there is something to hand back; or some went elsewhere, so there is room for
+ * more. */
 static bool begin_all(struct tide_ring *ring, size_t count) {
   bool over = false;
+  uint32_t before = ring->under_way;
   for (size_t i = 0; i < count; i++) {
     begin(ring, ring->fresh[i]);
     over = over || ring->done_count;
-    if (ring->done_count < HAND_BACK) continue;
-    (void)tide_device_exchange(ring->device, ring->done, ring->done_count, NULL, 0, NULL);
-    ring->done_count = 0;
+    if (ring->done_count >= HAND_BACK) hand_back(ring);
   }
-  return over;
+  return over || ring->under_way - before < count;
+}
+
+/* ---- a ring that breaks ---------------------------------------------------------------- */
+
+/* What was pushed and the kernel has not taken. */
+static void fail_unsubmitted(struct tide_ring *ring, int error) {
+  const struct io_uring_sq *queue = &ring->uring.sq;
+  unsigned count = io_uring_sq_ready(&ring->uring);
+  for (unsigned at = queue->sqe_tail - count; at != queue->sqe_tail; at++) {
+    uint64_t whose = queue->sqes[at & queue->ring_mask].user_data;
+    if (whose && !(whose & TAG_MASK)) fail_slot(ring, (struct slot *)(uintptr_t)whose, error);
+  }
+  while (ring->again) {
+    struct slot *slot = ring->again;
+    ring->again = slot->next;
+    fail_slot(ring, slot, error);
+  }
+  hand_back(ring);
+}
+
+static void give_up(struct tide_ring *ring, int error) {
+  struct timespec pause = {.tv_nsec = TIDE_REPEAT_PAUSE};
+  tide_store_release(&ring->broken, (uint32_t)error);
+  fail_unsubmitted(ring, error);
+  tide_device_lose(ring->device, tide_status_of_errno(error));
+  tide_streams_cancel(ring->streams);
+  for (;;) {
+    reap(ring);
+    ring->done_count = 0; /* the device is lost: none is handed back */
+    if (!ring->under_way && !tide_streams_live(ring->streams)) break;
+    nanosleep(&pause, NULL);
+  }
+  tide_device_certify(ring->device);
 }
 
 static void ring_main(void *argument) {
   struct tide_ring *ring = argument;
-  bool fine = true;
-  while (fine) {
+  int error = 0;
+  while (!error) {
     bool stop = tide_load_acquire(&ring->stop);
     size_t done_count = ring->done_count;
     ring->done_count = 0;
     size_t count = tide_device_exchange(ring->device, ring->done, done_count, ring->fresh,
                                         ring->depth - ring->under_way, NULL);
     bool over = begin_all(ring, count);
+    end_cancelled(ring);
     if (stop && !count && !ring->under_way) return;
-    fine = over ? enter(ring, 0) : sleep_until_something(ring);
+    error = over || ring->done_count ? enter(ring, 0) : sleep_until_something(ring);
     reap(ring);
   }
-  tide_device_lose(ring->device, TIDE_LOST);
+  give_up(ring, error);
 }
 
 enum tide_status tide_ring_start(struct tide_ring *ring, struct tide_device *device) {
   const struct tide_platform *platform = ring->context->platform;
+  if (tide_ring_error(ring)) return TIDE_LOST; /* what it did not submit is still in it */
   ring->device = device;
   tide_store_release(&ring->stop, 0u);
   return platform->spawn(platform->self, "tide-ring", ring_main, ring, &ring->thread);

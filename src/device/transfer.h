@@ -1,6 +1,6 @@
-/* device/transfer.h: one whole read, write or sync on the calling thread. What
- * the kernel does in parts (short transfers, interrupted calls) is put together
- * here, so that neither bodies nor devices think of it. */
+/* device/transfer.h: one whole read, write or sync on the calling thread. Short
+ * transfers and interrupted calls are continued here, so that neither bodies nor
+ * devices think of them. */
 #ifndef TIDE_DEVICE_TRANSFER_H
 #define TIDE_DEVICE_TRANSFER_H
 
@@ -9,11 +9,21 @@
 /* A single system call moves at most this much; larger transfers take several. */
 #define TIDE_TRANSFER_MOST 0x7ffff000u
 
-/* What a system error number (positive) means to us. */
+/* A call that the system refuses for now (EAGAIN, EBUSY) is repeated: at once a few times, then
+ * with pauses, then not any more. An interrupted one (EINTR) is repeated likewise, without end. */
+#define TIDE_REPEATS_AT_ONCE 8u
+#define TIDE_REPEATS_MOST 128u
+#define TIDE_REPEAT_PAUSE 20000000u /* ns */
+
+/* The status that a system error number (positive) stands for. */
 enum tide_status tide_status_of_errno(int number);
+/* Counts one refusal in *repeats and pauses when it is time. False: it was the last one. */
+bool tide_transfer_repeats(uint32_t *repeats, int error);
 
 /* Blocks until all of it is done. TIDE_IO: also when a file ends before the last byte. On a pipe or
- * socket the offset means nothing. */
-enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io);
+ * socket the offset means nothing, and no bytes may ever come: a file device waits for those
+ * without a thread. *out_error (may be NULL): the system's error number, 0 when none was the
+ * cause. */
+enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io, int *out_error);
 
 #endif

@@ -185,8 +185,21 @@ static void run_body(struct tide_worker *worker, struct tide_work *work,
   worker->asks = false; /* the thread that answers takes it that all went well */
 }
 
+/* What goes elsewhere is no longer at hand. */
+static void take(struct tide_worker *worker) {
+  struct tide_work **works = worker->asker.request.works;
+  size_t kept = 0;
+  for (size_t i = 0; i < worker->count; i++)
+    if (worker->pool->take(worker->pool->take_self, works[i])) works[kept++] = works[i];
+  worker->count = kept;
+}
+
 static void run(struct tide_worker *worker) {
   struct tide_delegation *request = &worker->asker.request;
+  if (worker->pool->take) {
+    take(worker);
+    return;
+  }
   for (size_t i = 0; i < worker->count; i++) {
     struct tide_work *work = request->works[i];
     if (work->body) run_body(worker, work, work->body, tide_work_arguments(work));
@@ -205,14 +218,16 @@ static void run_answered(struct tide_worker *worker) {
 static void worker_main(void *argument) {
   struct tide_worker *worker = argument;
   tide_body_frame_set(&worker->frame);
+  bool came;
   do {
     size_t done = worker->count;
     let_come(worker);
     bool answered = exchange(worker);
+    came = worker->count != 0;
     if (worker->pool->at_once > 1) learn_from(worker, done, answered);
     if (answered) run_answered(worker);
     else run(worker);
-  } while (worker->count || take_a_rest(worker));
+  } while (came || take_a_rest(worker));
 }
 
 /* ---- starting and stopping ---------------------------------------------------------- */

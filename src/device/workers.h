@@ -14,6 +14,10 @@
 
 typedef enum tide_status (*tide_worker_run)(const struct tide_body_class *body, void *arguments);
 
+/* Of a pool whose work may go elsewhere. True: the work is done and to be handed back; false: it
+ * will be handed back by another thread. */
+typedef bool (*tide_worker_take)(void *self, struct tide_work *work);
+
 struct tide_worker {
   struct tide_workers *pool;
   struct tide_thread *thread;
@@ -33,6 +37,8 @@ struct tide_workers {
   const struct tide_context *context;
   struct tide_device *device;
   tide_worker_run run;
+  tide_worker_take take; /* in the place of run, if not NULL; set between init and start */
+  void *take_self;
   uint64_t spin_most; /* ns */
   size_t at_once;     /* operations that a thread takes, at most */
   bool asks;          /* brief operations, and nobody listens or checks: see device/ask.h */

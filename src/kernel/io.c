@@ -35,17 +35,17 @@ enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io
 enum tide_status tide_body_read(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_read_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_READ, &io);
+  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_READ, &io, NULL);
 }
 
 enum tide_status tide_body_write(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_write_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_WRITE, &io);
+  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_WRITE, &io, NULL);
 }
 
 enum tide_status tide_body_sync(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_sync_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_SYNC, &io);
+  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_SYNC, &io, NULL);
 }

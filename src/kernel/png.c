@@ -36,7 +36,7 @@ static void on_warning(png_structp png, png_const_charp text) { (void)png, (void
 static void move(png_structp png, png_bytep bytes, size_t size, enum tide_io_verb verb) {
   struct codec *codec = codec_of(png);
   struct tide_io io = {codec->descriptor, bytes, size, codec->offset};
-  codec->status = tide_transfer(verb, &io);
+  codec->status = tide_transfer(verb, &io, NULL);
   if (codec->status != TIDE_OK) png_error(png, "transfer");
   codec->offset += size;
 }

@@ -5,7 +5,9 @@
 #include "base/atomic.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <liburing.h>
+#include <pthread.h>
 #include <unistd.h>
 
 static struct { uint32_t left, what; } planned[FAULT_COUNT];
@@ -25,6 +27,23 @@ static bool strikes(enum fault fault, uint32_t *out_what) {
   return left != 0;
 }
 
+/* A read of this pipe ends when faults_release says so: a real one, that the kernel has. */
+static int hanging[2] = {-1, -1};
+static pthread_once_t hanging_once = PTHREAD_ONCE_INIT;
+
+static void make_hanging(void) { CHECK(pipe2(hanging, O_CLOEXEC) == 0); }
+
+void faults_release(void) {
+  static const char bytes[64];
+  pthread_once(&hanging_once, make_hanging);
+  CHECK(write(hanging[1], bytes, sizeof bytes) == (ssize_t)sizeof bytes);
+}
+
+void faults_end(void) {
+  pthread_once(&hanging_once, make_hanging);
+  close(hanging[0]), close(hanging[1]);
+}
+
 /* ---- through the ring ------------------------------------------------------------------ */
 
 int __wrap_io_uring_submit(struct io_uring *ring);
@@ -40,6 +59,19 @@ static void shorten_entries(struct io_uring *ring) {
     if (entry->user_data && moves && entry->len > 1 && strikes(FAULT_SHORT, &most) &&
         entry->len > most)
       entry->len = most;
+  }
+}
+
+static void hang_entries(struct io_uring *ring) {
+  uint32_t what;
+  for (unsigned at = ring->sq.sqe_head; at != ring->sq.sqe_tail; at++) {
+    struct io_uring_sqe *entry = &ring->sq.sqes[at & ring->sq.ring_mask];
+    if (!entry->user_data || entry->opcode != IORING_OP_READ || !strikes(FAULT_HANG, &what))
+      continue;
+    pthread_once(&hanging_once, make_hanging);
+    entry->fd = hanging[0];
+    entry->off = 0;
+    entry->len = 1;
   }
 }
 
@@ -110,6 +142,7 @@ static int spoilt(struct io_uring *ring, unsigned wait) {
   uint32_t what;
   if (strikes(FAULT_REFUSE, &what)) return -(int)what;
   shorten_entries(ring);
+  hang_entries(ring);
   bool overflows = submits_transfers(ring) && strikes(FAULT_OVERFLOW, &what);
   bool interrupted = !overflows && strikes(FAULT_INTERRUPT, &what);
   int answer = overflows ? overflow(ring) : submit(ring, interrupted ? 0 : wait);
@@ -144,6 +177,12 @@ static bool fails(size_t *size) {
 }
 
 ssize_t __wrap_pread64(int file, void *data, size_t size, off_t offset) {
+  uint32_t what;
+  char byte;
+  if (strikes(FAULT_HANG, &what)) {
+    pthread_once(&hanging_once, make_hanging);
+    CHECK(read(hanging[0], &byte, 1) == 1);
+  }
   return fails(&size) ? -1 : __real_pread64(file, data, size, offset);
 }
 ssize_t __wrap_pwrite64(int file, const void *data, size_t size, off_t offset) {

@@ -12,6 +12,7 @@ enum fault {
   FAULT_RESULT,    /* of transfers: it ends with error `what` (it may have happened all the same) */
   FAULT_SHORT,     /* of transfers: at most `what` bytes at a time */
   FAULT_OVERFLOW,  /* of submits: what completes finds the completion queue full */
+  FAULT_HANG,      /* of transfers: the kernel has it, and does not end it before faults_release */
   FAULT_COUNT
 };
 
@@ -19,5 +20,9 @@ enum fault {
 void faults_plan(enum fault fault, uint32_t times, uint32_t what);
 /* How many of them are still to come. */
 uint32_t faults_left(enum fault fault);
+/* Ends those that hang: through the ring they move one byte. */
+void faults_release(void);
+/* Closes what hanging took, once all of it is over. */
+void faults_end(void);
 
 #endif

@@ -134,17 +134,6 @@ static void all_at_once(void) {
   all_survive(FAULT_SHORT, 500, 5000);
 }
 
-/* A ring that cannot be entered any more is lost, and all that it had with it. */
-static void a_broken_ring_is_lost(void) {
-  struct job job;
-  open_job(&job);
-  faults_plan(FAULT_REFUSE, UINT32_MAX, EBADF);
-  submit(&job, "read", 0, job.in, PIECE);
-  CHECK_STATUS(finish(&job), TIDE_LOST);
-  tide_device_certify(job.rig.device); /* we know that nothing was ever submitted */
-  close_job(&job);
-}
-
 #define ON(kind, name)                                                                             \
   { kind "_" #name, name, NULL, 0 }
 #define EVERY(name) ON("ring", name), ON("ring1", name), ON("threads", name)
@@ -162,7 +151,6 @@ int main(int argc, char **argv) {
       RINGS(interrupted_waits_are_repeated),
       RINGS(what_overflows_comes_later),
       RINGS(all_at_once),
-      RINGS(a_broken_ring_is_lost),
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
     for (size_t k = 0; k < rig_kind_count; k++)

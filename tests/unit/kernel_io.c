@@ -68,7 +68,7 @@ TEST(system_errors_have_a_meaning) {
   CHECK_STATUS(tide_status_of_errno(ENOMEM), TIDE_NOMEM);
   CHECK_STATUS(tide_status_of_errno(EOPNOTSUPP), TIDE_UNSUPPORTED);
   struct tide_io io = {0};
-  CHECK_STATUS(tide_transfer(TIDE_IO_NONE, &io), TIDE_UNSUPPORTED);
+  CHECK_STATUS(tide_transfer(TIDE_IO_NONE, &io, NULL), TIDE_UNSUPPORTED);
 }
 
 /* ---- plugins ---- */

@@ -1,0 +1,406 @@
+#include "device/stream.h"
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "device/transfer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STEP_MOST (1u << 20)  /* bytes that one transfer moves before the others get their turn */
+#define BLIND_WRITE_MOST 4096 /* bytes that a descriptor which is ready takes without blocking */
+
+enum { READS, WRITES };
+
+struct stream {
+  struct tide_link link; /* in its channel, or among those that came */
+  struct tide_work *work;
+  struct tide_io io;
+  uint64_t moved;
+  int direction;
+  bool is_socket;
+  bool has_no_offset; /* pread and pwrite said ESPIPE */
+  bool may_block;     /* it knows no RWF_NOWAIT */
+  uint32_t empty;     /* times in a row that it was ready and had nothing */
+};
+
+struct channel {
+  struct tide_link link;
+  int descriptor;
+  struct tide_link streams[2];
+};
+
+void tide_streams_init(struct tide_streams *streams, const struct tide_context *context) {
+  *streams = (struct tide_streams){.context = context, .event = -1, .probe = -1};
+  tide_lock_init(&streams->lock);
+  tide_list_init(&streams->incoming);
+  tide_list_init(&streams->channels);
+}
+
+void tide_streams_start(struct tide_streams *streams, struct tide_device *device) {
+  streams->device = device;
+  streams->stop = false;
+}
+
+static void take_lock(struct tide_streams *streams) {
+  tide_lock_take(&streams->lock, streams->context->platform);
+}
+
+/* ---- which ------------------------------------------------------------------------------ */
+
+/* Only epoll says of a device file whether it can be polled. True where nothing says it. */
+static bool can_be_polled(struct tide_streams *streams, int descriptor) {
+  int probe = tide_load_acquire(&streams->probe);
+  if (probe < 0) {
+    int made = epoll_create1(EPOLL_CLOEXEC), none = -1;
+    if (made < 0) return true;
+    if (tide_compare_exchange(&streams->probe, &none, made)) probe = made;
+    else close(made), probe = none;
+  }
+  struct epoll_event event = {.events = 0};
+  if (epoll_ctl(probe, EPOLL_CTL_ADD, descriptor, &event) != 0)
+    return errno != EPERM && errno != EBADF;
+  epoll_ctl(probe, EPOLL_CTL_DEL, descriptor, &event);
+  return true;
+}
+
+bool tide_streams_want(struct tide_streams *streams, enum tide_io_verb verb,
+                       const struct tide_io *io, const struct stat *info) {
+  mode_t type = info->st_mode & S_IFMT;
+  if (verb != TIDE_IO_READ && verb != TIDE_IO_WRITE) return false;
+  if (type == S_IFREG || type == S_IFBLK || type == S_IFDIR) return false;
+  return type == S_IFIFO || type == S_IFSOCK || can_be_polled(streams, io->descriptor);
+}
+
+/* ---- one step ---------------------------------------------------------------------------- */
+
+static bool reads(const struct stream *stream) { return stream->direction == READS; }
+
+static size_t size_left(const struct stream *stream) {
+  uint64_t left = stream->io.size - stream->moved;
+  return left < STEP_MOST ? (size_t)left : STEP_MOST;
+}
+
+static bool is_ready(const struct stream *stream) {
+  struct pollfd now = {.fd = stream->io.descriptor, .events = reads(stream) ? POLLIN : POLLOUT};
+  return poll(&now, 1, 0) > 0;
+}
+
+static ssize_t move_blindly(const struct stream *stream, char *at, size_t size) {
+  int descriptor = stream->io.descriptor;
+  off_t offset = (off_t)(stream->io.offset + stream->moved);
+  if (!reads(stream) && size > BLIND_WRITE_MOST) size = BLIND_WRITE_MOST;
+  if (!is_ready(stream)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  if (stream->has_no_offset)
+    return reads(stream) ? read(descriptor, at, size) : write(descriptor, at, size);
+  return reads(stream) ? pread(descriptor, at, size, offset) : pwrite(descriptor, at, size, offset);
+}
+
+static ssize_t move_some(const struct stream *stream) {
+  int descriptor = stream->io.descriptor;
+  size_t size = size_left(stream);
+  char *at = (char *)stream->io.data + stream->moved;
+  if (stream->is_socket)
+    return reads(stream) ? recv(descriptor, at, size, MSG_DONTWAIT)
+                         : send(descriptor, at, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (stream->may_block) return move_blindly(stream, at, size);
+  struct iovec piece = {.iov_base = at, .iov_len = size};
+  off_t offset = stream->has_no_offset ? -1 : (off_t)(stream->io.offset + stream->moved);
+  return reads(stream) ? preadv2(descriptor, &piece, 1, offset, RWF_NOWAIT)
+                       : pwritev2(descriptor, &piece, 1, offset, RWF_NOWAIT);
+}
+
+/* True once it is over: then the work says how. */
+static bool step(struct stream *stream) {
+  struct tide_work *work = stream->work;
+  ssize_t moved = move_some(stream);
+  if (moved > 0) {
+    stream->moved += (uint64_t)moved;
+    stream->empty = 0;
+    return stream->moved == stream->io.size;
+  }
+  if (moved == 0) {
+    work->status = TIDE_IO; /* it ends here, or takes nothing more */
+    return true;
+  }
+  int error = errno;
+  if (error == EINTR) return false;
+  if (error == EAGAIN) {
+    stream->empty++;
+    return false;
+  }
+  if (error == ESPIPE && !stream->has_no_offset) return stream->has_no_offset = true, false;
+  bool is_flag = error == EOPNOTSUPP || error == EINVAL || error == ENOSYS;
+  if (is_flag && !stream->is_socket && !stream->may_block) return stream->may_block = true, false;
+  work->status = tide_status_of_errno(error);
+  work->error = (uint16_t)error;
+  return true;
+}
+
+static struct stream *stream_of(struct tide_link *link) {
+  return TIDE_CONTAINER(link, struct stream, link);
+}
+
+static void end_stream(struct tide_streams *streams, struct stream *stream) {
+  struct tide_work *work = stream->work;
+  tide_list_remove(&stream->link);
+  tide_free(streams->context->allocator, stream, 1, sizeof *stream);
+  (void)tide_device_exchange(streams->device, &work, 1, NULL, 0, NULL);
+  tide_fetch_sub(&streams->live, 1u);
+}
+
+static void fail_stream(struct tide_streams *streams, struct stream *stream,
+                        enum tide_status status) {
+  stream->work->status = status;
+  end_stream(streams, stream);
+}
+
+/* ---- channels ---------------------------------------------------------------------------- */
+
+static struct channel *channel_of(struct tide_link *link) {
+  return TIDE_CONTAINER(link, struct channel, link);
+}
+
+/* NULL: there is no memory. */
+static struct channel *find_channel(struct tide_streams *streams, int descriptor) {
+  struct tide_link *all = &streams->channels;
+  for (struct tide_link *at = all->next; at != all; at = at->next)
+    if (channel_of(at)->descriptor == descriptor) return channel_of(at);
+  struct channel *channel = tide_alloc(streams->context->allocator, 1, sizeof *channel);
+  if (!channel) return NULL;
+  channel->descriptor = descriptor;
+  tide_list_init(&channel->streams[READS]);
+  tide_list_init(&channel->streams[WRITES]);
+  tide_list_push_back(all, &channel->link);
+  return channel;
+}
+
+static void free_if_empty(struct tide_streams *streams, struct channel *channel) {
+  if (!tide_list_empty(&channel->streams[READS]) || !tide_list_empty(&channel->streams[WRITES]))
+    return;
+  tide_list_remove(&channel->link);
+  tide_free(streams->context->allocator, channel, 1, sizeof *channel);
+}
+
+static void end_cancelled_of(struct tide_streams *streams, struct tide_link *list, bool all) {
+  for (struct tide_link *at = list->next, *next; at != list; at = next) {
+    next = at->next;
+    if (all || tide_work_is_cancelled(stream_of(at)->work))
+      fail_stream(streams, stream_of(at), TIDE_CANCELLED);
+  }
+}
+
+/* Ends those that are cancelled; all of them when the thread is to stop. */
+static void end_cancelled(struct tide_streams *streams, bool all) {
+  struct tide_link *channels = &streams->channels;
+  for (struct tide_link *at = channels->next, *next; at != channels; at = next) {
+    struct channel *channel = channel_of(at);
+    next = at->next;
+    end_cancelled_of(streams, &channel->streams[READS], all);
+    end_cancelled_of(streams, &channel->streams[WRITES], all);
+    free_if_empty(streams, channel);
+  }
+}
+
+/* ---- the thread -------------------------------------------------------------------------- */
+
+static void move_list(struct tide_link *from, struct tide_link *out_list) {
+  struct tide_link *link;
+  tide_list_init(out_list);
+  while ((link = tide_list_pop_front(from))) tide_list_push_back(out_list, link);
+}
+
+/* Adds what came. False: the thread is to stop, and nothing is left. */
+static bool take_incoming(struct tide_streams *streams) {
+  struct tide_link *link, incoming;
+  take_lock(streams);
+  bool stop = streams->stop, cancel = streams->cancel_due;
+  streams->cancel_due = false;
+  move_list(&streams->incoming, &incoming);
+  tide_lock_give(&streams->lock);
+  while ((link = tide_list_pop_front(&incoming))) {
+    struct stream *stream = stream_of(link);
+    bool is_late = tide_work_is_cancelled(stream->work); /* before it came: see cancel_due */
+    struct channel *channel = is_late ? NULL : find_channel(streams, stream->io.descriptor);
+    if (channel) tide_list_push_back(&channel->streams[stream->direction], link);
+    else fail_stream(streams, stream, is_late ? TIDE_CANCELLED : TIDE_NOMEM);
+  }
+  if (cancel || stop) end_cancelled(streams, stop);
+  return !stop;
+}
+
+/* Grows the entries to `count`. False: there is no memory. */
+static bool grow_polls(struct tide_streams *streams, size_t count) {
+  const struct tide_allocator *a = streams->context->allocator;
+  if (count <= streams->poll_capacity) return true;
+  struct pollfd *larger = tide_alloc(a, 2 * count, sizeof *larger);
+  if (!larger) return false;
+  tide_free(a, streams->polls, streams->poll_capacity, sizeof *larger);
+  streams->polls = larger;
+  streams->poll_capacity = 2 * count;
+  return true;
+}
+
+/* What a channel's oldest transfer in one direction waits for. One that was ready and yet had
+ * nothing, again and again, rests until the timeout. */
+static short events_of(struct tide_link *list, short events, int *timeout) {
+  if (tide_list_empty(list)) return 0;
+  struct stream *oldest = stream_of(list->next);
+  if (oldest->empty <= TIDE_REPEATS_AT_ONCE) return events;
+  oldest->empty = 0;
+  *timeout = (int)(TIDE_REPEAT_PAUSE / 1000000u);
+  return 0;
+}
+
+/* One entry for each channel, behind that of the event. Returns how many; 0: there is no memory. */
+static size_t fill_polls(struct tide_streams *streams, int *out_timeout) {
+  struct tide_link *channels = &streams->channels;
+  size_t count = 1;
+  *out_timeout = -1;
+  for (struct tide_link *at = channels->next; at != channels; at = at->next) count++;
+  if (!grow_polls(streams, count)) return 0;
+  struct pollfd *entry = streams->polls;
+  *entry++ = (struct pollfd){.fd = tide_load_acquire(&streams->event), .events = POLLIN};
+  for (struct tide_link *at = channels->next; at != channels; at = at->next, entry++) {
+    struct channel *channel = channel_of(at);
+    short events = (short)(events_of(&channel->streams[READS], POLLIN, out_timeout) |
+                           events_of(&channel->streams[WRITES], POLLOUT, out_timeout));
+    *entry = (struct pollfd){.fd = events ? channel->descriptor : -1, .events = events};
+  }
+  return count;
+}
+
+static void move_oldest(struct tide_streams *streams, struct tide_link *list) {
+  if (!tide_list_empty(list) && step(stream_of(list->next)))
+    end_stream(streams, stream_of(list->next));
+}
+
+/* `entry` is the first channel's. NULL: each may be ready. */
+static void move_ready(struct tide_streams *streams, const struct pollfd *entry) {
+  struct tide_link *channels = &streams->channels;
+  for (struct tide_link *at = channels->next, *next; at != channels; at = next) {
+    struct channel *channel = channel_of(at);
+    int ready = entry ? entry++->revents : POLLIN | POLLOUT;
+    next = at->next;
+    if (ready & ~POLLOUT) move_oldest(streams, &channel->streams[READS]);
+    if (ready & ~POLLIN) move_oldest(streams, &channel->streams[WRITES]);
+    if (ready) free_if_empty(streams, channel);
+  }
+}
+
+/* Without memory to poll them, or where poll itself fails, all are tried now and then. */
+static void wait_and_move(struct tide_streams *streams) {
+  int timeout, ready = -1;
+  size_t count = fill_polls(streams, &timeout);
+  if (count) ready = poll(streams->polls, count, timeout);
+  if (ready < 0 && (!count || errno != EINTR)) {
+    struct timespec pause = {.tv_nsec = TIDE_REPEAT_PAUSE};
+    nanosleep(&pause, NULL);
+    move_ready(streams, NULL);
+  }
+  if (ready < 0) return;
+  uint64_t calls;
+  if (streams->polls[0].revents) (void)!read(streams->polls[0].fd, &calls, sizeof calls);
+  move_ready(streams, streams->polls + 1);
+}
+
+static void streams_main(void *argument) {
+  struct tide_streams *streams = argument;
+  sigset_t broken_pipe;
+  sigemptyset(&broken_pipe);
+  sigaddset(&broken_pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL); /* EPIPE says it */
+  while (take_incoming(streams)) wait_and_move(streams);
+}
+
+/* ---- from outside ------------------------------------------------------------------------ */
+
+static void wake(struct tide_streams *streams) {
+  int event = tide_load_acquire(&streams->event);
+  uint64_t one = 1;
+  ssize_t wrote;
+  do wrote = write(event, &one, sizeof one);
+  while (wrote < 0 && errno == EINTR);
+}
+
+/* Of the first transfer. On failure nothing is started. */
+static enum tide_status start_thread(struct tide_streams *streams) {
+  const struct tide_platform *platform = streams->context->platform;
+  if (streams->event < 0)
+    tide_store_release(&streams->event, eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (streams->event < 0) return tide_status_of_errno(errno);
+  return platform->spawn(platform->self, "tide-streams", streams_main, streams, &streams->thread);
+}
+
+static void fail_incoming(struct tide_streams *streams, enum tide_status status) {
+  struct tide_link *link, incoming;
+  take_lock(streams);
+  move_list(&streams->incoming, &incoming);
+  streams->is_started = false;
+  tide_lock_give(&streams->lock);
+  while ((link = tide_list_pop_front(&incoming))) fail_stream(streams, stream_of(link), status);
+}
+
+void tide_streams_take(struct tide_streams *streams, struct tide_work *work, enum tide_io_verb verb,
+                       const struct tide_io *io, const struct stat *info) {
+  struct stream *stream = tide_alloc(streams->context->allocator, 1, sizeof *stream);
+  if (!stream) {
+    work->status = TIDE_NOMEM;
+    (void)tide_device_exchange(streams->device, &work, 1, NULL, 0, NULL);
+    return;
+  }
+  *stream = (struct stream){.work = work,
+                            .io = *io,
+                            .direction = verb == TIDE_IO_READ ? READS : WRITES,
+                            .is_socket = S_ISSOCK(info->st_mode)};
+  tide_fetch_add(&streams->live, 1u);
+  take_lock(streams);
+  bool is_first = !streams->is_started;
+  streams->is_started = true;
+  tide_list_push_back(&streams->incoming, &stream->link);
+  tide_lock_give(&streams->lock);
+  enum tide_status status = is_first ? start_thread(streams) : TIDE_OK;
+  if (status != TIDE_OK) fail_incoming(streams, status);
+  else wake(streams);
+}
+
+void tide_streams_cancel(struct tide_streams *streams) {
+  take_lock(streams);
+  streams->cancel_due = true;
+  bool is_started = streams->is_started;
+  tide_lock_give(&streams->lock);
+  if (is_started) wake(streams);
+}
+
+uint32_t tide_streams_live(const struct tide_streams *streams) {
+  return tide_load_acquire(&streams->live);
+}
+
+void tide_streams_stop(struct tide_streams *streams) {
+  const struct tide_platform *platform = streams->context->platform;
+  take_lock(streams);
+  streams->stop = true;
+  bool is_started = streams->is_started;
+  tide_lock_give(&streams->lock);
+  if (!is_started) return;
+  wake(streams);
+  platform->join(platform->self, streams->thread);
+  streams->is_started = false;
+}
+
+void tide_streams_fini(struct tide_streams *streams) {
+  if (streams->event >= 0) close(streams->event);
+  if (streams->probe >= 0) close(streams->probe);
+  tide_free(streams->context->allocator, streams->polls, streams->poll_capacity,
+            sizeof *streams->polls);
+}
