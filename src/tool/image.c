@@ -268,10 +268,13 @@ bool tide_tool_use_image(struct tide_tool_program *program, const char *path) {
   static const unsigned char signature[8] = {137, 'P', 'N', 'G', 13, 10, 26, 10};
   unsigned char head[24];
   struct stat info;
-  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0 || fstat(descriptor, &info) != 0 || S_ISDIR(info.st_mode)) {
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* to open a FIFO blocks */
+  if (descriptor < 0 || fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+    bool is_folder = descriptor >= 0 && S_ISDIR(info.st_mode);
     tide_tool_error("--input %s: %s", path,
-                    descriptor < 0 ? strerror(errno) : "a file is expected, not a folder");
+                    descriptor < 0 ? strerror(errno)
+                    : is_folder    ? "a file is expected, not a folder"
+                                   : "it is no regular file");
     if (descriptor >= 0) close(descriptor);
     return false;
   }

@@ -3,7 +3,6 @@
 #include "tidemark/kernel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,50 +20,29 @@ static void print_report(const struct tide_tool_program *program,
 
 /* ---- text ------------------------------------------------------------------------ */
 
-static bool read_all(int descriptor, char *to, size_t size, size_t *out_length) {
-  size_t length = 0;
-  while (length < size) {
-    ssize_t got = read(descriptor, to + length, size - length);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return false;
-    if (got == 0) break;
-    length += (size_t)got;
-  }
-  *out_length = length;
-  return true;
-}
-
-/* Its size is looked at before anything is read; a pipe is read up to the limit. */
+/* The size of a file is looked at before anything is read; a pipe is read up to the limit. */
 bool tide_tool_read_text(struct tide_tool_program *program, const char *path) {
   struct stat info;
+  const char *why;
   program->path = path;
-  int descriptor = open(program->path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0 || fstat(descriptor, &info) != 0) {
-    tide_tool_error("%s: %s", program->path, strerror(errno));
-    if (descriptor >= 0) close(descriptor);
+  int descriptor = tide_tool_open_input(path, &why);
+  if (descriptor < 0) {
+    tide_tool_error("%s: %s", path, why);
     return false;
   }
-  bool good = false;
-  size_t room = S_ISREG(info.st_mode) && info.st_size <= TIDE_PROGRAM_TEXT_MAX
-                    ? (size_t)info.st_size + 1
-                    : TIDE_PROGRAM_TEXT_MAX + 1;
-  if (S_ISDIR(info.st_mode)) {
-    tide_tool_error("%s: it is a folder; a program is expected", program->path);
-  } else if (S_ISREG(info.st_mode) && info.st_size > TIDE_PROGRAM_TEXT_MAX) {
-    tide_tool_error("%s: %lld bytes are too long for a program; at most %u are read", program->path,
+  if (fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode) &&
+      info.st_size > TIDE_PROGRAM_TEXT_MAX) {
+    tide_tool_error("%s: %lld bytes are too long for a program; at most %u are read", path,
                     (long long)info.st_size, TIDE_PROGRAM_TEXT_MAX);
-  } else if (!(program->text = malloc(room))) {
-    tide_tool_error("%s: out of memory", program->path);
-  } else if (!read_all(descriptor, program->text, room, &program->length)) {
-    tide_tool_error("%s: %s", program->path, strerror(errno));
-  } else if (program->length > TIDE_PROGRAM_TEXT_MAX) {
-    tide_tool_error("%s: too long for a program; at most %u bytes are read", program->path,
-                    TIDE_PROGRAM_TEXT_MAX);
-  } else {
-    good = true;
+  } else if (!(program->text =
+                   tide_tool_read_input(descriptor, TIDE_PROGRAM_TEXT_MAX, &program->length))) {
+    if (errno == EFBIG)
+      tide_tool_error("%s: too long for a program; at most %u bytes are read", path,
+                      TIDE_PROGRAM_TEXT_MAX);
+    else tide_tool_error("%s: %s", path, strerror(errno));
   }
   close(descriptor);
-  return good;
+  return program->text != NULL;
 }
 
 bool tide_tool_read(struct tide_tool_program *program, const char *path, bool syntax_only) {
@@ -106,8 +84,13 @@ bool tide_tool_add_setting(struct tide_tool_program *program, const char *text) 
 bool tide_tool_add_plugin(struct tide_tool_program *program, const char *path) {
   const struct tide_plugin *plugin;
   struct tide_diag diag = {.status = TIDE_OK};
+  struct stat info;
   if (program->plugin_count == TIDE_TOOL_PLUGINS_MOST) {
     tide_tool_error("at most %d plugins", TIDE_TOOL_PLUGINS_MOST);
+    return false;
+  }
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) { /* to load a FIFO blocks */
+    tide_tool_error("--plugin %s: it is no regular file", path);
     return false;
   }
   if (tide_plugin_load(path, &program->plugins[program->plugin_count], &plugin, &diag) != TIDE_OK) {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct tide_tool_commands commands = {
     "mods",
@@ -37,32 +38,21 @@ void tide_mods_dashes(int argc, char **argv) {
 
 /* ---- files ---- */
 
-static bool read_all(struct tide_mods_input *input, FILE *from) {
-  size_t capacity = 0;
-  for (;;) {
-    if (input->length == capacity) {
-      capacity = capacity ? capacity * 2 : 1 << 16;
-      char *larger = realloc(input->text, capacity);
-      if (!larger) return false;
-      input->text = larger;
-    }
-    size_t got = fread(input->text + input->length, 1, capacity - input->length, from);
-    input->length += got;
-    if (!got) return !ferror(from);
-  }
-}
+#define TEXT_MOST (64u << 20) /* bytes of a module */
 
 bool tide_mods_read(struct tide_mods_input *input, const char *path) {
   bool is_stdin = strcmp(path, "-") == 0;
+  const char *why = NULL;
   *input = (struct tide_mods_input){.name = is_stdin ? "<stdin>" : path};
-  FILE *from = is_stdin ? stdin : fopen(path, "rb");
-  bool good = from && read_all(input, from);
-  int why = errno;
-  if (from && !is_stdin) fclose(from);
-  if (good) return true;
-  tide_tool_error("%s: %s", path, strerror(why ? why : EIO));
-  tide_mods_free(input);
-  return false;
+  int from = is_stdin ? STDIN_FILENO : tide_tool_open_input(path, &why);
+  if (from >= 0) input->text = tide_tool_read_input(from, TEXT_MOST, &input->length);
+  if (from >= 0 && !input->text) why = strerror(errno);
+  bool is_long = from >= 0 && !input->text && errno == EFBIG;
+  if (from > STDIN_FILENO) close(from);
+  if (is_long)
+    tide_tool_error("%s: too long for a module; at most %u bytes are read", path, TEXT_MOST);
+  else if (!input->text) tide_tool_error("%s: %s", path, why);
+  return input->text != NULL;
 }
 
 void tide_mods_free(struct tide_mods_input *input) {

@@ -57,16 +57,16 @@ static void ignore_signals(void) {
   signal(SIGHUP, SIG_IGN);
 }
 
+#define CONFIG_MOST (1u << 20) /* bytes */
+
 static char *read_config(const char *path, size_t *out_length) {
-  FILE *file = fopen(path, "re");
-  char *text = malloc(1 << 20);
-  *out_length = file && text ? fread(text, 1, 1 << 20, file) : 0;
-  bool good = file && text && !ferror(file) && feof(file);
-  if (!good) tide_tool_error("%s: %s", path, file && errno == 0 ? "too large" : strerror(errno));
-  if (file) fclose(file);
-  if (good) return text;
-  free(text);
-  return NULL;
+  const char *why = NULL;
+  int from = tide_tool_open_input(path, &why);
+  char *text = from < 0 ? NULL : tide_tool_read_input(from, CONFIG_MOST, out_length);
+  if (from >= 0 && !text) why = errno == EFBIG ? "too large" : strerror(errno);
+  if (from >= 0) close(from);
+  if (!text) tide_tool_error("%s: %s", path, why);
+  return text;
 }
 
 /* One warning for each limit that is less than what the policy promises. */

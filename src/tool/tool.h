@@ -94,6 +94,8 @@ void tide_tool_watch_run(struct tide_run *run);
 /* Is removed when a signal ends the program, until it is forgotten. False: no memory. */
 bool tide_tool_remember_file(const char *path);
 void tide_tool_forget_file(const char *path);
+/* Removes all that is remembered: the program ends without its usual end. */
+void tide_tool_remove_files(void);
 
 /* ---- socket_path.c ---- */
 
@@ -107,6 +109,15 @@ bool tide_tool_socket(char *buffer, size_t size, bool make);
 
 /* JSON to a file, which outlives the writing. */
 struct tide_json tide_tool_json(FILE *to);
+
+/* ---- input.c ---- */
+
+/* Opens a file to read it. A FIFO waits two seconds for a writer, and stays non-blocking; a folder
+ * is refused. -1: *out_why says why not. */
+int tide_tool_open_input(const char *path, const char **out_why);
+/* All that comes, for the caller to free. NULL: errno says why not; EFBIG: it is longer than the
+ * limit, which is above 64 KiB. */
+char *tide_tool_read_input(int descriptor, size_t limit, size_t *out_length);
 
 /* ---- load.c ---- */
 
