@@ -61,6 +61,8 @@ struct tide_device_kind {
   void (*destroy)(void *self, void *handle);
   /* What it is in this run ("2 workers"); returns the length. May be NULL. */
   size_t (*describe)(void *self, void *handle, char *buffer, size_t size);
+  /* Why it was lost, in words; returns the length, 0: nothing to add. May be NULL. */
+  size_t (*explain)(void *self, void *handle, char *buffer, size_t size);
   void *self;
 };
 
@@ -136,8 +138,8 @@ struct tide_run_params {
   const struct tide_take_source *takes; /* NULL: programs that take are refused, where they would */
   enum tide_run_mode mode;
   bool paused; /* nothing starts until all is submitted: what is counted does not depend on luck */
-  bool submit_only;  /* with paused: nothing starts at all; the result tells what submission decided
-                      */
+  bool submit_only;  /* with paused: nothing starts at all, and no file is opened; the result tells
+                        what submission decided */
   bool check;        /* check mode of the scheduler: `finding` is called for each ordering error */
   bool stop_early;   /* the first failure ends it; else all that does not depend on it goes on */
   size_t memory;     /* bytes that buffers may take; 0: no limit */
@@ -202,7 +204,11 @@ TIDE_API struct tide_timeline *tide_run_timeline(const struct tide_run *run, uin
  * nothing. */
 TIDE_API size_t tide_run_describe_device(const struct tide_run *run, uint32_t device, char *buffer,
                                          size_t size);
-/* NULL is fine. Whatever has not started is cancelled. */
+/* Cancels whatever has not started, and what runs where its device can; blocks until the rest is
+ * over. From then on the run can only be destroyed. TIDE_TIMEOUT: something still runs, so
+ * tide_run_destroy would block, and all that the run uses must stay. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_run_settle(struct tide_run *run, uint64_t deadline);
+/* NULL is fine. Settles first, without a deadline. */
 TIDE_API void tide_run_destroy(struct tide_run *run);
 
 /* ---- what a plan's dependencies need ----------------------------------------------------- */

@@ -118,7 +118,7 @@ enum tide_status tide_run_execute(struct tide_run *run, struct tide_run_result *
   *out_result = run->result;
   if (tide_load_acquire(&run->failure.any)) return tide_run_describe_failure(run, diag);
   if (status != TIDE_OK && diag) *diag = own;
-  if (status != TIDE_OK && diag && !diag->status)
+  if (status != TIDE_OK && diag && !diag->status && tide_run_lost_device(run, diag) == TIDE_OK)
     tide_diag_set(diag, status, "%s", tide_status_text(status));
   return status;
 }
@@ -165,6 +165,11 @@ uint32_t tide_run_timeline_of(const struct tide_run *run, const void *object) {
 
 struct tide_timeline *tide_run_timeline(const struct tide_run *run, uint32_t timeline) {
   return run->timelines && timeline < run->tables->timeline_count ? run->timelines[timeline] : NULL;
+}
+
+enum tide_status tide_run_settle(struct tide_run *run, uint64_t deadline) {
+  tide_store_relaxed(&run->over, 1u);
+  return run->params.mode == TIDE_RUN_SEQUENTIAL ? TIDE_OK : tide_run_stop_queues(run, deadline);
 }
 
 void tide_run_destroy(struct tide_run *run) {

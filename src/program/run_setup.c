@@ -87,6 +87,7 @@ static enum tide_status make_queue(struct tide_run *run, size_t index, struct ti
     made->place_mask = places - 1;
     status = tide_queue_create(run->devices[queue->device].device, &params, &made->queue);
   }
+  if (status != TIDE_OK && tide_run_lost_device(run, diag) != TIDE_OK) return status;
   if (status != TIDE_OK)
     return tide_diag_at(diag, status, queue->line, queue->column,
                         "queue '%s' of %u operations cannot be made: %s", queue->label,
@@ -154,6 +155,7 @@ enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *dia
   for (size_t i = 0; i < run->tables->file_count; i++) {
     const struct tide_plan_file *file = &run->tables->files[i];
     const struct tide_file_source *files = run->params.files;
+    if (files && run->params.submit_only) continue;
     if (!files)
       return tide_diag_at(diag, TIDE_UNSUPPORTED, file->line, file->column,
                           "file '%s': there are no files here", file->label);
@@ -246,17 +248,23 @@ enum tide_status tide_run_setup(struct tide_run *run, struct tide_diag *diag) {
 
 /* ---- the end -------------------------------------------------------------------------------- */
 
-/* Queues first: what has not started is cancelled, what runs, runs to its end. */
-static void stop_queues(struct tide_run *run) {
+enum tide_status tide_run_stop_queues(struct tide_run *run, uint64_t deadline) {
   const struct tide_plan_tables *tables = run->tables;
-  for (size_t i = 0; run->queues && i < tables->queue_count; i++)
+  enum tide_status status = TIDE_OK;
+  for (size_t i = 0; run->queues && i < tables->queue_count; i++) {
     tide_queue_destroy(run->queues[i].queue);
-  for (size_t i = 0; run->collectives && i < tables->collective_count; i++)
+    run->queues[i].queue = NULL;
+  }
+  for (size_t i = 0; run->collectives && i < tables->collective_count; i++) {
     tide_collective_destroy(run->collectives[i]);
+    run->collectives[i] = NULL;
+  }
   for (size_t i = 0; run->devices && i < tables->device_count; i++) {
     if (!run->devices[i].kind) continue;
-    (void)!tide_device_settle(run->devices[i].device, TIDE_FOREVER);
+    enum tide_status own = tide_device_settle(run->devices[i].device, deadline);
+    if (status == TIDE_OK) status = own;
   }
+  return status;
 }
 
 static void free_buffers(struct tide_run *run) {
@@ -269,7 +277,7 @@ static void free_buffers(struct tide_run *run) {
 void tide_run_teardown(struct tide_run *run) {
   const struct tide_plan_tables *tables = run->tables;
   const struct tide_allocator *a = run->allocator;
-  stop_queues(run);
+  (void)!tide_run_stop_queues(run, TIDE_FOREVER);
   tide_run_close_takers(run);
   free_buffers(run);
   tide_baseline_destroy(run);

@@ -86,6 +86,7 @@ struct tide_run {
   size_t wait_room, signal_room;
   struct tide_wait_point *points;             /* one a queue, and one more … */
   size_t point_count;                         /* … so many of which are noted … */
+  uint32_t lost_slices;                       /* of time, since a device was found lost */
   uint32_t noted;                             /* … of this queue; TIDE_PLAN_NONE: of all */
   struct tide_run_name names[TIDE_RUN_NAMES]; /* of statements: by place, mostly */
 };
@@ -97,6 +98,8 @@ static inline const struct tide_platform *tide_run_platform(const struct tide_ru
 /* ---- run_setup.c ---- */
 enum tide_status tide_run_setup(struct tide_run *run, struct tide_diag *diag);
 void tide_run_teardown(struct tide_run *run);
+/* Destroys queues and collectives; blocks until what runs is over, or the deadline. */
+enum tide_status tide_run_stop_queues(struct tide_run *run, uint64_t deadline);
 enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *diag);
 
 /* ---- run_submit.c ---- */
@@ -141,6 +144,8 @@ enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step
 void tide_run_report_progress(struct tide_run *run);
 
 /* ---- run_failure.c ---- */
+/* TIDE_OK, or the status of a device that was lost; then the diag says which and why. */
+enum tide_status tide_run_lost_device(const struct tide_run *run, struct tide_diag *diag);
 const struct tide_sink *tide_run_sink(struct tide_run *run);
 /* The first failure in words, with its place. Rewinds the plan. */
 enum tide_status tide_run_describe_failure(struct tide_run *run, struct tide_diag *diag);

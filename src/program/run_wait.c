@@ -6,6 +6,7 @@
 
 #define PROGRESS_EVERY 64 /* queues */
 #define SLICE 100000000u  /* ns between looks at whether anything still moves */
+#define LOST_SLICES 20u   /* until what a lost device had is given up */
 
 /* A simulated clock jumps, and may be years ahead: as it goes on, so do the slices grow. */
 static uint64_t in_a_slice(const struct tide_run *run) {
@@ -42,6 +43,14 @@ static bool quiescent(const struct tide_run *run) {
 
 static bool to_stop(const struct tide_run *run) {
   return run->params.stop_early && tide_load_acquire(&run->failure.any);
+}
+
+/* After a slice in which nothing came. A lost device gives back what it had, mostly at once: then
+ * its operations fail like others. One that does not would be waited for without end. */
+static enum tide_status given_up(struct tide_run *run, struct tide_diag *diag) {
+  enum tide_status status = tide_run_lost_device(run, NULL);
+  if (status == TIDE_OK || ++run->lost_slices < LOST_SLICES) return TIDE_OK;
+  return tide_run_lost_device(run, diag);
 }
 
 /* ---- progress ------------------------------------------------------------------- */
@@ -84,6 +93,7 @@ enum tide_status tide_run_wait_progress(struct tide_run *run) {
     if (to_stop(run)) return run->failure.cause.status;
     if (status != TIDE_TIMEOUT) return status;
     if (still) return TIDE_DEADLOCK;
+    if ((status = given_up(run, NULL)) != TIDE_OK) return status;
     tide_run_report_progress(run); /* it means to ask all queues: not each time */
   }
 }
@@ -93,7 +103,7 @@ enum tide_status tide_run_wait_progress(struct tide_run *run) {
 /* Paused, the host's waits are the only time that something runs; then all of it runs to its end,
  * so that what is found finished afterwards is always the same. */
 static void let_all_finish(struct tide_run *run) {
-  while (!quiescent(run)) {
+  while (!quiescent(run) && given_up(run, NULL) == TIDE_OK) {
     for (size_t i = 0; i < run->tables->queue_count; i++) {
       uint64_t epoch;
       tide_queue_position(run->queues[i].queue, NULL, &epoch);
@@ -113,6 +123,7 @@ static enum tide_status wait_for(struct tide_run *run, const struct tide_step_va
     if (status != TIDE_TIMEOUT) return status;
     if (to_stop(run)) return run->failure.cause.status;
     if (still) return TIDE_DEADLOCK;
+    if ((status = given_up(run, NULL)) != TIDE_OK) return status;
   }
 }
 
@@ -160,6 +171,7 @@ static enum tide_status drain(struct tide_run *run, struct tide_queue *queue,
     if (to_stop(run)) return run->failure.cause.status;
     if (status == TIDE_OK) return status;
     if (still) return stuck(run, diag);
+    if ((status = given_up(run, diag)) != TIDE_OK) return status;
     tide_run_report_progress(run);
     still = quiescent(run);
   }

@@ -1,19 +1,27 @@
 /* What the user sees beside the output, and the signals that the user sends. */
 #include "tool/tool.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+/* A stderr that stalls blocks the holder of this lock without end. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards stderr and the next two */
 static bool progress_shown;
 static struct tide_run *watched;
+
+/* Never held while printing, so that a signal always ends the program. */
+static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct remembered {
   struct remembered *next;
   char path[];
 } * remembered;
+
+static sem_t diagnoses; /* one for each SIGQUIT */
 
 /* ---- lines --------------------------------------------------------------------- */
 
@@ -70,15 +78,15 @@ bool tide_tool_remember_file(const char *path) {
   struct remembered *file = malloc(sizeof *file + size);
   if (!file) return false;
   memcpy(file->path, path, size);
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&files_lock);
   file->next = remembered;
   remembered = file;
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&files_lock);
   return true;
 }
 
 void tide_tool_forget_file(const char *path) {
-  pthread_mutex_lock(&lock);
+  pthread_mutex_lock(&files_lock);
   for (struct remembered **at = &remembered; *at; at = &(*at)->next) {
     struct remembered *file = *at;
     if (strcmp(file->path, path) != 0) continue;
@@ -86,7 +94,7 @@ void tide_tool_forget_file(const char *path) {
     free(file);
     break;
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&files_lock);
 }
 
 void tide_tool_watch_run(struct tide_run *run) {
@@ -111,28 +119,57 @@ static void diagnose(void) {
   free(text);
 }
 
-/* A thread that waits for the signals, so that no handler has to be careful. */
+static void *print_diagnoses(void *argument) {
+  (void)argument;
+  for (;;) {
+    while (sem_wait(&diagnoses) != 0) {}
+    pthread_mutex_lock(&lock);
+    diagnose();
+    pthread_mutex_unlock(&lock);
+  }
+  return NULL;
+}
+
+void tide_tool_remove_files(void) {
+  pthread_mutex_lock(&files_lock);
+  for (struct remembered *file = remembered; file; file = file->next) unlink(file->path);
+  pthread_mutex_unlock(&files_lock);
+}
+
+/* Clears the progress line unless that would block. */
+static void clear_if_possible(void) {
+  struct pollfd now = {.fd = STDERR_FILENO, .events = POLLOUT};
+  if (pthread_mutex_trylock(&lock) == 0 && poll(&now, 1, 0) > 0 && now.revents == POLLOUT)
+    clear_progress();
+}
+
+/* A thread that waits for the signals, so that no handler has to be careful. It prints nothing that
+ * could block it. */
 static void *watch(void *argument) {
   sigset_t *set = argument;
   for (;;) {
     int number;
     if (sigwait(set, &number) != 0) continue;
-    pthread_mutex_lock(&lock);
     if (number == SIGQUIT) {
-      diagnose();
-      pthread_mutex_unlock(&lock);
+      sem_post(&diagnoses);
       continue;
     }
-    clear_progress();
-    for (struct remembered *file = remembered; file; file = file->next) unlink(file->path);
+    clear_if_possible();
+    tide_tool_remove_files();
     _exit(128 + number);
   }
   return NULL;
 }
 
+static bool spawn(void *(*main)(void *), void *argument) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, main, argument) != 0) return false;
+  pthread_detach(thread);
+  return true;
+}
+
 void tide_tool_watch_signals(void) {
   static sigset_t set;
-  pthread_t thread;
   sigemptyset(&set);
   sigaddset(&set, SIGQUIT);
   sigaddset(&set, SIGINT);
@@ -141,6 +178,6 @@ void tide_tool_watch_signals(void) {
   if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN) /* nohup ignores it */
     sigaddset(&set, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &set, NULL);
-  if (pthread_create(&thread, NULL, watch, &set) == 0) pthread_detach(thread);
-  else pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  if (sem_init(&diagnoses, 0, 0) != 0 || !spawn(print_diagnoses, NULL) || !spawn(watch, &set))
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }

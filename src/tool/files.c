@@ -80,17 +80,13 @@ static enum tide_status status_of(int error) {
 /* ---- opening ------------------------------------------------------------------------ */
 
 static enum tide_status open_input(struct item *item, struct tide_diag *diag) {
-  struct stat info;
+  const char *why;
   item->path = strdup(item->file->path);
   if (!item->path) return TIDE_NOMEM;
-  item->descriptor = open(item->path, O_RDONLY | O_CLOEXEC);
-  if (item->descriptor < 0)
-    return tide_diag_set(diag, status_of(errno), "file '%s': cannot read '%s': %s",
-                         item->file->label, item->path, strerror(errno));
-  if (fstat(item->descriptor, &info) == 0 && S_ISDIR(info.st_mode))
-    return tide_diag_set(diag, TIDE_INVALID, "file '%s': '%s' is a folder", item->file->label,
-                         item->path);
-  return TIDE_OK;
+  item->descriptor = tide_tool_open_input(item->path, &why);
+  if (item->descriptor >= 0) return TIDE_OK;
+  return tide_diag_set(diag, status_of(errno), "file '%s': cannot read '%s': %s",
+                       item->file->label, item->path, why);
 }
 
 /* Can a file without a name get one later? */

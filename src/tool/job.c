@@ -8,6 +8,7 @@
 
 #define PROGRESS_EVERY 100000000 /* ns */
 #define FINDINGS_SHOWN 20
+#define SETTLE_MOST 10000000000u /* ns for what runs to end, once the run is over */
 
 struct watching {
   const struct tide_job *job;
@@ -159,9 +160,22 @@ void tide_job_describe(struct tide_job *job, const struct tide_outcome *outcome)
   describe_outputs(job, outcome);
 }
 
+/* What a run that does not end still uses: set once one was left. */
+static bool left;
+
+bool tide_job_left_one(void) { return left; }
+
 void tide_outcome_drop(struct tide_outcome *outcome) {
-  tide_run_destroy(outcome->run);
-  tide_tool_files_destroy(outcome->files);
+  const struct tide_platform *platform = tide_platform_linux();
+  uint64_t deadline = platform->now(platform->self) + SETTLE_MOST;
+  if (outcome->run && tide_run_settle(outcome->run, deadline) != TIDE_OK) {
+    tide_tool_error("an operation does not end; it is left behind");
+    tide_tool_remove_files();
+    left = true;
+  } else {
+    tide_run_destroy(outcome->run);
+    tide_tool_files_destroy(outcome->files);
+  }
   outcome->run = NULL;
   outcome->files = NULL;
 }

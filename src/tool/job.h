@@ -41,7 +41,10 @@ struct tide_outcome {
 /* Errors are printed. On failure nothing is left. */
 bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
                   struct tide_outcome *out_outcome);
+/* Blocks until what still runs is over, ten seconds at most: then it is left behind. */
 void tide_outcome_drop(struct tide_outcome *outcome);
+/* True if a run was left behind: what it uses, its plan, plug-ins and trace, must stay. */
+bool tide_job_left_one(void);
 /* What the report says about the run whose outputs were kept. */
 void tide_job_describe(struct tide_job *job, const struct tide_outcome *outcome);
 

@@ -454,6 +454,7 @@ int tide_tool_run(int argc, char **argv) {
   if (running.has_last) tide_outcome_drop(&running.last);
   if (running.has_last_baseline) tide_outcome_drop(&running.last_baseline);
   if (running.has_reference) tide_outcome_drop(&running.reference);
+  if (tide_job_left_one()) return TIDE_EXIT_FAILED;
   tide_trace_destroy(running.trace);
   tide_tool_unload(&job.program);
   return good ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;

@@ -63,7 +63,7 @@ refused missing_file "^missing_file.tide:9:6: file 'in': cannot read 'nothere.ra
 file in read "nothere.raw"
 f: read in, 0, b
 E
-refused folder_as_file "^folder_as_file.tide:9:6: file 'in': '/' is a folder" <<'E'
+refused folder_as_file "^folder_as_file.tide:9:6: file 'in': cannot read '/': it is a folder; a file is expected" <<'E'
 file in read "/"
 f: read in, 0, b
 E
