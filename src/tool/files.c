@@ -19,6 +19,10 @@ struct item {
   int descriptor;
   char *path;      /* where it is, or will be */
   char *temporary; /* its name until then; NULL: it has none */
+  /* Of an output: the folder of its path that is there already, and the way from there. */
+  dev_t device;
+  ino_t folder;
+  const char *way;
 };
 
 struct tide_tool_files {
@@ -42,7 +46,8 @@ static char *join_path(const char *directory, const char *path) {
 /* The nearest folder on the way to a path that is there already. */
 static char *nearest_folder(const char *path) {
   struct stat info;
-  char *folder = strdup(path);
+  char *folder = malloc(strlen(path) + sizeof ".");
+  if (folder) strcpy(folder, path);
   while (folder) {
     char *slash = strrchr(folder, '/');
     if (!slash) {
@@ -85,8 +90,8 @@ static enum tide_status open_input(struct item *item, struct tide_diag *diag) {
   if (!item->path) return TIDE_NOMEM;
   item->descriptor = tide_tool_open_input(item->path, &why);
   if (item->descriptor >= 0) return TIDE_OK;
-  return tide_diag_set(diag, status_of(errno), "file '%s': cannot read '%s': %s",
-                       item->file->label, item->path, why);
+  return tide_diag_set(diag, status_of(errno), "file '%s': cannot read '%s': %s", item->file->label,
+                       item->path, why);
 }
 
 /* Can a file without a name get one later? */
@@ -112,6 +117,18 @@ static int open_named(struct item *item, const char *folder) {
   return -1;
 }
 
+/* Where the output will be, whatever its path is called: two paths may lead there. */
+static void locate(struct item *item, const char *folder) {
+  struct stat info;
+  size_t length = strlen(folder);
+  bool is_prefix = strncmp(item->path, folder, length) == 0 &&
+                   (item->path[length] == '/' || folder[length - 1] == '/');
+  item->way = item->path + (is_prefix ? length : 0); /* "." is no prefix of ".file" */
+  if (stat(folder, &info) != 0) return;
+  item->device = info.st_dev;
+  item->folder = info.st_ino;
+}
+
 static enum tide_status open_output(struct item *item, const char *directory,
                                     struct tide_diag *diag) {
   struct stat info;
@@ -131,6 +148,7 @@ static enum tide_status open_output(struct item *item, const char *directory,
     return tide_diag_set(diag, TIDE_INVALID, "file '%s': '%s' is no regular file",
                          item->file->label, item->path);
   }
+  locate(item, folder);
   int error = EOPNOTSUPP;
   if (can_link()) {
     item->descriptor = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
@@ -163,30 +181,55 @@ static enum tide_status open_temporary(struct item *item, struct tide_diag *diag
   return TIDE_OK;
 }
 
-/* Skips what says nothing in a path: "//" and "/./". */
-static const char *skip_nothing(const char *path) {
-  while (path[0] == '/' && (path[1] == '/' || (path[1] == '.' && path[2] == '/')))
-    path += path[1] == '/' ? 1 : 2;
-  return path;
+/* The next name on a way, without "." and "//"; one that ".." takes back counts as there: its
+ * folder is yet to be made. *out_length is 0 at the end. */
+static const char *next_name(const char *at, size_t *out_length) {
+  for (;;) {
+    while (*at == '/') at++;
+    *out_length = strcspn(at, "/");
+    if (*out_length != 1 || *at != '.') return at;
+    at++;
+  }
 }
 
-/* The same place by its spelling, "./a/b" and "a//b"? */
-static bool same_path(const char *a, const char *b) {
-  while (a[0] == '.' && a[1] == '/') a = skip_nothing(a + 1) + 1;
-  while (b[0] == '.' && b[1] == '/') b = skip_nothing(b + 1) + 1;
-  for (;; a++, b++) {
-    a = skip_nothing(a);
-    b = skip_nothing(b);
-    if (*a != *b) return false;
-    if (!*a) return true;
+static bool is_up(const char *name, size_t length) {
+  return length == 2 && name[0] == '.' && name[1] == '.';
+}
+
+/* Skips "name/.." pairs in front. */
+static const char *next_kept(const char *at, size_t *out_length) {
+  for (;;) {
+    const char *name = next_name(at, out_length);
+    size_t open = 1, length = *out_length;
+    if (!length || is_up(name, length)) return name;
+    for (const char *rest = name + length; open;) {
+      rest = next_name(rest, &length);
+      if (!length) return name;
+      if (is_up(rest, length)) open--;
+      else open++;
+      rest += length;
+      if (!open) at = rest;
+    }
+  }
+}
+
+/* Do two ways from one folder lead to one place? */
+static bool same_way(const char *a, const char *b) {
+  size_t length, other;
+  for (;; a += length, b += other) {
+    a = next_kept(a, &length);
+    b = next_kept(b, &other);
+    if (length != other || strncmp(a, b, length) != 0) return false;
+    if (!length) return true;
   }
 }
 
 static const struct item *same_output(const struct tide_tool_files *files,
                                       const struct item *item) {
   for (const struct item *other = files->items; other < item; other++)
-    if (other->file && other->file->mode == TIDE_FILE_WRITE && other->path &&
-        same_path(other->path, item->path))
+    if (other->file && other->file->mode == TIDE_FILE_WRITE && other->path && other->way &&
+        other->device == item->device && other->folder == item->folder &&
+        same_way(other->way, item->way))
       return other;
   return NULL;
 }
@@ -210,6 +253,38 @@ static enum tide_status open_file(void *self, const struct tide_plan_file *file,
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
+static bool copy_bytes(int from, int to) {
+  static char bytes[1 << 16];
+  for (off_t at = 0;;) {
+    ssize_t got = pread(from, bytes, sizeof bytes, at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return got == 0;
+    at += got;
+    for (ssize_t done = 0, put; done < got; done += put)
+      if ((put = write(to, bytes + done, (size_t)(got - done))) < 0) {
+        if (errno != EINTR) return false;
+        put = 0;
+      }
+  }
+}
+
+/* Where a file without a name gets none: a copy has one. */
+static bool copy_output(struct item *item) {
+  const char *slash = strrchr(item->path, '/');
+  char *folder = slash ? strndup(item->path, (size_t)(slash - item->path) + 1) : strdup(".");
+  int to = folder ? open_named(item, folder) : -1;
+  free(folder);
+  if (to < 0) return false;
+  bool good = copy_bytes(item->descriptor, to);
+  int error = errno;
+  if (close(to) != 0 && good) {
+    good = false;
+    error = errno;
+  }
+  errno = error;
+  return good; /* else the temporary name is removed with the files */
+}
+
 /* Gives an output that has no name a temporary one, beside where it belongs. */
 static bool link_output(struct item *item) {
   if (item->temporary) return true;
@@ -229,14 +304,11 @@ static bool link_output(struct item *item) {
       return true;
     int error = errno;
     tide_tool_forget_file(item->temporary);
-    errno = error;
-    if (errno != EEXIST) break;
+    if (error != EEXIST) break;
   }
-  int error = errno;
   free(item->temporary);
   item->temporary = NULL;
-  errno = error;
-  return false;
+  return copy_output(item); /* a system that forbids linkat, say */
 }
 
 static enum tide_status refuse(const struct item *item, struct tide_diag *diag) {
