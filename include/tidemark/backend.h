@@ -52,13 +52,11 @@ struct tide_work {
   union {
     unsigned char few[16];
     void *many;
-  } arguments;                  /* see tide_work_arguments */
-  enum tide_status status : 16; /* the backend sets it before handing back; TIDE_OK as given */
-  uint16_t error;               /* … and beside it the system's error number, if one is the cause;
-                                   no bit-field: the next word is read by others meanwhile */
-  unsigned number : 30;         /* of what tide_queue_submit gave the lower bits */
-  unsigned labelled : 1;        /* see tide_work_label */
-  unsigned has_many : 1;        /* arguments */
+  } arguments;             /* see tide_work_arguments */
+  enum tide_status status; /* the backend sets it before handing back; TIDE_OK as given */
+  unsigned number : 30;    /* of what tide_queue_submit gave the lower bits */
+  unsigned labelled : 1;   /* see tide_work_label */
+  unsigned has_many : 1;   /* arguments */
 };
 
 /* What the body gets: TIDE_ARGUMENTS_MAX bytes at most, aligned for anything. It stays there until

@@ -212,7 +212,6 @@ struct tide_event {
   enum tide_status status;
   const struct tide_failure *failure; /* FINISH of what failed: the first cause, valid during the
                                          call; NULL: there was no memory to keep it */
-  int error; /* FINISH: the system's error number, if one is the cause of status; else 0 */
 };
 
 /* Called with locks held, from any thread: it takes notes, and calls nothing of this library. */

@@ -64,7 +64,10 @@ struct tide_argument {
     const char *text;
     int descriptor;
   };
-  uint64_t size; /* of data or text, in bytes */
+  union {
+    uint64_t size;    /* of data or text, in bytes */
+    const char *name; /* of a descriptor's file, for messages; NULL: it has none */
+  };
 };
 
 #define TIDE_PARAMS_MAX (TIDE_ARGUMENTS_MAX / sizeof(struct tide_argument))

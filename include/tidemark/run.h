@@ -70,11 +70,16 @@ struct tide_device_kind {
 TIDE_API const struct tide_plan_option *tide_plan_option_find(const struct tide_plan_device *device,
                                                               const char *key);
 
+struct tide_opened_file {
+  int descriptor;
+  const char *name; /* for messages: where it is, or will be; NULL: it has none */
+};
+
 struct tide_file_source {
-  /* Opens one of the plan's files for the whole run. The descriptor stays the source's, which
+  /* Opens one of the plan's files for the whole run. Descriptor and name stay the source's, which
    * closes it after the run, and decides then what becomes of what was written. */
-  enum tide_status (*open)(void *self, const struct tide_plan_file *file, int *out_descriptor,
-                           struct tide_diag *diag);
+  enum tide_status (*open)(void *self, const struct tide_plan_file *file,
+                           struct tide_opened_file *out_file, struct tide_diag *diag);
   void *self;
 };
 

@@ -61,6 +61,8 @@ struct tide_io {
   void *data;
   uint64_t size;
   uint64_t offset;
+  const char *name; /* the file's, for messages; lives as long as the operation. NULL: the path of
+                       the descriptor, as far as the system tells */
 };
 
 /* A kind of work. A device takes the classes that it can do. Constant; outlives its operations. */

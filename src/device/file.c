@@ -57,7 +57,7 @@ static bool run_transfer(void *self, struct tide_work *work) {
     return false;
   }
   work->status = tide_transfer(verb, &io, &error);
-  work->error = (uint16_t)error;
+  if (work->status != TIDE_OK) tide_transfer_fail(work, verb, &io, work->status, error);
   return true;
 }
 

@@ -154,17 +154,15 @@ int tide_ring_error(const struct tide_ring *ring) { return (int)tide_load_acquir
 
 /* ---- one transfer ------------------------------------------------------------------ */
 
-static void finish(struct tide_ring *ring, struct tide_work *work, enum tide_status status,
-                   int error) {
-  work->status = status;
-  work->error = (uint16_t)error;
+/* The work's status is set. */
+static void finish(struct tide_ring *ring, struct tide_work *work) {
   TIDE_ASSERT(ring->done_count < ring->depth);
   ring->done[ring->done_count++] = work;
 }
 
-static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status status,
-                     int error) {
-  finish(ring, slot->work, status, error);
+static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status status) {
+  slot->work->status = status;
+  finish(ring, slot->work);
   ring->cancelled -= slot->is_cancelled;
   slot->work = NULL;
   slot->next = ring->free_slots;
@@ -172,8 +170,11 @@ static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status
   ring->under_way--;
 }
 
+/* error 0: the file ends, or takes nothing more. */
 static void fail_slot(struct tide_ring *ring, struct slot *slot, int error) {
-  end_slot(ring, slot, tide_status_of_errno(error), error);
+  enum tide_status status = error ? tide_status_of_errno(error) : TIDE_IO;
+  tide_transfer_fail(slot->work, slot->verb, &slot->io, status, error);
+  end_slot(ring, slot, status);
 }
 
 /* There is always room for a transfer of each slot, the event and the timer: see open_ring. */
@@ -221,7 +222,9 @@ static void write_directly(struct tide_ring *ring, struct tide_work *work,
   int error;
   enum tide_status status = tide_transfer(TIDE_IO_WRITE, io, &error);
   if (platform->now(platform->self) - start > DIRECT_WRITE_SLOW) ring->pause = DIRECT_WRITE_PAUSE;
-  finish(ring, work, status, error);
+  work->status = status;
+  if (status != TIDE_OK) tide_transfer_fail(work, TIDE_IO_WRITE, io, status, error);
+  finish(ring, work);
 }
 
 static void begin(struct tide_ring *ring, struct tide_work *work) {
@@ -230,7 +233,8 @@ static void begin(struct tide_ring *ring, struct tide_work *work) {
   enum tide_io_verb verb = work->body ? work->body->verb : TIDE_IO_NONE;
   enum tide_status status = work->body ? work->body->io(tide_work_arguments(work), &io) : TIDE_OK;
   if (status != TIDE_OK || !work->body || (verb != TIDE_IO_SYNC && io.size == 0)) {
-    finish(ring, work, status, 0);
+    work->status = status;
+    finish(ring, work);
     return;
   }
   if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0) {
@@ -262,7 +266,7 @@ static void arm_timer(struct tide_ring *ring) {
 static void repeat(struct tide_ring *ring, struct slot *slot, int error) {
   slot->repeats++;
   if (slot->is_cancelled) {
-    end_slot(ring, slot, TIDE_CANCELLED, 0);
+    end_slot(ring, slot, TIDE_CANCELLED);
   } else if (slot->repeats > TIDE_REPEATS_MOST && error != EINTR) {
     fail_slot(ring, slot, error);
   } else if (slot->repeats > TIDE_REPEATS_AT_ONCE) {
@@ -281,12 +285,13 @@ static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
   if (result > 0 && moves) {
     slot->moved += (uint64_t)result;
     slot->repeats = 0;
-    if (slot->moved == slot->io.size) end_slot(ring, slot, TIDE_OK, 0);
+    if (slot->moved == slot->io.size) end_slot(ring, slot, TIDE_OK);
     else if (broken) fail_slot(ring, slot, broken);
-    else if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED, 0);
+    else if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED);
     else push(ring, slot);
   } else if (result >= 0) {
-    end_slot(ring, slot, moves ? TIDE_IO : TIDE_OK, 0); /* the file ends here, or takes no more */
+    if (moves) fail_slot(ring, slot, 0);
+    else end_slot(ring, slot, TIDE_OK);
   } else if ((result == -EINTR || result == -EAGAIN) && !broken) {
     repeat(ring, slot, -result);
   } else {
@@ -329,7 +334,7 @@ static void end_timer(struct tide_ring *ring) {
   ring->again = NULL;
   while (slot) {
     struct slot *next = slot->next;
-    if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED, 0);
+    if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED);
     else push(ring, slot);
     slot = next;
   }

@@ -265,9 +265,9 @@ static void unmap(void *self, void *memory, size_t size) {
 }
 
 static enum tide_status open_none(void *self, const struct tide_plan_file *file,
-                                  int *out_descriptor, struct tide_diag *diag) {
+                                  struct tide_opened_file *out_file, struct tide_diag *diag) {
   (void)self, (void)file, (void)diag;
-  *out_descriptor = -1;
+  *out_file = (struct tide_opened_file){.descriptor = -1};
   return TIDE_OK;
 }
 static const struct tide_file_source no_files = {.open = open_none};

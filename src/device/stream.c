@@ -120,6 +120,10 @@ static ssize_t move_some(const struct stream *stream) {
                        : pwritev2(descriptor, &piece, 1, offset, RWF_NOWAIT);
 }
 
+static enum tide_io_verb verb_of(const struct stream *stream) {
+  return stream->direction == READS ? TIDE_IO_READ : TIDE_IO_WRITE;
+}
+
 /* True once it is over: then the work says how. */
 static bool step(struct stream *stream) {
   struct tide_work *work = stream->work;
@@ -130,7 +134,7 @@ static bool step(struct stream *stream) {
     return stream->moved == stream->io.size;
   }
   if (moved == 0) {
-    work->status = TIDE_IO; /* it ends here, or takes nothing more */
+    tide_transfer_fail(work, verb_of(stream), &stream->io, TIDE_IO, 0);
     return true;
   }
   int error = errno;
@@ -142,8 +146,7 @@ static bool step(struct stream *stream) {
   if (error == ESPIPE && !stream->has_no_offset) return stream->has_no_offset = true, false;
   bool is_flag = error == EOPNOTSUPP || error == EINVAL || error == ENOSYS;
   if (is_flag && !stream->is_socket && !stream->may_block) return stream->may_block = true, false;
-  work->status = tide_status_of_errno(error);
-  work->error = (uint16_t)error;
+  tide_transfer_fail(work, verb_of(stream), &stream->io, tide_status_of_errno(error), error);
   return true;
 }
 

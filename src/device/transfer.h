@@ -4,7 +4,7 @@
 #ifndef TIDE_DEVICE_TRANSFER_H
 #define TIDE_DEVICE_TRANSFER_H
 
-#include "tidemark/sched.h"
+#include "tidemark/backend.h"
 
 /* A single system call moves at most this much; larger transfers take several. */
 #define TIDE_TRANSFER_MOST 0x7ffff000u
@@ -25,5 +25,12 @@ bool tide_transfer_repeats(uint32_t *repeats, int error);
  * without a thread. *out_error (may be NULL): the system's error number, 0 when none was the
  * cause. */
 enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io, int *out_error);
+/* Says why a transfer has failed: the file, the bytes, and what the system answered (`error`; 0:
+ * the file ended, or took nothing more). */
+void tide_transfer_describe(enum tide_io_verb verb, const struct tide_io *io,
+                            enum tide_status status, int error, struct tide_failure *out_failure);
+/* For a backend that hands the work back: sets its status, and why. */
+void tide_transfer_fail(struct tide_work *work, enum tide_io_verb verb, const struct tide_io *io,
+                        enum tide_status status, int error);
 
 #endif

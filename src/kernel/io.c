@@ -5,10 +5,13 @@
 static enum tide_status describe(const struct tide_argument *file,
                                  const struct tide_argument *offset,
                                  const struct tide_argument *bytes, struct tide_io *out_io) {
-  if (!tide_argument_of(bytes, 1) || offset->integer < 0) return TIDE_INVALID;
-  if (bytes->size > (uint64_t)(INT64_MAX - offset->integer)) return TIDE_INVALID;
+  if (!tide_argument_of(bytes, 1)) return TIDE_INVALID;
+  if (offset->integer < 0 || bytes->size > (uint64_t)(INT64_MAX - offset->integer))
+    return tide_body_report(TIDE_INVALID, 0, "offset %ld is outside of any file",
+                            (long)offset->integer);
   *out_io = (struct tide_io){
       .descriptor = file->descriptor,
+      .name = file->name,
       .data = bytes->data,
       .size = bytes->size,
       .offset = (uint64_t)offset->integer,
@@ -28,24 +31,33 @@ enum tide_status tide_body_write_io(const void *arguments, struct tide_io *out_i
 
 enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io) {
   const struct tide_argument *a = arguments;
-  *out_io = (struct tide_io){.descriptor = a[0].descriptor};
+  *out_io = (struct tide_io){.descriptor = a[0].descriptor, .name = a[0].name};
   return TIDE_OK;
+}
+
+enum tide_status tide_io_transfer(enum tide_io_verb verb, const struct tide_io *io) {
+  struct tide_failure failure;
+  int error;
+  enum tide_status status = tide_transfer(verb, io, &error);
+  if (status == TIDE_OK) return status;
+  tide_transfer_describe(verb, io, status, error, &failure);
+  return tide_body_report(status, failure.code, "%s", failure.text);
 }
 
 enum tide_status tide_body_read(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_read_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_READ, &io, NULL);
+  return status != TIDE_OK ? status : tide_io_transfer(TIDE_IO_READ, &io);
 }
 
 enum tide_status tide_body_write(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_write_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_WRITE, &io, NULL);
+  return status != TIDE_OK ? status : tide_io_transfer(TIDE_IO_WRITE, &io);
 }
 
 enum tide_status tide_body_sync(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_sync_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_transfer(TIDE_IO_SYNC, &io, NULL);
+  return status != TIDE_OK ? status : tide_io_transfer(TIDE_IO_SYNC, &io);
 }

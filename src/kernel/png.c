@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <png.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SIDE_MOST 1000000 /* pixels; libpng's own bound */
@@ -15,7 +16,7 @@
 struct codec {
   png_structp png;
   png_infop info;
-  int descriptor;
+  const struct tide_argument *file;
   uint64_t offset;
   enum tide_status status; /* the first error */
   const struct tide_argument *pixels;
@@ -25,9 +26,10 @@ struct codec {
 static struct codec *codec_of(png_structp png) { return png_get_io_ptr(png); }
 
 static _Noreturn void on_error(png_structp png, png_const_charp text) {
-  (void)text;
   struct codec *codec = png_get_error_ptr(png);
-  if (codec->status == TIDE_OK) codec->status = TIDE_CORRUPT;
+  if (codec->status == TIDE_OK)
+    codec->status = tide_body_report(TIDE_CORRUPT, 0, "'%s' is no PNG image: %s",
+                                     codec->file->name ? codec->file->name : "the file", text);
   png_longjmp(png, 1);
 }
 
@@ -35,8 +37,12 @@ static void on_warning(png_structp png, png_const_charp text) { (void)png, (void
 
 static void move(png_structp png, png_bytep bytes, size_t size, enum tide_io_verb verb) {
   struct codec *codec = codec_of(png);
-  struct tide_io io = {codec->descriptor, bytes, size, codec->offset};
-  codec->status = tide_transfer(verb, &io, NULL);
+  struct tide_io io = {.descriptor = codec->file->descriptor,
+                       .data = bytes,
+                       .size = size,
+                       .offset = codec->offset,
+                       .name = codec->file->name};
+  codec->status = tide_io_transfer(verb, &io);
   if (codec->status != TIDE_OK) png_error(png, "transfer");
   codec->offset += size;
 }
@@ -76,23 +82,30 @@ static bool image_size(int64_t width, int64_t height, int64_t channels) {
 }
 
 /* The file may have been longer before. */
-static enum tide_status cut_file(int descriptor, uint64_t size) {
+static enum tide_status cut_file(const struct tide_argument *file, uint64_t size) {
   int answer;
-  do answer = ftruncate(descriptor, (off_t)size);
+  do answer = ftruncate(file->descriptor, (off_t)size);
   while (answer < 0 && errno == EINTR);
-  return answer < 0 ? tide_status_of_errno(errno) : TIDE_OK;
+  if (answer == 0) return TIDE_OK;
+  int error = errno;
+  return tide_body_report(tide_status_of_errno(error), error, "'%s' cannot be cut to %lu bytes: %s",
+                          file->name ? file->name : "the file", (unsigned long)size,
+                          strerror(error));
 }
 
 enum tide_status tide_body_png_write(void *arguments) {
   const struct tide_argument *a = arguments;
-  struct codec codec = {.descriptor = a[1].descriptor,
+  struct codec codec = {.file = &a[1],
                         .pixels = &a[0],
                         .width = a[2].integer,
                         .height = a[3].integer,
                         .channels = a[4].integer};
   if (!image_size(codec.width, codec.height, codec.channels) || !tide_argument_of(&a[0], 1))
     return TIDE_INVALID;
-  if (a[0].size != row_bytes(&codec) * (uint64_t)codec.height) return TIDE_INVALID;
+  if (a[0].size != row_bytes(&codec) * (uint64_t)codec.height)
+    return tide_body_report(TIDE_INVALID, 0, "the image takes %lu bytes, and %lu are given",
+                            (unsigned long)(row_bytes(&codec) * (uint64_t)codec.height),
+                            (unsigned long)a[0].size);
   codec.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &codec, on_error, on_warning);
   if (!codec.png) return TIDE_NOMEM;
   codec.info = png_create_info_struct(codec.png);
@@ -100,7 +113,7 @@ enum tide_status tide_body_png_write(void *arguments) {
   else codec.status = TIDE_NOMEM;
   png_destroy_write_struct(&codec.png, &codec.info);
   if (codec.status != TIDE_OK) return codec.status;
-  return cut_file(codec.descriptor, codec.offset);
+  return cut_file(codec.file, codec.offset);
 }
 
 /* Whatever the file holds becomes 8-bit samples in the asked number of channels. */
@@ -136,7 +149,11 @@ static void decode(struct codec *codec) {
   png_set_read_fn(codec->png, codec, on_read);
   png_read_info(codec->png, codec->info);
   if (!header_fits(codec)) {
-    codec->status = TIDE_INVALID;
+    codec->status = tide_body_report(
+        TIDE_INVALID, 0, "the image has %lu x %lu pixels, and %ld x %ld in %lu bytes are read",
+        (unsigned long)png_get_image_width(codec->png, codec->info),
+        (unsigned long)png_get_image_height(codec->png, codec->info), (long)codec->width,
+        (long)codec->height, (unsigned long)codec->pixels->size);
     return;
   }
   set_transforms(codec);
@@ -155,7 +172,7 @@ static void decode(struct codec *codec) {
 
 enum tide_status tide_body_png_read(void *arguments) {
   const struct tide_argument *a = arguments;
-  struct codec codec = {.descriptor = a[0].descriptor,
+  struct codec codec = {.file = &a[0],
                         .pixels = &a[1],
                         .width = a[2].integer,
                         .height = a[3].integer,

@@ -16,7 +16,7 @@ static void fill_defaults(struct tide_run_params *params) { (void)params; }
 static void free_run(struct tide_run *run) {
   const struct tide_allocator *a = run->allocator;
   tide_free(a, run->buffers, run->tables->buffer_count, sizeof *run->buffers);
-  tide_free(a, run->descriptors, run->tables->file_count, sizeof *run->descriptors);
+  tide_free(a, run->files, run->tables->file_count, sizeof *run->files);
   tide_free(a, run, 1, sizeof *run);
 }
 
@@ -34,8 +34,8 @@ enum tide_status tide_run_create(const struct tide_run_params *params, struct ti
   run->allocator = a;
   run->tables = tide_plan_tables(filled.plan);
   run->buffers = tide_alloc(a, run->tables->buffer_count, sizeof *run->buffers);
-  run->descriptors = tide_alloc(a, run->tables->file_count, sizeof *run->descriptors);
-  enum tide_status status = run->buffers && run->descriptors ? TIDE_OK : TIDE_NOMEM;
+  run->files = tide_alloc(a, run->tables->file_count, sizeof *run->files);
+  enum tide_status status = run->buffers && run->files ? TIDE_OK : TIDE_NOMEM;
   if (status != TIDE_OK) {
     free_run(run);
     return tide_diag_set(diag, status, "out of memory");

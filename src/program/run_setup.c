@@ -151,7 +151,7 @@ static enum tide_status make_host(struct tide_run *run, struct tide_diag *diag) 
 /* ---- all of it --------------------------------------------------------------------------- */
 
 enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *diag) {
-  for (size_t i = 0; i < run->tables->file_count; i++) run->descriptors[i] = -1;
+  for (size_t i = 0; i < run->tables->file_count; i++) run->files[i].descriptor = -1;
   for (size_t i = 0; i < run->tables->file_count; i++) {
     const struct tide_plan_file *file = &run->tables->files[i];
     const struct tide_file_source *files = run->params.files;
@@ -160,7 +160,7 @@ enum tide_status tide_run_open_files(struct tide_run *run, struct tide_diag *dia
       return tide_diag_at(diag, TIDE_UNSUPPORTED, file->line, file->column,
                           "file '%s': there are no files here", file->label);
     struct tide_diag own = {.status = TIDE_OK};
-    enum tide_status status = files->open(files->self, file, &run->descriptors[i], &own);
+    enum tide_status status = files->open(files->self, file, &run->files[i], &own);
     if (status == TIDE_OK) continue;
     if (own.status == TIDE_OK) tide_diag_set(&own, status, "%s", tide_status_text(status));
     return tide_diag_at(diag, status, file->line, file->column, "%s", own.text);

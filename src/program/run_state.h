@@ -72,7 +72,7 @@ struct tide_run {
   struct tide_timeline **timelines;
   struct tide_collective **collectives;
   struct tide_run_buffer *buffers;
-  int *descriptors;
+  struct tide_opened_file *files;
   struct tide_position host;
   struct tide_run_failure failure;
   struct tide_baseline *baseline;     /* events and barrier */

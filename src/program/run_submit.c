@@ -73,7 +73,10 @@ void tide_run_arguments(const struct tide_run *run, const struct tide_step *step
         if (named) to->data = (char *)data(run, from->index) + from->offset;
         to->size = named ? from->size : 0;
         break;
-      case TIDE_PARAM_FILE: to->descriptor = named ? run->descriptors[from->index] : -1; break;
+      case TIDE_PARAM_FILE:
+        to->descriptor = named ? run->files[from->index].descriptor : -1;
+        to->name = named ? run->files[from->index].name : NULL;
+        break;
       case TIDE_PARAM_INTEGER: to->integer = from->integer; break;
       case TIDE_PARAM_TEXT:
         to->text = from->text;

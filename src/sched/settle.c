@@ -187,7 +187,6 @@ static void emit(struct tide_sched *sched, const struct tide_sink *sink, enum ti
     event.object_label = op->queue->label;
   }
   if (kind != TIDE_EVENT_WAIT_CLASS) event.status = op->status;
-  if (kind == TIDE_EVENT_FINISH && op->work.status == op->status) event.error = op->work.error;
   sink->event(sink->self, &event);
 }
 

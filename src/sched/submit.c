@@ -269,7 +269,6 @@ copy_bare(struct tide_queue *queue, const struct tide_operation *operation) {
   tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* for the next one */
   op->work.body = operation->body;
   op->work.status = TIDE_OK;
-  op->work.error = 0;
   op->work.number = (queue->sequence + 1) & TIDE_NUMBER_MASK;
   op->work.labelled = false;
   op->work.has_many = false;

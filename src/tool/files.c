@@ -235,7 +235,7 @@ static const struct item *same_output(const struct tide_tool_files *files,
 }
 
 static enum tide_status open_file(void *self, const struct tide_plan_file *file,
-                                  int *out_descriptor, struct tide_diag *diag) {
+                                  struct tide_opened_file *out_file, struct tide_diag *diag) {
   struct tide_tool_files *files = self;
   struct item *item = &files->items[0];
   while (item->file && item->file != file) item++;
@@ -247,7 +247,9 @@ static enum tide_status open_file(void *self, const struct tide_plan_file *file,
   if (status == TIDE_OK && file->mode == TIDE_FILE_WRITE && same_output(files, item))
     status = tide_diag_set(diag, TIDE_INVALID, "file '%s': '%s' is the output of file '%s', too",
                            file->label, item->path, same_output(files, item)->file->label);
-  if (status == TIDE_OK) *out_descriptor = item->descriptor;
+  if (status == TIDE_OK)
+    *out_file =
+        (struct tide_opened_file){item->descriptor, item->path ? item->path : "the temporary file"};
   return status;
 }
 

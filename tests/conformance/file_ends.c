@@ -271,11 +271,11 @@ static void a_broken_ring_keeps_what_hangs(void) { a_close_has_a_deadline(false,
 
 /* ---- a ring that breaks ---------------------------------------------------------------------- */
 
-static struct tide_event failed;
+static struct tide_failure failed;
 static void note_failure(void *self, const struct tide_event *event) {
   (void)self;
-  if (event->kind == TIDE_EVENT_FINISH && event->status != TIDE_OK && !failed.status)
-    failed = *event;
+  if (event->kind == TIDE_EVENT_FINISH && event->failure && !failed.status)
+    failed = *event->failure;
 }
 static const struct tide_sink failures = {.event = note_failure, .failures_only = true};
 
@@ -319,7 +319,7 @@ static void refused_for_good(int error, enum tide_status status) {
   tide_queue_destroy(queue);
   CHECK_OK(tide_file_close_until(file, rig_later(20000)));
   /* EPERM may have come while nothing was to be submitted: then no transfer has the number. */
-  CHECK(failed.error == error || (error == EPERM && !failed.error));
+  CHECK(failed.code == error || (error == EPERM && !failed.code));
   CHECK_STATUS(failed.status, status);
   tide_timeline_destroy(timeline), tide_timeline_destroy(later);
   tide_sched_destroy(sched);

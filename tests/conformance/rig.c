@@ -245,7 +245,10 @@ static enum tide_status cell_host(void *arguments) {
 static enum tide_status cell_io(const void *arguments, struct tide_io *out_io) {
   const struct cell *cell = arguments;
   check_start(cell);
-  *out_io = (struct tide_io){cell->rig->words, cell->cell, cell->cell ? 8 : 0, cell->number * 8};
+  *out_io = (struct tide_io){.descriptor = cell->rig->words,
+                             .data = cell->cell,
+                             .size = cell->cell ? 8 : 0,
+                             .offset = cell->number * 8};
   return cell->answer;
 }
 

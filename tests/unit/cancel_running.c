@@ -107,24 +107,6 @@ TEST(memory_waits_for_the_end) {
   fake_close(&f);
 }
 
-/* The system's error number goes with the status, and not to another operation. */
-TEST(the_error_number_goes_with_the_status) {
-  struct fake f;
-  open_with_cancel(&f);
-  struct tide_queue *queue = fake_queue_on(f.other, "queue", 1);
-  for (int round = 0; round < 2; round++) {
-    CHECK_OK(SUBMIT(queue, .label = round ? "fine" : "broken"));
-    fake_take(&f, round ? "fine" : "broken");
-    CHECK_EQ_U64(f.out[0]->error, 0);
-    f.out[0]->error = round ? 0 : 28;
-    fake_give(&f, round ? "fine" : "broken", round ? TIDE_OK : TIDE_IO);
-    const struct fake_event *event = fake_find(&f, TIDE_EVENT_FINISH, round ? "fine" : "broken", 0);
-    CHECK(event && event->error == (round ? 0 : 28));
-  }
-  tide_queue_destroy(queue);
-  fake_close(&f);
-}
-
 TEST_MAIN(CASE(a_destroyed_queue_tells_the_waiters_of_what_runs),
           CASE(one_that_runs_is_cancelled_alone), CASE(without_cancel_what_runs_runs_on),
-          CASE(memory_waits_for_the_end), CASE(the_error_number_goes_with_the_status))
+          CASE(memory_waits_for_the_end))

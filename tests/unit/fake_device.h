@@ -24,7 +24,6 @@ struct fake_event {
   uint64_t axis, epoch, value, cause_axis, cause_epoch;
   bool tainted; /* its frontier */
   char label[24];
-  int error;
 };
 
 struct fake {
@@ -51,8 +50,7 @@ static inline void fake_event(void *self, const struct tide_event *event) {
                             event->cause_axis,
                             event->cause_epoch,
                             event->frontier && event->frontier->tainted,
-                            "",
-                            event->error};
+                            ""};
   if (event->label) strncpy(to->label, event->label, sizeof to->label - 1);
 }
 

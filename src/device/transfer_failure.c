@@ -1,0 +1,72 @@
+/* Why a transfer has failed, in words. */
+#include "base/text.h"
+#include "device/transfer.h"
+
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Prints the file's name: as it was given, else as the system knows the descriptor. A file that has
+ * no name there is named by its descriptor. */
+static void name_file(struct tide_text *text, const struct tide_io *io) {
+  char link[40], path[PATH_MAX];
+  struct tide_text name;
+  if (io->name) {
+    tide_text_format(text, "'%s'", io->name);
+    return;
+  }
+  tide_text_init(&name, link, sizeof link);
+  tide_text_format(&name, "/proc/self/fd/%d", io->descriptor);
+  ssize_t length = readlink(link, path, sizeof path - 1);
+  path[length > 0 ? length : 0] = 0;
+  if (path[0] == '/' && !strstr(path, " (deleted)")) tide_text_format(text, "'%s'", path);
+  else tide_text_format(text, "descriptor %d", io->descriptor);
+}
+
+static void print_bytes(struct tide_text *text, const struct tide_io *io) {
+  tide_text_format(text, "bytes %lu to %lu", (unsigned long)io->offset,
+                   (unsigned long)(io->offset + io->size - 1));
+}
+
+/* The end of a regular file is a number; that of a pipe is not. */
+static void print_end(struct tide_text *text, enum tide_io_verb verb, const struct tide_io *io) {
+  struct stat info;
+  bool is_file = fstat(io->descriptor, &info) == 0 && S_ISREG(info.st_mode);
+  if (verb == TIDE_IO_WRITE) {
+    tide_text_format(text, " took nothing more: ");
+    print_bytes(text, io);
+    tide_text_format(text, " are written");
+  } else if (is_file) {
+    tide_text_format(text, " is too short: it has %lu bytes, and ", (unsigned long)info.st_size);
+    print_bytes(text, io);
+    tide_text_format(text, " are read");
+  } else {
+    tide_text_format(text, " ended before %lu bytes were read", (unsigned long)io->size);
+  }
+}
+
+void tide_transfer_describe(enum tide_io_verb verb, const struct tide_io *io,
+                            enum tide_status status, int error, struct tide_failure *out_failure) {
+  struct tide_text text;
+  const char *word = verb == TIDE_IO_READ ? "read" : verb == TIDE_IO_WRITE ? "written" : "synced";
+  *out_failure = (struct tide_failure){.status = status, .code = error};
+  tide_text_init(&text, out_failure->text, sizeof out_failure->text);
+  name_file(&text, io);
+  if (error) tide_text_format(&text, " cannot be %s: %s", word, strerror(error));
+  else if (status == TIDE_IO && io->size) print_end(&text, verb, io);
+  else tide_text_format(&text, " cannot be %s: %s", word, tide_status_text(status));
+  if (error && verb != TIDE_IO_SYNC && io->size) {
+    tide_text_format(&text, " (");
+    print_bytes(&text, io);
+    tide_text_format(&text, ")");
+  }
+  if (tide_text_cut(&text)) tide_text_trim(out_failure->text);
+}
+
+void tide_transfer_fail(struct tide_work *work, enum tide_io_verb verb, const struct tide_io *io,
+                        enum tide_status status, int error) {
+  struct tide_failure failure;
+  tide_transfer_describe(verb, io, status, error, &failure);
+  tide_work_fail(work, &failure);
+}
