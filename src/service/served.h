@@ -317,7 +317,7 @@ struct tide_service {
   uint64_t reaped;              /* when channels of those who are gone were looked at */
   uint32_t asleep, stopping;    /* atomic */
   uint64_t clients_ever;
-  uint32_t client_count, hello_count, user_count;
+  uint32_t client_count, hello_count;
   struct tide_link hellos;                   /* connections without a hello, the oldest first */
   struct tide_link waiting;                  /* those with one that wait for room */
   struct tide_link clients;                  /* those that were welcomed */

@@ -4,7 +4,6 @@
 
 static void free_user(struct tide_service *service, struct tide_user *user) {
   tide_list_remove(&user->link);
-  service->user_count--;
   tide_free(service->context.allocator, user, 1, sizeof *user);
 }
 
@@ -44,7 +43,6 @@ struct tide_user *tide_user_find(struct tide_service *service, uint32_t uid) {
   user->uid = uid;
   user->rule = tide_policy_find(&service->policy, uid);
   tide_list_push_back(&service->users, &user->link);
-  service->user_count++;
   return user;
 }
 
