@@ -41,7 +41,7 @@ static void cancel(void *self) {
   if (file->ring) tide_ring_cancel(file->ring);
 }
 
-/* A worker's: false when the streams have it. */
+/* Runs on a worker. False: the streams took the work. */
 static bool run_transfer(void *self, struct tide_work *work) {
   struct tide_file *file = self;
   struct tide_io io;
@@ -166,7 +166,8 @@ enum tide_status tide_file_open(const struct tide_context *context, struct tide_
   status = tide_device_create(sched, &file->backend, label, &device);
   if (status == TIDE_OK) status = tide_file_attach(file, device);
   if (status != TIDE_OK) {
-    if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK); /* nobody has seen it */
+    if (device)
+      TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK); /* no other thread has seen it */
     tide_file_destroy(file);
     return status;
   }

@@ -21,7 +21,7 @@
 #define DIRECT_WRITE_PAUSE 256u   /* writes */
 #define HAND_BACK 8u              /* so many at a time */
 
-enum doze { AWAKE, ASLEEP, KICKED };
+enum park { RUNNING, PARKED, KICKED };
 
 /* One transfer under way. */
 struct slot {
@@ -30,12 +30,12 @@ struct slot {
   uint64_t moved;
   enum tide_io_verb verb;
   uint32_t repeats;   /* refusals in a row */
-  bool is_cancelled;  /* its work is */
-  bool is_cancelling; /* … and the kernel was told so, and has not answered */
-  struct slot *next;  /* of the free ones, or of those to be repeated */
+  bool is_cancelled;  /* the work is */
+  bool is_cancelling; /* … and a cancellation is in the kernel */
+  struct slot *next;  /* in the list of free or of refused slots */
 };
 
-/* Whose completion it is: low bits of the user data. A slot's own has none of them. */
+/* The low bits of an entry's user data; a transfer's are 0, and the event's data is NULL. */
 enum tag { TAG_CANCEL = 1, TAG_TIMER = 2, TAG_MASK = 3 };
 
 struct tide_ring {
@@ -45,22 +45,22 @@ struct tide_ring {
   uint32_t depth;
   struct tide_device *device;
   struct tide_thread *thread;
-  uint32_t doze;       /* atomic: enum doze */
+  uint32_t park;       /* atomic: enum park */
   uint32_t stop;       /* atomic */
   uint32_t cancel_due; /* atomic */
   uint32_t broken;     /* atomic: the error number */
   int event;           /* eventfd */
   uint64_t event_value;
-  /* The rest is the thread's own. */
+  /* Used by the ring's thread alone from here on. */
   bool event_armed, timer_armed;
   struct __kernel_timespec timer;
   uint32_t under_way;
-  uint32_t cancelled; /* slots whose work is */
-  uint32_t refusals;  /* of the ring's own call, in a row */
+  uint32_t cancelled; /* slots whose work is cancelled */
+  uint32_t refusals;  /* of io_uring_enter, in a row */
   uint32_t pause;     /* small writes still to go through the ring */
   size_t done_count;
   struct slot *slots, *free_slots;
-  struct slot *again; /* refused transfers, to be repeated when the timer ends */
+  struct slot *again; /* refused transfers: repeated when the timer ends */
   struct tide_work **done, **fresh;
 };
 
@@ -138,7 +138,7 @@ void tide_ring_destroy(struct tide_ring *ring) {
 }
 
 void tide_ring_kick(struct tide_ring *ring) {
-  if (tide_exchange(&ring->doze, (uint32_t)KICKED) != ASLEEP) return;
+  if (tide_exchange(&ring->park, (uint32_t)KICKED) != PARKED) return;
   uint64_t one = 1;
   ssize_t wrote;
   do wrote = write(ring->event, &one, sizeof one);
@@ -188,7 +188,7 @@ static void set_owner(struct io_uring_sqe *entry, const void *owner, unsigned ta
   entry->user_data = (uintptr_t)owner | tag;
 }
 
-/* What is left of the transfer. */
+/* Queues the rest of the transfer. */
 static void push(struct tide_ring *ring, struct slot *slot) {
   struct io_uring_sqe *entry = next_entry(ring);
   const struct tide_io *io = &slot->io;
@@ -202,7 +202,7 @@ static void push(struct tide_ring *ring, struct slot *slot) {
   set_owner(entry, slot, 0);
 }
 
-/* A small write to a regular file that goes through the page cache. */
+/* True for a small write into the page cache of a regular file. */
 static bool writes_directly(struct tide_ring *ring, enum tide_io_verb verb,
                             const struct tide_io *io, const struct stat *info) {
   if (verb != TIDE_IO_WRITE || io->size > DIRECT_WRITE_MOST || !S_ISREG(info->st_mode))
@@ -262,7 +262,7 @@ static void arm_timer(struct tide_ring *ring) {
   ring->timer_armed = true;
 }
 
-/* The kernel refuses the transfer for now. */
+/* Repeats a transfer that the kernel refuses for now: at once, on the timer, or not any more. */
 static void repeat(struct tide_ring *ring, struct slot *slot, int error) {
   slot->repeats++;
   if (slot->is_cancelled) {
@@ -278,7 +278,7 @@ static void repeat(struct tide_ring *ring, struct slot *slot, int error) {
   }
 }
 
-/* result: bytes moved, or minus an error number. */
+/* Goes on after a completion. `result`: bytes moved, or minus an error number. */
 static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
   bool moves = slot->verb != TIDE_IO_SYNC;
   int broken = tide_ring_error(ring);
@@ -301,8 +301,8 @@ static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
 
 /* ---- cancelling ---------------------------------------------------------------------- */
 
-/* The kernel may find a transfer between two states and miss it, so this is done again, at each end
- * of the timer, until there is none. */
+/* Cancels in the kernel. A transfer between two states is missed, so each end of the timer does
+ * this again until its completion has come. */
 static void cancel_slots(struct tide_ring *ring) {
   for (uint32_t i = 0; ring->cancelled && i < ring->depth; i++) {
     struct slot *slot = &ring->slots[i];
@@ -370,10 +370,12 @@ static void reap(struct tide_ring *ring) {
   if (seen) ring->refusals = 0;
 }
 
-/* Submits, and waits for `wait` completions. The error number with which the ring is broken. */
+/* Submits, and waits for `wait` completions. Returns 0, or the error number that breaks the ring.
+ */
 static int enter(struct tide_ring *ring, unsigned wait) {
   int answer = wait ? io_uring_submit_and_wait(&ring->uring, wait) : io_uring_submit(&ring->uring);
-  bool interrupted = answer == -EINTR && !io_uring_sq_ready(&ring->uring); /* all was submitted */
+  bool interrupted =
+      answer == -EINTR && !io_uring_sq_ready(&ring->uring); /* everything was submitted */
   if (answer >= 0 || interrupted) {
     ring->refusals = 0;
     return 0;
@@ -382,16 +384,16 @@ static int enter(struct tide_ring *ring, unsigned wait) {
   return may_pass && tide_transfer_repeats(&ring->refusals, EAGAIN) ? 0 : -answer;
 }
 
-/* Sleeps until something completes, or another thread kicks or cancels. */
-static int sleep_until_something(struct tide_ring *ring) {
-  uint32_t expected = AWAKE;
-  if (!tide_compare_exchange(&ring->doze, &expected, (uint32_t)ASLEEP)) {
-    tide_store_release(&ring->doze, (uint32_t)AWAKE);
+/* Blocks until a completion, a kick or a cancellation. Returns as enter does. */
+static int park_until_completion(struct tide_ring *ring) {
+  uint32_t expected = RUNNING;
+  if (!tide_compare_exchange(&ring->park, &expected, (uint32_t)PARKED)) {
+    tide_store_release(&ring->park, (uint32_t)RUNNING);
     return enter(ring, 0); /* kicked meanwhile: look again */
   }
   arm_event(ring);
   int error = enter(ring, 1);
-  (void)tide_exchange(&ring->doze, (uint32_t)AWAKE);
+  (void)tide_exchange(&ring->park, (uint32_t)RUNNING);
   return error;
 }
 
@@ -400,9 +402,8 @@ static void hand_back(struct tide_ring *ring) {
   ring->done_count = 0;
 }
 
-/* Starts what came; small writes are over at once, and don't keep each other waiting. True: some
- * are over, so there is something to hand back; or some went elsewhere, so there is room for
- * more. */
+/* Starts new work. Small writes end at once and are handed back in small batches. True if some work
+ * ended or went to the streams, so that an exchange brings more. */
 static bool begin_all(struct tide_ring *ring, size_t count) {
   bool over = false;
   uint32_t before = ring->under_way;
@@ -416,7 +417,7 @@ static bool begin_all(struct tide_ring *ring, size_t count) {
 
 /* ---- a ring that breaks ---------------------------------------------------------------- */
 
-/* What was pushed and the kernel has not taken. */
+/* Fails the transfers that were queued and that the kernel has not taken. */
 static void fail_unsubmitted(struct tide_ring *ring, int error) {
   const struct io_uring_sq *queue = &ring->uring.sq;
   unsigned count = io_uring_sq_ready(&ring->uring);
@@ -459,7 +460,7 @@ static void ring_main(void *argument) {
     bool over = begin_all(ring, count);
     end_cancelled(ring);
     if (stop && !count && !ring->under_way) return;
-    error = over || ring->done_count ? enter(ring, 0) : sleep_until_something(ring);
+    error = over || ring->done_count ? enter(ring, 0) : park_until_completion(ring);
     reap(ring);
   }
   give_up(ring, error);
@@ -467,7 +468,7 @@ static void ring_main(void *argument) {
 
 enum tide_status tide_ring_start(struct tide_ring *ring, struct tide_device *device) {
   const struct tide_platform *platform = ring->context->platform;
-  if (tide_ring_error(ring)) return TIDE_LOST; /* what it did not submit is still in it */
+  if (tide_ring_error(ring)) return TIDE_LOST; /* unsubmitted entries are still queued */
   ring->device = device;
   tide_store_release(&ring->stop, 0u);
   return platform->spawn(platform->self, "tide-ring", ring_main, ring, &ring->thread);

@@ -20,15 +20,15 @@
 enum { READS, WRITES };
 
 struct stream {
-  struct tide_link link; /* in its channel, or among those that came */
+  struct tide_link link; /* in its channel, or in `incoming` */
   struct tide_work *work;
   struct tide_io io;
   uint64_t moved;
   int direction;
   bool is_socket;
   bool has_no_offset; /* pread and pwrite said ESPIPE */
-  bool may_block;     /* it knows no RWF_NOWAIT */
-  uint32_t empty;     /* times in a row that it was ready and had nothing */
+  bool may_block;     /* the descriptor does not support RWF_NOWAIT */
+  uint32_t empty;     /* polls in a row that found it ready without bytes */
 };
 
 struct channel {
@@ -55,7 +55,8 @@ static void take_lock(struct tide_streams *streams) {
 
 /* ---- which ------------------------------------------------------------------------------ */
 
-/* Only epoll says of a device file whether it can be polled. True where nothing says it. */
+/* True if epoll accepts the descriptor, which no other call tells of a device file. Also true when
+ * no epoll can be made. */
 static bool can_be_polled(struct tide_streams *streams, int descriptor) {
   int probe = tide_load_acquire(&streams->probe);
   if (probe < 0) {
@@ -124,7 +125,7 @@ static enum tide_io_verb verb_of(const struct stream *stream) {
   return stream->direction == READS ? TIDE_IO_READ : TIDE_IO_WRITE;
 }
 
-/* True once it is over: then the work says how. */
+/* Moves what can be moved now. True once the transfer has ended; the work has its status. */
 static bool step(struct stream *stream) {
   struct tide_work *work = stream->work;
   ssize_t moved = move_some(stream);
@@ -174,7 +175,7 @@ static struct channel *channel_of(struct tide_link *link) {
   return TIDE_CONTAINER(link, struct channel, link);
 }
 
-/* NULL: there is no memory. */
+/* Returns the channel of a descriptor, made if needed; NULL: no memory. */
 static struct channel *find_channel(struct tide_streams *streams, int descriptor) {
   struct tide_link *all = &streams->channels;
   for (struct tide_link *at = all->next; at != all; at = at->next)
@@ -203,7 +204,7 @@ static void end_cancelled_of(struct tide_streams *streams, struct tide_link *lis
   }
 }
 
-/* Ends those that are cancelled; all of them when the thread is to stop. */
+/* Ends the cancelled transfers, or all. */
 static void end_cancelled(struct tide_streams *streams, bool all) {
   struct tide_link *channels = &streams->channels;
   for (struct tide_link *at = channels->next, *next; at != channels; at = next) {
@@ -223,7 +224,7 @@ static void move_list(struct tide_link *from, struct tide_link *out_list) {
   while ((link = tide_list_pop_front(from))) tide_list_push_back(out_list, link);
 }
 
-/* Adds what came. False: the thread is to stop, and nothing is left. */
+/* Moves new transfers to their channels. False: the thread stops, and no transfer is left. */
 static bool take_incoming(struct tide_streams *streams) {
   struct tide_link *link, incoming;
   take_lock(streams);
@@ -233,7 +234,8 @@ static bool take_incoming(struct tide_streams *streams) {
   tide_lock_give(&streams->lock);
   while ((link = tide_list_pop_front(&incoming))) {
     struct stream *stream = stream_of(link);
-    bool is_late = tide_work_is_cancelled(stream->work); /* before it came: see cancel_due */
+    bool is_late =
+        tide_work_is_cancelled(stream->work); /* cancel_due may have been consumed before */
     struct channel *channel = is_late ? NULL : find_channel(streams, stream->io.descriptor);
     if (channel) tide_list_push_back(&channel->streams[stream->direction], link);
     else fail_stream(streams, stream, is_late ? TIDE_CANCELLED : TIDE_NOMEM);
@@ -254,8 +256,8 @@ static bool grow_polls(struct tide_streams *streams, size_t count) {
   return true;
 }
 
-/* What a channel's oldest transfer in one direction waits for. One that was ready and yet had
- * nothing, again and again, rests until the timeout. */
+/* Returns the events that the oldest transfer of a list waits for. A descriptor that keeps being
+ * ready without bytes is left out until the timeout. */
 static short events_of(struct tide_link *list, short events, int *timeout) {
   if (tide_list_empty(list)) return 0;
   struct stream *oldest = stream_of(list->next);
@@ -265,7 +267,7 @@ static short events_of(struct tide_link *list, short events, int *timeout) {
   return 0;
 }
 
-/* One entry for each channel, behind that of the event. Returns how many; 0: there is no memory. */
+/* Fills in the event's entry and one for each channel. Returns their number; 0: no memory. */
 static size_t fill_polls(struct tide_streams *streams, int *out_timeout) {
   struct tide_link *channels = &streams->channels;
   size_t count = 1;
@@ -288,7 +290,7 @@ static void move_oldest(struct tide_streams *streams, struct tide_link *list) {
     end_stream(streams, stream_of(list->next));
 }
 
-/* `entry` is the first channel's. NULL: each may be ready. */
+/* Moves the oldest transfers of ready channels. `entry`: the first channel's; NULL: try all. */
 static void move_ready(struct tide_streams *streams, const struct pollfd *entry) {
   struct tide_link *channels = &streams->channels;
   for (struct tide_link *at = channels->next, *next; at != channels; at = next) {
@@ -301,7 +303,7 @@ static void move_ready(struct tide_streams *streams, const struct pollfd *entry)
   }
 }
 
-/* Without memory to poll them, or where poll itself fails, all are tried now and then. */
+/* Polls, and moves what is ready. Without memory, or when poll fails, pauses and tries all. */
 static void wait_and_move(struct tide_streams *streams) {
   int timeout, ready = -1;
   size_t count = fill_polls(streams, &timeout);
@@ -322,7 +324,7 @@ static void streams_main(void *argument) {
   sigset_t broken_pipe;
   sigemptyset(&broken_pipe);
   sigaddset(&broken_pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL); /* EPIPE says it */
+  pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL); /* writes return EPIPE */
   while (take_incoming(streams)) wait_and_move(streams);
 }
 
@@ -336,7 +338,7 @@ static void wake(struct tide_streams *streams) {
   while (wrote < 0 && errno == EINTR);
 }
 
-/* Of the first transfer. On failure nothing is started. */
+/* Called for the first transfer. On failure no thread runs. */
 static enum tide_status start_thread(struct tide_streams *streams) {
   const struct tide_platform *platform = streams->context->platform;
   if (streams->event < 0)
