@@ -112,6 +112,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device 
                                                              uint64_t deadline);
 /* TIDE_OK, or the status with which the device was lost. */
 TIDE_API enum tide_status tide_device_status(struct tide_device *device);
+/* True: the device was lost, and *out_failure (may be NULL) says why. Any thread; never blocks. */
+TIDE_API bool tide_device_failure(struct tide_device *device, struct tide_failure *out_failure);
 /* "" when none was given. Lives as long as the device. */
 TIDE_API const char *tide_device_label(const struct tide_device *device);
 
@@ -125,6 +127,8 @@ TIDE_API size_t tide_device_exchange(struct tide_device *device, struct tide_wor
  * host. What is out is not handed back any more. Nothing counts as finished, and no memory is
  * reused, before certify. */
 TIDE_API void tide_device_lose(struct tide_device *device, enum tide_status status);
+/* Loses the device with why->status, and keeps its code and text as the cause of all that fails. */
+TIDE_API void tide_device_lose_for(struct tide_device *device, const struct tide_failure *why);
 /* The backend's word that nothing of a lost device can touch memory any more. */
 TIDE_API void tide_device_certify(struct tide_device *device);
 

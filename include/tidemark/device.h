@@ -48,7 +48,7 @@
  * EAGAIN or EBUSY. What the kernel has not taken then fails with the errno's status; the device
  * is lost with it, so the waiters of all else hear of it, too; and once the kernel has
  * ended what it has in its hands, the device is certified. Until then that memory is kept.
- * tide_file_failure says why.
+ * tide_device_failure says why.
  *
  * Threads: create, attach, detach and destroy from one thread at a time.
  *
@@ -131,10 +131,6 @@ TIDE_API void tide_file_detach(struct tide_file *file);
 TIDE_API void tide_file_destroy(struct tide_file *file);
 /* "io_uring", or "threads (why)". Lives as long as the file. */
 TIDE_API const char *tide_file_kind(const struct tide_file *file);
-
-/* Why the device was lost, in words with the system's; NULL: it was not. Lives until the next call,
- * at most as long as the file. */
-TIDE_API const char *tide_file_failure(struct tide_file *file);
 
 /* As tide_cpu_open. */
 TIDE_API TIDE_MUST_CHECK enum tide_status

@@ -61,8 +61,6 @@ struct tide_device_kind {
   void (*destroy)(void *self, void *handle);
   /* What it is in this run ("2 workers"); returns the length. May be NULL. */
   size_t (*describe)(void *self, void *handle, char *buffer, size_t size);
-  /* Why it was lost, in words; returns the length, 0: nothing to add. May be NULL. */
-  size_t (*explain)(void *self, void *handle, char *buffer, size_t size);
   void *self;
 };
 

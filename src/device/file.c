@@ -21,7 +21,6 @@ struct tide_file {
   struct tide_workers workers;
   struct tide_streams streams;
   char kind[96];
-  char failure[128];
 };
 
 static bool takes(void *self, const struct tide_body_class *body) {
@@ -49,8 +48,7 @@ static bool run_transfer(void *self, struct tide_work *work) {
   int error;
   if (!work->body) return true;
   enum tide_io_verb verb = work->body->verb;
-  work->status = work->body->io(tide_work_arguments(work), &io);
-  if (work->status != TIDE_OK || (verb != TIDE_IO_SYNC && io.size == 0)) return true;
+  if (!tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) return true;
   if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0 &&
       tide_streams_want(&file->streams, verb, &io, &info)) {
     tide_streams_take(&file->streams, work, verb, &io, &info);
@@ -118,15 +116,6 @@ const struct tide_backend *tide_file_backend(const struct tide_file *file) {
   return &file->backend;
 }
 const char *tide_file_kind(const struct tide_file *file) { return file->kind; }
-
-const char *tide_file_failure(struct tide_file *file) {
-  int error = file->ring ? tide_ring_error(file->ring) : 0;
-  if (!error) return NULL;
-  struct tide_text text;
-  tide_text_init(&text, file->failure, sizeof file->failure);
-  tide_text_format(&text, "io_uring_enter: %s", strerror(error));
-  return file->failure;
-}
 
 enum tide_status tide_file_attach(struct tide_file *file, struct tide_device *device) {
   if (!device || file->device) return TIDE_INVALID;

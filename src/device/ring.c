@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -231,9 +233,7 @@ static void begin(struct tide_ring *ring, struct tide_work *work) {
   struct tide_io io = {0};
   struct stat info;
   enum tide_io_verb verb = work->body ? work->body->verb : TIDE_IO_NONE;
-  enum tide_status status = work->body ? work->body->io(tide_work_arguments(work), &io) : TIDE_OK;
-  if (status != TIDE_OK || !work->body || (verb != TIDE_IO_SYNC && io.size == 0)) {
-    work->status = status;
+  if (!work->body || !tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) {
     finish(ring, work);
     return;
   }
@@ -437,7 +437,9 @@ static void give_up(struct tide_ring *ring, int error) {
   struct timespec pause = {.tv_nsec = TIDE_REPEAT_PAUSE};
   tide_store_release(&ring->broken, (uint32_t)error);
   fail_unsubmitted(ring, error);
-  tide_device_lose(ring->device, tide_status_of_errno(error));
+  struct tide_failure why = {.status = tide_status_of_errno(error), .code = error};
+  snprintf(why.text, sizeof why.text, "io_uring_enter: %s", strerror(error));
+  tide_device_lose_for(ring->device, &why);
   tide_streams_cancel(ring->streams);
   for (;;) {
     reap(ring);

@@ -185,10 +185,10 @@ static enum tide_status make_file(void *self, const struct tide_device_request *
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "in order; `workers N`, `machine N`", true, make_cpu, unmake, NULL, NULL, NULL},
-    {"file", "out of order; `depth N`, `machine N`", false, make_file, unmake, NULL, NULL, NULL},
+    {"cpu", "in order; `workers N`, `machine N`", true, make_cpu, unmake, NULL, NULL},
+    {"file", "out of order; `depth N`, `machine N`", false, make_file, unmake, NULL, NULL},
     {"sim", "in order, and only ever simulated; `workers N`, `machine N`", true, make_cpu, unmake,
-     NULL, NULL, NULL},
+     NULL, NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 

@@ -29,6 +29,8 @@ enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io,
  * the file ended, or took nothing more). */
 void tide_transfer_describe(enum tide_io_verb verb, const struct tide_io *io,
                             enum tide_status status, int error, struct tide_failure *out_failure);
+/* Asks the work's body class what to transfer. False: it failed, and the work says why. */
+bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io);
 /* For a backend that hands the work back: sets its status, and why. */
 void tide_transfer_fail(struct tide_work *work, enum tide_io_verb verb, const struct tide_io *io,
                         enum tide_status status, int error);

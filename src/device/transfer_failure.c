@@ -1,4 +1,5 @@
 /* Why a transfer has failed, in words. */
+#include "base/body_frame.h"
 #include "base/text.h"
 #include "device/transfer.h"
 
@@ -69,4 +70,18 @@ void tide_transfer_fail(struct tide_work *work, enum tide_io_verb verb, const st
   struct tide_failure failure;
   tide_transfer_describe(verb, io, status, error, &failure);
   tide_work_fail(work, &failure);
+}
+
+bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io) {
+  struct tide_body_frame frame; /* of which only this much is looked at */
+  frame.work = NULL;
+  frame.failure.status = TIDE_OK;
+  struct tide_body_frame *before = tide_body_frame_set(&frame);
+  enum tide_status status = work->body->io(tide_work_arguments(work), out_io);
+  (void)tide_body_frame_set(before);
+  if (status == TIDE_OK) return true;
+  if (frame.failure.status == TIDE_OK) frame.failure = (struct tide_failure){.status = status};
+  frame.failure.status = status;
+  tide_work_fail(work, &frame.failure);
+  return false;
 }

@@ -70,29 +70,13 @@ static bool find_step(struct tide_run *run, uint64_t number, struct tide_step *o
   return false;
 }
 
-/* "device 'disk' was lost: why". Returns the length; 0: it was not. */
-static size_t explain_device(const struct tide_run *run, uint32_t index, char *buffer,
-                             size_t size) {
-  struct tide_run_device *device = run->devices ? &run->devices[index] : NULL;
-  const struct tide_device_kind *kind = device ? device->kind : NULL;
-  struct tide_text text;
-  char why[128] = "";
-  enum tide_status status = kind ? tide_device_status(device->device) : TIDE_OK;
-  if (status == TIDE_OK) return 0;
-  size_t told = kind->explain ? kind->explain(kind->self, device->handle, why, sizeof why) : 0;
-  tide_text_init(&text, buffer, size);
-  tide_text_format(&text, "device '%s' was lost: %s", run->tables->devices[index].label,
-                   told ? why : tide_status_text(status));
-  return text.length;
-}
-
 enum tide_status tide_run_lost_device(const struct tide_run *run, struct tide_diag *diag) {
-  char why[192];
+  struct tide_failure failure;
   for (uint32_t i = 0; run->devices && i < run->tables->device_count; i++) {
     const struct tide_plan_device *device = &run->tables->devices[i];
-    if (!explain_device(run, i, why, sizeof why)) continue;
-    return tide_diag_at(diag, tide_device_status(run->devices[i].device), device->line,
-                        device->column, "%s", why);
+    if (!run->devices[i].device || !tide_device_failure(run->devices[i].device, &failure)) continue;
+    return tide_diag_at(diag, failure.status, device->line, device->column, "%s",
+                        failure.text[0] ? failure.text : tide_status_text(failure.status));
   }
   return TIDE_OK;
 }
@@ -102,9 +86,7 @@ enum tide_status tide_run_describe_failure(struct tide_run *run, struct tide_dia
   enum tide_status status = failure->cause.status;
   const char *text = failure->cause.text[0] ? failure->cause.text : tide_status_text(status);
   struct tide_step step;
-  char lost[192], words[96] = "";
-  if (explain_device(run, run->tables->queues[failure->queue].device, lost, sizeof lost))
-    text = lost;
+  char words[96] = "";
   if (!find_step(run, failure->place.step, &step))
     return tide_diag_at(diag, status, failure->place.line, failure->place.column,
                         "an operation failed: %s", text);

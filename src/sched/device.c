@@ -123,13 +123,6 @@ enum tide_status tide_device_create(struct tide_sched *sched, const struct tide_
 
 const char *tide_device_label(const struct tide_device *device) { return device->label; }
 
-enum tide_status tide_device_status(struct tide_device *device) {
-  tide_lock_take(device->sched->lock, tide_sched_platform(device->sched));
-  enum tide_status status = device->lost;
-  tide_lock_give(device->sched->lock);
-  return status;
-}
-
 enum tide_status tide_device_settle(struct tide_device *device, uint64_t deadline) {
   const struct tide_platform *platform = tide_sched_platform(device->sched);
   uint32_t *words[] = {&device->queue_count, &device->calls};
@@ -155,62 +148,7 @@ enum tide_status tide_device_destroy(struct tide_device *device) {
   if (!busy) tide_list_remove(&device->in_sched);
   tide_sched_leave(sched);
   if (busy) return TIDE_BUSY;
+  tide_cause_release(device->cause);
   tide_free(sched->context->allocator, device, 1, sizeof *device);
   return TIDE_OK;
-}
-
-/* ---- losing a device --------------------------------------------------------------------- */
-
-static void lose_queue(struct tide_queue *queue, enum tide_status status) {
-  struct tide_sched *sched = queue->sched;
-  if (queue->channel) tide_queue_close_channel(queue, status);
-  if (queue->tracked)
-    tide_tracker_fail_collect(sched->context->tracker, queue->tracked, status, &sched->fired);
-  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
-    struct tide_op *op = tide_queue_op(queue, e);
-    if (!op) continue;
-    tide_op_cancel(op, status);
-    tide_op_fail_early(op, status);
-  }
-  tide_queue_leave_held(queue, status);
-  if (queue->members) tide_collectives_lose(queue, status);
-}
-
-void tide_device_lose(struct tide_device *device, enum tide_status status) {
-  struct tide_sched *sched = device->sched;
-  tide_sched_enter(sched);
-  if (!device->lost) {
-    device->lost = status == TIDE_OK ? TIDE_LOST : status;
-    for (struct tide_link *at = device->queues.next; at != &device->queues; at = at->next)
-      lose_queue(TIDE_CONTAINER(at, struct tide_queue, in_device), device->lost);
-  }
-  tide_sched_leave(sched);
-}
-
-/* What was running is over; the rest is skipped, each at its place: an epoch counts as finished
- * only once what it imported has finished, on a lost device too. So the tracker learns it epoch by
- * epoch. */
-static void certify_queue(struct tide_queue *queue) {
-  struct tide_sched *sched = queue->sched;
-  for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
-    struct tide_op *op = tide_queue_op(queue, e);
-    if (op && op->state == TIDE_OP_RUNNING) {
-      op->state = TIDE_OP_DONE;
-      tide_sched_emit_finish(sched, op);
-    }
-  }
-  tide_queue_skip_started(queue);
-  tide_queue_publish(queue);
-  tide_sched_look(queue);
-}
-
-void tide_device_certify(struct tide_device *device) {
-  struct tide_sched *sched = device->sched;
-  tide_sched_enter(sched);
-  if (device->lost && !device->certified) {
-    device->certified = true;
-    for (struct tide_link *at = device->queues.next; at != &device->queues; at = at->next)
-      certify_queue(TIDE_CONTAINER(at, struct tide_queue, in_device));
-  }
-  tide_sched_leave(sched);
 }

@@ -384,7 +384,7 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   op->leaving = true;
   tide_op_drop_cause(op);
   op->status = TIDE_OK;
-  tide_op_fail(op, status, NULL);
+  tide_op_fail(op, status, status == queue->device->lost ? queue->device->cause : NULL);
   bool in_flight = take_nodes_off(op);
   tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);

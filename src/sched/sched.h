@@ -281,6 +281,7 @@ struct tide_device {
   struct tide_device *next_kick;
   uint32_t calls; /* atomic, waited on: kicks under way outside of the lock, and the flag below */
   enum tide_status lost;
+  struct tide_cause *cause; /* of the loss; NULL: none, or no memory */
   bool certified;
   uint32_t queue_count; /* atomic, waited on: queues that are not gone yet */
   char label[TIDE_LABEL_SIZE];
@@ -793,29 +794,7 @@ bool tide_deadlock_closes(struct tide_queue *queue, struct tide_op *op, struct t
 /* Can nothing of this full queue finish without another submit? */
 bool tide_deadlock_full(struct tide_queue *queue, struct tide_diag *diag);
 
-/* ---- collective.c ---- */
-void tide_instance_entered(struct tide_op *part);
-/* Would this part start only after another part of its instance has finished? Uses sched->known. */
-bool tide_instance_circular(struct tide_op *part);
-/* The part is at its place. True: it may go on. */
-bool tide_instance_arrive(struct tide_op *part);
-void tide_instance_finished(struct tide_op *part);
-/* The queue is destroyed, or its device is lost; its own operations know it already. */
-void tide_collectives_lose(struct tide_queue *queue, enum tide_status status);
-/* Frees one that was destroyed, after its last part. No lock is held. */
-void tide_collective_free(struct tide_collective *collective);
-struct tide_collective *tide_collective_next_gone(const struct tide_collective *collective);
-
-/* ---- check.c ---- */
-enum tide_status tide_check_create(struct tide_sched *sched);
-void tide_check_destroy(struct tide_sched *sched);
-void tide_check_entered(struct tide_queue *queue, struct tide_op *op);
-/* All parts of an instance have entered; NULL: one that left before. */
-void tide_check_instance(struct tide_sched *sched, const struct tide_timeline *progress,
-                         uint64_t number, struct tide_op *const *parts, size_t count);
-void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer);
-void tide_check_report(struct tide_sched *sched);
-/* A finding that was made elsewhere, such as a refused signal. */
-void tide_check_note(struct tide_sched *sched, const struct tide_diag *diag);
+#include "sched/checker.h"
+#include "sched/collective.h"
 
 #endif

@@ -427,7 +427,9 @@ static enum tide_status refuse_gone(const struct tide_queue *queue, struct tide_
   if (queue->closing)
     return tide_diag_set(diag, TIDE_CANCELLED, "queue '%s' is being destroyed", queue->label);
   if (queue->device->lost)
-    return tide_diag_set(diag, queue->device->lost, "device '%s' is lost", queue->device->label);
+    return tide_diag_set(diag, queue->device->lost, "%s",
+                         queue->device->cause ? queue->device->cause->failure.text
+                                              : tide_status_text(queue->device->lost));
   return TIDE_OK;
 }
 

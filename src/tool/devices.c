@@ -72,13 +72,6 @@ static size_t describe_file(void *self, void *handle, char *buffer, size_t size)
   return (size_t)snprintf(buffer, size, "%s", tide_file_kind(made->file));
 }
 
-static size_t explain_file(void *self, void *handle, char *buffer, size_t size) {
-  const struct made *made = handle;
-  (void)self;
-  const char *why = tide_file_failure(made->file);
-  return why ? (size_t)snprintf(buffer, size, "%s", why) : 0;
-}
-
 /* ---- cpu ----------------------------------------------------------------------- */
 
 /* An operation that stalls keeps its thread, and no worker: so each queue that takes brings a
@@ -149,9 +142,9 @@ static enum tide_status make_file(void *self, const struct tide_device_request *
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "worker threads; `workers N`", true, make_cpu, destroy, describe_cpu, NULL, NULL},
+    {"cpu", "worker threads; `workers N`", true, make_cpu, destroy, describe_cpu, NULL},
     {"file", "reads and writes through io_uring; `depth N`, `threads 1`", false, make_file, destroy,
-     describe_file, explain_file, NULL},
+     describe_file, NULL},
 };
 
 const struct tide_device_kind *tide_tool_devices(size_t *out_count) {

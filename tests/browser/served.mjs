@@ -38,7 +38,7 @@ export async function served(browser) {
   });
   // tests/cases/page.sh has the requests of those who were not told the address.
   await check("served_links", async () => {
-    const page = await open(browser, "", { url: `${address}?inline#p=eviction&step=2` });
+    const page = await open(browser, "#p=eviction&step=2", { url: address, search: "?inline" });
     must((await page.evaluate(() => location.pathname)) === where, "the address has changed");
     unproblematic(page);
     await page.close();

@@ -250,7 +250,9 @@ static void a_close_has_a_deadline(bool threads, bool broken) {
     tide_timeline_destroy(later);
     CHECK_STATUS(tide_timeline_wait(timeline, 1, rig_later(20000)), TIDE_DENIED);
     CHECK_STATUS(tide_device_status(device), TIDE_DENIED);
-    CHECK_EQ_STR(tide_file_failure(file), "io_uring_enter: Operation not permitted");
+    struct tide_failure why;
+    CHECK(tide_device_failure(device, &why) && why.code == EPERM);
+    CHECK(strstr(why.text, "was lost: io_uring_enter: Operation not permitted") != NULL);
   }
   tide_queue_destroy(queue);
   CHECK(tide_timeline_wait(timeline, 1, TIDE_FOREVER) == (broken ? TIDE_DENIED : TIDE_CANCELLED));
@@ -296,7 +298,7 @@ static void refused_for_good(int error, enum tide_status status) {
   CHECK_OK(tide_file_open(&context, sched, NULL, "file", &file, &device));
   if (strcmp(tide_file_kind(file), "io_uring") != 0)
     SKIP("this system gives %s", tide_file_kind(file));
-  CHECK(tide_file_failure(file) == NULL);
+  CHECK(!tide_device_failure(device, NULL));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
   CHECK_OK(tide_timeline_create(&context, NULL, &timeline));
   submit(queue, "read", words, word, 8, timeline, 1, NULL);
@@ -313,7 +315,9 @@ static void refused_for_good(int error, enum tide_status status) {
   getrusage(RUSAGE_SELF, &after);
   CHECK(after.ru_utime.tv_sec - before.ru_utime.tv_sec < 2);
   CHECK_STATUS(tide_device_status(device), status);
-  CHECK(strstr(tide_file_failure(file), strerror(error)) != NULL);
+  struct tide_failure why;
+  CHECK(tide_device_failure(device, &why));
+  CHECK(strstr(why.text, strerror(error)) != NULL && why.code == error);
   struct tide_queue *another;
   CHECK_STATUS(tide_queue_create(device, NULL, &another), status);
   tide_queue_destroy(queue);

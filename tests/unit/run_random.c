@@ -66,7 +66,7 @@ static void destroy_cpu(void *self, void *handle) {
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "threads", true, make_cpu, destroy_cpu, NULL, NULL, NULL}};
+    {"cpu", "threads", true, make_cpu, destroy_cpu, NULL, NULL}};
 
 /* ---- random programs ------------------------------------------------------------------- */
 

@@ -49,8 +49,8 @@ static void destroy_cpu(void *self, void *handle) {
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "threads", true, make_cpu, destroy_cpu, NULL, NULL, NULL},
-    {"loose", "out of order", false, make_cpu, destroy_cpu, NULL, NULL, NULL}};
+    {"cpu", "threads", true, make_cpu, destroy_cpu, NULL, NULL},
+    {"loose", "out of order", false, make_cpu, destroy_cpu, NULL, NULL}};
 
 /* Bodies that meet: the writer goes on only when the taker's body has begun. */
 static uint32_t has_begun;

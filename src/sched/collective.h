@@ -1,0 +1,23 @@
+/* sched/collective.h: what the scheduler asks of collectives. The scheduler's lock is held unless a
+ * function says otherwise. */
+#ifndef TIDE_SCHED_COLLECTIVE_H
+#define TIDE_SCHED_COLLECTIVE_H
+
+#include "tidemark/sched.h"
+
+struct tide_collective;
+struct tide_op;
+
+void tide_instance_entered(struct tide_op *part);
+/* Would this part start only after another part of its instance has finished? Uses sched->known. */
+bool tide_instance_circular(struct tide_op *part);
+/* The part is at its place. True: it may go on. */
+bool tide_instance_arrive(struct tide_op *part);
+void tide_instance_finished(struct tide_op *part);
+/* The queue is destroyed, or its device is lost; its own operations know it already. */
+void tide_collectives_lose(struct tide_queue *queue, enum tide_status status);
+/* Frees one that was destroyed, after its last part. No lock is held. */
+void tide_collective_free(struct tide_collective *collective);
+struct tide_collective *tide_collective_next_gone(const struct tide_collective *collective);
+
+#endif
