@@ -246,4 +246,4 @@ for page in README.md docs/*.md; do
 done
 if [ -z "$missing" ]; then echo "PASS links"; else echo "FAIL links:$missing"; fi
 lines=$(wc -l <README.md)
-if [ "$lines" -le 160 ]; then echo "PASS readme_length"; else echo "FAIL readme_length: $lines lines, at most 160"; fi
+if [ "$lines" -le 120 ]; then echo "PASS readme_length"; else echo "FAIL readme_length: $lines lines, at most 120"; fi
