@@ -23,6 +23,15 @@ struct tide_body_frame {
 /* Makes `frame` this thread's from now on; NULL: it runs no body. Returns the frame before. */
 struct tide_body_frame *tide_body_frame_set(struct tide_body_frame *frame);
 
+/* The failure of a body that has returned `status`: as the body reported it, or that status alone.
+ */
+static inline const struct tide_failure *tide_body_failure(struct tide_body_frame *frame,
+                                                           enum tide_status status) {
+  if (frame->failure.status == TIDE_OK) frame->failure = (struct tide_failure){.status = status};
+  frame->failure.status = status;
+  return &frame->failure;
+}
+
 /* The frames of a context whose bodies block. `lock` is a leaf. */
 struct tide_blocked_bodies {
   struct tide_lock lock;

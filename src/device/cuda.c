@@ -48,7 +48,9 @@ static void begin(struct tide_cuda *cuda, struct tide_work *work) {
   slot->since = now(cuda);
   cuda->under_way++;
   if (!work->body) return; /* over already */
-  work->status = work->body->enqueue(tide_work_arguments(work), &slot->stream);
+  cuda->frame.failure.status = TIDE_OK;
+  enum tide_status status = work->body->enqueue(tide_work_arguments(work), &slot->stream);
+  if (status != TIDE_OK) tide_work_fail(work, tide_body_failure(&cuda->frame, status));
   tide_cuda_stream_mark(&slot->stream);
 }
 
@@ -77,6 +79,7 @@ static enum tide_status look(struct tide_cuda *cuda) {
   for (uint32_t i = 0; i < cuda->depth; i++) {
     struct tide_cuda_slot *slot = &cuda->slots[i];
     if (!slot->work || tide_cuda_stream_is_over(&slot->stream)) continue;
+    cuda->frame.failure.status = TIDE_OK;
     enum tide_status status = tide_cuda_stream_ask(&slot->stream);
     if (status == TIDE_OK) slot->stream.deaf = false;
     else if (status != TIDE_BUSY) return status;
@@ -122,7 +125,10 @@ static void wait_for_the_end(struct tide_cuda *cuda) {
 }
 
 static void lose(struct tide_cuda *cuda, enum tide_status status) {
-  tide_device_lose(cuda->device, status == TIDE_TIMEOUT ? status : TIDE_LOST);
+  struct tide_failure why = *tide_body_failure(&cuda->frame, status);
+  if (status == TIDE_TIMEOUT) why = (struct tide_failure){.status = status};
+  else why.status = TIDE_LOST;
+  tide_device_lose_for(cuda->device, &why);
   wait_for_the_end(cuda);
   cuda->under_way = 0;
   tide_device_certify(cuda->device);
@@ -142,6 +148,7 @@ static size_t exchange(struct tide_cuda *cuda) {
 
 static void cuda_main(void *argument) {
   struct tide_cuda *cuda = argument;
+  (void)tide_body_frame_set(&cuda->frame);
   uint64_t next = TIDE_FOREVER;
   for (;;) {
     bool stop = tide_load_acquire(&cuda->stop);

@@ -2,6 +2,7 @@
 #ifndef TIDE_DEVICE_CUDA_H
 #define TIDE_DEVICE_CUDA_H
 
+#include "base/body_frame.h"
 #include "device/cuda_driver.h"
 #include "tidemark/cuda.h"
 
@@ -41,6 +42,7 @@ struct tide_cuda {
   uint32_t depth;
   struct tide_cuda_slot *slots; /* the thread's own while there is one */
   uint32_t under_way;           /* likewise */
+  struct tide_body_frame frame; /* likewise */
 };
 
 enum tide_status tide_cuda_stream_init(struct tide_cuda *cuda, struct tide_cuda_stream *stream);

@@ -13,52 +13,58 @@
 struct answer {
   tide_cu number;
   enum tide_status status;
+  const char *name;
 };
 
 /* Numbers as in the driver's documentation (CUresult). */
 static const struct answer answers[] = {
-    {0, TIDE_OK},
-    {1, TIDE_INVALID},       /* INVALID_VALUE */
-    {2, TIDE_NOMEM},         /* OUT_OF_MEMORY */
-    {3, TIDE_LOST},          /* NOT_INITIALIZED */
-    {4, TIDE_LOST},          /* DEINITIALIZED */
-    {34, TIDE_UNSUPPORTED},  /* STUB_LIBRARY */
-    {46, TIDE_BUSY},         /* DEVICE_UNAVAILABLE */
-    {100, TIDE_UNSUPPORTED}, /* NO_DEVICE */
-    {101, TIDE_NOT_FOUND},   /* INVALID_DEVICE */
-    {200, TIDE_CORRUPT},     /* INVALID_IMAGE */
-    {201, TIDE_LOST},        /* INVALID_CONTEXT */
-    {209, TIDE_UNSUPPORTED}, /* NO_BINARY_FOR_GPU */
-    {214, TIDE_LOST},        /* ECC_UNCORRECTABLE */
-    {218, TIDE_CORRUPT},     /* INVALID_PTX */
-    {220, TIDE_LOST},        /* NVLINK_UNCORRECTABLE */
-    {222, TIDE_UNSUPPORTED}, /* UNSUPPORTED_PTX_VERSION */
-    {226, TIDE_LOST},        /* CONTAINED */
-    {400, TIDE_INVALID},     /* INVALID_HANDLE */
-    {500, TIDE_NOT_FOUND},   /* NOT_FOUND */
-    {600, TIDE_BUSY},        /* NOT_READY */
-    {700, TIDE_LOST},        /* ILLEGAL_ADDRESS */
-    {701, TIDE_INVALID},     /* LAUNCH_OUT_OF_RESOURCES */
-    {702, TIDE_LOST},        /* LAUNCH_TIMEOUT */
-    {709, TIDE_LOST},        /* CONTEXT_IS_DESTROYED */
-    {710, TIDE_LOST},        /* ASSERT */
-    {712, TIDE_INVALID},     /* HOST_MEMORY_ALREADY_REGISTERED */
-    {713, TIDE_INVALID},     /* HOST_MEMORY_NOT_REGISTERED */
-    {714, TIDE_LOST},        /* HARDWARE_STACK_ERROR */
-    {715, TIDE_LOST},        /* ILLEGAL_INSTRUCTION */
-    {716, TIDE_LOST},        /* MISALIGNED_ADDRESS */
-    {717, TIDE_LOST},        /* INVALID_ADDRESS_SPACE */
-    {718, TIDE_LOST},        /* INVALID_PC */
-    {719, TIDE_LOST},        /* LAUNCH_FAILED */
-    {800, TIDE_DENIED},      /* NOT_PERMITTED */
-    {801, TIDE_UNSUPPORTED}, /* NOT_SUPPORTED */
-    {803, TIDE_UNSUPPORTED}, /* SYSTEM_DRIVER_MISMATCH */
+    {0, TIDE_OK, "SUCCESS"},
+    {1, TIDE_INVALID, "INVALID_VALUE"},
+    {2, TIDE_NOMEM, "OUT_OF_MEMORY"},
+    {3, TIDE_LOST, "NOT_INITIALIZED"},
+    {4, TIDE_LOST, "DEINITIALIZED"},
+    {34, TIDE_UNSUPPORTED, "STUB_LIBRARY"},
+    {46, TIDE_BUSY, "DEVICE_UNAVAILABLE"},
+    {100, TIDE_UNSUPPORTED, "NO_DEVICE"},
+    {101, TIDE_NOT_FOUND, "INVALID_DEVICE"},
+    {200, TIDE_CORRUPT, "INVALID_IMAGE"},
+    {201, TIDE_LOST, "INVALID_CONTEXT"},
+    {209, TIDE_UNSUPPORTED, "NO_BINARY_FOR_GPU"},
+    {214, TIDE_LOST, "ECC_UNCORRECTABLE"},
+    {218, TIDE_CORRUPT, "INVALID_PTX"},
+    {220, TIDE_LOST, "NVLINK_UNCORRECTABLE"},
+    {222, TIDE_UNSUPPORTED, "UNSUPPORTED_PTX_VERSION"},
+    {226, TIDE_LOST, "CONTAINED"},
+    {400, TIDE_INVALID, "INVALID_HANDLE"},
+    {500, TIDE_NOT_FOUND, "NOT_FOUND"},
+    {600, TIDE_BUSY, "NOT_READY"},
+    {700, TIDE_LOST, "ILLEGAL_ADDRESS"},
+    {701, TIDE_INVALID, "LAUNCH_OUT_OF_RESOURCES"},
+    {702, TIDE_LOST, "LAUNCH_TIMEOUT"},
+    {709, TIDE_LOST, "CONTEXT_IS_DESTROYED"},
+    {710, TIDE_LOST, "ASSERT"},
+    {712, TIDE_INVALID, "HOST_MEMORY_ALREADY_REGISTERED"},
+    {713, TIDE_INVALID, "HOST_MEMORY_NOT_REGISTERED"},
+    {714, TIDE_LOST, "HARDWARE_STACK_ERROR"},
+    {715, TIDE_LOST, "ILLEGAL_INSTRUCTION"},
+    {716, TIDE_LOST, "MISALIGNED_ADDRESS"},
+    {717, TIDE_LOST, "INVALID_ADDRESS_SPACE"},
+    {718, TIDE_LOST, "INVALID_PC"},
+    {719, TIDE_LOST, "LAUNCH_FAILED"},
+    {800, TIDE_DENIED, "NOT_PERMITTED"},
+    {801, TIDE_UNSUPPORTED, "NOT_SUPPORTED"},
+    {803, TIDE_UNSUPPORTED, "SYSTEM_DRIVER_MISMATCH"},
 };
 
 enum tide_status tide_status_of_cuda(tide_cu answer) {
-  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
-    if (answers[i].number == answer) return answers[i].status;
-  return TIDE_FAILED;
+  size_t count = sizeof answers / sizeof *answers;
+  for (size_t i = 0; i < count; i++)
+    if (answers[i].number == answer)
+      return answers[i].status == TIDE_BUSY
+                 ? TIDE_BUSY
+                 : tide_body_report(answers[i].status, answer, "the GPU driver answers %d (%s)",
+                                    answer, answers[i].name);
+  return tide_body_report(TIDE_FAILED, answer, "the GPU driver answers %d", answer);
 }
 
 /* ---- the context --------------------------------------------------------------------- */

@@ -80,8 +80,6 @@ bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io) {
   enum tide_status status = work->body->io(tide_work_arguments(work), out_io);
   (void)tide_body_frame_set(before);
   if (status == TIDE_OK) return true;
-  if (frame.failure.status == TIDE_OK) frame.failure = (struct tide_failure){.status = status};
-  frame.failure.status = status;
-  tide_work_fail(work, &frame.failure);
+  tide_work_fail(work, tide_body_failure(&frame, status));
   return false;
 }

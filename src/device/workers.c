@@ -173,15 +173,12 @@ static void learn_from(struct tide_worker *worker, size_t done, bool answered) {
 /* Runs one body. What it has reported counts only if it failed. */
 static void run_body(struct tide_worker *worker, struct tide_work *work,
                      const struct tide_body_class *body, void *arguments) {
-  struct tide_failure *reported = &worker->frame.failure;
   worker->frame.work = work;
-  reported->status = TIDE_OK;
+  worker->frame.failure.status = TIDE_OK;
   enum tide_status status = worker->pool->run(body, arguments);
   worker->frame.work = NULL; /* callbacks that this thread runs are no body */
   if (status == TIDE_OK) return;
-  if (reported->status == TIDE_OK) *reported = (struct tide_failure){.status = TIDE_OK};
-  reported->status = status;
-  tide_work_fail(work, reported);
+  tide_work_fail(work, tide_body_failure(&worker->frame, status));
   worker->asks = false; /* the thread that answers takes it that all went well */
 }
 

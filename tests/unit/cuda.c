@@ -238,8 +238,12 @@ static enum tide_status live_once(const struct tide_cuda_params *params) {
       struct add add = {(uint64_t)(uintptr_t)host, 64 * i, i};
       submit(queue, &fill_class, &add, sizeof add, done, i);
     }
-    for (uint64_t i = 1; i <= 3 && status == TIDE_OK; i++)
+    struct tide_failure why;
+    for (uint64_t i = 1; i <= 3 && status == TIDE_OK; i++) {
       status = tide_timeline_wait(done, i, later(20000));
+      if (status != TIDE_OK && (!tide_timeline_failure(done, i, &why) || !why.code))
+        FAIL("%s without the driver's number: %s", tide_status_name(status), why.text);
+    }
     if (status == TIDE_OK) CHECK_EQ_U64(((uint8_t *)host)[127], 3);
     tide_queue_destroy(queue);
     CHECK_OK(tide_device_settle(device, later(20000)));
@@ -316,6 +320,9 @@ TEST(a_kernel_that_fails_loses_the_device) {
   submit(other, &fill_class, &add, sizeof add, never, 2);
   tide_store_ordered(&fake->held, 0u);
   CHECK_STATUS(tide_timeline_wait(done, 1, later(20000)), TIDE_LOST);
+  struct tide_failure why;
+  CHECK(tide_timeline_failure(done, 1, &why) && why.code > 0);
+  CHECK(strstr(why.text, "device 'gpu' was lost: the GPU driver answers") != NULL);
   enum tide_status status = tide_timeline_wait(never, 2, later(20000));
   CHECK(status == TIDE_LOST || status == TIDE_OK); /* it may have been quicker */
   tide_queue_destroy(queue);

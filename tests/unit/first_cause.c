@@ -68,7 +68,7 @@ TEST(names_what_was_cancelled_lost_or_refused) {
   fake_open(&f, true, 16);
   struct tide_queue *a = fake_queue(&f, "a"), *b = fake_queue(&f, "b");
   struct tide_timeline *t = fake_timeline(&f, "t", false), *u = fake_timeline(&f, "u", false),
-                       *v = fake_timeline(&f, "v", false);
+                       *v = fake_timeline(&f, "v", false), *w = fake_timeline(&f, "w", false);
   CHECK_OK(
       tide_queue_submit(a, &OPERATION(.label = "cancelled", SIGNALS({t, 1})), &cancelled, NULL));
   CHECK_OK(tide_queue_cancel(a, cancelled));
@@ -78,13 +78,21 @@ TEST(names_what_was_cancelled_lost_or_refused) {
   fake_give(&f, "silent", TIDE_CORRUPT);
   is_cause(u, 1, TIDE_CORRUPT, 0, "silent", tide_status_text(TIDE_CORRUPT));
   CHECK_OK(SUBMIT(b, .label = "lost", SIGNALS({v, 7})));
-  tide_device_lose(f.device, TIDE_LOST);
-  is_cause(v, 7, TIDE_LOST, 0, "lost", tide_status_text(TIDE_LOST));
+  CHECK_OK(SUBMIT(b, .label = "held", WAITS({w, 1}), SIGNALS({w, 2})));
+  struct tide_failure loss = {.status = TIDE_LOST, .code = 719, .text = "it burns"}, why;
+  CHECK(!tide_device_failure(f.device, NULL));
+  tide_device_lose_for(f.device, &loss);
+  is_cause(v, 7, TIDE_LOST, 719, "",
+           "was lost: it burns"); /* no operation failed: the device did */
+  is_cause(w, 2, TIDE_LOST, 719, "", "was lost: it burns");
+  CHECK(tide_device_failure(f.device, &why) && why.code == 719);
+  CHECK(strcmp(why.device, tide_device_label(f.device)) == 0);
   tide_device_certify(f.device);
   tide_queue_destroy(a);
   tide_queue_destroy(b);
   tide_timeline_destroy(t);
   tide_timeline_destroy(u);
+  tide_timeline_destroy(w);
   tide_timeline_destroy(v);
   fake_close(&f);
 }
