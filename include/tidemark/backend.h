@@ -72,10 +72,10 @@ TIDE_API bool tide_work_is_cancelled(const struct tide_work *work);
 /* "" when none was given. It stays there until the work is handed back. */
 TIDE_API const char *tide_work_label(const struct tide_work *work);
 
-/* Says why a work has failed, before it is handed back: sets work->status to why->status, and keeps
- * code and text for those who ask (tide_timeline_failure). The scheduler adds the labels. Whichever
- * thread has the work; a backend that sets the status alone says less. Without memory the status
- * alone is kept. */
+/* Says why a work has failed, before it is handed back: sets work->status to why->status (TIDE_OK:
+ * to TIDE_FAILED), and keeps code and text for those who ask (tide_timeline_failure). The scheduler
+ * adds the labels. Whichever thread has the work; a backend that sets the status alone says less.
+ * Without memory the status alone is kept. */
 TIDE_API void tide_work_fail(struct tide_work *work, const struct tide_failure *why);
 
 struct tide_backend {

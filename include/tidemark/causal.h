@@ -347,9 +347,9 @@ TIDE_API bool tide_tracker_cancel(struct tide_frontier_wait *wait);
 struct tide_deferred;
 struct tide_lock;
 
-/* What every object is made with. Filled once, outlives all that was made with it. */
 struct tide_blocked_bodies;
 
+/* What every object is made with. Filled once, outlives all that was made with it. */
 struct tide_context {
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;

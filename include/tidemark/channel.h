@@ -32,8 +32,11 @@
  *   this operation alone. Commands behind it still do not run. Broken points count as over for its
  *   own waits.
  * - Cancelling (points.cancel, tide_queue_cancel) takes a command out of the channel. Its points
- *   break with TIDE_CANCELLED, and the channel does not fail. A cancelled recovery does nothing.
- * - Commands behind a failed one do not wait, for what they wait for may never come. They choose
+ *   break with TIDE_CANCELLED, and the channel does not fail. A cancelled recovery
+ *   does nothing, except that a refusal (tide_queue_refuse) ends when a recovery is submitted.
+ * - Commands behind a failed one give up their waits, since what they wait for may never come,
+ *   except where a record was imported: its signaller must have finished. A command that has failed
+ *   by itself, as by a broken point that it waits for, keeps its own status. They choose
  *   nothing and change no priorities.
  * - The place of a command that may be passed is where it enters.
  * - A device that runs several commands of a queue at once may have started some behind the failed

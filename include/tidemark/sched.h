@@ -202,7 +202,7 @@ TIDE_API void tide_sched_resume(struct tide_sched *sched);
 /* All at one moment; counted from the beginning. */
 TIDE_API void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats);
 /* Describes, a line each, the operations that cannot start with what they wait for, and the running
- * bodies that block in tide_timeline_wait or another wait of this context; and says when all
+ * bodies that block in a wait for timelines; and says when all
  * workers of a device run such bodies. Returns the length of the whole text, of which `size` - 1
  * bytes at most are written. Any thread; takes time in the number of pending operations. */
 TIDE_API size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size);

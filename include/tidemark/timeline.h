@@ -35,8 +35,14 @@
  * Owners. A timeline has owners, which may signal it: hosts (create, retain,
  * release), and the operations that are to signal it. When the last owner
  * releases the timeline, no value can be reached any more, and it fails with
- * TIDE_CANCELLED as if it had been destroyed. Waiters own nothing: they keep its
- * memory alone.
+ * TIDE_CANCELLED as if it had been destroyed. An operation that is to signal the
+ * timeline is an owner even while it is held, also if it waits for that timeline.
+ *
+ * Waiters own nothing. A wait keeps the memory once it sleeps, a wait-set's member,
+ * a timepoint and an operation once they are added; to begin any of them, and to ask
+ * for a failure afterwards, the caller needs an owner that lives meanwhile. A thread
+ * that may begin to wait beside the last release retains the timeline first, and the
+ * other side destroys it.
  *
  * Scope says how far a timeline's waiters may be: within one queue, one device,
  * several devices, the process, the system. It fixes what a wait costs. (It is not
@@ -92,7 +98,7 @@ struct tide_timeline_params {
                            therefore be raised to the value of the record that will satisfy it */
 };
 
-/* One reference, the caller's: release it, or destroy. NULL params are the defaults. TIDE_NOMEM;
+/* One owner, the caller: release, or destroy. NULL params are the defaults. TIDE_NOMEM;
  * TIDE_INVALID: no such scope, or a history above 2^24; TIDE_UNSUPPORTED: TIDE_SCOPE_SYSTEM: what
  * is made here has waiters and calls of this process, which no other can see; tidemark/shared.h
  * has timelines that lie in shared memory. Allocates all it will ever need. */
@@ -140,8 +146,9 @@ TIDE_API void tide_timeline_fail(struct tide_timeline *timeline, enum tide_statu
 
 /* True: `value` has failed, and *out_failure (may be NULL) is the first cause: the operation that
  * failed before all others, its queue and device, and what its backend said. Where no operation
- * failed, as after tide_timeline_fail, the text names this timeline. False: the value is reached,
- * or may still be. Never blocks, never allocates. */
+ * failed, as after tide_timeline_fail, the text names that timeline. Of a point's timeline the
+ * status alone is kept, so an operation that fails by a broken point is the first cause. False: the
+ * value is reached, or may still be. Never blocks, never allocates. */
 TIDE_API bool tide_timeline_failure(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_failure *out_failure);
 
@@ -233,8 +240,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_create(const struct tide
                                                                struct tide_wait_set **out_set);
 /* Takes all members off first. Nobody may use the set any more. NULL is fine. */
 TIDE_API void tide_wait_set_destroy(struct tide_wait_set *set);
-/* One shot: reported once, then it leaves the set; add again to wait for more. The set holds a
- * reference on the timeline meanwhile. *out_member (may be NULL) names it for remove. TIDE_FULL at
+/* One shot: reported once, then it leaves the set; add again to wait for more. The set keeps
+ * the timeline's memory meanwhile. *out_member (may be NULL) names it for remove. TIDE_FULL at
  * capacity; TIDE_SCOPE. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_add(struct tide_wait_set *set,
                                                             struct tide_timeline *timeline,

@@ -22,11 +22,6 @@ static void leaving_node_fired(struct tide_op *op) {
   queue->in_flight--;
 }
 
-/* A point's timeline has a cause for each value, which it does not keep. */
-static struct tide_cause *cause_of(const struct tide_op_wait *wait) {
-  return wait->timeline->turned ? NULL : wait->timeline->cause;
-}
-
 static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_status status) {
   wait->open = true;
   op->unmet--;
@@ -34,7 +29,7 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   bool broke = wait->point && tide_wait_for_point(op, wait)->need.status != TIDE_OK;
   if (status != TIDE_OK || (broke && !TIDE_PLANTED(TIDE_PLANT_DESPITE)))
     wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
-  tide_op_fail(op, status, cause_of(wait));
+  if (status != TIDE_OK) tide_op_fail(op, status, tide_timeline_cause_locked(wait->timeline));
 }
 
 void tide_wait_fired(struct tide_node *node) {
@@ -210,7 +205,8 @@ TIDE_APART static void check_settled(struct tide_op *op) {
     bool failed = tide_timeline_has_failed(wait->timeline, tide_wait_record(op->queue, wait));
     TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
     if (failed && !TIDE_PLANTED(TIDE_PLANT_FAILCHECK))
-      tide_op_fail(op, tide_timeline_status(wait->timeline), cause_of(wait));
+      tide_op_fail(op, tide_timeline_status(wait->timeline),
+                   tide_timeline_cause_locked(wait->timeline));
   }
 }
 

@@ -51,6 +51,7 @@ void tide_queue_free_channel(struct tide_queue *queue) {
   const struct tide_allocator *a = queue->sched->context->allocator;
   struct tide_queue_channel *channel = queue->channel;
   if (!channel) return;
+  tide_cause_release(queue->failure.first);
   tide_free(a, channel->ops, queue->op_capacity, sizeof *channel->ops);
   tide_free(a, channel->waits, queue->wait_capacity, sizeof *channel->waits);
   tide_free(a, channel->changes, channel->change_count, sizeof *channel->changes);

@@ -110,7 +110,7 @@ enum tide_status tide_queue_is_no_channel(const struct tide_queue *queue, struct
 /* ---- channel_failure.c ---- */
 /* Fails the operation's channel, if it has one. The operation is over, and its status no TIDE_OK.
  */
-void tide_channel_failed(const struct tide_op *op);
+void tide_channel_failed(struct tide_op *op);
 /* Fails an entered operation behind a failed one. Called while queue->failure.cause is set. */
 void tide_channel_stop_behind(struct tide_op *op);
 /* Fails a new operation behind a refused one. Called while queue->failure.refused is set. */

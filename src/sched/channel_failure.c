@@ -18,7 +18,11 @@
  * A command that its client has cancelled is no failure: it was taken out of the channel. */
 #include "sched/channel.h"
 
-static void set_failure(struct tide_queue *queue, enum tide_status cause, uint64_t epoch) {
+static void set_failure(struct tide_queue *queue, enum tide_status cause, uint64_t epoch,
+                        struct tide_cause *first) {
+  struct tide_cause *before = queue->failure.first;
+  queue->failure.first = tide_cause_retain(first);
+  tide_cause_release(before);
   queue->failure.cause = cause;
   queue->failure.epoch = epoch;
 }
@@ -34,11 +38,12 @@ static bool is_exempt(const struct tide_op *op) {
 
 /* ---- failing ------------------------------------------------------------------------ */
 
-void tide_channel_failed(const struct tide_op *op) {
+void tide_channel_failed(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
   const struct tide_channel_failure *now = &queue->failure;
   if (!queue->channel || op->withdrawn || TIDE_PLANTED(TIDE_PLANT_DOWN)) return;
-  if (!now->cause || op->work.epoch < now->epoch) set_failure(queue, op->status, op->work.epoch);
+  if (!now->cause || op->work.epoch < now->epoch)
+    set_failure(queue, op->status, op->work.epoch, tide_op_cause(op));
 }
 
 void tide_queue_refuse(struct tide_queue *queue, enum tide_status cause) {
@@ -55,7 +60,8 @@ void tide_channel_stop_behind(struct tide_op *op) {
   if ((op->status && !op->stopped) || is_exempt(op) || op->work.epoch <= queue->failure.epoch)
     return;
   tide_op_drop_cause(op);
-  op->status = queue->failure.cause;
+  op->status = TIDE_OK;
+  tide_op_fail(op, queue->failure.cause, queue->failure.first);
   op->stopped = true;
   tide_op_give_up_waits(op);
 }
@@ -75,11 +81,11 @@ bool tide_channel_fails_held(const struct tide_op *op) {
 
 void tide_channel_recovery_queued(struct tide_queue *queue) {
   set_refused(queue, TIDE_OK);
-  if (TIDE_PLANTED(TIDE_PLANT_RECOVERSOON)) set_failure(queue, TIDE_OK, 0);
+  if (TIDE_PLANTED(TIDE_PLANT_RECOVERSOON)) set_failure(queue, TIDE_OK, 0, NULL);
 }
 
 void tide_channel_recover(const struct tide_op *op) {
-  if (!op->withdrawn) set_failure(op->queue, TIDE_OK, 0);
+  if (!op->withdrawn) set_failure(op->queue, TIDE_OK, 0, NULL);
 }
 
 enum tide_status tide_queue_recover(struct tide_queue *queue, struct tide_diag *diag) {

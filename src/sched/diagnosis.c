@@ -65,8 +65,10 @@ static void describe_blocked(struct tide_text *text, const struct tide_body_fram
   if (!frame->points) tide_text_format(text, " a wait-set");
   size_t before = text->length;
   for (size_t i = 0; i < frame->count; i++) {
-    if (i) tide_text_format(text, ",");
-    describe_value(text, frame->points[i].timeline, frame->points[i].value, true);
+    const struct tide_wait_point *point = &frame->points[i];
+    bool is_reached = tide_load_acquire(&point->timeline->reached.value) >= point->value;
+    if (!is_reached && text->length > before) tide_text_format(text, ",");
+    if (!is_reached) describe_value(text, point->timeline, point->value, true);
   }
   if (frame->points && text->length == before) tide_text_format(text, " what is reached by now");
   tide_text_format(text, "\n");

@@ -169,7 +169,7 @@ static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
     sched->waits_of[wait->class_]++;
     op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
     if (wait->class_ == TIDE_WAIT_FAILED)
-      tide_op_fail(op, tide_wait_failure(op, wait), wait->point ? NULL : wait->timeline->cause);
+      tide_op_fail(op, tide_wait_failure(op, wait), tide_timeline_cause_locked(wait->timeline));
     if (__builtin_expect(queue->heard, 0)) emit_wait(sched, op, wait);
   }
   if (op->status) tide_op_give_up_waits(op);

@@ -55,6 +55,8 @@ void tide_work_fail(struct tide_work *work, const struct tide_failure *why) {
   if (why->status == TIDE_OK || (uint32_t)why->status >= TIDE_STATUS_COUNT)
     failure.status = TIDE_FAILED;
   failure.text[sizeof failure.text - 1] = 0;
+  for (char *at = failure.text; *at; at++)
+    if (*at == '\n' || *at == '\r') *at = ' '; /* one line */
   if (!failure.text[0])
     copy_text(failure.text, sizeof failure.text, tide_status_text(failure.status));
   work->status = failure.status;

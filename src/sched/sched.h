@@ -188,6 +188,7 @@ struct tide_lend {
 struct tide_channel_failure {
   uint64_t epoch;           /* of the failed command: those behind it do not run */
   enum tide_status cause;   /* its status; TIDE_OK: none has failed */
+  struct tide_cause *first; /* of the failed command; NULL: none, or no memory */
   enum tide_status refused; /* what is submitted fails with this; TIDE_OK: nothing was refused */
 };
 

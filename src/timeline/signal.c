@@ -271,23 +271,35 @@ enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint6
   return status;
 }
 
+/* Where no operation failed first, the timeline itself is named. */
+static void describe_failure(const struct tide_timeline *timeline, uint64_t value,
+                             enum tide_status status, struct tide_failure *out_failure) {
+  struct tide_text text;
+  *out_failure = (struct tide_failure){.status = status};
+  tide_text_init(&text, out_failure->text, sizeof out_failure->text);
+  tide_text_format(&text, "timeline '%s' >= %lu: %s", timeline->label, (unsigned long)value,
+                   tide_status_text(status));
+}
+
+struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline) {
+  struct tide_failure failure;
+  if (timeline->turned || timeline->cause || !timeline->status) return timeline->cause;
+  describe_failure(timeline, timeline->fail_from, (enum tide_status)timeline->status, &failure);
+  timeline->cause = tide_cause_create(timeline->context, &failure);
+  return timeline->cause;
+}
+
 bool tide_timeline_failure(struct tide_timeline *timeline, uint64_t value,
                            struct tide_failure *out_failure) {
   enum tide_status status = TIDE_OK;
-  struct tide_text text;
   struct tide_lock *guard = tide_timeline_lock(timeline);
   bool failed = timeline->turned
                     ? tide_turn_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED
                     : timeline->reached.value < value && tide_timeline_has_failed(timeline, value);
   if (failed && out_failure) {
-    const struct tide_cause *cause = timeline->turned ? NULL : timeline->cause;
     if (!timeline->turned) status = (enum tide_status)timeline->status;
-    *out_failure = cause ? cause->failure : (struct tide_failure){.status = status};
-    if (!cause) {
-      tide_text_init(&text, out_failure->text, sizeof out_failure->text);
-      tide_text_format(&text, "timeline '%s' >= %lu: %s", timeline->label, (unsigned long)value,
-                       tide_status_text(status));
-    }
+    if (timeline->cause) *out_failure = timeline->cause->failure;
+    else describe_failure(timeline, value, status, out_failure);
   }
   tide_lock_give(guard);
   return failed;

@@ -250,6 +250,10 @@ static inline void tide_timeline_advance(struct tide_timeline *timeline, uint64_
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
 }
 
+/* The cause of what has failed, for an operation that fails by it: made now where a host failed the
+ * timeline. NULL: no memory, or a turned timeline, which keeps none. Under the guard. */
+struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline);
+
 /* ---- waiting ---- */
 
 /* A thread blocks until something is reached: workers that let operations come together don't any

@@ -271,12 +271,13 @@ enum tide_status tide_wait_any_init(struct tide_wait_any_set *set, struct tide_w
 
 enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t deadline,
                                     size_t *out_index) {
-  const struct tide_context *context = set->points[0].timeline->context;
-  const struct tide_platform *platform = context->platform;
   for (;;) {
     uint32_t word = tide_load_acquire(&set->word);
     if (word == 1) break;
     if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
+    /* Not latched, so the set holds all its timelines. */
+    const struct tide_context *context = set->points[0].timeline->context;
+    const struct tide_platform *platform = context->platform;
     tide_waiting_begin(context);
     struct tide_body_frame *frame =
         tide_body_blocks(context->blocked, platform, set->points, set->count);
@@ -292,7 +293,9 @@ enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t dead
 
 void tide_wait_any_fini(struct tide_wait_any_set *set) {
   if (!set->registered) return;
-  const struct tide_platform *platform = set->points[0].timeline->context->platform;
+  /* The last that was registered is held; those before it may be of a timeline that is not. */
+  const struct tide_timeline *held = set->points[set->registered - 1].timeline;
+  const struct tide_platform *platform = held->context->platform;
   uint32_t forgotten = 0;
   for (size_t i = 0; i < set->registered; i++) {
     if (i + AHEAD < set->registered) fetch(set->points[i + AHEAD].timeline);

@@ -235,8 +235,7 @@ TEST(released_before_its_last_signal) {
   fake_close(&f);
 }
 
-/* A held operation that never signals is no owner of what it waits for, even if it waits for
- * itself to be signalled by nobody. */
+/* An operation that is to signal a timeline owns it while it is held, even if it waits for it. */
 TEST(released_under_one_that_waits_and_signals_it) {
   struct fake f;
   fake_open(&f, true, 16);
