@@ -75,7 +75,8 @@ struct tide_body_class {
    * give the operation the wait instead, or the device one worker more than bodies that wait.
    * tide_sched_diagnose names such bodies. */
   enum tide_status (*host)(void *arguments);
-  /* Storage: what to read or write. TIDE_IO_NONE: not for a ring. */
+  /* Storage: what to read or write. TIDE_IO_NONE: not for a ring. `io` is given an *out_io whose
+   * other fields are zero, and may report a failure as a body does. */
   enum tide_io_verb verb;
   enum tide_status (*io)(const void *arguments, struct tide_io *out_io);
   /* It waits for nothing and nobody, and is over in about a microsecond. A thread may then take

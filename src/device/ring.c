@@ -436,10 +436,11 @@ static void fail_unsubmitted(struct tide_ring *ring, int error) {
 static void give_up(struct tide_ring *ring, int error) {
   struct timespec pause = {.tv_nsec = TIDE_REPEAT_PAUSE};
   tide_store_release(&ring->broken, (uint32_t)error);
-  fail_unsubmitted(ring, error);
+  hand_back(ring);
   struct tide_failure why = {.status = tide_status_of_errno(error), .code = error};
   snprintf(why.text, sizeof why.text, "io_uring_enter: %s", strerror(error));
-  tide_device_lose_for(ring->device, &why);
+  tide_device_lose_for(ring->device, &why); /* before its slots blame their files */
+  fail_unsubmitted(ring, error);
   tide_streams_cancel(ring->streams);
   for (;;) {
     reap(ring);

@@ -6,7 +6,9 @@
 #include "device/transfer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -94,6 +96,20 @@ static bool is_ready(const struct stream *stream) {
   return poll(&now, 1, 0) > 0;
 }
 
+/* A terminal that is ready may still have no room for a line. Its own open file is asked without
+ * blocking; where there is none to open, a byte at a time has room. */
+static ssize_t write_terminal(int descriptor, const char *at, size_t size) {
+  char path[40];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  if (own < 0) return write(descriptor, at, 1);
+  ssize_t moved = write(own, at, size);
+  int error = errno;
+  close(own);
+  errno = error;
+  return moved;
+}
+
 static ssize_t move_blindly(const struct stream *stream, char *at, size_t size) {
   int descriptor = stream->io.descriptor;
   off_t offset = (off_t)(stream->io.offset + stream->moved);
@@ -102,6 +118,7 @@ static ssize_t move_blindly(const struct stream *stream, char *at, size_t size) 
     errno = EAGAIN;
     return -1;
   }
+  if (!reads(stream) && isatty(descriptor)) return write_terminal(descriptor, at, size);
   if (stream->has_no_offset)
     return reads(stream) ? read(descriptor, at, size) : write(descriptor, at, size);
   return reads(stream) ? pread(descriptor, at, size, offset) : pwrite(descriptor, at, size, offset);
@@ -224,6 +241,17 @@ static void move_list(struct tide_link *from, struct tide_link *out_list) {
   while ((link = tide_list_pop_front(from))) tide_list_push_back(out_list, link);
 }
 
+/* The oldest of its channel is tried at once: some errors make no descriptor ready. */
+static void begin_stream(struct tide_streams *streams, struct channel *channel,
+                         struct stream *stream) {
+  struct tide_link *list = &channel->streams[stream->direction];
+  tide_list_push_back(list, &stream->link);
+  if (list->next != &stream->link) return;
+  if (step(stream)) end_stream(streams, stream);
+  else stream->empty = 0;
+  free_if_empty(streams, channel);
+}
+
 /* Moves new transfers to their channels. False: the thread stops, and no transfer is left. */
 static bool take_incoming(struct tide_streams *streams) {
   struct tide_link *link, incoming;
@@ -237,7 +265,7 @@ static bool take_incoming(struct tide_streams *streams) {
     bool is_late =
         tide_work_is_cancelled(stream->work); /* cancel_due may have been consumed before */
     struct channel *channel = is_late ? NULL : find_channel(streams, stream->io.descriptor);
-    if (channel) tide_list_push_back(&channel->streams[stream->direction], link);
+    if (channel) begin_stream(streams, channel, stream);
     else fail_stream(streams, stream, is_late ? TIDE_CANCELLED : TIDE_NOMEM);
   }
   if (cancel || stop) end_cancelled(streams, stop);

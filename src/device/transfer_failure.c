@@ -8,20 +8,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define NAME_MOST 60 /* bytes: what the system answered must fit behind it */
+
+/* Prints a name, of a long one the end. */
+static void print_name(struct tide_text *text, const char *name) {
+  size_t length = strlen(name);
+  const char *from = length > NAME_MOST ? name + length - NAME_MOST : name;
+  while ((*from & 0xc0) == 0x80) from++; /* the rest of a letter */
+  tide_text_format(text, "'%s%s'", from == name ? "" : "…", from);
+}
+
 /* Prints the file's name: as it was given, else as the system knows the descriptor. A file that has
  * no name there is named by its descriptor. */
 static void name_file(struct tide_text *text, const struct tide_io *io) {
   char link[40], path[PATH_MAX];
   struct tide_text name;
   if (io->name) {
-    tide_text_format(text, "'%s'", io->name);
+    print_name(text, io->name);
     return;
   }
   tide_text_init(&name, link, sizeof link);
   tide_text_format(&name, "/proc/self/fd/%d", io->descriptor);
   ssize_t length = readlink(link, path, sizeof path - 1);
   path[length > 0 ? length : 0] = 0;
-  if (path[0] == '/' && !strstr(path, " (deleted)")) tide_text_format(text, "'%s'", path);
+  if (path[0] == '/' && !strstr(path, " (deleted)")) print_name(text, path);
   else tide_text_format(text, "descriptor %d", io->descriptor);
 }
 
@@ -77,7 +87,12 @@ bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io) {
   frame.work = NULL;
   frame.failure.status = TIDE_OK;
   struct tide_body_frame *before = tide_body_frame_set(&frame);
+  *out_io = (struct tide_io){.descriptor = -1};
   enum tide_status status = work->body->io(tide_work_arguments(work), out_io);
+  /* To the kernel an offset of -1 is the file's own position. */
+  if (status == TIDE_OK && (out_io->size > INT64_MAX || out_io->offset > INT64_MAX - out_io->size))
+    status = tide_body_report(TIDE_INVALID, 0, "offset %lu is outside of any file",
+                              (unsigned long)out_io->offset);
   (void)tide_body_frame_set(before);
   if (status == TIDE_OK) return true;
   tide_work_fail(work, tide_body_failure(&frame, status));
