@@ -38,7 +38,7 @@ enum tide_mods_severity {
 struct tide_mods_diagnostic {
   enum tide_mods_severity severity;
   const char *file;
-  uint32_t line, column; /* 1-based; 0: it has no place */
+  uint32_t line, column; /* 1-based; line 0: it has no place; column 0: no place in its line */
   const char *text;      /* terminated */
   const char *source;    /* that line of the text, not terminated; NULL: not known */
   size_t source_length;

@@ -10,7 +10,7 @@ static void tell(struct tide_ir *ir, enum tide_mods_severity severity, tide_ir_l
   struct tide_mods_diagnostic diagnostic = {.severity = severity,
                                             .file = place.file,
                                             .line = place.line,
-                                            .column = place.column,
+                                            .column = place.line ? place.column : 0,
                                             .text = message,
                                             .source = place.source,
                                             .source_length = place.source_length};
