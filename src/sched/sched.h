@@ -22,6 +22,7 @@
 #include "causal/tracker_axis.h"
 #include "memory/pool.h"
 #include "point/priority.h"
+#include "sched/op_failure.h"
 #include "tidemark/backend.h"
 #include "timeline/timeline.h"
 
@@ -328,16 +329,6 @@ static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
   op->rare = true;
   return rare;
 }
-
-/* ---- op_failure.c ---- */
-/* The operation fails, unless it has failed already: the first status and its cause stay. `cause`,
- * NULL where the operation itself is the first to fail, is retained. TIDE_OK changes nothing. */
-void tide_op_fail(struct tide_op *op, enum tide_status status, struct tide_cause *cause);
-/* The cause of an operation that has failed, made now where there was none. NULL: no memory. */
-struct tide_cause *tide_op_cause(struct tide_op *op);
-void tide_op_drop_cause(struct tide_op *op);
-/* The operation has failed: its signal will not come. */
-void tide_op_break_signal(struct tide_op *op, struct tide_op_signal *signal);
 
 /* While a backend has the operation, it asks without the lock: so whether there is a label is said
  * in the work, beside which nobody writes, and not among the operation's bits. */
