@@ -6,6 +6,7 @@
 
 #include "base/atomic.h"
 #include "fake_device.h"
+#include "timeline/timeline.h"
 
 /* ---- every kind of waiter ------------------------------------------------------------------ */
 
@@ -214,6 +215,74 @@ TEST(released_under_waiters) {
   fake_close(&f);
 }
 
+/* The kinds of waiters; those that a failure of this test would leave blocked are the last. */
+enum lone { LONE_MEMBER, LONE_TIMEPOINT, LONE_OPERATION, LONE_THREAD, LONE_ANY, LONES };
+
+static const char *const lone_names[LONES] = {
+    "a member of a wait-set", "a timepoint", "a held operation",
+    "a thread that waits for one value", "a thread that waits for any of one"};
+
+/* True once a waiter is queued. */
+static bool is_awaited(struct tide_timeline *timeline) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  bool awaited = !tide_counter_empty(&timeline->reached);
+  tide_lock_give(guard);
+  return awaited;
+}
+
+static void wait_alone(struct waiters *early, struct fake *f, struct tide_queue *queue,
+                       struct tide_timeline *timeline, enum lone lone) {
+  switch (lone) {
+    case LONE_MEMBER:
+      CHECK_OK(tide_wait_set_create(&f->context, 1, &early->set));
+      CHECK_OK(tide_wait_set_add(early->set, timeline, THREE, 33, NULL));
+      return;
+    case LONE_TIMEPOINT:
+      early->call = (struct call){.point = {.timeline = timeline, .value = THREE, .call = called}};
+      CHECK_OK(tide_timepoint_add(&early->call.point));
+      return;
+    case LONE_OPERATION: CHECK_OK(SUBMIT(queue, .label = "held", WAITS({timeline, THREE}))); return;
+    default:
+      start(&early->one, timeline, lone == LONE_ANY);
+      while (!is_awaited(timeline)) usleep(100);
+  }
+}
+
+/* The status that the lone waiter was told; TIDE_TIMEOUT: none. */
+static enum tide_status told_alone(struct waiters *early, struct fake *f, enum lone lone) {
+  struct tide_wait_ready ready;
+  size_t count;
+  enum tide_status status = TIDE_TIMEOUT;
+  switch (lone) {
+    case LONE_MEMBER:
+      status = tide_wait_set_wait(early->set, &ready, 1, TIDE_NOW, &count);
+      if (status == TIDE_OK) status = ready.status;
+      tide_wait_set_destroy(early->set);
+      return status;
+    case LONE_TIMEPOINT: return early->call.called ? early->call.status : TIDE_TIMEOUT;
+    case LONE_OPERATION: return fake_held(f, "held") ? TIDE_TIMEOUT : fake_status(f, "held");
+    default: pthread_join(early->one.thread, NULL); return early->one.status;
+  }
+}
+
+/* One reference beside the owners' is a waiter already. */
+TEST(released_under_a_lone_waiter) {
+  for (enum lone lone = LONE_MEMBER; lone < LONES; lone++) {
+    struct fake f;
+    struct waiters early;
+    fake_open(&f, true, 16);
+    struct tide_queue *a = fake_queue(&f, "a");
+    struct tide_timeline *t = fake_timeline(&f, "t", false);
+    wait_alone(&early, &f, a, t, lone);
+    tide_timeline_release(t);
+    enum tide_status status = told_alone(&early, &f, lone);
+    if (status != TIDE_CANCELLED) printf("the waiter: %s\n", lone_names[lone]);
+    CHECK_STATUS(status, TIDE_CANCELLED);
+    tide_queue_destroy(a);
+    fake_close(&f);
+  }
+}
+
 /* The operation that is to signal it is an owner: what it promised comes, and nothing else. */
 TEST(released_before_its_last_signal) {
   struct fake f;
@@ -254,4 +323,5 @@ TEST(released_under_one_that_waits_and_signals_it) {
 
 TEST_MAIN(CASE(all_waiters_are_told_early_or_late), CASE(stops_above_what_is_pending_below),
           CASE(stops_above_what_is_reserved_below), CASE(released_under_waiters),
-          CASE(released_before_its_last_signal), CASE(released_under_one_that_waits_and_signals_it))
+          CASE(released_under_a_lone_waiter), CASE(released_before_its_last_signal),
+          CASE(released_under_one_that_waits_and_signals_it))
