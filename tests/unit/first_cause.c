@@ -30,7 +30,8 @@ TEST(travels_down_a_pipeline) {
   fake_open(&f, true, 16);
   struct tide_queue *a = fake_queue(&f, "disk"), *b = fake_queue(&f, "b"), *c = fake_queue(&f, "c");
   struct tide_timeline *t = fake_timeline(&f, "t", false), *u = fake_timeline(&f, "u", false),
-                       *v = fake_timeline(&f, "v", false);
+                       *v = fake_timeline(&f, "v", false),
+                       *fresh = fake_timeline(&f, "fresh", false);
   CHECK_OK(SUBMIT(a, .label = "good"));
   CHECK_OK(SUBMIT(a, .label = "write", SIGNALS({t, 5})));
   CHECK_OK(SUBMIT(b, .label = "issued", WAITS({t, 5}), SIGNALS({u, 1})));
@@ -39,12 +40,13 @@ TEST(travels_down_a_pipeline) {
   tide_work_fail(out(&f, "write"), &why);
   CHECK(!tide_timeline_failure(t, 5, &failure)); /* at its place: it is not handed back yet */
   fake_give(&f, "write", TIDE_IO);
-  CHECK_OK(SUBMIT(c, .label = "late", WAITS({u, 1}), SIGNALS({u, 2})));
+  CHECK_OK(SUBMIT(c, .label = "late", WAITS({u, 1}), SIGNALS({u, 2}, {fresh, 1})));
   is_cause(t, 5, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
   is_cause(t, 3, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
   is_cause(u, 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
   is_cause(u, 2, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
   is_cause(v, 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
+  is_cause(fresh, 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9"); /* by the late operation alone */
   CHECK(tide_timeline_failure(v, 1, &failure));
   CHECK_EQ_U64(failure.sequence, 2);
   CHECK(strcmp(failure.queue, "disk") == 0 &&
@@ -56,10 +58,85 @@ TEST(travels_down_a_pipeline) {
   is_cause(v, 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9"); /* it outlives its queue */
   tide_timeline_destroy(t);
   tide_timeline_destroy(u);
+  tide_timeline_destroy(fresh);
   is_cause(v, 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
   tide_timeline_destroy(v);
   fake_close(&f);
 }
+
+/* ---- collectives ------------------------------------------------------------------------------
+ */
+
+struct pair {
+  struct tide_queue *left, *right;
+  struct tide_collective *both;
+};
+
+static void open_pair(struct fake *f, struct pair *p) {
+  p->left = fake_queue(f, "left");
+  p->right = fake_queue(f, "right");
+  CHECK_OK(tide_collective_create((struct tide_queue *[]){p->left, p->right}, 2, "both", &p->both));
+}
+
+static void close_pair(struct fake *f, struct pair *p) {
+  tide_collective_destroy(p->both);
+  tide_queue_destroy(p->left);
+  tide_queue_destroy(p->right);
+  fake_run_out(f);
+}
+
+/* One part fails by a timeline: the other part and the progress have the same cause. */
+TEST(crosses_a_collective) {
+  struct fake f;
+  struct pair p;
+  struct tide_failure why = {.status = TIDE_IO, .code = ENOSPC, .text = "write of bytes 0 to 9"};
+  fake_open(&f, true, 16);
+  open_pair(&f, &p);
+  struct tide_queue *disk = fake_queue(&f, "disk");
+  struct tide_timeline *t = fake_timeline(&f, "t", false), *u = fake_timeline(&f, "u", false),
+                       *v = fake_timeline(&f, "v", false);
+  CHECK_OK(SUBMIT(disk, .label = "write", SIGNALS({t, 1})));
+  CHECK_OK(tide_collective_submit(
+      p.both, 0, 0, &OPERATION(.label = "part 0", WAITS({t, 1}), SIGNALS({u, 1})), NULL, NULL));
+  CHECK_OK(tide_collective_submit(p.both, 1, 0, &OPERATION(.label = "part 1", SIGNALS({v, 1})),
+                                  NULL, NULL));
+  tide_work_fail(out(&f, "write"), &why);
+  fake_give(&f, "write", TIDE_IO);
+  fake_run_out(&f);
+  is_cause(u, 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
+  is_cause(v, 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
+  is_cause(tide_collective_progress(p.both), 1, TIDE_IO, ENOSPC, "write", "bytes 0 to 9");
+  close_pair(&f, &p);
+  tide_queue_destroy(disk);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  tide_timeline_destroy(v);
+  fake_close(&f);
+}
+
+/* More failed instances than a collective has slots: a reused slot releases its cause. Only a leak
+ * checker sees that. */
+TEST(reused_instances_release_it) {
+  enum { INSTANCES = 1200 }; /* a collective of these queues has 512 slots */
+  struct fake f;
+  struct pair p;
+  fake_open(&f, true, 16);
+  open_pair(&f, &p);
+  for (int i = 0; i < INSTANCES; i++) {
+    for (size_t member = 0; member < 2; member++)
+      CHECK_OK(tide_collective_submit(
+          p.both, member, 0, &OPERATION(.label = member ? "part 1" : "part 0"), NULL, NULL));
+    fake_take(&f, "part 0");
+    fake_give(&f, "part 0", TIDE_IO);
+    fake_run(&f, "part 1");
+  }
+  is_cause(tide_collective_progress(p.both), INSTANCES, TIDE_IO, 0, "part 0", "");
+  close_pair(&f, &p);
+  fake_close(&f);
+}
+
+/* ---- other ways to fail -----------------------------------------------------------------------
+ */
 
 /* What no backend has said anything about is named all the same. */
 TEST(names_what_was_cancelled_lost_or_refused) {
@@ -248,6 +325,7 @@ TEST(without_memory_the_status_remains) {
   tide_context_fini(&context);
 }
 
-TEST_MAIN(CASE(travels_down_a_pipeline), CASE(names_what_was_cancelled_lost_or_refused),
+TEST_MAIN(CASE(travels_down_a_pipeline), CASE(crosses_a_collective),
+          CASE(reused_instances_release_it), CASE(names_what_was_cancelled_lost_or_refused),
           CASE(names_the_timeline_where_a_host_failed_it), CASE(the_first_one_stays),
           CASE(bodies_say_why), CASE(without_memory_the_status_remains))
