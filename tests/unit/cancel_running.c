@@ -1,6 +1,6 @@
 /* Operations that run are cancelled: their waiters hear of it at once, their memory waits. The
  * backend is the test's own hand. */
-#include "fake_device.h"
+#include "channel_rig.h"
 
 static void count_cancel(void *self) { ++*(uint32_t *)self; }
 
@@ -65,6 +65,67 @@ TEST(one_that_runs_is_cancelled_alone) {
   fake_close(&f);
 }
 
+/* No kick is due for what an exchange has taken: the cancellation makes a call of its own. */
+TEST(the_backend_is_called_though_no_hand_is_idle) {
+  struct fake f;
+  uint64_t sequence;
+  open_with_cancel(&f);
+  f.other_backend.kick = fake_kick;
+  struct tide_queue *queue = fake_queue_on(f.other, "queue", 0);
+  CHECK_OK(tide_queue_submit(queue, &OPERATION(.label = "a"), &sequence, NULL));
+  /* It gets all that it wants, so it is not idle. */
+  f.count = (uint32_t)tide_device_exchange(f.other, NULL, 0, f.out, 1, NULL);
+  CHECK(fake_out(&f, "a"));
+  f.other_backend.kick = NULL;
+  f.kicks = 0;
+  CHECK_OK(tide_queue_cancel(queue, sequence));
+  CHECK_EQ_U64(f.kicks, 1);
+  CHECK(tide_work_is_cancelled(fake_out(&f, "a")));
+  fake_give(&f, "a", TIDE_CANCELLED);
+  tide_queue_destroy(queue);
+  fake_close(&f);
+}
+
+/* Its client has taken the command out of the channel: the channel does not fail with it. */
+TEST(a_channel_goes_on_behind_it) {
+  struct world w;
+  struct tide_failure why = {.status = TIDE_IO, .code = 5, .text = "its own"};
+  uint64_t sequence;
+  open_world(&w);
+  w.f.other_backend.cancel = count_cancel;
+  w.f.other_backend.kick = NULL;
+  struct tide_queue *away = CHANNEL(w.f.other, .label = "away", .client = w.client);
+  struct tide_future *future = future_of(away, 8);
+  struct tide_point cut = promise(future), next = promise(future), behind;
+  CHECK_OK(
+      tide_queue_submit(away, &OPERATION(.label = "cut", POINTS(RETIRE(cut))), &sequence, NULL));
+  CHECK_OK(SUBMIT(away, .label = "next", POINTS(RETIRE(next))));
+  CHECK_OK(tide_queue_insert_point(away, &behind, NULL));
+  fake_take(&w.f, "cut"), fake_take(&w.f, "next");
+  CHECK_OK(tide_queue_cancel(away, sequence));
+  CHECK_STATUS(tide_point_wait(w.points, cut, TIDE_NOW), TIDE_CANCELLED);
+  CHECK_OK(tide_queue_cancel(away, sequence)); /* again, which changes nothing */
+  fake_give(&w.f, "next", TIDE_OK);
+  fake_give(&w.f, "cut", TIDE_IO);
+  fake_run_out(&w.f);
+  CHECK_OK(tide_queue_failure(away));
+  CHECK_OK(tide_point_wait(w.points, next, TIDE_NOW));
+  CHECK_OK(tide_point_wait(w.points, behind, TIDE_NOW));
+  CHECK_OK(SUBMIT(away, .label = "later"));
+  fake_run(&w.f, "later");
+  CHECK_OK(fake_status(&w.f, "later"));
+  /* A command that has failed before it is cancelled is a failure like others. */
+  CHECK_OK(tide_queue_submit(away, &OPERATION(.label = "bad"), &sequence, NULL));
+  fake_take(&w.f, "bad");
+  tide_work_fail(fake_out(&w.f, "bad"), &why);
+  CHECK_OK(tide_queue_cancel(away, sequence));
+  fake_give(&w.f, "bad", TIDE_CANCELLED);
+  CHECK_STATUS(tide_queue_failure(away), TIDE_IO);
+  tide_queue_destroy(away);
+  tide_future_destroy(future);
+  close_world(&w);
+}
+
 TEST(without_cancel_what_runs_runs_on) {
   struct fake f;
   fake_open(&f, true, 16);
@@ -108,5 +169,6 @@ TEST(memory_waits_for_the_end) {
 }
 
 TEST_MAIN(CASE(a_destroyed_queue_tells_the_waiters_of_what_runs),
-          CASE(one_that_runs_is_cancelled_alone), CASE(without_cancel_what_runs_runs_on),
-          CASE(memory_waits_for_the_end))
+          CASE(one_that_runs_is_cancelled_alone),
+          CASE(the_backend_is_called_though_no_hand_is_idle), CASE(a_channel_goes_on_behind_it),
+          CASE(without_cancel_what_runs_runs_on), CASE(memory_waits_for_the_end))
