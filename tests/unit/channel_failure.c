@@ -399,6 +399,27 @@ TEST(a_cancelled_command_fails_nothing_else) {
   close_world(&w);
 }
 
+/* The cancelling point is retired by the command right before: the command is cancelled at its
+ * place, and the channel does not fail with it either. */
+TEST(a_command_is_cancelled_by_the_one_before_it) {
+  struct world w;
+  open_world(&w);
+  struct tide_point stop = promise(w.fa), p = promise(w.fa);
+  CHECK_OK(SUBMIT(w.a, .label = "runs"));
+  CHECK_OK(tide_queue_retire_point(w.a, stop, NULL));
+  CHECK_OK(SUBMIT(w.a, .label = "cancelled", POINTS(RETIRE(p), .cancel = &stop)));
+  CHECK_OK(SUBMIT(w.a, .label = "next"));
+  struct tide_point behind = insert(w.a);
+  fake_run(&w.f, "runs");
+  CHECK_STATUS(fake_status(&w.f, "cancelled"), TIDE_CANCELLED);
+  BROKEN(&w, p, TIDE_CANCELLED);
+  CHECK_OK(tide_queue_failure(w.a));
+  fake_run(&w.f, "next");
+  STATE(&w, behind, RETIRED);
+  CHECK(!fake_ran(&w.f, "cancelled"));
+  close_world(&w);
+}
+
 TEST(a_cancelled_recovery_recovers_nothing) {
   struct world w;
   uint64_t sequence;
@@ -565,6 +586,28 @@ TEST(on_three_workers) { fail_on_workers(false, 3); }
 TEST(brief_on_one_worker) { fail_on_workers(true, 1); }
 TEST(brief_on_three_workers) { fail_on_workers(true, 3); }
 
+/* The fast path of a submit sees that a command was refused. */
+TEST(nothing_runs_behind_a_refused_command) {
+  const struct tide_body_class good = {.name = "good", .host = count_run};
+  struct tide_operation runs = {.body = &good};
+  struct crew c;
+  struct tide_point point;
+  open_crew(&c, 1);
+  CHECK_OK(tide_queue_submit(c.queue, &runs, NULL, NULL));
+  CHECK_OK(tide_queue_drain(c.queue, TIDE_FOREVER));
+  tide_queue_refuse(c.queue, TIDE_DENIED);
+  CHECK_OK(tide_queue_submit(c.queue, &runs, NULL, NULL));
+  CHECK_OK(tide_queue_insert_point(c.queue, &point, NULL));
+  CHECK_STATUS(tide_point_wait(c.points, point, TIDE_FOREVER), TIDE_DENIED);
+  CHECK_EQ_U64(ran, 1);
+  CHECK_OK(tide_queue_recover(c.queue, NULL));
+  CHECK_OK(tide_queue_submit(c.queue, &runs, NULL, NULL));
+  CHECK_OK(tide_queue_insert_point(c.queue, &point, NULL));
+  CHECK_OK(tide_point_wait(c.points, point, TIDE_FOREVER));
+  CHECK_EQ_U64(ran, 2);
+  close_crew(&c);
+}
+
 /* What is held behind a command that runs all the same does not wait either, once that is over. */
 TEST(held_behind_one_that_runs_despite) {
   const struct tide_body_class good = {.name = "good", .host = count_run};
@@ -597,8 +640,11 @@ TEST_MAIN(CASE(a_failed_wait_stops_what_is_behind), CASE(a_failed_body_stops_wha
           CASE(what_was_imported_must_have_finished),
           CASE(passable_commands_have_their_place_where_they_enter),
           CASE(nothing_is_chosen_and_no_priority_changes),
-          CASE(a_cancelled_command_fails_nothing_else), CASE(a_cancelled_recovery_recovers_nothing),
+          CASE(a_cancelled_command_fails_nothing_else),
+          CASE(a_command_is_cancelled_by_the_one_before_it),
+          CASE(a_cancelled_recovery_recovers_nothing),
           CASE(out_of_order_what_has_started_runs_and_its_points_break),
           CASE(out_of_order_what_was_ready_does_not_start), CASE(a_crowd_behind_a_failed_command),
           CASE(on_one_worker), CASE(on_three_workers), CASE(brief_on_one_worker),
-          CASE(brief_on_three_workers), CASE(held_behind_one_that_runs_despite))
+          CASE(brief_on_three_workers), CASE(nothing_runs_behind_a_refused_command),
+          CASE(held_behind_one_that_runs_despite))
