@@ -1,10 +1,12 @@
 /* Bodies that wait inside: what a diagnosis says of them. */
+#include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/atomic.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
+#include "timeline/timeline.h"
 
 #include <string.h>
 
@@ -100,6 +102,120 @@ static void try_with(uint32_t workers, enum way way) {
   tide_context_fini(&context);
 }
 
+/* ---- threads that wait for the host ------------------------------------------------------------
+ */
+
+struct crew {
+  struct tide_context context;
+  struct tide_sched *sched;
+  struct tide_cpu *cpu;
+  struct tide_device *device;
+  struct tide_queue *a, *b;
+  struct tide_timeline *gate; /* the host signals it */
+  char text[2000];            /* the latest diagnosis */
+};
+
+static void open_crew(struct crew *c, uint32_t workers) {
+  struct tide_cpu_params params = {.workers = workers};
+  memset(c, 0, sizeof *c);
+  CHECK_OK(tide_context_init(&c->context, NULL));
+  CHECK_OK(tide_sched_create(&c->context, NULL, &c->sched));
+  CHECK_OK(tide_cpu_open(&c->context, c->sched, &params, "cpu", &c->cpu, &c->device));
+  CHECK_OK(tide_queue_create(c->device, &(struct tide_queue_params){.label = "a"}, &c->a));
+  CHECK_OK(tide_queue_create(c->device, &(struct tide_queue_params){.label = "b"}, &c->b));
+  CHECK_OK(
+      tide_timeline_create(&c->context, &(struct tide_timeline_params){.label = "gate"}, &c->gate));
+}
+
+static size_t diagnose(struct crew *c) {
+  return tide_sched_diagnose(c->sched, c->text, sizeof c->text);
+}
+
+static void close_crew(struct crew *c) {
+  CHECK_OK(tide_queue_drain(c->a, TIDE_FOREVER));
+  CHECK_OK(tide_queue_drain(c->b, TIDE_FOREVER));
+  CHECK_EQ_U64(diagnose(c), 0);
+  tide_queue_destroy(c->a);
+  tide_queue_destroy(c->b);
+  tide_timeline_destroy(c->gate);
+  tide_cpu_close(c->cpu);
+  tide_sched_destroy(c->sched);
+  tide_context_fini(&c->context);
+}
+
+static enum tide_status waits_for_host(void *arguments) {
+  return tide_timeline_wait(*(struct tide_timeline **)arguments, 1, TIDE_FOREVER);
+}
+static const struct tide_body_class host_class = {.name = "waits", .host = waits_for_host};
+
+/* A device with an idle worker goes on. */
+TEST(not_all_workers_wait) {
+  struct crew c;
+  open_crew(&c, 2);
+  struct tide_operation operation = {
+      .label = "first", .body = &host_class, .arguments = &c.gate, .arguments_size = sizeof c.gate};
+  CHECK_OK(tide_queue_submit(c.a, &operation, NULL, NULL));
+  while (!strstr(c.text, "operation 'first' (1) runs, and its body waits")) {
+    usleep(1000);
+    diagnose(&c);
+  }
+  CHECK(!strstr(c.text, "all its workers"));
+  operation.label = "second";
+  CHECK_OK(tide_queue_submit(c.b, &operation, NULL, NULL));
+  while (!strstr(c.text, "operation 'second' (1) runs, and its body waits")) {
+    usleep(1000);
+    diagnose(&c);
+  }
+  expect(c.text, "device 'cpu': all its workers (2) run bodies that wait");
+  CHECK_OK(tide_timeline_signal_external(c.gate, 1));
+  close_crew(&c);
+}
+
+struct callback {
+  struct tide_timepoint point;
+  struct tide_timeline *gate;
+  pthread_t thread;
+  enum tide_status status;
+};
+
+static void wait_in_callback(struct tide_timepoint *point, enum tide_status status) {
+  struct callback *callback = (struct callback *)(void *)point;
+  (void)status;
+  callback->thread = pthread_self();
+  callback->status = tide_timeline_wait(callback->gate, 1, TIDE_FOREVER);
+}
+
+/* True once a waiter is queued. */
+static bool is_awaited(struct tide_timeline *timeline) {
+  struct tide_lock *guard = tide_timeline_lock(timeline);
+  bool awaited = !tide_counter_empty(&timeline->reached);
+  tide_lock_give(guard);
+  return awaited;
+}
+
+/* A callback that blocks a worker is not taken for the body that the worker ran before. */
+TEST(a_callback_is_no_body) {
+  struct crew c;
+  struct tide_timeline *done;
+  open_crew(&c, 1);
+  CHECK_OK(tide_timeline_create(&c.context, NULL, &done));
+  struct callback callback = {.point = {.timeline = done, .value = 1, .call = wait_in_callback},
+                              .gate = c.gate};
+  CHECK_OK(tide_timepoint_add(&callback.point));
+  struct tide_signal signal = {.timeline = done, .value = 1};
+  struct tide_operation operation = {
+      .label = "signals", .body = &nothing_class, .signals = &signal, .signal_count = 1};
+  CHECK_OK(tide_queue_submit(c.a, &operation, NULL, NULL));
+  while (!is_awaited(c.gate)) usleep(1000);
+  CHECK(!pthread_equal(callback.thread, pthread_self())); /* the worker's */
+  diagnose(&c);
+  CHECK_EQ_STR(c.text, "");
+  CHECK_OK(tide_timeline_signal_external(c.gate, 1));
+  tide_timeline_destroy(done);
+  close_crew(&c); /* the worker has ended, and with it the callback */
+  CHECK_OK(callback.status);
+}
+
 TEST(with_the_only_worker) {
   for (enum way way = ONE; way <= SET; way++) try_with(1, way);
 }
@@ -107,4 +223,5 @@ TEST(with_a_second_worker) {
   for (enum way way = ONE; way <= SET; way++) try_with(2, way);
 }
 
-TEST_MAIN(CASE(with_the_only_worker), CASE(with_a_second_worker))
+TEST_MAIN(CASE(with_the_only_worker), CASE(with_a_second_worker), CASE(not_all_workers_wait),
+          CASE(a_callback_is_no_body))
