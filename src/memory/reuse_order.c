@@ -5,7 +5,17 @@
 /* One attempt at a request. An order of reuse is a list of them: the first that finds a block ends
  * the search. */
 struct attempt {
-  enum { END, LOOK, LOOK_FURTHER, LOOK_AT_ALL, JOIN_ALIKE, JOIN_RUN, JOIN_ALL, GROW } effort;
+  enum {
+    END,
+    LOOK,
+    LOOK_FURTHER,
+    LOOK_AT_ALL,
+    JOIN_ALIKE,
+    JOIN_RUN,
+    JOIN_RUN_OF_ALL,
+    JOIN_ALL,
+    GROW
+  } effort;
   enum { NEVER, AFTER_FRESH, BEFORE_FRESH } gap; /* whether a block with gap waits will do */
   bool beyond;                                   /* GROW: up to the limit, not the budget */
 };
@@ -26,9 +36,11 @@ static const struct attempt wait_first[] = {
     {JOIN_ALL, BEFORE_FRESH, false},
     {END, NEVER, false},
 };
-/* A host cannot wait on a device. */
+/* A host cannot wait on a device. Beyond the budget, all finished blocks come before the source:
+ * else a block that a bounded search misses would cost memory with each request. */
 static const struct attempt of_host[] = {
     {LOOK, NEVER, false}, {LOOK_FURTHER, NEVER, false},      {JOIN_RUN, NEVER, false},
+    {GROW, NEVER, false}, {LOOK_AT_ALL, NEVER, false},       {JOIN_RUN_OF_ALL, NEVER, false},
     {GROW, NEVER, true},  {LOOK_AT_ALL, AFTER_FRESH, false}, {JOIN_ALL, AFTER_FRESH, false},
     {END, NEVER, false},
 };
@@ -67,12 +79,12 @@ static bool grow(struct tide_pool *pool, const struct tide_request *request,
   return !*has_refused;
 }
 
-/* Where a gap wait is to be spared, a bounded search; where nothing else fits, all blocks. */
+/* Searches all blocks where no more may be taken within the budget; else a bounded number. */
 static bool join_run(struct tide_pool *pool, const struct tide_request *request,
                      const struct attempt *attempt) {
-  bool waits = attempt->gap != NEVER;
+  bool waits = attempt->gap != NEVER, is_bounded = !waits && attempt->effort == JOIN_RUN;
   return tide_block_join_run(pool, request->size, request->known, waits ? SIZE_MAX : 0,
-                             waits ? TIDE_CHOOSE_ALL : TIDE_CHOOSE_MANY);
+                             is_bounded ? TIDE_CHOOSE_MANY : TIDE_CHOOSE_ALL);
 }
 
 static bool try(struct tide_pool *pool, const struct tide_request *request,
@@ -87,6 +99,7 @@ static bool try(struct tide_pool *pool, const struct tide_request *request,
       if (!tide_block_join_free(pool, TIDE_JOIN_ALIKE)) return false;
       break;
     case JOIN_RUN:
+    case JOIN_RUN_OF_ALL:
       if (!join_run(pool, request, attempt)) return false;
       looks = TIDE_CHOOSE_ALL;
       break;

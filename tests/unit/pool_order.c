@@ -2,6 +2,8 @@
  * error that names the limit. */
 #include "pool_rig.h"
 
+#include "base/random.h"
+
 /* A buffer that one queue used and freed, and nothing has finished. */
 static void leave_behind(struct rig *rig, unsigned queue, struct tide_buffer *buffer) {
   submit(rig, queue, buffer);
@@ -175,6 +177,37 @@ TEST(memory_is_bounded) {
   rig_close(&rig);
 }
 
+/* Buffers of random sizes, 1 B to 32 MiB, that live for random times. All finishes now and then. */
+static void run_random_sizes(bool is_host, unsigned finish_every) {
+  enum { SLOTS = 40, STEPS = 40000 };
+  struct vast vast;
+  struct rig rig;
+  struct tide_random random = {5};
+  struct tide_buffer *b[SLOTS] = {0};
+  vast_open(&vast, 0);
+  rig_open(&rig, 8, &(struct tide_pool_params){.source = &vast.calls});
+  for (unsigned i = 0; i < STEPS; i++) {
+    unsigned slot = (unsigned)tide_random_below(&random, SLOTS), queue = i % 4;
+    if (b[slot]) drop(&rig, queue, b[slot]);
+    size_t size = (size_t)1 << tide_random_below(&random, 25);
+    size += tide_random_below(&random, size);
+    CHECK_OK(tide_pool_alloc(rig.pool, size, is_host ? NULL : at(&rig, queue), NULL, &b[slot]));
+    submit(&rig, queue, b[slot]);
+    if (i % finish_every == 0) finish_all(&rig);
+  }
+  uint64_t peak = stats_of(&rig).peak_bytes;
+  if (vast.peak > 4 * peak) FAIL("%zu bytes taken, %llu live", vast.peak, (unsigned long long)peak);
+  for (unsigned i = 0; i < SLOTS; i++) tide_pool_free(b[i], NULL);
+  rig_close(&rig);
+}
+
+TEST(random_sizes_are_bounded) {
+  run_random_sizes(false, 1);
+  run_random_sizes(false, 100);
+  run_random_sizes(true, 1);
+  run_random_sizes(true, 100);
+}
+
 /* A pool without a limit goes beyond its budget where no free block fits. */
 TEST(the_budget_is_no_limit) {
   struct vast vast;
@@ -299,6 +332,7 @@ TEST(policies_are_two) {
 
 TEST_MAIN(CASE(preference), CASE(no_wait_is_overlooked), CASE(known_neighbours_before_the_source),
           CASE(budget_follows_the_peak), CASE(two_lanes_run_apart), CASE(memory_is_bounded),
-          CASE(the_budget_is_no_limit), CASE(a_host_grows_up_to_the_limit),
-          CASE(limit_then_gap_then_no_memory), CASE(a_source_that_ends_within_the_budget),
-          CASE(wait_first_takes_one_block), CASE(what_was_used_is_enough), CASE(policies_are_two))
+          CASE(random_sizes_are_bounded), CASE(the_budget_is_no_limit),
+          CASE(a_host_grows_up_to_the_limit), CASE(limit_then_gap_then_no_memory),
+          CASE(a_source_that_ends_within_the_budget), CASE(wait_first_takes_one_block),
+          CASE(what_was_used_is_enough), CASE(policies_are_two))
