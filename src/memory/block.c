@@ -42,6 +42,7 @@ struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chu
   block->size = size;
   block->state = TIDE_BLOCK_FRESH;
   chunk->first = block;
+  pool->uncut_bytes += chunk->size;
   tide_list_push_back(&pool->chunks, &chunk->link);
   bin_insert(pool, block);
   return block;
@@ -62,13 +63,16 @@ bool tide_chunk_finished(struct tide_pool *pool, struct tide_chunk *chunk) {
 
 void tide_chunk_remove(struct tide_pool *pool, struct tide_chunk *chunk) {
   struct tide_block *block = chunk->first;
+  size_t uncut = chunk->size;
   while (block) {
     struct tide_block *after = block->after;
     tide_list_remove(&block->link);
     if (block->state == TIDE_BLOCK_WAITING) pool->grace.blocks--;
+    if (block->state != TIDE_BLOCK_FRESH) uncut -= block->size;
     spare_push(pool, block);
     block = after;
   }
+  pool->uncut_bytes -= uncut;
   tide_list_remove(&chunk->link);
 }
 
@@ -97,6 +101,7 @@ void tide_block_take(struct tide_pool *pool, struct tide_block *block, size_t si
   TIDE_ASSERT(binned(block) && block->size >= size);
   tide_list_remove(&block->link);
   if (block->size > size) split(pool, block, size);
+  if (block->state == TIDE_BLOCK_FRESH) pool->uncut_bytes -= size;
   block->state = TIDE_BLOCK_LIVE;
 }
 
@@ -141,6 +146,7 @@ static bool neighbours(struct tide_pool *pool, struct tide_block *a, struct tide
  * not. */
 static void absorb(struct tide_pool *pool, struct tide_block *a, struct tide_block *b) {
   TIDE_ASSERT(a->state == TIDE_BLOCK_FREE);
+  if (b->state == TIDE_BLOCK_FRESH) pool->uncut_bytes -= b->size;
   a->size += b->size;
   a->after = b->after;
   if (a->after) a->after->before = a;

@@ -157,6 +157,7 @@ void tide_buffer_tell(struct tide_buffer *buffer, const struct tide_naming *use)
 static inline void count_out_locked(struct tide_pool *pool, const struct tide_buffer *buffer) {
   pool->live--;
   pool->stats.live_bytes -= buffer->size;
+  pool->live_block_bytes -= buffer->block->size;
 }
 
 static void emit_free(struct tide_pool *pool, const struct tide_buffer *buffer,

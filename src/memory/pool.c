@@ -202,6 +202,10 @@ static inline struct tide_buffer *hand_out(struct tide_pool *pool, struct tide_b
   struct tide_pool_stats *stats = &pool->stats;
   stats->live_bytes += size;
   if (stats->live_bytes > stats->peak_bytes) stats->peak_bytes = stats->live_bytes;
+  pool->live_block_bytes += block->size;
+  if (pool->live_block_bytes > pool->peak_block_bytes) {
+    pool->peak_block_bytes = pool->live_block_bytes;
+  }
   return buffer;
 }
 

@@ -26,17 +26,23 @@ static size_t offset_of(const struct tide_pool *pool, const void *memory) {
 }
 
 size_t tide_source_budget(const struct tide_pool *pool, size_t more) {
-  uint64_t live, peak = pool->stats.peak_bytes;
-  if (__builtin_add_overflow(pool->stats.live_bytes, (uint64_t)more, &live)) live = UINT64_MAX;
+  uint64_t live, peak = pool->peak_block_bytes;
+  if (__builtin_add_overflow(pool->live_block_bytes, (uint64_t)more, &live)) live = UINT64_MAX;
   return tide_memory_budget(pool->limit, peak > live ? peak : live);
 }
 
-/* Bytes that may still be taken until source_bytes reaches `most`. */
+static size_t difference(size_t most, uint64_t used) {
+  return most > used ? most - (size_t)used : 0;
+}
+
+/* Returns the bytes that may still be taken. All bytes count towards a limit. Uncut bytes do not
+ * count towards the budget: it pays for the same number of blocks whatever the chunks' ends are. */
 static size_t bytes_left(const struct tide_pool *pool, size_t most) {
-  if (pool->limit && most > pool->limit) most = pool->limit;
+  uint64_t taken = pool->stats.source_bytes;
   if (TIDE_PLANTED(TIDE_PLANT_REUSE_BEYOND)) return SIZE_MAX;
+  if (pool->limit) return difference(pool->limit, taken);
   if (most == SIZE_MAX) return SIZE_MAX;
-  return most > pool->stats.source_bytes ? most - (size_t)pool->stats.source_bytes : 0;
+  return difference(most, taken - pool->uncut_bytes);
 }
 
 bool tide_source_allows(const struct tide_pool *pool, size_t size, size_t most) {

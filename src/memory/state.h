@@ -95,7 +95,9 @@ struct tide_pool {
   struct tide_slab *slabs;
   struct tide_frontier *scratch;
   /* What can be worked out from other counts is not counted: tide_pool_stats does so. */
-  struct tide_pool_stats stats;          /* those of bytes, joins and splits */
+  struct tide_pool_stats stats; /* those of bytes, joins and splits */
+  uint64_t live_block_bytes;    /* whole blocks, where `stats` counts what was asked for */
+  uint64_t peak_block_bytes;
   uint64_t live;                         /* buffers */
   uint64_t imports_live, deferred_live;  /* of these: imported; freed, but still pinned */
   uint64_t lingering;                    /* handles that are over, but operations refer to them */
@@ -104,6 +106,7 @@ struct tide_pool {
   struct tide_namers namers;
   struct tide_grace grace;
   struct tide_bins free, fresh; /* blocks in those states */
+  uint64_t uncut_bytes;         /* of source_bytes: never handed out, or lost to alignment */
   uint32_t asking;              /* threads in the source's map(), with the lock let go */
   uint32_t awaiting;            /* threads that sleep until one of those has returned */
   uint32_t answers;             /* atomic, slept on: how often one has */
@@ -117,7 +120,8 @@ static inline void tide_pool_unlock(struct tide_pool *pool) { tide_lock_give(&po
 
 /* ---- block.c ---------------------------------------------------------------- */
 
-/* Needs one spare block. The whole of the memory, which is aligned, becomes a fresh block. */
+/* Makes all of `memory`, which is the aligned part of the chunk's, a fresh block. Needs one spare
+ * block. */
 struct tide_block *tide_chunk_add(struct tide_pool *pool, struct tide_chunk *chunk, char *memory,
                                   size_t size);
 /* Nothing of it is in use, and the tracker saw everything finish that was. */
@@ -212,13 +216,15 @@ void tide_pool_stock_free(struct tide_pool *pool);
 
 /* NULL: from the context's allocator. */
 void tide_source_init(struct tide_pool *pool, const struct tide_memory_source *source);
-/* Bytes that the pool takes from the source before gap waits are made, if `more` bytes become live
- * next. */
+/* Returns the bytes that the pool cuts off its chunks before gap waits are made, if a block of
+ * `more` bytes becomes live next. Uncut bytes do not count: a request may be too large for the end
+ * of each chunk. With a limit, the budget is the limit, and all bytes count. */
 size_t tide_source_budget(const struct tide_pool *pool, size_t more);
-/* True if source_bytes stays within `most`, and the limit, with `size` bytes more. */
+/* True if the bytes that are not uncut stay within `most`, and source_bytes within the limit, with
+ * `size` bytes more. */
 bool tide_source_allows(const struct tide_pool *pool, size_t size, size_t most);
-/* Takes a chunk with room for `size` bytes in one piece, while source_bytes stays within `most`
- * (SIZE_MAX: the pool's limit alone); the lock is let go meanwhile. NULL, or a fresh block, with
+/* Takes a chunk with room for `size` bytes in one piece, while tide_source_allows it (`most`
+ * SIZE_MAX: the pool's limit alone); the lock is let go meanwhile. NULL, or a fresh block, with
  * the pool stocked. */
 struct tide_block *tide_source_take_locked(struct tide_pool *pool, size_t size, size_t most);
 /* A chunk counts from when the source is asked, with the lock let go: so the budget may seem used

@@ -158,6 +158,39 @@ TEST(two_lanes_run_apart) {
   run_two_lanes(48 * KIB * KIB, 1000); /* more than half of the least budget */
 }
 
+/* Each lane takes `count` blocks, uses them and frees them, one lane before the other. Where blocks
+ * do not divide a chunk, its end is too small for one, and must not cost a wait. */
+static void run_in_bulk(const struct tide_pool_params *params, size_t size, unsigned count) {
+  enum { MOST = 9000, ROUNDS = 4 };
+  struct vast vast;
+  struct rig rig;
+  struct tide_buffer *b[MOST];
+  struct tide_pool_params own = *params;
+  vast_open(&vast, 0);
+  own.source = &vast.calls;
+  rig_open(&rig, 8, &own);
+  for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned i = 0; i < count; i++) b[i] = take(&rig, round % 2, size);
+    for (unsigned i = 0; i < count; i++) leave_behind(&rig, round % 2, b[i]);
+    CHECK_EQ_U64(stats_of(&rig).reused_gap, 0);
+  }
+  CHECK_EQ_U64(stats_of(&rig).fresh, 2 * count);
+  CHECK(vast.peak <= 2 * stats_of(&rig).budget);
+  rig_close(&rig);
+}
+
+TEST(ends_of_chunks_cost_no_waits) {
+  static const struct tide_pool_params defaults = {0};
+  run_in_bulk(&defaults, 1048577, 64);
+  run_in_bulk(&defaults, 2200000, 20);
+  run_in_bulk(&defaults, 2621440, 30);
+  run_in_bulk(&defaults, 3145728, 40);
+  run_in_bulk(&defaults, 4194305, 16);
+  run_in_bulk(&(struct tide_pool_params){.chunk = 64 * KIB * KIB}, 3145728, 60);
+  /* Blocks that are far larger than what was asked for. */
+  run_in_bulk(&(struct tide_pool_params){.align = 4 * KIB, .buffers = 9000}, 100, 9000);
+}
+
 /* The lanes take turns with each block, and neither hears of the other: each alloc would have to
  * wait. What is live is constant, so what is taken is, too. */
 TEST(memory_is_bounded) {
@@ -332,7 +365,7 @@ TEST(policies_are_two) {
 
 TEST_MAIN(CASE(preference), CASE(no_wait_is_overlooked), CASE(known_neighbours_before_the_source),
           CASE(budget_follows_the_peak), CASE(two_lanes_run_apart), CASE(memory_is_bounded),
-          CASE(random_sizes_are_bounded), CASE(the_budget_is_no_limit),
-          CASE(a_host_grows_up_to_the_limit), CASE(limit_then_gap_then_no_memory),
-          CASE(a_source_that_ends_within_the_budget), CASE(wait_first_takes_one_block),
-          CASE(what_was_used_is_enough), CASE(policies_are_two))
+          CASE(ends_of_chunks_cost_no_waits), CASE(random_sizes_are_bounded),
+          CASE(the_budget_is_no_limit), CASE(a_host_grows_up_to_the_limit),
+          CASE(limit_then_gap_then_no_memory), CASE(a_source_that_ends_within_the_budget),
+          CASE(wait_first_takes_one_block), CASE(what_was_used_is_enough), CASE(policies_are_two))
