@@ -158,8 +158,8 @@ enum tide_joining {
 size_t tide_block_join_free(struct tide_pool *pool, enum tide_joining joining);
 
 /* Joins the free neighbours that together have `size` bytes and leave the fewest entries to wait
- * for to a requester that knows `frontier`, at most `most`. False: there are none among the first
- * `looks` blocks. */
+ * for to a requester that knows `frontier`, at most `most`: the first of those that leave as few.
+ * False: there are none among the first `looks` blocks. */
 bool tide_block_join_run(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
                          size_t most, uint32_t looks);
 

@@ -3,6 +3,9 @@
 #include "pool_rig.h"
 
 #include "base/random.h"
+#include "memory/state.h"
+#include <pthread.h>
+#include <sched.h>
 
 /* A buffer that one queue used and freed, and nothing has finished. */
 static void leave_behind(struct rig *rig, unsigned queue, struct tide_buffer *buffer) {
@@ -83,6 +86,29 @@ TEST(no_wait_is_overlooked) {
   rig_close(&rig);
 }
 
+/* For a host, a finished block is found behind any number of others, and neighbours stay apart. */
+TEST(no_finished_block_is_overlooked_for_a_host) {
+  enum { HALF = 300, WHOLE = 450, BLOCKS = 900 };
+  struct rig rig;
+  struct tide_pool_params params = {.chunk = (BLOCKS - 1) * KIB, .limit = (BLOCKS - 1) * KIB};
+  rig_open(&rig, 8, &params);
+  struct tide_buffer *b[BLOCKS], *again;
+  for (unsigned i = 0; i < BLOCKS; i++) b[i] = take(&rig, 0, i / 2 == HALF / 2 ? KIB / 2 : KIB);
+  void *whole = tide_buffer_data(b[WHOLE]);
+  for (unsigned i = 0; i < BLOCKS; i++) {
+    bool is_finished = i / 2 == HALF / 2 || i == WHOLE;
+    submit(&rig, is_finished ? 1 : 0, b[i]);
+    tide_pool_free(b[i], NULL);
+  }
+  finish(&rig, 1);
+  CHECK_OK(tide_pool_alloc(rig.pool, KIB, NULL, NULL, &again));
+  CHECK_REUSE(again, TIDE_REUSE_FINISHED);
+  CHECK(tide_buffer_data(again) == whole);
+  CHECK_EQ_U64(stats_of(&rig).joins, 0);
+  tide_pool_free(again, NULL);
+  rig_close(&rig);
+}
+
 /* Neighbours that the requester knows are joined before memory is taken from the source, and those
  * that it does not know are left apart. */
 TEST(known_neighbours_before_the_source) {
@@ -103,6 +129,30 @@ TEST(known_neighbours_before_the_source) {
   drop(&rig, 0, two);
   drop(&rig, 2, other);
   rig_close(&rig);
+}
+
+/* Of runs of neighbours that leave equally many waits, the first is joined; one that leaves fewer
+ * is found behind them. */
+TEST(first_of_the_runs_with_the_fewest_waits) {
+  for (unsigned is_known = 0; is_known < 2; is_known++) {
+    struct rig rig;
+    struct tide_buffer *b[8], *two;
+    rig_open(&rig, 8, &one_chunk);
+    for (unsigned i = 0; i < 8; i++) b[i] = take(&rig, i / 4, 8 * KIB);
+    void *first = tide_buffer_data(b[0]), *fewer = tide_buffer_data(b[4]);
+    for (unsigned i = 0; i < 8; i++) submit(&rig, i / 4, b[i]), submit(&rig, 2, b[i]);
+    if (is_known) {
+      submit(&rig, 1, b[5]); /* so that all of queue 1's are not alike */
+      learn(&rig, 3, 1);
+    }
+    for (unsigned i = 0; i < 8; i++) drop(&rig, i / 4, b[i]);
+    two = take(&rig, 3, 16 * KIB);
+    CHECK_REUSE(two, TIDE_REUSE_GAP);
+    CHECK(tide_buffer_data(two) == (is_known ? fewer : first));
+    CHECK_EQ_U64(stats_of(&rig).joins, 1);
+    drop(&rig, 3, two);
+    rig_close(&rig);
+  }
 }
 
 /* ---- the budget ---- */
@@ -132,6 +182,85 @@ TEST(budget_follows_the_peak) {
   CHECK_REUSE(small, TIDE_REUSE_GAP);
   CHECK_EQ_U64(vast.peak, 200 * KIB * KIB);
   leave_behind(&rig, 2, small);
+  rig_close(&rig);
+}
+
+/* What is about to become live counts, too: else a second queue would wait where its own live
+ * memory is what raises the peak. */
+TEST(budget_counts_the_request) {
+  struct vast vast;
+  struct rig rig;
+  vast_open(&vast, 0);
+  rig_open(&rig, 8, &(struct tide_pool_params){.source = &vast.calls});
+  leave_behind(&rig, 0, take(&rig, 0, 48 * KIB * KIB));
+  CHECK_EQ_U64(stats_of(&rig).budget, 96 * KIB * KIB);
+  struct tide_buffer *a = take(&rig, 1, 40 * KIB * KIB), *b = take(&rig, 1, 30 * KIB * KIB);
+  CHECK_REUSE(a, TIDE_REUSE_FRESH);
+  CHECK_REUSE(b, TIDE_REUSE_FRESH);
+  CHECK_EQ_U64(vast.peak, 118 * KIB * KIB);
+  CHECK_EQ_U64(stats_of(&rig).budget, 140 * KIB * KIB);
+  drop(&rig, 1, a);
+  drop(&rig, 1, b);
+  rig_close(&rig);
+}
+
+/* A source that is slow: in its second map() another thread's request comes, which has a gap to
+ * wait for, and is held until the chunk has come or the request has returned. */
+struct slow {
+  struct vast vast;
+  struct rig *rig;
+  pthread_t thread;
+  unsigned maps;
+  bool is_over; /* atomic */
+  struct tide_buffer *taken;
+};
+
+static void *take_meanwhile(void *self) {
+  struct slow *slow = self;
+  slow->taken = take(slow->rig, 2, 16 * KIB * KIB);
+  __atomic_store_n(&slow->is_over, true, __ATOMIC_RELEASE);
+  return NULL;
+}
+
+static bool is_awaiting(struct tide_pool *pool) {
+  tide_pool_lock(pool);
+  bool awaiting = pool->awaiting != 0;
+  tide_pool_unlock(pool);
+  return awaiting;
+}
+
+static void *slow_map(void *self, size_t size) {
+  struct slow *slow = self;
+  if (++slow->maps == 2) {
+    CHECK(pthread_create(&slow->thread, NULL, take_meanwhile, slow) == 0);
+    while (!is_awaiting(slow->rig->pool) && !__atomic_load_n(&slow->is_over, __ATOMIC_ACQUIRE)) {
+      sched_yield();
+    }
+  }
+  return vast_map(&slow->vast, size);
+}
+
+static void slow_unmap(void *self, void *memory, size_t size) {
+  struct slow *slow = self;
+  vast_unmap(&slow->vast, memory, size);
+}
+
+/* A chunk that is on its way uses up the budget before it has room to give: a request waits for it
+ * rather than make a gap wait. */
+TEST(a_chunk_on_its_way_spares_a_gap_wait) {
+  struct rig rig;
+  struct slow slow = {.rig = &rig};
+  struct tide_memory_source source = {slow_map, slow_unmap, &slow};
+  vast_open(&slow.vast, 0);
+  rig_open(&rig, 8, &(struct tide_pool_params){.source = &source, .chunk = 32 * KIB * KIB});
+  leave_behind(&rig, 0, take(&rig, 0, 32 * KIB * KIB));
+  struct tide_buffer *own = take(&rig, 1, 16 * KIB * KIB);
+  CHECK(pthread_join(slow.thread, NULL) == 0);
+  CHECK_REUSE(own, TIDE_REUSE_FRESH);
+  CHECK_REUSE(slow.taken, TIDE_REUSE_FRESH);
+  CHECK_EQ_U64(slow.maps, 2);
+  drop(&rig, 1, own);
+  drop(&rig, 2, slow.taken);
   rig_close(&rig);
 }
 
@@ -210,6 +339,16 @@ TEST(memory_is_bounded) {
   rig_close(&rig);
 }
 
+/* What counts towards the budget is what was cut off the chunks. */
+static void check_uncut(const struct rig *rig) {
+  uint64_t cut = 0;
+  for (struct tide_link *at = rig->pool->chunks.next; at != &rig->pool->chunks; at = at->next) {
+    const struct tide_block *block = TIDE_CONTAINER(at, struct tide_chunk, link)->first;
+    for (; block; block = block->after) cut += block->state == TIDE_BLOCK_FRESH ? 0 : block->size;
+  }
+  CHECK_EQ_U64(rig->pool->uncut_bytes, rig->pool->stats.source_bytes - cut);
+}
+
 /* Buffers of random sizes, 1 B to 32 MiB, that live for random times. All finishes now and then. */
 static void run_random_sizes(bool is_host, unsigned finish_every) {
   enum { SLOTS = 40, STEPS = 40000 };
@@ -227,10 +366,14 @@ static void run_random_sizes(bool is_host, unsigned finish_every) {
     CHECK_OK(tide_pool_alloc(rig.pool, size, is_host ? NULL : at(&rig, queue), NULL, &b[slot]));
     submit(&rig, queue, b[slot]);
     if (i % finish_every == 0) finish_all(&rig);
+    if (i % 1000 == 0) check_uncut(&rig);
   }
   uint64_t peak = stats_of(&rig).peak_bytes;
   if (vast.peak > 4 * peak) FAIL("%zu bytes taken, %llu live", vast.peak, (unsigned long long)peak);
   for (unsigned i = 0; i < SLOTS; i++) tide_pool_free(b[i], NULL);
+  finish_all(&rig);
+  (void)tide_pool_trim(rig.pool);
+  check_uncut(&rig);
   rig_close(&rig);
 }
 
@@ -363,9 +506,13 @@ TEST(policies_are_two) {
   rig_close(&rig);
 }
 
-TEST_MAIN(CASE(preference), CASE(no_wait_is_overlooked), CASE(known_neighbours_before_the_source),
-          CASE(budget_follows_the_peak), CASE(two_lanes_run_apart), CASE(memory_is_bounded),
-          CASE(ends_of_chunks_cost_no_waits), CASE(random_sizes_are_bounded),
-          CASE(the_budget_is_no_limit), CASE(a_host_grows_up_to_the_limit),
-          CASE(limit_then_gap_then_no_memory), CASE(a_source_that_ends_within_the_budget),
-          CASE(wait_first_takes_one_block), CASE(what_was_used_is_enough), CASE(policies_are_two))
+TEST_MAIN(CASE(preference), CASE(no_wait_is_overlooked),
+          CASE(no_finished_block_is_overlooked_for_a_host),
+          CASE(known_neighbours_before_the_source), CASE(budget_follows_the_peak),
+          CASE(two_lanes_run_apart), CASE(memory_is_bounded),
+          CASE(first_of_the_runs_with_the_fewest_waits), CASE(budget_counts_the_request),
+          CASE(a_chunk_on_its_way_spares_a_gap_wait), CASE(ends_of_chunks_cost_no_waits),
+          CASE(random_sizes_are_bounded), CASE(the_budget_is_no_limit),
+          CASE(a_host_grows_up_to_the_limit), CASE(limit_then_gap_then_no_memory),
+          CASE(a_source_that_ends_within_the_budget), CASE(wait_first_takes_one_block),
+          CASE(what_was_used_is_enough), CASE(policies_are_two))
