@@ -74,8 +74,10 @@ static bool map(struct tide_pool *pool, struct tide_chunk *chunk, size_t bytes, 
   return memory != NULL;
 }
 
-/* Tries a whole chunk, then the rest of the limit, then the needed bytes, then so many that a
- * source of poor alignment can be aligned here. */
+/* Tries a whole chunk, then the rest of the budget, then the needed bytes, then so many that a
+ * source of poor alignment can be aligned here: what is lost to that counts towards the limit
+ * alone.
+ */
 static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t needed, size_t most) {
   size_t bytes = pool->chunk > needed ? pool->chunk : needed, left = bytes_left(pool, most);
   if (bytes > left) bytes = left & ~(pool->align - 1);
@@ -83,7 +85,8 @@ static bool map_some(struct tide_pool *pool, struct tide_chunk *chunk, size_t ne
   if (reserve(pool, needed, most) && map(pool, chunk, needed, needed)) return true;
   size_t loose;
   if (__builtin_add_overflow(needed, pool->align - 1, &loose)) return false;
-  return reserve(pool, loose, most) && map(pool, chunk, loose, needed);
+  if (!tide_source_allows(pool, needed, most)) return false;
+  return reserve(pool, loose, SIZE_MAX) && map(pool, chunk, loose, needed);
 }
 
 static struct tide_block *take(struct tide_pool *pool, size_t size, size_t most) {

@@ -318,6 +318,8 @@ TEST(ends_of_chunks_cost_no_waits) {
   run_in_bulk(&(struct tide_pool_params){.chunk = 64 * KIB * KIB}, 3145728, 60);
   /* Blocks that are far larger than what was asked for. */
   run_in_bulk(&(struct tide_pool_params){.align = 4 * KIB, .buffers = 9000}, 100, 9000);
+  /* A source that is aligned worse than blocks are. */
+  run_in_bulk(&(struct tide_pool_params){.align = 64 * KIB}, 100, 1500);
 }
 
 /* The lanes take turns with each block, and neither hears of the other: each alloc would have to
