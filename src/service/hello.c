@@ -214,10 +214,15 @@ uint64_t tide_hellos_expire(struct tide_service *service) {
 
 static enum tide_status admit_connection(struct tide_service *service, int socket,
                                          struct ucred peer, struct tide_user *user) {
-  if (is_full(service, user)) return TIDE_FULL;
-  struct tide_served *client = tide_alloc(service->context.allocator, 1, sizeof *client);
-  if (!client) return TIDE_NOMEM;
+  /* Holds the record: the look for hang-ups may end the last client of the uid. */
   user->hellos++;
+  bool full = is_full(service, user);
+  struct tide_served *client =
+      full ? NULL : tide_alloc(service->context.allocator, 1, sizeof *client);
+  if (!client) {
+    user->hellos--; /* the caller releases the record */
+    return full ? TIDE_FULL : TIDE_NOMEM;
+  }
   make_room(service, user);
   client->service = service;
   client->user = user;

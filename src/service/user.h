@@ -32,7 +32,8 @@ struct tide_user {
 
 /* Returns the uid's record, an empty one if there was none. NULL: no memory. */
 struct tide_user *tide_user_find(struct tide_service *service, uint32_t uid);
-/* Frees the record unless it has connections or something to make up for. */
+/* Frees the record unless it has connections or something to make up for. The end of any connection
+ * of the uid does so: a caller that uses the record across such an end counts in it. */
 void tide_user_release(struct tide_service *service, struct tide_user *user);
 /* Frees all of them; there are no connections. */
 void tide_users_free(struct tide_service *service);

@@ -2,6 +2,8 @@
  * pace of the uid. */
 #include "attack_rig.h"
 
+#include <sys/un.h>
+
 enum { LEAVERS = 4, LEFT_BEHIND = 1000 };
 
 /* ---- in its turn ---- */
@@ -129,6 +131,49 @@ TEST(those_that_leave_take_no_place) {
   rig_close(&r);
 }
 
+/* Freed memory is overwritten, so that its use shows without a sanitizer, too. */
+static void *poison_alloc(void *self, size_t size, size_t align) {
+  const struct tide_allocator *system = tide_allocator_system();
+  (void)self;
+  return system->alloc(system->self, size, align);
+}
+static void poison_free(void *self, void *memory, size_t size) {
+  const struct tide_allocator *system = tide_allocator_system();
+  (void)self;
+  if (memory) memset(memory, 0xa5, size);
+  system->free(system->self, memory, size);
+}
+static const struct tide_allocator poison = {.alloc = poison_alloc, .free = poison_free};
+
+/* The service finds the hang-ups while it accepts a connection of the same uid: all clients of the
+ * uid end at once, since their rings are broken. */
+TEST(the_last_clients_end_at_an_accept) {
+  enum { PLACES = 4 };
+  struct rig r;
+  struct raw c[PLACES];
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  rig_at_end = left_of_clients;
+  rig_allocator = &poison;
+  rig_open(&r, "default connections 4");
+  struct holds nobody = attack_nobody(&r);
+  snprintf(address.sun_path, sizeof address.sun_path, "%s", r.path);
+  for (int time = 0; time < 5; time++) {
+    for (int i = 0; i < PLACES; i++) raw_connect(&c[i], &r);
+    CHECK(kill(r.server, SIGSTOP) == 0);
+    for (int i = 0; i < PLACES; i++)
+      tide_store_ordered(&c[i].ring.shared->written, (uint64_t)1 << 40);
+    int last = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    CHECK(last >= 0 && connect(last, (struct sockaddr *)&address, sizeof address) == 0);
+    for (int i = 0; i < PLACES; i++) raw_close(&c[i]);
+    CHECK(kill(r.server, SIGCONT) == 0);
+    attack_settle(&r, (struct holds){nobody.descriptors + 1, nobody.mappings, nobody.threads, 0});
+    close(last);
+    attack_settle(&r, nobody);
+  }
+  rig_close(&r);
+  rig_allocator = NULL;
+}
+
 /* ---- at the pace of the uid ---- */
 
 enum { COMERS = 12, REFUSED = 200 };
@@ -174,4 +219,5 @@ TEST(the_pace_outlives_the_connection) {
 }
 
 TEST_MAIN(CASE(a_full_ring_is_read_in_rounds), CASE(a_ring_that_is_still_written),
-          CASE(those_that_leave_take_no_place), CASE(the_pace_outlives_the_connection))
+          CASE(those_that_leave_take_no_place), CASE(the_last_clients_end_at_an_accept),
+          CASE(the_pace_outlives_the_connection))
