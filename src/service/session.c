@@ -148,11 +148,13 @@ static enum tide_status destroy_name(struct tide_session *session, struct tide_s
 }
 
 enum tide_status tide_session_destroy(struct tide_session *session, struct tide_point object) {
+  const struct tide_wire_command command = {.op = TIDE_WIRE_DESTROY};
   tide_session_lock(session);
+  enum tide_status status = tide_session_await_room(session, &command);
   struct tide_session_name *name = tide_session_find(session, object, TIDE_NAME_FREE);
   if (!name) name = tide_session_find(session, object, TIDE_NAME_CHANNEL);
   if (!name) name = tide_session_find(session, object, TIDE_NAME_BUFFER);
-  enum tide_status status = name ? destroy_name(session, name) : TIDE_NOT_FOUND;
+  if (status == TIDE_OK) status = name ? destroy_name(session, name) : TIDE_NOT_FOUND;
   tide_session_unlock(session);
   return status;
 }

@@ -106,8 +106,14 @@ enum tide_status tide_session_add_points(struct tide_session *session,
 /* The record's text, of a record without points. NULL: none. */
 void tide_session_add_label(struct tide_wire_record *record, const char *label);
 
-/* Appends a command to the ring. May let go of the lock while the ring is full. TIDE_FULL,
- * TIDE_LOST. */
+/* Blocks until the ring has room for such a command (its counts and its size of text are set), and
+ * lets go of the lock meanwhile. The room stays until the lock is let go of again: a caller whose
+ * command depends on the session's state looks at that state behind this call, and then pushes.
+ * TIDE_FULL, TIDE_LOST. */
+enum tide_status tide_session_await_room(struct tide_session *session,
+                                         const struct tide_wire_command *command);
+/* Appends a command to the ring. Lets go of the lock while the ring is full, and never behind
+ * tide_session_await_room. TIDE_FULL, TIDE_LOST. */
 enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record);
 /* Appends a command and blocks for its answer: TIDE_TIMEOUT. *out_descriptor: -1, or the caller's
  * (NULL: none is expected). */

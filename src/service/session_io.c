@@ -27,20 +27,15 @@ static void check_hangup(struct tide_session *session) {
     tide_session_fail(session, TIDE_LOST);
 }
 
-/* As push. TIDE_TIMEOUT: the deadline came before the ring's patience was over. */
-static enum tide_status push_by(struct tide_session *session, struct tide_wire_record *record,
-                                uint64_t deadline) {
+/* As await_room. TIDE_TIMEOUT: the deadline came before the ring's patience was over. */
+static enum tide_status await_room_by(struct tide_session *session,
+                                      const struct tide_wire_command *command, uint64_t deadline) {
+  uint32_t cells = tide_wire_cells(command);
   uint64_t until = 0;
+  if (cells == 0 || cells > session->ring.size) return TIDE_INVALID;
   for (;;) {
-    bool asleep;
     if (session->status) return (enum tide_status)session->status;
-    enum tide_status status = tide_ring_write(&session->ring, record, &asleep);
-    if (status == TIDE_OK) {
-      session->sequence++;
-      if (asleep) ring_bell(session);
-      return TIDE_OK;
-    }
-    if (status != TIDE_FULL) return status;
+    if (tide_ring_has_room(&session->ring, cells)) return TIDE_OK;
     uint64_t now = tide_service_now();
     if (!until) until = now + RING_PATIENCE;
     if (now >= until) return TIDE_FULL;
@@ -51,6 +46,22 @@ static enum tide_status push_by(struct tide_session *session, struct tide_wire_r
     tide_session_lock(session);
     check_hangup(session);
   }
+}
+
+enum tide_status tide_session_await_room(struct tide_session *session,
+                                         const struct tide_wire_command *command) {
+  return await_room_by(session, command, TIDE_FOREVER);
+}
+
+static enum tide_status push_by(struct tide_session *session, struct tide_wire_record *record,
+                                uint64_t deadline) {
+  bool asleep;
+  enum tide_status status = await_room_by(session, &record->command, deadline);
+  if (status == TIDE_OK) status = tide_ring_write(&session->ring, record, &asleep);
+  if (status != TIDE_OK) return status;
+  session->sequence++;
+  if (asleep) ring_bell(session);
+  return TIDE_OK;
 }
 
 enum tide_status tide_session_push(struct tide_session *session, struct tide_wire_record *record) {

@@ -67,16 +67,16 @@ static bool has_room(const struct tide_session *session, const struct tide_sessi
 
 enum tide_status tide_session_promise(struct tide_session *session, struct tide_point timeline,
                                       uint64_t deadline, struct tide_point *out_point) {
-  enum tide_status status = TIDE_NOT_FOUND;
+  struct tide_wire_record record = {.command = {.op = TIDE_WIRE_PROMISE, .deadline = deadline}};
   tide_session_lock(session);
+  enum tide_status status = tide_session_await_room(session, &record.command);
   struct tide_session_name *name = tide_session_find(session, timeline, TIDE_NAME_FUTURE);
-  if (name) status = name->newest == UINT64_MAX ? TIDE_EXHAUSTED : TIDE_OK;
+  if (status == TIDE_OK && !name) status = TIDE_NOT_FOUND;
+  if (status == TIDE_OK && name->newest == UINT64_MAX) status = TIDE_EXHAUSTED;
   if (status == TIDE_OK && !has_room(session, name)) status = TIDE_FULL;
   if (status == TIDE_OK) {
-    struct tide_wire_record record = {.command = {.op = TIDE_WIRE_PROMISE,
-                                                  .object = tide_session_wire(session, name),
-                                                  .value = name->newest + 1,
-                                                  .deadline = deadline}};
+    record.command.object = tide_session_wire(session, name);
+    record.command.value = name->newest + 1;
     status = tide_session_push(session, &record);
   }
   if (status == TIDE_OK) *out_point = tide_session_point(session, name, ++name->newest);

@@ -91,6 +91,13 @@ static uint64_t over_of(const struct tide_session *session, const struct tide_se
   return tide_shared_value(&session->views->values.shared, (uint32_t)(name - session->names));
 }
 
+/* `name`: of a channel, or NULL. */
+static enum tide_status check_capacity(const struct tide_session *session,
+                                       const struct tide_session_name *name) {
+  if (!name) return TIDE_NOT_FOUND;
+  return name->newest - over_of(session, name) < name->capacity ? TIDE_OK : TIDE_FULL;
+}
+
 uint64_t tide_session_channel_over(struct tide_session *session, struct tide_point channel) {
   tide_session_lock(session);
   const struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
@@ -126,11 +133,8 @@ static enum tide_status write_points(struct tide_session *session, struct tide_w
   return status;
 }
 
-static enum tide_status write_operation(struct tide_session *session,
-                                        struct tide_wire_record *record,
-                                        const struct tide_session_operation *o) {
-  struct tide_wire_command *command = &record->command;
-  size_t used = 0;
+static enum tide_status write_command(struct tide_wire_command *command,
+                                      const struct tide_session_operation *o) {
   if (o->wait_count > TIDE_POINTS_MAX || o->retire_count > TIDE_POINTS_MAX ||
       o->argument_count > TIDE_WIRE_ARGUMENTS || o->otherwise_count > TIDE_WIRE_ARGUMENTS)
     return TIDE_INVALID;
@@ -145,10 +149,16 @@ static enum tide_status write_operation(struct tide_session *session,
   if (o->flags & TIDE_RECOVER) command->flags |= TIDE_WIRE_RECOVER;
   if (o->cancel) command->flags |= TIDE_WIRE_HAS_CANCEL;
   if (o->choose) command->flags |= TIDE_WIRE_HAS_CHOOSE;
+  return TIDE_OK;
+}
+
+static enum tide_status write_names(struct tide_session *session, struct tide_wire_record *record,
+                                    const struct tide_session_operation *o) {
+  size_t used = 0;
   enum tide_status status = write_points(session, record, o, &used);
   if (status != TIDE_OK) return status;
   struct tide_wire_argument *arguments =
-      (struct tide_wire_argument *)(void *)(record->bytes + sizeof *command +
+      (struct tide_wire_argument *)(void *)(record->bytes + sizeof record->command +
                                             used * sizeof(struct tide_wire_point));
   status = add_arguments(session, arguments, o->arguments, o->argument_count);
   if (status != TIDE_OK) return status;
@@ -160,11 +170,11 @@ enum tide_status tide_session_submit(struct tide_session *session, struct tide_p
                                      const struct tide_session_operation *operation) {
   struct tide_wire_record record = {.command = {.op = TIDE_WIRE_SUBMIT}};
   tide_session_lock(session);
+  enum tide_status status = write_command(&record.command, operation);
+  if (status == TIDE_OK) status = tide_session_await_room(session, &record.command);
   struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
-  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
-  if (status == TIDE_OK && name->newest - over_of(session, name) >= name->capacity)
-    status = TIDE_FULL;
-  if (status == TIDE_OK) status = write_operation(session, &record, operation);
+  if (status == TIDE_OK) status = check_capacity(session, name);
+  if (status == TIDE_OK) status = write_names(session, &record, operation);
   if (status == TIDE_OK) {
     record.command.object = tide_session_wire(session, name);
     status = tide_session_push(session, &record);
@@ -250,10 +260,11 @@ enum tide_status tide_session_allocate(struct tide_session *session, struct tide
   points[count++] = *device;
   if (host) points[count++] = *host;
   tide_session_lock(session);
+  const struct tide_wire_command command = {.op = TIDE_WIRE_ALLOCATE,
+                                            .wait_count = (uint16_t)count};
+  enum tide_status status = tide_session_await_room(session, &command);
   struct tide_session_name *line = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
-  enum tide_status status = line ? TIDE_OK : TIDE_NOT_FOUND;
-  if (status == TIDE_OK && line->newest - over_of(session, line) >= line->capacity)
-    status = TIDE_FULL;
+  if (status == TIDE_OK) status = check_capacity(session, line);
   if (status == TIDE_OK) status = tide_session_claim(session, false, &name);
   if (status == TIDE_OK) {
     status = allocate(session, line, name, size, points, count);
@@ -272,14 +283,15 @@ static enum tide_status change(struct tide_session *session, struct tide_point c
                                uint32_t amount, uint64_t *number) {
   struct tide_wire_record record = {.command = {.op = (uint16_t)op, .number = amount}};
   size_t used = 0;
+  record.command.wait_count = point != NULL;
   tide_session_lock(session);
+  enum tide_status status = tide_session_await_room(session, &record.command);
   struct tide_session_name *name = tide_session_find(session, channel, TIDE_NAME_CHANNEL);
-  enum tide_status status = name ? TIDE_OK : TIDE_NOT_FOUND;
+  if (status == TIDE_OK && !name) status = TIDE_NOT_FOUND;
   if (status == TIDE_OK && point)
     status = tide_session_add_points(session, &record, &used, point, 1);
   if (status == TIDE_OK) {
     record.command.object = tide_session_wire(session, name);
-    record.command.wait_count = point != NULL;
     if (op == TIDE_WIRE_DECREASE) *number = ++name->decreases;
     record.command.value = number ? *number : 0;
     status = tide_session_push(session, &record);
