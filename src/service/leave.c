@@ -9,7 +9,9 @@
  * The ring with the least in it is the first: what its owner owes soon breaks.
  *
  * A leaving client takes no place of a connected one. There is a share for those that leave, too,
- * so that they don't pile up; where that is used up, what is drained or paced makes room. */
+ * so that they don't pile up; where that is used up, what is drained or paced makes room. Where
+ * nothing is, a uid with fewer leaving clients does not wait for the rings of the uid with the
+ * most: one of these ends without its ring being read. */
 #include "base/memory.h"
 #include "service/served.h"
 
@@ -129,11 +131,39 @@ static bool end_oldest(struct tide_service *service, const struct tide_user *use
   return false;
 }
 
+/* Returns the user with the most leaving clients, if these are more than `count`. */
+static const struct tide_user *most_leaving(const struct tide_service *service, uint32_t count) {
+  const struct tide_user *most = NULL;
+  for (struct tide_link *link = service->users.next; link != &service->users; link = link->next) {
+    const struct tide_user *user = TIDE_CONTAINER(link, struct tide_user, link);
+    if (user->leaving <= count) continue;
+    most = user;
+    count = user->leaving;
+  }
+  return most;
+}
+
+/* Ends one leaving client of the uid with the most, unless `user` has as many: that with the most
+ * in its ring, which would be read last. */
+static bool end_unread(struct tide_service *service, const struct tide_user *user) {
+  const struct tide_user *most = most_leaving(service, user->leaving);
+  struct tide_served *last = NULL;
+  if (!most) return false;
+  for (struct tide_link *link = service->leaving.next; link != &service->leaving;
+       link = link->next) {
+    struct tide_served *client = TIDE_CONTAINER(link, struct tide_served, link);
+    if (client->user != most) continue;
+    if (!last || cells_left(client) > cells_left(last)) last = client;
+  }
+  tide_served_end(last, TIDE_OK);
+  return true;
+}
+
 bool tide_leave_make_room(struct tide_service *service, const struct tide_user *user) {
   while (user->leaving >= user->rule->connections)
     if (!end_oldest(service, user)) return false;
   while (!is_room_left(service))
-    if (!end_oldest(service, NULL)) return false;
+    if (!end_oldest(service, NULL) && !end_unread(service, user)) return false;
   return true;
 }
 

@@ -2,6 +2,7 @@
  * pace of the uid. */
 #include "attack_rig.h"
 
+#include <sys/stat.h>
 #include <sys/un.h>
 
 enum { LEAVERS = 4, LEFT_BEHIND = 1000 };
@@ -174,6 +175,62 @@ TEST(the_last_clients_end_at_an_accept) {
   rig_allocator = NULL;
 }
 
+/* ---- beside other uids ---- */
+
+enum { CROWD = 50, STRANGER = 65534 };
+
+/* Pairs of commands that take long and leave nothing. */
+static void fill_ring(struct raw *c) {
+  for (uint32_t i = 1;; i++) {
+    struct tide_wire_record make = raw_command(TIDE_WIRE_FUTURE, 1, i, 0);
+    struct tide_wire_record destroy = raw_command(TIDE_WIRE_DESTROY, 1, i, 0);
+    bool asleep;
+    make.command.number = 65536;
+    if (tide_ring_write(&c->ring, &make, &asleep) != TIDE_OK) return;
+    if (tide_ring_write(&c->ring, &destroy, &asleep) != TIDE_OK) return;
+  }
+}
+
+static void crowd_main(const struct rig *r, int in, int out) {
+  struct raw c[CROWD];
+  char order = 0;
+  if (setgid(STRANGER) != 0 || setuid(STRANGER) != 0) _exit(7);
+  for (int i = 0; i < CROWD; i++) raw_connect(&c[i], r);
+  rig_tell(out, &order, 1);
+  rig_hear(in, &order, 1); /* the service stands still */
+  for (int i = 0; i < CROWD; i++) fill_ring(&c[i]);
+  for (int i = 0; i < CROWD; i++) raw_close(&c[i]);
+  rig_tell(out, &order, 1);
+}
+
+/* All that may leave is one uid's, none of it drained or paced: the clients of another uid get in.
+ */
+TEST(the_rings_of_one_uid_keep_no_other_out) {
+  struct rig r;
+  struct rig_child crowd;
+  struct raw c;
+  char order = 0;
+  if (geteuid() != 0) SKIP("another uid can be taken by root alone");
+  rig_at_end = NULL; /* rings may still be read */
+  rig_open(&r, "clients 64\ndefault promises 65536");
+  CHECK(chmod(r.folder, 0711) == 0);
+  tide_session_close(rig_connect(&r, "first"));
+  rig_spawn(&crowd, crowd_main, &r);
+  rig_hear(crowd.from, &order, 1);
+  CHECK(kill(r.server, SIGSTOP) == 0);
+  rig_tell(crowd.to, &order, 1);
+  rig_hear(crowd.from, &order, 1);
+  CHECK(kill(r.server, SIGCONT) == 0);
+  for (int i = 0; i < 4; i++) { /* none of them waits five seconds for its welcome */
+    raw_connect(&c, &r);
+    struct tide_wire_record record = raw_command(TIDE_WIRE_SYNC, 0, 0, 0);
+    CHECK_OK(raw_ask(&c, &record));
+    raw_close(&c);
+  }
+  rig_end(&crowd);
+  rig_close(&r);
+}
+
 /* ---- at the pace of the uid ---- */
 
 enum { COMERS = 12, REFUSED = 200 };
@@ -220,4 +277,4 @@ TEST(the_pace_outlives_the_connection) {
 
 TEST_MAIN(CASE(a_full_ring_is_read_in_rounds), CASE(a_ring_that_is_still_written),
           CASE(those_that_leave_take_no_place), CASE(the_last_clients_end_at_an_accept),
-          CASE(the_pace_outlives_the_connection))
+          CASE(the_rings_of_one_uid_keep_no_other_out), CASE(the_pace_outlives_the_connection))

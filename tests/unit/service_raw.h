@@ -33,7 +33,7 @@ __attribute__((unused)) static bool raw_try(struct raw *c, const struct rig *r) 
   tide_wire_begin(&hello, TIDE_WIRE_HELLO);
   (void)!tide_message_send(c->socket, &hello, NULL, 0);
   struct pollfd one = {.fd = c->socket, .events = POLLIN};
-  CHECK(poll(&one, 1, 5000) == 1);
+  CHECK(poll(&one, 1, 5000 * (int)test_slowdown()) == 1);
   CHECK_OK(tide_message_receive(c->socket, &c->welcome, fds, TIDE_DESCRIPTORS_MOST));
   if (c->welcome.kind == TIDE_WIRE_GOODBYE && c->welcome.status == TIDE_FULL) {
     close(c->socket);
