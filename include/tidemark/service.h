@@ -92,10 +92,11 @@ struct tide_service_params {
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
                     struct tide_diag *diag);
-/* Writes a sentence, with a newline, for each limit that is less than the quotas of all clients
- * together come to: of address space (RLIMIT_AS), memory (the machine's, or memory.max of its
- * control group) and descriptors (RLIMIT_NOFILE). Where one is reached clients, and their commands,
- * are refused. Cut where it does not fit; returns the whole length, 0 when all quotas fit. */
+/* Writes a sentence, with a newline, for each limit that is less than the quotas of all clients, and
+ * of those that leave beside them, come to: of address space (RLIMIT_AS), memory (the machine's, or
+ * memory.max of its control group) and descriptors (RLIMIT_NOFILE). Where one is reached clients,
+ * and their commands, are refused. Cut where it does not fit; returns the whole length, 0 when all
+ * quotas fit. */
 TIDE_API size_t tide_service_shortages(const struct tide_service *service, char *buffer,
                                        size_t size);
 /* Serves on this thread until it is stopped. Blocks. */

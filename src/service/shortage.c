@@ -27,35 +27,56 @@ static struct needs needs_of(const struct tide_wire_limits *limits) {
   return (struct needs){bytes, CLIENT_DESCRIPTORS + limits->buffers};
 }
 
-static void add_clients(struct needs *sum, const struct tide_policy_rule *rule, uint64_t clients) {
-  struct needs one = needs_of(&rule->limits);
-  sum->bytes += clients * one.bytes;
-  sum->descriptors += clients * one.descriptors;
+static uint64_t bytes_of(const struct tide_policy_rule *rule) {
+  return needs_of(&rule->limits).bytes;
+}
+static uint64_t descriptors_of(const struct tide_policy_rule *rule) {
+  return needs_of(&rule->limits).descriptors;
 }
 
-static uint64_t most_clients(const struct tide_policy_rule *rule, uint64_t left) {
-  if (rule->denied) return 0;
-  return rule->connections < left ? rule->connections : left;
+/* Room that is not used up yet: for clients, and for those that leave (leave.c). */
+struct room {
+  uint64_t clients, timelines, parts;
+};
+
+static uint64_t least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+
+/* Takes room for as many clients of the rule as may be connected. A uid's leaving clients are fewer
+ * than its connections whenever one more is let in. `many`: the rule is that of many uids. Returns
+ * how many clients these are, leaving ones included. */
+static uint64_t take_room(struct room *room, const struct tide_policy_rule *rule, bool many) {
+  if (rule->denied || !rule->connections) return 0;
+  uint64_t clients = least(room->clients, many ? UINT64_MAX : rule->connections);
+  uint64_t timelines = tide_policy_timelines(&rule->limits);
+  uint64_t leaving = least(room->timelines / timelines, many ? UINT64_MAX : rule->connections - 1);
+  if (rule->limits.parts) leaving = least(leaving, room->parts / rule->limits.parts);
+  room->clients -= clients;
+  room->timelines -= leaving * timelines;
+  room->parts -= leaving * rule->limits.parts;
+  return clients + leaving;
 }
 
-/* The most that any crowd of clients may have: those with rules of their own that allow more than
- * the default, then any others. *out_clients is how many they are. */
-static struct needs needs_of_all(const struct tide_policy *policy, uint64_t *out_clients) {
-  struct needs sum = {0, OWN_DESCRIPTORS};
-  bool others = !policy->all.denied && policy->all.connections;
-  uint64_t left = policy->clients, usual = needs_of(&policy->all.limits).bytes;
-  for (uint32_t i = 0; i < policy->count; i++) {
-    const struct tide_policy_rule *rule = &policy->rules[i];
-    uint64_t clients = most_clients(rule, left);
-    if (others && needs_of(&rule->limits).bytes <= usual) continue;
-    add_clients(&sum, rule, clients);
-    left -= clients;
+/* Returns the most that any crowd of clients may need: those with the largest need come first.
+ * *out_clients is how many of them are connected. */
+static uint64_t most_needed(const struct tide_service *service,
+                            uint64_t (*need_of)(const struct tide_policy_rule *rule),
+                            uint64_t *out_clients) {
+  const struct tide_policy *policy = &service->policy;
+  const struct tide_policy_rule *rules[TIDE_POLICY_UIDS + 1];
+  uint32_t count = 0;
+  uint64_t sum = 0;
+  struct room room = {policy->clients, service->points->slot_count / 2, service->spare_parts};
+  rules[count++] = &policy->all;
+  for (uint32_t i = 0; i < policy->count; i++) rules[count++] = &policy->rules[i];
+  while (count) {
+    uint32_t largest = 0;
+    for (uint32_t i = 1; i < count; i++)
+      if (need_of(rules[i]) > need_of(rules[largest])) largest = i;
+    const struct tide_policy_rule *rule = rules[largest];
+    sum += take_room(&room, rule, rule == &policy->all) * need_of(rule);
+    rules[largest] = rules[--count];
   }
-  if (others) {
-    add_clients(&sum, &policy->all, left);
-    left = 0;
-  }
-  *out_clients = policy->clients - left;
+  *out_clients = policy->clients - room.clients;
   return sum;
 }
 
@@ -129,8 +150,8 @@ static void add_sentence(struct page *page, const char *promised, const char *wa
                          const char *allowed, const char *limit) {
   size_t room = page->length < page->size ? page->size - page->length : 0;
   int more = snprintf(room ? page->text + page->length : NULL, room,
-                      "the policy promises more %s than the process may have: %s for %llu clients, "
-                      "but %s %s\n",
+                      "the policy promises more %s than the process may have: %s for %llu clients "
+                      "and those that leave, but %s %s\n",
                       promised, wanted, (unsigned long long)page->clients, allowed, limit);
   if (more > 0) page->length += (size_t)more;
 }
@@ -154,13 +175,13 @@ static void compare_descriptors(struct page *page, uint64_t wanted, uint64_t all
 
 size_t tide_service_shortages(const struct tide_service *service, char *buffer, size_t size) {
   struct page page = {.text = buffer, .size = size};
-  struct needs needs = needs_of_all(&service->policy, &page.clients);
+  uint64_t bytes = most_needed(service, bytes_of, &page.clients);
+  uint64_t descriptors = OWN_DESCRIPTORS + most_needed(service, descriptors_of, &page.clients);
   uint64_t machine = machine_memory(), group = control_group_memory();
   if (size) buffer[0] = 0;
-  compare_bytes(&page, "address space", needs.bytes + mapped_bytes(), limit_of(RLIMIT_AS),
-                "(RLIMIT_AS)");
-  if (group < machine) compare_bytes(&page, "memory", needs.bytes, group, "(memory.max)");
-  else compare_bytes(&page, "memory", needs.bytes, machine, "(this machine)");
-  compare_descriptors(&page, needs.descriptors, limit_of(RLIMIT_NOFILE));
+  compare_bytes(&page, "address space", bytes + mapped_bytes(), limit_of(RLIMIT_AS), "(RLIMIT_AS)");
+  if (group < machine) compare_bytes(&page, "memory", bytes, group, "(memory.max)");
+  else compare_bytes(&page, "memory", bytes, machine, "(this machine)");
+  compare_descriptors(&page, descriptors, limit_of(RLIMIT_NOFILE));
   return page.length;
 }

@@ -36,7 +36,7 @@ for _ in $(seq 500); do # its handlers are there when it says so
   sleep 0.02
 done
 kill $server && wait $server &&
-  grep -q 'warning: the policy promises more descriptors than the process may have: 168 for 8 clients, but 64 (RLIMIT_NOFILE)' \
+  grep -q 'warning: the policy promises more descriptors than the process may have: 206 for 8 clients and those that leave, but 64 (RLIMIT_NOFILE)' \
     "$work/err" && [ "$(wc -l <"$work/err")" = 1 ]
 say $? quotas_beyond_the_limits_are_told
 

@@ -41,15 +41,15 @@ static struct told told_of(const char *policy, uint64_t descriptors, uint64_t by
 static const char few_quotas[] = "clients 4\ndefault bytes 1M buffers 1 operations 4\n";
 
 TEST(quotas_that_fit_are_not_told) {
-  struct told told = told_of(few_quotas, 32, 0); /* 16, and 4 for each client */
+  struct told told = told_of(few_quotas, 36, 0); /* 16, and 4 for each client */
   CHECK_EQ_STR(told.text, "");
   CHECK_EQ_U64(told.length, 0);
 }
 
 TEST(descriptors_that_are_too_few) {
-  struct told told = told_of(few_quotas, 31, 0);
-  CHECK_EQ_STR(told.text, "the policy promises more descriptors than the process may have: 32 for "
-                          "4 clients, but 31 (RLIMIT_NOFILE)\n");
+  struct told told = told_of(few_quotas, 35, 0);
+  CHECK_EQ_STR(told.text, "the policy promises more descriptors than the process may have: 36 for "
+                          "4 clients and those that leave, but 35 (RLIMIT_NOFILE)\n");
 }
 
 TEST(an_address_space_that_is_too_small) {
@@ -57,14 +57,14 @@ TEST(an_address_space_that_is_too_small) {
   SKIP("the sanitizer's own address space is larger than any limit");
 #endif
   struct told told = told_of("clients 64\ndefault bytes 64M connections 64", 0, 1u << 30);
-  CHECK(strstr(told.text, "more address space") && strstr(told.text, "for 64 clients, but 1.0 GiB "
-                                                                     "(RLIMIT_AS)\n"));
+  CHECK(strstr(told.text, "more address space") &&
+        strstr(told.text, "for 64 clients and those that leave, but 1.0 GiB (RLIMIT_AS)\n"));
 }
 
 TEST(memory_that_is_not_there) {
   struct told told = told_of("clients 4096\ndefault bytes 1024G", 0, 0);
-  CHECK(strstr(told.text,
-               "more memory than the process may have: 4096.0 TiB for 4096 clients, but "));
+  CHECK(strstr(told.text, "more memory than the process may have: 4608.0 TiB for 4096 clients and "
+                          "those that leave, but "));
   CHECK(strstr(told.text, "(this machine)\n") || strstr(told.text, "(memory.max)\n"));
 }
 
@@ -86,6 +86,32 @@ TEST(rules_of_single_uids) {
   }
 }
 
+/* Each need has its own worst crowd, those with the largest need first, in any order of the lines.
+ */
+TEST(each_need_is_that_of_its_worst_crowd) {
+  static const struct {
+    const char *policy, *descriptors;
+  } rows[] = {
+      /* 5 of uid 7 and 2 that leave, and 5 others */
+      {"clients 10\ndefault bytes 1G buffers 1\nuid 7 connections 5 bytes 1 buffers 100",
+       "have: 757 for 10 clients"},
+      /* 2 of uid 8, and 1 that leaves */
+      {"clients 2\ndefault denied\nuid 7 allowed connections 2 buffers 1\n"
+       "uid 8 allowed connections 2 buffers 100",
+       "have: 325 for 2 clients"},
+      {"clients 2\ndefault denied\nuid 8 allowed connections 2 buffers 100\n"
+       "uid 7 allowed connections 2 buffers 1",
+       "have: 325 for 2 clients"},
+      /* A uid with one connection has none that leaves beside it. */
+      {"clients 2\ndefault denied\nuid 7 allowed connections 1 buffers 100",
+       "have: 119 for 1 clients"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct told told = told_of(rows[i].policy, 20, 0);
+    if (!strstr(told.text, rows[i].descriptors)) FAIL("row %u: %s", (unsigned)i, told.text);
+  }
+}
+
 TEST_MAIN(CASE(quotas_that_fit_are_not_told), CASE(descriptors_that_are_too_few),
           CASE(an_address_space_that_is_too_small), CASE(memory_that_is_not_there),
-          CASE(rules_of_single_uids))
+          CASE(rules_of_single_uids), CASE(each_need_is_that_of_its_worst_crowd))
