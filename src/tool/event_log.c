@@ -387,9 +387,9 @@ void tide_event_log_reopen(struct tide_event_log *log) {
 /* False: a write that cannot be interrupted does not return. */
 static bool join_writer(struct tide_event_log *log) {
   struct timespec until;
-  clock_gettime(CLOCK_REALTIME, &until);
+  clock_gettime(CLOCK_MONOTONIC, &until); /* CLOCK_REALTIME may be set meanwhile */
   until.tv_sec += JOIN_SECONDS;
-  return pthread_timedjoin_np(log->writer, NULL, &until) == 0;
+  return pthread_clockjoin_np(log->writer, NULL, CLOCK_MONOTONIC, &until) == 0;
 }
 
 bool tide_event_log_close(struct tide_event_log *log) {

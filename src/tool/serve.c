@@ -51,6 +51,7 @@ static void watch_signals(void) {
     sigaction(SIGHUP, &ends, NULL); /* nohup ignores it */
 }
 
+/* Behind this call no handler uses the service or the event log, which may be freed. */
 static void ignore_signals(void) {
   signal(SIGTERM, SIG_IGN);
   signal(SIGINT, SIG_IGN);
@@ -92,6 +93,7 @@ static int serve(struct tide_service_params *params, const char *config) {
   watch_signals();
   enum tide_status status = tide_service_create(params, &service, &diag);
   if (status != TIDE_OK) {
+    ignore_signals();
     if (diag.line) tide_tool_error_at(config, &diag);
     else tide_tool_error("%s", diag.text);
     return TIDE_EXIT_FAILED;
