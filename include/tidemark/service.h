@@ -23,8 +23,8 @@
  * later, through `refused` of the session, with the number of the call. The points that the call
  * was to make or to keep break with the same status: no waiter for one of them is left behind,
  * whether it came before the refusal or after it.
- * Behind a command that failed, or was refused, nothing runs in its channel until
- * tide_session_recover.
+ * Behind a command that failed, or was refused, no command of its channel runs until
+ * tide_session_recover, but those with TIDE_DESPITE_BROKEN.
  *
  * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
  * When a client ends, or is killed, what it has promised and not queued breaks with
@@ -92,11 +92,11 @@ struct tide_service_params {
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
                     struct tide_diag *diag);
-/* Writes a sentence, with a newline, for each limit that is less than the quotas of all clients, and
- * of those that leave beside them, come to: of address space (RLIMIT_AS), memory (the machine's, or
- * memory.max of its control group) and descriptors (RLIMIT_NOFILE). Where one is reached clients,
- * and their commands, are refused. Cut where it does not fit; returns the whole length, 0 when all
- * quotas fit. */
+/* Writes a sentence, with a newline, for each limit that is less than the quotas of all clients,
+ * and of those that leave beside them, come to: of address space (RLIMIT_AS), memory (the
+ * machine's, or memory.max of its control group) and descriptors (RLIMIT_NOFILE). Where one is
+ * reached clients, and their commands, are refused. Cut where it does not fit; returns the whole
+ * length, 0 when all quotas fit. */
 TIDE_API size_t tide_service_shortages(const struct tide_service *service, char *buffer,
                                        size_t size);
 /* Serves on this thread until it is stopped. Blocks. */
@@ -134,7 +134,8 @@ tide_session_connect(const struct tide_session_params *params, struct tide_sessi
 /* Outstanding calls come with TIDE_CANCELLED first. What is owed breaks as if it had died. Nobody
  * else uses the session. NULL is fine. */
 TIDE_API void tide_session_close(struct tide_session *session);
-/* TIDE_OK, or TIDE_LOST. */
+/* TIDE_OK; TIDE_LOST; or why the service has ended the connection: TIDE_DENIED, after too many
+ * wrong tokens, TIDE_CORRUPT. */
 TIDE_API enum tide_status tide_session_status(struct tide_session *session);
 /* Readable when there is something to dispatch. */
 TIDE_API int tide_session_descriptor(const struct tide_session *session);
@@ -173,7 +174,8 @@ tide_session_create_channel_future(struct tide_session *session, struct tide_poi
 /* Promises the next value; no round trip. Others may name it once the service has executed that:
  * tell them after tide_session_sync, or after any answer. TIDE_FULL: as many are promised as there
  * is room for; TIDE_EXHAUSTED. A deadline as of tide_future_promise. When the service refuses (the
- * timeline's channel has gone: TIDE_CANCELLED), this value and all later ones are broken. */
+ * timeline's channel has gone: TIDE_CANCELLED), this value and all later ones are broken; not so
+ * after TIDE_FULL and TIDE_VALUE, which leave the timeline as it was. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_promise(struct tide_session *session,
                                                                struct tide_point timeline,
                                                                uint64_t deadline,
@@ -378,10 +380,10 @@ struct tide_session_operation {
  * service finds (TIDE_DEADLOCK, TIDE_DENIED …) comes as a refusal, and what it was to retire breaks
  * with it.
  *
- * Failure goes down the channel, as in channel.h: commands behind a failed one do not run, and the
- * points that they retire break with its status. A refused command counts as a failed one, for this
- * session may have queued others behind it. The session learns of a failure from its points, and
- * from tide_session_channel_stats.
+ * Failure goes down the channel, as in channel.h: commands behind a failed one do not run, but
+ * those with TIDE_DESPITE_BROKEN, and the points that they retire break with its status. A refused
+ * command counts as a failed one, for this session may have queued others behind it. The session
+ * learns of a failure from its points, and from tide_session_channel_stats.
  *
  * Points of a redeemed timeline that is gone, as when its owner has died, count as broken: with
  * TIDE_DESPITE_BROKEN they are not waited for, without it the wait is refused (TIDE_NOT_FOUND). A

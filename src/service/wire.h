@@ -19,7 +19,7 @@
 #include "tidemark/point.h"
 
 #define TIDE_WIRE_MAGIC 0x4b52414d45444954ull /* "TIDEMARK" */
-#define TIDE_WIRE_VERSION 1u
+#define TIDE_WIRE_VERSION 2u /* raised with each change of this file's structures and flags */
 #define TIDE_WIRE_CELL 64u
 #define TIDE_WIRE_CELLS 64u /* of one command */
 #define TIDE_WIRE_POINTS 96u
