@@ -275,6 +275,44 @@ TEST(the_pace_outlives_the_connection) {
   rig_on_event = NULL;
 }
 
+/* The times at which the raw clients have gone, and how many commands of theirs were taken. */
+static uint64_t gone_at[2], taken[2];
+static uint32_t gone;
+static void note_gone(const struct tide_service_event *event) {
+  if (event->kind != TIDE_SERVICE_GONE || event->label[0] || gone == 2) return;
+  taken[gone] = event->sequence;
+  gone_at[gone++] = event->time;
+}
+
+/* A new budget would be 32 commands more than the pace of eight a second allows. */
+static int no_new_budget(struct tide_service *service) {
+  int left = left_of_clients(service);
+  uint64_t allowed = 8 * (gone_at[1] - gone_at[0]) / (1000 * MS) + 16;
+  if (gone == 2 && taken[0] >= 32 && taken[1] <= allowed) return left;
+  fprintf(stderr, "%lu commands, then %lu of %lu\n", (unsigned long)taken[0],
+          (unsigned long)taken[1], (unsigned long)allowed);
+  return left + 1;
+}
+
+/* There is a while in which the uid has no connection at all. */
+TEST(the_pace_outlives_the_last_connection) {
+  struct rig r;
+  rig_on_event = note_gone;
+  rig_at_end = no_new_budget;
+  rig_open(&r, "default refusals 8");
+  struct holds nobody = attack_nobody(&r);
+  for (int i = 0; i < 2; i++) {
+    struct raw c;
+    raw_connect(&c, &r);
+    push_many(&c, TIDE_WIRE_BREAK, 900, REFUSED);
+    raw_close(&c);
+    attack_settle(&r, nobody);
+  }
+  rig_close(&r);
+  rig_on_event = NULL;
+}
+
 TEST_MAIN(CASE(a_full_ring_is_read_in_rounds), CASE(a_ring_that_is_still_written),
           CASE(those_that_leave_take_no_place), CASE(the_last_clients_end_at_an_accept),
-          CASE(the_rings_of_one_uid_keep_no_other_out), CASE(the_pace_outlives_the_connection))
+          CASE(the_rings_of_one_uid_keep_no_other_out), CASE(the_pace_outlives_the_connection),
+          CASE(the_pace_outlives_the_last_connection))
