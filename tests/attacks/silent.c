@@ -76,8 +76,8 @@ TEST(the_oldest_silent_one_goes) {
   rig_close(&r);
 }
 
-/* A hello that came before the connection was to go is heard, however late the service looks. */
-TEST(a_hello_that_came_is_heard) {
+/* The service looks when the hellos of `first` and more connections have come, in either order. */
+static void check_late_hellos(bool hellos_first) {
   struct rig r;
   int first[SHARE], more[2 * SHARE];
   rig_open(&r, "default connections 200");
@@ -85,13 +85,19 @@ TEST(a_hello_that_came_is_heard) {
   open_silent(&r, first, SHARE);
   usleep(20000);
   CHECK(kill(r.server, SIGSTOP) == 0);
+  if (!hellos_first) open_silent(&r, more, 2 * SHARE);
   for (int i = 0; i < SHARE; i++) say_hello(first[i]);
-  open_silent(&r, more, 2 * SHARE);
+  if (hellos_first) open_silent(&r, more, 2 * SHARE);
   CHECK(kill(r.server, SIGCONT) == 0);
   for (int i = 0; i < SHARE; i++) CHECK(hear_first(first[i]).kind == TIDE_WIRE_WELCOME);
   close_all(first, SHARE);
   close_all(more, 2 * SHARE);
   rig_close(&r);
+}
+/* A hello that came before the connection was to go is heard, however late the service looks. */
+TEST(a_hello_that_came_is_heard) {
+  check_late_hellos(true);
+  check_late_hellos(false);
 }
 
 /* Quotas are looked at when the hello comes, too. */
