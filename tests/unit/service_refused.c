@@ -214,6 +214,33 @@ TEST(a_command_without_a_channel) {
   rig_close(&r);
 }
 
+/* The awaited points are another command's to keep. */
+TEST(what_a_refused_command_waits_for_stays_open) {
+  struct rig r;
+  rig_open(&r, NULL);
+  struct tide_session *s = rig_connect(&r, "waits");
+  struct tide_point hosts, gate, channel, line, kept;
+  CHECK_OK(tide_session_create_future(s, NULL, &hosts));
+  CHECK_OK(tide_session_create_channel(s, NULL, &channel));
+  CHECK_OK(tide_session_create_channel_future(s, channel, NULL, &line));
+  CHECK_OK(tide_session_promise(s, hosts, TIDE_FOREVER, &gate));
+  CHECK_OK(tide_session_promise(s, line, TIDE_FOREVER, &kept));
+  struct tide_session_operation no_arguments = {.body = TIDE_SESSION_COPY,
+                                                .waits = &gate,
+                                                .wait_count = 1,
+                                                .retires = &kept,
+                                                .retire_count = 1};
+  CHECK_OK(tide_session_submit(s, channel, &no_arguments));
+  check_broken(s, kept, TIDE_INVALID);
+  CHECK_STATUS(tide_session_query(s, gate), TIDE_TIMEOUT);
+  CHECK_OK(tide_session_fulfil(s, gate));
+  CHECK_OK(tide_session_wait(s, gate, rig_in(9000)));
+  CHECK_EQ_U64(tide_session_refusals(s), 1);
+  tide_session_close(s);
+  rig_close(&r);
+}
+
 TEST_MAIN(CASE(a_stand_in_for_a_domain_that_it_may_not_speak_for),
           CASE(more_refused_ones_than_there_are_names), CASE(a_promise_on_a_channel_that_has_gone),
-          CASE(names_that_are_others_already), CASE(a_command_without_a_channel))
+          CASE(names_that_are_others_already), CASE(a_command_without_a_channel),
+          CASE(what_a_refused_command_waits_for_stays_open))
