@@ -1,8 +1,12 @@
 /* The path of a service: its lock, its leftovers, and whose files are removed. */
 #include "service_rig.h"
 
+#include "base/atomic.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -168,6 +172,41 @@ TEST(services_contend_for_a_path) {
   remove_folder(&r);
 }
 
+static void contend_for_lock(const struct rig *r, uint32_t *holders, unsigned times) {
+  for (unsigned i = 0; i < times; i++) {
+    struct tide_endpoint endpoint;
+    int socket = tide_endpoint_open(&endpoint, r->path, NULL);
+    if (socket < 0) continue;
+    uint32_t others = tide_fetch_add(holders, 1u);
+    struct stat there;
+    bool mine = stat(lock_of(r), &there) == 0 && there.st_ino == endpoint.lock_file.number;
+    sched_yield();
+    tide_fetch_sub(holders, 1u);
+    tide_endpoint_close(&endpoint, r->path, socket);
+    if (others || !mine) _exit(7);
+  }
+  _exit(0);
+}
+
+/* A holder removes the lock file between another process's open and its lock. Endpoints take so
+ * little time that this happens many times. */
+TEST(a_removed_lock_locks_nothing) {
+  struct rig r = new_folder();
+  pid_t children[4];
+  uint32_t *holders = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  CHECK(holders != MAP_FAILED);
+  fflush(NULL);
+  for (int i = 0; i < 4; i++) {
+    children[i] = fork();
+    CHECK(children[i] >= 0);
+    if (children[i] == 0) contend_for_lock(&r, holders, 20000 / test_slowdown());
+  }
+  for (int i = 0; i < 4; i++) rig_join(children[i]);
+  munmap(holders, 4096);
+  remove_folder(&r);
+}
+
 TEST_MAIN(CASE(one_service_a_path), CASE(files_of_others_stay),
           CASE(a_killed_service_leaves_what_the_next_one_takes), CASE(what_is_no_leftover),
-          CASE(what_is_no_lock), CASE(services_contend_for_a_path))
+          CASE(what_is_no_lock), CASE(services_contend_for_a_path),
+          CASE(a_removed_lock_locks_nothing))
