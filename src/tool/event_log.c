@@ -19,7 +19,7 @@
 #define BATCH 4096   /* a pipe takes that much as a whole or not at all */
 #define RETRY_MS 100 /* between two looks at a file that cannot be written */
 #define CLOSE_TIME 1000000000ull
-#define JOIN_SECONDS 3 /* CLOSE_TIME, and some more for a write that does not return */
+#define JOIN_TIME 3000000000ull /* CLOSE_TIME, and some more for a write that does not return */
 
 struct line {
   size_t length;
@@ -29,7 +29,8 @@ struct line {
 struct tide_event_log {
   const char *path;
   pthread_t writer;
-  int bell;
+  int bell;         /* rung for the writer */
+  int farewell;     /* rung by the writer, which ends */
   uint32_t reopens; /* atomic: SIGHUP came */
   pthread_mutex_t lock;
   /* Under the lock. */
@@ -166,9 +167,9 @@ static uint64_t count_events(const struct tide_event_log *log) {
   return count;
 }
 
-static void ring_bell(const struct tide_event_log *log) {
+static void ring_bell(int bell) {
   uint64_t one = 1;
-  (void)!write(log->bell, &one, sizeof one);
+  (void)!write(bell, &one, sizeof one);
 }
 
 void tide_event_log_add(void *user, const struct tide_service_event *event) {
@@ -182,7 +183,7 @@ void tide_event_log_add(void *user, const struct tide_service_event *event) {
   bool wakes = log->is_idle;
   log->is_idle = false;
   pthread_mutex_unlock(&log->lock);
-  if (wakes) ring_bell(log);
+  if (wakes) ring_bell(log->bell);
 }
 
 /* ---- the file, on the writer's thread ------------------------------------------------------ */
@@ -331,6 +332,7 @@ static bool write_some(struct tide_event_log *log) {
 static void *write_all(void *user) {
   struct tide_event_log *log = user;
   while (write_some(log)) continue;
+  ring_bell(log->farewell);
   return NULL;
 }
 
@@ -350,6 +352,7 @@ static bool start_writer(struct tide_event_log *log) {
 static void free_log(struct tide_event_log *log) {
   if (log->file >= 0) close(log->file);
   if (log->bell >= 0) close(log->bell);
+  if (log->farewell >= 0) close(log->farewell);
   pthread_mutex_destroy(&log->lock);
   free(log->queue);
   free(log);
@@ -364,6 +367,7 @@ struct tide_event_log *tide_event_log_open(const char *path) {
   pthread_mutex_init(&log->lock, NULL);
   log->path = path;
   log->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  log->farewell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   log->queue = malloc(TIDE_EVENT_LOG_ROOM);
   log->file = -1;
   bool opened = open_file(log);
@@ -371,7 +375,7 @@ struct tide_event_log *tide_event_log_open(const char *path) {
     report_failure(log, ENXIO);
     opened = true; /* it will be */
   }
-  if (opened && log->bell >= 0 && log->queue && start_writer(log)) return log;
+  if (opened && log->bell >= 0 && log->farewell >= 0 && log->queue && start_writer(log)) return log;
   tide_tool_error("%s: %s", path, strerror(errno));
   free_log(log);
   return NULL;
@@ -380,23 +384,25 @@ struct tide_event_log *tide_event_log_open(const char *path) {
 void tide_event_log_reopen(struct tide_event_log *log) {
   int error = errno;
   tide_exchange(&log->reopens, 1u);
-  ring_bell(log);
+  ring_bell(log->bell);
   errno = error;
 }
 
 /* False: a write that cannot be interrupted does not return. */
 static bool join_writer(struct tide_event_log *log) {
-  struct timespec until;
-  clock_gettime(CLOCK_MONOTONIC, &until); /* CLOCK_REALTIME may be set meanwhile */
-  until.tv_sec += JOIN_SECONDS;
-  return pthread_clockjoin_np(log->writer, NULL, CLOCK_MONOTONIC, &until) == 0;
+  struct pollfd end = {.fd = log->farewell, .events = POLLIN};
+  uint64_t until = now() + JOIN_TIME, at;
+  int ready = 0;
+  while (ready <= 0 && (at = now()) < until)
+    ready = poll(&end, 1, (int)((until - at) / 1000000u) + 1);
+  return ready > 0 && pthread_join(log->writer, NULL) == 0;
 }
 
 bool tide_event_log_close(struct tide_event_log *log) {
   pthread_mutex_lock(&log->lock);
   log->end_by = now() + CLOSE_TIME;
   pthread_mutex_unlock(&log->lock);
-  ring_bell(log);
+  ring_bell(log->bell);
   bool ended = join_writer(log);
   pthread_mutex_lock(&log->lock);
   uint64_t lost = log->lost + count_events(log);
