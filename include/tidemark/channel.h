@@ -95,7 +95,7 @@ struct tide_operation_points {
 /* Seed: CreateFutureSyncPointTimeline. Promises on it (tide_future_promise) are kept by operations
  * of this queue alone. As tide_future_create; TIDE_INVALID: the queue is no channel; TIDE_CANCELLED
  * or the device's status: it is going. Destroyed with tide_future_destroy; with the channel, what
- * is promised and not queued breaks. */
+ * is promised and not queued breaks, and so does each later value. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_create_future(struct tide_queue *queue, const struct tide_future_params *params,
                          struct tide_future **out_future);

@@ -201,7 +201,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_future_break(struct tide_future *
 /* ---- asking and waiting ------------------------------------------------------------- */
 
 /* *out_status (may be NULL): why it is broken, else TIDE_OK. TIDE_NOT_FOUND: no such point here, or
- * nobody has promised it. */
+ * nobody has promised it, and its timeline's channel is open. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_point_state(struct tide_points *points,
                                                            struct tide_point point,
                                                            enum tide_point_state *out_state,

@@ -23,7 +23,7 @@ static enum tide_status look_at(struct tide_points *points, struct tide_point po
   struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
   if (compound) return resolve_compound(compound, point, out_resolved);
   struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
-  if (!future || point.value > future->newest) return TIDE_NOT_FOUND;
+  if (!future || !tide_future_knows(future, point.value)) return TIDE_NOT_FOUND;
   *out_resolved = (struct tide_resolved){.status = TIDE_OK};
   struct tide_turn *turn;
   enum tide_await stands =
@@ -69,7 +69,7 @@ static inline struct tide_timeline *find_timeline(const struct tide_points *poin
   if (slot->kind == TIDE_SLOT_COMPOUND)
     return point->value == 1 ? ((const struct tide_compound *)slot->object)->debt.timeline : NULL;
   const struct tide_future *future = slot->object;
-  return point->value <= future->newest ? future->timeline : NULL;
+  return tide_future_knows(future, point->value) ? future->timeline : NULL;
 }
 
 struct tide_timeline *tide_point_find_timeline(const struct tide_points *points,

@@ -131,6 +131,19 @@ void tide_compound_break(struct tide_compound *compound, enum tide_status cause,
   tide_wave_finish(&wave);
 }
 
+enum tide_status tide_compound_create_broken(struct tide_client *client, enum tide_status cause,
+                                             struct tide_point *out_point) {
+  struct tide_points *points = client->points;
+  struct tide_fired fired;
+  enum tide_status status = create(client, 0, TIDE_FOREVER, out_point);
+  if (status != TIDE_OK) return status;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  tide_compound_break(tide_slot_find(points, *out_point, TIDE_SLOT_COMPOUND), cause, &fired);
+  tide_points_unlock(points, &fired);
+  return TIDE_OK;
+}
+
 void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
                           struct tide_fired *fired) {
   bool owed = !compound->debt.gate.defined && !compound->debt.gate.ended;

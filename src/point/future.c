@@ -292,6 +292,24 @@ void tide_future_give_up(struct tide_points *points, struct tide_point name,
   if (future) end_future(future, TIDE_CANCELLED, fired);
 }
 
+static void close_future(struct tide_future *future, enum tide_status cause,
+                         struct tide_fired *fired) {
+  if (future->closed) return;
+  future->closed = (uint32_t)cause;
+  if (future->newest == UINT64_MAX) return;
+  tide_timeline_fail_locked(future->timeline, future->newest + 1, cause, NULL, fired);
+  tide_points_tell_none(future->points, future, future->newest + 1, fired);
+}
+
+void tide_future_close(struct tide_future *future, enum tide_status cause) {
+  struct tide_points *points = future->points;
+  struct tide_fired fired;
+  tide_fired_init(&fired);
+  tide_points_lock(points);
+  close_future(future, cause, &fired);
+  tide_points_unlock(points, &fired);
+}
+
 void tide_channel_open(struct tide_channel *channel, struct tide_points *points) {
   *channel = (struct tide_channel){.points = points};
   tide_list_init(&channel->futures);
@@ -303,8 +321,8 @@ void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
   if (!channel->closed) channel->closed = (uint32_t)cause;
   while ((link = tide_list_pop_front(&channel->futures))) {
     struct tide_future *future = TIDE_CONTAINER(link, struct tide_future, in_channel);
-    future->closed = (uint32_t)cause;
     break_owed(future, cause, fired);
+    close_future(future, cause, fired);
     future->channel = NULL;
   }
 }
@@ -341,19 +359,32 @@ static __attribute__((noinline)) void unlock_and_nudge(struct tide_points *point
   tide_points_unlock(points, &none);
 }
 
-enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadline,
-                                     struct tide_point *out_point) {
+static inline __attribute__((always_inline)) enum tide_status
+promise_next(struct tide_future *future, const uint64_t *value, uint64_t deadline,
+             struct tide_point *out_point) {
   struct tide_points *points = future->points;
+  enum tide_status status = TIDE_VALUE;
   __builtin_prefetch(&future->timeline->turns, 1);
   deadline = tide_points_deadline(points, deadline);
   struct tide_lock *lock = tide_points_lock(points);
-  enum tide_status status = promise_locked(future, deadline, out_point);
+  if (!value || *value == future->newest + 1 || future->closed)
+    status = promise_locked(future, deadline, out_point);
   if (__builtin_expect(!points->nudge, 1)) { /* nothing has ended, so nobody has to look again */
     tide_lock_give(lock);
     return status;
   }
   unlock_and_nudge(points);
   return status;
+}
+
+enum tide_status tide_future_promise(struct tide_future *future, uint64_t deadline,
+                                     struct tide_point *out_point) {
+  return promise_next(future, NULL, deadline, out_point);
+}
+
+enum tide_status tide_future_promise_value(struct tide_future *future, uint64_t value,
+                                           uint64_t deadline, struct tide_point *out_point) {
+  return promise_next(future, &value, deadline, out_point);
 }
 
 enum tide_status tide_future_promise_named(struct tide_points *points, struct tide_point name,
@@ -375,7 +406,7 @@ struct tide_client *tide_future_client(struct tide_points *points, struct tide_p
 static enum tide_status find_owed(struct tide_future *future, uint64_t value,
                                   struct tide_promise **out_promise) {
   enum tide_status status;
-  if (value > future->newest) return TIDE_NOT_FOUND;
+  if (!tide_future_knows(future, value)) return TIDE_NOT_FOUND;
   struct tide_turn *turn;
   enum tide_await stands = tide_turn_look(future->timeline, value, &status, &turn);
   if (stands == TIDE_AWAIT_REACHED) return TIDE_VALUE;

@@ -84,7 +84,8 @@ struct tide_observed {
   uint64_t ended;            /* this one has ended, */
   enum tide_status status;   /* so */
   uint64_t returned;         /* promises whose room came free, from the beginning */
-  bool closed;               /* the name goes: nothing ends any more */
+  uint64_t none_from; /* no value >= it will be promised, for `status`; 0: none has ended so */
+  bool closed;        /* the name goes: nothing ends any more */
 };
 typedef void (*tide_observer)(void *user, const struct tide_observed *what,
                               struct tide_fired *fired);
@@ -161,7 +162,7 @@ struct tide_future {
   uint64_t newest_queued;
   uint64_t returned;            /* promises that came free, from the beginning */
   uint32_t open;                /* promised, and not told of its end */
-  uint32_t closed;              /* its channel is: nothing is promised any more */
+  uint32_t closed;              /* why no further value is promised; TIDE_OK: they are */
   struct tide_channel *channel; /* NULL: the host's */
   uint64_t kept;
   uint32_t slot, generation;
@@ -212,8 +213,8 @@ struct tide_command {
 /* ---- what sched tells ---- */
 
 void tide_channel_open(struct tide_channel *channel, struct tide_points *points);
-/* Breaks what it still owes with `cause`; its future timelines promise no more. It stays until its
- * commands are done. */
+/* Breaks what it still owes with `cause`, and closes its future timelines (tide_future_close). It
+ * stays until its commands are done. */
 void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
                         struct tide_fired *fired);
 /* As tide_future_create, for promises that this channel's commands keep. Takes the lock. */
@@ -243,6 +244,17 @@ static inline void tide_future_count(const struct tide_future *future,
 }
 /* Whose it is; NULL: its client, or itself, is gone. Takes the lock. */
 struct tide_client *tide_future_client(struct tide_points *points, struct tide_point name);
+/* As tide_future_promise, of this value: TIDE_VALUE if another one comes next, unless the timeline
+ * is closed. Takes the lock. */
+enum tide_status tide_future_promise_value(struct tide_future *future, uint64_t value,
+                                           uint64_t deadline, struct tide_point *out_point);
+/* Ends the promises: each value that has not been promised is broken with `cause`. The first cause
+ * stays. Takes the lock. */
+void tide_future_close(struct tide_future *future, enum tide_status cause);
+/* True: the value is promised, has ended, or is above the last one of a closed timeline. */
+static inline bool tide_future_knows(const struct tide_future *future, uint64_t value) {
+  return value <= future->newest || future->closed;
+}
 void tide_future_give_up(struct tide_points *points, struct tide_point name,
                          struct tide_fired *fired);
 /* As tide_compound_destroy, whoever's it is; nothing when it is gone. */
@@ -251,6 +263,9 @@ void tide_compound_give_up(struct tide_points *points, struct tide_point name,
 /* A compound without a deadline, which nobody waits for. Takes the lock. */
 enum tide_status tide_compound_promise_open(struct tide_client *client,
                                             struct tide_point *out_point);
+/* A compound that is broken from its beginning. Takes the lock. */
+enum tide_status tide_compound_create_broken(struct tide_client *client, enum tide_status cause,
+                                             struct tide_point *out_point);
 /* The promise that a command may retire: owed by this channel. What is overdue breaks first, and
  * what was found before may go; `fired` NULL: the caller has seen to it
  * (tide_points_expire_unwatched). TIDE_NOT_FOUND;
@@ -338,6 +353,9 @@ static inline void tide_points_look_again(struct tide_points *points, struct tid
 
 /* One observer; before there are any points. NULL: none. */
 void tide_points_observe(struct tide_points *points, tide_observer observer, void *user);
+/* Tells the observer that no value of the future timeline from this one on will be promised. */
+void tide_points_tell_none(struct tide_points *points, const struct tide_future *future,
+                           uint64_t from, struct tide_fired *fired);
 /* A value of the timeline at `slot` has ended, so; 0: none has, the name goes. */
 void tide_points_tell(struct tide_points *points, uint32_t slot,
                       const struct tide_timeline *timeline, uint64_t ended, enum tide_status status,

@@ -83,6 +83,16 @@ void tide_points_tell(struct tide_points *points, uint32_t slot,
   points->observer(points->observer_user, &what, fired);
 }
 
+void tide_points_tell_none(struct tide_points *points, const struct tide_future *future,
+                           uint64_t from, struct tide_fired *fired) {
+  if (!points->observer) return;
+  struct tide_observed what = {.slot = future->slot,
+                               .generation = future->generation,
+                               .status = (enum tide_status)future->closed,
+                               .none_from = from};
+  points->observer(points->observer_user, &what, fired);
+}
+
 /* ---- parts ------------------------------------------------------------------------ */
 
 uint32_t tide_parts_left(const struct tide_points *points, const struct tide_client *client) {

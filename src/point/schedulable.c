@@ -181,7 +181,7 @@ static enum tide_status check_assumed(const struct tide_client *client,
   if (compound) return compound->client == client ? TIDE_INVALID : TIDE_DENIED;
   if (!future) return TIDE_NOT_FOUND;
   if (future->client != client) return TIDE_DENIED;
-  return point->value > future->newest ? TIDE_NOT_FOUND : TIDE_OK;
+  return tide_future_knows(future, point->value) ? TIDE_OK : TIDE_NOT_FOUND;
 }
 
 static enum tide_status begin(struct tide_watch *watch, struct tide_point point,

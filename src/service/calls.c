@@ -38,7 +38,7 @@ enum tide_status tide_entry_claim(struct tide_served *client, struct tide_wire_n
 }
 
 static bool has_points(const struct tide_entry *entry) {
-  return entry && entry->kind >= TIDE_ENTRY_FUTURE && entry->kind <= TIDE_ENTRY_FOREIGN;
+  return entry && entry->kind >= TIDE_ENTRY_FUTURE && entry->kind <= TIDE_ENTRY_REFUSED;
 }
 
 static enum tide_status why_none(const struct tide_entry *entry) {
@@ -49,7 +49,7 @@ static enum tide_status why_none(const struct tide_entry *entry) {
 enum tide_status tide_entry_point(struct tide_served *client, struct tide_wire_point point,
                                   struct tide_point *out_point) {
   const struct tide_entry *entry = tide_entry_find(client, point.name, TIDE_ENTRY_FREE);
-  if (!has_points(entry)) return why_none(entry);
+  if (!has_points(entry)) return TIDE_NOT_FOUND;
   *out_point = entry->base;
   out_point->value = point.value;
   return TIDE_OK;
@@ -124,15 +124,11 @@ static enum tide_status call_future(const struct call *c) {
   return TIDE_OK;
 }
 
-/* The client knows which value comes next; if it is wrong, nothing was promised. */
 static enum tide_status call_promise(const struct call *c) {
   struct tide_entry *entry = tide_entry_find(c->client, c->command->object, TIDE_ENTRY_FUTURE);
   struct tide_point point;
   if (!entry) return TIDE_NOT_FOUND;
-  if (entry->refused) return (enum tide_status)entry->refused;
-  const struct tide_future *future = entry->object;
-  if (c->command->value != future->newest + 1) return TIDE_VALUE;
-  return tide_future_promise(entry->object, c->command->deadline, &point);
+  return tide_future_promise_value(entry->object, c->command->value, c->command->deadline, &point);
 }
 
 static enum tide_status call_fulfil(const struct call *c) {

@@ -74,14 +74,9 @@ void tide_publish(struct tide_published *published, uint32_t place, uint32_t gen
 
 void tide_publish_refused(struct tide_published *published, uint32_t place, uint32_t generation,
                           enum tide_status cause) {
-  tide_values_open(&published->values, place, generation, 0);
-  tide_publish_end(published, place, 1, cause);
-}
-
-void tide_publish_end(struct tide_published *published, uint32_t place, uint64_t from,
-                      enum tide_status cause) {
   struct tide_lock *lock = tide_points_lock(published->service->points);
-  tide_values_end(&published->values, place, from, cause);
+  tide_values_open(&published->values, place, generation, 0);
+  tide_values_end(&published->values, place, 1, cause);
   tide_lock_give(lock);
   tide_values_wake(&published->values, place);
 }
@@ -100,7 +95,9 @@ void tide_publish_observe(void *user, const struct tide_observed *what, struct t
                                   .closed = what->closed};
   /* Whoever sees it closed may use the place again. */
   if (what->closed) tide_store_release(&at->busy, 0u);
-  tide_values_publish(&published->values, of->place, &news);
+  if (what->none_from)
+    tide_values_end(&published->values, of->place, what->none_from, what->status);
+  else tide_values_publish(&published->values, of->place, &news);
   if (!tide_exchange(&at->pending, 1u)) {
     tide_fetch_add(&published->references, 1u);
     tide_fired_push(fired, &at->wake, TIDE_OK);

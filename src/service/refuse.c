@@ -4,8 +4,9 @@
  * for a point before the service has seen the command that promises it. A refusal breaks each
  * such point with its own status: no waiter is left behind.
  *
- *      COMPOUND, STAND_IN   the name stands for a point that is broken from its beginning
- *      PROMISE              the timeline ends below the value
+ *      COMPOUND, STAND_IN   the name stands for one of the service's own points, which is broken
+ *                           from its beginning
+ *      PROMISE              the timeline is closed: this value and all later ones are broken
  *      SUBMIT, ALLOCATE     the promises that the command was to keep break
  *
  * A definition (ALL, ANY, EXPRESSION) makes no point: the compound may be defined otherwise, and
@@ -28,6 +29,15 @@ static void refuse_points(struct tide_served *client, const struct tide_wire_vie
     tide_refuse_point(client, &view->points[i], cause);
 }
 
+enum tide_status tide_broken_points_create(struct tide_service *service) {
+  static const struct tide_client_params params = {.label = "refused"};
+  enum tide_status status = tide_client_create(service->points, &params, &service->self);
+  for (unsigned cause = 1; status == TIDE_OK && cause < TIDE_BROKEN_POINTS; cause++)
+    status = tide_compound_create_broken(service->self, (enum tide_status)cause,
+                                         &service->broken[cause]);
+  return status;
+}
+
 /* Makes the name that of a broken point. A name that another object has stays that object's. */
 static void refuse_compound(struct tide_served *client, struct tide_wire_name name,
                             enum tide_status cause) {
@@ -36,18 +46,18 @@ static void refuse_compound(struct tide_served *client, struct tide_wire_name na
   entry->kind = TIDE_ENTRY_REFUSED;
   entry->generation = name.generation;
   entry->refused = (uint8_t)cause;
+  entry->base = client->service->broken[cause];
   tide_publish_refused(client->published, name.handle, name.generation, cause);
 }
 
-/* Ends the timeline below the value. Not with TIDE_VALUE, since the value is another promise's, nor
+/* Closes the timeline. Not with TIDE_VALUE, since the value is another promise's, nor
  * with TIDE_FULL, since the client counts and promises again when there is room. Any other status
  * that refuses the next value refuses all later ones. */
 static void refuse_promise(struct tide_served *client, const struct tide_wire_command *command,
                            enum tide_status cause) {
   struct tide_entry *entry = tide_entry_find(client, command->object, TIDE_ENTRY_FUTURE);
-  if (!entry || entry->refused || cause == TIDE_VALUE || cause == TIDE_FULL) return;
-  entry->refused = (uint8_t)cause;
-  tide_publish_end(client->published, command->object.handle, command->value, cause);
+  if (!entry || cause == TIDE_VALUE || cause == TIDE_FULL) return;
+  tide_future_close(entry->object, cause);
 }
 
 void tide_refuse(struct tide_served *client, const struct tide_wire_view *view,

@@ -57,9 +57,6 @@ void tide_publish(struct tide_published *published, uint32_t place, uint32_t gen
 /* Shows, at the place of a timeline that was never made, that all of it is broken. */
 void tide_publish_refused(struct tide_published *published, uint32_t place, uint32_t generation,
                           enum tide_status cause);
-/* Shows that all values from here on are broken: no promise of them will be made. */
-void tide_publish_end(struct tide_published *published, uint32_t place, uint64_t from,
-                      enum tide_status cause);
 /* Of the room's points. */
 void tide_publish_observe(void *user, const struct tide_observed *what, struct tide_fired *fired);
 /* What the service's own shared memory is told at the end. */
@@ -71,16 +68,16 @@ enum tide_entry_kind {
   TIDE_ENTRY_FREE,
   TIDE_ENTRY_FUTURE,
   TIDE_ENTRY_COMPOUND,
-  TIDE_ENTRY_FOREIGN, /* somebody else's timeline */
+  TIDE_ENTRY_FOREIGN, /* another client's timeline */
+  TIDE_ENTRY_REFUSED, /* a compound or stand-in that could not be made: see refuse.c */
   TIDE_ENTRY_CHANNEL,
-  TIDE_ENTRY_BUFFER,
-  TIDE_ENTRY_REFUSED /* a compound or stand-in that could not be made: see refuse.c */
+  TIDE_ENTRY_BUFFER
 };
 struct tide_entry {
   uint8_t kind;
   bool writable;   /* a buffer; of a foreign timeline: its owner is trusted */
   bool made;       /* a buffer of its own, which is charged until it is gone */
-  uint8_t refused; /* the status of a REFUSED one, or of a future timeline's next promise; 0 */
+  uint8_t refused; /* the status of a REFUSED one; 0 */
   uint32_t generation;
   struct tide_point base;  /* of a timeline */
   void *object;            /* a tide_future, tide_line or tide_store */
@@ -268,13 +265,16 @@ struct tide_entry *tide_entry_find(struct tide_served *client, struct tide_wire_
 /* A free place for a new one, chosen by the client: its generation must be new. */
 enum tide_status tide_entry_claim(struct tide_served *client, struct tide_wire_name name,
                                   struct tide_entry **out_entry);
-/* TIDE_NOT_FOUND; of a refused one: why. */
+/* Of a refused one: a point that is broken with the refusal's status. TIDE_NOT_FOUND. */
 enum tide_status tide_entry_point(struct tide_served *client, struct tide_wire_point point,
                                   struct tide_point *out_point);
 void tide_entry_free(struct tide_served *client, struct tide_entry *entry);
 
 /* ---- refuse.c: the points of a refused command ---- */
 
+/* The service's points that are broken, which refused names stand for. One timeline each. */
+#define TIDE_BROKEN_POINTS TIDE_STATUS_COUNT
+enum tide_status tide_broken_points_create(struct tide_service *service);
 /* Breaks the points that the command was to make or to keep. */
 void tide_refuse(struct tide_served *client, const struct tide_wire_view *view,
                  enum tide_status status);
@@ -301,7 +301,9 @@ struct tide_service {
   struct tide_cpu *cpu;
   struct tide_device *device;
   struct tide_points *points;
-  struct tide_endpoint endpoint; /* while `listener` is open */
+  struct tide_client *self;                     /* of the broken points */
+  struct tide_point broken[TIDE_BROKEN_POINTS]; /* by status; [TIDE_OK] is none */
+  struct tide_endpoint endpoint;                /* while `listener` is open */
   int listener, epoll, bell;
   int spare;                    /* a descriptor to accept with when all are used up */
   int buffers_most;             /* descriptors from here on are not for buffers */

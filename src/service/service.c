@@ -222,7 +222,8 @@ static enum tide_status open_descriptors(struct tide_service *service, struct ti
  * again for the clients that leave and the commands of those that are gone (leave.c). */
 static uint32_t room_for(const struct tide_policy *policy, uint32_t most_each) {
   uint64_t all = 2 * (uint64_t)policy->clients * most_each;
-  return all > 1u << 20 ? 1u << 20 : (uint32_t)all;
+  uint32_t most = (1u << 20) - TIDE_BROKEN_POINTS;
+  return all > most ? most : (uint32_t)all;
 }
 
 /* Returns room for the parts of clients that leave. */
@@ -242,7 +243,7 @@ static enum tide_status open_parts(struct tide_service *service) {
     if (limits->parts > parts) parts = limits->parts;
   }
   struct tide_points_params points = {.domain = service->params.domain,
-                                      .timelines = room_for(policy, timelines),
+                                      .timelines = room_for(policy, timelines) + TIDE_BROKEN_POINTS,
                                       .parts = room_for(policy, parts ? parts : 1) / 2 + 1 +
                                                spare_for(policy, parts)};
   struct tide_context_params context = {.allocator = allocator_of(&service->params)};
@@ -262,7 +263,7 @@ static enum tide_status open_parts(struct tide_service *service) {
   if (!service->places) return TIDE_NOMEM;
   service->spare_parts = spare_for(policy, parts);
   tide_points_observe(service->points, tide_publish_observe, service);
-  return TIDE_OK;
+  return tide_broken_points_create(service);
 }
 
 static void free_service(struct tide_service *service) {
@@ -270,6 +271,7 @@ static void free_service(struct tide_service *service) {
   if (service->context.tracker) {
     uint32_t places = service->points ? service->points->slot_count + 1 : 0;
     tide_cpu_close(service->cpu); /* its threads may still report ends */
+    tide_client_destroy(service->self, TIDE_OK);
     tide_points_destroy(service->points);
     tide_sched_destroy(service->sched);
     tide_free(service->context.allocator, service->places, places, sizeof *service->places);

@@ -77,6 +77,43 @@ TEST(despite_a_lost_device_its_work_is_waited_for) {
   close_world(&w);
 }
 
+/* No value of its timelines will be promised any more: one that was not is broken, too. */
+TEST(values_that_a_closed_channel_will_not_promise) {
+  struct world w;
+  struct tide_timeline *timeline;
+  struct tide_failure failure;
+  enum tide_point_state state;
+  enum tide_status why;
+  uint64_t value;
+  open_world(&w);
+  struct tide_queue *queue =
+      CHANNEL(w.f.device, .label = "brief", .client = w.client, .operations = 8);
+  struct tide_future *future = future_of(queue, 8);
+  struct tide_point kept = promise(future), later = kept, none;
+  later.value += 7;
+  CHECK_OK(SUBMIT(queue, .label = "x", POINTS(RETIRE(kept))));
+  CHECK_STATUS(tide_point_state(w.points, later, &state, &why), TIDE_NOT_FOUND);
+  fake_run(&w.f, "x");
+  tide_queue_destroy(queue);
+  CHECK_OK(tide_point_wait(w.points, kept, TIDE_NOW));
+  CHECK_STATUS(tide_future_promise(future, 0, &none), TIDE_CANCELLED);
+  CHECK_OK(tide_point_state(w.points, later, &state, &why));
+  CHECK(state == TIDE_POINT_BROKEN);
+  CHECK_STATUS(why, TIDE_CANCELLED);
+  CHECK_STATUS(tide_point_wait(w.points, later, TIDE_NOW), TIDE_CANCELLED);
+  CHECK_OK(tide_point_timeline(w.points, later, &timeline, &value));
+  CHECK_STATUS(tide_timeline_wait(timeline, value, TIDE_FOREVER), TIDE_CANCELLED);
+  CHECK(tide_timeline_failure(timeline, value, &failure));
+  CHECK_STATUS(failure.status, TIDE_CANCELLED);
+  tide_timeline_release(timeline);
+  CHECK_OK(SUBMIT(w.b, .label = "despite", .flags = TIDE_DESPITE_BROKEN, POINTS(WAIT_FOR(later))));
+  fake_run(&w.f, "despite");
+  CHECK_OK(SUBMIT(w.b, .label = "behind", POINTS(WAIT_FOR(later))));
+  CHECK_STATUS(fake_status(&w.f, "behind"), TIDE_CANCELLED);
+  tide_future_destroy(future);
+  close_world(&w);
+}
+
 /* ---- deadlines that passed ---------------------------------------------------------------- */
 
 /* The submit finds that a promise is overdue; a compound made of it goes, and with it its name. */
@@ -241,7 +278,8 @@ TEST(check_mode_knows_what_a_later_point_covers) {
   close_world(&w);
 }
 
-TEST_MAIN(CASE(who_waits_lends_through_compounds_in_compounds),
+TEST_MAIN(CASE(values_that_a_closed_channel_will_not_promise),
+          CASE(who_waits_lends_through_compounds_in_compounds),
           CASE(check_mode_knows_what_a_later_point_covers), CASE(a_crowd_leaves_with_its_queue),
           CASE(a_crowd_is_cancelled_from_a_point), CASE(what_the_one_before_cancels_does_not_start),
           CASE(nothing_is_inserted_for_a_dead_client),

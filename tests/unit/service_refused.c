@@ -76,7 +76,7 @@ TEST(a_stand_in_for_a_domain_that_it_may_not_speak_for) {
   CHECK(kill(r.server, SIGCONT) == 0);
   CHECK_STATUS(end_waiting(&waiter), TIDE_DENIED);
   check_broken(s, point, TIDE_DENIED);
-  /* What depends on it breaks, or is refused, for the same reason. */
+  /* What depends on it breaks for the same reason, and does not wait for its own deadline. */
   CHECK_STATUS(tide_session_grant(s, point, TIDE_RIGHT_WAIT, &token), TIDE_DENIED);
   CHECK_OK(tide_session_view(s, point, &place));
   CHECK_STATUS(tide_shared_look(place.shared, place.slot, place.generation, 1), TIDE_DENIED);
@@ -85,13 +85,20 @@ TEST(a_stand_in_for_a_domain_that_it_may_not_speak_for) {
       .waits = &point, .wait_count = 1, .retires = &kept, .retire_count = 1};
   CHECK_OK(tide_session_submit(s, channel, &waits));
   check_broken(s, kept, TIDE_DENIED);
-  CHECK_OK(tide_session_promise_compound(s, rig_in(60), &all));
+  CHECK_OK(tide_session_promise_compound(s, TIDE_FOREVER, &all));
   CHECK_OK(tide_session_all(s, all, &point, 1));
+  check_broken(s, all, TIDE_DENIED);
+  struct tide_point good, either[2] = {point}, any;
+  CHECK_OK(tide_session_promise_compound(s, TIDE_FOREVER, &good));
+  CHECK_OK(tide_session_all(s, good, NULL, 0));
+  either[1] = good;
+  CHECK_OK(tide_session_promise_compound(s, TIDE_FOREVER, &any));
+  CHECK_OK(tide_session_any(s, any, either, 2));
+  CHECK_OK(tide_session_wait(s, any, rig_in(20000)));
   CHECK_OK(tide_session_report(s, point, TIDE_POINT_RETIRED, TIDE_OK));
-  CHECK_STATUS(tide_session_wait(s, all, rig_in(20000)), TIDE_TIMED_OUT);
   /* Its name is given back as any other. */
   CHECK_OK(tide_session_destroy(s, point));
-  uint64_t refusals = 4; /* the stand-in, the submit, the definition, the report */
+  uint64_t refusals = 2; /* the stand-in, the report */
   CHECK_OK(tide_session_sync(s, rig_in(20000)));
   CHECK_EQ_U64(tide_session_refusals(s), refusals);
   CHECK_OK(tide_session_promise_compound(s, 0, &later));
@@ -144,9 +151,25 @@ TEST(a_promise_on_a_channel_that_has_gone) {
   begin_waiting(&waiter, other, foreign);
   CHECK_STATUS(tide_session_wait(s, point[1], rig_in(20000)), cause);
   CHECK_STATUS(end_waiting(&waiter), cause);
-  CHECK_STATUS(tide_session_wait(s, point[2], rig_in(20000)), cause);
-  CHECK_STATUS(tide_session_wait(other, foreign, rig_in(20000)), cause);
-  CHECK_STATUS(tide_session_wait(s, point[0], rig_in(20000)), cause);
+  for (int i = 0; i < 3; i++) check_broken(s, point[i], cause);
+  check_broken(other, foreign, cause);
+  /* What depends on one breaks for the same reason, in other sessions, too. */
+  struct tide_point line, next, kept, all, expression;
+  CHECK_OK(tide_session_create_channel(other, NULL, &line));
+  CHECK_OK(tide_session_create_channel_future(other, line, NULL, &next));
+  CHECK_OK(tide_session_promise(other, next, rig_in(60000), &kept));
+  struct tide_session_operation waits = {
+      .waits = &foreign, .wait_count = 1, .retires = &kept, .retire_count = 1};
+  CHECK_OK(tide_session_submit(other, line, &waits));
+  check_broken(other, kept, cause);
+  CHECK_OK(tide_session_promise_compound(other, TIDE_FOREVER, &all));
+  CHECK_OK(tide_session_all(other, all, &foreign, 1));
+  check_broken(other, all, cause);
+  CHECK_OK(tide_session_promise_compound(s, TIDE_FOREVER, &expression));
+  CHECK_OK(tide_session_expression(s, expression, "0 & 1", 5, &point[1], 2, NULL));
+  check_broken(s, expression, cause);
+  CHECK_EQ_U64(tide_session_refusals(other), 0);
+  CHECK_EQ_U64(tide_session_refusals(s), 2); /* the promises */
   CHECK_OK(tide_session_destroy(s, timeline));
   CHECK_OK(tide_session_sync(s, rig_in(20000)));
   check_victim(s);
@@ -214,6 +237,35 @@ TEST(a_command_without_a_channel) {
   rig_close(&r);
 }
 
+/* Broken promises have used up the timeline: it closes, and each later value is broken. */
+TEST(a_timeline_without_room) {
+  struct rig r;
+  struct raw c;
+  rig_open(&r, NULL);
+  raw_connect(&c, &r);
+  struct tide_wire_record record = command(TIDE_WIRE_FUTURE, 1, 1, 0);
+  record.command.number = 1;
+  CHECK_OK(raw_ask(&c, &record));
+  record = command(TIDE_WIRE_PROMISE, 1, 1, 1);
+  record.command.deadline = rig_in(600000);
+  CHECK_OK(raw_ask(&c, &record));
+  record = command(TIDE_WIRE_BREAK, 1, 1, 1);
+  record.command.number = TIDE_IO;
+  CHECK_OK(raw_ask(&c, &record));
+  record = command(TIDE_WIRE_COMPLETE, 1, 1, 2);
+  CHECK_STATUS(raw_ask(&c, &record), TIDE_NOT_FOUND);
+  for (uint64_t value = 2; value < 5; value++) {
+    record = command(TIDE_WIRE_PROMISE, 1, 1, value);
+    CHECK_STATUS(raw_ask(&c, &record), TIDE_EXHAUSTED);
+    CHECK_STATUS(raw_look(&c, 1, 1, value), TIDE_EXHAUSTED);
+    record = command(TIDE_WIRE_COMPLETE, 1, 1, value);
+    CHECK_STATUS(raw_ask(&c, &record), TIDE_EXHAUSTED);
+  }
+  CHECK_STATUS(raw_look(&c, 1, 1, 1), TIDE_IO);
+  raw_close(&c);
+  rig_close(&r);
+}
+
 /* The awaited points are another command's to keep. */
 TEST(what_a_refused_command_waits_for_stays_open) {
   struct rig r;
@@ -243,4 +295,4 @@ TEST(what_a_refused_command_waits_for_stays_open) {
 TEST_MAIN(CASE(a_stand_in_for_a_domain_that_it_may_not_speak_for),
           CASE(more_refused_ones_than_there_are_names), CASE(a_promise_on_a_channel_that_has_gone),
           CASE(names_that_are_others_already), CASE(a_command_without_a_channel),
-          CASE(what_a_refused_command_waits_for_stays_open))
+          CASE(a_timeline_without_room), CASE(what_a_refused_command_waits_for_stays_open))
