@@ -479,7 +479,7 @@ static bool cutlass(struct tide_parser *parser, struct tide_op_state *op) {
   }
   if (parser->token.kind != '{') return true;
   return tide_parse_region(parser, false, NULL, 0) &&
-         (!takes_region || tide_parse_attr_dict(parser));
+         (!takes_region || tide_parse_attrs_behind(parser, op->named));
 }
 
 /* ---- all of them ---- */

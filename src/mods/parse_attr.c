@@ -318,7 +318,7 @@ bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first) {
       if (parser->named.data[i] == parser->named.data[last]) {
         parser->token = token;
         return tide_wrong(parser,
-                          i < base ? "attribute '%s' is among the properties, too"
+                          i < base ? "attribute '%s' is given twice"
                                    : "duplicate key '%s' in dictionary attribute",
                           tide_ir_string_text(parser->ir, parser->named.data[i], NULL));
       }
@@ -327,6 +327,16 @@ bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first) {
 }
 
 enum braces { BRACES_REGION, BRACES_DICTIONARY, BRACES_EITHER };
+
+/* True if the token is the one operation that is a region by itself. */
+static bool is_yield(const struct tide_parser *parser, struct tide_token token) {
+  static const char *const names[] = {"cutlass.async.yield", "nv_tileas.async.yield"};
+  size_t length = token.end - token.start;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strlen(names[i]) == length && memcmp(parser->text + token.start, names[i], length) == 0)
+      return true;
+  return false;
+}
 
 /* Classifies what opens at `open` by its first two tokens. No operation goes on with `=` or a comma
  * behind its name. `{}` and `{name}` are either; *out_behind is then the offset behind them. */
@@ -339,7 +349,7 @@ static enum braces classify_braces(const struct tide_parser *parser, struct tide
   struct tide_token second = tide_lex(parser->text, parser->length, first.end);
   *out_behind = second.end;
   if (second.kind == '=' || second.kind == ',') return BRACES_DICTIONARY;
-  return second.kind == '}' ? BRACES_EITHER : BRACES_REGION;
+  return second.kind == '}' && !is_yield(parser, first) ? BRACES_EITHER : BRACES_REGION;
 }
 
 bool tide_dictionary_is_next(const struct tide_parser *parser) {

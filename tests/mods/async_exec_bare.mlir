@@ -39,6 +39,14 @@ gpu.module @m attributes {cutlass.cluster_shape = array<i32: 2, 1, 1>} {
     cutlass.async.exec { cutlass.async.yield } {unit, warps = array<i32: 1, 2>}
     gpu.return
   }
+  gpu.func @empty_dictionary_behind() kernel {
+    cutlass.async.exec { cutlass.async.yield } {}
+    gpu.return
+  }
+  gpu.func @unit_behind() kernel {
+    nv_tileas.async.exec { nv_tileas.async.yield } {unit}
+    gpu.return
+  }
   gpu.func @empty_dictionary() kernel {
     cutlass.async.exec {} { cutlass.async.yield }
     gpu.return

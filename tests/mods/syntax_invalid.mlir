@@ -59,7 +59,7 @@ module attributes {a = 99999999999999999999 : i64} {
 // -----
 
 func.func @f(%a: i32) {
-  // expected-error@+1 {{attribute 'predicate' is among the properties, too}}
+  // expected-error@+1 {{attribute 'predicate' is given twice}}
   %0 = "arith.cmpi"(%a, %a) <{predicate = 0 : i64}> {note = 2 : i64, predicate = 1 : i64} : (i32, i32) -> i1
   // expected-error@+1 {{duplicate key 'predicate' in dictionary attribute}}
   %1 = "arith.cmpi"(%a, %a) <{predicate = 0 : i64, predicate = 1 : i64}> : (i32, i32) -> i1
@@ -88,4 +88,14 @@ func.func @f() {
   // expected-error@+1 {{null character not allowed in operation name}}
   "test.a\00b"() : () -> ()
   func.return
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @f() kernel {
+    // expected-error@+1 {{attribute 'warps' is given twice}}
+    cutlass.async.exec {warps = array<i32: 0, 1>} { cutlass.async.yield } {warps = array<i32: 1, 2>}
+    gpu.return
+  }
 }
