@@ -24,7 +24,10 @@
 #   <!-- around:              what stands around a fragment of C, tide or mlir; it goes where the line … is
 #   LINES -->
 #
-# DOCS_BARE=yes runs what is "only bare" and nothing else; DOCS_PAGES names the pages, DOCS_WORK a folder to work in.
+# Besides, links lead somewhere, and the files and tests that a page's text names in `backticks` exist.
+#
+# DOCS_BARE=yes runs what is "only bare" and nothing else, of which there must be some; DOCS_PAGES names the pages,
+# DOCS_WORK a folder to work in.
 # DOCS_UPDATE=yes puts what was printed into the pages, where a block shows something else and has no "…".
 : "${BUILD:?}" "${TIDEMARK:?}"
 case ${TEST_KIND-plain} in plain) ;; *) echo "SKIP docs: pages are the same under a sanitizer"; exit 0 ;; esac
@@ -182,6 +185,7 @@ write_page() {
 }
 updated=
 
+tried=0
 block() { # number, kind, line
   at=$blocks/$1 marks=$blocks/$1.marks line=$3
   name=$(basename "$page" .md)_$3
@@ -192,6 +196,7 @@ block() { # number, kind, line
   if [ -n "${DOCS_BARE-}" ] && ! has 'only bare'; then return; fi
   if [ -z "${DOCS_BARE-}" ] && has 'only bare'; then echo "SKIP $name: $(mark 'only bare') (tests/bare-chroot.sh)"; return; fi
   if has 'not run'; then echo "SKIP $name: $(mark 'not run')"; return; fi
+  tried=$((tried + 1))
   kind=$2
   if [ $kind = readme ] && grep -Eq '^\$ \./(run|test|bench)' "$at.text"; then
     echo "SKIP $name: minutes; .ci/run runs them"
@@ -230,11 +235,17 @@ for page in $DOCS_PAGES; do
   write_page
 done
 rm -rf "$tree/out" "$TMPDIR"
-[ -z "${DOCS_BARE-}" ] || exit $failed
+if [ -n "${DOCS_BARE-}" ]; then
+  if [ $tried = 0 ]; then
+    echo "FAIL bare: no block is 'only bare'"
+    failed=1
+  fi
+  exit $failed
+fi
 
 # Links of a page lead to a file, and to a heading of it: the heading's words, small, with dashes.
 missing=
-for page in README.md docs/*.md; do
+for page in $DOCS_PAGES; do
   for link in $(grep -o '](\([^):]*\))' "$page" | sed 's/](\(.*\))/\1/') $(grep -o 'docs/[a-z-]*\.md' "$page" | sed 's,^,/,'); do
     file=${link%%#*} place=${link#"${link%%#*}"}
     case $file in '') file=$page ;; /*) file=.$file ;; *) file=$(dirname "$page")/$file ;; esac
@@ -245,5 +256,26 @@ for page in README.md docs/*.md; do
   done
 done
 if [ -z "$missing" ]; then echo "PASS links"; else echo "FAIL links:$missing"; fi
+
+# Files, and tests as ./test calls them, in `backticks`. `sim/…` and the like are names of benchmarks, too.
+missing=
+tests=$(./test --list)
+for page in $DOCS_PAGES; do
+  awk '/^```/ { block = !block } !block { n = split($0, part, "`"); for (i = 2; i < n; i += 2) print part[i] }' "$page" |
+    tr ' ' '\n' | sort -u >"$work/names"
+  while read -r word; do
+    case $word in
+      *…* | *NAME*) continue ;;
+      unit/* | public/* | conformance/* | attacks/* | oracle/* | case/* | tidy/* | fuzz/*)
+        if printf '%s\n' "$tests" | grep -qxF -e "$word"; then continue; fi ;;
+      benchmarks/* | docs/* | examples/* | include/* | model/* | scripts/* | src/* | tests/* | weave/* | web/*) ;;
+      *.tide) word=examples/$word ;;
+      *) continue ;;
+    esac
+    # shellcheck disable=SC2086
+    ls -d $word >/dev/null 2>&1 || missing="$missing $page:$word"
+  done <"$work/names"
+done
+if [ -z "$missing" ]; then echo "PASS names"; else echo "FAIL names:$missing"; fi
 lines=$(wc -l <README.md)
 if [ "$lines" -le 120 ]; then echo "PASS readme_length"; else echo "FAIL readme_length: $lines lines, at most 120"; fi

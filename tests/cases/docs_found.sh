@@ -13,7 +13,7 @@ expect() {
   cat >"$work/part"
   cat "$work/part" >>"$page"
   echo >>"$page"
-  fence=$(grep -n '^```\|^    ' "$work/part" | head -n 1 | cut -d: -f1)
+  fence=$(grep -n '^ *```\|^    \|^~~~\|^<pre\|^<!-- not run -->\|^<!-- only bare: -->' "$work/part" | head -n 1 | cut -d: -f1)
   echo "$1 $((line + fence)) $2" >>"$work/wanted"
 }
 expect FAIL "a block of kind ''" <<'P'
@@ -27,6 +27,31 @@ Text.
     $ true
 
 More text.
+P
+expect FAIL 'a block that is indented, or has no fence of backticks' <<'P'
+- An item:
+
+  ```console
+  $ false
+  ```
+P
+expect FAIL 'a block that is indented, or has no fence of backticks' <<'P'
+~~~console
+$ false
+~~~
+P
+expect FAIL 'a block that is indented, or has no fence of backticks' <<'P'
+<pre>
+$ false
+</pre>
+P
+expect FAIL 'a mark without its reason' <<'P'
+<!-- not run -->
+Text.
+P
+expect FAIL 'a mark without its reason' <<'P'
+<!-- only bare: -->
+Text.
 P
 expect FAIL "unknown queue 'q'" <<'P'
 ```tide
@@ -160,7 +185,17 @@ $ cat given.txt
 1 < 2
 ```
 P
+cat >>"$page" <<'P'
+[a link](nowhere.md), `examples/hello.tide`, `examples/no-such.tide`, `no_such.tide`, `case/docs`, `case/no_such`,
+`./test unit/timeline`, `./test unit/no_such`, `src/no_such*`,`tests/cases/*.sh`.
+P
 DOCS_WORK=$work/docs DOCS_PAGES=$page sh tests/cases/docs.sh >"$work/said" 2>&1
+wants() { if grep -qxF -e "$2" "$work/said"; then echo "PASS $1"; else echo "FAIL $1: $(grep "$3" "$work/said")"; fi; }
+wants links "FAIL links: $page:nowhere.md" links
+wants names "FAIL names: $page:case/no_such $page:examples/no-such.tide $page:examples/no_such.tide $page:src/no_such* $page:unit/no_such" names
+# Where nothing is "only bare", trying that tries nothing.
+if DOCS_BARE=yes DOCS_WORK=$work/docs DOCS_PAGES=$page sh tests/cases/docs.sh 2>&1 | grep -q '^FAIL bare'; then echo "PASS bare"
+else echo "FAIL bare: a page without such a block passes"; fi
 while read -r verdict line why; do
   name=$(echo "$verdict" | tr A-Z a-z)_$line
   # A block is known by its line; what cannot be classified, by the page's line.

@@ -15,6 +15,7 @@ function begin_block(kind, line) {
 }
 function end_block() { close(text); close(dir "/" count ".marks"); marks = "" }
 function add_mark(body) {
+  if (body ~ /^(not run|only bare)(:[ \t]*)?$/) problem(NR, "a mark without its reason: " body)
   if (body ~ /^(not run|only bare|file|given|figures vary|fails|around)(:|$)/) marks = marks body "\n"
 }
 
@@ -38,6 +39,10 @@ commented { # a mark of several lines ends with -->
   begin_block(kind, NR)
   open = NR
   next
+}
+# Other ways to write a block, which would pass unseen.
+/^[ \t>]+(```|~~~)/ || /^~~~/ || /<pre/ {
+  problem(NR, "a block that is indented, or has no fence of backticks: expected ``` at the line's start")
 }
 /^<!-- / {
   body = substr($0, 6)
