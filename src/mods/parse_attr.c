@@ -357,9 +357,8 @@ bool tide_dictionary_is_next(const struct tide_parser *parser) {
   if (parser->token.kind != '{') return false;
   enum braces braces = classify_braces(parser, parser->token, &behind);
   if (braces != BRACES_EITHER) return braces == BRACES_DICTIONARY;
-  /* A region must follow a dictionary; a dictionary may follow a region. */
-  struct tide_token next = tide_lex(parser->text, parser->length, behind);
-  return next.kind == '{' && classify_braces(parser, next, &behind) != BRACES_DICTIONARY;
+  /* Neither is a region that may stand, so a region must follow. */
+  return tide_lex(parser->text, parser->length, behind).kind == '{';
 }
 
 bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr) {

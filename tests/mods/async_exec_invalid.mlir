@@ -139,3 +139,23 @@ gpu.module @m {
     gpu.return
   }
 }
+
+// -----
+
+gpu.module @m {
+  gpu.func @one_operation() kernel {
+    // expected-error@+1 {{block with no terminator, has 'gpu.barrier'}}
+    cutlass.async.exec { gpu.barrier }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @m {
+  gpu.func @empty() kernel {
+    // expected-error@+1 {{region #0 must not be empty}}
+    cutlass.async.exec {}
+    gpu.return
+  }
+}
