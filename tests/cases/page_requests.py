@@ -74,10 +74,24 @@ problems = [] if re.fullmatch(r"[0-9a-f]{32}", token) else [f"{server.address} h
 status, answer = server.ask()
 if status != 200 or SECRET.encode() not in answer:
     problems.append(f"the address gives {status}, {len(answer)} bytes")
+head = answer.split(b"\r\n\r\n")[0].decode().lower()
+for header in ["Referrer-Policy: no-referrer", "Cache-Control: no-store", "Cross-Origin-Resource-Policy: same-origin",
+               "X-Content-Type-Options: nosniff"]:
+    if header.lower() not in head:
+        problems.append(f"no '{header}'")
 status, answer = server.ask(method="HEAD")
 if status != 200 or len(answer) > 2000:
     problems.append(f"HEAD gives {status}, {len(answer)} bytes")
 case("the_address_gives_the_page", problems)
+
+# On 127.0.0.1 alone: a server of all addresses has this one, too.
+problems = []
+try:
+    socket.create_connection(("127.0.0.2", server.port), timeout=PATIENCE).close()
+    problems.append(f"127.0.0.2:{server.port} is served")
+except ConnectionRefusedError:
+    pass
+case("no_other_address_is_served", problems)
 
 problems = []
 other = ("0" if token[0] != "0" else "1") + token[1:]
@@ -143,8 +157,20 @@ for round_ in range(20):
         problems.append(f"round {round_}: nothing is served")
 case("dripping_connections_lock_nobody_out", problems)
 
+def ask_again(s):
+    """The status of one more answer on a connection that stays."""
+    s.sendall(f"HEAD {server.path} HTTP/1.1\r\nHost: {server.host}\r\n\r\n".encode())
+    answer = b""
+    while b"\r\n\r\n" not in answer and (part := s.recv(65536)):
+        answer += part
+    return answer[9:12].decode()
+
+
 problems = []
 silent = []
+user = server.connect()
+if ask_again(user) != "200":
+    problems.append("a connection that stays gets nothing")
 for i in range(400):
     s = server.connect()
     s.setblocking(False)
@@ -167,6 +193,12 @@ while (count := sum(map(is_open, silent))) > 128 and time.monotonic() < end:
     time.sleep(0.05)
 if count > 128 or not is_open(silent[-1]):
     problems.append(f"{count} of 400 are still open, the newest: {is_open(silent[-1])}")
+try:
+    if ask_again(user) != "200":
+        problems.append("a connection that has named the address is ended by others")
+except OSError as error:
+    problems.append(f"a connection that has named the address is ended by others: {error}")
+user.close()
 descriptors = len(os.listdir(f"/proc/{server.process.pid}/fd"))
 if descriptors > 200:
     problems.append(f"{descriptors} descriptors")
