@@ -7,8 +7,9 @@
  * The Host must be 127.0.0.1 or localhost with this port. A foreign name that resolves to this
  * machine (DNS rebinding) is refused.
  *
- * A stranger is a connection that has not named the address yet. At most STRANGERS_MAX are open;
- * one more ends the oldest, so strangers cannot keep the user out. */
+ * A stranger is a connection that has not named the address yet. At most STRANGERS_MAX are open,
+ * and at most half of the descriptors; one more ends the oldest, so strangers cannot keep the user
+ * out. */
 #include "tool/tool.h"
 #include "tool/view.h"
 
@@ -25,6 +26,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -42,7 +44,7 @@ struct server {
   char path[1 + 32 + 1 + 1]; /* "/", 128 random bits in hexadecimal, "/" */
   uint16_t port;
   struct stranger *oldest, *newest; /* only the server's thread touches these */
-  uint32_t strangers;
+  uint32_t strangers, strangers_max;
 };
 
 /* ---- connections ---------------------------------------------------------------------- */
@@ -65,13 +67,20 @@ static int descriptor_of(struct MHD_Connection *connection) {
   return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
+static uint32_t get_strangers_max(void) {
+  struct rlimit descriptors;
+  if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0 || descriptors.rlim_cur >= 2 * STRANGERS_MAX)
+    return STRANGERS_MAX;
+  return descriptors.rlim_cur < 2 ? 1 : (uint32_t)descriptors.rlim_cur / 2;
+}
+
 static struct stranger *admit_stranger(struct server *server, int descriptor) {
   struct stranger *stranger = malloc(sizeof *stranger);
   if (!stranger) {
     shutdown(descriptor, SHUT_RDWR);
     return NULL;
   }
-  if (server->strangers == STRANGERS_MAX) turn_away(server, server->oldest);
+  if (server->strangers == server->strangers_max) turn_away(server, server->oldest);
   *stranger = (struct stranger){.older = server->newest, .descriptor = descriptor};
   *(server->newest ? &server->newest->newer : &server->oldest) = stranger;
   server->newest = stranger;
@@ -265,7 +274,7 @@ static void show_until_signal(const struct server *server, bool open, const sigs
 }
 
 bool tide_view_serve(uint16_t port, bool open, const char *path) {
-  struct server server = {.program = path};
+  struct server server = {.program = path, .strangers_max = get_strangers_max()};
   struct tide_view_bytes first = {.data = NULL};
   bool good = tide_view_make_page(&first, path); /* what is wrong is told before it listens */
   free(first.data);
@@ -277,9 +286,10 @@ bool tide_view_serve(uint16_t port, bool open, const char *path) {
   sigaddset(&ending, SIGINT);
   sigaddset(&ending, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ending, NULL);
+  /* Without MHD_USE_ITC a thread that is out of descriptors would not be told of the end. */
   struct MHD_Daemon *daemon = MHD_start_daemon(
-      MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, serve, &server, MHD_OPTION_LISTEN_SOCKET,
-      listening, MHD_OPTION_NOTIFY_CONNECTION, note_connection, &server,
+      MHD_USE_AUTO_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, serve, &server,
+      MHD_OPTION_LISTEN_SOCKET, listening, MHD_OPTION_NOTIFY_CONNECTION, note_connection, &server,
       MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
       (unsigned)IDLE_S, MHD_OPTION_END);
   if (!daemon) {

@@ -3,6 +3,7 @@
 import atexit
 import os
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -24,9 +25,10 @@ with open(PROGRAM, "w") as file:
 
 
 class Server:
-    def __init__(self, *words, environment=None):
-        self.process = subprocess.Popen(
-            [TOOL, "view", *words, PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    def __init__(self, *words, environment=None, descriptors=None):
+        limit = descriptors and (lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors)))
+        self.process = subprocess.Popen([TOOL, "view", *words, PROGRAM], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env=environment, preexec_fn=limit)
         atexit.register(self.process.kill)
         self.address = self.process.stdout.readline().decode().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/.*)", self.address)
@@ -60,7 +62,7 @@ class Server:
 
     def end(self):
         self.process.send_signal(signal.SIGINT)
-        _, err = self.process.communicate(timeout=PATIENCE)
+        _, err = self.process.communicate(timeout=3 * PATIENCE)
         return self.process.returncode, err
 
 
@@ -207,6 +209,18 @@ case("strangers_are_bounded", problems)
 status, err = server.end()  # with all of them connected
 case("ends_with_strangers_connected", [f"exit status {status}, {err[-200:]!r}"] if status or err else [])
 for s in drips + silent:
+    s.close()
+
+# With few descriptors there are fewer strangers, and an end all the same.
+poor = Server("--no-open", descriptors=64)
+silent = [poor.connect() for _ in range(100)]
+problems = [] if poor.ask()[0] == 200 else ["beside 100 connections nothing is served"]
+started = time.monotonic()
+status, err = poor.end()
+if status or err or time.monotonic() - started > PATIENCE / 2:
+    problems.append(f"exit status {status} after {time.monotonic() - started:.1f} s, {err[-200:]!r}")
+case("few_descriptors_lock_nobody_out", problems)
+for s in silent:
     s.close()
 
 # The browser is led there by a file: anybody can read a process's arguments.
