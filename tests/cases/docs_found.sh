@@ -45,6 +45,11 @@ expect FAIL 'a block that is indented, or has no fence of backticks' <<'P'
 $ false
 </pre>
 P
+expect FAIL 'a command in a block of kind text' <<'P'
+```text
+$ false
+```
+P
 expect FAIL 'a mark without its reason' <<'P'
 <!-- not run -->
 Text.
@@ -199,6 +204,6 @@ else echo "FAIL bare: a page without such a block passes"; fi
 while read -r verdict line why; do
   name=$(echo "$verdict" | tr A-Z a-z)_$line
   # A block is known by its line; what cannot be classified, by the page's line.
-  if grep "^$verdict " "$work/said" | grep -e "page_$line[: ]" -e "page_$line\$" -e "page.md:$line: " | grep -qF -e "$why"; then echo "PASS $name"
+  if grep "^$verdict " "$work/said" | grep -e "page_$line[: ]" -e "page_$line\$" -e "page.md:$line: " -e "page.md:$((line + 1)): a command" | grep -qF -e "$why"; then echo "PASS $name"
   else echo "FAIL $name: no '$verdict' for '$why': $(grep -e "page_$line" -e "page.md:$line:" "$work/said" | tr '\n' '|')"; fi
 done <"$work/wanted"

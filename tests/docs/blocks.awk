@@ -21,7 +21,10 @@ function add_mark(body) {
 
 open {
   if ($0 ~ /^```[ \t]*$/) { open = 0; end_block() }
-  else print >text
+  else {
+    if (kind == "text" && /^\$ /) problem(NR, "a command in a block of kind text: expected kind console")
+    print >text
+  }
   next
 }
 commented { # a mark of several lines ends with -->
