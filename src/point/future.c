@@ -185,6 +185,7 @@ static enum tide_status open_future(struct tide_future *future, struct tide_chan
     future->generation = points->slots[future->slot].generation;
     tide_list_push_back(&future->client->futures, &future->link);
     future->channel = channel;
+    future->by_commands = channel != NULL;
     if (channel) tide_list_push_back(&channel->futures, &future->in_channel);
   }
   tide_lock_give(lock);
@@ -432,7 +433,7 @@ static __attribute__((noinline)) enum tide_status fulfil_locked(struct tide_futu
                                                                 struct tide_fired *fired) {
   struct tide_promise *promise = NULL;
   struct tide_wave wave;
-  if (future->channel || future->closed) return TIDE_INVALID;
+  if (future->by_commands) return TIDE_INVALID;
   enum tide_status status = find_owed(future, value, &promise);
   if (status != TIDE_OK) return status;
   future->newest_queued = value;
@@ -447,8 +448,7 @@ static __attribute__((noinline)) enum tide_status fulfil_locked(struct tide_futu
 static inline struct tide_promise *next_unseen(const struct tide_future *future, uint64_t value) {
   const struct tide_timeline *timeline = future->timeline;
   struct tide_tree_node *first = timeline->turns.first;
-  if (!first || first->key != value || future->channel || future->closed || timeline->status ||
-      TIDE_PLANTED_ANY)
+  if (!first || first->key != value || future->by_commands || timeline->status || TIDE_PLANTED_ANY)
     return NULL;
   struct tide_promise *promise = promise_of_turn(tide_turn_of(first));
   return promise->seen ? NULL : promise;

@@ -168,6 +168,7 @@ struct tide_future {
   uint32_t slot, generation;
   uint32_t skipped; /* promises before it that are not queued */
   bool gone;        /* when all that is open has ended, it goes */
+  bool by_commands; /* its promises are kept by a channel's commands, not by the host */
   uint32_t capacity;
   struct tide_promise *promises;
   uint64_t initial;

@@ -378,7 +378,7 @@ static bool is_over(const struct tide_line *line) {
 static bool is_crowded(const struct tide_service *service) {
   struct tide_points *points = service->points;
   struct tide_lock *lock = tide_points_lock(points);
-  bool many = points->orphans > points->slot_count / 4;
+  bool many = points->orphans > tide_timelines_of_clients(service) / 4;
   tide_lock_give(lock);
   return many || service->closing_count > CLOSING_MOST || service->orphan_bytes > ORPHANS_MOST;
 }

@@ -38,6 +38,10 @@ enum tide_status tide_broken_points_create(struct tide_service *service) {
   return status;
 }
 
+uint32_t tide_timelines_of_clients(const struct tide_service *service) {
+  return service->points->slot_count - TIDE_BROKEN_POINTS;
+}
+
 /* Makes the name that of a broken point. A name that another object has stays that object's. */
 static void refuse_compound(struct tide_served *client, struct tide_wire_name name,
                             enum tide_status cause) {

@@ -275,6 +275,8 @@ void tide_entry_free(struct tide_served *client, struct tide_entry *entry);
 /* The service's points that are broken, which refused names stand for. One timeline each. */
 #define TIDE_BROKEN_POINTS TIDE_STATUS_COUNT
 enum tide_status tide_broken_points_create(struct tide_service *service);
+/* Returns how many timelines clients may have, those that leave included. */
+uint32_t tide_timelines_of_clients(const struct tide_service *service);
 /* Breaks the points that the command was to make or to keep. */
 void tide_refuse(struct tide_served *client, const struct tide_wire_view *view,
                  enum tide_status status);

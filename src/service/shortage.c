@@ -65,7 +65,8 @@ static uint64_t most_needed(const struct tide_service *service,
   const struct tide_policy_rule *rules[TIDE_POLICY_UIDS + 1];
   uint32_t count = 0;
   uint64_t sum = 0;
-  struct room room = {policy->clients, service->points->slot_count / 2, service->spare_parts};
+  struct room room = {policy->clients, tide_timelines_of_clients(service) / 2,
+                      service->spare_parts};
   rules[count++] = &policy->all;
   for (uint32_t i = 0; i < policy->count; i++) rules[count++] = &policy->rules[i];
   while (count) {

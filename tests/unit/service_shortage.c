@@ -63,7 +63,7 @@ TEST(an_address_space_that_is_too_small) {
 
 TEST(memory_that_is_not_there) {
   struct told told = told_of("clients 4096\ndefault bytes 1024G", 0, 0);
-  CHECK(strstr(told.text, "more memory than the process may have: 4608.0 TiB for 4096 clients and "
+  CHECK(strstr(told.text, "more memory than the process may have: 4607.0 TiB for 4096 clients and "
                           "those that leave, but "));
   CHECK(strstr(told.text, "(this machine)\n") || strstr(told.text, "(memory.max)\n"));
 }
