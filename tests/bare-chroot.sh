@@ -30,11 +30,11 @@ mirror=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Package
 [ -n "$mirror" ] || stop "this machine's apt knows no mirror of $suite"
 
 root=${1:-$(mktemp -d /var/tmp/tidemark-bare.XXXXXX)}
-mkdir -p "$root" || stop "cannot make $root"
+mkdir -p "$root" && chmod 0755 "$root" || stop "cannot make $root" # processes of other users are in it
 log=$root.log
 
 clean() {
-  umount "$root/proc" "$root/dev" 2>/dev/null
+  umount "$root/proc" "$root/dev/pts" "$root/dev" 2>/dev/null
   [ "$failed" != 0 ] || rm -rf "$root" "$log"
 }
 trap clean EXIT INT TERM
@@ -58,7 +58,8 @@ offline() { unshare -n chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:
 
 step debootstrap debootstrap --variant=minbase "$suite" "$root" "$mirror"
 [ $failed = 0 ] || finish
-mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" || stop "cannot mount"
+mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev" && mount --bind /dev/pts "$root/dev/pts" ||
+  stop "cannot mount"
 # How apt gets out of here (a proxy, a certificate) is this machine's matter, not the test's.
 for file in /etc/apt/apt.conf.d/*proxy* /etc/resolv.conf; do
   [ ! -f "$file" ] || cp "$file" "$root$file"
