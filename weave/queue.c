@@ -42,7 +42,7 @@ static void two_ran(void *self) {
 }
 
 /* A backend that takes several brief operations at once, and is called only when it found none. */
-static const struct tide_body_class brief = {.name = "brief", .host = body, .brief = true};
+static const struct tide_body_class brief = {.name = "brief", .host = body, .non_blocking = true};
 
 static void setup_sequential(void *self) {
   struct state *s = self;

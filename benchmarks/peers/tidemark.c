@@ -28,7 +28,7 @@ static enum tide_status body(void *arguments) {
   argument->run->body(argument->run->argument, argument->operation);
   return TIDE_OK;
 }
-static const struct tide_body_class empty = {.name = "empty", .host = body, .brief = true};
+static const struct tide_body_class empty = {.name = "empty", .host = body, .non_blocking = true};
 
 const char *peer_open(uint32_t workers, const char *folder) {
   (void)folder;

@@ -192,9 +192,9 @@ struct tide_frontier;
 
 struct tide_event {
   enum tide_event_kind kind;
-  uint32_t detail; /* WAIT_CLASS: enum tide_wait_class; ALLOC: enum tide_reuse */
-  uint64_t time;   /* ns; 0 when the sink did not ask for times */
-  uint64_t thread;
+  uint32_t detail;       /* WAIT_CLASS: enum tide_wait_class; ALLOC: enum tide_reuse */
+  uint64_t time;         /* ns; 0 when the sink did not ask for times */
+  uint64_t thread;       /* that tells; what a worker has done may be told by one that submits */
   uint64_t axis;         /* the operation's queue, or the signaller; 0 = none */
   uint64_t epoch;        /* the operation's place on it */
   uint64_t sequence;     /* the operation's number within its queue, from submit on */

@@ -73,7 +73,7 @@ struct tide_cpu_params {
   uint32_t workers; /* threads, at most 256; 0: one fewer than cores, at least one */
   uint32_t spin_ns; /* the longest spin before sleeping; 0: 20 µs where there is a core for each
                        worker and one more, else none; TIDE_CPU_NO_SPIN: never. What a worker waits
-                       for more brief operations of a stream is apart: sched.h */
+                       for more short operations of a stream is apart: sched.h */
 };
 
 /* The context outlives it. NULL params: defaults. TIDE_INVALID: too many workers; TIDE_NOMEM. */

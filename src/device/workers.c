@@ -11,6 +11,7 @@ enum rest_state { SPINNING, SLEEPING, CALLED };
 #define TRY_FIRST 64     /* exchanges */
 #define TRY_LAST 4096
 #define SPIN_LEAST 500 /* ns; a shorter spin is none */
+#define BATCH 10000    /* ns: about what waking another thread, which could run some, costs */
 
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
@@ -103,7 +104,7 @@ static bool take_a_rest(struct tide_worker *worker) {
   return !stop;
 }
 
-/* Where brief operations come in a stream, a worker that keeps up would take them one by one, and
+/* Where short operations come in a stream, a worker that keeps up would take them one by one, and
  * with each the lock, and all that it guards, away from whoever submits. So it lets some come
  * together first: the longer the more that brings, and not while anybody waits for what is done. */
 static void let_come(struct tide_worker *worker) {
@@ -117,10 +118,10 @@ static void let_come(struct tide_worker *worker) {
   }
 }
 
-static void learn_to_gather(struct tide_worker *worker, size_t done, size_t count, bool brief) {
-  size_t most = worker->pool->at_once;
+static void learn_to_gather(struct tide_worker *worker, size_t done, size_t count, bool is_short) {
+  size_t most = worker->at_once;
   if (count == 0) worker->gather /= done ? 4 : 1; /* what was done need not have waited */
-  else if (count == 1 || !brief) worker->gather /= 2;
+  else if (count == 1 || !is_short) worker->gather /= 2;
   else if (count == most) worker->gather -= worker->gather / 4;
   else if (count > worker->gathered) worker->gather = 2 * worker->gather + GATHER_LEAST;
   else worker->gather -= worker->gather / 32;
@@ -145,12 +146,13 @@ static void try_to_gather(struct tide_worker *worker, size_t count) {
 static bool exchange(struct tide_worker *worker) {
   struct tide_workers *pool = worker->pool;
   struct tide_delegation *request = &worker->asker.request;
+  request->most = (uint32_t)worker->at_once;
   bool answered = worker->asks && tide_ask(&worker->asker);
   if (answered) {
     worker->count = request->task_count;
   } else {
     worker->count = tide_device_exchange(pool->device, request->works, worker->count,
-                                         request->works, pool->at_once, &request->more);
+                                         request->works, worker->at_once, &request->more);
     request->count = (uint32_t)worker->count;
   }
   if (request->more) tide_workers_call(pool);
@@ -159,15 +161,28 @@ static bool exchange(struct tide_worker *worker) {
   return answered;
 }
 
-static void learn_from(struct tide_worker *worker, size_t done, bool answered) {
+static bool is_non_blocking(const struct tide_worker *worker, bool answered) {
   const struct tide_delegation *request = &worker->asker.request;
-  size_t count = worker->count;
   const struct tide_body_class *last = NULL;
+  size_t count = worker->count;
   if (count) last = answered ? request->tasks[count - 1].body : request->works[count - 1]->body;
-  bool brief = last && last->brief;
-  learn_to_gather(worker, done, count, brief);
-  if (worker->asks && brief) try_to_gather(worker, count);
-  worker->asks = worker->pool->asks && brief;
+  return last && last->non_blocking;
+}
+
+/* Long ones, of which it takes one at a time, need not come together. */
+static void learn_from(struct tide_worker *worker, size_t done, bool non_blocking) {
+  bool is_short = non_blocking && worker->at_once > 1;
+  learn_to_gather(worker, done, worker->count, is_short);
+  if (worker->asks && is_short) try_to_gather(worker, worker->count);
+  worker->asks = worker->pool->asks && is_short;
+}
+
+/* Takes as many at once the next time as it would have run in BATCH. */
+static void learn_at_once(struct tide_worker *worker, size_t count, uint64_t took) {
+  uint64_t each = took / count + 1, fit = BATCH / each + 1;
+  size_t more = 2 * worker->at_once;
+  worker->at_once = fit < more ? (size_t)fit : more;
+  if (worker->at_once > worker->pool->at_once) worker->at_once = worker->pool->at_once;
 }
 
 /* Runs one body. What it has reported counts only if it failed. */
@@ -212,17 +227,28 @@ static void run_answered(struct tide_worker *worker) {
   }
 }
 
+/* A single short one need not be measured: there was no other. */
+static void run_measured(struct tide_worker *worker, bool answered) {
+  const struct tide_platform *platform = worker->pool->context->platform;
+  size_t count = worker->count;
+  bool measures = is_non_blocking(worker, answered) && (count > 1 || worker->at_once == 1);
+  uint64_t start = measures ? platform->now(platform->self) : 0;
+  if (answered) run_answered(worker);
+  else run(worker);
+  if (measures) learn_at_once(worker, count, platform->now(platform->self) - start);
+}
+
 static void worker_main(void *argument) {
   struct tide_worker *worker = argument;
+  bool came, learns = worker->pool->at_once > 1;
   tide_body_frame_set(&worker->frame);
-  bool came;
   do {
     size_t done = worker->count;
     let_come(worker);
     bool answered = exchange(worker);
     came = worker->count != 0;
-    if (worker->pool->at_once > 1) learn_from(worker, done, answered);
-    if (answered) run_answered(worker);
+    if (learns) learn_from(worker, done, is_non_blocking(worker, answered));
+    if (learns && came) run_measured(worker, answered);
     else run(worker);
   } while (came || take_a_rest(worker));
 }
@@ -232,13 +258,14 @@ static void worker_main(void *argument) {
 enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_device *device,
                                     const char *name) {
   const struct tide_platform *platform = pool->context->platform;
-  /* Whoever listens or checks goes by which thread it was. */
-  bool heard = pool->context->sink || device->sched->checker;
+  const struct tide_sink *sink = pool->context->sink;
   pool->device = device;
-  pool->asks = pool->at_once > 1 && !heard && platform->cores(platform->self) > 1;
+  if (sink && sink->wants_time) pool->at_once = 1; /* of several, it would be told one time */
+  pool->asks = pool->at_once > 1 && platform->cores(platform->self) > 1;
   for (uint32_t i = 0; i < pool->capacity; i++) {
     struct tide_worker *worker = &pool->workers[i];
-    *worker = (struct tide_worker){.pool = pool, .spin = pool->spin_most, .try_after = TRY_FIRST};
+    *worker = (struct tide_worker){
+        .pool = pool, .spin = pool->spin_most, .try_after = TRY_FIRST, .at_once = pool->at_once};
     tide_asker_init(&worker->asker, pool->context, device, pool->at_once);
     enum tide_status status =
         platform->spawn(platform->self, name, worker_main, worker, &worker->thread);

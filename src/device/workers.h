@@ -1,7 +1,8 @@
 /* device/workers.h: threads that serve one device.
  *
  * The backend is `sequential`: each gets one operation at a time, so that none
- * holds back what another could run, or several brief ones. A worker that finds nothing *rests*: it
+ * holds back what another could run, or several non-blocking ones, as many as take some
+ * microseconds. A worker that finds nothing *rests*: it
  * joins the list of those at rest, spins for a while, then sleeps. `workers_call` wakes one of
  * them. When nobody rests, the call is remembered, and whoever is about to rest next looks once
  * more instead; so no call is lost, and none wakes more than one thread. */
@@ -28,6 +29,7 @@ struct tide_worker {
   uint64_t gather;                  /* its own: ns to let operations come together */
   uint64_t spin;                    /* its own: how long it spins next time, ns */
   uint32_t alone, try_after;    /* its own: exchanges that brought one, and how many to try again */
+  size_t at_once;               /* its own: how many operations it takes next, at most */
   bool asks;                    /* its own: for the next exchange */
   struct tide_asker asker;      /* … and what it has at hand */
   struct tide_body_frame frame; /* its own: of the body that it runs */
@@ -41,7 +43,7 @@ struct tide_workers {
   void *take_self;
   uint64_t spin_most; /* ns */
   size_t at_once;     /* operations that a thread takes, at most */
-  bool asks;          /* brief operations, and nobody listens or checks: see device/ask.h */
+  bool asks;          /* for non-blocking operations: see device/ask.h */
   uint32_t count;     /* threads that were started */
   struct tide_lock lock;
   struct tide_worker *resting; /* the last to come is the first to go */

@@ -216,7 +216,7 @@ static enum tide_status did_take(void *arguments) {
   return TIDE_OK;
 }
 static const struct tide_body took = {
-    .class_ = {.name = "took", .host = did_take, .brief = true},
+    .class_ = {.name = "took", .host = did_take, .non_blocking = true},
     .summary = "what an operation took was there",
 };
 

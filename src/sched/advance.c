@@ -155,11 +155,6 @@ static void arm_point(struct tide_op *op, struct tide_op_wait *wait) {
   else tide_point_wait_listen(op, wait);
 }
 
-/* So it may start, and none of the questions below has to be asked. What is queued has to fire. */
-static inline bool is_clear(const struct tide_op *op) {
-  return !op->status && !op->uses && !op->asks && !(op->armed && op->unmet) && waits_over(op);
-}
-
 /* Queues those of the issued waits that are not over. */
 static void arm(struct tide_op *op) {
   op->armed = true;
@@ -210,17 +205,85 @@ TIDE_APART static void check_settled(struct tide_op *op) {
   }
 }
 
+/* ---- publishing ---------------------------------------------------------------------- */
+
+/* Up to this epoch all have finished: the tracker knows it before any value does. */
+static void finish_to(struct tide_queue *queue, uint64_t epoch) {
+  struct tide_sched *sched = queue->sched;
+  if (queue->tracked && !(TIDE_PLANTED(TIDE_PLANT_TRACKER) && epoch % 4 == 0))
+    tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
+  if (epoch > queue->published) queue->published = epoch;
+  tide_timeline_advance(queue->progress, epoch, &sched->fired);
+  tide_sched_look(queue);
+}
+
+static void publish(struct tide_queue *queue, struct tide_op *op) {
+  struct tide_sched *sched = queue->sched;
+  uint64_t epoch = op->work.epoch;
+  queue->places[epoch & queue->ring_mask].op = NULL;
+  sched->stats.finished++;
+  /* On an out-of-order device the operation may have started before the failure was known. */
+  if (queue->failure.cause) tide_channel_stop_behind(op);
+  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
+    if (op->status) {
+      tide_timeline_withdraw(&signal->record);
+      tide_op_break_signal(op, signal);
+    } else if (!tide_timeline_reach(&signal->record, op->queue->position.axis, epoch,
+                                    tide_queue_record(queue, epoch), &sched->fired))
+      tide_op_fail(op, TIDE_VALUE, NULL);
+  }
+  if (op->status) tide_channel_failed(op);
+  sched->stats.failed += op->status != TIDE_OK;
+  tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
+  if (op->part) tide_instance_finished(op);
+  if (op->points) tide_op_points_done(op);
+  tide_op_free(op);
+}
+
+/* Publishes what is done and has nothing before it: together, as far as the tracker and the queue's
+ * progress are concerned. */
+void tide_queue_publish(struct tide_queue *queue) {
+  uint64_t first = queue->published + 1, end = first;
+  while (end <= queue->position.epoch && tide_queue_op(queue, end)->state == TIDE_OP_DONE) end++;
+  if (end > first) finish_to(queue, end - 1);
+  for (uint64_t epoch = first; epoch < end; epoch++) publish(queue, tide_queue_op(queue, epoch));
+  /* Nothing but the failure is before the held operations now. */
+  if (queue->failure.cause && queue->published == queue->position.epoch) queue->retry_held = true;
+}
+
+void tide_op_finish(struct tide_op *op, enum tide_status status) {
+  tide_op_fail(op, status, NULL);
+  op->state = TIDE_OP_DONE;
+  if (op->status) tide_channel_failed(op);
+  tide_sched_emit_finish(op->queue->sched, op);
+  if (!TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) return;
+  finish_to(op->queue, op->work.epoch);
+  publish(op->queue, op);
+}
+
 /* ---- starting ---------------------------------------------------------------------- */
 
-/* Nothing more stands before this operation. It runs, or it is skipped because it has failed. */
+/* Starts the operation, whose turn it is. NULL: it has failed, or has no body, and is done. */
+static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *op) {
+  tide_op_started(queue, op);
+  if (op->status || !op->work.body) {
+    tide_op_finish(op, op->status);
+    tide_queue_publish(queue);
+    return NULL;
+  }
+  tide_sched_emit(queue->sched, TIDE_EVENT_START, op, NULL);
+  op->work.status = TIDE_OK;
+  return &op->work;
+}
+
+/* Makes the operation ready, before which nothing stands any more; what does not run is done at
+ * once. */
 static inline void go(struct tide_queue *queue, struct tide_op *op) {
   if (op->points) tide_op_points_turn(op);
   if (op->status || !op->work.body) {
-    tide_op_started(queue, op);
-    tide_op_done(op, op->status);
+    (void)start(queue, op);
     return;
   }
-  op->state = TIDE_OP_READY;
   queue->ready_op = op;
   tide_arbiter_add(queue);
 }
@@ -245,142 +308,62 @@ void tide_queue_advance(struct tide_queue *queue) {
   bool in_order = queue->in_order;
   while (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (op->state != TIDE_OP_ENTERED) return; /* ready: its turn has come already */
+    if (queue->ready || op->state != TIDE_OP_ENTERED) return; /* its turn has come already */
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && queue->ready) return;
     if (in_order && queue->published + 1 != queue->next_start) return;
     if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
       op = behind(queue);
     if (__builtin_expect(queue->failure.cause, 0)) tide_channel_stop_behind(op);
-    bool clear = is_clear(op);
-    if (clear) op->unmet = 0;
-    else if (!may_start(op)) return;
+    if (!may_start(op)) return;
     if (queue->device->lost && !queue->device->certified) return;
     if (op->part && !tide_instance_arrive(op)) return;
-    if (!clear && op->waits) check_settled(op);
+    if (op->waits) check_settled(op);
     go(queue, op);
-    if (op->state == TIDE_OP_READY) return;
   }
-}
-
-/* ---- publishing ---------------------------------------------------------------------- */
-
-/* Up to this epoch all have finished: the tracker knows it before any value does. */
-static inline __attribute__((always_inline)) void finish_to(struct tide_queue *queue,
-                                                            uint64_t epoch) {
-  struct tide_sched *sched = queue->sched;
-  if (queue->tracked && !(TIDE_PLANTED(TIDE_PLANT_TRACKER) && epoch % 4 == 0))
-    tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
-  if (epoch > queue->published) queue->published = epoch;
-  tide_timeline_advance(queue->progress, epoch, &sched->fired);
-}
-
-static inline void leave_place(struct tide_queue *queue, uint64_t epoch) {
-  queue->places[epoch & queue->ring_mask].op = NULL;
-  queue->sched->stats.finished++;
-}
-
-static void publish(struct tide_queue *queue, struct tide_op *op) {
-  struct tide_sched *sched = queue->sched;
-  uint64_t epoch = op->work.epoch;
-  leave_place(queue, epoch);
-  finish_to(queue, epoch);
-  tide_sched_look(queue);
-  /* On an out-of-order device the operation may have started before the failure was known. */
-  if (queue->failure.cause) tide_channel_stop_behind(op);
-  for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
-    if (op->status) {
-      tide_timeline_withdraw(&signal->record);
-      tide_op_break_signal(op, signal);
-    } else if (!tide_timeline_reach(&signal->record, op->queue->position.axis, epoch,
-                                    tide_queue_record(queue, epoch), &sched->fired))
-      tide_op_fail(op, TIDE_VALUE, NULL);
-  }
-  if (op->status) tide_channel_failed(op);
-  sched->stats.failed += op->status != TIDE_OK;
-  tide_sched_emit(sched, TIDE_EVENT_PUBLISH, op, NULL);
-  if (op->part) tide_instance_finished(op);
-  if (op->points) tide_op_points_done(op);
-  tide_op_free(op);
-}
-
-void tide_queue_publish(struct tide_queue *queue) {
-  struct tide_op *op;
-  while (queue->published < queue->position.epoch &&
-         (op = tide_queue_op(queue, queue->published + 1))->state == TIDE_OP_DONE)
-    publish(queue, op);
-  /* Nothing but the failure is before the held operations now. */
-  if (queue->failure.cause && queue->published == queue->position.epoch) queue->retry_held = true;
-}
-
-void tide_op_done(struct tide_op *op, enum tide_status status) {
-  tide_op_fail(op, status, NULL);
-  op->state = TIDE_OP_DONE;
-  if (op->status) tide_channel_failed(op);
-  tide_sched_emit_finish(op->queue->sched, op);
-  if (TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) publish(op->queue, op);
-  else tide_queue_publish(op->queue);
 }
 
 /* ---- the one call --------------------------------------------------------------------- */
 
-/* Nobody has to be told that this operation is over but those who look at the queue, if it is the
- * next to be so: on a device in order it is, and the one behind it is not over yet. */
-static inline bool is_quiet(const struct tide_op *op) {
-  return !(op->signals || op->part || op->told);
-}
-
-static inline void hand_back(struct tide_device *device, struct tide_work *work) {
-  struct tide_op *op = TIDE_CONTAINER(work, struct tide_op, work);
-  struct tide_queue *queue = op->queue;
-  TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING);
-  if (!is_quiet(op) || (uint32_t)work->status | (uint32_t)op->status || !queue->in_order ||
-      work->epoch != queue->published + 1 || queue->heard || queue->failure.cause ||
-      TIDE_PLANTED_ANY) {
-    tide_op_done(op, work->status);
-    return;
+static void take_back(const struct tide_device *device, struct tide_work *const *done,
+                      size_t count) {
+  struct tide_queue *queue = NULL;
+  for (size_t i = 0; i < count; i++) {
+    struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
+    TIDE_ASSERT(op->queue->device == device && op->state == TIDE_OP_RUNNING);
+    if (queue && queue != op->queue) tide_queue_publish(queue);
+    queue = op->queue;
+    tide_op_finish(op, done[i]->status);
   }
-  leave_place(queue, work->epoch);
-  finish_to(queue, work->epoch);
-  tide_op_free(op);
-  tide_sched_look(queue);
+  if (queue) tide_queue_publish(queue);
 }
 
-static inline bool is_brief(const struct tide_op *op) {
-  return op->work.body && op->work.body->brief;
+static inline bool is_non_blocking(const struct tide_op *op) {
+  return op->work.body && op->work.body->non_blocking;
 }
 
-/* It is the operation's turn, and it is handed out. */
-static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *op) {
-  tide_op_started(queue, op);
-  if (__builtin_expect(queue->heard, 0)) tide_sched_emit(queue->sched, TIDE_EVENT_START, op, NULL);
-  op->work.status = TIDE_OK;
-  return &op->work;
-}
-
-/* What goes out with others must be brief like them. */
+/* What goes out with others must be non-blocking like them. */
 static struct tide_work *start_next(struct tide_device *device, bool with_others) {
   struct tide_queue *queue;
   while ((queue = tide_arbiter_next(device))) {
     struct tide_op *op = queue->ready_op;
-    if (with_others && device->backend->sequential && !is_brief(op)) return NULL;
+    if (with_others && device->backend->sequential && !is_non_blocking(op)) return NULL;
     tide_arbiter_take(queue);
     if (!device->backend->in_order) tide_sched_look(queue);
     if (queue->failure.cause) tide_channel_stop_behind(op);
-    if (!op->status) return start(queue, op);
-    tide_op_started(queue, op); /* cancelled while it was ready, or behind a failure */
-    tide_op_done(op, op->status);
+    struct tide_work *work = start(queue, op);
+    if (work) return work; /* else it was cancelled while it was ready, or is behind a failure */
   }
   return NULL;
 }
 
-/* The operation right behind brief ones, if it is brief, too, and nothing but them stands before
- * it. In a channel it runs only if these go well. */
+/* Returns the operation right behind non-blocking ones, if it is non-blocking, too, and nothing but
+ * them stands before it. In a channel it runs only if these go well. */
 static inline __attribute__((always_inline)) struct tide_op *
 clear_behind(const struct tide_queue *queue) {
   if (queue->next_start > queue->position.epoch || queue->channel) return NULL;
   struct tide_op *op = tide_queue_op(queue, queue->next_start);
   if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->asks || op->status ||
-      !is_brief(op) || !waits_over(op))
+      !is_non_blocking(op) || !waits_over(op))
     return NULL;
   return op;
 }
@@ -397,7 +380,8 @@ static size_t start_behind(struct tide_queue *queue, struct tide_op *op,
   return count;
 }
 
-/* What is behind each of these, all of them brief: to each its share. Returns the new count. */
+/* Starts what is behind each of these, all of them non-blocking: to each its share. Returns the new
+ * count. */
 static size_t start_behind_each(struct tide_work **out_work, size_t count, size_t most) {
   size_t heads = count;
   for (size_t i = 0; i < heads && count < most; i++) {
@@ -410,61 +394,9 @@ static size_t start_behind_each(struct tide_work **out_work, size_t count, size_
   return count;
 }
 
-/* The short way: quiet operations of one queue are over, and all that can start now are the next
- * ones of it, which are clear. Nobody has to be asked whose turn it is. */
-static inline bool goes_on(const struct tide_device *device, struct tide_work *const *done,
-                           size_t count) {
-  const struct tide_sched *sched = device->sched;
-  const struct tide_op *last = TIDE_CONTAINER(done[count - 1], struct tide_op, work);
-  const struct tide_queue *queue = last->queue;
-  const struct tide_op *next = tide_queue_op(queue, last->work.epoch + 1);
-  if (!next || next->part || next->state != TIDE_OP_ENTERED || !next->work.body ||
-      (uint32_t)next->status | device->ready_count | sched->paused | queue->retry_held |
-          (uint32_t)device->lost | (uint32_t)queue->failure.cause ||
-      queue->heard || !queue->in_order || TIDE_PLANTED_ANY)
-    return false;
-  for (size_t i = 0; i < count; i++) {
-    const struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
-    if (!is_quiet(op) || op->queue != queue || op->work.epoch != queue->published + 1 + i ||
-        (uint32_t)op->work.status | (uint32_t)op->status)
-      return false;
-  }
-  return next->bare || is_clear(next);
-}
-
-/* False: somebody waited for this, and comes first. What is handed back together is over at once:
- * its last epoch says it of all. */
-static inline bool go_on(struct tide_device *device, struct tide_work *const *done, size_t count,
-                         struct tide_work **out_work) {
-  struct tide_sched *sched = device->sched;
-  struct tide_queue *queue = TIDE_CONTAINER(done[0], struct tide_op, work)->queue;
-  uint64_t last = queue->published + count;
-  for (size_t i = 0; i < count; i++) {
-    struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
-    TIDE_ASSERT(queue->device == device && op->state == TIDE_OP_RUNNING);
-    leave_place(queue, op->work.epoch);
-    tide_op_free(op);
-  }
-  finish_to(queue, last);
-  if (__builtin_expect(sched->fired.first != NULL, 0)) {
-    tide_sched_look(queue);
-    return false;
-  }
-  struct tide_op *next = tide_queue_op(queue, queue->published + 1);
-  TIDE_ASSERT(queue->next_start == next->work.epoch);
-  next->unmet = 0;
-  tide_op_started(queue, next);
-  tide_arbiter_count_pick(device);
-  next->work.status = TIDE_OK;
-  *out_work = &next->work;
-  return true;
-}
-
-/* May more go out with what one hand was given last? */
+/* True if more may go out with what one hand was given last. */
 static inline bool takes_more(const struct tide_device *device, const struct tide_work *last) {
-  const struct tide_sink *sink = device->sched->context->sink;
-  if (!device->backend->sequential) return true;
-  return last->body && last->body->brief && !(sink && sink->wants_time); /* whose times are exact */
+  return !device->backend->sequential || (last->body && last->body->non_blocking);
 }
 
 /* May whose turn is next go out with what was taken last? It does not go beside a higher one, which
@@ -476,10 +408,10 @@ static inline bool goes_along(const struct tide_device *device, const struct tid
          TIDE_CONTAINER(last, struct tide_op, work)->queue->effective;
 }
 
-/* Whose turn it is, one after the other. Returns the new count. */
-static size_t take_turns(struct tide_device *device, struct tide_work **out_work, size_t count,
-                         size_t most) {
+/* Takes the operations whose turn it is, one after the other. */
+static size_t take_turns(struct tide_device *device, struct tide_work **out_work, size_t most) {
   const struct tide_backend *backend = device->backend;
+  size_t count = 0;
   while (count < most && device->ready_count) {
     if (count && !goes_along(device, out_work[count - 1])) break;
     struct tide_work *work = start_next(device, count > 0);
@@ -490,77 +422,25 @@ static size_t take_turns(struct tide_device *device, struct tide_work **out_work
   return count;
 }
 
-/* Takes what may start, into out_work[count] and on: everybody who is ready, and when nobody is
- * left what is behind these. Returns the new count. */
-static size_t take(struct tide_device *device, struct tide_work **out_work, size_t count,
-                   size_t most) {
+/* Takes what may start: all that is ready, and when nothing is left what is behind it. */
+static size_t take(struct tide_device *device, struct tide_work **out_work, size_t most) {
   const struct tide_backend *backend = device->backend;
-  if (device->sched->paused || device->lost) return count;
-  count = take_turns(device, out_work, count, most);
+  if (device->sched->paused || device->lost) return 0;
+  size_t count = take_turns(device, out_work, most);
   bool behind_others = backend->sequential && backend->in_order;
   if (!behind_others || !count || device->ready_count || !takes_more(device, out_work[count - 1]))
     return count;
   return start_behind_each(out_work, count, most);
 }
 
-/* Would the next operation of this queue be ready, and be picked at once? */
-static inline struct tide_op *next_clear(const struct tide_device *device,
-                                         const struct tide_queue *queue) {
-  if (queue->device != device || !queue->in_order || queue->published + 1 != queue->next_start ||
-      queue->retry_held | queue->closing | queue->heard | (queue->failure.cause != TIDE_OK))
-    return NULL;
-  struct tide_op *op = tide_queue_op(queue, queue->next_start);
-  if (!op || op->state != TIDE_OP_ENTERED || op->part || !op->work.body || !is_clear(op))
-    return NULL;
-  return op;
-}
-
-/* Works through what is to be looked at, as tide_sched_settle does, while nobody is ready. As long
- * as all priorities are the same, whoever would become it is whose turn it is: what is clear goes
- * out at once. Returns how many. */
-static size_t settle_into(struct tide_device *device, struct tide_work **out_work, size_t most) {
-  struct tide_sched *sched = device->sched;
-  struct tide_queue **from = &sched->work;
-  size_t count = 0;
-  for (;;) {
-    if (sched->fired.first) tide_sched_fire(sched, from);
-    if (count == most || !sched->work || device->ready_count) return count;
-    struct tide_op *op = next_clear(device, sched->work);
-    if (!op || (count && !(takes_more(device, out_work[count - 1]) &&
-                           (is_brief(op) || !device->backend->sequential)))) {
-      from = tide_sched_end_behind_first(sched);
-      tide_sched_settle_one(sched);
-      continue;
-    }
-    struct tide_queue *queue = tide_sched_next_work(sched);
-    op->unmet = 0;
-    tide_op_started(queue, op);
-    tide_arbiter_count_pick(device);
-    op->work.status = TIDE_OK;
-    out_work[count++] = &op->work;
-  }
-}
-
-static inline bool takes_at_once(const struct tide_device *device) {
-  const struct tide_sched *sched = device->sched;
-  return !(device->ready_count | (uint32_t)device->lost | sched->paused | sched->prioritised) &&
-         !TIDE_PLANTED_ANY;
-}
-
 size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work *const *done,
                                    size_t done_count, struct tide_work **out_work, size_t most,
                                    bool *out_more) {
   struct tide_sched *sched = device->sched;
-  size_t count = 0;
   device->exchanging = true;
-  if (done_count > 0 && most > 0 && goes_on(device, done, done_count)) {
-    count = go_on(device, done, done_count, out_work);
-  } else if (!device->lost) {
-    for (size_t i = 0; i < done_count; i++) hand_back(device, done[i]);
-    if (takes_at_once(device)) count = settle_into(device, out_work, most);
-  }
+  if (!device->lost) take_back(device, done, done_count);
   tide_sched_settle(sched);
-  count = take(device, out_work, count, most);
+  size_t count = take(device, out_work, most);
   device->exchanging = false;
   uint32_t hands = device->backend->hands ? device->backend->hands : 1;
   bool dry = device->backend->sequential ? most > 0 && count == 0 : count < most;

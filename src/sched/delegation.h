@@ -2,7 +2,7 @@
  *
  * A worker and whoever submits meet at the scheduler's lock, and all that it guards follows whoever
  * takes it from one processor's cache to the other's: some fifteen lines an operation, which takes
- * longer than all the rest. So a worker that keeps up with a stream of brief operations does not
+ * longer than all the rest. So a worker that keeps up with a stream of short operations does not
  * take the lock, but leaves word that it is done and wants more. Whoever submits next does the
  * exchange before it gives the lock back, and answers with what the bodies need: half a line each.
  *
@@ -13,7 +13,7 @@
 
 #include "sched/sched.h"
 
-#define TIDE_AT_ONCE_MAX 16 /* brief operations take less than waking another thread */
+#define TIDE_AT_ONCE_MAX 16 /* short operations take less than waking another thread */
 
 /* What a body needs. */
 struct tide_task {

@@ -69,13 +69,9 @@ enum tide_status tide_device_status(struct tide_device *device) {
  * only once what it imported has finished, on a lost device too. So the tracker learns it epoch by
  * epoch. */
 static void certify_queue(struct tide_queue *queue) {
-  struct tide_sched *sched = queue->sched;
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);
-    if (op && op->state == TIDE_OP_RUNNING) {
-      op->state = TIDE_OP_DONE;
-      tide_sched_emit_finish(sched, op);
-    }
+    if (op && op->state == TIDE_OP_RUNNING) tide_op_finish(op, op->status);
   }
   tide_queue_skip_started(queue);
   tide_queue_publish(queue);

@@ -96,8 +96,8 @@ static void describe_bodies(struct tide_text *text, const struct tide_device *de
 static void describe_queue(struct tide_text *text, struct tide_queue *queue) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     const struct tide_op *op = tide_queue_op(queue, e);
-    if (op && op->state == TIDE_OP_ENTERED) describe_pending(text, op);
-    if (op && op->state == TIDE_OP_READY) describe_ready(text, op);
+    if (op && tide_op_is_ready(op)) describe_ready(text, op);
+    else if (op && op->state == TIDE_OP_ENTERED) describe_pending(text, op);
   }
   for (struct tide_link *at = queue->held.next; at != &queue->held; at = at->next)
     describe_pending(text, tide_op_of_link(at));

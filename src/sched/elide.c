@@ -386,7 +386,7 @@ static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
 }
 
 /* The waits that the queue's own knowledge did not settle. */
-TIDE_APART static void learn(struct tide_queue *queue, struct tide_op *op) {
+static void learn(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
   size_t remaining = elide_known(queue, op);
@@ -394,30 +394,6 @@ TIDE_APART static void learn(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); remaining && wait;
        wait = tide_wait_next(op, wait))
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(queue, wait);
-}
-
-/* The same, of a wait that is the only one that the queue's own knowledge did not settle: nothing
- * was learned yet, and nothing is learned after it. */
-static inline void learn_alone(struct tide_queue *queue, struct tide_op_wait *wait) {
-  struct tide_sched *sched = queue->sched;
-  struct tide_pending storage;
-  if (wait->class_ == TIDE_WAIT_RESOLVED) {
-    import_resolved(queue, wait);
-    return;
-  }
-  const struct tide_pending *found = found_of(queue, wait);
-  const struct tide_pending *record = found->frontier ? found : find_above(wait, &storage);
-  if (record && record != found && is_known(sched, record)) {
-    mark_elided(queue, wait, record->axis, record->epoch, record->value, TIDE_REASON_KNOWN);
-    return;
-  }
-  if (record && signaller_finished(sched, record)) {
-    mark_elided(queue, wait, record->axis, record->epoch, record->value, TIDE_REASON_FINISHED);
-  } else {
-    if (!mark_issued(queue, wait, found)) return;
-    record = found;
-  }
-  learn_one(queue, frontier_of(record));
 }
 
 /* Two planted bugs. */
@@ -444,25 +420,18 @@ static void keep_learned(struct tide_queue *queue) {
 
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
   bool failed = queue->channel && tide_channel_fails_held(op), held = false;
-  struct tide_op_wait *unknown = NULL;
   size_t unknowns = 0;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     look_at(op, wait);
     failed |= wait->class_ == TIDE_WAIT_FAILED;
     held |= wait->class_ == TIDE_WAIT_HELD;
-    if (wait->reason == TIDE_REASON_KNOWN) continue;
-    unknowns++;
-    unknown = wait;
+    unknowns += wait->reason != TIDE_REASON_KNOWN;
   }
   bool keeps_nothing = held && !failed;
   if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
   if (!unknowns && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
-  if (unknowns == 1 && !failed && !TIDE_PLANTED_ANY) {
-    learn_alone(queue, unknown);
-    return TIDE_ENTER_OK;
-  }
   if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) know_own(queue);
   learn(queue, op);
   if (keeps_nothing) { /* only with the planted bug */
@@ -470,89 +439,6 @@ enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op)
     return TIDE_ENTER_HELD;
   }
   return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
-}
-
-/* ---- the short way ---------------------------------------------------------- */
-
-/* Bound to nobody, guarded by the lock already, and not of points: as every queue's progress is. */
-static inline bool is_plain(const struct tide_sched *sched, const struct tide_timeline *timeline) {
-  if (!timeline || timeline->guard != sched->lock) return false;
-  if (timeline->source == &tide_queue_source) return true;
-  return timeline->scope > TIDE_SCOPE_DEVICE && !timeline->turned;
-}
-
-/* Of a value that is not reached: false if it has to be held. If it is issued, its record is in
- * *found. Of a queue's progress the record is only looked for where it is not known. */
-static inline bool look_pending(const struct tide_queue *own, struct tide_op_wait *wait,
-                                uint64_t value, struct tide_pending *found) {
-  const struct tide_sched *sched = own->sched;
-  const struct tide_timeline *timeline = wait->timeline;
-  struct tide_queue *queue = timeline->source_self;
-  wait->class_ = TIDE_WAIT_ISSUED;
-  if (timeline->source == &tide_queue_source && queue) {
-    tide_axis axis = queue->position.axis;
-    uint64_t epoch;
-    if (!tide_queue_find(queue, value, &epoch)) return false;
-    if (knows(sched->known, axis, epoch))
-      mark_elided(own, wait, axis, epoch, epoch, TIDE_REASON_KNOWN);
-    else
-      *found = (struct tide_pending){epoch, axis, epoch, tide_queue_record_of_others(queue, epoch),
-                                     queue};
-    return true;
-  }
-  if (!find_pending(timeline, value, found)) return false;
-  if (is_known(sched, found))
-    mark_elided(own, wait, found->axis, found->epoch, found->value, TIDE_REASON_KNOWN);
-  return true;
-}
-
-/* False: the long way is needed. */
-static inline bool look_few(const struct tide_queue *queue, const struct tide_wait *asked, size_t i,
-                            struct tide_op_wait *wait) {
-  struct tide_sched *sched = queue->sched;
-  struct tide_timeline *timeline = asked->timeline;
-  uint64_t value = asked->value;
-  if (__builtin_expect(!is_plain(sched, timeline), 0)) return false;
-  wait->timeline = timeline;
-  wait->value = value;
-  wait->axis = 0;
-  wait->beyond = TIDE_BEYOND_NONE;
-  wait->class_ = TIDE_WAIT_RESOLVED;
-  wait->reason = TIDE_REASON_NONE;
-  wait->heap = TIDE_HEAP_NONE;
-  wait->point = false;
-  wait->open = wait->finish = false;
-  wait->place = i & 15;
-  if (timeline->reached.value >= value) return true;
-  return !tide_timeline_has_failed(timeline, value) &&
-         look_pending(queue, wait, value, &sched->found[i]);
-}
-
-/* The free waits are written to from the beginning, and taken at the end. */
-bool tide_elide_few(struct tide_queue *queue, struct tide_op *op, const struct tide_wait *waits,
-                    size_t count) {
-  struct tide_sched *sched = queue->sched;
-  struct tide_op_wait *wait = NULL, *unknown = NULL;
-  uint32_t next = queue->free_waits;
-  size_t unknowns = 0;
-  tide_queue_own_entry(queue);
-  sched->known = queue->position.frontier;
-  for (size_t i = 0; i < count; i++, next = wait->next) {
-    wait = tide_wait_named(queue, next);
-    if (!look_few(queue, &waits[i], i, wait)) return false;
-    if (wait->class_ == TIDE_WAIT_ELIDED) continue;
-    unknowns++;
-    unknown = wait;
-  }
-  op->waits = queue->free_waits;
-  queue->free_waits = next;
-  queue->free_waits_count -= (uint32_t)count;
-  wait->next = 0;
-  tide_waits_fetch(queue, next); /* for the next one */
-  for (size_t i = 0; i < count; i++) tide_sched_hold(waits[i].timeline);
-  if (unknowns == 1) learn_alone(queue, unknown);
-  else if (unknowns) learn(queue, op);
-  return true;
 }
 
 /* All of a taint's past has finished once the tracker passes the epoch where it arose. */

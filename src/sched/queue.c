@@ -226,19 +226,15 @@ void tide_op_give_up_waits(struct tide_op *op) {
 }
 
 void tide_op_cancel(struct tide_op *op, enum tide_status status) {
-  if (op->state != TIDE_OP_ENTERED && op->state != TIDE_OP_READY) return;
+  if (op->state != TIDE_OP_ENTERED) return;
   tide_op_fail(op, status, NULL);
-  if (op->state == TIDE_OP_READY) { /* it is skipped where it stands, without being picked */
-    tide_arbiter_remove(op->queue);
-    op->state = TIDE_OP_ENTERED;
-  }
+  if (tide_op_is_ready(op)) tide_arbiter_remove(op->queue); /* it is skipped without being picked */
   tide_op_give_up_waits(op);
   tide_sched_look(op->queue);
 }
 
 void tide_op_withdraw(struct tide_op *op) {
-  bool waits = op->state == TIDE_OP_ENTERED || op->state == TIDE_OP_READY;
-  if (waits && !op->status) op->withdrawn = true;
+  if (op->state == TIDE_OP_ENTERED && !op->status) op->withdrawn = true;
   tide_op_cancel(op, TIDE_CANCELLED);
 }
 

@@ -102,8 +102,7 @@ struct tide_op_use {
 enum tide_op_state {
   TIDE_OP_FREE,
   TIDE_OP_HELD,
-  TIDE_OP_ENTERED,
-  TIDE_OP_READY,
+  TIDE_OP_ENTERED, /* also while its queue is ready with it: tide_op_is_ready */
   TIDE_OP_RUNNING,
   TIDE_OP_DONE
 };
@@ -122,7 +121,6 @@ struct tide_op {
   enum tide_op_state state : 3;
   unsigned flags : 3;  /* enum tide_operation_flags */
   bool uses : 1;       /* it uses buffers: see tide_op_uses */
-  bool bare : 1;       /* it has no waits, signals and buffers, and is no collective's part */
   bool part : 1;       /* it is a collective's part */
   bool points : 1;     /* it is a command of points: see channel.h */
   bool asks : 1;       /* … that has something to do or to find out when its turn comes */
@@ -137,7 +135,7 @@ struct tide_op {
   bool numbered : 1;   /* … and its whole number there: it was held */
   bool withdrawn : 1;  /* its client has cancelled it, before anything else failed it */
   bool stopped : 1;    /* its status is that of a command before it in its channel */
-  unsigned unused : 2; /* so that all are set at once */
+  unsigned unused : 3; /* so that all are set at once */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct tide_op) == TIDE_CACHE_LINE,
                "what every operation touches lies in one cache line");
@@ -322,6 +320,11 @@ struct tide_sched {
   struct tide_delegation *delegated; /* atomic: an exchange that somebody is asked to do */
   char apart_too[TIDE_CACHE_LINE];
 };
+
+/* True if nothing stands before the operation, and its queue waits to be picked. */
+static inline bool tide_op_is_ready(const struct tide_op *op) {
+  return op->queue->ready && op->queue->ready_op == op;
+}
 
 static inline struct tide_op_rare *tide_op_rare(struct tide_op *op) {
   struct tide_op_rare *rare = &op->queue->rare[op - op->queue->ops];
@@ -539,11 +542,6 @@ enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 /* Classifies every wait. sched->known becomes what the operation would know at its start. Changes
  * nothing but the waits' own fields. */
 enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op);
-/* The same for few waits that nobody has to be asked about, and that are not copied yet: they
- * become those of `op`, which is to enter. False: the long way is needed, and nothing has changed.
- */
-bool tide_elide_few(struct tide_queue *queue, struct tide_op *op, const struct tide_wait *waits,
-                    size_t count);
 void tide_sched_heal(struct tide_queue *queue);
 static inline enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
   tide_queue_own_entry(queue);
@@ -662,10 +660,8 @@ static inline void tide_op_free_waits(struct tide_queue *queue, struct tide_op *
 }
 static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
-  if (!op->bare) {
-    if (op->waits) tide_op_free_waits(queue, op);
-    if (op->signals || op->uses || op->told) tide_op_free_effects(op);
-  }
+  if (op->waits) tide_op_free_waits(queue, op);
+  if (op->signals || op->uses || op->told) tide_op_free_effects(op);
   if (__builtin_expect(op->status != TIDE_OK, 0)) tide_op_drop_cause(op);
   op->state = TIDE_OP_FREE;
   op->unmet = queue->free_ops;
@@ -715,7 +711,6 @@ static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op)
     tide_queue_skip_started(queue);
   }
 }
-void tide_op_done(struct tide_op *op, enum tide_status status);
 /* tide_device_exchange, with the lock held. */
 size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work *const *done,
                                    size_t done_count, struct tide_work **out_work, size_t most,
@@ -732,6 +727,8 @@ static inline struct tide_node *tide_wait_queue(struct tide_op *op, struct tide_
   at->node.kind = TIDE_NODE_PLAIN;
   return &at->node;
 }
+/* Ends the operation: its body has run, or was skipped. It is published once all before it are. */
+void tide_op_finish(struct tide_op *op, enum tide_status status);
 void tide_finish_fire(struct tide_node *node, enum tide_status status);
 /* The same, with the lock held. */
 void tide_wait_fired(struct tide_node *node);

@@ -27,7 +27,7 @@ void tide_sched_settle_one(struct tide_sched *sched) {
 
 /* NULL: nothing could start now, whoever is let go. */
 static const struct tide_op *next_of(const struct tide_queue *queue) {
-  if (queue->next_start > queue->position.epoch) return NULL;
+  if (queue->ready || queue->next_start > queue->position.epoch) return NULL;
   if (queue->in_order && queue->published + 1 != queue->next_start) return NULL;
   const struct tide_op *op = tide_queue_op(queue, queue->next_start);
   return op && op->state == TIDE_OP_ENTERED ? op : NULL;

@@ -151,11 +151,6 @@ static inline bool is_told(const struct tide_operation *operation) {
   return operation->points || (operation->body && operation->body->over);
 }
 
-static inline bool has_parts(const struct tide_operation *operation) {
-  return (operation->wait_count | operation->signal_count | operation->buffer_count) != 0 ||
-         is_told(operation);
-}
-
 static inline enum tide_status check_arguments(const struct tide_queue *queue,
                                                const struct tide_operation *operation,
                                                struct tide_diag *diag) {
@@ -260,25 +255,25 @@ static inline void copy_arguments(struct tide_op *op, const void *arguments, siz
   memcpy(tide_work_arguments(&op->work), arguments, size);
 }
 
-/* All but what only some operations have. */
-static inline __attribute__((always_inline)) struct tide_op *
-copy_bare(struct tide_queue *queue, const struct tide_operation *operation) {
+/* Takes a free place, with nothing in it but what every operation has. */
+static inline struct tide_op *take_place(struct tide_queue *queue,
+                                         const struct tide_operation *operation) {
   struct tide_op *op = tide_op_named(queue, queue->free_ops);
   queue->free_ops_count--;
   queue->free_ops = op->unmet;
   tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* for the next one */
   op->work.body = operation->body;
+  op->work.epoch = 0;
   op->work.status = TIDE_OK;
   op->work.number = (queue->sequence + 1) & TIDE_NUMBER_MASK;
   op->work.labelled = false;
   op->work.has_many = false;
   op->unmet = 0;
   op->status = TIDE_OK;
-  op->state = TIDE_OP_ENTERED;
+  op->state = TIDE_OP_FREE;
   op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
   op->retry = op->leaving = op->refused = op->arrived = op->finishing = false;
   op->rare = op->numbered = op->withdrawn = op->stopped = false;
-  op->bare = true;
   op->unused = 0;
   op->flags = operation->flags & (TIDE_MAY_BE_PASSED | TIDE_DESPITE_BROKEN | TIDE_RECOVER);
   if (operation->label) copy_label(op, operation->label);
@@ -289,14 +284,12 @@ copy_bare(struct tide_queue *queue, const struct tide_operation *operation) {
 
 static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation,
                             struct tide_instance *instance, struct tide_points_plan *plan) {
-  struct tide_op *op = copy_bare(queue, operation);
-  op->work.epoch = 0;
+  struct tide_op *op = take_place(queue, operation);
   if (instance) {
     op->part = true;
     tide_op_rare(op)->instance = instance;
     op->flags &= TIDE_DESPITE_BROKEN | TIDE_RECOVER;
   }
-  op->bare = !instance && !plan && !has_parts(operation);
   if (__builtin_expect(queue->sched->checker != NULL, 0)) {
     const struct tide_platform *platform = tide_sched_platform(queue->sched);
     tide_op_rare(op)->thread = platform->thread_id(platform->self);
@@ -488,169 +481,10 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
   return status;
 }
 
-/* The short way: a body and few waits, for a queue where nobody would ask any of the other
- * questions of the long way. Both come to the same. */
-static inline bool is_short(const struct tide_queue *queue,
-                            const struct tide_operation *operation) {
-  size_t waits = operation->wait_count;
-  return !(operation->signal_count | operation->buffer_count | (operation->flags & TIDE_RECOVER) |
-           (uint32_t)queue->failure.refused) &&
-         !is_told(operation) && waits <= TIDE_WAITS_FEW && !(waits && queue->channel) &&
-         waits <= queue->free_waits_count && operation->arguments_size <= TIDE_ARGUMENTS_MAX &&
-         queue->free_ops && device_takes(queue, operation->body) &&
-         !(queue->held_firm | queue->closing | queue->position.frontier->tainted |
-           (uint32_t)queue->device->lost | (queue->renew && !waits) | queue->heard) &&
-         !TIDE_PLANTED_ANY;
-}
-
-/* What a wait teaches that the queue did not know: the record of one epoch of another queue, which
- * is listed at `at` there. NULL: nothing. */
-struct lesson {
-  const struct tide_frontier *record;
-  uint64_t epoch;
-  uint32_t at;
-};
-
-/* What is known of another queue. Those that have known each other for a while list the same axes,
- * so it stands where that one lists itself; mostly. */
-static inline uint64_t known_of(const struct tide_frontier *known, const struct tide_queue *other) {
-  tide_axis axis = other->position.axis;
-  uint64_t epoch = tide_frontier_get_at(known, other->version.own, axis);
-  if (epoch) return epoch;
-  return known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
-}
-
-/* The record of a queue's epoch is at that very value of its progress. */
-static inline void take_wait(struct tide_op_wait *wait, const struct tide_wait *asked, size_t i,
-                             tide_axis axis, enum tide_wait_class class_,
-                             enum tide_wait_reason reason) {
-  wait->timeline = asked->timeline;
-  wait->value = wait->epoch = asked->value;
-  wait->axis = axis;
-  wait->beyond = 0;
-  wait->class_ = class_;
-  wait->reason = reason;
-  wait->heap = TIDE_HEAP_NONE;
-  wait->place = i & 15;
-  wait->open = wait->finish = wait->point = wait->apart = false;
-}
-
-/* A wait for another queue's progress becomes `wait`. False: another way has to be taken. */
-static inline bool look_at_progress(const struct tide_queue *queue, const struct tide_wait *asked,
-                                    size_t i, struct tide_op_wait *wait, struct lesson *lesson) {
-  struct tide_timeline *timeline = asked->timeline;
-  uint64_t value = asked->value;
-  if (!timeline || timeline->guard != queue->sched->lock || timeline->source != &tide_queue_source)
-    return false;
-  const struct tide_queue *other = timeline->source_self;
-  bool reached = timeline->reached.value >= value;
-  if (!other || other == queue || value == 0 ||
-      other->position.epoch - value > other->ring_mask || /* too old, or not there yet */
-      (!reached && tide_timeline_has_failed(timeline, value)))
-    return false;
-  if (known_of(queue->newest, other) >= value) {
-    take_wait(wait, asked, i, other->position.axis, reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ELIDED,
-              reached ? TIDE_REASON_NONE : TIDE_REASON_KNOWN);
-    return true;
-  }
-  if (lesson->record) return false;
-  /* What is not reached has not finished: both are said under the lock that is held. */
-  take_wait(wait, asked, i, other->position.axis, reached ? TIDE_WAIT_RESOLVED : TIDE_WAIT_ISSUED,
-            reached ? TIDE_REASON_NONE : TIDE_REASON_UNKNOWN);
-  const struct tide_place *place = &other->places[value & other->ring_mask];
-  *lesson = (struct lesson){tide_queue_record_of_others(other, value), value, place->version.own};
-  return true;
-}
-
-/* The newest version and what was learned list the same axes: so does the next version. False: they
- * don't, or the record is tainted. */
-static inline bool learn_alike(struct tide_queue *queue, const struct lesson *lesson) {
-  struct tide_frontier *next = tide_queue_next_frontier(queue);
-  const struct tide_frontier *newest = queue->newest, *record = lesson->record;
-  if (record->tainted) return false;
-  if (!tide_frontier_join_alike(next, queue->apart->capacity, 0, newest, record) ||
-      next->count != newest->count)
-    return false;
-  next->tainted = 0;
-  /* The signaller's own entry is of the newest epoch that shares the record. */
-  *tide_frontier_at(next, lesson->at) = lesson->epoch;
-  queue->version.at = (uint32_t)queue->next_frontier;
-  queue->position.frontier = queue->newest = next;
-  queue->learned = queue->position.epoch + 1;
-  tide_queue_next_version(queue, next);
-  return true;
-}
-
-/* The operation has these waits, which are the first free ones, and enters. */
-static inline void enter_short(struct tide_queue *queue, const struct tide_operation *operation) {
-  struct tide_sched *sched = queue->sched;
-  struct tide_op *op = copy_bare(queue, operation);
-  size_t count = operation->wait_count;
-  queue->sequence++;
-  sched->stats.submitted++;
-  if (count) {
-    uint32_t next = op->waits = queue->free_waits;
-    struct tide_op_wait *wait = NULL;
-    op->bare = false;
-    for (size_t i = 0; i < count; i++, next = wait->next) {
-      wait = tide_wait_named(queue, next);
-      sched->waits_of[wait->class_]++;
-      op->unmet += wait->class_ == TIDE_WAIT_ISSUED;
-      tide_sched_hold(wait->timeline);
-    }
-    wait->next = 0;
-    queue->free_waits = next;
-    queue->free_waits_count -= (uint32_t)count;
-    tide_waits_fetch(queue, next); /* for the next one */
-  }
-  tide_op_entered(queue, tide_op_take_place(queue, op));
-}
-
-/* The shortest way: on a device in order, and the waits are for queues' progress and teach nothing,
- * or one of them does and no axis is new. False: nothing has changed. */
-static inline bool submit_shortest(struct tide_queue *queue,
-                                   const struct tide_operation *operation) {
-  uint32_t next = queue->free_waits;
-  struct lesson lesson = {NULL, 0, 0};
-  if (queue->renew | !queue->in_order) return false;
-  for (size_t i = 0; i < operation->wait_count; i++) {
-    struct tide_op_wait *wait = tide_wait_named(queue, next);
-    if (!look_at_progress(queue, &operation->waits[i], i, wait, &lesson)) return false;
-    next = wait->next;
-  }
-  if (lesson.record && !learn_alike(queue, &lesson)) return false;
-  enter_short(queue, operation);
-  return true;
-}
-
-/* False: its waits need the long way, and nothing has changed. */
-TIDE_APART static bool submit_short(struct tide_queue *queue,
-                                    const struct tide_operation *operation) {
-  size_t waits = operation->wait_count;
-  if (waits && !tide_elide_few(queue, tide_queue_free_op(queue), operation->waits, waits))
-    return false;
-  struct tide_op *op = copy_bare(queue, operation);
-  queue->sequence++;
-  queue->sched->stats.submitted++;
-  if (!waits) {
-    tide_op_entered(queue, tide_op_take_place(queue, op));
-    return true;
-  }
-  op->bare = false;
-  tide_op_enter(queue, op);
-  return true;
-}
-
 enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_operation *operation,
                                    uint64_t *out_sequence, struct tide_diag *diag) {
-  enum tide_status status = TIDE_OK;
   tide_sched_enter_to_answer(queue->sched);
-  if (is_short(queue, operation) &&
-      (submit_shortest(queue, operation) || submit_short(queue, operation))) {
-    if (out_sequence) *out_sequence = queue->sequence;
-  } else {
-    status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);
-  }
+  enum tide_status status = tide_op_submit_locked(queue, operation, NULL, out_sequence, diag);
   tide_sched_answer_and_leave(queue->sched);
   return status;
 }

@@ -600,8 +600,7 @@ static void check_choices(bool before) {
       continue;
     }
     const struct tide_queue *queue = w.queues[op->queue].queue;
-    bool ready =
-        op->phase == ENTERED && queue && tide_queue_op(queue, op->epoch)->state == TIDE_OP_READY;
+    bool ready = op->phase == ENTERED && queue && tide_op_is_ready(tide_queue_op(queue, op->epoch));
     if (!ready && op->phase < STARTED) continue;
     op->choice_seen = true;
     op->choice_sure = op->choice == is_good(op->choose);

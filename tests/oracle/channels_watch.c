@@ -347,7 +347,8 @@ static void check_awake(int q) {
   if (w.backends[queue->device].in_order && queue->published + 1 != at->next_start) return;
   const struct tide_op *real = tide_queue_op(at, at->next_start);
   int i = op_at(queue->axis, at->next_start);
-  if (i >= 0 && real->state == TIDE_OP_ENTERED && may_go(&w.ops[i], real->status != TIDE_OK))
+  if (i >= 0 && real->state == TIDE_OP_ENTERED && !tide_op_is_ready(real) &&
+      may_go(&w.ops[i], real->status != TIDE_OK))
     points_violation("op %d is asleep", i);
 }
 
@@ -460,7 +461,7 @@ static void end_ready(void) {
   for (int i = 0; i < w.op_count; i++) {
     struct tide_queue *queue = w.queues[w.ops[i].queue].queue;
     if (w.ops[i].phase == ENTERED && queue &&
-        tide_queue_op(queue, w.ops[i].epoch)->state == TIDE_OP_READY)
+        tide_op_is_ready(tide_queue_op(queue, w.ops[i].epoch)))
       end_outside(&w.ops[i]);
   }
 }

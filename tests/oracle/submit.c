@@ -15,7 +15,9 @@ static enum tide_status never_called(void *arguments) {
   return TIDE_FAILED;
 }
 static const struct tide_body_class body = {.name = "oracle", .host = never_called},
-                                    brief = {.name = "brief", .host = never_called, .brief = true};
+                                    brief = {.name = "brief",
+                                             .host = never_called,
+                                             .non_blocking = true};
 
 static void describe(const struct op *op, struct described *out) {
   for (uint32_t i = 0; i < op->wait_count; i++)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct tide_body_class brief = {.name = "brief", .host = fake_never, .brief = true};
+static const struct tide_body_class brief = {.name = "brief", .host = fake_never, .non_blocking = true};
 
 static struct tide_queue *lane(struct tide_device *device, uint8_t level, uint32_t count) {
   struct tide_queue *queue;

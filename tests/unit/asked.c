@@ -77,18 +77,21 @@ static void over(void *arguments) {
   if (bytes[4] != want) w->wrong++;
 }
 static const struct tide_body_class classes[] = {
-    {.name = "0", .host = run0, .brief = true},  {.name = "4", .host = run1, .brief = true},
-    {.name = "8", .host = run2, .brief = true},  {.name = "16", .host = run3, .brief = true},
-    {.name = "17", .host = run4, .brief = true}, {.name = "64", .host = run5, .brief = true},
-    {.name = "192", .host = run6, .brief = true}};
+    {.name = "0", .host = run0, .non_blocking = true},
+    {.name = "4", .host = run1, .non_blocking = true},
+    {.name = "8", .host = run2, .non_blocking = true},
+    {.name = "16", .host = run3, .non_blocking = true},
+    {.name = "17", .host = run4, .non_blocking = true},
+    {.name = "64", .host = run5, .non_blocking = true},
+    {.name = "192", .host = run6, .non_blocking = true}};
 static const struct tide_body_class told[] = {
-    {.name = "0", .host = run0, .brief = true},
-    {.name = "4", .host = run1, .brief = true},
-    {.name = "8", .host = run2, .brief = true, .over = over},
-    {.name = "16", .host = run3, .brief = true, .over = over},
-    {.name = "17", .host = run4, .brief = true, .over = over},
-    {.name = "64", .host = run5, .brief = true, .over = over},
-    {.name = "192", .host = run6, .brief = true, .over = over}};
+    {.name = "0", .host = run0, .non_blocking = true},
+    {.name = "4", .host = run1, .non_blocking = true},
+    {.name = "8", .host = run2, .non_blocking = true, .over = over},
+    {.name = "16", .host = run3, .non_blocking = true, .over = over},
+    {.name = "17", .host = run4, .non_blocking = true, .over = over},
+    {.name = "64", .host = run5, .non_blocking = true, .over = over},
+    {.name = "192", .host = run6, .non_blocking = true, .over = over}};
 static const struct tide_body_class slow = {.name = "slow", .host = run3};
 
 static uint32_t new_id(void) {
@@ -233,22 +236,26 @@ TEST(four) { several(4, 0, false); }
 TEST(no_spin) { several(1, TIDE_CPU_NO_SPIN, false); }
 TEST(checked) { several(1, 0, true); }
 
-/* Check mode takes what a thread knew for what it teaches, so nobody does another's exchange: else
- * what is found would hang on who came first. `over` is called by whoever does one. */
+/* Check mode and a sink see the exchanges that users have: some are done by a submit, which calls
+ * `over`. */
 static uint32_t over_here;
 static void over_whom(void *arguments) {
   (void)arguments;
   over_here += submits;
 }
-TEST(not_in_check_mode) {
+static void hear(void *self, const struct tide_event *event) { *(uint64_t *)self += event->kind; }
+TEST(in_check_mode_and_heard) {
   static const struct tide_body_class body = {
-      .name = "0", .host = run0, .brief = true, .over = over_whom};
+      .name = "0", .host = run0, .non_blocking = true, .over = over_whom};
   struct tide_sched_params sched = {.check = true};
   struct tide_cpu_params cpu = {.workers = 1};
   struct tide_operation operation = {.body = &body};
   w = calloc(1, sizeof *w);
   CHECK(w);
-  CHECK_OK(tide_context_init(&w->context, NULL));
+  uint64_t heard = 0;
+  struct tide_sink sink = {.event = hear, .self = &heard};
+  struct tide_context_params context = {.sink = &sink};
+  CHECK_OK(tide_context_init(&w->context, &context));
   CHECK_OK(tide_sched_create(&w->context, &sched, &w->sched));
   CHECK_OK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device));
   CHECK_OK(tide_queue_create(w->device, NULL, &w->queues[0]));
@@ -257,12 +264,13 @@ TEST(not_in_check_mode) {
     taken += tide_queue_submit(w->queues[0], &operation, NULL, NULL) == TIDE_OK;
   submits = false;
   CHECK_OK(tide_queue_drain(w->queues[0], TIDE_FOREVER));
-  CHECK_EQ_U64(over_here, 0);
+  CHECK(heard > 0);
   tide_queue_destroy(w->queues[0]);
   tide_cpu_close(w->cpu);
   tide_sched_destroy(w->sched);
   tide_context_fini(&w->context);
   free(w);
+  if (over_here == 0) SKIP("no submit met a worker that asked"); /* which is a matter of chance */
 }
 
 static void note_call(struct tide_timepoint *point, enum tide_status status) {
@@ -275,7 +283,7 @@ static void no_kick(void *self) { (void)self; }
 /* What a submit ends by itself is called back in it, and what a worker ended by the worker: also
  * where the submit does the worker's exchange. */
 TEST(own_calls_in_the_submit) {
-  static const struct tide_body_class body = {.name = "0", .host = run0, .brief = true};
+  static const struct tide_body_class body = {.name = "0", .host = run0, .non_blocking = true};
   static const struct tide_backend backend = {
       .name = "inline", .in_order = true, .sequential = true, .kick = no_kick};
   struct tide_context context;
@@ -311,5 +319,5 @@ TEST(own_calls_in_the_submit) {
   tide_context_fini(&context);
 }
 
-TEST_MAIN(CASE(one), CASE(two), CASE(four), CASE(no_spin), CASE(checked), CASE(not_in_check_mode),
-          CASE(own_calls_in_the_submit))
+TEST_MAIN(CASE(one), CASE(two), CASE(four), CASE(no_spin), CASE(checked),
+          CASE(in_check_mode_and_heard), CASE(own_calls_in_the_submit))

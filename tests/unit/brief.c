@@ -40,7 +40,7 @@ static enum tide_status step(void *arguments) {
   w->done[a->queue][a->place] = true;
   return a->fails ? TIDE_IO : TIDE_OK;
 }
-static const struct tide_body_class brief = {.name = "step", .host = step, .brief = true};
+static const struct tide_body_class brief = {.name = "step", .host = step, .non_blocking = true};
 static const struct tide_body_class plain = {.name = "plain step", .host = step};
 
 /* Of all that happens it wants failures alone. */

@@ -29,7 +29,7 @@ static enum tide_status step(void *arguments) {
   w.done[a->queue][a->place] = true;
   return a->fails ? TIDE_IO : TIDE_OK;
 }
-static const struct tide_body_class brief = {.name = "step", .host = step, .brief = true};
+static const struct tide_body_class brief = {.name = "step", .host = step, .non_blocking = true};
 
 static void go(uint32_t workers, uint32_t fail_each) {
   struct tide_cpu_params cpu = {.workers = workers};

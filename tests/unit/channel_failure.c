@@ -556,8 +556,8 @@ static void close_crew(struct crew *c) {
 
 /* Brief bodies are taken several at once. */
 static void fail_on_workers(bool brief, uint32_t workers) {
-  const struct tide_body_class good = {.name = "good", .host = count_run, .brief = brief};
-  const struct tide_body_class bad = {.name = "bad", .host = fail_run, .brief = brief};
+  const struct tide_body_class good = {.name = "good", .host = count_run, .non_blocking = brief};
+  const struct tide_body_class bad = {.name = "bad", .host = fail_run, .non_blocking = brief};
   struct crew c;
   open_crew(&c, workers);
   struct tide_operation runs = {.body = &good}, fails = {.body = &bad};

@@ -233,7 +233,7 @@ static enum tide_status reports(void *arguments) {
 }
 static const struct tide_body_class reports_class = {.name = "reports", .host = reports};
 static const struct tide_body_class brief_class = {
-    .name = "reports", .host = reports, .brief = true};
+    .name = "reports", .host = reports, .non_blocking = true};
 
 TEST(bodies_say_why) {
   for (int brief = 0; brief < 2; brief++) {

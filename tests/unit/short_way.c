@@ -93,9 +93,9 @@ static enum tide_status nothing(void *arguments) {
   return TIDE_OK;
 }
 static const struct tide_body_class body = {.name = "nothing", .host = nothing};
-static const struct tide_body_class brief = {.name = "brief", .host = nothing, .brief = true};
+static const struct tide_body_class brief = {.name = "brief", .host = nothing, .non_blocking = true};
 static const struct tide_body_class elsewhere = {.name = "elsewhere"};
-static const struct tide_body_class other = {.name = "other", .host = nothing, .brief = true};
+static const struct tide_body_class other = {.name = "other", .host = nothing, .non_blocking = true};
 
 static void open_world(struct world *world, uint64_t seed, enum way way) {
   *world = (struct world){.random = {seed}, .record = malloc(RECORD), .way = way};
