@@ -36,7 +36,8 @@ static enum tide_status block(void *arguments) {
   while (sem_wait(&(*(struct world **)arguments)->gate) != 0) continue;
   return TIDE_OK;
 }
-static const struct tide_body_class body_class = {.name = "body", .host = body};
+static const struct tide_body_class body_class = {
+    .name = "body", .host = body, .non_blocking = true};
 static const struct tide_body_class gate_class = {.name = "gate", .host = block};
 
 static uint32_t bodies(const struct world *w) {

@@ -251,7 +251,8 @@ static const char *leave(const void *what, unsigned side, double *out_values) {
 enum { CHANNEL_DEPTH = 512 };
 
 static enum tide_status nothing(void *arguments) { return (void)arguments, TIDE_OK; }
-static const struct tide_body_class empty = {.name = "empty", .host = nothing, .non_blocking = true};
+static const struct tide_body_class empty = {
+    .name = "empty", .host = nothing, .non_blocking = true};
 
 struct lane {
   struct tide_queue *queue;

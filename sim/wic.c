@@ -1,8 +1,7 @@
 /* Media under thousands of seeded schedules: loads against data, signalled by calls and by stores,
  * deadlines, failures by name, closing, destroying, and producers that die at any step. What is
  * read is a request's own data, whole, or zeros; nobody stalls for ever; each request ends with a
- * status that has a cause, and with the right one where the causes have an order. With a bug
- * planted some schedule goes wrong.
+ * status that has a cause, and with the right one where the causes have an order.
  *
  *   sim-wic [case] …
  */
@@ -514,27 +513,5 @@ TEST(a_seed_is_a_schedule) {
   }
 }
 
-TEST(planted_bugs_are_found) {
-  static const char *const names[] = {"CALL", "RUNG", "FIRST", "DROP", "DEADLINE", "LATE",
-                                      "SEEN", "ROOM", "CLOSE", "SHUT", "THROUGH",  "OLD"};
-  if (test_slowdown() > 1) SKIP("what goes wrong would end a program that a sanitizer watches");
-  for (int plant = TIDE_PLANT_WIC + 1; plant < TIDE_PLANT_WIC_END; plant++) {
-    struct tally tally = {0};
-    uint64_t seed = 1;
-    const char *name = names[plant - TIDE_PLANT_WIC - 1];
-    tide_planted = (enum tide_plant)plant;
-    bool good = true;
-    for (; good && seed <= 20000; seed++) {
-      good = try_seed(seed, &tally);
-      if (good) forget_scene();
-    }
-    tide_planted = TIDE_PLANT_NONE;
-    if (good) FAIL("%s was not found", name);
-    printf("%-9s seed %-4llu %s\n", name, (unsigned long long)seed - 1, scene->why);
-    fflush(stdout);
-    forget_scene(); /* with what a broken medium has left behind */
-  }
-}
-
 TEST_MAIN(CASE(media_under_seeded_schedules), CASE(a_producer_dies_at_every_step),
-          CASE(a_seed_is_a_schedule), CASE(planted_bugs_are_found))
+          CASE(a_seed_is_a_schedule))

@@ -159,12 +159,10 @@ void world_open(struct world *w, uint64_t seed) {
   w->poor = tide_random_below(&w->random, 4) == 0;
   tide_fiber_watch_thread(&w->watch);
   the_world = w;
-  tide_planted_point = world_point;
 }
 
 void world_close(struct world *w) {
   for (size_t i = 0; i < w->actor_count; i++) tide_fiber_watch_end(&w->actors[i].watch);
-  tide_planted_point = NULL;
 }
 
 /* ---- the kernel ------------------------------------------------------------------------- */
@@ -180,6 +178,12 @@ enum tide_status tide_region_open(struct tide_region *region, const char *label,
   region->writer = calloc(1, bytes);
   region->reader = malloc(bytes); /* addresses: what is loaded comes from the writers' view */
   return region->writer && region->reader ? TIDE_OK : TIDE_NOMEM;
+}
+
+struct tide_lock *tide_medium_enter(struct tide_medium *medium) {
+  world_point();
+  tide_lock_take(&medium->lock, medium->platform);
+  return &medium->lock;
 }
 
 void tide_region_close(struct tide_region *region) {

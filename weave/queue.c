@@ -41,8 +41,9 @@ static void two_ran(void *self) {
   EXPECT(s->bodies == 2 && tide_timeline_query(s->lines[1]) == 1);
 }
 
-/* A backend that takes several brief operations at once, and is called only when it found none. */
-static const struct tide_body_class brief = {.name = "brief", .host = body, .non_blocking = true};
+/* A backend that takes several non-blocking operations at once, and is called only when it found
+ * none. */
+static const struct tide_body_class quick = {.name = "quick", .host = body, .non_blocking = true};
 
 static void setup_sequential(void *self) {
   struct state *s = self;
@@ -50,17 +51,17 @@ static void setup_sequential(void *self) {
   s->backend.sequential = true;
   s->to_do = 2;
 }
-static void submit_brief(struct state *s, int line) {
+static void submit_quick(struct state *s, int line) {
   struct tide_signal signal = {s->lines[line], 1, false};
   struct tide_operation operation = {.signals = &signal,
                                      .signal_count = 1,
-                                     .body = &brief,
+                                     .body = &quick,
                                      .arguments = &s,
                                      .arguments_size = sizeof s};
   EXPECT_OK(tide_queue_submit(s->queue, &operation, NULL, NULL));
 }
-static void submit_first_brief(void *self) { submit_brief(self, 0); }
-static void submit_second_brief(void *self) { submit_brief(self, 1); }
+static void submit_first_quick(void *self) { submit_quick(self, 0); }
+static void submit_second_quick(void *self) { submit_quick(self, 1); }
 static void work_in_turn(void *self) {
   struct state *s = self;
   const struct tide_platform *platform = s->context.platform;
@@ -94,7 +95,7 @@ static size_t exchange_or_ask(struct state *s, struct tide_delegation *request) 
   }
   while (tide_load_acquire(&request->answered) == heard) platform->yield(platform->self);
   EXPECT(!request->calls.first);
-  for (size_t i = 0; i < request->task_count; i++) EXPECT(request->tasks[i].body == &brief);
+  for (size_t i = 0; i < request->task_count; i++) EXPECT(request->tasks[i].body == &quick);
   return request->task_count;
 }
 static void ask_in_turn(void *self) {
@@ -105,7 +106,7 @@ static void ask_in_turn(void *self) {
   for (unsigned left = s->to_do; left > 0 || got > 0; left -= (unsigned)got) {
     uint32_t kicks = tide_load_acquire(&s->kicks);
     got = exchange_or_ask(s, &request);
-    for (size_t i = 0; i < got; i++) brief.host(tide_work_arguments(request.works[i]));
+    for (size_t i = 0; i < got; i++) quick.host(tide_work_arguments(request.works[i]));
     if (!got && left) platform->wait(platform->self, &s->kicks, kicks, TIDE_FOREVER);
   }
 }
@@ -114,9 +115,9 @@ WEAVE_CASE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)
 WEAVE_CASE(submit_publish, 2, setup, one_ran, submit_one, work, look_for_it)
 WEAVE_CASE(submit_signal, 1, setup, one_ran, submit_after_host, work, signal_host)
 WEAVE_CASE(submit_submit, 1, setup_two, two_ran, submit_one, submit_second, work)
-WEAVE_CASE(brief_brief, 1, setup_sequential, both_ran, submit_first_brief, submit_second_brief,
+WEAVE_CASE(batch_batch, 1, setup_sequential, both_ran, submit_first_quick, submit_second_quick,
            work_in_turn)
-WEAVE_CASE(brief_asked, 0, setup_sequential, both_ran, submit_first_brief, submit_second_brief,
+WEAVE_CASE(batch_asked, 0, setup_sequential, both_ran, submit_first_quick, submit_second_quick,
            ask_in_turn)
 
 /* ---- cancel, drain ---- */
@@ -233,6 +234,6 @@ WEAVE_CASE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal
 WEAVE_CASE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
 
 TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
-          CASE(brief_brief), CASE(brief_asked), CASE(cancel_start), CASE(drain_complete),
+          CASE(batch_batch), CASE(batch_asked), CASE(cancel_start), CASE(drain_complete),
           CASE(drain_held), CASE(end_hand_back), CASE(end_kick), CASE(end_check), CASE(check_again),
           CASE(end_check_three))

@@ -82,8 +82,9 @@ struct tide_backend {
   const char *name;
   bool in_order; /* operations of one queue complete in order */
   /* What one exchange gave is done by one hand, one after the other in the order given, and handed
-   * back in that order. Then several *non-blocking* operations may come at once, on an in-order device
-   * also of one queue. Such a backend asks for as many as it would do before it looks again. */
+   * back in that order. Then several *non-blocking* operations may come at once, on an in-order
+   * device also of one queue. Such a backend asks for as many as it would do before it looks again.
+   */
   bool sequential;
   uint32_t hands;          /* threads that may sleep for a kick at the same time; 0: 1 */
   enum tide_domain domain; /* of its queues' axes: TIDE_DOMAIN_QUEUE or TIDE_DOMAIN_STORAGE … */

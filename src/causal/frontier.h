@@ -44,7 +44,7 @@ tide_axes_halved(const tide_axis *axes, size_t *count, size_t most, tide_axis ax
 
 /* Where tests look inside, whoever reads a frontier sees whether it is in order: somebody may have
  * written it by hand. */
-#if defined(TIDE_PLANTS) || defined(TIDE_CHECK_FRONTIERS)
+#ifdef TIDE_CHECK_FRONTIERS
 #define TIDE_CHECK_FRONTIER(f) TIDE_ASSERT(tide_frontier_validate((f), NULL) == TIDE_OK)
 #else
 #define TIDE_CHECK_FRONTIER(f) ((void)0)

@@ -3,7 +3,6 @@
  * The order in which they go is total and is a property of the entries alone:
  * finished before unfinished, then the smaller epoch, then the larger axis. So
  * the result does not depend on how the entries came together. */
-#include "base/plant.h"
 #include "causal/frontier.h"
 #include "causal/tracker_axis.h"
 
@@ -116,7 +115,7 @@ static void shed_one(struct tide_frontier *to, const struct tide_entries *entrie
   tide_frontier_words(axes + gone, entries->axes + gone + 1, kept - gone);
   tide_frontier_words(epochs + gone, entries->epochs + gone + 1, kept - gone);
   to->count = (uint8_t)kept;
-  if (!finished && !TIDE_PLANTED(TIDE_PLANT_EVICT)) to->tainted = 1;
+  if (!finished) to->tainted = 1;
 }
 
 void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
@@ -141,5 +140,5 @@ void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
   }
   to->count = (uint8_t)kept;
   tide_window_open(to);
-  if (lost && !TIDE_PLANTED(TIDE_PLANT_EVICT)) to->tainted = 1;
+  if (lost) to->tainted = 1;
 }

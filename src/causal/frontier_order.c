@@ -5,16 +5,13 @@
  * each question of lists is either one straight loop over equal sets, or one walk of
  * the larger one; windows are compared word by word (frontier_window.c). Short ones
  * come first and in line: nothing pays there but being short. */
-#include "base/plant.h"
 #include "causal/frontier.h"
 #include "causal/frontier_lanes.h"
 
 #define APART __attribute__((noinline))
 
 /* Taint says that needs are missing from the list, so nobody can know them all. */
-static inline bool needs_unlisted(const struct tide_frontier *g) {
-  return g->tainted && !TIDE_PLANTED(TIDE_PLANT_TAINTRIGHT);
-}
+static inline bool needs_unlisted(const struct tide_frontier *g) { return g->tainted; }
 
 /* Below, f and g point at axes; the epoch of an axis lies f_epoch (g_epoch) words behind it. */
 

@@ -16,12 +16,11 @@
 #define TIDE_CAUSAL_FRONTIER_WINDOW_H
 
 #include "base/memory.h"
-#include "base/plant.h"
 #include "tidemark/causal.h"
 
 /* With fewer, lists are as fast and take less room: there is no window then. The oracle's programs
  * have few queues, and it is to see both. */
-#define TIDE_WINDOW_LEAST (TIDE_HAS_PLANTS ? 5u : 8u)
+#define TIDE_WINDOW_LEAST 8u
 #define TIDE_WINDOW_MAX 512
 
 /* How long a window there is room for; and is there, for one of this length? */

@@ -3,7 +3,6 @@
  * busy until that has arrived. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "device/sim_state.h"
 
 uint64_t tide_sim_take_begin(struct tide_simulation *s, struct tide_sim_op *op, uint64_t time) {
@@ -100,7 +99,6 @@ static bool look(struct tide_simulation *s, struct tide_sim_op *op, uint64_t now
   const struct tide_timeline *timeline = tide_run_timeline(s->run, tag->timeline);
   uint64_t time = now, chain = 0;
   uint32_t by;
-  if (TIDE_PLANTED(TIDE_PLANT_TAKES_BLIND)) return true;
   if (tide_timeline_query(timeline) < tag->value) return false;
   (void)tide_sim_arrival(s, op, tag->key, tag->value, &by, &time, &chain);
   if (time > now) return false;

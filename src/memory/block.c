@@ -1,6 +1,5 @@
 /* Chunks and the blocks that they are cut into: splitting, joining. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "causal/tracker.h"
 #include "memory/state.h"
 
@@ -90,7 +89,7 @@ static void split(struct tide_pool *pool, struct tide_block *block, size_t size)
   rest->size = block->size - size;
   rest->state = block->state;
   block->size = size;
-  if (!tide_death_empty(block->death) && !TIDE_PLANTED(TIDE_PLANT_SPLIT)) {
+  if (!tide_death_empty(block->death)) {
     tide_death_copy(rest->death, block->death);
   }
   bin_insert(pool, rest);

@@ -1,7 +1,6 @@
 /* The handle of a piece of memory, from alloc to the last operation that named it. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "memory/state.h"
 
 size_t tide_buffer_bytes(const struct tide_pool *pool) {
@@ -160,8 +159,9 @@ static inline void count_out_locked(struct tide_pool *pool, const struct tide_bu
   pool->live_block_bytes -= buffer->block->size;
 }
 
-static void emit_free(struct tide_pool *pool, const struct tide_buffer *buffer,
-                      const struct tide_position *position) {
+static __attribute__((noinline)) void emit_free(struct tide_pool *pool,
+                                                const struct tide_buffer *buffer,
+                                                const struct tide_position *position) {
   struct tide_event event = {.kind = TIDE_EVENT_FREE};
   if (position) event.frontier = position->frontier;
   tide_pool_emit(pool, buffer, position, &event);
@@ -229,7 +229,7 @@ __attribute__((noinline)) static void free_and_unlock(struct tide_buffer *buffer
   TIDE_ASSERT(!tide_load_relaxed(&buffer->freed));
   tide_store_release(&buffer->freed, 1u);
   bool tell = pool->context->sink != NULL;
-  if (buffer->pins && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
+  if (buffer->pins) {
     if (tell) emit_free(pool, buffer, position);
     defer_locked(buffer, position);
   } else {
@@ -251,18 +251,19 @@ static inline bool stands(const struct tide_buffer *buffer, const struct tide_po
   return position ? tide_death_stands(buffer->past, position) : tide_death_empty(buffer->past);
 }
 
-/* A free with nobody to tell or to wait for. False: it takes more than that. */
+/* A free that waits for nothing. False: it takes more than that. */
 static inline bool is_quick(const struct tide_pool *pool, const struct tide_buffer *buffer) {
   if (tide_load_relaxed(&buffer->freed) | buffer->pins || !buffer->block) return false;
-  return !tide_grace_busy(&pool->grace) && !pool->context->sink;
+  return !tide_grace_busy(&pool->grace);
 }
 
 /* The death frontier is made, and has a signaller, or says nothing. */
 static inline void finish_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
-                                  struct tide_block *block) {
+                                  const struct tide_position *position) {
   tide_store_release(&buffer->freed, 1u);
+  if (__builtin_expect(pool->context->sink != NULL, 0)) emit_free(pool, buffer, position);
   count_out_locked(pool, buffer);
-  tide_block_shelve(pool, block);
+  tide_block_shelve(pool, buffer->block);
   drop_locked(pool, buffer);
   tide_pool_unlock(pool);
 }
@@ -287,7 +288,7 @@ __attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
   struct tide_pool *pool = buffer->pool;
   gather_locked(buffer);
   if (is_quick(pool, buffer) && follow_used(pool, buffer, position)) {
-    finish_quickly(pool, buffer, buffer->block);
+    finish_quickly(pool, buffer, position);
   } else {
     free_and_unlock(buffer, position);
   }
@@ -304,10 +305,9 @@ void tide_pool_free(struct tide_buffer *buffer, const struct tide_position *posi
   if (used && !(position && tide_uses_known(buffer->uses, position->frontier))) {
     return free_and_unlock(buffer, position);
   }
-  struct tide_block *block = buffer->block;
-  if (position) tide_death_fill(block->death, position);
-  else tide_death_clear(block->death);
-  finish_quickly(pool, buffer, block);
+  if (position) tide_death_fill(buffer->block->death, position);
+  else tide_death_clear(buffer->block->death);
+  finish_quickly(pool, buffer, position);
 }
 
 void tide_buffer_pin(struct tide_buffer *buffer) {
@@ -321,7 +321,7 @@ void tide_buffer_unpin(struct tide_buffer *buffer) {
   tide_pool_lock(pool);
   TIDE_ASSERT(buffer->pins != 0);
   bool last = --buffer->pins == 0 && tide_load_relaxed(&buffer->freed);
-  if (last && !TIDE_PLANTED(TIDE_PLANT_HELDPIN)) {
+  if (last) {
     complete_deferred_locked(buffer);
     drop_locked(pool, buffer);
   }

@@ -1,6 +1,5 @@
 /* The choice among free blocks. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "memory/state.h"
 
 /* Walks the blocks that are large enough, smallest bins first, and each bin from both ends in turn:
@@ -84,7 +83,6 @@ static bool settle(struct tide_pool *pool, struct tide_block *block,
   }
   size_t missing = count_missing(pool, death, frontier, &closable);
   bool fewer = !out_choice->block || missing < out_choice->missing;
-  if (TIDE_PLANTED(TIDE_PLANT_REUSE_MOST)) fewer = missing > out_choice->missing;
   if (closable && fewer) {
     choose(out_choice, block, TIDE_REUSE_GAP, missing);
   }

@@ -1,8 +1,6 @@
 /* Death frontiers: made when a buffer is freed, asked when its memory is wanted. */
 #include "memory/death.h"
 
-#include "base/plant.h"
-
 void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
   to->axis = from->axis;
   to->epoch = from->epoch;
@@ -66,7 +64,7 @@ static bool knows(const struct tide_position *position, tide_axis axis, uint64_t
 
 static bool knows_all(const struct tide_position *position, const struct tide_frontier *f,
                       struct tide_tracker *tracker) {
-  if (f->tainted && !TIDE_PLANTED(TIDE_PLANT_TAINTRIGHT)) return false;
+  if (f->tainted) return false;
   if (tide_frontier_dominates(position->frontier, f)) return true;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
@@ -108,7 +106,7 @@ static inline __attribute__((always_inline)) bool use_known(struct adding *addin
   const struct tide_frontier *known = adding->use->known;
   uint64_t until = known->count > TIDE_SHORT ? tide_frontier_get(known, axis)
                                              : tide_short_get_upwards(known, axis, &adding->next);
-  return until >= epoch || TIDE_PLANTED(TIDE_PLANT_FORGET);
+  return until >= epoch;
 }
 
 static inline __attribute__((always_inline)) bool use_stays(void *self, tide_axis axis,
@@ -134,9 +132,7 @@ static void make_by_host(struct tide_death *death, const struct tide_ending *end
   tide_death_copy(death, ending->past);
   if (ending->uses->count == 0 && !ending->uses->tainted) return;
   set_signaller(death, 0, 0);
-  if (!TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
-    tide_frontier_merge(&death->frontier, ending->uses, &eviction);
-  }
+  tide_frontier_merge(&death->frontier, ending->uses, &eviction);
 }
 
 /* ---- freed where completion is out of order ---- */
@@ -194,7 +190,7 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
   const struct tide_frontier *known = position->frontier, *past = &ending->past->frontier;
   struct tide_tracker *tracker = ending->tracker;
   if (tide_frontier_get(known, position->axis) >= position->epoch) return false;
-  if (ending->covered || TIDE_PLANTED(TIDE_PLANT_OWNER)) return false;
+  if (ending->covered) return false;
   if (!waitable(known, tracker) || !waitable(ending->uses, tracker)) return false;
   bool implied = implies_past(known, ending->past, tracker);
   if (!implied && !waitable(past, tracker)) return false;
@@ -203,9 +199,7 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
   if (room > death->frontier.capacity) return false;
   tide_frontier_copy(&death->frontier, known, NULL);
   if (!implied) tide_frontier_merge(&death->frontier, past, NULL);
-  if (!TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
-    tide_frontier_merge(&death->frontier, ending->uses, NULL);
-  }
+  tide_frontier_merge(&death->frontier, ending->uses, NULL);
   set_signaller(death, 0, 0);
   return true;
 }
@@ -266,7 +260,6 @@ static bool make_of_uses(struct tide_death *death, const struct tide_ending *end
   const struct tide_position *position = ending->position;
   const struct tide_frontier *known = position->frontier, *uses = ending->uses;
   if (!ending->named || uses->count == 0 || uses->tainted || known->tainted) return false;
-  if (TIDE_PLANTED(TIDE_PLANT_OWNER) || TIDE_PLANTED(TIDE_PLANT_USEOBS)) return false;
   if (!tide_namers_have(ending->namers, position->axis)) return false;
   size_t others = count_foreign(ending);
   if (others > death->frontier.capacity || others + uses->count > death->frontier.capacity) {
@@ -304,11 +297,10 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
     tide_frontier_raise(&death->frontier, position->axis, position->epoch, &eviction);
   }
   if (!past_known) tide_frontier_merge(&death->frontier, &ending->past->frontier, &eviction);
-  if (!uses_known && !TIDE_PLANTED(TIDE_PLANT_USEOBS)) {
+  if (!uses_known) {
     tide_frontier_merge(&death->frontier, ending->uses, &eviction);
   }
   bool signaller = position->epoch > 0 && past_known && uses_known;
-  if (TIDE_PLANTED(TIDE_PLANT_OWNER)) signaller = position->epoch > 0;
   set_signaller(death, signaller ? position->axis : 0, position->epoch);
 }
 

@@ -283,7 +283,7 @@ alloc_contended(struct tide_pool *pool, size_t size, const struct tide_position 
 static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t whole,
                                                 unsigned bin) {
   if (whole == 0 || pool->live >= pool->buffers || !pool->spare_buffers) return NULL;
-  if (tide_grace_busy(&pool->grace) || pool->context->sink) return NULL;
+  if (tide_grace_busy(&pool->grace)) return NULL;
   struct tide_link *list = &pool->free.lists[bin], *link = list->next;
   struct tide_block *block = TIDE_CONTAINER(link, struct tide_block, link);
   return link != list && block->size == whole ? block : NULL;
@@ -369,6 +369,10 @@ enum tide_status tide_pool_alloc(struct tide_pool *pool, size_t size,
   struct tide_buffer *buffer = hand_out(pool, block, size);
   buffer->reuse = reuse;
   *out_buffer = buffer;
+  if (__builtin_expect(pool->context->sink != NULL, 0)) {
+    set_label(buffer->label, label);
+    emit_alloc(pool, buffer, position);
+  }
   tide_pool_unlock(pool);
   return label || buffer->label[0] ? give_label(buffer, label) : TIDE_OK;
 }

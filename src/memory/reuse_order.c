@@ -1,5 +1,4 @@
 /* The order of reuse: which kinds of blocks a request is offered, one after the other. */
-#include "base/plant.h"
 #include "memory/state.h"
 
 /* One attempt at a request. An order of reuse is a list of them: the first that finds a block ends
@@ -47,10 +46,6 @@ static const struct attempt of_host[] = {
 
 static const struct attempt *order_of(const struct tide_pool *pool,
                                       const struct tide_request *request) {
-  static const struct attempt planted[] = {
-      {GROW, NEVER, true}, {LOOK_AT_ALL, AFTER_FRESH, false}, {END, NEVER, false}};
-  if (TIDE_PLANTED(TIDE_PLANT_REUSE_GROWS)) return planted;
-  if (TIDE_PLANTED(TIDE_PLANT_REUSE_WAITS) && !request->is_host) return wait_first;
   if (request->is_host) return of_host;
   return pool->waits_first ? wait_first : grow_first;
 }

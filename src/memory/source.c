@@ -1,6 +1,5 @@
 /* Where a pool's memory comes from: chunks, within the budget and the limit. */
 #include "base/memory.h"
-#include "base/plant.h"
 #include "memory/state.h"
 
 static void *allocator_map(void *self, size_t size) {
@@ -39,7 +38,6 @@ static size_t difference(size_t most, uint64_t used) {
  * count towards the budget: it pays for the same number of blocks whatever the chunks' ends are. */
 static size_t bytes_left(const struct tide_pool *pool, size_t most) {
   uint64_t taken = pool->stats.source_bytes;
-  if (TIDE_PLANTED(TIDE_PLANT_REUSE_BEYOND)) return SIZE_MAX;
   if (pool->limit) return difference(pool->limit, taken);
   if (most == SIZE_MAX) return SIZE_MAX;
   return difference(most, taken - pool->uncut_bytes);

@@ -3,14 +3,6 @@
 #include "mods/intern.h"
 #include "base/memory.h"
 
-#ifdef TIDE_PLANTS
-const struct tide_rule *tide_rule_off;
-static bool spoke;
-
-bool tide_rule_is_on(const struct tide_rule *rule) { return spoke = rule != tide_rule_off; }
-bool tide_rule_spoke(void) { return spoke; }
-#endif
-
 void tide_cluster_shape(const struct tide_ir *ir, tide_ir_op op, uint32_t shape[3]) {
   tide_ir_op module = tide_ir_op_kind(ir, op) == TIDE_OP_GPU_MODULE
                           ? op

@@ -60,11 +60,4 @@ bool tide_verify_symbols(struct tide_verifier *verifier);   /* symbols.c; false:
 /* The cluster's shape; 1, 1, 1 where nothing is said, or nonsense. */
 void tide_cluster_shape(const struct tide_ir *ir, tide_ir_op op, uint32_t shape[3]);
 
-/* In the tests' own copy each place that says what is wrong can be switched off, so that it can be
- * seen that a file of tests/mods notices (tests/oracle/mods_rules.c). What is off holds, and the
- * notes that would follow are silent. */
-#ifdef TIDE_PLANTS
-#include "mods/rules.h"
-#endif
-
 #endif

@@ -102,20 +102,20 @@ static enum tide_status wait_watching(struct tide_points *points, struct tide_ti
   }
 }
 
-/* What needs no sleep, in one hold of the lock. False: it does, or somebody listens. */
+/* Looks, in one hold of the lock. False: a sleep is needed. */
 static bool look_once(struct tide_points *points, const struct tide_point *point, uint64_t deadline,
                       enum tide_status *out_status) {
   struct tide_turn *turn;
   enum tide_await stands = TIDE_AWAIT_FAILED;
   struct tide_lock *lock = tide_points_lock(points);
   const struct tide_timeline *timeline = find_timeline(points, point);
-  bool heard = timeline && tide_timeline_heard(timeline);
   *out_status = TIDE_NOT_FOUND;
   if (timeline) stands = tide_turn_look(timeline, point->value, out_status, &turn);
+  if (stands == TIDE_AWAIT_REACHED) tide_timeline_emit_seen(timeline, point->value);
   tide_lock_give(lock);
   if (stands == TIDE_AWAIT_REACHED) *out_status = TIDE_OK;
   if (stands == TIDE_AWAIT_QUEUED) *out_status = TIDE_TIMEOUT;
-  return !heard && (stands != TIDE_AWAIT_QUEUED || deadline == TIDE_NOW);
+  return stands != TIDE_AWAIT_QUEUED || deadline == TIDE_NOW;
 }
 
 enum tide_status tide_point_wait(struct tide_points *points, struct tide_point point,

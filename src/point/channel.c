@@ -1,6 +1,5 @@
 /* Commands: what sched tells of what is queued and what was executed. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "point/point.h"
 
 enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
@@ -18,8 +17,7 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
   command->gate.defined = true;
   /* What is queued before it was looked at when it came, and waits for nothing new. */
   if (tide_command_closes_circle(channel, command, plan)) return TIDE_DEADLOCK;
-  if (tail && !TIDE_PLANTED(TIDE_PLANT_CHAIN))
-    tide_gate_add_need(&command->gate, &command->before, &tail->gate, TIDE_OK);
+  if (tail) tide_gate_add_need(&command->gate, &command->before, &tail->gate, TIDE_OK);
   tide_wave_begin(&wave, fired);
   tide_gate_define(&wave, &command->gate);
   tide_needs_counted(&command->gate);

@@ -6,10 +6,9 @@
  * is perhaps not the one who asks. So both get a few steps in turn, then more, and the first one
  * that comes to its end has the answer. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "point/point.h"
 
-#define FIRST_STEPS (TIDE_HAS_PLANTS ? 2 : 64) /* of few, so that tests go both ways */
+#define FIRST_STEPS 64
 
 enum answer { NO, YES, UNKNOWN };
 
@@ -121,7 +120,7 @@ static enum answer look_up(struct tide_channel *channel, const struct tide_comma
 
 bool tide_command_closes_circle(struct tide_channel *channel, struct tide_command *command,
                                 const struct tide_command_plan *plan) {
-  if (TIDE_PLANTED(TIDE_PLANT_CIRCLE) || !may_close(channel, command)) return false;
+  if (!may_close(channel, command)) return false;
   for (uint64_t most = FIRST_STEPS;; most *= 2) {
     enum answer answer = look_up(channel, command, plan, most);
     if (answer == UNKNOWN) answer = look_down(channel, command, plan, most);

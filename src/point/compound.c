@@ -1,7 +1,6 @@
 /* Compound points, and stand-ins: a timeline of one value each. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "point/point.h"
 
 /* ---- making and unmaking ----------------------------------------------------------- */
@@ -147,7 +146,7 @@ enum tide_status tide_compound_create_broken(struct tide_client *client, enum ti
 void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
                           struct tide_fired *fired) {
   bool owed = !compound->debt.gate.defined && !compound->debt.gate.ended;
-  if (owed && !TIDE_PLANTED(TIDE_PLANT_OWNER_DIES)) tide_compound_break(compound, cause, fired);
+  if (owed) tide_compound_break(compound, cause, fired);
   tide_list_remove(&compound->link);
   compound->client = compound->debt.client = NULL;
   compound->points->orphans++;
@@ -279,7 +278,7 @@ static bool closes_circle(struct tide_compound *compound) {
   bool awaited = !tide_list_empty(&gate->awaited);
   for (struct tide_cell *cell = compound->cells; cell; cell = cell->next)
     awaited = awaited || cell->as.need.target == gate;
-  if (!awaited || TIDE_PLANTED(TIDE_PLANT_CIRCLE)) return false;
+  if (!awaited) return false;
   struct tide_look look = {.mark = ++compound->points->searches, .circle = true};
   return !tide_look_holds(&look, gate);
 }
@@ -394,7 +393,7 @@ void tide_stand_in_report(struct tide_points *points, struct tide_point point,
   uint32_t domain = TIDE_CONTAINER(compound, struct tide_stand_in, compound)->domain;
   struct tide_wave wave;
   tide_wave_begin(&wave, fired);
-  bool believed = tide_domains_have(&points->trusted, domain) || TIDE_PLANTED(TIDE_PLANT_DISTRUST);
+  bool believed = tide_domains_have(&points->trusted, domain);
   if (state == TIDE_POINT_SCHEDULED && believed) {
     tide_debt_paid(points, &compound->debt);
     tide_gate_schedule(&wave, &compound->debt.gate);

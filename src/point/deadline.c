@@ -1,6 +1,5 @@
 /* Deadlines for being queued: one heap of them, whatever is owed. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "point/point.h"
 
 static uint64_t now_of(const struct tide_points *points) {

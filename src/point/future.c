@@ -1,7 +1,6 @@
 /* Future timelines: promises that are kept in order. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "causal/tracker.h"
 #include "point/point.h"
 
@@ -93,23 +92,12 @@ void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
   tide_gate_end(wave, &promise->debt.gate, cause);
 }
 
-static void fail_later(struct tide_future *future, uint64_t value, enum tide_status cause,
-                       struct tide_fired *fired) {
-  struct tide_tree_node *node;
-  while ((node = tide_tree_at_least(&future->timeline->turns, value)))
-    tide_promise_break(promise_of_turn(tide_turn_of(node)), cause, fired);
-}
-
 void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
                         struct tide_fired *fired) {
-  struct tide_future *future = promise->future;
-  uint64_t value = promise->debt.turn.node.key;
   struct tide_wave wave;
   tide_wave_begin(&wave, fired);
   tide_promise_fail(&wave, promise, cause);
-  bool more = TIDE_PLANTED(TIDE_PLANT_BREAKALL) && !future->gone;
   tide_wave_finish(&wave);
-  if (more) fail_later(future, value, cause, fired);
 }
 
 /* Those before the one that is queued now can only be covered, or break. */
@@ -448,8 +436,7 @@ static __attribute__((noinline)) enum tide_status fulfil_locked(struct tide_futu
 static inline struct tide_promise *next_unseen(const struct tide_future *future, uint64_t value) {
   const struct tide_timeline *timeline = future->timeline;
   struct tide_tree_node *first = timeline->turns.first;
-  if (!first || first->key != value || future->by_commands || timeline->status || TIDE_PLANTED_ANY)
-    return NULL;
+  if (!first || first->key != value || future->by_commands || timeline->status) return NULL;
   struct tide_promise *promise = promise_of_turn(tide_turn_of(first));
   return promise->seen ? NULL : promise;
 }

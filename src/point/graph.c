@@ -1,7 +1,6 @@
 /* What follows when a gate is scheduled or ends. No recursion: lists of work. */
 #include "point/graph.h"
 #include "base/check.h"
-#include "base/plant.h"
 
 void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
                     void (*changed)(struct tide_gate *gate, struct tide_fired *fired)) {
@@ -86,19 +85,15 @@ void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_sta
 static void conclude(struct tide_wave *wave, struct tide_gate *gate) {
   if (!is_group(gate) || !gate->defined) return;
   if (gate->kind == TIDE_GATE_ALL) {
-    if (gate->error && !TIDE_PLANTED(TIDE_PLANT_ALLGOOD))
-      end(wave, gate, (enum tide_status)gate->error);
-    else if (gate->undecided == 0 || (gate->unsettled == 0 && TIDE_PLANTED(TIDE_PLANT_ALLGOOD)))
-      end(wave, gate, TIDE_OK);
+    if (gate->error) end(wave, gate, (enum tide_status)gate->error);
+    else if (gate->undecided == 0) end(wave, gate, TIDE_OK);
   } else if (gate->one_good) {
     end(wave, gate, TIDE_OK);
-  } else if (gate->undecided == 0 || (gate->error && TIDE_PLANTED(TIDE_PLANT_ANYBREAK))) {
+  } else if (gate->undecided == 0) {
     end(wave, gate, (enum tide_status)gate->error);
   }
   if (!gate->ended) return;
-  if (gate->unsettled == 0 || (gate->kind == TIDE_GATE_ANY && !gate->status) ||
-      TIDE_PLANTED(TIDE_PLANT_OPENEARLY))
-    settle(wave, gate);
+  if (gate->unsettled == 0 || (gate->kind == TIDE_GATE_ANY && !gate->status)) settle(wave, gate);
 }
 
 void tide_gate_fail(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
@@ -110,8 +105,7 @@ void tide_gate_fail(struct tide_wave *wave, struct tide_gate *gate, enum tide_st
 static void expect(struct tide_wave *wave, struct tide_gate *gate) {
   if (!gate->defined) return;
   bool one = gate->kind == TIDE_GATE_ANY && gate->one_scheduled;
-  if (gate->unscheduled == 0 || (one && !TIDE_PLANTED(TIDE_PLANT_ANYALL)))
-    tide_gate_schedule(wave, gate);
+  if (gate->unscheduled == 0 || one) tide_gate_schedule(wave, gate);
   if (gate->unfirm == 0) make_firm(wave, gate);
 }
 
@@ -171,7 +165,7 @@ static void count_need(struct tide_need *need) {
   }
   tide_list_push_back(&target->awaited, &need->link);
   if (target->ended) hear_end(need, (enum tide_status)target->status);
-  if (target->scheduled && !TIDE_PLANTED(TIDE_PLANT_LATEPART)) hear_scheduled(need);
+  if (target->scheduled) hear_scheduled(need);
   if (target->firm) hear_firm(need);
 }
 

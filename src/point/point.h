@@ -37,7 +37,6 @@
 #define TIDE_POINT_POINT_H
 
 #include "base/deferred.h"
-#include "base/plant.h"
 #include "point/graph.h"
 
 #define TIDE_TRUSTED_MAX 64
@@ -396,7 +395,6 @@ static inline void tide_debt_begin(struct tide_points *points, struct tide_debt 
 }
 /* It is queued or defined: the deadline does not matter any more. */
 static inline void tide_debt_paid(struct tide_points *points, struct tide_debt *debt) {
-  if (TIDE_PLANTED(TIDE_PLANT_DEADLINE) && !debt->gate.ended) return;
   tide_counter_remove(&points->due, &debt->due);
 }
 /* An absolute deadline as the room allows it. */
@@ -411,8 +409,7 @@ uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired
  * ask the clock costs as much as three locks. */
 static inline void tide_points_expire_unwatched(struct tide_points *points,
                                                 struct tide_fired *fired) {
-  if (!points->thread && !TIDE_PLANTED(TIDE_PLANT_OVERDUE))
-    tide_points_expire_locked(points, fired);
+  if (!points->thread) tide_points_expire_locked(points, fired);
 }
 
 void tide_promise_break(struct tide_promise *promise, enum tide_status cause,

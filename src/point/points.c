@@ -1,7 +1,6 @@
 /* The room: names, parts, the lock, and whose word counts. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "point/point.h"
 
 #define SECOND 1000000000ull

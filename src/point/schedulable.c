@@ -5,7 +5,6 @@
  * and listeners are put where it is held up (one in each ALL, all in an ANY). When one of those
  * changes, and not before, it is searched again. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "point/point.h"
 
 _Static_assert(sizeof(struct tide_watch) <= sizeof((struct tide_schedulable *)0)->private_words,
@@ -78,7 +77,6 @@ static void drop_looks(struct tide_watch *watch) {
 static bool add_look(void *self, struct tide_gate *gate) {
   struct tide_watch *watch = self;
   struct tide_client *client = wait_of(watch)->client;
-  if (TIDE_PLANTED(TIDE_PLANT_WATCH)) return true;
   if (!tide_parts_left(watch->points, client)) return false;
   struct tide_cell *cell = tide_cell_take(watch->points);
   cell->as.look.listener.hear = hear_look;
@@ -105,8 +103,7 @@ static bool is_assumed(void *self, const struct tide_gate *gate) {
         point->generation != watch->points->slots[future->slot].generation)
       continue;
     if (value == point->value) return true;
-    if (value < point->value && !TIDE_PLANTED(TIDE_PLANT_ASSUMEONE)) return true;
-    if (TIDE_PLANTED(TIDE_PLANT_ASSUMEALL)) return true;
+    if (value < point->value) return true;
   }
   return false;
 }

@@ -5,7 +5,6 @@
  * until nothing changes: the least that follows, so a circle holds nothing up by itself. The way
  * back up lies in the gates. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "point/point.h"
 
 static const struct tide_promise *promise_of(const struct tide_gate *gate) {
@@ -25,8 +24,7 @@ static bool is_owed(const struct tide_gate *gate) {
 
 static bool trusts(const struct tide_look *look, const struct tide_gate *gate) {
   uint32_t domain = TIDE_CONTAINER(gate, const struct tide_stand_in, compound.debt.gate)->domain;
-  if (look->narrow && !TIDE_PLANTED(TIDE_PLANT_DISTRUST))
-    return tide_client_trusts(look->narrow, domain);
+  if (look->narrow) return tide_client_trusts(look->narrow, domain);
   return true;
 }
 

@@ -1,7 +1,6 @@
 /* One step after the other: from the plan's words to the scheduler's. */
 #include "base/atomic.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "base/text.h"
 #include "program/baseline.h"
 
@@ -219,9 +218,6 @@ static enum tide_status do_operation(struct tide_run *run, const struct tide_ste
   if (run->params.stand_in)
     run->params.stand_in->operation(run->params.stand_in->self, step, &operation);
   if (status == TIDE_OK && queue->taker) status = tide_run_take(run, step, &operation, &take);
-#ifdef TIDE_PLANTS
-  tide_planted_claim = step->tag_count != 0;
-#endif
   if (status == TIDE_OK) status = submit(run, step, &operation, &own);
   if (status != TIDE_OK) tide_run_drop_take(take);
   if (status != TIDE_OK) return at_step(diag, step, status, &own);

@@ -2,7 +2,6 @@
  * what has passed but which scratch buffers live and how often each collective came. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "base/text.h"
 #include "program/plan.h"
 
@@ -226,13 +225,11 @@ static bool set_took(struct stepper *s, const struct tide_operation_statement *o
   struct tide_plan *plan = s->plan;
   const struct tide_values *tags = &plan->taking.tags;
   if (!add_points(s, NULL, &plan->waits)) return false;
-  for (size_t i = 0; i < tags->count && !TIDE_PLANTED(TIDE_PLANT_TAKES_FORGET); i++)
+  for (size_t i = 0; i < tags->count; i++)
     if (!add_value(s, &plan->waits, tags->items[i].timeline, tags->items[i].value)) return false;
-  if (!TIDE_PLANTED(TIDE_PLANT_TAKES_ALONE) &&
-      !add_value(s, &plan->waits, plan->queues[step->queue].takes, plan->taken[step->queue]))
+  if (!add_value(s, &plan->waits, plan->queues[step->queue].takes, plan->taken[step->queue]))
     return false;
   if (!add_points(s, operation->signals, &plan->signals)) return false;
-  if (TIDE_PLANTED(TIDE_PLANT_TAKES_SOON)) plan->signals.count = 0;
   step->body = &took;
   step->took = true;
   return true;
@@ -251,9 +248,7 @@ static bool set_taking(struct stepper *s, const struct tide_operation_statement 
   step->tag_count = plan->taking.tags.count;
   if (!tide_plan_note_writes(plan, &plan->bindings[operation->base.number], step, s->errors))
     return false;
-  if (!TIDE_PLANTED(TIDE_PLANT_TAKES_SOON)) plan->signals.count = 0; /* the second step's */
-  for (size_t i = 0; i < step->tag_count && TIDE_PLANTED(TIDE_PLANT_TAKES_CLAIM); i++)
-    if (!add_value(s, &plan->waits, step->tags[i].timeline, step->tags[i].value)) return false;
+  plan->signals.count = 0; /* the second step's */
   return add_value(s, &plan->signals, plan->queues[step->queue].takes, ++plan->taken[step->queue]);
 }
 

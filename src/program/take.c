@@ -1,6 +1,5 @@
 /* `take BUF`: what an operation consumes by fault, and who writes it. */
 #include "base/memory.h"
-#include "base/plant.h"
 #include "program/plan.h"
 
 static bool wrong(struct tide_errors *errors, const struct tide_program_argument *a,
@@ -151,7 +150,6 @@ static bool take_argument(struct taker *t, uint32_t argument) {
       own = w->line;
       continue;
     }
-    if (TIDE_PLANTED(TIDE_PLANT_TAKES_LAST) && i + 1 < writes->count) continue;
     if (!add_piece(t, &take, w)) return false;
   }
   if (writes && writes->lost)

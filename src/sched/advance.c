@@ -1,5 +1,4 @@
 /* From entered to published: what may start, and what is over. */
-#include "base/plant.h"
 #include "sched/arbiter.h"
 #include "sched/channel.h"
 
@@ -27,8 +26,7 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   op->unmet--;
   /* Also an operation that goes on despite a broken point: what it imported must have finished. */
   bool broke = wait->point && tide_wait_for_point(op, wait)->need.status != TIDE_OK;
-  if (status != TIDE_OK || (broke && !TIDE_PLANTED(TIDE_PLANT_DESPITE)))
-    wait->finish = wait->axis != 0 && !TIDE_PLANTED(TIDE_PLANT_FAILWAIT);
+  if (status != TIDE_OK || broke) wait->finish = wait->axis != 0;
   if (status != TIDE_OK) tide_op_fail(op, status, tide_timeline_cause_locked(wait->timeline));
 }
 
@@ -39,10 +37,10 @@ void tide_wait_fired(struct tide_node *node) {
   struct tide_queue *queue = op->queue;
   wait->heap = TIDE_HEAP_NONE;
   node->state = TIDE_NODE_IDLE;
-  if (!TIDE_PLANTED(TIDE_PLANT_WAKE)) tide_sched_look(queue);
+  tide_sched_look(queue);
   if (op->state == TIDE_OP_HELD) {
     op->retry = true;
-    queue->retry_held = !TIDE_PLANTED(TIDE_PLANT_HELD);
+    queue->retry_held = true;
     if (op->leaving) leaving_node_fired(op);
     return;
   }
@@ -118,7 +116,6 @@ static bool all_finished(struct tide_op *op) {
     if (wait->finish && !finished(op, wait->axis, wait->epoch)) return false;
     if (wait->finish) wait->finish = false;
   }
-  if (TIDE_PLANTED(TIDE_PLANT_GAPOPEN) && op->status) return true;
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
     if (use->gap && !past_finished(op, use->buffer)) return false;
   return true;
@@ -126,12 +123,11 @@ static bool all_finished(struct tide_op *op) {
 
 /* ---- the operation's turn ---- */
 
-/* What was imported is waited for; it is above what was asked for only where nobody but an
- * operation could signal in between: with a planted bug elsewhere, too. */
+/* What was imported is waited for: it is above what was asked for only where nothing but an
+ * operation could signal in between. */
 static inline uint64_t value_of(const struct tide_op *op, const struct tide_op_wait *wait) {
   if (!wait->beyond) return wait->value;
-  bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis &&
-                (!TIDE_HAS_PLANTS || wait->timeline->operations_only);
+  bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis;
   return raised ? tide_wait_record(op->queue, wait) : wait->value;
 }
 
@@ -183,25 +179,24 @@ static inline bool waits_open(struct tide_op *op) {
 }
 
 /* All the questions, one by one. */
-TIDE_APART static bool may_start(struct tide_op *op) {
+static inline bool may_start(struct tide_op *op) {
   if (op->flags & TIDE_RECOVER && op->queue->published + 1 != op->work.epoch) return false;
   return waits_open(op) && (!(op->waits || op->uses) || all_finished(op));
 }
 
 /* Elision dropped the wait, never the failure: at the start every record is settled. */
-TIDE_APART static void check_settled(struct tide_op *op) {
+static inline void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
     if (wait->point) {
-      if (!TIDE_PLANTED(TIDE_PLANT_POINTFAIL)) tide_op_fail(op, tide_wait_failure(op, wait), NULL);
+      tide_op_fail(op, tide_wait_failure(op, wait), NULL);
       continue;
     }
     if (tide_load_acquire(&wait->timeline->reached.value) >= wait->value) continue;
     bool failed = tide_timeline_has_failed(wait->timeline, tide_wait_record(op->queue, wait));
-    TIDE_ASSERT(failed || TIDE_HAS_PLANTS);
-    if (failed && !TIDE_PLANTED(TIDE_PLANT_FAILCHECK))
-      tide_op_fail(op, tide_timeline_status(wait->timeline),
-                   tide_timeline_cause_locked(wait->timeline));
+    TIDE_ASSERT(failed);
+    tide_op_fail(op, tide_timeline_status(wait->timeline),
+                 tide_timeline_cause_locked(wait->timeline));
   }
 }
 
@@ -210,9 +205,9 @@ TIDE_APART static void check_settled(struct tide_op *op) {
 /* Up to this epoch all have finished: the tracker knows it before any value does. */
 static void finish_to(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
-  if (queue->tracked && !(TIDE_PLANTED(TIDE_PLANT_TRACKER) && epoch % 4 == 0))
+  if (queue->tracked)
     tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
-  if (epoch > queue->published) queue->published = epoch;
+  queue->published = epoch;
   tide_timeline_advance(queue->progress, epoch, &sched->fired);
   tide_sched_look(queue);
 }
@@ -256,16 +251,33 @@ void tide_op_finish(struct tide_op *op, enum tide_status status) {
   op->state = TIDE_OP_DONE;
   if (op->status) tide_channel_failed(op);
   tide_sched_emit_finish(op->queue->sched, op);
-  if (!TIDE_PLANTED(TIDE_PLANT_PREFIXPUB)) return;
-  finish_to(op->queue, op->work.epoch);
-  publish(op->queue, op);
 }
 
 /* ---- starting ---------------------------------------------------------------------- */
 
+/* A deep queue's operations have left the caches since they were submitted. Those behind this one
+ * are fetched while it runs, several ahead: empty ones are soon over, and waits open before their
+ * turn comes. */
+static inline void fetch_behind(const struct tide_queue *queue) {
+  if (queue->position.epoch < queue->next_start + 20) return; /* not so deep */
+  tide_fetch_lines(&queue->places[(queue->next_start + 20) & queue->ring_mask], 1);
+  const struct tide_op *far = tide_queue_op(queue, queue->next_start + 10);
+  const struct tide_place *place = &queue->places[(queue->next_start + 4) & queue->ring_mask];
+  const struct tide_op *near = place->op;
+  if (far) tide_fetch_lines(far, 1);
+  if (!near) return;
+  if (near->waits) tide_waits_fetch(queue, near->waits);
+  if (!near->signals) return;
+  tide_fetch_lines(tide_op_signals(near), 2);
+  tide_fetch_lines(queue->frontiers + place->version.at, 2); /* its record */
+}
+
 /* Starts the operation, whose turn it is. NULL: it has failed, or has no body, and is done. */
 static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *op) {
-  tide_op_started(queue, op);
+  op->state = TIDE_OP_RUNNING;
+  if (__builtin_expect(op->flags & TIDE_RECOVER, 0)) tide_channel_recover(op);
+  queue->next_start++; /* operations start in order */
+  fetch_behind(queue);
   if (op->status || !op->work.body) {
     tide_op_finish(op, op->status);
     tide_queue_publish(queue);
@@ -278,7 +290,7 @@ static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *
 
 /* Makes the operation ready, before which nothing stands any more; what does not run is done at
  * once. */
-static inline void go(struct tide_queue *queue, struct tide_op *op) {
+static inline void make_ready(struct tide_queue *queue, struct tide_op *op) {
   if (op->points) tide_op_points_turn(op);
   if (op->status || !op->work.body) {
     (void)start(queue, op);
@@ -295,30 +307,18 @@ void tide_queue_skip_started(struct tide_queue *queue) {
     queue->next_start++;
 }
 
-/* Only with the planted bug: an operation behind one that still waits. */
-static struct tide_op *behind(struct tide_queue *queue) {
-  for (uint64_t epoch = queue->next_start; epoch <= queue->position.epoch; epoch++) {
-    struct tide_op *op = tide_queue_op(queue, epoch);
-    if (op && op->state == TIDE_OP_ENTERED && !op->unmet && all_finished(op)) return op;
-  }
-  return NULL;
-}
-
 void tide_queue_advance(struct tide_queue *queue) {
   bool in_order = queue->in_order;
   while (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (queue->ready || op->state != TIDE_OP_ENTERED) return; /* its turn has come already */
-    if (TIDE_PLANTED(TIDE_PLANT_GATE) && queue->ready) return;
+    if (queue->ready) return; /* its turn has come already */
     if (in_order && queue->published + 1 != queue->next_start) return;
-    if (TIDE_PLANTED(TIDE_PLANT_GATE) && !in_order && !queue->ready && behind(queue))
-      op = behind(queue);
     if (__builtin_expect(queue->failure.cause, 0)) tide_channel_stop_behind(op);
     if (!may_start(op)) return;
     if (queue->device->lost && !queue->device->certified) return;
     if (op->part && !tide_instance_arrive(op)) return;
     if (op->waits) check_settled(op);
-    go(queue, op);
+    make_ready(queue, op);
   }
 }
 
@@ -423,7 +423,7 @@ static size_t take_turns(struct tide_device *device, struct tide_work **out_work
 }
 
 /* Takes what may start: all that is ready, and when nothing is left what is behind it. */
-static size_t take(struct tide_device *device, struct tide_work **out_work, size_t most) {
+static size_t hand_out(struct tide_device *device, struct tide_work **out_work, size_t most) {
   const struct tide_backend *backend = device->backend;
   if (device->sched->paused || device->lost) return 0;
   size_t count = take_turns(device, out_work, most);
@@ -440,7 +440,7 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
   device->exchanging = true;
   if (!device->lost) take_back(device, done, done_count);
   tide_sched_settle(sched);
-  size_t count = take(device, out_work, most);
+  size_t count = hand_out(device, out_work, most);
   device->exchanging = false;
   uint32_t hands = device->backend->hands ? device->backend->hands : 1;
   bool dry = device->backend->sequential ? most > 0 && count == 0 : count < most;

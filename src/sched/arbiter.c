@@ -4,7 +4,6 @@
  * TIDE_AGING_PICKS + R further picks of its device, where R is the number of
  * queues that were ready before it. For whoever has waited that long goes first,
  * oldest first. */
-#include "base/plant.h"
 #include "sched/arbiter.h"
 
 #define TIDE_AGING_PICKS 128
@@ -34,7 +33,6 @@ static void list_call(struct tide_device *device) {
 void tide_device_kick(struct tide_device *device) {
   struct tide_sched *sched = device->sched;
   if (!device->dry || device->kick_due || !device->backend->kick) return;
-  if (TIDE_PLANTED(TIDE_PLANT_KICK) && device->picks % 4 == 3) return;
   device->dry--;
   list_call(device);
   sched->stats.kicks++;

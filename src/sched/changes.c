@@ -1,7 +1,6 @@
 /* Changes of priorities that channels ask for, and what a queue that waits lends to whom it waits
  * for. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "base/text.h"
 #include "sched/arbiter.h"
 #include "sched/channel.h"
@@ -185,7 +184,7 @@ void tide_queue_lend(struct tide_queue *queue) {
     before[i] = lend->to;
     if (lend->to) {
       tide_list_remove(&lend->link);
-      if (!TIDE_PLANTED(TIDE_PLANT_LENT)) lend->to->lent[queue->effective]--;
+      lend->to->lent[queue->effective]--;
     }
     lend->to = i < now.count ? now.list[i] : NULL;
     if (!lend->to) continue;
@@ -235,7 +234,6 @@ void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
   change->state = TIDE_CHANGE_UNDER_WAY;
   tide_sched_prioritise(queue->sched);
   if (change->kind == TIDE_CHANGE_SCOPE) {
-    if (TIDE_PLANTED(TIDE_PLANT_SCOPE)) return;
     tide_scope_end(&queue->priority, &change->as.scope);
     change->state = TIDE_CHANGE_FREE;
   } else if (change->kind == TIDE_CHANGE_DECREASE) {
@@ -245,7 +243,7 @@ void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
                         cancelled ? NULL : gate, cancel);
   } else {
     struct tide_queue *keeper = gate ? keeper_of(gate) : NULL;
-    uint8_t base = TIDE_PLANTED(TIDE_PLANT_RATCHET) ? queue->effective : queue->priority.base;
+    uint8_t base = queue->priority.base;
     tide_increase_begin(&change->as.increase, keeper ? &keeper->priority : &queue->priority,
                         (uint8_t)change->amount, base, keeper ? gate : NULL);
   }

@@ -41,7 +41,7 @@ static bool is_exempt(const struct tide_op *op) {
 void tide_channel_failed(struct tide_op *op) {
   struct tide_queue *queue = op->queue;
   const struct tide_channel_failure *now = &queue->failure;
-  if (!queue->channel || op->withdrawn || TIDE_PLANTED(TIDE_PLANT_DOWN)) return;
+  if (!queue->channel || op->withdrawn) return;
   if (!now->cause || op->work.epoch < now->epoch)
     set_failure(queue, op->status, op->work.epoch, tide_op_cause(op));
 }
@@ -79,10 +79,7 @@ bool tide_channel_fails_held(const struct tide_op *op) {
 
 /* ---- recovering ------------------------------------------------------------------------------ */
 
-void tide_channel_recovery_queued(struct tide_queue *queue) {
-  set_refused(queue, TIDE_OK);
-  if (TIDE_PLANTED(TIDE_PLANT_RECOVERSOON)) set_failure(queue, TIDE_OK, 0, NULL);
-}
+void tide_channel_recovery_queued(struct tide_queue *queue) { set_refused(queue, TIDE_OK); }
 
 void tide_channel_recover(const struct tide_op *op) {
   if (!op->withdrawn) set_failure(op->queue, TIDE_OK, 0, NULL);

@@ -12,7 +12,6 @@
  * first of them on the progress fails at once. The axis fails when what goes on is over, and is
  * certified when everything is: a part on a lost device is over once that is certified. */
 #include "base/memory.h"
-#include "base/plant.h"
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
@@ -224,7 +223,7 @@ static void publish_finished(struct tide_collective *collective) {
   struct tide_instance *next;
   while ((next = instance_at(collective, collective->finished + 1))->number ==
              collective->finished + 1 &&
-         next->finished + (TIDE_PLANTED(TIDE_PLANT_TOGETHER) ? 1 : 0) >= collective->count)
+         next->finished >= collective->count)
     publish_instance(collective, next);
 }
 

@@ -1,6 +1,5 @@
 /* Which waits remain. Two passes: every wait is looked at before anything is
  * imported, so that an operation that must be held has learned nothing. */
-#include "base/plant.h"
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
@@ -158,8 +157,7 @@ TIDE_APART static void learn_more(struct tide_queue *queue, const struct tide_fr
 
 /* Taint that arises is told apart from taint that was there before: `known` has only the former
  * once it is no longer the queue's own. */
-static inline __attribute__((always_inline)) void learn_one(struct tide_queue *queue,
-                                                            const struct tide_frontier *frontier) {
+void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
   struct tide_sched *sched = queue->sched;
   if (sched->known == queue->position.frontier) {
     struct tide_frontier *next = tide_queue_next_frontier(queue);
@@ -179,9 +177,6 @@ static inline __attribute__((always_inline)) void learn_one(struct tide_queue *q
     }
   }
   learn_more(queue, frontier);
-}
-void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
-  learn_one(queue, frontier);
 }
 
 /* Whose signaller has finished. A queue's operation finishes, and its values are reached or fail,
@@ -231,10 +226,7 @@ static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *
   *out_reason = TIDE_REASON_KNOWN;
   if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
   *out_reason = TIDE_REASON_FINISHED;
-#ifdef TIDE_PLANTS
-  if (TIDE_PLANTED(TIDE_PLANT_TAKES_CLAIM) && tide_planted_claim) return true;
-#endif
-  return signaller_finished(sched, record) || TIDE_PLANTED(TIDE_PLANT_ELIDE);
+  return signaller_finished(sched, record);
 }
 
 /* Elides what is known or finished; what that teaches may elide more. Returns how many remain. */
@@ -263,8 +255,7 @@ static size_t elide_known(struct tide_queue *queue, struct tide_op *op) {
 /* What an issued wait imports, and for which value it really waits. A record above the value asked
  * for is waited for only where nobody but an operation could signal in between. */
 static bool imports(const struct tide_op_wait *wait, const struct tide_pending *record) {
-  return record->frontier && (record->value == wait->value || wait->timeline->operations_only ||
-                              TIDE_PLANTED(TIDE_PLANT_RAISEWAIT));
+  return record->frontier && (record->value == wait->value || wait->timeline->operations_only);
 }
 /* NULL: it imports nothing. */
 static const struct tide_pending *import_of(const struct tide_queue *queue,
@@ -312,8 +303,8 @@ struct brought {
   bool same_signaller;
 };
 
-/* Where comparing in pairs is cheaper. The oracle's operations are small, and it is to see both. */
-#define FEW (TIDE_HAS_PLANTS ? 2u : 8u)
+/* Up to so many issued waits are compared in pairs, which is cheaper then. */
+#define FEW 8u
 
 static void add_brought(const struct tide_queue *queue, struct brought *all,
                         const struct tide_op_wait *wait) {
@@ -396,53 +387,8 @@ static void learn(struct tide_queue *queue, struct tide_op *op) {
     if (wait->class_ == TIDE_WAIT_ISSUED) issue(queue, wait);
 }
 
-/* Two planted bugs. */
-static void know_own(struct tide_queue *queue) {
-  struct tide_sched *sched = queue->sched;
-  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
-  tide_frontier_copy(sched->scratch, queue->position.frontier, NULL);
-  sched->scratch->tainted = 0;
-  sched->known = sched->scratch;
-  tide_frontier_raise(sched->scratch, queue->position.axis, queue->position.epoch, &eviction);
-}
-static void keep_learned(struct tide_queue *queue) {
-  struct tide_sched *sched = queue->sched;
-  struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
-  bool in_order = queue->in_order;
-  if (sched->known == queue->position.frontier || !queue->position.epoch) return;
-  tide_frontier_copy(queue->apart, sched->known, &eviction);
-  if (in_order)
-    tide_frontier_raise(queue->apart, queue->position.axis, queue->position.epoch, &eviction);
-  queue->position.frontier = queue->apart;
-  if (in_order)
-    queue->version.own = (uint32_t)tide_frontier_place(queue->apart, queue->position.axis);
-}
-
-enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op) {
-  bool failed = queue->channel && tide_channel_fails_held(op), held = false;
-  size_t unknowns = 0;
-  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
-    look_at(op, wait);
-    failed |= wait->class_ == TIDE_WAIT_FAILED;
-    held |= wait->class_ == TIDE_WAIT_HELD;
-    unknowns += wait->reason != TIDE_REASON_KNOWN;
-  }
-  bool keeps_nothing = held && !failed;
-  if (keeps_nothing && !TIDE_PLANTED(TIDE_PLANT_TWOPHASE)) return TIDE_ENTER_HELD;
-  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
-    if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
-  if (!unknowns && !TIDE_HAS_PLANTS) return TIDE_ENTER_OK;
-  if (TIDE_PLANTED(TIDE_PLANT_OWNKNOWN) && queue->position.epoch) know_own(queue);
-  learn(queue, op);
-  if (keeps_nothing) { /* only with the planted bug */
-    keep_learned(queue);
-    return TIDE_ENTER_HELD;
-  }
-  return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
-}
-
 /* All of a taint's past has finished once the tracker passes the epoch where it arose. */
-void tide_sched_heal(struct tide_queue *queue) {
+static void heal(struct tide_queue *queue) {
   if (!queue->taint_epoch || tide_tracker_axis_epoch(queue->tracked) < queue->taint_epoch) return;
   /* The records of what entered before stay as they are. */
   tide_frontier_copy(queue->apart, queue->position.frontier, NULL);
@@ -452,6 +398,25 @@ void tide_sched_heal(struct tide_queue *queue) {
   queue->apart->tainted = 0;
   queue->taint_epoch = 0;
   queue->renew = true;
+}
+
+enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
+  tide_queue_own_entry(queue);
+  if (queue->position.frontier->tainted) heal(queue);
+  queue->sched->known = queue->position.frontier;
+  bool failed = queue->channel && tide_channel_fails_held(op), held = false;
+  size_t unknowns = 0;
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
+    look_at(op, wait);
+    failed |= wait->class_ == TIDE_WAIT_FAILED;
+    held |= wait->class_ == TIDE_WAIT_HELD;
+    unknowns += wait->reason != TIDE_REASON_KNOWN;
+  }
+  if (held && !failed) return TIDE_ENTER_HELD;
+  for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
+    if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
+  if (unknowns) learn(queue, op);
+  return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
 }
 
 /* ---- signals ---------------------------------------------------------------------- */
@@ -510,7 +475,6 @@ static enum tide_status check_signal(struct tide_queue *queue, struct tide_op *o
 
 enum tide_status tide_signals_check(struct tide_queue *queue, struct tide_op *op,
                                     struct tide_diag *diag) {
-  if (TIDE_PLANTED(TIDE_PLANT_INC)) return TIDE_OK;
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     enum tide_status status = check_signal(queue, op, signal, diag);
     if (status != TIDE_OK) return status;

@@ -1,6 +1,5 @@
 /* Entering the FIFO, or being held before it. */
 #include "base/memory.h"
-#include "base/plant.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
@@ -57,7 +56,6 @@ TIDE_APART static void learn_past(struct tide_queue *queue, const struct tide_fr
   for (struct tide_frontier_cursor at = tide_frontier_begin(past); tide_frontier_next(&at, &use);) {
     uint8_t reason;
     if (tide_signaller_satisfied(sched, sched->known, use.axis, use.epoch, &reason)) continue;
-    if (TIDE_PLANTED(TIDE_PLANT_GAPALONE)) continue;
     const struct tide_queue *other = tide_tracker_owner(tracker, use.axis, sched);
     if (other) tide_sched_learn(queue, tide_queue_record(other, use.epoch));
   }
@@ -70,8 +68,7 @@ TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *o
   struct tide_sched *sched = queue->sched;
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
     use->gap = false;
-    if (TIDE_PLANTED(TIDE_PLANT_PAST) || past_known(sched, use->buffer)) continue;
-    if (TIDE_PLANTED(TIDE_PLANT_GAPNEXT) && op->state == TIDE_OP_HELD) continue;
+    if (past_known(sched, use->buffer)) continue;
     use->gap = true;
     sched->stats.gap_waits++;
     learn_past(queue, tide_buffer_past(use->buffer));
@@ -226,6 +223,30 @@ TIDE_APART static void emit_enter(struct tide_queue *queue, struct tide_op *op) 
   tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
 }
 
+/* The operation takes the next epoch; of the queue's frontier nothing but the own entry changes. */
+static uint64_t take_place(struct tide_queue *queue, struct tide_op *op) {
+  uint64_t epoch = ++queue->position.epoch;
+  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
+  op->work.epoch = epoch;
+  op->state = TIDE_OP_ENTERED;
+  place->op = op;
+  place->version = queue->version;
+  tide_fetch_lines(&queue->places[(epoch + 4) & queue->ring_mask], 1); /* for one of the next */
+  if (queue->in_order) *tide_frontier_at(queue->position.frontier, queue->version.own) = epoch;
+  tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
+  op->work.status = (enum tide_status)(uint32_t)queue->sched->stats.entered++; /* tide_op_turn */
+  return epoch;
+}
+/* It is at its place with all that it has. Behind others it has nothing to start with yet. */
+static void look_if_first(struct tide_queue *queue, uint64_t epoch) {
+  /* The progress timeline's promise is the epoch itself. */
+  struct tide_counter *promised = &queue->progress->promised;
+  if (tide_counter_least(promised) <= epoch)
+    tide_counter_pop(promised, epoch, &queue->sched->fired, TIDE_OK);
+  bool in_order = queue->in_order;
+  if (in_order ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
+}
+
 /* What the operation knows at its start becomes the queue's frontier, and with the operation's own
  * entry its record. Most operations have little of what they could have: what is missing costs a
  * look. */
@@ -237,7 +258,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   bool renew = queue->renew || sched->known != queue->position.frontier;
   if (heard) keep_known(queue); /* which teaches nothing */
   if (renew) renew_version(queue, queue->position.epoch + 1);
-  uint64_t epoch = tide_op_take_place(queue, op);
+  uint64_t epoch = take_place(queue, op);
   if (heard) emit_enter(queue, op);
   if (op->waits) start_waits(queue, op);
   if (heard && op->uses) emit_gaps(sched, op);
@@ -245,8 +266,8 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (heard && sched->checker) tide_check_entered(queue, op);
   if (op->signals) promise_signals(queue, op);
   if (op->part) tide_instance_entered(op);
-  tide_op_entered(queue, epoch);
-  if (was_held || TIDE_PLANTED(TIDE_PLANT_GATE)) tide_sched_look(queue);
+  look_if_first(queue, epoch);
+  if (was_held) tide_sched_look(queue);
 }
 
 enum tide_status tide_wait_failure(const struct tide_op *op, const struct tide_op_wait *wait) {
@@ -280,9 +301,6 @@ static bool take_nodes_off(struct tide_op *op) {
 
 /* The waits of a held operation listen for whatever may change their class. */
 static void listen(struct tide_op *op) {
-  for (struct tide_op_wait *wait = tide_op_waits(op); TIDE_PLANTED(TIDE_PLANT_RELISTEN) && wait;
-       wait = tide_wait_next(op, wait))
-    if (wait->class_ == TIDE_WAIT_ISSUED) return;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->heap != TIDE_HEAP_NONE) continue;
     if (wait->point) {

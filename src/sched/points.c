@@ -221,7 +221,7 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
     else if (plan->cancel.status == TIDE_OK) cancel(own, fired);
   }
   if (own->chooses) {
-    if (plan->choose.gate && !plan->choose.gate->ended && !TIDE_PLANTED(TIDE_PLANT_CHOOSE))
+    if (plan->choose.gate && !plan->choose.gate->ended)
       tide_gate_listen(plan->choose.gate, &own->choose);
     else own->retired = !plan->choose.gate && plan->choose.status == TIDE_OK;
   }
@@ -236,7 +236,7 @@ static bool despite(const struct tide_op *op) { return (op->flags & TIDE_DESPITE
 bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *wait,
                           enum tide_status *out_status) {
   const struct tide_need *need = &tide_wait_for_point(op, wait)->need;
-  if (need->target && !(TIDE_PLANTED(TIDE_PLANT_ENDED) && need->target->ended)) return false;
+  if (need->target) return false;
   *out_status = despite(op) ? TIDE_OK : (enum tide_status)need->status;
   return true;
 }
@@ -244,7 +244,7 @@ bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *w
 /* True if the operation that retires the point has entered: its record is pending. */
 static bool is_pending(const struct tide_op_wait *wait) {
   const struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
-  return record && (record->node.key == wait->value || TIDE_PLANTED(TIDE_PLANT_ABOVE));
+  return record && record->node.key == wait->value;
 }
 
 enum tide_wait_class tide_point_wait_class(const struct tide_op *op,
@@ -263,7 +263,7 @@ static void hear_point(struct tide_listener *listener, const struct tide_gate *g
   const struct tide_op_wait *wait = &queue->waits[own - queue->channel->waits];
   bool held = op->state == TIDE_OP_HELD;
   bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
-  bool over = gate->settled || (gate->ended && TIDE_PLANTED(TIDE_PLANT_ENDED));
+  bool over = gate->settled;
   if (!over && !promised) {
     /* A part of a compound may have ended: its keeper needs the priority no more. */
     if (queue->sched->prioritised) tide_queue_lend(queue);
@@ -323,7 +323,6 @@ void tide_cancel_fired(struct tide_node *node) {
   node->state = TIDE_NODE_IDLE;
   while ((link = tide_list_pop_front(&channel->cancelled))) {
     struct tide_op *op = TIDE_CONTAINER(link, struct tide_op_points, cancelled)->op;
-    if (op->state == TIDE_OP_HELD && TIDE_PLANTED(TIDE_PLANT_CANCELHELD)) continue;
     if (op->state == TIDE_OP_HELD) tide_op_leave(op, TIDE_CANCELLED);
     else tide_op_withdraw(op);
   }

@@ -1,6 +1,5 @@
 /* A queue: its storage, made once, and its place in the house. */
 #include "base/memory.h"
-#include "base/plant.h"
 #include "causal/tracker.h"
 #include "sched/arbiter.h"
 #include "sched/channel.h"
@@ -184,7 +183,7 @@ enum tide_status tide_queue_create(struct tide_device *device,
   if (status != TIDE_OK) {
     /* The tracker names this queue as the axis's owner. */
     if (queue->tracked) (void)tide_tracker_close(context->tracker, queue->position.axis);
-    if (!TIDE_PLANTED(TIDE_PLANT_LEAK)) tide_queue_free_storage(queue);
+    tide_queue_free_storage(queue);
     return status;
   }
   tide_sched_enter(sched);
@@ -276,9 +275,6 @@ void tide_queue_destroy(struct tide_queue *queue) {
     if (op && !cancel_running(op)) tide_op_cancel(op, TIDE_CANCELLED);
   }
   if (queue->members) tide_collectives_lose(queue, TIDE_CANCELLED);
-  if (TIDE_PLANTED(TIDE_PLANT_DESTROY) && queue->tracked)
-    tide_tracker_advance_collect(sched->context->tracker, queue->tracked, UINT64_MAX,
-                                 &sched->fired);
   tide_sched_look(queue);
   tide_sched_leave(sched);
 }

@@ -17,7 +17,6 @@
 
 #include "base/check.h"
 #include "base/list.h"
-#include "base/plant.h"
 #include "causal/frontier.h"
 #include "causal/tracker_axis.h"
 #include "memory/pool.h"
@@ -195,7 +194,7 @@ struct tide_queue {
   struct tide_sched *sched;
   struct tide_device *device;
   bool in_order;              /* the device's */
-  bool heard;                 /* somebody listens, or checks: no short ways */
+  bool heard;                 /* a sink or check mode listens */
   struct tide_link in_device; /* device->queues */
   struct tide_queue *next;    /* to be looked at, or gone */
   struct tide_link in_ready;  /* device->ready[level] */
@@ -457,22 +456,6 @@ void tide_sched_leave_and_call(struct tide_sched *sched);
  * is a loop. Each step sorts what it has put on the list, and not what was there: so every queue is
  * sorted once each time that it is put there. */
 void tide_sched_settle_more(struct tide_sched *sched);
-/* Fires what is to; the queues that are to be looked at for it come in the order in which what is
- * next in them entered. `from`: where the list of queues had ended. */
-void tide_sched_fire(struct tide_sched *sched, struct tide_queue **from);
-/* Where it will end once the first one, which there is, is off it. */
-static inline struct tide_queue **tide_sched_end_behind_first(struct tide_sched *sched) {
-  return sched->work->next ? sched->work_end : &sched->work;
-}
-/* Looks at the next queue that is to be looked at. */
-void tide_sched_settle_one(struct tide_sched *sched);
-static inline struct tide_queue *tide_sched_next_work(struct tide_sched *sched) {
-  struct tide_queue *queue = sched->work;
-  sched->work = queue->next;
-  if (!sched->work) sched->work_end = &sched->work;
-  queue->look = false;
-  return queue;
-}
 static inline void tide_sched_settle(struct tide_sched *sched) {
   if (sched->fired.first || sched->work) tide_sched_settle_more(sched);
 }
@@ -541,15 +524,7 @@ static inline struct tide_frontier *tide_queue_record(const struct tide_queue *q
 enum tide_verdict { TIDE_ENTER_OK, TIDE_ENTER_HELD, TIDE_ENTER_FAILS };
 /* Classifies every wait. sched->known becomes what the operation would know at its start. Changes
  * nothing but the waits' own fields. */
-enum tide_verdict tide_elide_waits(struct tide_queue *queue, struct tide_op *op);
-void tide_sched_heal(struct tide_queue *queue);
-static inline enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
-  tide_queue_own_entry(queue);
-  if (queue->position.frontier->tainted) tide_sched_heal(queue);
-  queue->sched->known = queue->position.frontier;
-  if (!op->waits && !TIDE_PLANTED(TIDE_PLANT_OWNKNOWN)) return TIDE_ENTER_OK;
-  return tide_elide_waits(queue, op);
-}
+enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op);
 /* Merges into `known`, of an operation of this queue. */
 void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier);
 /* Is the operation ordered behind the newest signaller of each timeline that it signals? Uses
@@ -607,32 +582,6 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op);
 /* When it entered, among all of the scheduler's, as long as it has not started: from then on the
  * status is the body's. It may wrap. */
 static inline uint32_t tide_op_turn(const struct tide_op *op) { return (uint32_t)op->work.status; }
-static inline void tide_op_set_turn(struct tide_op *op, uint64_t turn) {
-  op->work.status = (enum tide_status)(uint32_t)turn;
-}
-/* The operation takes the next epoch; of the queue's frontier nothing but the own entry changes. */
-static inline uint64_t tide_op_take_place(struct tide_queue *queue, struct tide_op *op) {
-  uint64_t epoch = ++queue->position.epoch;
-  struct tide_place *place = &queue->places[epoch & queue->ring_mask];
-  op->work.epoch = epoch;
-  op->state = TIDE_OP_ENTERED;
-  place->op = op;
-  place->version = queue->version;
-  tide_fetch_lines(&queue->places[(epoch + 4) & queue->ring_mask], 1); /* for one of the next */
-  if (queue->in_order) *tide_frontier_at(queue->position.frontier, queue->version.own) = epoch;
-  tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
-  tide_op_set_turn(op, queue->sched->stats.entered++);
-  return epoch;
-}
-/* It is at its place with all that it has. Behind others it has nothing to start with yet. */
-static inline void tide_op_entered(struct tide_queue *queue, uint64_t epoch) {
-  /* The progress timeline's promise is the epoch itself. */
-  struct tide_counter *promised = &queue->progress->promised;
-  if (tide_counter_least(promised) <= epoch)
-    tide_counter_pop(promised, epoch, &queue->sched->fired, TIDE_OK);
-  bool in_order = queue->in_order;
-  if (in_order ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
-}
 /* Brings what is known of the queue's frontiers into the statistics. */
 void tide_queue_count_frontiers(struct tide_queue *queue);
 void tide_queue_retry_held(struct tide_queue *queue);
@@ -684,33 +633,6 @@ void tide_channel_recover(const struct tide_op *op);
 void tide_queue_advance(struct tide_queue *queue);
 void tide_queue_publish(struct tide_queue *queue);
 void tide_queue_skip_started(struct tide_queue *queue);
-/* A deep queue's operations have left the caches since they were submitted. Those behind this one
- * are fetched while it runs, several ahead: empty ones are soon over, and waits open before their
- * turn comes. */
-static inline void tide_op_fetch_behind(const struct tide_queue *queue) {
-  if (queue->position.epoch < queue->next_start + 20) return; /* not so deep */
-  tide_fetch_lines(&queue->places[(queue->next_start + 20) & queue->ring_mask], 1);
-  const struct tide_op *far = tide_queue_op(queue, queue->next_start + 10);
-  const struct tide_place *place = &queue->places[(queue->next_start + 4) & queue->ring_mask];
-  const struct tide_op *near = place->op;
-  if (far) tide_fetch_lines(far, 1);
-  if (!near) return;
-  if (near->waits) tide_waits_fetch(queue, near->waits);
-  if (!near->signals) return;
-  tide_fetch_lines(tide_op_signals(near), 2);
-  tide_fetch_lines(queue->frontiers + place->version.at, 2); /* its record */
-}
-/* Operations start in order. */
-static inline void tide_op_started(struct tide_queue *queue, struct tide_op *op) {
-  op->state = TIDE_OP_RUNNING;
-  if (__builtin_expect(op->flags & TIDE_RECOVER, 0)) tide_channel_recover(op);
-  queue->next_start++;
-  tide_op_fetch_behind(queue);
-  if (TIDE_HAS_PLANTS) {
-    queue->next_start--;
-    tide_queue_skip_started(queue);
-  }
-}
 /* tide_device_exchange, with the lock held. */
 size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work *const *done,
                                    size_t done_count, struct tide_work **out_work, size_t most,

@@ -15,8 +15,12 @@ static void fire(struct tide_sched *sched, struct tide_node *node) {
   }
 }
 
-void tide_sched_settle_one(struct tide_sched *sched) {
-  struct tide_queue *queue = tide_sched_next_work(sched);
+/* Takes the first queue that is to be looked at off the list, and looks at it. */
+static void settle_one(struct tide_sched *sched) {
+  struct tide_queue *queue = sched->work;
+  sched->work = queue->next;
+  if (!sched->work) sched->work_end = &sched->work;
+  queue->look = false;
   if (queue->retry_held) tide_queue_retry_held(queue);
   tide_queue_advance(queue);
   if (__builtin_expect(sched->prioritised, 0)) tide_queue_lend(queue);
@@ -73,7 +77,9 @@ TIDE_APART static void sort_work(struct tide_sched *sched, struct tide_queue **f
   sched->work_end = from;
 }
 
-void tide_sched_fire(struct tide_sched *sched, struct tide_queue **from) {
+/* Fires what is to; the queues that are to be looked at for it come in the order in which what is
+ * next in them entered. `from`: where the list of queues had ended. */
+static void fire_all(struct tide_sched *sched, struct tide_queue **from) {
   bool several = sched->fired.first && sched->fired.first->next;
   while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
   if (several && *from && (*from)->next) sort_work(sched, from);
@@ -82,10 +88,10 @@ void tide_sched_fire(struct tide_sched *sched, struct tide_queue **from) {
 void tide_sched_settle_more(struct tide_sched *sched) {
   struct tide_queue **from = &sched->work;
   for (;;) {
-    if (sched->fired.first) tide_sched_fire(sched, from);
+    if (sched->fired.first) fire_all(sched, from);
     if (!sched->work) return;
-    from = tide_sched_end_behind_first(sched);
-    tide_sched_settle_one(sched);
+    from = sched->work->next ? sched->work_end : &sched->work; /* once the first one is off */
+    settle_one(sched);
   }
 }
 

@@ -255,9 +255,9 @@ static inline void copy_arguments(struct tide_op *op, const void *arguments, siz
   memcpy(tide_work_arguments(&op->work), arguments, size);
 }
 
-/* Takes a free place, with nothing in it but what every operation has. */
-static inline struct tide_op *take_place(struct tide_queue *queue,
-                                         const struct tide_operation *operation) {
+/* Takes free storage, with nothing in it but what every operation has. */
+static inline struct tide_op *take_storage(struct tide_queue *queue,
+                                           const struct tide_operation *operation) {
   struct tide_op *op = tide_op_named(queue, queue->free_ops);
   queue->free_ops_count--;
   queue->free_ops = op->unmet;
@@ -270,7 +270,6 @@ static inline struct tide_op *take_place(struct tide_queue *queue,
   op->work.has_many = false;
   op->unmet = 0;
   op->status = TIDE_OK;
-  op->state = TIDE_OP_FREE;
   op->uses = op->part = op->points = op->asks = op->told = op->armed = false;
   op->retry = op->leaving = op->refused = op->arrived = op->finishing = false;
   op->rare = op->numbered = op->withdrawn = op->stopped = false;
@@ -284,7 +283,7 @@ static inline struct tide_op *take_place(struct tide_queue *queue,
 
 static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation,
                             struct tide_instance *instance, struct tide_points_plan *plan) {
-  struct tide_op *op = take_place(queue, operation);
+  struct tide_op *op = take_storage(queue, operation);
   if (instance) {
     op->part = true;
     tide_op_rare(op)->instance = instance;
@@ -383,8 +382,9 @@ static enum tide_status hold(struct tide_queue *queue, struct tide_op *op,
   return status;
 }
 
-static enum tide_status take(struct tide_queue *queue, struct tide_op *op,
-                             const struct tide_points_plan *plan, struct tide_diag *diag) {
+/* Classifies the operation: it enters, is held, or is refused. */
+static enum tide_status admit(struct tide_queue *queue, struct tide_op *op,
+                              const struct tide_points_plan *plan, struct tide_diag *diag) {
   struct tide_sched *sched = queue->sched;
   enum tide_verdict verdict = TIDE_ENTER_HELD;
   enum tide_status status;
@@ -430,7 +430,7 @@ static enum tide_status submit(struct tide_queue *queue, const struct tide_opera
                                struct tide_instance *instance, struct tide_points_plan *plan,
                                struct tide_diag *diag) {
   struct tide_op *op = copy(queue, operation, instance, plan);
-  return take(queue, op, plan, diag);
+  return admit(queue, op, plan, diag);
 }
 
 enum tide_status tide_queue_has_room(struct tide_queue *queue,

@@ -1,6 +1,5 @@
 /* Raising a timeline, and failing it: by the host here, by operations below. */
 #include "base/check.h"
-#include "base/plant.h"
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "timeline/history.h"
@@ -57,7 +56,7 @@ static enum tide_status refuse_host_signal(const struct tide_timeline *timeline,
   /* The highest value of all is not below the limit, and may be allowed. */
   bool promised = (timeline->pending.first && timeline->pending.first->key <= value) ||
                   (timeline->reserved.first && timeline->reserved.first->key <= value);
-  return promised && !TIDE_PLANTED(TIDE_PLANT_EXTBELOW) ? TIDE_VALUE : TIDE_OK;
+  return promised ? TIDE_VALUE : TIDE_OK;
 }
 
 /* The host's own epoch counts as finished, and the tracker knows before the value does. */
@@ -111,8 +110,13 @@ signal_slowly(struct tide_timeline *timeline, uint64_t value, struct tide_positi
   return signal_locked(timeline, tide_timeline_lock(timeline), value, position);
 }
 
-/* The common case in few steps: external after external, the guard is free, nobody waits or
- * listens. The rest has functions of its own, so that this one saves no registers. */
+static __attribute__((noinline)) void emit_external(const struct tide_timeline *timeline,
+                                                    uint64_t value) {
+  tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, 0, 0, NULL, TIDE_OK);
+}
+
+/* The common case in few steps: external after external, the guard is free, nothing waits. The rest
+ * has functions of its own, so that this one saves no registers. */
 enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
   if (position) return signal_slowly(timeline, value, position);
@@ -124,7 +128,8 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
     return signal_slowly(timeline, value, NULL);
   }
   bool quiet = value > timeline->reached.value && value < timeline->quiet_below;
-  if (!quiet || heard) return signal_locked(timeline, guard, value, NULL);
+  if (!quiet) return signal_locked(timeline, guard, value, NULL);
+  if (__builtin_expect(heard, 0)) emit_external(timeline, value);
   tide_store_release(&timeline->reached.value, value);
   tide_lock_give(guard);
   return TIDE_OK;
@@ -184,7 +189,7 @@ void tide_timeline_promise(struct tide_record *record, uint64_t value, struct ti
   struct tide_timeline *timeline = record->timeline;
   TIDE_ASSERT(record->state == TIDE_RECORD_IDLE);
   bool is_new = tide_tree_insert(&timeline->pending, &record->node, value);
-  TIDE_ASSERT(is_new || TIDE_PLANTED(TIDE_PLANT_INC));
+  TIDE_ASSERT(is_new);
   limit_host(timeline);
   if (tide_counter_least(&timeline->promised) <= value) {
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
@@ -212,8 +217,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, NULL, fired);
   } else {
     if (record->external) tide_history_push_external(timeline, value);
-    else if (!TIDE_PLANTED(TIDE_PLANT_RECORD) || value % 4)
-      tide_history_push(timeline, value, axis, epoch, frontier);
+    else tide_history_push(timeline, value, axis, epoch, frontier);
     if (tide_timeline_heard(timeline))
       tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch,
                          record->external ? NULL : frontier, TIDE_OK);

@@ -187,3 +187,7 @@ void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_ki
   tell_check(context, &event);
   if (context->sink) emit(context->sink, context->platform, &event);
 }
+
+void tide_timeline_emit_wait(const struct tide_timeline *timeline, uint64_t value) {
+  tide_timeline_emit(timeline, TIDE_EVENT_HOST_WAIT, value, 0, 0, NULL, TIDE_OK);
+}

@@ -172,6 +172,11 @@ static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
   const struct tide_context *context = timeline->context;
   return ((uintptr_t)context->sink | (uintptr_t)tide_load_relaxed(&context->check)) != 0;
 }
+/* A host has seen that the value was reached. */
+void tide_timeline_emit_wait(const struct tide_timeline *timeline, uint64_t value);
+static inline void tide_timeline_emit_seen(const struct tide_timeline *timeline, uint64_t value) {
+  if (__builtin_expect(tide_timeline_heard(timeline), 0)) tide_timeline_emit_wait(timeline, value);
+}
 /* Raises the value from the host: who waits is taken off. Under the guard; it is allowed. */
 void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                                 struct tide_position *position, struct tide_fired *fired);
@@ -182,7 +187,7 @@ static inline void tide_timeline_raise_quick(struct tide_timeline *timeline, uin
                                              struct tide_position *position,
                                              struct tide_fired *fired) {
   if (position || !timeline->newest_external || value >= timeline->wake_at ||
-      tide_timeline_heard(timeline))
+      tide_timeline_heard(timeline)) /* it is told there */
     tide_timeline_raise_locked(timeline, value, position, fired);
   else tide_store_release(&timeline->reached.value, value);
 }

@@ -2,7 +2,6 @@
  * notifier's dispatch. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/plant.h"
 #include "timeline/turn.h"
 #include "timeline/waiter.h"
 
@@ -144,13 +143,12 @@ static void fire(struct tide_node *node) {
     node->fire(node, (enum tide_status)node->status);
     return;
   }
-  if (TIDE_PLANTED(TIDE_PLANT_CALL) && node->value % 4 == 3) return;
   make_due(timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node)));
 }
 
 /* One of a turn, which is called by whoever fired it. */
 static inline struct tide_timepoint *turned_of(struct tide_node *node) {
-  if (node->kind != TIDE_NODE_TURNED || TIDE_PLANTED_ANY) return NULL;
+  if (node->kind != TIDE_NODE_TURNED) return NULL;
   struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
   return is_notified(waiter) ? NULL : timepoint_of(waiter);
 }

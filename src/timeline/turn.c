@@ -1,7 +1,6 @@
 /* Values that end one by one. */
 #include "timeline/turn.h"
 #include "base/check.h"
-#include "base/plant.h"
 
 enum tide_status tide_timeline_create_turned(const struct tide_context *context,
                                              const struct tide_timeline_params *params,
@@ -59,7 +58,7 @@ unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn
   if (value < timeline->lowest_hole) tide_store_release(&timeline->lowest_hole, value);
   if (tide_timeline_heard(timeline))
     tide_timeline_emit(timeline, TIDE_EVENT_BREAK, value, 0, 0, NULL, status);
-  if (!TIDE_PLANTED(TIDE_PLANT_BREAKWAKE)) tide_counter_pop_from(&turn->waiters, 0, fired, status);
+  tide_counter_pop_from(&turn->waiters, 0, fired, status);
   /* Held operations look again: some of them for nothing, none is forgotten. */
   if (tide_counter_least(&timeline->promised) <= value) {
     tide_counter_pop(&timeline->promised, value, fired, TIDE_OK);
@@ -77,7 +76,7 @@ static enum tide_await look_at_ended(const struct tide_timeline *timeline, uint6
     return reached && value < timeline->lowest_hole ? TIDE_AWAIT_REACHED : TIDE_AWAIT_FAILED;
   }
   struct tide_turn *hole = hole_at(timeline, value);
-  if (hole && !TIDE_PLANTED(TIDE_PLANT_HOLE)) {
+  if (hole) {
     *out_status = (enum tide_status)hole->status;
     return TIDE_AWAIT_FAILED;
   }

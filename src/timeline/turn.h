@@ -17,7 +17,6 @@
 #ifndef TIDE_TIMELINE_TURN_H
 #define TIDE_TIMELINE_TURN_H
 
-#include "base/plant.h"
 #include "timeline/timeline.h"
 
 struct tide_turn {
@@ -43,7 +42,6 @@ static inline void tide_turn_add_locked(struct tide_timeline *timeline, struct t
   TIDE_ASSERT(value > timeline->reached.value);
   turn->first = value;
   turn->status = TIDE_OK;
-  if (TIDE_HAS_PLANTS) turn->waiters = (struct tide_counter){0};
   TIDE_ASSERT(tide_counter_empty(&turn->waiters));
   bool is_new = tide_tree_insert(&timeline->turns, &turn->node, value);
   TIDE_ASSERT(is_new);
@@ -55,8 +53,6 @@ struct tide_turn *tide_turn_find_locked(const struct tide_timeline *timeline, ui
 static inline struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline,
                                                       struct tide_fired *fired) {
   struct tide_tree_node *first = timeline->turns.first;
-  if (TIDE_PLANTED(TIDE_PLANT_COVER))
-    first = tide_tree_at_least(&timeline->turns, timeline->reached.value);
   if (!first || first->key > timeline->reached.value) return NULL;
   struct tide_turn *turn = tide_turn_of(first);
   tide_tree_remove(&timeline->turns, first);

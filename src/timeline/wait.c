@@ -15,11 +15,6 @@
 #define VAIN_SPINS 256
 #define TRY_AGAIN 16
 
-static void emit_seen(struct tide_timeline *timeline, uint64_t value) {
-  if (tide_timeline_heard(timeline))
-    tide_timeline_emit(timeline, TIDE_EVENT_HOST_WAIT, value, 0, 0, NULL, TIDE_OK);
-}
-
 /* Without a lock: reached, failed, or neither yet. */
 static inline enum tide_await glance(struct tide_timeline *timeline, uint64_t value) {
   if (__builtin_expect(timeline->turned, 0)) return tide_timeline_look(timeline, value);
@@ -54,7 +49,7 @@ static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t va
   struct tide_body_frame *frame = tide_body_blocks(context->blocked, context->platform, &point, 1);
   enum tide_status status = sleep_for(timeline, value, deadline);
   tide_body_unblocks(context->blocked, context->platform, frame);
-  if (status == TIDE_OK) emit_seen(timeline, value);
+  if (status == TIDE_OK) tide_timeline_emit_seen(timeline, value);
   tide_timeline_let_go(timeline);
   return status;
 }
@@ -74,7 +69,7 @@ static enum tide_await spin(struct tide_timeline *timeline, uint64_t value) {
 
 static __attribute__((noinline)) enum tide_status seen(struct tide_timeline *timeline,
                                                        uint64_t value) {
-  emit_seen(timeline, value);
+  tide_timeline_emit_seen(timeline, value);
   return TIDE_OK;
 }
 
@@ -316,10 +311,10 @@ void tide_wait_any_fini(struct tide_wait_any_set *set) {
 
 /* What this thread has seen: one point, or all of them. */
 static void emit_reached(struct tide_wait_any_set *set, bool all, size_t index) {
-  if (!all) emit_seen(set->points[index].timeline, set->points[index].value);
+  if (!all) tide_timeline_emit_seen(set->points[index].timeline, set->points[index].value);
   for (size_t i = 0; all && i < set->count; i++)
     if (tide_waiter_of(&set->points[i])->set)
-      emit_seen(set->points[i].timeline, set->points[i].value);
+      tide_timeline_emit_seen(set->points[i].timeline, set->points[i].value);
 }
 
 static enum tide_status wait_several(struct tide_wait_point *points, size_t count, bool all,

@@ -136,8 +136,6 @@ static void show_zeros(struct tide_message *message) {
 bool tide_message_fail(struct tide_message *message, uint64_t generation, enum tide_status status) {
   struct tide_lock *lock = tide_medium_enter(message->medium);
   bool waiting = message->state == TIDE_MESSAGE_WAITING && message->generation == generation;
-  if (TIDE_PLANTED(TIDE_PLANT_WIC_LATE) && message->generation == generation)
-    waiting |= message->state == TIDE_MESSAGE_AVAILABLE || message->state == TIDE_MESSAGE_MAPPED;
   if (waiting) {
     set_failed(message, status);
     message->holds++;
@@ -169,7 +167,7 @@ void tide_medium_expire(struct tide_medium *medium) {
   tide_lock_give(lock);
   while ((link = tide_list_pop_front(&failed))) {
     struct tide_message *message = TIDE_CONTAINER(link, struct tide_message, link);
-    if (!TIDE_PLANTED(TIDE_PLANT_WIC_DEADLINE)) show_zeros(message);
+    show_zeros(message);
     tide_message_done_with(message);
   }
 }
@@ -185,11 +183,10 @@ static enum next hear(struct tide_message *message, enum tide_status status) {
     set_failed(message, status);
     return ZEROS;
   }
-  if (message->untold && !TIDE_PLANTED(TIDE_PLANT_WIC_FIRST)) return NOTHING;
+  if (message->untold) return NOTHING;
   tide_counter_remove(&medium->due, &message->due);
   message->state = TIDE_MESSAGE_AVAILABLE;
   if (medium->engine != TIDE_MEDIUM_MONITOR) return MAP;
-  if (TIDE_PLANTED(TIDE_PLANT_WIC_CALL)) return NOTHING;
   if (!message->faulted) { /* what would have to be copied waits until somebody wants it */
     if (!message->source) tide_list_push_back(&medium->ahead, &message->link);
     return NOTHING;

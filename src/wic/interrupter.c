@@ -185,7 +185,7 @@ static enum tide_status give_pages(struct tide_medium *medium, struct tide_reque
   }
   tide_lock_give(lock);
   if (status != TIDE_OK) return status;
-  if (!TIDE_PLANTED(TIDE_PLANT_WIC_DROP)) drop(medium, what, place + side * medium->half, total);
+  drop(medium, what, place + side * medium->half, total);
   lock = tide_medium_enter(medium);
   status = (enum tide_status)medium->closed; /* whoever closed it has not seen these */
   if (status != TIDE_OK) {
@@ -383,7 +383,7 @@ enum tide_status tide_request_finish(struct tide_medium *medium, struct tide_req
   if (message->state == TIDE_MESSAGE_AVAILABLE && !message->faulted &&
       !tide_list_empty(&message->link))
     tide_list_remove(&message->link); /* nobody looks any more */
-  bool early = message->untold && (message->source || TIDE_PLANTED(TIDE_PLANT_WIC_ROOM));
+  bool early = message->untold && message->source;
   enum tide_status status = (enum tide_status)message->status;
   tide_lock_give(lock);
   if (missing) tide_message_wake(message);

@@ -107,7 +107,6 @@ void tide_medium_close(struct tide_medium *medium, enum tide_status status) {
   for (uint32_t i = 0; i < medium->message_count; i++) {
     lock = tide_medium_enter(medium);
     uint64_t generation = medium->messages[i].generation;
-    if (TIDE_PLANTED(TIDE_PLANT_WIC_CLOSE) && !medium->messages[i].faulted) generation = 0;
     tide_lock_give(lock);
     (void)tide_message_fail(&medium->messages[i], generation, status);
   }

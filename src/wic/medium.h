@@ -21,7 +21,6 @@
 #include "base/counter.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "base/plant.h"
 #include "tidemark/wic.h"
 #include "wic/pages.h"
 #include "wic/region.h"
@@ -126,11 +125,8 @@ struct tide_medium {
   uint64_t looks_from; /* until then faults are left alone */
 };
 
-static inline struct tide_lock *tide_medium_enter(struct tide_medium *medium) {
-  TIDE_POINT();
-  tide_lock_take(&medium->lock, medium->platform);
-  return &medium->lock;
-}
+/* Takes the medium's lock, which the caller gives back. */
+struct tide_lock *tide_medium_enter(struct tide_medium *medium);
 static inline size_t tide_message_at(const struct tide_medium *medium,
                                      const struct tide_message *message) {
   return (size_t)message->page * medium->region.page;

@@ -84,8 +84,7 @@ enum tide_fault_answer tide_medium_judge(struct tide_medium *medium, size_t page
       return TIDE_FAULT_WAITS;
     case TIDE_MESSAGE_AVAILABLE:
       /* Of other engines, and of what is not listed: somebody is about to map it. */
-      if (medium->engine != TIDE_MEDIUM_MONITOR || !first || message->mapping ||
-          TIDE_PLANTED(TIDE_PLANT_WIC_SEEN))
+      if (medium->engine != TIDE_MEDIUM_MONITOR || !first || message->mapping)
         return TIDE_FAULT_WAITS;
       if (!tide_list_empty(&message->link)) tide_list_remove(&message->link);
       message->holds++;
@@ -145,7 +144,7 @@ static void serve_faults(struct tide_medium *medium) {
 bool tide_monitor_plan(struct tide_medium *medium, uint64_t *out_until) {
   struct tide_lock *lock = tide_medium_enter(medium);
   bool stop = medium->stopping;
-  if (!TIDE_PLANTED(TIDE_PLANT_WIC_RUNG)) medium->rung = false;
+  medium->rung = false;
   bool busy = !tide_list_empty(&medium->ready);
   /* Of fibers their carriers do. */
   medium->lingers = medium->linger && medium->info.requests > 0 && !medium->region.signals;

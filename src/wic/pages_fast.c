@@ -11,7 +11,6 @@
 #include "wic/pages_kind.h"
 
 #include "base/memory.h"
-#include "base/plant.h"
 
 #define LEVELS 4u /* of 64 bits a word each: 2^24 sizes */
 #define FREE (1u << 31)
@@ -129,12 +128,11 @@ static inline void take_out(struct fast *fast, uint32_t first, uint32_t count) {
 
 static uint32_t fast_alloc(struct tide_pages *pages, uint32_t count) {
   struct fast *fast = (struct fast *)pages;
-  uint32_t size = next_marked(fast, TIDE_PLANTED(TIDE_PLANT_PAGES_EXACT) ? count : count - 1);
+  uint32_t size = next_marked(fast, count - 1);
   if (size == NONE) return NONE;
   uint32_t first = fast->links[pages->count + size].next, left = size + 1 - count;
   take_out(fast, first, size + 1);
-  uint32_t early = TIDE_PLANTED(TIDE_PLANT_PAGES_REST);
-  if (left) put_in(fast, first + count - early, left + early);
+  if (left) put_in(fast, first + count, left);
   fast->tags[first + count] = 0;
   fast->tags[first + 1] = count;
   return first;
@@ -146,7 +144,7 @@ static bool fast_free(struct tide_pages *pages, uint32_t first, uint32_t count) 
   uint32_t before = tag[-1], after = tag[count];
   if (*tag != count) return false;
   *tag = 0; /* it may come to lie inside a free run */
-  if (after & FREE && !TIDE_PLANTED(TIDE_PLANT_PAGES_JOIN)) {
+  if (after & FREE) {
     take_out(fast, first + count, after & ~FREE);
     count += after & ~FREE;
   }

@@ -9,7 +9,6 @@
 #include "wic/pages_kind.h"
 
 #include "base/memory.h"
-#include "base/plant.h"
 
 struct node {
   uint32_t longest; /* maxLen: neighbours that are free */
@@ -37,9 +36,8 @@ static inline uint32_t larger(uint32_t a, uint32_t b) { return a > b ? a : b; }
 /* What a node of two halves of so many pages says. */
 static inline void join(struct node *node, const struct node *halves, uint32_t half) {
   const struct node *l = &halves[0], *r = &halves[1];
-  uint32_t across = TIDE_PLANTED(TIDE_PLANT_PAGES_ACROSS) ? 0 : l->right + r->left;
-  bool reaches = !TIDE_PLANTED(TIDE_PLANT_PAGES_REACH);
-  node->left = l->left == half && reaches ? half + r->left : l->left;
+  uint32_t across = l->right + r->left;
+  node->left = l->left == half ? half + r->left : l->left;
   node->right = r->right == half ? half + l->right : r->right;
   node->longest = larger(across, larger(l->longest, r->longest));
 }
@@ -84,7 +82,7 @@ static uint32_t tree_alloc(struct tide_pages *pages, uint32_t count) {
   uint32_t first = find(tree, count);
   if (first == TIDE_PAGES_NONE) return first;
   tree->lengths[first] = count;
-  set(tree, first, TIDE_PLANTED(TIDE_PLANT_PAGES_LAST) ? count - 1 : count, 0);
+  set(tree, first, count, 0);
   return first;
 }
 

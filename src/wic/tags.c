@@ -45,7 +45,7 @@ static uint32_t cell_of(const struct tide_tags *tags, const uint64_t *word) {
 
 /* Before the lock: it may be a page fault of another kind. */
 static bool came_through(const uint64_t *word) {
-  return __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0 || TIDE_PLANTED(TIDE_PLANT_WIC_THROUGH);
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE) != 0;
 }
 
 /* ---- arming ------------------------------------------------------------------------------- */
@@ -125,7 +125,7 @@ static void set_armed(struct tide_medium *medium, const struct arming *armings, 
     own->state = TIDE_CELL_ARMED;
     own->status = TIDE_CANCELLED;
     own->open = false;
-    own->doubted = tags->serving && !TIDE_PLANTED(TIDE_PLANT_WIC_OLD) ? tags->round : 0;
+    own->doubted = tags->serving ? tags->round : 0;
   }
   tide_lock_give(lock);
 }
@@ -202,7 +202,7 @@ static void fire(struct tide_medium *medium, uint32_t cell, struct tide_tag tag)
   __tsan_acquire(tags->guard.memory + offset + sizeof(uint64_t)); /* see wic.h */
 #endif
   enum tide_status status = tide_timeline_signal_external(tag.timeline, tag.value);
-  if (!TIDE_PLANTED(TIDE_PLANT_WIC_SHUT)) tide_guard_open(&tags->guard, offset, tags->guard.page);
+  tide_guard_open(&tags->guard, offset, tags->guard.page);
   struct tide_lock *lock = tide_medium_enter(medium);
   own->state = TIDE_CELL_FIRED;
   own->status = (uint32_t)status;

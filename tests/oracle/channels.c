@@ -1,8 +1,8 @@
 /* Operations that wait for points and keep promises, at random, on a device in order and one out of
  * order; against the model of points, sets of what must have finished, and the formula of
- * priorities, all computed anew. And the bugs planted in what sched does with points must be found.
+ * priorities, all computed anew.
  *
- *   oracle-channels [--plant NAME] [--seed N] [--count N] [--verbose]      one run, or many */
+ *   oracle-channels [--seed N] [--count N] [--verbose]      one run, or many */
 #include "base/random.h"
 #include "channels_world.h"
 #include "seek.h"
@@ -724,21 +724,7 @@ static bool run_seed(uint64_t seed) {
   return false;
 }
 
-/* ---- planted bugs ---- */
-
-static const struct seek_plant plants[] = {
-    {TIDE_PLANT_ABOVE, "ABOVE"},     {TIDE_PLANT_POINTFAIL, "POINTFAIL"},
-    {TIDE_PLANT_ENDED, "ENDED"},     {TIDE_PLANT_CANCELHELD, "CANCELHELD"},
-    {TIDE_PLANT_CHOOSE, "CHOOSE"},   {TIDE_PLANT_LENT, "LENT"},
-    {TIDE_PLANT_RATCHET, "RATCHET"}, {TIDE_PLANT_RELISTEN, "RELISTEN"},
-    {TIDE_PLANT_DESPITE, "DESPITE"}, {TIDE_PLANT_SCOPE, "SCOPE"},
-    {TIDE_PLANT_DOWN, "DOWN"},       {TIDE_PLANT_RECOVERSOON, "RECOVERSOON"},
-};
-#define PLANTS (sizeof plants / sizeof *plants)
-_Static_assert(PLANTS == TIDE_PLANT_CHANNELS_END - TIDE_PLANT_CHANNELS - 1,
-               "each plant is looked for");
-
 int main(int argc, char **argv) {
-  static const struct seek seek = {run_seed, &step, &verbose, plants, PLANTS};
+  static const struct seek seek = {run_seed, &step, &verbose};
   return seek_main(&seek, argc, argv);
 }

@@ -197,6 +197,7 @@ static void fill(struct program *program, struct op *op) {
   for (uint32_t i = 0; i < op->signal_count; i++)
     if (op->signals[i].external) op->has_body = true, op->brief = false;
   uint32_t waits = counts[pick(program, sizeof counts)];
+  if (config->many && chance(program, config->many)) waits += (uint32_t)pick(program, MAX_WAITS);
   for (uint32_t i = 0; i < waits; i++) add_random_wait(program, op);
   if (!config->buffers || !op->has_body) return;
   uint32_t uses = (uint32_t)pick(program, 3);

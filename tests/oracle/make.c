@@ -70,7 +70,7 @@ struct queue *queue_make(struct program *program) {
   queue->signals = 2 * queue->operations;
   queue->buffers = 4 * queue->operations;
   if (config->tiny) {
-    queue->waits = MAX_WAITS + (uint32_t)pick(program, config->tiny);
+    queue->waits = FEW_WAITS + (uint32_t)pick(program, config->tiny);
     queue->signals = MAX_SIGNALS + (uint32_t)pick(program, config->tiny);
     queue->buffers = MAX_USES + (uint32_t)pick(program, config->tiny);
   }

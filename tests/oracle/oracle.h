@@ -13,7 +13,6 @@
 #ifndef TESTS_ORACLE_ORACLE_H
 #define TESTS_ORACLE_ORACLE_H
 
-#include "base/plant.h"
 #include "base/random.h"
 #include "tidemark/tidemark.h"
 
@@ -28,7 +27,8 @@
 #define MAX_TIMELINES 40
 #define MAX_OPS 700
 #define MAX_EPOCHS 700
-#define MAX_WAITS 5
+#define MAX_WAITS 14 /* of one operation; mostly up to FEW_WAITS */
+#define FEW_WAITS 5
 #define MAX_SIGNALS 3
 #define MAX_USES 3
 #define MAX_RECORDS 700
@@ -250,6 +250,7 @@ struct config {
   uint32_t stop;   /* all workers of a device stop for a while */
   uint32_t scarce; /* there is no memory for a step */
   uint32_t wakes;  /* the host wants to be called */
+  uint32_t many;   /* operations have up to MAX_WAITS waits */
   uint32_t tiny;   /* queues have room for few waits, signals and buffers; pools for few buffers */
   uint8_t frontier;
   uint32_t history;

@@ -1,10 +1,9 @@
 /* Runs of pages against a byte a page. Random worlds of some pages take and give back runs; after
  * each step what is taken, how much is free and how long the longest free run is are worked out
  * from the bytes alone. None may be refused that could be had, and each kind keeps to its rule of
- * which it gives. With a bug planted a world goes wrong. */
+ * which it gives. */
 #include "harness.h"
 
-#include "base/plant.h"
 #include "base/random.h"
 #include "tidemark/causal.h"
 #include "wic/pages.h"
@@ -206,7 +205,6 @@ static uint64_t seeds(uint64_t otherwise) {
 
 static void holds(enum tide_pages_kind kind) {
   struct tally t = {0};
-  tide_planted = TIDE_PLANT_NONE;
   uint64_t most = seeds(3000);
   for (uint64_t seed = 1; seed <= most; seed++) {
     /* Now and then one of more levels. */
@@ -226,45 +224,4 @@ static void holds(enum tide_pages_kind kind) {
 TEST(fast_holds) { holds(TIDE_PAGES_FAST); }
 TEST(tree_holds) { holds(TIDE_PAGES_TREE); }
 
-/* How many worlds it takes until a planted bug shows; the same world must be right without it. */
-static void find(enum tide_plant plant, enum tide_pages_kind kind) {
-  struct tally tally = {0};
-  const char *why = NULL;
-  uint64_t seed = 0;
-  tide_planted = plant;
-  while (!why && seed < 1000) why = run(kind, ++seed, 0, &tally);
-  if (!why) FAIL("not found in %llu worlds", (unsigned long long)seed);
-  printf("# found in world %llu: %s\n", (unsigned long long)seed, why);
-  tide_planted = TIDE_PLANT_NONE;
-  CHECK(!run(kind, seed, 0, &tally));
-}
-
-struct plant {
-  enum tide_plant which;
-  enum tide_pages_kind kind;
-};
-
-static void find_given(void) {
-  const struct plant *plant = test_given();
-  find(plant->which, plant->kind);
-}
-
-/* clang-format off */
-#define FIND(name, which, kind) \
-  {name, find_given, &(const struct plant){TIDE_PLANT_PAGES_##which, TIDE_PAGES_##kind}, 0}
-static const struct test_case cases[] = {
-    CASE_SECONDS(fast_holds, 120),
-    CASE_SECONDS(tree_holds, 120),
-    FIND("fast_misses_the_exact_size", EXACT, FAST),
-    FIND("fast_does_not_join", JOIN, FAST),
-    FIND("fast_rest_begins_early", REST, FAST),
-    FIND("tree_forgets_across", ACROSS, TREE),
-    FIND("tree_stops_at_the_middle", REACH, TREE),
-    FIND("tree_leaves_the_last_page", LAST, TREE)};
-/* clang-format on */
-#define PLANTS (sizeof cases / sizeof *cases - 2)
-_Static_assert(PLANTS == TIDE_PLANT_PAGES_END - TIDE_PLANT_PAGES - 1, "each plant is looked for");
-
-int main(int argc, char **argv) {
-  return test_main(argc, argv, cases, sizeof cases / sizeof *cases);
-}
+TEST_MAIN(CASE_SECONDS(fast_holds, 120), CASE_SECONDS(tree_holds, 120))

@@ -1,7 +1,7 @@
 /* Promises, commands, compounds, waits and trust, at random, against the naive model, which
- * computes everything anew after each call. And the bugs planted in point/ must be found.
+ * computes everything anew after each call.
  *
- *   oracle-points [--plant NAME] [--seed N] [--count N] [--verbose]      one run, or many */
+ *   oracle-points [--seed N] [--count N] [--verbose]      one run, or many */
 #include "base/random.h"
 #include "points_world.h"
 #include "seek.h"
@@ -682,23 +682,7 @@ static bool run_seed(uint64_t seed) {
   return false;
 }
 
-/* ---- planted bugs ---- */
-
-static const struct seek_plant plants[] = {
-    {TIDE_PLANT_BREAKWAKE, "BREAKWAKE"}, {TIDE_PLANT_HOLE, "HOLE"},
-    {TIDE_PLANT_COVER, "COVER"},         {TIDE_PLANT_BREAKALL, "BREAKALL"},
-    {TIDE_PLANT_CHAIN, "CHAIN"},         {TIDE_PLANT_LATEPART, "LATEPART"},
-    {TIDE_PLANT_ANYALL, "ANYALL"},       {TIDE_PLANT_ALLGOOD, "ALLGOOD"},
-    {TIDE_PLANT_ANYBREAK, "ANYBREAK"},   {TIDE_PLANT_CIRCLE, "CIRCLE"},
-    {TIDE_PLANT_DEADLINE, "DEADLINE"},   {TIDE_PLANT_OVERDUE, "OVERDUE"},
-    {TIDE_PLANT_ASSUMEONE, "ASSUMEONE"}, {TIDE_PLANT_ASSUMEALL, "ASSUMEALL"},
-    {TIDE_PLANT_DISTRUST, "DISTRUST"},   {TIDE_PLANT_WATCH, "WATCH"},
-    {TIDE_PLANT_OPENEARLY, "OPENEARLY"}, {TIDE_PLANT_OWNER_DIES, "OWNER_DIES"},
-};
-#define PLANTS (sizeof plants / sizeof *plants)
-_Static_assert(PLANTS == TIDE_PLANT_OWNER_DIES - TIDE_PLANT_POINTS, "each plant is looked for");
-
 int main(int argc, char **argv) {
-  static const struct seek seek = {run_seed, &step, &verbose, plants, PLANTS};
+  static const struct seek seek = {run_seed, &step, &verbose};
   return seek_main(&seek, argc, argv);
 }

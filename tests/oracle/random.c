@@ -3,10 +3,11 @@
  *   oracle-random [--seed N] [--count N | --minutes N] [--shortest] [--set NAME=VALUE]… [--skip
  * LIST]
  *
- * Without arguments: as many seeds as fit into a fixed number of programs. With --seed, one program
- * and its history. --shortest goes on after a violation and shows the one that took the fewest
- * steps. --minutes takes one seed after the other, from --seed on, until the time is over; a
- * program that fails is made small, and shown with the arguments that bring it back. */
+ * Without --seed, --count and --minutes: a fixed number of seeds, as a test. With --seed, one
+ * program and its history. --shortest goes on after a violation and shows the one that took the
+ * fewest steps. --minutes takes one seed after the other, from --seed on, until the time is over; a
+ * program that fails is made small, and shown with the arguments that bring it back. --guarantee
+ * checks the guarantee alone, and not what calls answer. */
 #include "harness.h"
 #include "oracle.h"
 
@@ -49,6 +50,7 @@ static void print_totals(const struct totals *t) {
 static const char *settings[64];
 static uint32_t setting_count;
 static const char *skip;
+static bool contracts = true;
 
 static void draw_set(uint64_t seed, struct config *config) {
   draw_config(seed, config);
@@ -65,7 +67,7 @@ static void draw_set(uint64_t seed, struct config *config) {
 static void run_one(uint64_t seed, struct outcome *outcome, bool verbose) {
   struct config config;
   draw_set(seed, &config);
-  run_seed(seed, &config, verbose, true, outcome);
+  run_seed(seed, &config, verbose, contracts, outcome);
 }
 
 static int search(uint64_t first, uint64_t count, bool shortest) {
@@ -111,9 +113,9 @@ static void show_small(uint64_t seed, struct outcome *outcome) {
   printf("VIOLATION seed %lu, step %u: %s\n", (unsigned long)seed, outcome->steps, outcome->why);
   fflush(stdout);
   config = drawn;
-  uint32_t left = shrink(seed, &config, true, outcome);
+  uint32_t left = shrink(seed, &config, contracts, outcome);
   struct outcome last;
-  run_seed(seed, &config, true, true, &last);
+  run_seed(seed, &config, true, contracts, &last);
   printf("%u steps are enough: %s\n  oracle-random --seed %lu --set steps=%u", left, last.why,
          (unsigned long)seed, config.steps);
   print_config(&drawn, &config);
@@ -170,9 +172,10 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--skip") == 0 && i + 1 < argc) skip = argv[++i], ours = true;
     else if (strcmp(argv[i], "--shortest") == 0) shortest = ours = true;
     else if (strcmp(argv[i], "--set") == 0 && i + 1 < argc && setting_count < 64)
-      settings[setting_count++] = argv[++i], ours = true;
+      settings[setting_count++] = argv[++i];
+    else if (strcmp(argv[i], "--guarantee") == 0) contracts = false;
   }
-  if (!ours) return test_main(argc, argv, cases, 1);
+  if (!ours) return test_main(1, argv, cases, 1);
   if (minutes) return search_for(first ? first : 1, minutes);
   if (count) return search(first ? first : 1, count, shortest);
   struct outcome outcome;

@@ -77,6 +77,7 @@ void draw_config(uint64_t seed, struct config *c) {
         0;
   }
   c->wait_first = tide_random_below(r, 4) != 0; /* else there are few gap waits */
+  c->many = often(r, 200, 500);
 }
 
 /* ---- overriding: --set name=value ------------------------------------------------------ */
@@ -98,7 +99,7 @@ static const struct {
     FIELD(query),           FIELD(take),         FIELD(give),          FIELD(signal_chance),
     FIELD(frontier),        FIELD(history),      FIELD(kicked),        FIELD(racefree),
     FIELD(check),           FIELD(racy),         FIELD(stop),          FIELD(scarce),
-    FIELD(wakes),           FIELD(tiny),         FIELD(wait_first),
+    FIELD(wakes),           FIELD(tiny),         FIELD(wait_first),    FIELD(many),
 };
 
 bool config_set(struct config *config, const char *text) {

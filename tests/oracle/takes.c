@@ -6,12 +6,9 @@
  * - an operation knows exactly what its queue's order and the waits say, one that takes none of the
  *   writers, whatever comes behind it all of them;
  * - the body of one that takes is over only when all of the writers are;
- * - when a body fails, what depends on it fails, and nothing else.
- *
- * With a bug planted some program goes wrong. */
+ * - when a body fails, what depends on it fails, and nothing else. */
 #include "harness.h"
 
-#include "base/plant.h"
 #include "base/random.h"
 #include "tidemark/kernel.h"
 #include "tidemark/sim.h"
@@ -140,7 +137,6 @@ static void read_step(struct world *w, struct signallers *s, const struct tide_s
     own->reaches[i] |= before->reaches[i] || (own->took && before->takes[i]);
   for (size_t i = 0; i < step->wait_count; i++) {
     int from = signaller(s, &step->waits[i]);
-    if (TIDE_PLANTED(TIDE_PLANT_TAKES_CLAIM) && step->tag_count) break; /* the text's are before */
     for (int k = 0; k < number; k++) own->reaches[k] |= w->steps[from].reaches[k];
   }
   for (size_t i = 0; i < step->signal_count; i++) {
@@ -306,17 +302,4 @@ TEST(takes_keep_the_guarantee) {
   CHECK(stalls > seeds); /* or it was no test of taking */
 }
 
-TEST(planted_bugs_are_found) {
-  static const char *const names[] = {"CLAIM", "FORGET", "SOON", "BLIND", "LAST", "ALONE"};
-  for (int plant = TIDE_PLANT_TAKES + 1; plant < TIDE_PLANT_TAKES_END; plant++) {
-    uint64_t stalls = 0, seed = 1;
-    tide_planted = (enum tide_plant)plant;
-    while (seed <= 500 && try_seed(&world, seed, &stalls)) seed++;
-    tide_planted = TIDE_PLANT_NONE;
-    if (seed > 500) FAIL("%s was not found", names[plant - TIDE_PLANT_TAKES - 1]);
-    printf("%-8s seed %-4llu %s\n", names[plant - TIDE_PLANT_TAKES - 1], (unsigned long long)seed,
-           world.why);
-  }
-}
-
-TEST_MAIN(CASE(takes_keep_the_guarantee), CASE(planted_bugs_are_found))
+TEST_MAIN(CASE(takes_keep_the_guarantee))

@@ -529,7 +529,6 @@ struct crew {
   struct tide_queue *queue, *other;
 };
 
-/* Without a sink, so that short ways are taken. */
 static void open_crew(struct crew *c, uint32_t workers) {
   struct tide_cpu_params cpu = {.workers = workers};
   struct tide_points_params room = {.manual = true};

@@ -221,6 +221,33 @@ TEST(a_circle_behind_an_any) {
   rig_close(&r);
 }
 
+/* What the channel still owes has more dependents than the search up looks at first: the search
+ * down from the wait has the answer, both ways. */
+TEST(a_circle_below_a_crowd) {
+  enum { ABOVE = 300 };
+  struct rig r;
+  struct tide_channel a, b;
+  struct command c[2];
+  struct tide_point crowd[ABOVE];
+  open_large(&r);
+  tide_channel_open(&a, r.points);
+  tide_channel_open(&b, r.points);
+  struct tide_future *f = on(&r, &a, 1), *g = on(&r, &b, 1);
+  struct tide_point p = promise(f), q = promise(g);
+  for (int i = 0; i < ABOVE; i++) {
+    CHECK_OK(tide_compound_promise(r.client, 0, &crowd[i]));
+    CHECK_OK(tide_compound_all(r.client, crowd[i], &p, 1));
+  }
+  for (int i = 0; i < ABOVE; i += ABOVE - 1)
+    CHECK_STATUS(QUEUE(&r, &a, &c[0], &p, crowd[i]), TIDE_DEADLOCK);
+  CHECK_OK(QUEUE(&r, &a, &c[0], &p, q));
+  CHECK_OK(QUEUE_FREE(&r, &b, &c[1], &q));
+  command_done(&r, &c[1], TIDE_OK);
+  command_done(&r, &c[0], TIDE_OK);
+  CHECK_STATE(&r, crowd[0], TIDE_POINT_RETIRED);
+  rig_close(&r);
+}
+
 /* ---- nothing is allocated where nothing may be ---- */
 
 struct counting {
@@ -307,5 +334,5 @@ TEST(memory_runs_out_anywhere) {
 
 TEST_MAIN(CASE(a_deep_chain), CASE(a_chain_from_its_end), CASE(a_diamond_lattice),
           CASE(a_crowd_on_one_point), CASE(a_crowd_on_one_channel), CASE(one_wake_for_a_hundred),
-          CASE(a_circle_behind_an_any), CASE(nothing_is_allocated_on_the_way),
-          CASE(memory_runs_out_anywhere))
+          CASE(a_circle_behind_an_any), CASE(a_circle_below_a_crowd),
+          CASE(nothing_is_allocated_on_the_way), CASE(memory_runs_out_anywhere))

@@ -1,5 +1,5 @@
-/* A pool that somebody listens to takes the long way for each alloc and free, another one the quick
- * way wherever it can. One random program through both: whatever can be seen is the same. */
+/* A listener changes nothing of what a pool does: one random program with and without it, and all
+ * that can be seen is the same. */
 #include "pool_rig.h"
 
 #include "base/random.h"
@@ -19,7 +19,7 @@ struct side {
 
 struct pair {
   struct tide_random random;
-  struct side sides[2]; /* quick, long */
+  struct side sides[2]; /* without a listener, with one */
   uint64_t heard, met[TIDE_REUSE_FRESH + 1];
   bool three_sizes, taints;
 };
