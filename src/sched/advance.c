@@ -1,10 +1,10 @@
-/* From entered to published: what may start, and what is over. */
+/* Operations from entry to publication, and the exchange that backends call. */
 #include "sched/arbiter.h"
 #include "sched/channel.h"
 
-/* ---- waits that open ------------------------------------------------------------ */
+/* ---- resolved waits -------------------------------------------------------------- */
 
-/* Fired by a thread that does not hold the lock (a host signal, a tracker). */
+/* Called by a thread without the lock: a host signal, or a tracker. */
 void tide_wait_fire(struct tide_node *node, enum tide_status status) {
   struct tide_sched *sched = TIDE_CONTAINER(node, struct tide_wait_node, node)->op->queue->sched;
   (void)status;
@@ -24,7 +24,7 @@ static void leaving_node_fired(struct tide_op *op) {
 static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_status status) {
   wait->open = true;
   op->unmet--;
-  /* Also an operation that goes on despite a broken point: what it imported must have finished. */
+  /* An operation that continues despite a broken point must wait for its import, too. */
   bool broke = wait->point && tide_wait_for_point(op, wait)->need.status != TIDE_OK;
   if (status != TIDE_OK || broke) wait->finish = wait->axis != 0;
   if (status != TIDE_OK) tide_op_fail(op, status, tide_timeline_cause_locked(wait->timeline));
@@ -64,9 +64,9 @@ void tide_finish_fired(struct tide_op *op) {
   tide_sched_look(op->queue);
 }
 
-/* True when (axis, epoch) has finished; else the operation's one node waits for it. One
- * after the other is enough: all of them must have finished anyway. */
-static bool finished(struct tide_op *op, tide_axis axis, uint64_t epoch) {
+/* True if (axis, epoch) has finished; else queues the operation's finish node for it. One node is
+ * enough: all awaited epochs must finish before the start. */
+static bool await_finish(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   struct tide_tracker *tracker = op->queue->sched->context->tracker;
   if (tide_tracker_finished(tracker, axis, epoch)) return true;
   struct tide_op_rare *rare = tide_op_rare(op);
@@ -76,9 +76,9 @@ static bool finished(struct tide_op *op, tide_axis axis, uint64_t epoch) {
   return answer == TIDE_FINISH_ALREADY;
 }
 
-/* How many entries have not finished; *out_last is one of them. */
-static size_t unfinished(struct tide_tracker *tracker, const struct tide_frontier *past,
-                         struct tide_frontier_entry *out_last) {
+/* Returns the number of unfinished entries; *out_last is one of them. */
+static size_t count_unfinished(struct tide_tracker *tracker, const struct tide_frontier *past,
+                               struct tide_frontier_entry *out_last) {
   struct tide_frontier_entry entry;
   size_t count = 0;
   for (struct tide_frontier_cursor at = tide_frontier_begin(past);
@@ -90,8 +90,9 @@ static size_t unfinished(struct tide_tracker *tracker, const struct tide_frontie
   return count;
 }
 
-/* One wait, where one is enough: for the entry that is left, or for the signaller of several, if it
- * is one of them; else it may finish long after they have. */
+/* True if the buffer's past has finished; else waits for one epoch: the only unfinished entry, or
+ * the signaller of several. A signaller that is no entry may finish long after them; it is used
+ * only if the past is tainted. */
 static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) {
   struct tide_tracker *tracker = op->queue->sched->context->tracker;
   const struct tide_frontier *past = tide_buffer_past(buffer);
@@ -100,20 +101,20 @@ static bool past_finished(struct tide_op *op, const struct tide_buffer *buffer) 
   size_t left;
   struct tide_frontier_entry last;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
-  if (axis && past->tainted) return finished(op, axis, epoch);
-  while ((left = unfinished(tracker, past, &last))) {
+  if (axis && past->tainted) return await_finish(op, axis, epoch);
+  while ((left = count_unfinished(tracker, past, &last))) {
     if (left > 1 && axis && tide_frontier_get(past, axis) >= epoch)
-      return finished(op, axis, epoch);
-    if (!finished(op, last.axis, last.epoch)) return false;
+      return await_finish(op, axis, epoch);
+    if (!await_finish(op, last.axis, last.epoch)) return false;
   }
   return true;
 }
 
-/* The execution-only waits: for buffers' pasts, and for whoever signalled what failed early. */
+/* True if the past of each buffer, and the signaller of each early failure, has finished. */
 static bool all_finished(struct tide_op *op) {
   if (op->finishing) return false;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
-    if (wait->finish && !finished(op, wait->axis, wait->epoch)) return false;
+    if (wait->finish && !await_finish(op, wait->axis, wait->epoch)) return false;
     if (wait->finish) wait->finish = false;
   }
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next)
@@ -121,26 +122,26 @@ static bool all_finished(struct tide_op *op) {
   return true;
 }
 
-/* ---- the operation's turn ---- */
+/* ---- before the start ---- */
 
-/* What was imported is waited for: it is above what was asked for only where nothing but an
- * operation could signal in between. */
-static inline uint64_t value_of(const struct tide_op *op, const struct tide_op_wait *wait) {
+/* Returns the awaited value: the imported record's, if any. It exceeds the submitted one only if no
+ * host can signal in between. */
+static inline uint64_t awaited_value(const struct tide_op *op, const struct tide_op_wait *wait) {
   if (!wait->beyond) return wait->value;
   bool raised = wait->class_ == TIDE_WAIT_ISSUED && wait->axis;
   return raised ? tide_wait_record(op->queue, wait) : wait->value;
 }
 
-static inline bool point_kept(const struct tide_op *op, const struct tide_op_wait *wait) {
+static inline bool is_point_kept(const struct tide_op *op, const struct tide_op_wait *wait) {
   const struct tide_need *need = &tide_wait_for_point(op, wait)->need;
   return !need->target && need->status == TIDE_OK;
 }
 
-/* Whatever it waited for is over, and nothing has failed. */
+/* True if all values are reached and all points have ended without failure. */
 static inline bool waits_over(const struct tide_op *op) {
   for (const struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
-    if (wait->timeline->reached.value < value_of(op, wait) ||
-        (wait->point && !point_kept(op, wait)))
+    if (wait->timeline->reached.value < awaited_value(op, wait) ||
+        (wait->point && !is_point_kept(op, wait)))
       return false;
   return true;
 }
@@ -151,8 +152,8 @@ static void arm_point(struct tide_op *op, struct tide_op_wait *wait) {
   else tide_point_wait_listen(op, wait);
 }
 
-/* Queues those of the issued waits that are not over. */
-static void arm(struct tide_op *op) {
+/* Queues the issued waits that are not resolved yet. */
+static void arm_waits(struct tide_op *op) {
   op->armed = true;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ISSUED || wait->open) continue;
@@ -161,30 +162,31 @@ static void arm(struct tide_op *op) {
       arm_point(op, wait);
       continue;
     }
-    enum tide_await state =
-        tide_timeline_await_locked(wait->timeline, value_of(op, wait), tide_wait_queue(op, wait));
+    enum tide_await state = tide_timeline_await_locked(wait->timeline, awaited_value(op, wait),
+                                                       tide_wait_queue(op, wait));
     if (state == TIDE_AWAIT_QUEUED) wait->heap = TIDE_HEAP_REACHED;
     else open_wait(op, wait, state == TIDE_AWAIT_FAILED ? tide_timeline_status(timeline) : TIDE_OK);
   }
   if (op->status) tide_op_give_up_waits(op);
 }
 
-/* Are the waits of the operation that comes next open? */
+/* True if all issued waits of the queue's next operation are resolved; else queues them. */
 static inline bool waits_open(struct tide_op *op) {
   if (!op->unmet) return true;
   if (op->armed) return false;
   if (!op->status && waits_over(op)) op->unmet = 0;
-  else arm(op);
+  else arm_waits(op);
   return !op->unmet;
 }
 
-/* All the questions, one by one. */
+/* True if the operation may start; else the event that it waits for marks its queue dirty. */
 static inline bool may_start(struct tide_op *op) {
   if (op->flags & TIDE_RECOVER && op->queue->published + 1 != op->work.epoch) return false;
   return waits_open(op) && (!(op->waits || op->uses) || all_finished(op));
 }
 
-/* Elision dropped the wait, never the failure: at the start every record is settled. */
+/* Fails the operation if the timeline of an elided wait has failed: elision drops the wait, never
+ * the failure. Before the start every elided record is resolved. */
 static inline void check_settled(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->class_ != TIDE_WAIT_ELIDED) continue;
@@ -202,8 +204,8 @@ static inline void check_settled(struct tide_op *op) {
 
 /* ---- publishing ---------------------------------------------------------------------- */
 
-/* Up to this epoch all have finished: the tracker knows it before any value does. */
-static void finish_to(struct tide_queue *queue, uint64_t epoch) {
+/* Marks all epochs up to this one finished. The tracker knows it before any value does. */
+static void advance_finished(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   if (queue->tracked)
     tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
@@ -212,7 +214,7 @@ static void finish_to(struct tide_queue *queue, uint64_t epoch) {
   tide_sched_look(queue);
 }
 
-static void publish(struct tide_queue *queue, struct tide_op *op) {
+static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   uint64_t epoch = op->work.epoch;
   queue->places[epoch & queue->ring_mask].op = NULL;
@@ -235,14 +237,15 @@ static void publish(struct tide_queue *queue, struct tide_op *op) {
   tide_op_free(op);
 }
 
-/* Publishes what is done and has nothing before it: together, as far as the tracker and the queue's
- * progress are concerned. */
+/* Publishes the done operations up to the first unfinished one. The tracker and the progress
+ * timeline advance once for all of them. */
 void tide_queue_publish(struct tide_queue *queue) {
   uint64_t first = queue->published + 1, end = first;
   while (end <= queue->position.epoch && tide_queue_op(queue, end)->state == TIDE_OP_DONE) end++;
-  if (end > first) finish_to(queue, end - 1);
-  for (uint64_t epoch = first; epoch < end; epoch++) publish(queue, tide_queue_op(queue, epoch));
-  /* Nothing but the failure is before the held operations now. */
+  if (end > first) advance_finished(queue, end - 1);
+  for (uint64_t epoch = first; epoch < end; epoch++)
+    publish_operation(queue, tide_queue_op(queue, epoch));
+  /* Held operations are now preceded by the failure alone. */
   if (queue->failure.cause && queue->published == queue->position.epoch) queue->retry_held = true;
 }
 
@@ -255,9 +258,8 @@ void tide_op_finish(struct tide_op *op, enum tide_status status) {
 
 /* ---- starting ---------------------------------------------------------------------- */
 
-/* A deep queue's operations have left the caches since they were submitted. Those behind this one
- * are fetched while it runs, several ahead: empty ones are soon over, and waits open before their
- * turn comes. */
+/* Prefetches the next operations of a deep queue, which have left the caches since their submit.
+ * Several ahead: empty ones end at once, and waits resolve before the start. */
 static inline void fetch_behind(const struct tide_queue *queue) {
   if (queue->position.epoch < queue->next_start + 20) return; /* not so deep */
   tide_fetch_lines(&queue->places[(queue->next_start + 20) & queue->ring_mask], 1);
@@ -272,8 +274,9 @@ static inline void fetch_behind(const struct tide_queue *queue) {
   tide_fetch_lines(queue->frontiers + place->version.at, 2); /* its record */
 }
 
-/* Starts the operation, whose turn it is. NULL: it has failed, or has no body, and is done. */
-static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *op) {
+/* Starts the queue's next operation. Returns its work; NULL if it is done at once, since it has
+ * failed or has no body. */
+static inline struct tide_work *start_operation(struct tide_queue *queue, struct tide_op *op) {
   op->state = TIDE_OP_RUNNING;
   if (__builtin_expect(op->flags & TIDE_RECOVER, 0)) tide_channel_recover(op);
   queue->next_start++; /* operations start in order */
@@ -288,12 +291,11 @@ static inline struct tide_work *start(struct tide_queue *queue, struct tide_op *
   return &op->work;
 }
 
-/* Makes the operation ready, before which nothing stands any more; what does not run is done at
- * once. */
+/* Makes the queue's next operation ready. One that does not run is done at once. */
 static inline void make_ready(struct tide_queue *queue, struct tide_op *op) {
   if (op->points) tide_op_points_turn(op);
   if (op->status || !op->work.body) {
-    (void)start(queue, op);
+    (void)start_operation(queue, op);
     return;
   }
   queue->ready_op = op;
@@ -311,7 +313,7 @@ void tide_queue_advance(struct tide_queue *queue) {
   bool in_order = queue->in_order;
   while (queue->next_start <= queue->position.epoch) {
     struct tide_op *op = tide_queue_op(queue, queue->next_start);
-    if (queue->ready) return; /* its turn has come already */
+    if (queue->ready) return; /* the next operation is ready already */
     if (in_order && queue->published + 1 != queue->next_start) return;
     if (__builtin_expect(queue->failure.cause, 0)) tide_channel_stop_behind(op);
     if (!may_start(op)) return;
@@ -322,10 +324,10 @@ void tide_queue_advance(struct tide_queue *queue) {
   }
 }
 
-/* ---- the one call --------------------------------------------------------------------- */
+/* ---- the exchange -------------------------------------------------------------------- */
 
-static void take_back(const struct tide_device *device, struct tide_work *const *done,
-                      size_t count) {
+static void finish_works(const struct tide_device *device, struct tide_work *const *done,
+                         size_t count) {
   struct tide_queue *queue = NULL;
   for (size_t i = 0; i < count; i++) {
     struct tide_op *op = TIDE_CONTAINER(done[i], struct tide_op, work);
@@ -341,7 +343,8 @@ static inline bool is_non_blocking(const struct tide_op *op) {
   return op->work.body && op->work.body->non_blocking;
 }
 
-/* What goes out with others must be non-blocking like them. */
+/* Starts the arbiter's next operation and returns its work, NULL if none. `with_others`: on a
+ * sequential backend only a non-blocking one. */
 static struct tide_work *start_next(struct tide_device *device, bool with_others) {
   struct tide_queue *queue;
   while ((queue = tide_arbiter_next(device))) {
@@ -350,16 +353,17 @@ static struct tide_work *start_next(struct tide_device *device, bool with_others
     tide_arbiter_take(queue);
     if (!device->backend->in_order) tide_sched_look(queue);
     if (queue->failure.cause) tide_channel_stop_behind(op);
-    struct tide_work *work = start(queue, op);
-    if (work) return work; /* else it was cancelled while it was ready, or is behind a failure */
+    struct tide_work *work = start_operation(queue, op);
+    if (work) return work; /* else cancelled while ready, or behind a failure */
   }
   return NULL;
 }
 
-/* Returns the operation right behind non-blocking ones, if it is non-blocking, too, and nothing but
- * them stands before it. In a channel it runs only if these go well. */
+/* Returns the queue's next operation if it is non-blocking and its waits are over; else NULL. The
+ * caller starts it right behind non-blocking ones. Not in a channel: there it runs only if they
+ * succeed. */
 static inline __attribute__((always_inline)) struct tide_op *
-clear_behind(const struct tide_queue *queue) {
+startable_behind(const struct tide_queue *queue) {
   if (queue->next_start > queue->position.epoch || queue->channel) return NULL;
   struct tide_op *op = tide_queue_op(queue, queue->next_start);
   if (op->state != TIDE_OP_ENTERED || op->uses || op->part || op->asks || op->status ||
@@ -368,25 +372,24 @@ clear_behind(const struct tide_queue *queue) {
   return op;
 }
 
-/* It and those behind it, at most so many, which is at least one. Returns how many. */
+/* Starts the operation and those behind it, `most` (at least one) at most. Returns their number. */
 static size_t start_behind(struct tide_queue *queue, struct tide_op *op,
                            struct tide_work **out_work, size_t most) {
   size_t count = 0;
   do {
     op->unmet = 0;
     tide_arbiter_count_pick(queue->device);
-    out_work[count++] = start(queue, op);
-  } while (count < most && (op = clear_behind(queue)));
+    out_work[count++] = start_operation(queue, op);
+  } while (count < most && (op = startable_behind(queue)));
   return count;
 }
 
-/* Starts what is behind each of these, all of them non-blocking: to each its share. Returns the new
- * count. */
+/* Starts operations behind each of these non-blocking ones, in equal shares. Returns the total. */
 static size_t start_behind_each(struct tide_work **out_work, size_t count, size_t most) {
   size_t heads = count;
   for (size_t i = 0; i < heads && count < most; i++) {
     struct tide_queue *queue = TIDE_CONTAINER(out_work[i], struct tide_op, work)->queue;
-    struct tide_op *op = clear_behind(queue);
+    struct tide_op *op = startable_behind(queue);
     if (!op) continue;
     uint32_t left = (uint32_t)(heads - i), share = ((uint32_t)(most - count) + left - 1) / left;
     count += start_behind(queue, op, out_work + count, share);
@@ -394,26 +397,26 @@ static size_t start_behind_each(struct tide_work **out_work, size_t count, size_
   return count;
 }
 
-/* True if more may go out with what one hand was given last. */
+/* True if one exchange may hand out more works after `last`. */
 static inline bool takes_more(const struct tide_device *device, const struct tide_work *last) {
   return !device->backend->sequential || (last->body && last->body->non_blocking);
 }
 
-/* May whose turn is next go out with what was taken last? It does not go beside a higher one, which
- * may have more. */
-static inline bool goes_along(const struct tide_device *device, const struct tide_work *last) {
+/* True if the arbiter's next operation may be handed out after `last`. Not at a lower priority: the
+ * queue of `last` may have more to run. */
+static inline bool may_go_along(const struct tide_device *device, const struct tide_work *last) {
   if (!takes_more(device, last)) return false;
   if (!device->sched->prioritised || !device->backend->sequential) return true;
   return tide_arbiter_next(device)->effective ==
          TIDE_CONTAINER(last, struct tide_op, work)->queue->effective;
 }
 
-/* Takes the operations whose turn it is, one after the other. */
-static size_t take_turns(struct tide_device *device, struct tide_work **out_work, size_t most) {
+/* Starts operations in the arbiter's order. Returns their number. */
+static size_t start_picked(struct tide_device *device, struct tide_work **out_work, size_t most) {
   const struct tide_backend *backend = device->backend;
   size_t count = 0;
   while (count < most && device->ready_count) {
-    if (count && !goes_along(device, out_work[count - 1])) break;
+    if (count && !may_go_along(device, out_work[count - 1])) break;
     struct tide_work *work = start_next(device, count > 0);
     if (!work) break;
     out_work[count++] = work;
@@ -422,11 +425,11 @@ static size_t take_turns(struct tide_device *device, struct tide_work **out_work
   return count;
 }
 
-/* Takes what may start: all that is ready, and when nothing is left what is behind it. */
-static size_t hand_out(struct tide_device *device, struct tide_work **out_work, size_t most) {
+/* Starts all ready operations and, if none is left, those behind them. Returns their number. */
+static size_t start_ready(struct tide_device *device, struct tide_work **out_work, size_t most) {
   const struct tide_backend *backend = device->backend;
   if (device->sched->paused || device->lost) return 0;
-  size_t count = take_turns(device, out_work, most);
+  size_t count = start_picked(device, out_work, most);
   bool behind_others = backend->sequential && backend->in_order;
   if (!behind_others || !count || device->ready_count || !takes_more(device, out_work[count - 1]))
     return count;
@@ -438,9 +441,9 @@ size_t tide_device_exchange_locked(struct tide_device *device, struct tide_work 
                                    bool *out_more) {
   struct tide_sched *sched = device->sched;
   device->exchanging = true;
-  if (!device->lost) take_back(device, done, done_count);
+  if (!device->lost) finish_works(device, done, done_count);
   tide_sched_settle(sched);
-  size_t count = hand_out(device, out_work, most);
+  size_t count = start_ready(device, out_work, most);
   device->exchanging = false;
   uint32_t hands = device->backend->hands ? device->backend->hands : 1;
   bool dry = device->backend->sequential ? most > 0 && count == 0 : count < most;

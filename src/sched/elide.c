@@ -1,17 +1,17 @@
-/* Which waits remain. Two passes: every wait is looked at before anything is
- * imported, so that an operation that must be held has learned nothing. */
+/* Classifies waits, and elides the redundant ones. Two passes: all waits are classified before the
+ * first import, so that a held operation imports nothing. */
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
 
-/* Where lies what was found. */
+/* Returns the location of the wait's lookup result. */
 static inline struct tide_pending *found_of(const struct tide_queue *queue,
                                             const struct tide_op_wait *wait) {
   if (wait->place < TIDE_WAITS_FEW) return &queue->sched->found[wait->place];
   return &tide_wait_apart(queue, wait)->found;
 }
 
-static inline bool view_of(const struct tide_record *record, struct tide_pending *out) {
+static inline bool pending_of_record(const struct tide_record *record, struct tide_pending *out) {
   if (!record) return false;
   const struct tide_op *op = TIDE_CONTAINER(record, struct tide_op_signal, record)->op;
   *out = (struct tide_pending){record->node.key, op->queue->position.axis, op->work.epoch, NULL,
@@ -28,12 +28,12 @@ static bool pending_from_source(const struct tide_timeline *timeline, uint64_t v
   return true;
 }
 
-/* The smallest pending record >= what is waited for. */
+/* Finds the lowest pending record >= value. False if there is none. */
 static inline bool find_pending(const struct tide_timeline *timeline, uint64_t value,
                                 struct tide_pending *out) {
   struct tide_queue *queue = timeline->source_self;
   uint64_t epoch;
-  if (!timeline->source) return view_of(tide_timeline_pending(timeline, value), out);
+  if (!timeline->source) return pending_of_record(tide_timeline_pending(timeline, value), out);
   if (timeline->source != &tide_queue_source || !queue)
     return pending_from_source(timeline, value, out);
   if (!tide_queue_find(queue, value, &epoch)) return false;
@@ -48,11 +48,11 @@ static const struct tide_pending *find_above(const struct tide_op_wait *wait,
   struct tide_record *record = tide_timeline_pending(wait->timeline, wait->value);
   while (record && record->external)
     record = tide_timeline_pending(wait->timeline, record->node.key + 1);
-  return view_of(record, out) ? out : NULL;
+  return pending_of_record(record, out) ? out : NULL;
 }
 
-/* The smallest *tracked* one: reaching it implies that the value was passed. Mostly it is the one
- * that was found; else it is looked up in `storage`. NULL: there is none. */
+/* Returns the lowest pending record with a frontier, NULL if none. That is usually the lookup
+ * result, else it is stored in `storage`. Reaching it implies that the value was passed. */
 static inline const struct tide_pending *find_tracked(const struct tide_queue *queue,
                                                       const struct tide_op_wait *wait,
                                                       struct tide_pending *storage) {
@@ -60,7 +60,7 @@ static inline const struct tide_pending *find_tracked(const struct tide_queue *q
   return found->frontier ? found : find_above(wait, storage);
 }
 
-/* With its own entry as it was then. */
+/* Returns the record's frontier, with the own entry of its epoch. */
 static inline const struct tide_frontier *frontier_of(const struct tide_pending *pending) {
   return pending->queue ? tide_queue_record(pending->queue, pending->epoch) : pending->frontier;
 }
@@ -78,27 +78,27 @@ bool tide_signaller_satisfied(struct tide_sched *sched, const struct tide_fronti
   return false;
 }
 
-/* ---- pass one: look ---------------------------------------------------------- */
+/* ---- pass one: classify ------------------------------------------------------ */
 
-static inline enum tide_wait_class look(const struct tide_timeline *timeline, uint64_t value,
-                                        struct tide_pending *out) {
+static inline enum tide_wait_class classify_value(const struct tide_timeline *timeline,
+                                                  uint64_t value, struct tide_pending *out) {
   if (timeline->reached.value >= value) return TIDE_WAIT_RESOLVED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_WAIT_FAILED;
   return find_pending(timeline, value, out) ? TIDE_WAIT_ISSUED : TIDE_WAIT_HELD;
 }
 
-static inline bool knows(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
+static inline bool frontier_has(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
   uint64_t had = known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
   return had >= epoch;
 }
 
 static inline bool is_known(const struct tide_sched *sched, const struct tide_pending *pending) {
-  return pending->frontier && knows(sched->known, pending->axis, pending->epoch);
+  return pending->frontier && frontier_has(sched->known, pending->axis, pending->epoch);
 }
 
-/* An issued wait whose record the queue knows already says so (KNOWN); it is elided once it is
- * clear that the operation enters. */
-static inline void look_at(const struct tide_op *op, struct tide_op_wait *wait) {
+/* Classifies a wait. A known record is marked so at once (TIDE_REASON_KNOWN); the wait is elided
+ * when the operation is certain to enter. */
+static inline void classify_wait(const struct tide_op *op, struct tide_op_wait *wait) {
   const struct tide_queue *queue = op->queue;
   struct tide_pending pending;
   wait->axis = 0;
@@ -109,7 +109,7 @@ static inline void look_at(const struct tide_op *op, struct tide_op_wait *wait) 
     wait->class_ = tide_point_wait_class(op, wait);
     if (wait->class_ != TIDE_WAIT_ISSUED) return;
   }
-  wait->class_ = look(wait->timeline, wait->value, &pending);
+  wait->class_ = classify_value(wait->timeline, wait->value, &pending);
   if (wait->class_ != TIDE_WAIT_ISSUED) return;
   if (!is_known(queue->sched, &pending)) {
     *found_of(queue, wait) = pending;
@@ -121,9 +121,9 @@ static inline void look_at(const struct tide_op *op, struct tide_op_wait *wait) 
   tide_wait_set_record(queue, wait, pending.value);
 }
 
-/* ---- pass two: learn ----------------------------------------------------------- */
+/* ---- pass two: import --------------------------------------------------------- */
 
-TIDE_APART static void learn_in_scratch(struct tide_sched *sched,
+TIDE_APART static void merge_in_scratch(struct tide_sched *sched,
                                         const struct tide_frontier *frontier,
                                         const struct tide_eviction *eviction) {
   if (sched->known != sched->scratch) {
@@ -133,16 +133,15 @@ TIDE_APART static void learn_in_scratch(struct tide_sched *sched,
   tide_frontier_merge(sched->scratch, frontier, eviction);
 }
 
-/* With the own entry, which may not be listed yet: there may be no more room than for what was
- * joined first. */
+/* True if the union surely fits, with the own entry, which `next` may not list yet. Its capacity
+ * may be the exact need of the first join. */
 static bool fits(const struct tide_frontier *next, const struct tide_frontier *more) {
   return next->count + more->count + 1 <= next->capacity ||
          (next->count == more->count && tide_same_axes(next, more));
 }
 
-/* What might overflow is put together in the scratch, for what is evicted is chosen from all of it.
- */
-TIDE_APART static void learn_more(struct tide_queue *queue, const struct tide_frontier *frontier) {
+/* Merges in `scratch` what might overflow `next`: eviction then chooses among all entries. */
+TIDE_APART static void merge_more(struct tide_queue *queue, const struct tide_frontier *frontier) {
   struct tide_sched *sched = queue->sched;
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
@@ -152,21 +151,21 @@ TIDE_APART static void learn_more(struct tide_queue *queue, const struct tide_fr
     sched->known = sched->scratch;
   }
   if (sched->known == next && fits(next, frontier)) tide_frontier_merge(next, frontier, &eviction);
-  else learn_in_scratch(sched, frontier, &eviction);
+  else merge_in_scratch(sched, frontier, &eviction);
 }
 
-/* Taint that arises is told apart from taint that was there before: `known` has only the former
- * once it is no longer the queue's own. */
+/* Only new taint enters `known` once that is no longer the queue's own frontier: the queue's older
+ * taint is kept apart. */
 void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *frontier) {
   struct tide_sched *sched = queue->sched;
   if (sched->known == queue->position.frontier) {
     struct tide_frontier *next = tide_queue_next_frontier(queue);
-    /* On a device in order the own axis is listed from the first version on. */
+    /* An in-order device lists the own axis from the first version on. */
     uint8_t room = !queue->in_order || sched->known->count == 0;
     tide_queue_own_entry(queue);
     uint8_t capacity = queue->apart->capacity;
     bool joined = tide_frontier_join_alike(next, capacity, room, sched->known, frontier);
-    if (!joined && sched->known->count >= capacity) { /* full: it may not take what is new */
+    if (!joined && sched->known->count >= capacity) { /* full: new entries might not fit */
       next = sched->scratch;
       capacity = next->capacity;
     }
@@ -176,11 +175,11 @@ void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *fron
       return;
     }
   }
-  learn_more(queue, frontier);
+  merge_more(queue, frontier);
 }
 
-/* Whose signaller has finished. A queue's operation finishes, and its values are reached or fail,
- * under the lock that is held: of what is pending there nobody has finished. */
+/* True if the record's signaller has finished. Not for a pending record of a queue: its epoch
+ * finishes and its values resolve under the lock, in one step. */
 static inline bool signaller_finished(const struct tide_sched *sched,
                                       const struct tide_pending *pending) {
   return !pending->queue &&
@@ -190,9 +189,9 @@ static inline bool signaller_finished(const struct tide_sched *sched,
 TIDE_APART static void import_resolved(struct tide_queue *queue, struct tide_op_wait *wait) {
   struct tide_record_view view;
   bool found = tide_timeline_reached_locked(wait->timeline, wait->value, &view);
-  tide_queue_own_entry(queue); /* it may have looked at a record of this queue, with its epoch */
+  tide_queue_own_entry(queue); /* the lookup may have set an older epoch */
   if (!found || !view.frontier) return;
-  /* Whoever is known was imported with all that it knew. */
+  /* A known epoch was imported with its whole frontier. */
   if (tide_frontier_get(queue->sched->known, view.axis) < view.epoch)
     tide_sched_learn(queue, view.frontier);
   wait->axis = view.axis;
@@ -210,18 +209,18 @@ static inline void mark_elided(const struct tide_queue *queue, struct tide_op_wa
   tide_wait_set_record(queue, wait, value);
 }
 
-static void elide(struct tide_queue *queue, struct tide_op_wait *wait,
-                  const struct tide_pending *record, enum tide_wait_reason reason) {
+static void elide_wait(struct tide_queue *queue, struct tide_op_wait *wait,
+                       const struct tide_pending *record, enum tide_wait_reason reason) {
   mark_elided(queue, wait, record->axis, record->epoch, record->value, reason);
-  /* Whoever is known was imported with all that it knew. */
+  /* A known epoch was imported with its whole frontier. */
   if (reason != TIDE_REASON_KNOWN) tide_sched_learn(queue, frontier_of(record));
 }
 
-/* Is the record known, or has its signaller finished? */
-static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *wait,
-                           const struct tide_pending *record, uint8_t *out_reason) {
+/* True if the record is known or its signaller has finished; *out_reason says which. */
+static inline bool is_settled(struct tide_queue *queue, const struct tide_op_wait *wait,
+                              const struct tide_pending *record, uint8_t *out_reason) {
   const struct tide_sched *sched = queue->sched;
-  /* As long as nothing was learned, the first look has said that what it found is not known. */
+  /* Before the first import, pass one has already found that the record is unknown. */
   bool news = sched->known != queue->position.frontier || record != found_of(queue, wait);
   *out_reason = TIDE_REASON_KNOWN;
   if (news && tide_frontier_get(sched->known, record->axis) >= record->epoch) return true;
@@ -229,7 +228,7 @@ static inline bool settled(struct tide_queue *queue, const struct tide_op_wait *
   return signaller_finished(sched, record);
 }
 
-/* Elides what is known or finished; what that teaches may elide more. Returns how many remain. */
+/* Elides waits for known or finished records until no import adds one. Returns the number left. */
 static size_t elide_known(struct tide_queue *queue, struct tide_op *op) {
   struct tide_pending storage;
   bool again = true;
@@ -241,40 +240,40 @@ static size_t elide_known(struct tide_queue *queue, struct tide_op *op) {
       uint8_t reason;
       if (wait->class_ != TIDE_WAIT_ISSUED) continue;
       const struct tide_pending *record = find_tracked(queue, wait, &storage);
-      if (!record || !settled(queue, wait, record, &reason)) {
+      if (!record || !is_settled(queue, wait, record, &reason)) {
         remaining++;
         continue;
       }
-      elide(queue, wait, record, (enum tide_wait_reason)reason);
+      elide_wait(queue, wait, record, (enum tide_wait_reason)reason);
       again |= reason != TIDE_REASON_KNOWN;
     }
   }
   return remaining;
 }
 
-/* What an issued wait imports, and for which value it really waits. A record above the value asked
- * for is waited for only where nobody but an operation could signal in between. */
-static bool imports(const struct tide_op_wait *wait, const struct tide_pending *record) {
+/* True if an issued wait imports the record, and waits for its value. A record above the wait's
+ * value is imported only if no host can signal in between. */
+static bool imports_record(const struct tide_op_wait *wait, const struct tide_pending *record) {
   return record->frontier && (record->value == wait->value || wait->timeline->operations_only);
 }
-/* NULL: it imports nothing. */
+/* Returns the record that the wait imports, NULL if none. */
 static const struct tide_pending *import_of(const struct tide_queue *queue,
                                             const struct tide_op_wait *wait) {
   const struct tide_pending *found = found_of(queue, wait);
-  return imports(wait, found) ? found : NULL;
+  return imports_record(wait, found) ? found : NULL;
 }
 
-/* An order among waits for the same signaller that does not depend on how they were listed, nor on
- * where anything lies: another run comes to the same. */
+/* Orders waits for one signaller by timeline number and value, so that runs are reproducible. The
+ * address decides only between equal waits. */
 static bool goes_first(const struct tide_op_wait *a, const struct tide_op_wait *b) {
   if (a->timeline != b->timeline) return a->timeline->number < b->timeline->number;
   return a->value < b->value || (a->value == b->value && (uintptr_t)a < (uintptr_t)b);
 }
 
-/* Does `other`, issued, bring what `wait` needs? Causality has no cycles, so two waits cover each
- * other only when one operation signals both: then the one that goes first stays. */
-static bool covers(const struct tide_queue *queue, const struct tide_op_wait *other,
-                   const struct tide_op_wait *wait, const struct tide_pending *needed) {
+/* True if the import of `other` implies `needed`. Causality has no cycles, so two waits imply each
+ * other only if one operation signals both: then the first in order stays. */
+static bool import_covers(const struct tide_queue *queue, const struct tide_op_wait *other,
+                          const struct tide_op_wait *wait, const struct tide_pending *needed) {
   const struct tide_pending *brought = import_of(queue, other);
   if (!brought) return false;
   if (brought->axis == needed->axis) {
@@ -284,26 +283,26 @@ static bool covers(const struct tide_queue *queue, const struct tide_op_wait *ot
   return tide_frontier_get(brought->frontier, needed->axis) >= needed->epoch;
 }
 
-static bool pair_covers(const struct tide_op *op, const struct tide_op_wait *wait,
-                        const struct tide_pending *needed) {
+static bool sibling_covers(const struct tide_op *op, const struct tide_op_wait *wait,
+                           const struct tide_pending *needed) {
   for (const struct tide_op_wait *other = tide_op_waits(op); other;
        other = tide_wait_next(op, other)) {
     bool was_issued = other->class_ == TIDE_WAIT_ISSUED || other->reason == TIDE_REASON_SIBLING;
-    if (other != wait && was_issued && covers(op->queue, other, wait, needed)) return true;
+    if (other != wait && was_issued && import_covers(op->queue, other, wait, needed)) return true;
   }
   return false;
 }
 
-/* What all issued waits bring together, so that most of many need not be compared in pairs: the
- * signallers, and apart from them what these knew of others. No wait is in its own way then, but
- * where two have the same signaller. */
+/* The union of all issued waits' imports: their signallers and, apart, the other entries of their
+ * frontiers. A wait's own import cannot cover it here, unless two waits share a signaller. So most
+ * of many waits need no comparison in pairs. */
 struct brought {
   TIDE_FRONTIER_STORAGE(signallers, TIDE_FRONTIER_CAPACITY_MAX);
   TIDE_FRONTIER_STORAGE(others, TIDE_FRONTIER_CAPACITY_MAX);
   bool same_signaller;
 };
 
-/* Up to so many issued waits are compared in pairs, which is cheaper then. */
+/* Up to this number, issued waits are compared in pairs, which is cheaper. */
 #define FEW 8u
 
 static void add_brought(const struct tide_queue *queue, struct brought *all,
@@ -348,7 +347,7 @@ static void elide_by_siblings(struct tide_queue *queue, struct tide_op *op, size
     if (!needed) continue;
     enum covered covered = issued > FEW ? covered_by(queue, &all, wait, needed) : PERHAPS_COVERED;
     if (covered == NOT_COVERED) continue;
-    if (covered == PERHAPS_COVERED && !pair_covers(op, wait, needed)) continue;
+    if (covered == PERHAPS_COVERED && !sibling_covers(op, wait, needed)) continue;
     wait->class_ = TIDE_WAIT_ELIDED;
     wait->reason = TIDE_REASON_SIBLING;
   }
@@ -356,44 +355,45 @@ static void elide_by_siblings(struct tide_queue *queue, struct tide_op *op, size
     struct tide_pending storage;
     if (wait->class_ != TIDE_WAIT_ELIDED || wait->reason != TIDE_REASON_SIBLING) continue;
     const struct tide_pending *record = find_tracked(queue, wait, &storage);
-    if (record) elide(queue, wait, record, TIDE_REASON_SIBLING);
+    if (record) elide_wait(queue, wait, record, TIDE_REASON_SIBLING);
   }
 }
 
-/* Does it import something? */
+/* Marks a wait as issued. True if it imports the record. */
 static inline bool mark_issued(const struct tide_queue *queue, struct tide_op_wait *wait,
                                const struct tide_pending *record) {
   wait->reason = TIDE_REASON_UNKNOWN;
   tide_wait_set_record(queue, wait, record->value);
-  if (!imports(wait, record)) return false;
+  if (!imports_record(wait, record)) return false;
   wait->axis = record->axis;
   wait->epoch = record->epoch;
   return true;
 }
 
-static void issue(struct tide_queue *queue, struct tide_op_wait *wait) {
+static void issue_wait(struct tide_queue *queue, struct tide_op_wait *wait) {
   const struct tide_pending *record = found_of(queue, wait);
   if (mark_issued(queue, wait, record)) tide_sched_learn(queue, frontier_of(record));
 }
 
-/* The waits that the queue's own knowledge did not settle. */
-static void learn(struct tide_queue *queue, struct tide_op *op) {
+/* Imports the records of waits that the queue's own frontier does not imply. Elides those that an
+ * import implies. */
+static void import_waits(struct tide_queue *queue, struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->class_ == TIDE_WAIT_RESOLVED) import_resolved(queue, wait);
   size_t remaining = elide_known(queue, op);
   if (remaining > 1) elide_by_siblings(queue, op, remaining);
   for (struct tide_op_wait *wait = tide_op_waits(op); remaining && wait;
        wait = tide_wait_next(op, wait))
-    if (wait->class_ == TIDE_WAIT_ISSUED) issue(queue, wait);
+    if (wait->class_ == TIDE_WAIT_ISSUED) issue_wait(queue, wait);
 }
 
-/* All of a taint's past has finished once the tracker passes the epoch where it arose. */
-static void heal(struct tide_queue *queue) {
+/* Clears the taint once the tracker passes the epoch where it arose: its past has finished. */
+static void clear_finished_taint(struct tide_queue *queue) {
   if (!queue->taint_epoch || tide_tracker_axis_epoch(queue->tracked) < queue->taint_epoch) return;
-  /* The records of what entered before stay as they are. */
+  /* A copy, since the records of earlier epochs keep the taint. */
   tide_frontier_copy(queue->apart, queue->position.frontier, NULL);
   queue->position.frontier = queue->apart;
-  if (queue->in_order) /* which a copy may list at another place */
+  if (queue->in_order) /* the copy may list the own entry elsewhere */
     queue->version.own = (uint32_t)tide_frontier_place(queue->apart, queue->position.axis);
   queue->apart->tainted = 0;
   queue->taint_epoch = 0;
@@ -402,12 +402,12 @@ static void heal(struct tide_queue *queue) {
 
 enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
   tide_queue_own_entry(queue);
-  if (queue->position.frontier->tainted) heal(queue);
+  if (queue->position.frontier->tainted) clear_finished_taint(queue);
   queue->sched->known = queue->position.frontier;
   bool failed = queue->channel && tide_channel_fails_held(op), held = false;
   size_t unknowns = 0;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
-    look_at(op, wait);
+    classify_wait(op, wait);
     failed |= wait->class_ == TIDE_WAIT_FAILED;
     held |= wait->class_ == TIDE_WAIT_HELD;
     unknowns += wait->reason != TIDE_REASON_KNOWN;
@@ -415,7 +415,7 @@ enum tide_verdict tide_elide(struct tide_queue *queue, struct tide_op *op) {
   if (held && !failed) return TIDE_ENTER_HELD;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait))
     if (wait->reason == TIDE_REASON_KNOWN) wait->class_ = TIDE_WAIT_ELIDED;
-  if (unknowns) learn(queue, op);
+  if (unknowns) import_waits(queue, op);
   return failed ? TIDE_ENTER_FAILS : TIDE_ENTER_OK;
 }
 

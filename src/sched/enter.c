@@ -1,4 +1,4 @@
-/* Entering the FIFO, or being held before it. */
+/* Operations enter their queue's order, or are held before it. */
 #include "base/memory.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"
@@ -33,9 +33,9 @@ void tide_op_free_effects(struct tide_op *op) {
   op->uses = false;
 }
 
-/* ---- knowledge ----------------------------------------------------------------- */
+/* ---- frontiers ----------------------------------------------------------------- */
 
-static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffer) {
+static bool is_past_known(struct tide_sched *sched, const struct tide_buffer *buffer) {
   tide_axis axis;
   uint64_t epoch;
   uint8_t reason;
@@ -46,10 +46,10 @@ static bool past_known(struct tide_sched *sched, const struct tide_buffer *buffe
          tide_frontier_satisfied(sched->known, sched->context->tracker, past);
 }
 
-/* A past names those who touched the memory last, not all that they knew. Whoever is known must be
- * known with that, or what it implies would be taken for unknown later on; unless it has finished,
- * and all that with it. */
-TIDE_APART static void learn_past(struct tide_queue *queue, const struct tide_frontier *past) {
+/* Imports a buffer's past, and with each entry the entry's own frontier. A past lists only the last
+ * users of the memory: an entry known without its frontier would leave implied epochs unknown. A
+ * finished entry needs none, for its past has finished, too. */
+TIDE_APART static void import_past(struct tide_queue *queue, const struct tide_frontier *past) {
   struct tide_sched *sched = queue->sched;
   struct tide_tracker *tracker = sched->context->tracker;
   struct tide_frontier_entry use;
@@ -62,22 +62,21 @@ TIDE_APART static void learn_past(struct tide_queue *queue, const struct tide_fr
   tide_sched_learn(queue, past);
 }
 
-/* A buffer whose past is not known here: its missing epochs must have finished before the start.
- * From then on the queue knows them, for whoever enters next is ordered behind this operation. */
+/* Marks the uses of buffers whose past is unknown here: it must finish before the start. The queue
+ * then knows it, since later operations are ordered behind this one. */
 TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   for (struct tide_op_use *use = tide_op_uses(op); use; use = use->next) {
     use->gap = false;
-    if (past_known(sched, use->buffer)) continue;
+    if (is_past_known(sched, use->buffer)) continue;
     use->gap = true;
     sched->stats.gap_waits++;
-    learn_past(queue, tide_buffer_past(use->buffer));
+    import_past(queue, tide_buffer_past(use->buffer));
   }
 }
 
-/* The epochs of versions with as many entries count alike, so it is enough to look when that
- * changes.
- */
+/* Epochs of versions with equally many entries count alike. So a call is due only before that
+ * number or the taint changes. */
 TIDE_APART void tide_queue_count_frontiers(struct tide_queue *queue) {
   struct tide_sched_stats *stats = &queue->sched->stats;
   uint64_t epochs = queue->position.epoch - queue->counted;
@@ -87,7 +86,7 @@ TIDE_APART void tide_queue_count_frontiers(struct tide_queue *queue) {
   queue->counted = queue->position.epoch;
 }
 
-/* Nothing was learned, or it was put together in the scratch. */
+/* Copies `known` to the next version: nothing was imported, or the import is in `scratch`. */
 TIDE_APART static void copy_known(struct tide_queue *queue, struct tide_frontier *next) {
   const struct tide_sched *sched = queue->sched;
   struct tide_eviction eviction = {sched->context->tracker, queue->position.axis};
@@ -96,13 +95,14 @@ TIDE_APART static void copy_known(struct tide_queue *queue, struct tide_frontier
   if (sched->known == queue->position.frontier) next->tainted = 0;
 }
 
-TIDE_APART static void list_own(struct tide_queue *queue, struct tide_frontier *next,
-                                uint64_t epoch) {
+TIDE_APART static void add_own_entry(struct tide_queue *queue, struct tide_frontier *next,
+                                     uint64_t epoch) {
   struct tide_eviction eviction = {queue->sched->context->tracker, queue->position.axis};
   tide_frontier_raise(next, queue->position.axis, epoch, &eviction);
 }
 
-/* What is known becomes the queue's next version; on a device in order, with the own entry. */
+/* Makes `known`, with the own entry, the queue's next version. On an out-of-order device the
+ * position's frontier is a copy without the new own entry. */
 static inline struct tide_frontier *make_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_frontier *next = tide_queue_next_frontier(queue);
   if (queue->sched->known != next) copy_known(queue, next);
@@ -110,7 +110,7 @@ static inline struct tide_frontier *make_version(struct tide_queue *queue, uint6
     tide_frontier_copy(queue->apart, next, NULL);
     queue->position.frontier = queue->apart;
   }
-  if (tide_frontier_get_raised(next, queue->position.axis) == 0) list_own(queue, next, epoch);
+  if (tide_frontier_get_raised(next, queue->position.axis) == 0) add_own_entry(queue, next, epoch);
   queue->version.own = (uint32_t)tide_frontier_place_raised(next, queue->position.axis);
   *tide_frontier_at(next, queue->version.own) = epoch;
   return next;
@@ -118,13 +118,13 @@ static inline struct tide_frontier *make_version(struct tide_queue *queue, uint6
 
 TIDE_APART static void pack_version(struct tide_frontier *version) { tide_frontier_pack(version); }
 
-/* It takes no more room than it needs. */
-static inline void pack(struct tide_queue *queue, struct tide_frontier *version) {
+/* Shrinks the version to its entries, and moves the next one behind it. */
+static inline void append_version(struct tide_queue *queue, struct tide_frontier *version) {
   if (version->count < version->capacity) pack_version(version);
   tide_queue_next_version(queue, version);
 }
 
-/* Something was learned, or a taint has healed: the operations from here on share a new version. */
+/* Begins a new version, shared from this epoch on: something was imported, or a taint cleared. */
 static inline void renew_version(struct tide_queue *queue, uint64_t epoch) {
   struct tide_sched *sched = queue->sched;
   bool was_tainted = queue->position.frontier->tainted;
@@ -136,7 +136,7 @@ static inline void renew_version(struct tide_queue *queue, uint64_t epoch) {
   if (queue->newest->count != version->count || queue->newest->tainted != version->tainted)
     tide_queue_count_frontiers(queue);
   queue->version.at = (uint32_t)queue->next_frontier;
-  pack(queue, version);
+  append_version(queue, version);
   queue->newest = version;
   if (queue->in_order) queue->position.frontier = version;
   else queue->apart->tainted = version->tainted;
@@ -159,7 +159,7 @@ TIDE_APART static void emit_wait(struct tide_sched *sched, const struct tide_op 
   tide_sched_emit(sched, TIDE_EVENT_WAIT_CLASS, op, &event);
 }
 
-/* Issued waits are looked at when the operation's turn comes: most are over by then. */
+/* Counts the waits. Issued ones are queued only before the start: most are resolved by then. */
 static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
@@ -186,7 +186,7 @@ TIDE_APART static void emit_gaps(struct tide_sched *sched, const struct tide_op 
 
 static void promise_signals(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  /* What was refused is never promised; at its place the operation fails it. */
+  /* Refused signals are never promised: publication fails them. */
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     sched->stats.signals++;
     if (op->refused) continue;
@@ -203,9 +203,8 @@ TIDE_APART static void take_buffers(struct tide_queue *queue, struct tide_op *op
   }
 }
 
-/* What is known at the start, for whoever listens: the position, which it may be, is about to move.
- */
-TIDE_APART static void keep_known(struct tide_queue *queue) {
+/* Saves `known` for the sink: the position, which it may point to, is about to change. */
+TIDE_APART static void copy_known_for_sink(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   if (!sched->context->sink || sched->known == sched->scratch) return;
   bool own = sched->known != tide_queue_next_frontier(queue);
@@ -223,22 +222,22 @@ TIDE_APART static void emit_enter(struct tide_queue *queue, struct tide_op *op) 
   tide_sched_emit(sched, TIDE_EVENT_ENTER, op, &event);
 }
 
-/* The operation takes the next epoch; of the queue's frontier nothing but the own entry changes. */
-static uint64_t take_place(struct tide_queue *queue, struct tide_op *op) {
+/* Gives the operation the next epoch. Only the own entry of the queue's frontier changes. */
+static uint64_t assign_epoch(struct tide_queue *queue, struct tide_op *op) {
   uint64_t epoch = ++queue->position.epoch;
   struct tide_place *place = &queue->places[epoch & queue->ring_mask];
   op->work.epoch = epoch;
   op->state = TIDE_OP_ENTERED;
   place->op = op;
   place->version = queue->version;
-  tide_fetch_lines(&queue->places[(epoch + 4) & queue->ring_mask], 1); /* for one of the next */
+  tide_fetch_lines(&queue->places[(epoch + 4) & queue->ring_mask], 1); /* for a later entry */
   if (queue->in_order) *tide_frontier_at(queue->position.frontier, queue->version.own) = epoch;
-  tide_tracker_give(queue->tracked, epoch); /* before any buffer is told of it */
+  tide_tracker_give(queue->tracked, epoch); /* before any buffer records it */
   op->work.status = (enum tide_status)(uint32_t)queue->sched->stats.entered++; /* tide_op_turn */
   return epoch;
 }
-/* It is at its place with all that it has. Behind others it has nothing to start with yet. */
-static void look_if_first(struct tide_queue *queue, uint64_t epoch) {
+/* Fires the waits for the epoch's promise. Marks the queue dirty if the operation is its next. */
+static void mark_if_first(struct tide_queue *queue, uint64_t epoch) {
   /* The progress timeline's promise is the epoch itself. */
   struct tide_counter *promised = &queue->progress->promised;
   if (tide_counter_least(promised) <= epoch)
@@ -247,18 +246,17 @@ static void look_if_first(struct tide_queue *queue, uint64_t epoch) {
   if (in_order ? queue->published + 1 >= epoch : queue->next_start >= epoch) tide_sched_look(queue);
 }
 
-/* What the operation knows at its start becomes the queue's frontier, and with the operation's own
- * entry its record. Most operations have little of what they could have: what is missing costs a
- * look. */
+/* Makes `known` the queue's frontier and, with the own entry, the operation's record. Most
+ * operations lack most kinds of waits, signals and uses; each kind costs one check. */
 void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   bool was_held = op->state == TIDE_OP_HELD;
   if (op->uses) add_gap_waits(queue, op);
   bool heard = __builtin_expect(queue->heard, 0);
   bool renew = queue->renew || sched->known != queue->position.frontier;
-  if (heard) keep_known(queue); /* which teaches nothing */
+  if (heard) copy_known_for_sink(queue); /* imports nothing */
   if (renew) renew_version(queue, queue->position.epoch + 1);
-  uint64_t epoch = take_place(queue, op);
+  uint64_t epoch = assign_epoch(queue, op);
   if (heard) emit_enter(queue, op);
   if (op->waits) start_waits(queue, op);
   if (heard && op->uses) emit_gaps(sched, op);
@@ -266,7 +264,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (heard && sched->checker) tide_check_entered(queue, op);
   if (op->signals) promise_signals(queue, op);
   if (op->part) tide_instance_entered(op);
-  look_if_first(queue, epoch);
+  mark_if_first(queue, epoch);
   if (was_held) tide_sched_look(queue);
 }
 
@@ -276,7 +274,7 @@ enum tide_status tide_wait_failure(const struct tide_op *op, const struct tide_o
   return tide_point_wait_over(op, wait, &status) ? status : TIDE_OK;
 }
 
-/* True: its node is in no list, and will not fire. */
+/* Removes the wait's node from its heap. False if the node is about to fire. */
 bool tide_wait_forget(const struct tide_op *op, struct tide_op_wait *wait) {
   struct tide_node *node = &tide_wait_node(op->queue, wait)->node;
   bool off = true;
@@ -290,8 +288,8 @@ bool tide_wait_forget(const struct tide_op *op, struct tide_op_wait *wait) {
 
 /* ---- being held --------------------------------------------------------------------- */
 
-/* True when a node is on its way to fire: the operation must be left alone until it has. */
-static bool take_nodes_off(struct tide_op *op) {
+/* Removes the waits' nodes. True if one is about to fire: the operation must stay until then. */
+static bool dequeue_waits(struct tide_op *op) {
   bool in_flight = false;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     in_flight |= !tide_wait_forget(op, wait);
@@ -299,8 +297,8 @@ static bool take_nodes_off(struct tide_op *op) {
   return in_flight;
 }
 
-/* The waits of a held operation listen for whatever may change their class. */
-static void listen(struct tide_op *op) {
+/* Queues the waits of a held operation for the events that may change their class. */
+static void queue_held_waits(struct tide_op *op) {
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     if (wait->heap != TIDE_HEAP_NONE) continue;
     if (wait->point) {
@@ -333,7 +331,8 @@ static void count_held(struct tide_op *op, bool add) {
   }
 }
 
-/* Its signals are reserved already. It listens when nobody is held before it. */
+/* Appends the operation, whose signals are reserved, to the held list. Its waits are queued once no
+ * firm operation is held before it. */
 void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   op->state = TIDE_OP_HELD;
@@ -352,23 +351,23 @@ void tide_op_hold(struct tide_queue *queue, struct tide_op *op) {
   tide_sched_look(queue);
 }
 
-static void unreserve(struct tide_op *op) {
+static void unreserve_signals(struct tide_op *op) {
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     if (signal->record.state == TIDE_RECORD_RESERVED) tide_timeline_unreserve(&signal->record);
 }
 
-/* Classifies a held operation again. True: it entered. */
+/* Classifies a held operation again. True if it entered. */
 static bool try_enter(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
-  if (take_nodes_off(op)) return false; /* the node's firing brings us back */
+  if (dequeue_waits(op)) return false; /* retried when the node has fired */
   op->retry = false;
   sched->stats.reclassified++;
   enum tide_verdict verdict = tide_elide(queue, op);
   if (verdict == TIDE_ENTER_HELD) {
-    listen(op);
+    queue_held_waits(op);
     return false;
   }
-  unreserve(op);
+  unreserve_signals(op);
   struct tide_diag diag;
   enum tide_status status = tide_signals_check(queue, op, &diag);
   if (status != TIDE_OK && sched->checker) tide_check_note(sched, &diag);
@@ -403,10 +402,10 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   tide_op_drop_cause(op);
   op->status = TIDE_OK;
   tide_op_fail(op, status, status == queue->device->lost ? queue->device->cause : NULL);
-  bool in_flight = take_nodes_off(op);
+  bool in_flight = dequeue_waits(op);
   tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);
-  unreserve(op);
+  unreserve_signals(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next)
     tide_op_break_signal(op, signal);
   if (op->points) tide_op_points_done(op);

@@ -1,8 +1,8 @@
-/* The scheduler's doors: lock and unlock, and what happens in between. */
+/* Leaves the scheduler: drains its worklists, unlocks, calls out. Emits its events. */
 #include "sched/sched.h"
 #include "timeline/turn.h"
 
-static void fire(struct tide_sched *sched, struct tide_node *node) {
+static void fire_node(struct tide_sched *sched, struct tide_node *node) {
   if (node->fire == tide_wait_fire) {
     tide_wait_fired(node);
   } else if (node->fire == tide_finish_fire) {
@@ -15,7 +15,7 @@ static void fire(struct tide_sched *sched, struct tide_node *node) {
   }
 }
 
-/* Takes the first queue that is to be looked at off the list, and looks at it. */
+/* Removes the first dirty queue from the list, and advances it. */
 static void settle_one(struct tide_sched *sched) {
   struct tide_queue *queue = sched->work;
   sched->work = queue->next;
@@ -27,24 +27,24 @@ static void settle_one(struct tide_sched *sched) {
   if (queue->closing) tide_queue_close_if_over(queue);
 }
 
-/* ---- whose turn it is, of those that one step lets go --------------------------------------- */
+/* ---- order of the queues that one step releases --------------------------------------------- */
 
-/* NULL: nothing could start now, whoever is let go. */
-static const struct tide_op *next_of(const struct tide_queue *queue) {
+/* Returns the operation that the queue may start next; NULL if none can start now. */
+static const struct tide_op *next_startable(const struct tide_queue *queue) {
   if (queue->ready || queue->next_start > queue->position.epoch) return NULL;
   if (queue->in_order && queue->published + 1 != queue->next_start) return NULL;
   const struct tide_op *op = tide_queue_op(queue, queue->next_start);
   return op && op->state == TIDE_OP_ENTERED ? op : NULL;
 }
 
-/* Did what is next in `a` enter after what is next in `b`? Queues that have nothing go first. */
+/* True if the next operation of `a` entered after that of `b`. Queues without one go first. */
 static bool comes_after(const struct tide_queue *a, const struct tide_queue *b) {
-  const struct tide_op *first = next_of(a), *second = next_of(b);
+  const struct tide_op *first = next_startable(a), *second = next_startable(b);
   if (!first || !second) return first != NULL;
   return (int32_t)(tide_op_turn(first) - tide_op_turn(second)) > 0;
 }
 
-static struct tide_queue *merge(struct tide_queue *a, struct tide_queue *b) {
+static struct tide_queue *merge_queues(struct tide_queue *a, struct tide_queue *b) {
   struct tide_queue *first = NULL, **end = &first;
   while (a && b) {
     struct tide_queue **least = comes_after(a, b) ? &b : &a;
@@ -56,9 +56,9 @@ static struct tide_queue *merge(struct tide_queue *a, struct tide_queue *b) {
   return first;
 }
 
-/* Who waited first is who came to the head of a queue first; but whoever submits means what he
- * submits first to start first. Sorts what is behind `from`: runs of 2^i are kept until there is
- * another. */
+/* Sorts the dirty queues behind `from` by the entry of their next operations. Nodes fire in the
+ * order in which they were queued, but operations submitted first must start first. A merge sort:
+ * runs[i] holds 2^i queues. */
 TIDE_APART static void sort_work(struct tide_sched *sched, struct tide_queue **from) {
   struct tide_queue *runs[64] = {NULL}, *sorted = NULL;
   unsigned most = 0;
@@ -66,22 +66,22 @@ TIDE_APART static void sort_work(struct tide_sched *sched, struct tide_queue **f
     unsigned i = 0;
     rest = queue->next;
     queue->next = NULL;
-    for (; runs[i]; runs[i++] = NULL) queue = merge(runs[i], queue);
+    for (; runs[i]; runs[i++] = NULL) queue = merge_queues(runs[i], queue);
     runs[i] = queue;
     if (i > most) most = i;
   }
   for (unsigned i = 0; i <= most; i++)
-    if (runs[i]) sorted = merge(runs[i], sorted);
+    if (runs[i]) sorted = merge_queues(runs[i], sorted);
   *from = sorted;
   while (*from) from = &(*from)->next;
   sched->work_end = from;
 }
 
-/* Fires what is to; the queues that are to be looked at for it come in the order in which what is
- * next in them entered. `from`: where the list of queues had ended. */
+/* Fires pending nodes and appends the affected queues in entry order. `from`: the list's end before
+ * that. */
 static void fire_all(struct tide_sched *sched, struct tide_queue **from) {
   bool several = sched->fired.first && sched->fired.first->next;
-  while (sched->fired.first) fire(sched, tide_fired_pop(&sched->fired));
+  while (sched->fired.first) fire_node(sched, tide_fired_pop(&sched->fired));
   if (several && *from && (*from)->next) sort_work(sched, from);
 }
 
@@ -90,7 +90,7 @@ void tide_sched_settle_more(struct tide_sched *sched) {
   for (;;) {
     if (sched->fired.first) fire_all(sched, from);
     if (!sched->work) return;
-    from = sched->work->next ? sched->work_end : &sched->work; /* once the first one is off */
+    from = sched->work->next ? sched->work_end : &sched->work; /* once the first is removed */
     settle_one(sched);
   }
 }
@@ -105,8 +105,8 @@ static void free_queue(struct tide_queue *queue) {
 
 #define KICKS_AT_ONCE 16
 
-/* Off the list under the lock: once it is gone another thread may put a device on the list again.
- */
+/* Removes devices from the list of kicks, still under the lock: after the unlock another thread may
+ * list a device again. */
 static size_t take_kicks(struct tide_sched *sched, struct tide_device **out_devices) {
   size_t count = 0;
   while (sched->kicks && count < KICKS_AT_ONCE) {
@@ -119,7 +119,7 @@ static size_t take_kicks(struct tide_sched *sched, struct tide_device **out_devi
   return count;
 }
 
-/* A cancellation that meets a kick on the list takes its place: both are due then. */
+/* Calls the backend. A device is listed once for both calls: a cancellation comes with a kick. */
 static void call_backend(struct tide_device *device) {
   const struct tide_backend *backend = device->backend;
   if (tide_load_relaxed(&device->cancel_due) && tide_exchange(&device->cancel_due, 0u))
@@ -127,7 +127,7 @@ static void call_backend(struct tide_device *device) {
   if (backend->kick) backend->kick(backend->self);
 }
 
-static void kick(const struct tide_platform *platform, struct tide_device *device) {
+static void kick_device(const struct tide_platform *platform, struct tide_device *device) {
   uint32_t *calls = &device->calls;
   call_backend(device);
   /* The last touch: once `calls` is 0 the device may be gone. */
@@ -135,8 +135,8 @@ static void kick(const struct tide_platform *platform, struct tide_device *devic
     platform->wake(platform->self, calls, UINT32_MAX);
 }
 
-/* What is left to do once the lock is gone. From then on the scheduler may be destroyed by others,
- * except where a kick under way, a queue or a collective that is not freed yet keeps it. */
+/* Unlocks, then calls out. After the unlock another thread may destroy the scheduler, unless a kick
+ * in progress, or a queue or collective that is not freed yet, keeps it. */
 void tide_sched_leave_and_call(struct tide_sched *sched) {
   const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_device *devices[KICKS_AT_ONCE];
@@ -157,12 +157,12 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
     tide_check_report(sched);
     tide_sched_unref(sched);
   }
-  if (again) { /* more devices than at once: the first of them keeps the scheduler alive */
+  if (again) { /* more devices than one batch: the first ones keep the scheduler alive */
     tide_sched_enter(sched);
     tide_sched_leave(sched);
   }
-  /* Backends before callbacks, which may take their time. */
-  for (size_t i = 0; i < kicks; i++) kick(platform, devices[i]);
+  /* Kicks come before callbacks, which may be slow. */
+  for (size_t i = 0; i < kicks; i++) kick_device(platform, devices[i]);
   tide_fired_run_calls(&host, context);
   while (collectives) {
     struct tide_collective *collective = collectives;
@@ -176,8 +176,9 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   }
 }
 
-static void emit(struct tide_sched *sched, const struct tide_sink *sink, enum tide_event_kind kind,
-                 const struct tide_op *op, struct tide_event *more) {
+static void emit_event(struct tide_sched *sched, const struct tide_sink *sink,
+                       enum tide_event_kind kind, const struct tide_op *op,
+                       struct tide_event *more) {
   const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_event event = more ? *more : (struct tide_event){0};
   event.kind = kind;
@@ -198,7 +199,7 @@ static void emit(struct tide_sched *sched, const struct tide_sink *sink, enum ti
 
 void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
                            const struct tide_op *op, struct tide_event *more) {
-  emit(sched, sched->context->sink, kind, op, more);
+  emit_event(sched, sched->context->sink, kind, op, more);
 }
 
 void tide_sched_emit_failure(struct tide_sched *sched, struct tide_op *op) {
@@ -207,5 +208,5 @@ void tide_sched_emit_failure(struct tide_sched *sched, struct tide_op *op) {
   if (!sink) return;
   const struct tide_cause *cause = tide_op_cause(op);
   struct tide_event event = {.failure = cause ? &cause->failure : NULL};
-  emit(sched, sink, TIDE_EVENT_FINISH, op, &event);
+  emit_event(sched, sink, TIDE_EVENT_FINISH, op, &event);
 }

@@ -1,4 +1,4 @@
-/* Taking an operation: all that can be wrong with it is found before anything changes. */
+/* Submits operations. All checks come before the first change that others can see. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "causal/tracker.h"
@@ -10,7 +10,7 @@ static const char *name_of(const struct tide_operation *operation) {
 
 /* ---- scope: how far a timeline may be used ------------------------------------- */
 
-/* A narrow scope is bound to the first queue, or device, that uses it. */
+/* True if the queue may use the timeline. A narrow scope is bound to its first user. */
 static inline bool in_scope(const struct tide_timeline *timeline, const struct tide_queue *queue) {
   if (timeline->scope > TIDE_SCOPE_DEVICE) return true;
   if (timeline->scope == TIDE_SCOPE_QUEUE) return !timeline->home || timeline->home == queue;
@@ -31,7 +31,7 @@ static void bind_homes(const struct tide_op *op) {
     bind_home(signal->record.timeline, op->queue);
 }
 
-/* Points are promised, and break one by one: they have names of their own. */
+/* Rejects a timeline of points. Its values break one by one, so points have names of their own. */
 static enum tide_status refuse_points(const struct tide_timeline *timeline,
                                       struct tide_diag *diag) {
   return tide_diag_set(diag, TIDE_UNSUPPORTED,
@@ -106,7 +106,7 @@ static bool device_takes(const struct tide_queue *queue, const struct tide_body_
   return backend->takes ? backend->takes(backend->self, body) : body->host != NULL;
 }
 
-/* Two devices' pools don't mix. */
+/* Rejects a buffer of another device's pool. */
 static enum tide_status check_home(const struct tide_queue *queue, const struct tide_buffer *buffer,
                                    struct tide_diag *diag) {
   const struct tide_pool *pool = tide_buffer_pool(buffer);
@@ -136,7 +136,7 @@ static enum tide_status check_use(const struct tide_queue *queue,
   return check_home(queue, use->buffer, diag);
 }
 
-/* What it signals and uses. */
+/* Checks the signals and the buffers. */
 static enum tide_status check_effects(const struct tide_queue *queue,
                                       const struct tide_operation *operation,
                                       struct tide_diag *diag) {
@@ -146,8 +146,8 @@ static enum tide_status check_effects(const struct tide_queue *queue,
   return status == TIDE_OK ? check_signals(operation, diag) : status;
 }
 
-/* Somebody is told that it is over. */
-static inline bool is_told(const struct tide_operation *operation) {
+/* True if completion is notified: to points, or by the body class. */
+static inline bool notifies_completion(const struct tide_operation *operation) {
   return operation->points || (operation->body && operation->body->over);
 }
 
@@ -176,7 +176,7 @@ static void copy_waits(struct tide_queue *queue, struct tide_op *op,
   uint32_t *end = &op->waits, next = queue->free_waits;
   for (size_t i = 0; i < operation->wait_count; i++) {
     struct tide_op_wait *wait = tide_wait_named(queue, next);
-    wait->timeline = operation->waits[i].timeline; /* the rest is set when it is classified */
+    wait->timeline = operation->waits[i].timeline; /* classification sets the other fields */
     wait->value = operation->waits[i].value;
     wait->heap = TIDE_HEAP_NONE;
     wait->point = false;
@@ -241,7 +241,7 @@ static void copy_label(struct tide_op *op, const char *label) {
   op->work.labelled = true;
 }
 
-/* Most have few, which lie beside what the worker reads anyway. */
+/* Most operations have few: these lie beside the fields that the worker reads anyway. */
 static inline void copy_arguments(struct tide_op *op, const void *arguments, size_t size) {
   if (size == TIDE_ARGUMENTS_FEW) {
     memcpy(op->work.arguments.few, arguments, TIDE_ARGUMENTS_FEW);
@@ -255,13 +255,13 @@ static inline void copy_arguments(struct tide_op *op, const void *arguments, siz
   memcpy(tide_work_arguments(&op->work), arguments, size);
 }
 
-/* Takes free storage, with nothing in it but what every operation has. */
+/* Takes free storage, and sets the fields that every operation has. */
 static inline struct tide_op *take_storage(struct tide_queue *queue,
                                            const struct tide_operation *operation) {
   struct tide_op *op = tide_op_named(queue, queue->free_ops);
   queue->free_ops_count--;
   queue->free_ops = op->unmet;
-  tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* for the next one */
+  tide_fetch_lines(tide_op_named(queue, op->unmet), 1); /* for the next submit */
   op->work.body = operation->body;
   op->work.epoch = 0;
   op->work.status = TIDE_OK;
@@ -281,8 +281,8 @@ static inline struct tide_op *take_storage(struct tide_queue *queue,
   return op;
 }
 
-static struct tide_op *copy(struct tide_queue *queue, const struct tide_operation *operation,
-                            struct tide_instance *instance, struct tide_points_plan *plan) {
+static struct tide_op *copy_op(struct tide_queue *queue, const struct tide_operation *operation,
+                               struct tide_instance *instance, struct tide_points_plan *plan) {
   struct tide_op *op = take_storage(queue, operation);
   if (instance) {
     op->part = true;
@@ -296,7 +296,7 @@ static struct tide_op *copy(struct tide_queue *queue, const struct tide_operatio
   if (operation->wait_count) copy_waits(queue, op, operation);
   if (operation->signal_count) copy_signals(queue, op, operation);
   if (operation->buffer_count) copy_uses(queue, op, operation);
-  op->told = plan || is_told(operation);
+  op->told = plan || notifies_completion(operation);
   if (plan) tide_points_copy(op, operation, plan);
   if (op->flags & TIDE_RECOVER) op->asks = true;
   if (queue->failure.refused) tide_channel_join(op);
@@ -335,10 +335,10 @@ static enum tide_status refuse_one(struct tide_queue *queue, const struct tide_o
   return refuse_full(queue, diag);
 }
 
-/* What a value runs into: one that is reserved already, or what an operation that goes first in the
- * same queue is to signal. */
+/* Returns the reservation that rules out a value, NULL if none: of the same value, or of a higher
+ * one by an operation that precedes this one in the queue. */
 static const struct tide_tree_node *
-in_the_way(const struct tide_queue *queue, const struct tide_timeline *timeline, uint64_t value) {
+find_blocker(const struct tide_queue *queue, const struct tide_timeline *timeline, uint64_t value) {
   const struct tide_tree_node *above = tide_tree_at_least(&timeline->reserved, value);
   const struct tide_op_signal *other = (const void *)above;
   if (!above || above->key == value) return above;
@@ -346,16 +346,15 @@ in_the_way(const struct tide_queue *queue, const struct tide_timeline *timeline,
   return first ? above : NULL;
 }
 
-/* Values must go up: above what is reached and promised, and not taken by another held operation.
- */
-static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op,
-                                struct tide_diag *diag) {
+/* Reserves the signals. TIDE_VALUE unless each is above all reached and promised values. */
+static enum tide_status reserve_signals(struct tide_queue *queue, struct tide_op *op,
+                                        struct tide_diag *diag) {
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
     struct tide_timeline *timeline = signal->record.timeline;
     uint64_t value = signal->record.node.key, now = tide_load_acquire(&timeline->reached.value);
     if (timeline->pending.last && timeline->pending.last->key > now)
       now = timeline->pending.last->key;
-    const struct tide_tree_node *blocker = in_the_way(queue, timeline, value);
+    const struct tide_tree_node *blocker = find_blocker(queue, timeline, value);
     if (value <= now || blocker)
       return tide_diag_set(
           diag, TIDE_VALUE,
@@ -368,9 +367,9 @@ static enum tide_status reserve(struct tide_queue *queue, struct tide_op *op,
   return TIDE_OK;
 }
 
-static enum tide_status hold(struct tide_queue *queue, struct tide_op *op,
-                             const struct tide_points_plan *plan, struct tide_diag *diag) {
-  enum tide_status status = reserve(queue, op, diag);
+static enum tide_status hold_op(struct tide_queue *queue, struct tide_op *op,
+                                const struct tide_points_plan *plan, struct tide_diag *diag) {
+  enum tide_status status = reserve_signals(queue, op, diag);
   if (status == TIDE_OK && tide_deadlock_closes(queue, op, diag)) status = TIDE_DEADLOCK;
   if (status == TIDE_OK && plan) status = tide_points_insert(op, plan, diag);
   if (status == TIDE_OK) {
@@ -382,15 +381,15 @@ static enum tide_status hold(struct tide_queue *queue, struct tide_op *op,
   return status;
 }
 
-/* Classifies the operation: it enters, is held, or is refused. */
-static enum tide_status admit(struct tide_queue *queue, struct tide_op *op,
-                              const struct tide_points_plan *plan, struct tide_diag *diag) {
+/* Classifies the operation, which then enters or is held. Frees it if it is refused. */
+static enum tide_status admit_op(struct tide_queue *queue, struct tide_op *op,
+                                 const struct tide_points_plan *plan, struct tide_diag *diag) {
   struct tide_sched *sched = queue->sched;
   enum tide_verdict verdict = TIDE_ENTER_HELD;
   enum tide_status status;
   if (!queue->held_firm) verdict = tide_elide(queue, op);
   if (verdict == TIDE_ENTER_HELD) {
-    status = hold(queue, op, plan, diag);
+    status = hold_op(queue, op, plan, diag);
   } else {
     status = op->signals ? tide_signals_check(queue, op, diag) : TIDE_OK;
     if (status == TIDE_OK && op->part && tide_instance_circular(op))
@@ -403,7 +402,7 @@ static enum tide_status admit(struct tide_queue *queue, struct tide_op *op,
   }
   if (status != TIDE_OK) {
     if (sched->checker && diag) tide_check_note(sched, diag);
-    op->work.body = NULL; /* it was not taken: nobody is told that it is over */
+    op->work.body = NULL; /* not submitted: `over` is not called */
     tide_op_free(op);
     return status;
   }
@@ -426,11 +425,11 @@ static enum tide_status refuse_gone(const struct tide_queue *queue, struct tide_
   return TIDE_OK;
 }
 
-static enum tide_status submit(struct tide_queue *queue, const struct tide_operation *operation,
-                               struct tide_instance *instance, struct tide_points_plan *plan,
-                               struct tide_diag *diag) {
-  struct tide_op *op = copy(queue, operation, instance, plan);
-  return admit(queue, op, plan, diag);
+static enum tide_status submit_op(struct tide_queue *queue, const struct tide_operation *operation,
+                                  struct tide_instance *instance, struct tide_points_plan *plan,
+                                  struct tide_diag *diag) {
+  struct tide_op *op = copy_op(queue, operation, instance, plan);
+  return admit_op(queue, op, plan, diag);
 }
 
 enum tide_status tide_queue_has_room(struct tide_queue *queue,
@@ -444,8 +443,7 @@ enum tide_status tide_queue_has_room(struct tide_queue *queue,
   return TIDE_OK;
 }
 
-/* In a channel whatever waits is told to points: what comes after it comes after what it waits for.
- */
+/* Submits a command. In a channel each waiting operation is one: points must know its waits. */
 static enum tide_status submit_command(struct tide_queue *queue,
                                        const struct tide_operation *operation,
                                        struct tide_instance *instance, struct tide_change *change,
@@ -454,8 +452,8 @@ static enum tide_status submit_command(struct tide_queue *queue,
   enum tide_status status = tide_points_check(queue, operation, &plan, diag);
   plan.change = change;
   plan.outside |= instance != NULL;
-  if (status == TIDE_OK) status = submit(queue, operation, instance, &plan, diag);
-  /* What was found overdue was found, also when the rest comes to nothing. */
+  if (status == TIDE_OK) status = submit_op(queue, operation, instance, &plan, diag);
+  /* The check may have found expired deadlines: they take effect even if the submit fails. */
   if (status != TIDE_OK && queue->channel)
     tide_points_look_again(queue->channel->channel.points, &queue->sched->fired);
   return status;
@@ -476,7 +474,7 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
   if (status != TIDE_OK) return status;
   bool command = operation->points || (queue->channel && (operation->wait_count || instance));
   status = command ? submit_command(queue, operation, instance, NULL, diag)
-                   : submit(queue, operation, instance, NULL, diag);
+                   : submit_op(queue, operation, instance, NULL, diag);
   if (status == TIDE_OK && out_sequence) *out_sequence = queue->sequence;
   return status;
 }
@@ -489,10 +487,9 @@ enum tide_status tide_queue_submit(struct tide_queue *queue, const struct tide_o
   return status;
 }
 
-/* ---- several at once
- * ------------------------------------------------------------------------------ */
+/* ---- batches ---- */
 
-/* Would the values go up, one operation after the other? The timelines remember, for this batch. */
+/* Checks that each signal raises its timeline. The timeline stores the batch's newest value. */
 static enum tide_status check_batch_values(struct tide_queue *queue,
                                            const struct tide_operation *operations, size_t count,
                                            struct tide_diag *diag) {
@@ -507,7 +504,7 @@ static enum tide_status check_batch_values(struct tide_queue *queue,
         if (timeline->pending.last && timeline->pending.last->key > timeline->batch_value)
           timeline->batch_value = timeline->pending.last->key;
       }
-      if (value <= timeline->batch_value || in_the_way(queue, timeline, value))
+      if (value <= timeline->batch_value || find_blocker(queue, timeline, value))
         return tide_diag_set(
             diag, TIDE_VALUE,
             "operation %zu ('%s') would signal timeline '%s' = %lu, which does not go "
