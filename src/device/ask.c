@@ -2,7 +2,7 @@
 
 #define PATIENCE_FIRST 2000 /* ns */
 #define PATIENCE_MOST 8000  /* ns */
-#define SILENT_MOST 6       /* then it asks at every 64th exchange */
+#define SILENT_MOST 6       /* then every 64th exchange is posted */
 
 void tide_asker_init(struct tide_asker *asker, const struct tide_context *context,
                      struct tide_device *device, size_t most) {
@@ -12,8 +12,8 @@ void tide_asker_init(struct tide_asker *asker, const struct tide_context *contex
   asker->request.most = (uint32_t)most;
 }
 
-/* True: there is an answer. False: there was none in time, and there will be none. */
-static bool await(struct tide_asker *asker, uint64_t *out_waited) {
+/* Waits for the combiner. False if none came in time; the request is withdrawn then. */
+static bool await_combiner(struct tide_asker *asker, uint64_t *out_waited) {
   const struct tide_platform *platform = asker->context->platform;
   struct tide_delegation *request = &asker->request;
   uint64_t start = platform->now(platform->self);
@@ -25,12 +25,12 @@ static bool await(struct tide_asker *asker, uint64_t *out_waited) {
     *out_waited = platform->now(platform->self) - start;
     bool over = *out_waited >= asker->patience || tide_load_relaxed(&asker->context->waiting);
     if (over && tide_delegation_take_back(asker->sched, request)) return false;
-    if (over) platform->yield(platform->self); /* to whoever is about to answer */
+    if (over) platform->yield(platform->self); /* to the combiner, which has the request */
   }
 }
 
-/* Submits differ in length, so an answer may well take four times as long as the others. */
-static void learn(struct tide_asker *asker, bool answered, uint64_t waited) {
+/* Adapts the patience. Submits differ in length: an answer may take four times the average. */
+static void adapt_patience(struct tide_asker *asker, bool answered, uint64_t waited) {
   if (!answered) {
     if (asker->silent < SILENT_MOST) asker->silent++;
     asker->skip = 1u << asker->silent;
@@ -52,8 +52,8 @@ bool tide_ask(struct tide_asker *asker) {
   if (tide_load_relaxed(&asker->context->waiting) ||
       !tide_delegation_post(asker->sched, &asker->request))
     return false;
-  bool answered = await(asker, &waited);
+  bool answered = await_combiner(asker, &waited);
   asker->heard += answered;
-  learn(asker, answered, waited);
+  adapt_patience(asker, answered, waited);
   return answered;
 }

@@ -1,9 +1,8 @@
-/* device/ask.h: a worker that asks whoever submits next to do its exchange (see
- * sched/delegation.h).
+/* device/ask.h: a worker posts its exchange for a combiner (see sched/delegation.h).
  *
- * It pays as long as somebody submits. So the worker waits about as long as answers take, and asks
- * the more rarely the more often there was none; and not at all while a thread blocks until
- * something is reached. */
+ * That pays while operations are submitted. So the worker waits about as long as answers take, and
+ * posts more rarely after requests without an answer; it posts none while a thread blocks until a
+ * value is reached. */
 #ifndef TIDE_DEVICE_ASK_H
 #define TIDE_DEVICE_ASK_H
 
@@ -12,17 +11,17 @@
 struct tide_asker {
   const struct tide_context *context;
   struct tide_sched *sched;
-  uint64_t patience; /* ns: so long it waits for an answer */
-  uint32_t silent;   /* how often there was none, about */
-  uint32_t skip;     /* exchanges before it asks again */
-  uint32_t heard;    /* answers */
+  uint64_t patience; /* ns: limit of the wait for a combiner */
+  uint32_t silent;   /* recent requests without a combiner, about */
+  uint32_t skip;     /* exchanges until the next request */
+  uint32_t heard;    /* answers received */
   struct tide_delegation request;
 };
 
 void tide_asker_init(struct tide_asker *asker, const struct tide_context *context,
                      struct tide_device *device, size_t most);
-/* What is out is over, all of it well. True: the request has an answer. False: it has none, and
- * nothing has changed. */
+/* Posts the request and waits for a combiner. All works at hand must have succeeded. False if none
+ * came: the request is unchanged. */
 bool tide_ask(struct tide_asker *asker);
 
 #endif

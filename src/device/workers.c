@@ -5,13 +5,13 @@
 
 enum rest_state { SPINNING, SLEEPING, CALLED };
 
-#define GATHER_LEAST 100 /* ns; less is nothing */
+#define GATHER_LEAST 100 /* ns; below that a worker does not gather */
 #define GATHER_MOST 3000 /* ns */
 #define TRY_GATHER 1000  /* ns */
 #define TRY_FIRST 64     /* exchanges */
 #define TRY_LAST 4096
-#define SPIN_LEAST 500 /* ns; a shorter spin is none */
-#define BATCH 10000    /* ns: about what waking another thread, which could run some, costs */
+#define SPIN_LEAST 500 /* ns; below that a worker does not spin */
+#define BATCH 10000 /* ns: about the cost of waking another thread, which could share the works */
 
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
@@ -37,9 +37,9 @@ void tide_workers_fini(struct tide_workers *pool) {
   pool->workers = NULL;
 }
 
-/* ---- calling ------------------------------------------------------------------- */
+/* ---- calls --------------------------------------------------------------------- */
 
-static void call(struct tide_worker *worker) {
+static void wake_worker(struct tide_worker *worker) {
   const struct tide_platform *platform = worker->pool->context->platform;
   if (tide_exchange(&worker->state, (uint32_t)CALLED) == SLEEPING)
     platform->wake(platform->self, &worker->state, 1);
@@ -51,13 +51,13 @@ void tide_workers_call(struct tide_workers *pool) {
   if (worker) pool->resting = worker->next_resting;
   else pool->called = true;
   tide_lock_give(&pool->lock);
-  if (worker) call(worker);
+  if (worker) wake_worker(worker);
 }
 
-/* ---- resting -------------------------------------------------------------------- */
+/* ---- idle workers --------------------------------------------------------------- */
 
-/* True: called in time. */
-static bool spin(struct tide_worker *worker, uint64_t start) {
+/* Spins while parked. True if the worker was called. */
+static bool spin_until_called(struct tide_worker *worker, uint64_t start) {
   const struct tide_platform *platform = worker->pool->context->platform;
   while (worker->spin >= SPIN_LEAST) {
     for (int i = 0; i < 32; i++) {
@@ -69,27 +69,27 @@ static bool spin(struct tide_worker *worker, uint64_t start) {
   return false;
 }
 
-/* Spinning pays when work comes within about the time that a spin may take. So a rest that was
- * short makes the next spin as long as allowed, and a long one halves it. */
-static void learn(struct tide_worker *worker, uint64_t rested) {
+/* Adapts the spin time. Spinning pays if work comes within about one spin, so a short idle time
+ * sets the next spin to the maximum, and a long one halves it. */
+static void adapt_spin(struct tide_worker *worker, uint64_t rested) {
   uint64_t most = worker->pool->spin_most;
   worker->spin = rested <= 2 * most ? most : worker->spin / 2;
 }
 
-static void rest(struct tide_worker *worker) {
+static void park_worker(struct tide_worker *worker) {
   const struct tide_platform *platform = worker->pool->context->platform;
   uint64_t start = worker->pool->spin_most ? platform->now(platform->self) : 0;
   uint32_t expected = SPINNING;
-  if (!spin(worker, start) &&
+  if (!spin_until_called(worker, start) &&
       tide_compare_exchange(&worker->state, &expected, (uint32_t)SLEEPING)) {
     while (tide_load_acquire(&worker->state) == SLEEPING)
       platform->wait(platform->self, &worker->state, SLEEPING, TIDE_FOREVER);
   }
-  if (worker->pool->spin_most) learn(worker, platform->now(platform->self) - start);
+  if (worker->pool->spin_most) adapt_spin(worker, platform->now(platform->self) - start);
 }
 
-/* Rests until called. False: it is over. */
-static bool take_a_rest(struct tide_worker *worker) {
+/* Parks the worker until it is called. False if the pool stops. */
+static bool park_until_called(struct tide_worker *worker) {
   struct tide_workers *pool = worker->pool;
   tide_lock_take(&pool->lock, pool->context->platform);
   bool stop = pool->stop, called = pool->called;
@@ -100,14 +100,14 @@ static bool take_a_rest(struct tide_worker *worker) {
     pool->resting = worker;
   }
   tide_lock_give(&pool->lock);
-  if (!stop && !called) rest(worker);
+  if (!stop && !called) park_worker(worker);
   return !stop;
 }
 
-/* Where short operations come in a stream, a worker that keeps up would take them one by one, and
- * with each the lock, and all that it guards, away from whoever submits. So it lets some come
- * together first: the longer the more that brings, and not while anybody waits for what is done. */
-static void let_come(struct tide_worker *worker) {
+/* Delays the exchange so that short operations accumulate. In a stream of them the worker would
+ * else take them one by one, and each time the lock and all guarded data from the submitter's
+ * cache. The delay grows with its gain, and ends while a thread blocks on a result. */
+static void gather_operations(struct tide_worker *worker) {
   const struct tide_context *context = worker->pool->context;
   const struct tide_platform *platform = context->platform;
   if (worker->gather < GATHER_LEAST) return;
@@ -118,9 +118,9 @@ static void let_come(struct tide_worker *worker) {
   }
 }
 
-static void learn_to_gather(struct tide_worker *worker, size_t done, size_t count, bool is_short) {
+static void adapt_gathering(struct tide_worker *worker, size_t done, size_t count, bool is_short) {
   size_t most = worker->at_once;
-  if (count == 0) worker->gather /= done ? 4 : 1; /* what was done need not have waited */
+  if (count == 0) worker->gather /= done ? 4 : 1; /* the delay has only held back finished works */
   else if (count == 1 || !is_short) worker->gather /= 2;
   else if (count == most) worker->gather -= worker->gather / 4;
   else if (count > worker->gathered) worker->gather = 2 * worker->gather + GATHER_LEAST;
@@ -129,9 +129,9 @@ static void learn_to_gather(struct tide_worker *worker, size_t done, size_t coun
   worker->gathered = count;
 }
 
-/* Where one always comes alone, more might if they were let, or each may wait for the one before.
- * That is tried now and then, ever more rarely. */
-static void try_to_gather(struct tide_worker *worker, size_t count) {
+/* Probes the delay while operations come one by one, ever more rarely: several may come if given
+ * time, or each may depend on the one before. */
+static void probe_gathering(struct tide_worker *worker, size_t count) {
   if (count != 1) {
     worker->alone = 0;
     worker->try_after = TRY_FIRST;
@@ -142,8 +142,8 @@ static void try_to_gather(struct tide_worker *worker, size_t count) {
   }
 }
 
-/* What is done goes back, and more comes. True: by an answer. */
-static bool exchange(struct tide_worker *worker) {
+/* Returns finished works and receives new ones. True if a combiner did the exchange. */
+static bool exchange_works(struct tide_worker *worker) {
   struct tide_workers *pool = worker->pool;
   struct tide_delegation *request = &worker->asker.request;
   request->most = (uint32_t)worker->at_once;
@@ -169,36 +169,36 @@ static bool is_non_blocking(const struct tide_worker *worker, bool answered) {
   return last && last->non_blocking;
 }
 
-/* Long ones, of which it takes one at a time, need not come together. */
-static void learn_from(struct tide_worker *worker, size_t done, bool non_blocking) {
+/* Adapts the delay to the last exchange. Long operations, taken one at a time, need none. */
+static void adapt_to_exchange(struct tide_worker *worker, size_t done, bool non_blocking) {
   bool is_short = non_blocking && worker->at_once > 1;
-  learn_to_gather(worker, done, worker->count, is_short);
-  if (worker->asks && is_short) try_to_gather(worker, worker->count);
+  adapt_gathering(worker, done, worker->count, is_short);
+  if (worker->asks && is_short) probe_gathering(worker, worker->count);
   worker->asks = worker->pool->asks && is_short;
 }
 
-/* Takes as many at once the next time as it would have run in BATCH. */
-static void learn_at_once(struct tide_worker *worker, size_t count, uint64_t took) {
+/* Limits the next exchange to as many works as would run in BATCH. */
+static void adapt_batch_limit(struct tide_worker *worker, size_t count, uint64_t took) {
   uint64_t each = took / count + 1, fit = BATCH / each + 1;
   size_t more = 2 * worker->at_once;
   worker->at_once = fit < more ? (size_t)fit : more;
   if (worker->at_once > worker->pool->at_once) worker->at_once = worker->pool->at_once;
 }
 
-/* Runs one body. What it has reported counts only if it failed. */
+/* Runs one body. A failure that it reported counts only if it also returns one. */
 static void run_body(struct tide_worker *worker, struct tide_work *work,
                      const struct tide_body_class *body, void *arguments) {
   worker->frame.work = work;
   worker->frame.failure.status = TIDE_OK;
   enum tide_status status = worker->pool->run(body, arguments);
-  worker->frame.work = NULL; /* callbacks that this thread runs are no body */
+  worker->frame.work = NULL; /* callbacks on this thread are not the body's */
   if (status == TIDE_OK) return;
   tide_work_fail(work, tide_body_failure(&worker->frame, status));
-  worker->asks = false; /* the thread that answers takes it that all went well */
+  worker->asks = false; /* a combiner assumes that all works succeeded */
 }
 
-/* What goes elsewhere is no longer at hand. */
-static void take(struct tide_worker *worker) {
+/* Passes the works to the pool's `take`, and keeps those that are done. */
+static void pass_on_works(struct tide_worker *worker) {
   struct tide_work **works = worker->asker.request.works;
   size_t kept = 0;
   for (size_t i = 0; i < worker->count; i++)
@@ -206,10 +206,10 @@ static void take(struct tide_worker *worker) {
   worker->count = kept;
 }
 
-static void run(struct tide_worker *worker) {
+static void run_works(struct tide_worker *worker) {
   struct tide_delegation *request = &worker->asker.request;
   if (worker->pool->take) {
-    take(worker);
+    pass_on_works(worker);
     return;
   }
   for (size_t i = 0; i < worker->count; i++) {
@@ -217,8 +217,8 @@ static void run(struct tide_worker *worker) {
     if (work->body) run_body(worker, work, work->body, tide_work_arguments(work));
   }
 }
-/* The same of what was answered: of the works themselves it touches those that fail. */
-static void run_answered(struct tide_worker *worker) {
+/* Runs the tasks of a combiner's answer. Touches only those works that fail. */
+static void run_tasks(struct tide_worker *worker) {
   struct tide_delegation *request = &worker->asker.request;
   for (size_t i = 0; i < worker->count; i++) {
     struct tide_task *task = &request->tasks[i];
@@ -227,15 +227,16 @@ static void run_answered(struct tide_worker *worker) {
   }
 }
 
-/* A single short one need not be measured: there was no other. */
+/* Runs the works. Measures non-blocking ones, but not a single one of a larger limit: the queue had
+ * no more. */
 static void run_measured(struct tide_worker *worker, bool answered) {
   const struct tide_platform *platform = worker->pool->context->platform;
   size_t count = worker->count;
   bool measures = is_non_blocking(worker, answered) && (count > 1 || worker->at_once == 1);
   uint64_t start = measures ? platform->now(platform->self) : 0;
-  if (answered) run_answered(worker);
-  else run(worker);
-  if (measures) learn_at_once(worker, count, platform->now(platform->self) - start);
+  if (answered) run_tasks(worker);
+  else run_works(worker);
+  if (measures) adapt_batch_limit(worker, count, platform->now(platform->self) - start);
 }
 
 static void worker_main(void *argument) {
@@ -244,13 +245,13 @@ static void worker_main(void *argument) {
   tide_body_frame_set(&worker->frame);
   do {
     size_t done = worker->count;
-    let_come(worker);
-    bool answered = exchange(worker);
+    gather_operations(worker);
+    bool answered = exchange_works(worker);
     came = worker->count != 0;
-    if (learns) learn_from(worker, done, is_non_blocking(worker, answered));
+    if (learns) adapt_to_exchange(worker, done, is_non_blocking(worker, answered));
     if (learns && came) run_measured(worker, answered);
-    else run(worker);
-  } while (came || take_a_rest(worker));
+    else run_works(worker);
+  } while (came || park_until_called(worker));
 }
 
 /* ---- starting and stopping ---------------------------------------------------------- */
@@ -260,7 +261,7 @@ enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_devic
   const struct tide_platform *platform = pool->context->platform;
   const struct tide_sink *sink = pool->context->sink;
   pool->device = device;
-  if (sink && sink->wants_time) pool->at_once = 1; /* of several, it would be told one time */
+  if (sink && sink->wants_time) pool->at_once = 1; /* the sink would see one time for several */
   pool->asks = pool->at_once > 1 && platform->cores(platform->self) > 1;
   for (uint32_t i = 0; i < pool->capacity; i++) {
     struct tide_worker *worker = &pool->workers[i];
@@ -288,7 +289,7 @@ void tide_workers_stop(struct tide_workers *pool) {
   while (resting) {
     struct tide_worker *worker = resting;
     resting = worker->next_resting;
-    call(worker);
+    wake_worker(worker);
   }
   for (uint32_t i = 0; i < pool->count; i++)
     platform->join(platform->self, pool->workers[i].thread);

@@ -1,11 +1,10 @@
 /* device/workers.h: threads that serve one device.
  *
- * The backend is `sequential`: each gets one operation at a time, so that none
- * holds back what another could run, or several non-blocking ones, as many as take some
- * microseconds. A worker that finds nothing *rests*: it
- * joins the list of those at rest, spins for a while, then sleeps. `workers_call` wakes one of
- * them. When nobody rests, the call is remembered, and whoever is about to rest next looks once
- * more instead; so no call is lost, and none wakes more than one thread. */
+ * The backend is `sequential`: each worker takes one operation at a time, so that none holds back
+ * operations that another could run, or as many non-blocking ones as run within some microseconds.
+ * A worker without work joins the list of parked workers, spins for a while, then sleeps.
+ * tide_workers_call wakes one of them. If none is parked, the call is stored, and the next worker
+ * looks for work again instead of parking. So no call is lost, and none wakes two threads. */
 #ifndef TIDE_DEVICE_WORKERS_H
 #define TIDE_DEVICE_WORKERS_H
 
@@ -15,8 +14,8 @@
 
 typedef enum tide_status (*tide_worker_run)(const struct tide_body_class *body, void *arguments);
 
-/* Of a pool whose work may go elsewhere. True: the work is done and to be handed back; false: it
- * will be handed back by another thread. */
+/* Takes a work in place of running it. True if the work is done and the worker must return it;
+ * false if another thread will. */
 typedef bool (*tide_worker_take)(void *self, struct tide_work *work);
 
 struct tide_worker {
@@ -24,44 +23,46 @@ struct tide_worker {
   struct tide_thread *thread;
   struct tide_worker *next_resting; /* guarded by the pool's lock */
   uint32_t state;                   /* atomic, waited on: enum rest_state */
-  size_t count;                     /* its own: operations at hand */
-  size_t gathered;                  /* its own: how many operations came last */
-  uint64_t gather;                  /* its own: ns to let operations come together */
-  uint64_t spin;                    /* its own: how long it spins next time, ns */
-  uint32_t alone, try_after;    /* its own: exchanges that brought one, and how many to try again */
-  size_t at_once;               /* its own: how many operations it takes next, at most */
-  bool asks;                    /* its own: for the next exchange */
-  struct tide_asker asker;      /* … and what it has at hand */
-  struct tide_body_frame frame; /* its own: of the body that it runs */
+  size_t count;                     /* private: works to return at the next exchange */
+  size_t gathered;                  /* private: works of the last exchange */
+  uint64_t gather;                  /* private: delay of the next exchange, ns */
+  uint64_t spin;                    /* private: duration of the next spin, ns */
+  uint32_t alone, try_after;        /* private: exchanges with one work; how many until a probe */
+  size_t at_once;                   /* private: limit of the next exchange */
+  bool asks;                        /* private: the next exchange is posted for a combiner */
+  struct tide_asker asker;          /* private, with the works at hand */
+  struct tide_body_frame frame;     /* private: of the running body */
 } __attribute__((aligned(64)));
 
 struct tide_workers {
   const struct tide_context *context;
   struct tide_device *device;
   tide_worker_run run;
-  tide_worker_take take; /* in the place of run, if not NULL; set between init and start */
+  tide_worker_take take; /* used instead of `run` if not NULL; set between init and start */
   void *take_self;
   uint64_t spin_most; /* ns */
-  size_t at_once;     /* operations that a thread takes, at most */
-  bool asks;          /* for non-blocking operations: see device/ask.h */
-  uint32_t count;     /* threads that were started */
+  size_t at_once;     /* limit of one exchange */
+  bool asks;          /* flat combining is used: see device/ask.h */
+  uint32_t count;     /* started threads */
   struct tide_lock lock;
-  struct tide_worker *resting; /* the last to come is the first to go */
-  bool called;                 /* somebody called and nobody rested */
+  struct tide_worker *resting; /* parked workers, last in first out */
+  bool called;                 /* a call came while no worker was parked */
   bool stop;
   struct tide_worker *workers;
   uint32_t capacity;
 };
 
-/* `count` threads, which start with tide_workers_start. TIDE_NOMEM. */
+/* Prepares `count` threads, which tide_workers_start starts. TIDE_NOMEM. */
 enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
                                    tide_worker_run run);
+/* Starts the threads, for `device`. On failure none is left running; returns spawn's error. */
 enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_device *device,
                                     const char *name);
-/* There is work: lets one more worker look. Any thread, also before the start. */
+/* Wakes one parked worker, or makes the next one to park look again. From any thread, also before
+ * the start. */
 void tide_workers_call(struct tide_workers *pool);
-/* Joins the threads. */
+/* Stops and joins the threads. */
 void tide_workers_stop(struct tide_workers *pool);
 void tide_workers_fini(struct tide_workers *pool);
 

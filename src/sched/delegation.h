@@ -1,48 +1,48 @@
-/* sched/delegation.h: an exchange that somebody else does.
+/* sched/delegation.h: flat combining: a submitter does a worker's exchange.
  *
- * A worker and whoever submits meet at the scheduler's lock, and all that it guards follows whoever
- * takes it from one processor's cache to the other's: some fifteen lines an operation, which takes
- * longer than all the rest. So a worker that keeps up with a stream of short operations does not
- * take the lock, but leaves word that it is done and wants more. Whoever submits next does the
- * exchange before it gives the lock back, and answers with what the bodies need: half a line each.
+ * A worker and a submitter contend for the scheduler's lock, and the data that it guards moves from
+ * one processor's cache to the other's: some fifteen lines an operation, which take longer than all
+ * else. So a worker that keeps up with a stream of short operations does not take the lock: it
+ * posts a request. The next submitter is the *combiner*: before it unlocks it does the exchange,
+ * and writes the bodies and arguments for the worker into the request, half a line each.
  *
- * The request is the worker's. It gives it away by tide_delegation_post, and has it again with the
- * answer, or when it takes it back: there may be nobody who submits. */
+ * The worker owns the request, except between tide_delegation_post and the answer. It may withdraw
+ * the request (tide_delegation_take_back), for no further submit may come. */
 #ifndef TIDE_SCHED_DELEGATION_H
 #define TIDE_SCHED_DELEGATION_H
 
 #include "sched/sched.h"
 
-#define TIDE_AT_ONCE_MAX 16 /* short operations take less than waking another thread */
+#define TIDE_AT_ONCE_MAX 16 /* 16 non-blocking operations take less than waking another thread */
 
-/* What a body needs. */
+/* A body and its arguments, copied for the worker. */
 struct tide_task {
   const struct tide_body_class *body;
-  void *arguments; /* NULL: they are here */
+  void *arguments; /* NULL: they are in `few` */
   _Alignas(16) unsigned char few[TIDE_ARGUMENTS_FEW];
 };
 
-/* Each line is written by one side alone, mostly. */
+/* One side writes each cache line, mostly. */
 struct tide_delegation {
-  /* Of whoever exchanges, with the lock held: */
+  /* The combiner's, with the lock held: */
   _Alignas(TIDE_CACHE_LINE) struct tide_device *device;
-  uint32_t most, count; /* works that are wanted; that are out */
-  uint32_t answers;     /* that were given */
+  uint32_t most, count; /* works wanted; works that the worker has */
+  uint32_t answers;     /* answers given */
   struct tide_work *works[TIDE_AT_ONCE_MAX];
   /* The answer: */
-  _Alignas(TIDE_CACHE_LINE) uint32_t answered; /* atomic: `answers`, once the rest is there */
+  _Alignas(TIDE_CACHE_LINE) uint32_t answered; /* atomic: `answers`, stored last */
   uint32_t task_count;
-  bool more;               /* others could start, too */
-  struct tide_fired calls; /* to make: the worker's, as if it had been there itself */
+  bool more;               /* more operations could start */
+  struct tide_fired calls; /* callbacks of the exchange: the worker makes them */
   struct tide_task tasks[TIDE_AT_ONCE_MAX];
 };
 
-/* What is out is over, all of it well. False: another request is there. */
+/* Posts the request, whose works are done and have succeeded. False if another one is posted. */
 static inline bool tide_delegation_post(struct tide_sched *sched, struct tide_delegation *request) {
   struct tide_delegation *none = NULL;
   return tide_compare_exchange(&sched->delegated, &none, request);
 }
-/* False: it is being answered. */
+/* Withdraws the request. False if a combiner has it: the answer will come. */
 static inline bool tide_delegation_take_back(struct tide_sched *sched,
                                              struct tide_delegation *request) {
   struct tide_delegation *mine = request;
