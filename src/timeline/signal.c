@@ -1,4 +1,4 @@
-/* Raising a timeline, and failing it: by the host here, by operations below. */
+/* Signals and fails timelines: by the host first, then by operations. */
 #include "base/check.h"
 #include "base/text.h"
 #include "causal/tracker.h"
@@ -13,11 +13,11 @@ static inline void limit_quiet(struct tide_timeline *timeline) {
   timeline->quiet_below = timeline->newest_external ? limit : 0;
 }
 
-/* After a change of what is pending, reserved or failed. */
+/* Recomputes host_limit after a change of the pending, reserved or failed values. */
 static inline void limit_host(struct tide_timeline *timeline) {
-  if (timeline->turned) timeline->host_limit = 0; /* its promiser alone signals */
+  if (timeline->turned) timeline->host_limit = 0; /* only its promiser signals */
   if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->turned)
-    return; /* it is 0 */
+    return; /* it stays 0 */
   uint64_t limit = timeline->fail_from;
   if (timeline->pending.first) limit = smaller(limit, timeline->pending.first->key);
   if (timeline->reserved.first) limit = smaller(limit, timeline->reserved.first->key);
@@ -25,7 +25,7 @@ static inline void limit_host(struct tide_timeline *timeline) {
   limit_quiet(timeline);
 }
 
-/* After a change of who waits. */
+/* Recomputes wake_at after a change of the waiters. */
 static inline void limit_wakes(struct tide_timeline *timeline) {
   timeline->wake_at =
       smaller(tide_counter_least(&timeline->reached), tide_counter_least(&timeline->promised));
@@ -37,7 +37,7 @@ void tide_timeline_refresh(struct tide_timeline *timeline) {
   limit_host(timeline);
 }
 
-/* Everything that waits for `value` in either heap. Under the guard. */
+/* Fires the waiters up to `value` in both heaps. Under the guard. */
 static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
                               struct tide_fired *fired) {
   if (tide_counter_least(&timeline->reached) <= value)
@@ -47,19 +47,20 @@ static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
   limit_wakes(timeline);
 }
 
-/* Why a host may not signal this value; TIDE_OK if it may after all. */
+/* Returns why the host may not signal this value; TIDE_OK if it may. */
 static enum tide_status refuse_host_signal(const struct tide_timeline *timeline, uint64_t value) {
   if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->turned)
     return TIDE_SCOPE;
   if (tide_timeline_has_failed(timeline, value)) return (enum tide_status)timeline->status;
   if (value <= timeline->reached.value) return TIDE_VALUE;
-  /* The highest value of all is not below the limit, and may be allowed. */
+  /* UINT64_MAX is never below the limit, and may be allowed. */
   bool promised = (timeline->pending.first && timeline->pending.first->key <= value) ||
                   (timeline->reserved.first && timeline->reserved.first->key <= value);
   return promised ? TIDE_VALUE : TIDE_OK;
 }
 
-/* The host's own epoch counts as finished, and the tracker knows before the value does. */
+/* Raises the timeline. The host's own epoch counts as finished; the tracker must know that before
+ * the value is reached. */
 void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
                                 struct tide_position *position, struct tide_fired *fired) {
   if (position) {
@@ -78,7 +79,7 @@ void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
   if (value >= timeline->wake_at) wake_up_to(timeline, value, fired);
 }
 
-/* Gives the guard back. */
+/* Signals under the guard, and releases it. */
 static __attribute__((noinline)) enum tide_status signal_locked(struct tide_timeline *timeline,
                                                                 struct tide_lock *guard,
                                                                 uint64_t value,
@@ -101,7 +102,7 @@ static __attribute__((noinline)) enum tide_status signal_locked(struct tide_time
 }
 
 static __attribute__((noinline)) enum tide_status
-signal_slowly(struct tide_timeline *timeline, uint64_t value, struct tide_position *position) {
+signal_slow(struct tide_timeline *timeline, uint64_t value, struct tide_position *position) {
   if (position &&
       (!position->tracked || !tide_tracker_axis_is(position->tracked, position->axis))) {
     position->tracked = tide_tracker_find(timeline->context->tracker, position->axis);
@@ -115,17 +116,17 @@ static __attribute__((noinline)) void emit_external(const struct tide_timeline *
   tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, 0, 0, NULL, TIDE_OK);
 }
 
-/* The common case in few steps: external after external, the guard is free, nothing waits. The rest
- * has functions of its own, so that this one saves no registers. */
+/* Fast path: an external signal after an external one, with a free guard and no waiter. The other
+ * cases are functions out of line, so that this one saves no registers. */
 enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
-  if (position) return signal_slowly(timeline, value, position);
-  bool heard = tide_timeline_heard(timeline); /* before the exchange, which loads wait for */
+  if (position) return signal_slow(timeline, value, position);
+  bool heard = tide_timeline_heard(timeline); /* before the exchange, which delays loads */
   struct tide_lock *guard = tide_load_acquire(&timeline->guard);
-  if (!tide_lock_take_free(guard)) return signal_slowly(timeline, value, NULL);
+  if (!tide_lock_take_free(guard)) return signal_slow(timeline, value, NULL);
   if (__builtin_expect(guard != tide_load_relaxed(&timeline->guard), 0)) {
     tide_lock_give(guard);
-    return signal_slowly(timeline, value, NULL);
+    return signal_slow(timeline, value, NULL);
   }
   bool quiet = value > timeline->reached.value && value < timeline->quiet_below;
   if (!quiet) return signal_locked(timeline, guard, value, NULL);
@@ -135,7 +136,8 @@ enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t v
   return TIDE_OK;
 }
 
-/* Under the guard. A lower failure widens the failed part; the first status stays. */
+/* Fails all values from `value` on, under the guard. A lower failure widens the range; the first
+ * status stays. */
 void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
                                enum tide_status status, struct tide_cause *cause,
                                struct tide_fired *fired) {
@@ -159,14 +161,14 @@ void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status)
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (status == TIDE_OK) status = TIDE_FAILED;
-  if (timeline->source || timeline->turned) return; /* a queue's, or a promiser's own */
+  if (timeline->source || timeline->turned) return; /* only the queue, or the promiser, fails it */
   struct tide_lock *guard = tide_timeline_lock(timeline);
   tide_timeline_fail_locked(timeline, 0, status, NULL, &fired);
   tide_lock_give(guard);
   tide_fired_run_calls(&fired, context);
 }
 
-/* ---- what sched does, with its lock held ------------------------------------ */
+/* ---- signals of operations, under sched's lock ------------------------------ */
 
 bool tide_timeline_reserve(struct tide_record *record, uint64_t value) {
   struct tide_timeline *timeline = record->timeline;
@@ -212,7 +214,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
   tide_timeline_withdraw(record);
   bool up = value > timeline->reached.value;
   if (tide_timeline_has_failed(timeline, value)) {
-    up = true; /* failed before its turn: nothing to reach, nothing new to say */
+    up = true; /* failed before: no value is reached, no failure is new */
   } else if (!up) {
     tide_timeline_fail_locked(timeline, value, TIDE_VALUE, NULL, fired);
   } else {
@@ -227,7 +229,8 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
   return up;
 }
 
-/* The waiters of the values in between relied on the signal that will not come. */
+/* Returns the newest reached, pending or reserved value below `value`. Waiters of the values in
+ * between relied on the signal that will not come. */
 static uint64_t newest_below(const struct tide_timeline *timeline, uint64_t value) {
   uint64_t newest = timeline->reached.value;
   const struct tide_tree_node *pending = tide_tree_below(&timeline->pending, value);
@@ -275,7 +278,7 @@ enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint6
   return status;
 }
 
-/* Where no operation failed first, the timeline itself is named. */
+/* Describes the failure. No operation failed first, so the text names the timeline. */
 static void describe_failure(const struct tide_timeline *timeline, uint64_t value,
                              enum tide_status status, struct tide_failure *out_failure) {
   struct tide_text text;
@@ -312,7 +315,7 @@ bool tide_timeline_failure(struct tide_timeline *timeline, uint64_t value,
 enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t value) {
   enum tide_status status;
   bool reached = tide_load_acquire(&timeline->reached.value) >= value;
-  /* A value breaks before a later one is reached, so this is not older than that. */
+  /* A value breaks before a later one is reached, so this load is as new as the one above. */
   if (value < tide_load_acquire(&timeline->lowest_hole)) {
     if (reached) return TIDE_AWAIT_REACHED;
     return tide_timeline_has_failed(timeline, value) ? TIDE_AWAIT_FAILED : TIDE_AWAIT_QUEUED;

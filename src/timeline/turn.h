@@ -1,17 +1,17 @@
 /* timeline/turn.h: timelines whose values end one by one (future timelines and compounds of
  * point/).
  *
- * An ordinary timeline fails from a value upward. Here each value that is to come has a *turn*: who
- * waits for it hangs there, and not in the timeline's counter. When a value is reached, all turns
- * up to it are over, and went well. When one breaks, its turn becomes a *hole*, and nothing else
- * changes: whoever asks for it, now or later, gets its status. Holes with one status and without
- * anything between them are one.
+ * An ordinary timeline fails from a value upward. Here each pending value has a *turn*, which holds
+ * its waiters in place of the timeline's counter. Reaching a value ends all turns up to it well.
+ * When a value breaks, its turn becomes a broken range (*hole*), and no other value is affected:
+ * every wait for the value, now or later, fails with the range's status. Adjacent ranges with one
+ * status are joined.
  *
  *      reached.value 3        holes  2..2: owner died        turns  4 5
  *
- * A value without a turn that is neither reached nor a hole is nobody's: waiting for it answers
- * TIDE_NOT_FOUND at once, so that nobody waits for what nobody owes. "v is good" is two loads:
- * reached.value >= v and v < lowest_hole; from lowest_hole on one has to look, under the guard.
+ * A value that is neither pending, reached nor broken fails at once with TIDE_NOT_FOUND, so that no
+ * thread waits for a value without a promiser. "v is good" takes two loads: reached.value >= v and
+ * v < lowest_hole; from lowest_hole on a lookup is needed, under the guard.
  *
  * The guard is the scheduler's lock from the start. Turns lie in the promises of point/. */
 #ifndef TIDE_TIMELINE_TURN_H
@@ -20,23 +20,24 @@
 #include "timeline/timeline.h"
 
 struct tide_turn {
-  struct tide_tree_node node; /* key: the value; of a hole its last one */
+  struct tide_tree_node node; /* key: the value; of a broken range its last value */
   struct tide_counter waiters;
-  uint64_t first;  /* of a hole: its first value */
-  uint32_t status; /* of a hole; TIDE_OK: a turn */
+  uint64_t first;  /* of a broken range: its first value */
+  uint32_t status; /* of a broken range; TIDE_OK: still pending */
 };
 
 static inline struct tide_turn *tide_turn_of(struct tide_tree_node *node) {
   return (struct tide_turn *)(void *)node;
 }
 
+/* Creates a timeline of this kind, guarded by the scheduler's lock. TIDE_NOMEM. */
 enum tide_status tide_timeline_create_turned(const struct tide_context *context,
                                              const struct tide_timeline_params *params,
                                              struct tide_timeline **out_timeline);
 
 /* ---- under the guard ---- */
 
-/* There will be such a value: above all those before it. Nobody waits for it yet. */
+/* Adds a pending value, above all earlier ones. `turn` has no waiters. */
 static inline void tide_turn_add_locked(struct tide_timeline *timeline, struct tide_turn *turn,
                                         uint64_t value) {
   TIDE_ASSERT(value > timeline->reached.value);
@@ -46,10 +47,9 @@ static inline void tide_turn_add_locked(struct tide_timeline *timeline, struct t
   bool is_new = tide_tree_insert(&timeline->turns, &turn->node, value);
   TIDE_ASSERT(is_new);
 }
-/* The turn of exactly this value; NULL: it is over, or nobody's. */
+/* Returns the pending value's turn; NULL if it has ended or was never added. */
 struct tide_turn *tide_turn_find_locked(const struct tide_timeline *timeline, uint64_t value);
-/* After a value was reached: takes off one turn that is over by it, and its waiters; NULL: there is
- * none any more. */
+/* Removes a turn up to the reached value, and fires its waiters. NULL if none is left. */
 static inline struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline,
                                                       struct tide_fired *fired) {
   struct tide_tree_node *first = timeline->turns.first;
@@ -61,19 +61,20 @@ static inline struct tide_turn *tide_turn_pass_locked(struct tide_timeline *time
   tide_counter_pop_all(&turn->waiters, first->key, fired);
   return turn;
 }
-/* It breaks: its waiters are taken off. Turns that are not needed any more, since their hole is
- * another's now, come out: 0 to 2 of them. */
+/* Breaks a pending value, and fires its waiters with `status`. Adjacent broken ranges of one status
+ * are joined: returns the number of turns (0 to 2) that this frees, in out_freed. */
 unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn *turn,
                                 enum tide_status status, struct tide_fired *fired,
                                 struct tide_turn *out_freed[2]);
-/* The turns' memory goes, while others may still hold the timeline: from lowest_hole on nobody can
- * say any more which values were good, and the answer is TIDE_CANCELLED. All turns are over. */
+/* Drops all turns before their memory is freed; none is pending. References to the timeline may
+ * remain: from lowest_hole on every value then fails with TIDE_CANCELLED. */
 void tide_turn_forget_all_locked(struct tide_timeline *timeline);
-/* How a value stands; *out_status is why it failed. Not yet decided: *out_turn (may be NULL) is its
- * turn. */
+/* Returns the state of a value. Failed: *out_status says why. Pending: *out_turn (may be NULL) is
+ * its turn. */
 enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
                                       enum tide_status *out_status, struct tide_turn **out_turn);
-/* The same. Mostly one asks for the newest, or the next that is to end. */
+/* Does tide_turn_look_locked, inline for the newest and the oldest pending value, the usual ones.
+ * `out_turn` must not be NULL. */
 static inline enum tide_await tide_turn_look(const struct tide_timeline *timeline, uint64_t value,
                                              enum tide_status *out_status,
                                              struct tide_turn **out_turn) {
@@ -87,14 +88,14 @@ static inline enum tide_await tide_turn_look(const struct tide_timeline *timelin
 
 /* ---- timepoints of such timelines: timepoint.c ---- */
 
-/* It has a call, and its notifier, if any, is this context's. */
+/* True if the timepoint has a call, and its notifier, if any, belongs to this context. */
 bool tide_timepoint_fits(const struct tide_timepoint *timepoint,
                          const struct tide_context *context);
-/* The timepoint's call, timeline and value are set. Not queued: it is to be called, once the guard
- * is given back, by tide_timepoint_call. */
+/* Queues a timepoint whose call, timeline and value are set. If the result is not
+ * TIDE_AWAIT_QUEUED, the caller must use tide_timepoint_call after releasing the guard. */
 enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint);
 void tide_timepoint_call(struct tide_timepoint *timepoint);
-/* As tide_fired_run, for what timelines fire: the calls that turns have fired are made in one go.
+/* Runs nodes that timelines have fired, as tide_fired_run does, and the calls of turns in one go.
  * No lock is held. */
 void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *context);
 
