@@ -151,18 +151,29 @@ static void make_coarse_record(struct tide_instance *instance) {
   instance->record->tainted = 1;
 }
 
+/* Counts the instances that have entered, in order: a later one may have its record first where a
+ * held part of it has left. */
+static void count_entered(struct tide_collective *collective) {
+  struct tide_counter *promised = &collective->progress->promised;
+  const struct tide_instance *next;
+  while ((next = instance_at(collective, collective->entered + 1))->number ==
+             collective->entered + 1 &&
+         next->recorded)
+    collective->entered++;
+  if (tide_counter_least(promised) <= collective->entered)
+    tide_counter_pop(promised, collective->entered, &collective->sched->fired, TIDE_OK);
+}
+
 void tide_instance_entered(struct tide_op *part) {
   struct tide_instance *instance = tide_op_rare(part)->instance;
   struct tide_collective *collective = instance->collective;
   struct tide_sched *sched = collective->sched;
   if (++instance->entered < collective->count) return;
   make_record(instance);
-  collective->entered = instance->number;
+  count_entered(collective);
   if (sched->checker)
     tide_check_instance(sched, collective->progress, instance->number, instance->parts,
                         collective->count);
-  if (tide_counter_least(&collective->progress->promised) <= instance->number)
-    tide_counter_pop(&collective->progress->promised, instance->number, &sched->fired, TIDE_OK);
 }
 
 static void fail_instance(struct tide_instance *instance, enum tide_status status,
@@ -209,6 +220,7 @@ static void publish_instance(struct tide_collective *collective, struct tide_ins
   collective->finished = instance->number;
   if (!instance->recorded) make_coarse_record(instance);
   if (collective->entered < instance->number) collective->entered = instance->number;
+  count_entered(collective);
   tide_tracker_advance_collect(sched->context->tracker, collective->tracked, instance->number,
                                &sched->fired);
   if (instance->status)

@@ -324,6 +324,35 @@ TEST(destroyed_with_held_parts) {
   fake_close(&l.f);
 }
 
+/* A held part of the second instance leaves: the second one has its record before the first. A wait
+ * for the first is held all the same until that has entered. */
+TEST(a_later_instance_enters_first) {
+  struct lost l;
+  struct tide_queue *c;
+  lost_open(&l, true);
+  struct tide_timeline *t = fake_timeline(&l.f, "t", false);
+  CHECK_OK(tide_queue_create(l.f.device, NULL, &c));
+  CHECK_OK(
+      tide_collective_submit(l.all, 0, 0, &OPERATION(.label = "p0", WAITS({t, 1})), NULL, NULL));
+  CHECK_OK(tide_collective_submit(l.all, 0, 0, &OPERATION(.label = "q0"), NULL, NULL));
+  CHECK_OK(tide_queue_cancel(l.q[0], 2));
+  for (size_t i = 1; i < 3; i++)
+    for (int instance = 0; instance < 2; instance++)
+      CHECK_OK(tide_collective_submit(l.all, i, 0, &OPERATION(.label = "others"), NULL, NULL));
+  struct tide_timeline *progress = tide_collective_progress(l.all);
+  CHECK_OK(SUBMIT(c, .label = "c", WAITS({progress, 1})));
+  CHECK(fake_held(&l.f, "c"));
+  CHECK_OK(tide_timeline_signal(t, 1, NULL));
+  fake_run_out(&l.f);
+  CHECK_STATUS(fake_status(&l.f, "c"), TIDE_OK);
+  tide_collective_destroy(l.all);
+  for (int i = 0; i < 3; i++) tide_queue_destroy(l.q[i]);
+  tide_queue_destroy(c);
+  fake_run_out(&l.f);
+  tide_timeline_destroy(t);
+  fake_close(&l.f);
+}
+
 /* One after the other: the second's device goes while its part runs. */
 TEST(two_are_lost) {
   struct lost l;
@@ -442,5 +471,5 @@ TEST(tracker_waits_for_what_failed) {
 
 TEST_MAIN(CASE(idle), CASE(missing), CASE(held), CASE(entered), CASE(ready), CASE(running),
           CASE(part_over), CASE(finished), CASE(the_queue_goes), CASE(destroyed_before),
-          CASE(destroyed_with_held_parts), CASE(two_are_lost), CASE(a_new_one), CASE(tracker_waits),
-          CASE(tracker_waits_for_what_failed))
+          CASE(destroyed_with_held_parts), CASE(two_are_lost), CASE(a_later_instance_enters_first),
+          CASE(a_new_one), CASE(tracker_waits), CASE(tracker_waits_for_what_failed))
