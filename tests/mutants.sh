@@ -29,6 +29,13 @@ run() { # MUTANT PROGRAM CASE…
   "$BUILD-fuzz/mutant-$mutant" -seed=1 -runs=20000000 -max_total_time=120 -artifact_prefix="$new/" "$new" $seeds 2>&1
 }
 
+# A mutant without a program of some kind, or without what the failure says, would be looked for by no run.
+if [ $all = yes ] && [ "$kind" = oracle ]; then
+  for mutant in *; do
+    grep -Eq '^found by (weave|oracle|sim|fuzz)-[a-z_]+( [^:]*)?: .' "$mutant" ||
+      echo "FAIL $mutant: no line 'found by PROGRAM CASE: what the failure says'"
+  done
+fi
 for mutant; do
   sed -n "s/^found by $kind-//p" "$mutant" | while IFS= read -r line; do
     says=${line#*: } given=${line%%: *}

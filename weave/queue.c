@@ -111,6 +111,18 @@ static void ask_in_turn(void *self) {
   }
 }
 
+/* Two of one batch: once the queue's progress counts one of them, its signal is there. */
+static void setup_batch(void *self) {
+  setup_sequential(self);
+  submit_first_quick(self);
+  submit_second_quick(self);
+}
+static void look_at_progress(void *self) {
+  struct state *s = self;
+  uint64_t ended = tide_timeline_query(tide_queue_progress(s->queue));
+  for (uint64_t i = 0; i < ended; i++) EXPECT(tide_timeline_query(s->lines[i]) == 1);
+}
+
 WEAVE_CASE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)
 WEAVE_CASE(submit_publish, 2, setup, one_ran, submit_one, work, look_for_it)
 WEAVE_CASE(submit_signal, 1, setup, one_ran, submit_after_host, work, signal_host)
@@ -119,6 +131,7 @@ WEAVE_CASE(batch_batch, 1, setup_sequential, both_ran, submit_first_quick, submi
            work_in_turn)
 WEAVE_CASE(batch_asked, 0, setup_sequential, both_ran, submit_first_quick, submit_second_quick,
            ask_in_turn)
+WEAVE_CASE(batch_published, 2, setup_batch, both_ran, work_in_turn, look_at_progress)
 
 /* ---- cancel, drain ---- */
 
@@ -234,6 +247,6 @@ WEAVE_CASE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal
 WEAVE_CASE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
 
 TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
-          CASE(batch_batch), CASE(batch_asked), CASE(cancel_start), CASE(drain_complete),
-          CASE(drain_held), CASE(end_hand_back), CASE(end_kick), CASE(end_check), CASE(check_again),
-          CASE(end_check_three))
+          CASE(batch_batch), CASE(batch_asked), CASE(batch_published), CASE(cancel_start),
+          CASE(drain_complete), CASE(drain_held), CASE(end_hand_back), CASE(end_kick),
+          CASE(end_check), CASE(check_again), CASE(end_check_three))

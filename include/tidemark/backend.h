@@ -84,7 +84,7 @@ struct tide_backend {
   /* What one exchange gave is done by one hand, one after the other in the order given, and handed
    * back in that order. Then several *non-blocking* operations may come at once, on an in-order
    * device also of one queue. Such a backend asks for as many as it would do before it looks again.
-   */
+   * Where a sink wants times, one comes at a time. */
   bool sequential;
   uint32_t hands;          /* threads that may sleep for a kick at the same time; 0: 1 */
   enum tide_domain domain; /* of its queues' axes: TIDE_DOMAIN_QUEUE or TIDE_DOMAIN_STORAGE … */

@@ -82,12 +82,13 @@ struct tide_body_class {
   /* The body waits for nothing. A thread may then take up to sixteen such operations at once, which
    * saves most of what handing out one costs; each counts as finished once all of them are. A
    * thread that finds them longer than some microseconds takes fewer, down to one, and more again
-   * when they are short. Where short ones come in a stream it lets some come together first, 3 us
-   * at most, and then waits for the thread that submits next, 8 us at most, to hand it more: that
-   * submit takes longer, by publishing and handing out up to sixteen operations. Neither while any
-   * thread blocks until a value is reached. A thread takes one at a time of a channel, whose next
-   * command runs only if that went well, and where a sink wants times, which would be those of all
-   * together. */
+   * when they are short. It begins with one, and goes by what it ran last, of whatever class. Where
+   * short ones come in a stream it lets some come together first, 3 us at most, and then waits for
+   * the thread that submits next, 8 us at most, to hand it more: that submit takes longer, by
+   * publishing and handing out up to sixteen operations. Neither while any thread blocks until a
+   * value is reached. A thread takes one at a time of a channel, whose next command runs only if
+   * that went well, and where a sink, also one of failures alone, wants times, which would be those
+   * of all together. */
   bool non_blocking;
   /* Called once for each operation that was taken, when it is over, however it ended: nothing of it
    * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this

@@ -259,14 +259,12 @@ static void worker_main(void *argument) {
 enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_device *device,
                                     const char *name) {
   const struct tide_platform *platform = pool->context->platform;
-  const struct tide_sink *sink = pool->context->sink;
   pool->device = device;
-  if (sink && sink->wants_time) pool->at_once = 1; /* the sink would see one time for several */
   pool->asks = pool->at_once > 1 && platform->cores(platform->self) > 1;
   for (uint32_t i = 0; i < pool->capacity; i++) {
     struct tide_worker *worker = &pool->workers[i];
     *worker = (struct tide_worker){
-        .pool = pool, .spin = pool->spin_most, .try_after = TRY_FIRST, .at_once = pool->at_once};
+        .pool = pool, .spin = pool->spin_most, .try_after = TRY_FIRST, .at_once = 1};
     tide_asker_init(&worker->asker, pool->context, device, pool->at_once);
     enum tide_status status =
         platform->spawn(platform->self, name, worker_main, worker, &worker->thread);

@@ -210,7 +210,6 @@ static void advance_finished(struct tide_queue *queue, uint64_t epoch) {
   if (queue->tracked)
     tide_tracker_axis_advance(sched->context->tracker, queue->tracked, epoch, &sched->fired);
   queue->published = epoch;
-  tide_timeline_advance(queue->progress, epoch, &sched->fired);
   tide_sched_look(queue);
 }
 
@@ -238,13 +237,14 @@ static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
 }
 
 /* Publishes the done operations up to the first unfinished one. The tracker and the progress
- * timeline advance once for all of them. */
+ * timeline advance once for all of them: the tracker before their signals, progress behind them. */
 void tide_queue_publish(struct tide_queue *queue) {
   uint64_t first = queue->published + 1, end = first;
   while (end <= queue->position.epoch && tide_queue_op(queue, end)->state == TIDE_OP_DONE) end++;
   if (end > first) advance_finished(queue, end - 1);
   for (uint64_t epoch = first; epoch < end; epoch++)
     publish_operation(queue, tide_queue_op(queue, epoch));
+  if (end > first) tide_timeline_advance(queue->progress, end - 1, &queue->sched->fired);
   /* Held operations are now preceded by the failure alone. */
   if (queue->failure.cause && queue->published == queue->position.epoch) queue->retry_held = true;
 }
@@ -397,9 +397,13 @@ static size_t start_behind_each(struct tide_work **out_work, size_t count, size_
   return count;
 }
 
-/* True if one exchange may hand out more works after `last`. */
+/* True if one exchange may hand out more works after `last`. Works of one batch would all be told
+ * the same times. */
 static inline bool takes_more(const struct tide_device *device, const struct tide_work *last) {
-  return !device->backend->sequential || (last->body && last->body->non_blocking);
+  const struct tide_context *context = device->sched->context;
+  const struct tide_sink *sink = context->sink ? context->sink : context->failures;
+  if (!device->backend->sequential) return true;
+  return last->body && last->body->non_blocking && !(sink && sink->wants_time);
 }
 
 /* True if the arbiter's next operation may be handed out after `last`. Not at a lower priority: the

@@ -65,9 +65,9 @@ enum tide_status tide_device_status(struct tide_device *device) {
   return failure.status;
 }
 
-/* What was running is over; the rest is skipped, each at its place: an epoch counts as finished
- * only once what it imported has finished, on a lost device too. So the tracker learns it epoch by
- * epoch. */
+/* Ends the operations that were running, and publishes the first of them. The rest is skipped, each
+ * in its place: an epoch counts as finished only once its imports have finished, on a lost device,
+ * too. */
 static void certify_queue(struct tide_queue *queue) {
   for (uint64_t e = queue->published + 1; e <= queue->position.epoch; e++) {
     struct tide_op *op = tide_queue_op(queue, e);

@@ -160,7 +160,7 @@ TIDE_APART static void emit_wait(struct tide_sched *sched, const struct tide_op 
 }
 
 /* Counts the waits. Issued ones are queued only before the start: most are resolved by then. */
-static inline void start_waits(struct tide_queue *queue, struct tide_op *op) {
+static inline void count_waits(struct tide_queue *queue, struct tide_op *op) {
   struct tide_sched *sched = queue->sched;
   for (struct tide_op_wait *wait = tide_op_waits(op); wait; wait = tide_wait_next(op, wait)) {
     sched->waits_of[wait->class_]++;
@@ -258,7 +258,7 @@ void tide_op_enter(struct tide_queue *queue, struct tide_op *op) {
   if (renew) renew_version(queue, queue->position.epoch + 1);
   uint64_t epoch = assign_epoch(queue, op);
   if (heard) emit_enter(queue, op);
-  if (op->waits) start_waits(queue, op);
+  if (op->waits) count_waits(queue, op);
   if (heard && op->uses) emit_gaps(sched, op);
   if (op->uses) take_buffers(queue, op, was_held);
   if (heard && sched->checker) tide_check_entered(queue, op);

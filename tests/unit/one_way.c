@@ -512,7 +512,7 @@ static void run_all(struct tide_device *device) {
 }
 
 /* What one wait was, the next one in its storage is not: the first was for a value without a
- * record, and the second, which comes by the shortest way, has to be waited for. */
+ * record, and the second, which comes next, has to be waited for. */
 TEST(a_wait_that_was_another_before) {
   struct tide_context context;
   struct tide_sched *sched;
