@@ -57,6 +57,49 @@ TEST(the_highest_goes_first_then_the_oldest) {
   finish(&f, lanes, 4);
 }
 
+/* Of one queue the first is ready: a cancelled one behind it does not cost it its turn. */
+TEST(cancelling_behind_keeps_the_turn) {
+  struct fake f;
+  struct lane lanes[2];
+  fake_open(&f, true, 16);
+  for (size_t i = 0; i < 2; i++) lane_open(&f, &lanes[i], 5);
+  lane_fill(&lanes[0], 2);
+  lane_fill(&lanes[1], 1);
+  CHECK_OK(tide_queue_cancel(lanes[0].queue, 2));
+  CHECK(is(&lanes[0], pick(&f)));
+  CHECK(is(&lanes[1], pick(&f)));
+  CHECK(pick(&f) == 0);
+  finish(&f, lanes, 2);
+}
+
+/* Three wait for one signal: they start as they were submitted, in whatever order they came to
+ * wait.
+ */
+static void let_go_together(const size_t order[3]) {
+  struct fake f;
+  struct lane lanes[4];
+  struct tide_work *ahead[3], *none;
+  fake_open(&f, true, 16);
+  for (size_t i = 0; i < 4; i++) lane_open(&f, &lanes[i], 0);
+  struct tide_timeline *t = fake_timeline(&f, "t", false);
+  CHECK_OK(SUBMIT(lanes[3].queue, .label = "signaller", SIGNALS({t, 1})));
+  CHECK(is(&lanes[3], pick(&f)));
+  for (size_t i = 0; i < 3; i++) CHECK_OK(SUBMIT(lanes[i].queue, .label = "ahead"));
+  for (size_t i = 0; i < 3; i++) CHECK_OK(SUBMIT(lanes[i].queue, .label = "x", WAITS({t, 1})));
+  CHECK_EQ_U64(tide_device_exchange(f.device, NULL, 0, ahead, 3, NULL), 3);
+  for (size_t i = 0; i < 3; i++)
+    CHECK_EQ_U64(tide_device_exchange(f.device, &ahead[order[i]], 1, &none, 1, NULL), 0);
+  for (size_t i = 0; i < 3; i++) CHECK(is(&lanes[i], pick(&f)));
+  CHECK(pick(&f) == 0);
+  tide_timeline_destroy(t);
+  finish(&f, lanes, 4);
+}
+TEST(let_go_together_in_the_order_of_submits) {
+  static const size_t orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                     {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) let_go_together(orders[i]);
+}
+
 TEST(equals_take_turns) {
   struct fake f;
   struct lane lanes[3];
@@ -190,7 +233,8 @@ TEST(what_is_let_go_on_the_way_comes_behind) {
   finish(&f, lanes, LANES);
 }
 
-TEST_MAIN(CASE(the_highest_goes_first_then_the_oldest), CASE(equals_take_turns),
+TEST_MAIN(CASE(the_highest_goes_first_then_the_oldest), CASE(cancelling_behind_keeps_the_turn),
+          CASE(let_go_together_in_the_order_of_submits), CASE(equals_take_turns),
           CASE(the_lowest_is_picked_within_the_bound), CASE(nobody_waits_longer_than_the_bound),
           CASE(a_new_priority_counts_at_once), CASE(what_a_signal_lets_go_starts_as_submitted),
           CASE(what_is_let_go_on_the_way_comes_behind))

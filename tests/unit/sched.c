@@ -755,12 +755,34 @@ TEST(progress_of_a_full_queue) {
   fake_close(&f);
 }
 
-TEST_MAIN(CASE(every_class), CASE(finished_elsewhere), CASE(two_phases), CASE(siblings),
-          CASE(many_siblings), CASE(siblings_of_one_signaller), CASE(raised_wait),
-          CASE(wait_below_the_record), CASE(late_waiter), CASE(held_keeps_its_place),
-          CASE(may_be_passed), CASE(deadlock_in_one_queue), CASE(deadlock_across_queues),
-          CASE(waits_below_its_own_signal), CASE(a_higher_reservation_is_not_the_only_giver),
-          CASE(the_very_value_closes_a_cycle), CASE(deadlock_on_a_queue_of_its_own), CASE(full),
-          CASE(full_of_each_other), CASE(submit_all_or_none), CASE(unordered_signallers),
-          CASE(values_go_up), CASE(scopes), CASE(bad_arguments), CASE(any_order_publishes_in_order),
-          CASE(taint_heals), CASE(taint_is_told), CASE(progress_of_a_full_queue))
+/* What may be passed stands in nobody's way: a later held one may signal a smaller value. */
+TEST(values_below_one_that_may_be_passed) {
+  struct fake f;
+  fake_open(&f, true, 16);
+  struct tide_queue *a = fake_queue(&f, "a");
+  struct tide_timeline *t = fake_timeline(&f, "t", false), *u = fake_timeline(&f, "u", false);
+  CHECK_OK(SUBMIT(a, .label = "late", .flags = TIDE_MAY_BE_PASSED, WAITS({t, 2}), SIGNALS({u, 5})));
+  CHECK_OK(SUBMIT(a, .label = "soon", WAITS({t, 1}), SIGNALS({u, 3})));
+  CHECK(fake_held(&f, "late") && fake_held(&f, "soon"));
+  CHECK_OK(tide_timeline_signal(t, 1, NULL));
+  fake_run(&f, "soon");
+  CHECK_EQ_U64(tide_timeline_query(u), 3);
+  CHECK_OK(tide_timeline_signal(t, 2, NULL));
+  fake_run(&f, "late");
+  CHECK_EQ_U64(tide_timeline_query(u), 5);
+  tide_queue_destroy(a);
+  tide_timeline_destroy(t);
+  tide_timeline_destroy(u);
+  fake_close(&f);
+}
+
+TEST_MAIN(CASE(values_below_one_that_may_be_passed), CASE(every_class), CASE(finished_elsewhere),
+          CASE(two_phases), CASE(siblings), CASE(many_siblings), CASE(siblings_of_one_signaller),
+          CASE(raised_wait), CASE(wait_below_the_record), CASE(late_waiter),
+          CASE(held_keeps_its_place), CASE(may_be_passed), CASE(deadlock_in_one_queue),
+          CASE(deadlock_across_queues), CASE(waits_below_its_own_signal),
+          CASE(a_higher_reservation_is_not_the_only_giver), CASE(the_very_value_closes_a_cycle),
+          CASE(deadlock_on_a_queue_of_its_own), CASE(full), CASE(full_of_each_other),
+          CASE(submit_all_or_none), CASE(unordered_signallers), CASE(values_go_up), CASE(scopes),
+          CASE(bad_arguments), CASE(any_order_publishes_in_order), CASE(taint_heals),
+          CASE(taint_is_told), CASE(progress_of_a_full_queue))
