@@ -54,7 +54,13 @@ step() { # name command…
   fi
 }
 inside() { chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
-offline() { unshare -n chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"; }
+# A machine without a network has its loopback all the same: SIOCSIFFLAGS, IFF_UP.
+offline() {
+  unshare -n sh -c 'python3 -c "
+import fcntl, socket, struct
+fcntl.ioctl(socket.socket(), 0x8914, struct.pack(\"16sh14x\", b\"lo\", 1))" && exec "$@"' - \
+    chroot "$root" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
+}
 
 step debootstrap debootstrap --variant=minbase "$suite" "$root" "$mirror"
 [ $failed = 0 ] || finish

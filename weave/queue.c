@@ -111,7 +111,8 @@ static void ask_in_turn(void *self) {
   }
 }
 
-/* Two of one batch: once the queue's progress counts one of them, its signal is there. */
+/* Two of one batch: once the queue's progress counts the second, the first one's signal is there.
+ */
 static void setup_batch(void *self) {
   setup_sequential(self);
   submit_first_quick(self);
@@ -120,7 +121,7 @@ static void setup_batch(void *self) {
 static void look_at_progress(void *self) {
   struct state *s = self;
   uint64_t ended = tide_timeline_query(tide_queue_progress(s->queue));
-  for (uint64_t i = 0; i < ended; i++) EXPECT(tide_timeline_query(s->lines[i]) == 1);
+  if (ended == 2) EXPECT(tide_timeline_query(s->lines[0]) == 1);
 }
 
 WEAVE_CASE(submit_complete, 1, setup, one_ran, submit_one, work, wait_for_it)

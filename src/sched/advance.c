@@ -218,6 +218,7 @@ static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
   uint64_t epoch = op->work.epoch;
   queue->places[epoch & queue->ring_mask].op = NULL;
   sched->stats.finished++;
+  tide_timeline_advance(queue->progress, epoch, &sched->fired);
   /* On an out-of-order device the operation may have started before the failure was known. */
   if (queue->failure.cause) tide_channel_stop_behind(op);
   for (struct tide_op_signal *signal = tide_op_signals(op); signal; signal = signal->next) {
@@ -236,15 +237,15 @@ static void publish_operation(struct tide_queue *queue, struct tide_op *op) {
   tide_op_free(op);
 }
 
-/* Publishes the done operations up to the first unfinished one. The tracker and the progress
- * timeline advance once for all of them: the tracker before their signals, progress behind them. */
+/* Publishes the done operations up to the first unfinished one. The tracker advances once for all
+ * of them; the progress timeline with each, before its signals and behind those of the one before.
+ */
 void tide_queue_publish(struct tide_queue *queue) {
   uint64_t first = queue->published + 1, end = first;
   while (end <= queue->position.epoch && tide_queue_op(queue, end)->state == TIDE_OP_DONE) end++;
   if (end > first) advance_finished(queue, end - 1);
   for (uint64_t epoch = first; epoch < end; epoch++)
     publish_operation(queue, tide_queue_op(queue, epoch));
-  if (end > first) tide_timeline_advance(queue->progress, end - 1, &queue->sched->fired);
   /* Held operations are now preceded by the failure alone. */
   if (queue->failure.cause && queue->published == queue->position.epoch) queue->retry_held = true;
 }
