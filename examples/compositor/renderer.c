@@ -137,7 +137,7 @@ void run_renderer(struct party *me, int browser, int nested) {
     me->report->frames = frame;
     offer(&r, frame);
   }
-  /* It waits now, and shall not be waited for by itself: seed 001, "to prevent deadlock". */
+  /* The renderer blocks next: a decrease that lasts on could keep the last buffer from coming. */
   if (me->who == VIDEO)
     must(me, tide_session_cancel_priority_decreases(me->session, r.channel), "to come back");
   must(me, await(me, at(r.returned, me->scene->frames)), "the last buffer");

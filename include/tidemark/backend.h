@@ -33,7 +33,7 @@
  * Memory order: what a body wrote is visible to whatever starts later than the exchange that
  * reported it done. A backend that hands work to other hardware makes that so.
  *
- * Source: DESIGN 4.5.
+ * Source: docs/architecture.md.
  */
 #ifndef TIDEMARK_BACKEND_H
 #define TIDEMARK_BACKEND_H

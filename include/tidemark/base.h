@@ -22,7 +22,7 @@
  * - `out_` parameters are filled when TIDE_OK comes back. A `_create` answers TIDE_NOMEM when the
  *   allocator has nothing; then nothing is left behind.
  *
- * Source: DESIGN sections 2 and 3.
+ * Source: docs/architecture.md.
  */
 #ifndef TIDEMARK_BASE_H
 #define TIDEMARK_BASE_H

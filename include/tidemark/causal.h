@@ -29,7 +29,7 @@
  *
  * The *tracker* holds what the host has seen finish: axis -> epoch.
  *
- * Source: seed 000 "Frontiers", "Axes", "Taint"; DESIGN 4.0, 4.1, 9.1.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Frontiers, Axes, Taint.
  */
 #ifndef TIDEMARK_CAUSAL_H
 #define TIDEMARK_CAUSAL_H

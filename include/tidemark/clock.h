@@ -20,7 +20,7 @@
  *
  * Threads: one. There are no others in a simulation: `spawn` answers TIDE_UNSUPPORTED.
  *
- * Source: DESIGN section 2 ("three platforms"), 4.5, 6.
+ * Source: docs/simulation.md; clock_gettime(2), futex(2).
  */
 #ifndef TIDEMARK_CLOCK_H
 #define TIDEMARK_CLOCK_H

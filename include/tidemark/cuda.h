@@ -25,7 +25,7 @@
  * Threads: all functions from any thread; one stream by one at a time. `enqueue` is called by the
  * device's own thread.
  *
- * Source: DESIGN 4.5.
+ * Source: "CUDA Driver API".
  */
 #ifndef TIDEMARK_CUDA_H
 #define TIDEMARK_CUDA_H

@@ -52,7 +52,7 @@
  *
  * Threads: create, attach, detach and destroy from one thread at a time.
  *
- * Source: DESIGN 4.5.
+ * Source: docs/architecture.md; io_uring(7).
  */
 #ifndef TIDEMARK_DEVICE_H
 #define TIDEMARK_DEVICE_H

@@ -28,7 +28,7 @@
  * thread-local variable from before a yield: read these in functions of their own. Where a stack
  * ends, a page without access lies: the process dies there by SIGSEGV.
  *
- * Source: DESIGN 4.8.
+ * Source: docs/wic.md; "System V Application Binary Interface".
  */
 #ifndef TIDEMARK_FIBER_H
 #define TIDEMARK_FIBER_H

@@ -8,7 +8,7 @@
  * A plugin is a shared object with one function, tide_plugin_bodies, that
  * returns a table like the built-in one.
  *
- * Source: DESIGN section 5.
+ * Source: docs/programs.md.
  */
 #ifndef TIDEMARK_KERNEL_H
 #define TIDEMARK_KERNEL_H

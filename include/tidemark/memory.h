@@ -51,7 +51,7 @@
  * sched.h bring them. Pools don't mix: a buffer goes back where it came from, and
  * where the memory is one device's, other devices' queues are refused it.
  *
- * Source: seed 000 "Buffer Reuse"; DESIGN 4.4, 9.5.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Buffer Reuse.
  */
 #ifndef TIDEMARK_MEMORY_H
 #define TIDEMARK_MEMORY_H

@@ -15,7 +15,7 @@
  *
  * Threads: a module is used by one thread at a time.
  *
- * Source: seed 002; DESIGN 4.9.
+ * Source: "MODS Async Dispatch".
  */
 #ifndef TIDEMARK_MODS_H
 #define TIDEMARK_MODS_H

@@ -25,7 +25,7 @@
  * Threads: a program never changes after parsing and may be shared; a plan is
  * used by one thread at a time.
  *
- * Source: DESIGN section 5.
+ * Source: docs/programs.md.
  */
 #ifndef TIDEMARK_PROGRAM_H
 #define TIDEMARK_PROGRAM_H

@@ -27,7 +27,7 @@
  * Threads: a run, and the plan while it is being run, are used by one thread at a time;
  * tide_run_sched may be asked from another one.
  *
- * Source: DESIGN section 5, 7 ("no vanity savings").
+ * Source: docs/programs.md; docs/performance.md.
  */
 #ifndef TIDEMARK_RUN_H
 #define TIDEMARK_RUN_H

@@ -33,7 +33,8 @@
  * are ordered somehow. One lock guards a scheduler; no body, callback or backend is called under
  * it.
  *
- * Source: seed 000 "Submission Pipeline", "Wait Elision"; DESIGN 4.0, 4.3.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Submission Pipeline, Wait
+ * Elision.
  */
 #ifndef TIDEMARK_SCHED_H
 #define TIDEMARK_SCHED_H

@@ -33,7 +33,8 @@
  * Threads: a session may be used by several threads. Calls (`call`, `refused`) run within
  * tide_session_dispatch, or within a blocking call of this session, one at a time, without a lock.
  *
- * Source: seed 001; DESIGN 4.7; docs/service.md.
+ * Source: "Trustable Future Sync Points"; docs/service.md. "Spec: X" names a call of that
+ * document.
  */
 #ifndef TIDEMARK_SERVICE_H
 #define TIDEMARK_SERVICE_H
@@ -160,12 +161,12 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session 
 
 /* ---- future timelines ------------------------------------------------------------------- */
 
-/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Seed:
+/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Spec:
  * CreateFutureSyncPointTimeline. Blocks for the service's answer. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_future(struct tide_session *session, const struct tide_future_params *params,
                            struct tide_point *out_timeline);
-/* The same, for promises that commands of this channel keep. Seed: CreateFutureSyncPointTimeline.
+/* The same, for promises that commands of this channel keep. Spec: CreateFutureSyncPointTimeline.
  */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_channel_future(struct tide_session *session, struct tide_point channel,
@@ -255,11 +256,11 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_wait(struct tide_session *session, struct tide_point point, uint64_t deadline);
 
 typedef void (*tide_session_call)(void *user, enum tide_status status);
-/* Seed: SyncPointClientWaitUntilComplete. *out_wait (may be NULL) is for forget. */
+/* Spec: SyncPointClientWaitUntilComplete. *out_wait (may be NULL) is for forget. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_complete(struct tide_session *session, struct tide_point point,
                            tide_session_call call, void *user, uint32_t *out_wait);
-/* Seed: SyncPointClientWaitUntilSchedulable; as tide_point_when_schedulable, but that all errors
+/* Spec: SyncPointClientWaitUntilSchedulable; as tide_point_when_schedulable, but that all errors
  * come through the call. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_schedulable(struct tide_session *session, struct tide_point point,
@@ -267,7 +268,7 @@ tide_session_when_schedulable(struct tide_session *session, struct tide_point po
                               tide_session_call call, void *user, uint32_t *out_wait);
 /* True: the call will not run. */
 TIDE_API bool tide_session_forget(struct tide_session *session, uint32_t wait);
-/* Seed: AddTrustedService, for this session's own waits: as tide_client_trust. Blocks. */
+/* Spec: AddTrustedService, for this session's own waits: as tide_client_trust. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_trust(struct tide_session *session,
                                                              uint32_t domain);
 

@@ -41,7 +41,7 @@
  * Errors, unless it says otherwise: TIDE_INVALID: no such slot; TIDE_DENIED: it writes, and was
  * attached to read only; TIDE_CANCELLED: the slot is closed, or of another generation.
  *
- * Source: DESIGN 4.2 "In shared memory", 4.7.
+ * Source: docs/shared.md; futex(2), memfd_create(2).
  */
 #ifndef TIDEMARK_SHARED_H
 #define TIDEMARK_SHARED_H

@@ -23,7 +23,7 @@
  *
  * Threads: one; the clock's.
  *
- * Source: DESIGN 4.5 "sim", section 6.
+ * Source: docs/simulation.md.
  */
 #ifndef TIDEMARK_SIM_H
 #define TIDEMARK_SIM_H

@@ -53,7 +53,8 @@
  * otherwise. Host query, signal and wait never allocate, and a signal that
  * nobody waits for makes no system call.
  *
- * Source: seeds 000 "Semaphores", "Scopes", "Taint" and 004; DESIGN 4.2.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Semaphores, Scopes, Taint;
+ * "Vulkan Timeline Semaphores".
  */
 #ifndef TIDEMARK_TIMELINE_H
 #define TIDEMARK_TIMELINE_H

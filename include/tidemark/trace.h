@@ -15,7 +15,7 @@
  * Threads: events may come from any thread. Writing is done by one thread, when nothing comes any
  * more.
  *
- * Source: DESIGN 4.11.
+ * Source: "Trace Event Format".
  */
 #ifndef TIDEMARK_TRACE_H
 #define TIDEMARK_TRACE_H

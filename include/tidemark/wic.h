@@ -57,7 +57,8 @@
  *
  * Threads: all functions from any thread, but one request is made and finished by one at a time.
  *
- * Source: seed 003; DESIGN 4.8; docs/wic.md.
+ * Source: "WIC: Hiding Producer-Consumer Synchronization Delays with Warp-Level Interrupt-based GPU
+ * Communications"; docs/wic.md.
  */
 #ifndef TIDEMARK_WIC_H
 #define TIDEMARK_WIC_H

@@ -17,7 +17,7 @@
  * Everything that may wait is an *event*: a place in one array, with a list of who waits. Barriers
  * of all kinds are built on it.
  *
- * Source: DESIGN 4.9; PTX 8: mbarrier, barrier, barrier.cluster.
+ * Source: PTX 8: mbarrier, barrier, barrier.cluster.
  */
 #ifndef TIDE_MODS_EXEC_H
 #define TIDE_MODS_EXEC_H

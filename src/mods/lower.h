@@ -2,13 +2,13 @@
  *
  * tide_lower changes a verified ir in place. *Form seed*: every operation of the cutlass dialect is
  * replaced, in one pass that hands out mbarriers and named barriers for all of them; the names are
- * those of seed 002, and scf, arith and gpu stay. *Form nvvm* goes on: names that MLIR 19 has, scf
- * as branches, arith and gpu as llvm and nvvm, one builtin.module of llvm.funcs. It goes through
- * `mlir-opt-19 --convert-nvvm-to-llvm | mlir-translate-19 --mlir-to-llvmir` as it is.
+ * those of "MODS Async Dispatch", and scf, arith and gpu stay. *Form nvvm* goes on: names that MLIR
+ * 19 has, scf as branches, arith and gpu as llvm and nvvm, one builtin.module of llvm.funcs. It
+ * goes through `mlir-opt-19 --convert-nvvm-to-llvm | mlir-translate-19 --mlir-to-llvmir` as it is.
  *
  * What each operation becomes is listed in docs/mods.md.
  *
- * Source: seed 002; DESIGN 4.9 and 9; MLIR 19's NVVM dialect; PTX ISA 8.
+ * Source: "MODS Async Dispatch"; MLIR 19's NVVM dialect; PTX ISA 8.
  */
 #ifndef TIDE_MODS_LOWER_H
 #define TIDE_MODS_LOWER_H

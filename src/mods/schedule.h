@@ -18,9 +18,9 @@
  *
  * Pure: no state, no memory. `k_begin` and `k_count` are 0 where the scheduler knows no k.
  *
- * Source: facts of the open CUTLASS (tile_scheduler_params, sm90_tile_scheduler_stream_k); DESIGN
- * 4.9. Two differences: its heuristic turns some stream-K problems into split-K, we never do; and
- * after a unit whose k tiles all went to its neighbours we go on to the next piece of work.
+ * Source: facts of the open CUTLASS (tile_scheduler_params, sm90_tile_scheduler_stream_k). Two
+ * differences: its heuristic turns some stream-K problems into split-K, we never do; and after a
+ * unit whose k tiles all went to its neighbours we go on to the next piece of work.
  */
 #ifndef TIDE_MODS_SCHEDULE_H
 #define TIDE_MODS_SCHEDULE_H

@@ -7,8 +7,8 @@
  * together, than there are stages: the pipeline is never full. Where the number of rounds is not
  * known, the stages decide.
  *
- * Source: seed 002, "the scheduler-state computation decides per-tile whether the pipeline depth is
- * large enough". */
+ * Source: "MODS Async Dispatch", on the scheduler state: per tile it is decided whether the
+ * pipeline is deep enough. */
 #include "mods/ir.h"
 
 #define DEPTH_LEAST 4

@@ -15,7 +15,8 @@
  * Whoever calls holds the lock: nothing here does. All memory is taken by create: about 16 bytes a
  * page for the fast one, 28 for the tree's, whose pages count up to the next power of two.
  *
- * Source: "Interrupter" of the paper on warp-level interrupts (seed 003, section 5.3). */
+ * Source: "WIC: Hiding Producer-Consumer Synchronization Delays with Warp-Level Interrupt-based GPU
+ * Communications", section 5.3, Interrupter. */
 #ifndef TIDE_WIC_PAGES_H
 #define TIDE_WIC_PAGES_H
 
