@@ -4,8 +4,8 @@
  * submitting thread itself waited for; from nothing else. */
 #include "base/memory.h"
 #include "base/text.h"
+#include "causal/shadow.h"
 #include "sched/channel.h"
-#include "sched/shadow.h"
 
 #define FINDINGS_KEPT 64
 
@@ -87,38 +87,18 @@ static void hear(void *self, const struct tide_event *event) {
   tide_lock_give(&checker->lock);
 }
 
-/* What several parts teach about one value is taken together. */
 static void add_record(struct tide_checker *checker, const void *timeline, uint64_t value,
                        bool below, const struct tide_shadow_clock *clock) {
   struct tide_shadow *shadow =
       tide_shadow_get(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
-  if (shadow && shadow->count && shadow->records[shadow->count - 1].value == value) {
-    tide_shadow_merge(&checker->table, &shadow->records[shadow->count - 1].clock, clock);
-    return;
-  }
-  if (!shadow || !tide_shadow_grow(&checker->table, (void **)&shadow->records, shadow->count,
-                                   &shadow->capacity, sizeof *shadow->records))
-    return;
-  size_t at = shadow->count++;
-  while (at > 0 && shadow->records[at - 1].value > value) {
-    shadow->records[at] = shadow->records[at - 1];
-    at--;
-  }
-  shadow->records[at] = (struct tide_shadow_record){.value = value, .below = below};
-  tide_shadow_copy(&checker->table, &shadow->records[at].clock, clock);
+  if (shadow) (void)tide_shadow_add_record(&checker->table, shadow, value, below, clock);
 }
 
 static const struct tide_shadow_record *record_of(struct tide_checker *checker,
                                                   const void *timeline, uint64_t value) {
   const struct tide_shadow *shadow =
       tide_shadow_find(&checker->table, TIDE_SHADOW_TIMELINE, (uint64_t)(uintptr_t)timeline);
-  size_t low = 0, high = shadow ? shadow->count : 0;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    if (shadow->records[middle].value < value) low = middle + 1;
-    else high = middle;
-  }
-  return shadow && low < shadow->count ? &shadow->records[low] : NULL;
+  return shadow ? tide_shadow_find_record(shadow, value) : NULL;
 }
 
 /* Hosts learn from what they waited for, and teach by what they signal. */

@@ -1,13 +1,19 @@
-/* sched/shadow.h: check mode's own account of what is ordered behind what.
+/* causal/shadow.h: exact vector clocks, for those that judge an order instead of making one.
  *
- * Exact vector clocks, one entry a queue, never evicted, never helped by what
- * happened to have finished. Kept beside the real thing so that luck in timing
- * hides nothing. All of it is guarded by the scheduler's lock. */
-#ifndef TIDE_SCHED_SHADOW_H
-#define TIDE_SCHED_SHADOW_H
+ * A clock has one entry a queue and is never evicted. It knows only what a program said (waits, the
+ * order of a queue, what a thread waited for), never what happened to have finished, so that luck
+ * in timing hides nothing.
+ *
+ *   check mode        beside the scheduler: is every pair of conflicting accesses ordered?
+ *   the Vulkan layer  beside a foreign program: which of its waits does another one imply?
+ *
+ * No function locks: one lock of the caller guards a table and all that belongs to it. What there
+ * is no memory for is left out, and the table then says so (`out_of_memory`): a clock that lacks an
+ * entry would call ordered pairs unordered, so the caller stops judging. */
+#ifndef TIDE_CAUSAL_SHADOW_H
+#define TIDE_CAUSAL_SHADOW_H
 
-#include "base/lock.h"
-#include "tidemark/sched.h"
+#include "tidemark/base.h"
 
 /* As long as the highest queue that is known needs it to be; what is beyond is 0. */
 struct tide_shadow_clock {
@@ -15,10 +21,12 @@ struct tide_shadow_clock {
   size_t count, capacity;
 };
 
-/* What a timeline value teaches. */
+/* The knowledge that a timeline value carries. */
 struct tide_shadow_record {
   uint64_t value;
-  bool below; /* whoever waits for less learns it too: nobody else may signal what is between */
+  bool below; /* a wait for less imports it, too: no other signaller can signal a value between */
+  uint32_t queue; /* the signaller's, and its epoch there; 0: a host, or several signallers */
+  uint64_t epoch;
   struct tide_shadow_clock clock;
 };
 
@@ -32,7 +40,7 @@ struct tide_shadow_access {
 
 enum tide_shadow_kind { TIDE_SHADOW_TIMELINE, TIDE_SHADOW_BUFFER, TIDE_SHADOW_THREAD };
 
-/* What is known about a timeline, a buffer or a thread. */
+/* The knowledge about a timeline, a buffer or a thread. */
 struct tide_shadow {
   enum tide_shadow_kind kind;
   uint64_t key;
@@ -41,6 +49,7 @@ struct tide_shadow {
   struct tide_shadow_record *records;  /* TIMELINE, ascending */
   struct tide_shadow_access *accesses; /* BUFFER */
   size_t count, capacity;
+  uint64_t forgotten; /* TIMELINE: records up to this value may be missing */
   char label[32];
 };
 
@@ -79,7 +88,6 @@ void tide_shadow_forget(struct tide_shadow_table *table, enum tide_shadow_kind k
 static inline uint64_t tide_shadow_epoch(const struct tide_shadow_clock *clock, size_t queue) {
   return queue < clock->count ? clock->epochs[queue] : 0;
 }
-/* These three leave out what there is no memory for; the table then says so. */
 void tide_shadow_merge(struct tide_shadow_table *table, struct tide_shadow_clock *to,
                        const struct tide_shadow_clock *from);
 void tide_shadow_copy(struct tide_shadow_table *table, struct tide_shadow_clock *to,
@@ -90,5 +98,19 @@ void tide_shadow_clock_fini(struct tide_shadow_table *table, struct tide_shadow_
 /* Room for one more of `size` bytes in an array; false when there is no memory. */
 bool tide_shadow_grow(struct tide_shadow_table *table, void **array, size_t count, size_t *capacity,
                       size_t size);
+
+/* Appends a record, in the order of values. Several signallers of one value are one record, which
+ * carries what all of them know. NULL when there is no memory. */
+struct tide_shadow_record *tide_shadow_add_record(struct tide_shadow_table *table,
+                                                  struct tide_shadow *timeline, uint64_t value,
+                                                  bool below,
+                                                  const struct tide_shadow_clock *clock);
+/* The record with the smallest value that is at least `value`; NULL: there is none, or the records
+ * of such old values were dropped. */
+struct tide_shadow_record *tide_shadow_find_record(const struct tide_shadow *timeline,
+                                                   uint64_t value);
+/* Drops all but the newest `kept` records. */
+void tide_shadow_drop_records(struct tide_shadow_table *table, struct tide_shadow *timeline,
+                              size_t kept);
 
 #endif

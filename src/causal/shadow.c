@@ -1,4 +1,4 @@
-#include "sched/shadow.h"
+#include "causal/shadow.h"
 #include "base/memory.h"
 
 static size_t bucket_of(enum tide_shadow_kind kind, uint64_t key) {
@@ -111,4 +111,50 @@ bool tide_shadow_grow(struct tide_shadow_table *table, void **array, size_t coun
   *array = grown;
   *capacity = wanted;
   return true;
+}
+
+struct tide_shadow_record *tide_shadow_add_record(struct tide_shadow_table *table,
+                                                  struct tide_shadow *timeline, uint64_t value,
+                                                  bool below,
+                                                  const struct tide_shadow_clock *clock) {
+  struct tide_shadow_record *last =
+      timeline->count ? &timeline->records[timeline->count - 1] : NULL;
+  if (last && last->value == value) {
+    tide_shadow_merge(table, &last->clock, clock);
+    return last;
+  }
+  if (!tide_shadow_grow(table, (void **)&timeline->records, timeline->count, &timeline->capacity,
+                        sizeof *timeline->records))
+    return NULL;
+  size_t at = timeline->count++;
+  while (at > 0 && timeline->records[at - 1].value > value) {
+    timeline->records[at] = timeline->records[at - 1];
+    at--;
+  }
+  struct tide_shadow_record *record = &timeline->records[at];
+  *record = (struct tide_shadow_record){.value = value, .below = below};
+  tide_shadow_copy(table, &record->clock, clock);
+  return record;
+}
+
+struct tide_shadow_record *tide_shadow_find_record(const struct tide_shadow *timeline,
+                                                   uint64_t value) {
+  size_t low = 0, high = timeline->count;
+  if (value <= timeline->forgotten) return NULL;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (timeline->records[middle].value < value) low = middle + 1;
+    else high = middle;
+  }
+  return low < timeline->count ? &timeline->records[low] : NULL;
+}
+
+void tide_shadow_drop_records(struct tide_shadow_table *table, struct tide_shadow *timeline,
+                              size_t kept) {
+  if (timeline->count <= kept) return;
+  size_t dropped = timeline->count - kept;
+  timeline->forgotten = timeline->records[dropped - 1].value;
+  for (size_t i = 0; i < dropped; i++) tide_shadow_clock_fini(table, &timeline->records[i].clock);
+  memmove(timeline->records, timeline->records + dropped, kept * sizeof *timeline->records);
+  timeline->count = kept;
 }
