@@ -25,7 +25,7 @@ struct tide_shadow_clock {
 struct tide_shadow_record {
   uint64_t value;
   bool below; /* a wait for less imports it, too: no other signaller can signal a value between */
-  uint32_t queue; /* the signaller's, and its epoch there; 0: a host, or several signallers */
+  uint32_t queue; /* of the signaller, and its epoch there; the caller's, who may leave them 0 */
   uint64_t epoch;
   struct tide_shadow_clock clock;
 };

@@ -1,0 +1,104 @@
+/* Names that the program gives, and calls that carry a queue without giving it work. */
+#include "layer/explore.h"
+
+#include <stdlib.h>
+
+LAYER_ENTRY(SetDebugUtilsObjectNameEXT);
+LAYER_ENTRY(SetDebugUtilsObjectTagEXT);
+LAYER_ENTRY(QueueBeginDebugUtilsLabelEXT);
+LAYER_ENTRY(QueueEndDebugUtilsLabelEXT);
+LAYER_ENTRY(QueueInsertDebugUtilsLabelEXT);
+LAYER_ENTRY(SetPrivateData);
+LAYER_ENTRY(GetPrivateData);
+
+/* The driver knows its own queues only. */
+static uint64_t real_object(struct layer_device *device, VkObjectType type, uint64_t handle) {
+  const struct layer_queue *queue = NULL;
+  if (type == VK_OBJECT_TYPE_QUEUE)
+    queue = layer_queue_of(device, (VkQueue)(uintptr_t)handle);
+  return queue ? (uint64_t)(uintptr_t)queue->real : handle;
+}
+
+static VkQueue real_queue(struct layer_device *device, VkQueue handle) {
+  const struct layer_queue *queue = layer_queue_of(device, handle);
+  return queue ? queue->real : handle;
+}
+
+static void name_object(struct layer_device *device, const VkDebugUtilsObjectNameInfoEXT *info) {
+  const char *name = info->pObjectName ? info->pObjectName : "";
+  struct layer_semaphore *semaphore;
+  struct layer_fence *fence;
+  struct layer_queue *queue;
+  char *kept;
+  switch ((int)info->objectType) {
+  case VK_OBJECT_TYPE_SEMAPHORE:
+    semaphore = layer_semaphore_of(device, (VkSemaphore)info->objectHandle);
+    if (semaphore) layer_clean_text(semaphore->name, sizeof semaphore->name, name);
+    break;
+  case VK_OBJECT_TYPE_FENCE:
+    fence = layer_fence_of(device, (VkFence)info->objectHandle);
+    if (fence) layer_clean_text(fence->name, sizeof fence->name, name);
+    break;
+  case VK_OBJECT_TYPE_QUEUE:
+    queue = layer_queue_of(device, (VkQueue)(uintptr_t)info->objectHandle);
+    if (queue) layer_clean_text(queue->name, sizeof queue->name, name);
+    break;
+  case VK_OBJECT_TYPE_COMMAND_BUFFER:
+    kept = layer_table_find(&device->names, info->objectHandle);
+    if (!kept && !(kept = calloc(1, TIDE_LAYER_NAME_SIZE))) break;
+    layer_clean_text(kept, TIDE_LAYER_NAME_SIZE, name);
+    if (!layer_table_put(&device->names, info->objectHandle, kept)) free(kept);
+    break;
+  }
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+layer_SetDebugUtilsObjectNameEXT(VkDevice handle, const VkDebugUtilsObjectNameInfoEXT *info) {
+  struct layer_device *device = layer_device_of(handle);
+  VkDebugUtilsObjectNameInfoEXT mapped = *info;
+  pthread_mutex_lock(&device->lock);
+  name_object(device, info);
+  pthread_mutex_unlock(&device->lock);
+  mapped.objectHandle = real_object(device, info->objectType, info->objectHandle);
+  return device->next_layer.SetDebugUtilsObjectNameEXT(handle, &mapped);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL
+layer_SetDebugUtilsObjectTagEXT(VkDevice handle, const VkDebugUtilsObjectTagInfoEXT *info) {
+  struct layer_device *device = layer_device_of(handle);
+  VkDebugUtilsObjectTagInfoEXT mapped = *info;
+  mapped.objectHandle = real_object(device, info->objectType, info->objectHandle);
+  return device->next_layer.SetDebugUtilsObjectTagEXT(handle, &mapped);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL layer_SetPrivateData(VkDevice handle, VkObjectType type,
+                                                    uint64_t object, VkPrivateDataSlot slot,
+                                                    uint64_t data) {
+  struct layer_device *device = layer_device_of(handle);
+  return device->next_layer.SetPrivateData(handle, type, real_object(device, type, object), slot,
+                                           data);
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_GetPrivateData(VkDevice handle, VkObjectType type, uint64_t object,
+                                                VkPrivateDataSlot slot, uint64_t *out_data) {
+  struct layer_device *device = layer_device_of(handle);
+  device->next_layer.GetPrivateData(handle, type, real_object(device, type, object), slot,
+                                    out_data);
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_QueueBeginDebugUtilsLabelEXT(VkQueue queue,
+                                                              const VkDebugUtilsLabelEXT *label) {
+  struct layer_device *device = layer_device_of(queue);
+  device->next_layer.QueueBeginDebugUtilsLabelEXT(real_queue(device, queue), label);
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_QueueEndDebugUtilsLabelEXT(VkQueue queue) {
+  struct layer_device *device = layer_device_of(queue);
+  device->next_layer.QueueEndDebugUtilsLabelEXT(real_queue(device, queue));
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_QueueInsertDebugUtilsLabelEXT(VkQueue queue,
+                                                               const VkDebugUtilsLabelEXT *label) {
+  struct layer_device *device = layer_device_of(queue);
+  device->next_layer.QueueInsertDebugUtilsLabelEXT(real_queue(device, queue), label);
+}

@@ -1,0 +1,255 @@
+/* The report of a process: counts, findings, limits, and explain's account. protocol.h has the
+ * format. */
+#include "layer/explore.h"
+#include "layer/layer.h"
+#include "layer/protocol.h"
+#include "layer/trace.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define NOTES_MOST 256
+#define KEPT_MOST (1u << 20) /* bytes of what devices that are gone left to say */
+
+struct note {
+  char text[512];
+  uint64_t count;
+};
+struct notes {
+  struct note *rows;
+  size_t count;
+};
+
+static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;   /* guards the notes */
+static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the rest, one report at a time */
+static struct notes findings, limits;
+static struct layer_counts kept_counts;
+static char *kept_text;
+static size_t kept_length;
+static int wake = -1; /* an eventfd */
+static pid_t process;
+
+/* ---- findings and limits ---------------------------------------------------------------------- */
+
+static void add_note(struct notes *notes, const char *prefix, const char *format, va_list list) {
+  char raw[512], text[512];
+  size_t length = (size_t)snprintf(raw, sizeof raw, "%s", prefix);
+  vsnprintf(raw + length, sizeof raw - length, format, list);
+  layer_clean_text(text, sizeof text, raw);
+  pthread_mutex_lock(&note_lock);
+  if (!notes->rows) notes->rows = calloc(NOTES_MOST, sizeof *notes->rows);
+  size_t at = 0;
+  while (notes->rows && at < notes->count && strcmp(notes->rows[at].text, text) != 0) at++;
+  if (notes->rows && at < NOTES_MOST) {
+    strcpy(notes->rows[at].text, text);
+    notes->rows[at].count++;
+    if (at == notes->count) notes->count++;
+  }
+  pthread_mutex_unlock(&note_lock);
+}
+
+void layer_finding(const char *kind, const char *format, ...) {
+  char prefix[64];
+  va_list list;
+  va_start(list, format);
+  snprintf(prefix, sizeof prefix, "%s ", kind);
+  add_note(&findings, prefix, format, list);
+  va_end(list);
+}
+
+void layer_limit(const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  add_note(&limits, "", format, list);
+  va_end(list);
+}
+
+static void print_notes(const struct notes *notes, const char *key, bool counted, FILE *to) {
+  pthread_mutex_lock(&note_lock);
+  for (size_t i = 0; i < notes->count; i++) {
+    fprintf(to, "%s %s", key, notes->rows[i].text);
+    if (counted && notes->rows[i].count > 1)
+      fprintf(to, " (%llu times)", (unsigned long long)notes->rows[i].count);
+    fputc('\n', to);
+  }
+  pthread_mutex_unlock(&note_lock);
+}
+
+/* ---- counts --------------------------------------------------------------------------------------- */
+
+static void add_counts(struct layer_counts *to, const struct layer_counts *from) {
+  const uint64_t *source = (const uint64_t *)from;
+  uint64_t *target = (uint64_t *)to;
+  for (size_t i = 0; i < sizeof *to / sizeof *target; i++) target[i] += source[i];
+}
+
+static void print_counts(const struct layer_counts *counts, FILE *to) {
+  const struct {
+    const char *name;
+    uint64_t count;
+  } rows[] = {{"submissions", counts->submissions}, {"waits", counts->waits},
+              {"signals", counts->signals},         {"picks", counts->picks},
+              {"choices", counts->choices},         {"forced", counts->forced},
+              {"timer", counts->timer},             {"bound", counts->bound},
+              {"flushed", counts->flushed},         {"edges", counts->edges},
+              {"dropped", counts->dropped},         {"forgotten", counts->forgotten}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+    fprintf(to, "count %s %llu\n", rows[i].name, (unsigned long long)rows[i].count);
+  for (int i = 0; i < LAYER_WAIT_CLASSES; i++)
+    fprintf(to, "count %s %llu\n", layer_class_name((enum layer_wait_class)i),
+            (unsigned long long)counts->classes[i]);
+}
+
+/* ---- the report ----------------------------------------------------------------------------------- */
+
+struct writing {
+  FILE *to;
+  struct layer_counts counts;
+  bool explains;
+};
+
+static void print_device(struct layer_device *device, FILE *to) {
+  fprintf(to, "device %s\n", device->name);
+  if (device->clocks.out_of_memory)
+    fprintf(to, "limit out of memory: from some point on waits were counted as needed\n");
+  if (device->counts.forgotten)
+    fprintf(to, "limit %llu submissions were dropped from the ledger before they were seen to finish\n",
+            (unsigned long long)device->counts.forgotten);
+  layer_audit_print(device, to);
+}
+
+static void write_device(struct layer_device *device, void *user) {
+  struct writing *writing = user;
+  pthread_mutex_lock(&device->lock);
+  add_counts(&writing->counts, &device->counts);
+  print_device(device, writing->to);
+  if (writing->explains) layer_explain(device, writing->to);
+  pthread_mutex_unlock(&device->lock);
+}
+
+void layer_report_keep(struct layer_device *device) {
+  char *text = NULL;
+  size_t length = 0;
+  FILE *to = open_memstream(&text, &length);
+  if (to) {
+    print_device(device, to);
+    fclose(to);
+  }
+  pthread_mutex_lock(&report_lock);
+  add_counts(&kept_counts, &device->counts);
+  char *grown = text && kept_length + length < KEPT_MOST
+                    ? realloc(kept_text, kept_length + length + 1)
+                    : NULL;
+  if (grown) {
+    memcpy(grown + kept_length, text, length + 1);
+    kept_text = grown;
+    kept_length += length;
+  }
+  pthread_mutex_unlock(&report_lock);
+  free(text);
+}
+
+static const char *process_name(char *name, size_t size) {
+  char raw[64] = "?";
+  int descriptor = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
+  ssize_t length = descriptor < 0 ? 0 : read(descriptor, raw, sizeof raw - 1);
+  if (descriptor >= 0) close(descriptor);
+  if (length > 0) raw[length - (raw[length - 1] == '\n')] = 0;
+  layer_clean_text(name, size, raw);
+  return name;
+}
+
+static void write_report(FILE *to, enum layer_reason reason) {
+  static const char *const modes[] = {"explain", "explore", "audit"};
+  static const char *const reasons[] = {"exit", "request", "lost"};
+  char name[64];
+  struct writing writing = {.to = to, .counts = kept_counts, .explains = reason != LAYER_REASON_EXIT};
+  fprintf(to, "%s\nprocess %ld %s\nmode %s\nreason %s\n", TIDE_VULKAN_REPORT_HEAD, (long)process,
+          process_name(name, sizeof name), modes[layer_options()->mode], reasons[reason]);
+  if (kept_text) fwrite(kept_text, 1, kept_length, to);
+  layer_for_each_device(write_device, &writing);
+  print_counts(&writing.counts, to);
+  if (layer_options()->mode == LAYER_EXPLORE)
+    fprintf(to, "schedule %016llx\n", (unsigned long long)layer_explore_schedule());
+  print_notes(&findings, "finding", false, to);
+  print_notes(&limits, "limit", true, to);
+  fputs("end\n", to);
+}
+
+static void write_file(enum layer_reason reason) {
+  const char *directory = layer_options()->directory;
+  char path[4160], temporary[4192];
+  snprintf(path, sizeof path, "%s/%ld.report", directory, (long)process);
+  snprintf(temporary, sizeof temporary, "%s.new", path);
+  FILE *to = fopen(temporary, "we");
+  if (!to) return;
+  write_report(to, reason);
+  bool good = !ferror(to);
+  if (fclose(to) == 0 && good) rename(temporary, path);
+  if (layer_options()->trace) layer_trace_write();
+}
+
+void layer_report(enum layer_reason reason) {
+  if (getpid() != process || layer_options()->is_off) return; /* a fork's child has its parent's ledger */
+  pthread_mutex_lock(&report_lock);
+  if (layer_options()->directory[0]) write_file(reason);
+  else if (reason != LAYER_REASON_EXIT) write_report(stderr, reason);
+  pthread_mutex_unlock(&report_lock);
+}
+
+VkResult layer_check_lost(struct layer_device *device, VkResult result) {
+  if (result != VK_ERROR_DEVICE_LOST) return result;
+  pthread_mutex_lock(&device->lock);
+  bool is_first = !device->lost;
+  device->lost = true;
+  pthread_cond_broadcast(&device->changed);
+  pthread_mutex_unlock(&device->lock);
+  if (is_first) layer_report(LAYER_REASON_LOST);
+  return result;
+}
+
+/* ---- SIGQUIT ---------------------------------------------------------------------------------- */
+
+static void ask_for_report(int signal) {
+  (void)signal;
+  uint64_t one = 1;
+  ssize_t ignored = write(wake, &one, sizeof one);
+  (void)ignored;
+}
+
+static void *answer_requests(void *unused) {
+  uint64_t count;
+  while (read(wake, &count, sizeof count) == sizeof count) layer_report(LAYER_REASON_REQUEST);
+  return unused;
+}
+
+/* Where the program handles SIGQUIT itself, that is left alone. */
+static void start(void) {
+  struct sigaction old, now = {.sa_handler = ask_for_report, .sa_flags = SA_RESTART};
+  pthread_t thread;
+  sigset_t all, before;
+  process = getpid();
+  wake = eventfd(0, EFD_CLOEXEC);
+  if (wake < 0 || sigaction(SIGQUIT, NULL, &old) != 0 || old.sa_handler != SIG_DFL) return;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  bool runs = pthread_create(&thread, NULL, answer_requests, NULL) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (!runs) return;
+  pthread_detach(thread);
+  sigaction(SIGQUIT, &now, NULL);
+}
+
+void layer_report_start(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, start);
+}
+
+__attribute__((destructor)) static void report_exit(void) {
+  if (process) layer_report(LAYER_REASON_EXIT);
+}

@@ -1,0 +1,14 @@
+/* layer/trace.h: the submissions of a program as a trace (tidemark/trace.h): a track a queue, a
+ * slice from the release of each submission to when the host saw it finish, arrows for waits. */
+#ifndef TIDE_LAYER_TRACE_H
+#define TIDE_LAYER_TRACE_H
+
+#include "layer/layer.h"
+
+/* With the device's lock held; they do nothing where no trace is wanted. */
+void layer_trace_start(const struct layer_submission *submission);
+void layer_trace_finish(const struct layer_submission *submission);
+/* Writes DIRECTORY/PID.trace anew. */
+void layer_trace_write(void);
+
+#endif
