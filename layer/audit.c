@@ -38,8 +38,8 @@ static const struct {
      VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT | VK_PIPELINE_STAGE_2_TESSELLATION_CONTROL_SHADER_BIT |
          VK_PIPELINE_STAGE_2_TESSELLATION_EVALUATION_SHADER_BIT |
          VK_PIPELINE_STAGE_2_GEOMETRY_SHADER_BIT},
-    {VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT, VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT |
-                                               VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT},
+    {VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT,
+     VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT | VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT},
 };
 
 static VkPipelineStageFlags2 widen(VkPipelineStageFlags2 stages) {
@@ -56,7 +56,8 @@ bool layer_stages_cover(VkPipelineStageFlags2 wide, VkPipelineStageFlags2 narrow
   return (widen(narrow) & ~widen(wide)) == 0;
 }
 
-/* ---- one wait --------------------------------------------------------------------------------- */
+/* ---- one wait ---------------------------------------------------------------------------------
+ */
 
 const char *layer_class_name(enum layer_wait_class class_) {
   static const char *const names[] = {"seen", "known", "own", "sibling", "needed"};
@@ -134,7 +135,8 @@ static void import(struct layer_queue *queue, const struct layer_wait *wait) {
   tide_shadow_merge(&queue->device->clocks, &queue->imports[at].clock, &signal->clock);
 }
 
-/* ---- edges and groups --------------------------------------------------------------------------- */
+/* ---- edges and groups ---------------------------------------------------------------------------
+ */
 
 static bool is_edge(const struct layer_wait *wait) {
   return wait->signaller && wait->semaphore->timeline &&
@@ -142,7 +144,8 @@ static bool is_edge(const struct layer_wait *wait) {
           (wait->class_ == LAYER_WAIT_OWN && layer_options()->in_queue));
 }
 
-static void drop_waits_on(struct layer_submission *submission, const struct layer_queue *signaller) {
+static void drop_waits_on(struct layer_submission *submission,
+                          const struct layer_queue *signaller) {
   for (uint32_t i = 0; i < submission->wait_count; i++) {
     struct layer_wait *wait = &submission->waits[i];
     if (wait->signaller == signaller && wait->semaphore->timeline) wait->dropped = true;
@@ -158,9 +161,9 @@ static void describe_edge(struct layer_device *device, const struct layer_submis
   if (number >= TIDE_LAYER_EDGES) return;
   if (!device->edges) device->edges = calloc(TIDE_LAYER_EDGES, sizeof device->edges[0]);
   if (!device->edges) return;
-  snprintf(device->edges[number], sizeof device->edges[0], "%s waits for %s >= %llu, signalled by %s",
-           layer_name_submission(submission, &after), layer_name_semaphore(wait->semaphore, &name),
-           (unsigned long long)wait->value,
+  snprintf(device->edges[number], sizeof device->edges[0],
+           "%s waits for %s >= %llu, signalled by %s", layer_name_submission(submission, &after),
+           layer_name_semaphore(wait->semaphore, &name), (unsigned long long)wait->value,
            first ? layer_name_submission(first, &before)
                  : layer_name_queue(wait->signaller, &before));
 }

@@ -74,6 +74,16 @@ LAYER_ENTRY(CmdWriteTimestamp);
 LAYER_ENTRY(CmdWriteTimestamp2);
 LAYER_ENTRY(CmdCopyQueryPoolResults);
 LAYER_ENTRY(CmdExecuteCommands);
+LAYER_ENTRY(CmdCopyBuffer);
+LAYER_ENTRY(CmdCopyBuffer2);
+LAYER_ENTRY(CmdCopyImage);
+LAYER_ENTRY(CmdCopyImage2);
+LAYER_ENTRY(CmdCopyBufferToImage);
+LAYER_ENTRY(CmdCopyBufferToImage2);
+LAYER_ENTRY(CmdCopyImageToBuffer);
+LAYER_ENTRY(CmdCopyImageToBuffer2);
+LAYER_ENTRY(CmdFillBuffer);
+LAYER_ENTRY(CmdUpdateBuffer);
 LAYER_ENTRY(AllocateMemory);
 LAYER_ENTRY(FreeMemory);
 LAYER_ENTRY(MapMemory);
@@ -175,6 +185,16 @@ static const struct entry {
     ALIAS(CmdWriteTimestamp2, KHR, EXPLORE),
     ENTRY(CmdCopyQueryPoolResults, EXPLORE),
     ENTRY(CmdExecuteCommands, EXPLORE),
+    ENTRY(CmdCopyBuffer, EXPLORE),
+    ALIAS(CmdCopyBuffer2, KHR, EXPLORE),
+    ENTRY(CmdCopyImage, EXPLORE),
+    ALIAS(CmdCopyImage2, KHR, EXPLORE),
+    ENTRY(CmdCopyBufferToImage, EXPLORE),
+    ALIAS(CmdCopyBufferToImage2, KHR, EXPLORE),
+    ENTRY(CmdCopyImageToBuffer, EXPLORE),
+    ALIAS(CmdCopyImageToBuffer2, KHR, EXPLORE),
+    ENTRY(CmdFillBuffer, EXPLORE),
+    ENTRY(CmdUpdateBuffer, EXPLORE),
     ENTRY(AllocateMemory, EXPLORE),
     ENTRY(FreeMemory, EXPLORE),
     ENTRY(MapMemory, EXPLORE),
@@ -222,8 +242,8 @@ void layer_load_instance_calls(struct layer_instance *instance) {
 void layer_load_device_calls(struct layer_device_calls *calls, VkDevice device) {
 #define LOAD(name)                                                                                 \
   calls->name = (PFN_vk##name)calls->GetDeviceProcAddr(device, "vk" #name);                        \
-  if (!calls->name)                                                                                \
-    calls->name = (PFN_vk##name)calls->GetDeviceProcAddr(device, "vk" #name "KHR");
+  if (!calls->name) calls->name = (PFN_vk##name)calls->GetDeviceProcAddr(device, "vk" #name "KH"   \
+                                                                                            "R");
   LAYER_DEVICE_CALLS(LOAD)
 #undef LOAD
 }

@@ -79,6 +79,16 @@
   X(CmdWriteTimestamp2)                                                                            \
   X(CmdCopyQueryPoolResults)                                                                       \
   X(CmdExecuteCommands)                                                                            \
+  X(CmdCopyBuffer)                                                                                 \
+  X(CmdCopyBuffer2)                                                                                \
+  X(CmdCopyImage)                                                                                  \
+  X(CmdCopyImage2)                                                                                 \
+  X(CmdCopyBufferToImage)                                                                          \
+  X(CmdCopyBufferToImage2)                                                                         \
+  X(CmdCopyImageToBuffer)                                                                          \
+  X(CmdCopyImageToBuffer2)                                                                         \
+  X(CmdFillBuffer)                                                                                 \
+  X(CmdUpdateBuffer)                                                                               \
   X(AllocateMemory)                                                                                \
   X(FreeMemory)                                                                                    \
   X(MapMemory)                                                                                     \

@@ -1,5 +1,4 @@
-/* Command buffers: do their commands order a submission against its neighbours in the queue, and
- * which resources do they hand from family to family?
+/* Command buffers: do their commands order a submission against its neighbours in the queue?
  *
  * A pipeline barrier orders everything before it in the queue against everything after it, also
  * across submissions, unless one of its scopes is empty. Render passes, events and queries are
@@ -8,24 +7,10 @@
  * Layout transitions of a queue are ordered among themselves whatever their barriers say. A driver
  * that runs on the CPU does nothing for them, so there two submissions may still change places;
  * elsewhere each transition counts as a barrier. */
-#include "layer/explore.h"
+#include "layer/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct transfer {
-  uint64_t resource;
-  uint32_t from, to;
-  bool discards; /* the contents do not matter */
-};
-
-struct command_state {
-  VkCommandPool pool;
-  uint32_t family;
-  bool is_linked;
-  struct transfer *transfers;
-  size_t transfer_count, transfer_room;
-};
 
 LAYER_ENTRY(CreateCommandPool);
 LAYER_ENTRY(DestroyCommandPool);
@@ -54,77 +39,34 @@ LAYER_ENTRY(CmdExecuteCommands);
 
 static uint64_t key(const void *handle) { return (uint64_t)(uintptr_t)handle; }
 
-static struct command_state *state_of(struct layer_device *device, VkCommandBuffer commands) {
+struct layer_commands *layer_commands_of(struct layer_device *device, VkCommandBuffer commands) {
   pthread_mutex_lock(&device->lock);
-  struct command_state *state = layer_table_find(&device->explorer->commands, key(commands));
+  struct layer_commands *state = layer_table_find(&device->explorer->commands, key(commands));
   pthread_mutex_unlock(&device->lock);
   return state;
 }
 
 static void link_commands(struct layer_device *device, VkCommandBuffer commands) {
-  struct command_state *state = state_of(device, commands);
+  struct layer_commands *state = layer_commands_of(device, commands);
   if (state) state->is_linked = true;
 }
 
 bool layer_commands_link(struct layer_device *device, const VkCommandBuffer *commands,
                          uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
-    const struct command_state *state =
+    const struct layer_commands *state =
         layer_table_find(&device->explorer->commands, key(commands[i]));
     if (!state || state->is_linked) return true;
   }
   return false;
 }
 
-/* ---- transfers between families ------------------------------------------------------------------ */
-
-static void add_transfer(struct command_state *state, uint64_t resource, uint32_t from, uint32_t to,
-                         bool discards) {
-  if (from == to || from >= LAYER_FAMILIES_MOST || to >= LAYER_FAMILIES_MOST) return;
-  if (state->transfer_count == state->transfer_room) {
-    size_t room = state->transfer_room ? state->transfer_room * 2 : 4;
-    struct transfer *wider = realloc(state->transfers, room * sizeof *wider);
-    if (!wider) return;
-    state->transfers = wider;
-    state->transfer_room = room;
-  }
-  state->transfers[state->transfer_count++] =
-      (struct transfer){.resource = resource, .from = from, .to = to, .discards = discards};
-}
-
-static void pass_transfer(struct layer_device *device, const struct layer_submission *submission,
-                          uint32_t family, const struct transfer *transfer) {
-  struct layer_table *owners = &device->explorer->owners;
-  uintptr_t way = ((uintptr_t)transfer->from << 8 | transfer->to) + 1;
-  struct layer_text name;
-  if (family == transfer->from) {
-    layer_table_put(owners, transfer->resource, (void *)way);
-    return;
-  }
-  if (family != transfer->to || transfer->discards) return;
-  if (layer_table_take(owners, transfer->resource) == (void *)way) return;
-  layer_finding("ownership",
-                "%s acquires resource 0x%llx from family %u for family %u, and no release of it "
-                "went before",
-                layer_name_submission(submission, &name), (unsigned long long)transfer->resource,
-                transfer->from, transfer->to);
-}
-
-void layer_commands_released(struct layer_device *device,
-                             const struct layer_submission *submission) {
-  for (uint32_t i = 0; i < submission->command_count; i++) {
-    const struct command_state *state =
-        layer_table_find(&device->explorer->commands, key(submission->commands[i]));
-    for (size_t k = 0; state && k < state->transfer_count; k++)
-      pass_transfer(device, submission, state->family, &state->transfers[k]);
-  }
-}
-
-/* ---- pools and command buffers ---------------------------------------------------------------------- */
+/* ---- pools and command buffers
+ * ---------------------------------------------------------------------- */
 
 static void free_state(void *object) {
-  struct command_state *state = object;
-  free(state->transfers);
+  struct layer_commands *state = object;
+  free(state->steps);
   free(state);
 }
 
@@ -132,19 +74,22 @@ void layer_commands_fini(struct layer_explorer *explorer) {
   layer_table_fini(&explorer->commands, free_state);
   layer_table_fini(&explorer->pools, NULL);
   layer_table_fini(&explorer->owners, NULL);
+  layer_table_fini(&explorer->between, NULL);
+  layer_table_fini(&explorer->buffers, NULL);
 }
 
 static bool names_commands(struct layer_device *device, const struct layer_submission *submission,
                            VkCommandBuffer commands, VkCommandPool pool) {
   for (uint32_t i = 0; i < submission->command_count; i++) {
-    const struct command_state *state =
+    const struct layer_commands *state =
         layer_table_find(&device->explorer->commands, key(submission->commands[i]));
     if (pool ? state && state->pool == pool : submission->commands[i] == commands) return true;
   }
   return false;
 }
 
-/* Lets held submissions finish that name the command buffer, or one of the pool if that is given. */
+/* Lets held submissions finish that name the command buffer, or one of the pool if that is given.
+ */
 static void accuse(struct layer_device *device, VkCommandBuffer commands, VkCommandPool pool,
                    const char *what) {
   struct layer_submission *at;
@@ -163,10 +108,10 @@ static void accuse(struct layer_device *device, VkCommandBuffer commands, VkComm
 }
 
 static void clear_state(struct layer_device *device, VkCommandBuffer commands) {
-  struct command_state *state = state_of(device, commands);
+  struct layer_commands *state = layer_commands_of(device, commands);
   if (!state) return;
   state->is_linked = false;
-  state->transfer_count = 0;
+  state->step_count = 0;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_CreateCommandPool(VkDevice handle,
@@ -192,7 +137,7 @@ static void forget_pool(struct layer_device *device, VkCommandPool pool) {
   for (size_t i = 0; i < commands->bucket_count; i++) {
     for (struct layer_entry *entry = commands->buckets[i]; entry;) {
       struct layer_entry *next = entry->next;
-      if (((struct command_state *)entry->object)->pool == pool)
+      if (((struct layer_commands *)entry->object)->pool == pool)
         free_state(layer_table_take(commands, entry->handle));
       entry = next;
     }
@@ -225,14 +170,13 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_AllocateCommandBuffers(VkDevice handle,
   VkResult result = device->next_layer.AllocateCommandBuffers(handle, info, out_commands);
   if (result != VK_SUCCESS) return result;
   pthread_mutex_lock(&device->lock);
-  uintptr_t family =
-      (uintptr_t)layer_table_find(&explorer->pools, (uint64_t)info->commandPool);
+  uintptr_t family = (uintptr_t)layer_table_find(&explorer->pools, (uint64_t)info->commandPool);
   for (uint32_t i = 0; i < info->commandBufferCount; i++) {
-    struct command_state *state = calloc(1, sizeof *state);
+    struct layer_commands *state = calloc(1, sizeof *state);
     if (!state) continue; /* unknown: counts as linked */
     state->pool = info->commandPool;
     state->family = (uint32_t)(family ? family - 1 : 0);
-    struct command_state *old = layer_table_take(&explorer->commands, key(out_commands[i]));
+    struct layer_commands *old = layer_table_take(&explorer->commands, key(out_commands[i]));
     if (old) free_state(old);
     if (!layer_table_put(&explorer->commands, key(out_commands[i]), state)) free_state(state);
   }
@@ -248,7 +192,7 @@ VKAPI_ATTR void VKAPI_CALL layer_FreeCommandBuffers(VkDevice handle, VkCommandPo
     if (!commands[i]) continue;
     accuse(device, commands[i], VK_NULL_HANDLE, "a command buffer was freed");
     pthread_mutex_lock(&device->lock);
-    struct command_state *state = layer_table_take(&device->explorer->commands, key(commands[i]));
+    struct layer_commands *state = layer_table_take(&device->explorer->commands, key(commands[i]));
     pthread_mutex_unlock(&device->lock);
     if (state) free_state(state);
   }
@@ -271,7 +215,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_ResetCommandBuffer(VkCommandBuffer commands
   return device->next_layer.ResetCommandBuffer(commands, flags);
 }
 
-/* ---- commands that link ------------------------------------------------------------------------------ */
+/* ---- commands that link
+ * ------------------------------------------------------------------------------ */
 
 #define LINKING(name, parameters, ...)                                                             \
   VKAPI_ATTR void VKAPI_CALL layer_##name parameters {                                             \
@@ -327,18 +272,18 @@ LINKING(CmdCopyQueryPoolResults,
 VKAPI_ATTR void VKAPI_CALL layer_CmdExecuteCommands(VkCommandBuffer commands, uint32_t count,
                                                     const VkCommandBuffer *secondaries) {
   struct layer_device *device = layer_device_of(commands);
-  struct command_state *state = state_of(device, commands);
+  struct layer_commands *state = layer_commands_of(device, commands);
   for (uint32_t i = 0; state && i < count; i++) {
-    const struct command_state *secondary = state_of(device, secondaries[i]);
+    const struct layer_commands *secondary = layer_commands_of(device, secondaries[i]);
     if (!secondary || secondary->is_linked) state->is_linked = true;
-    for (size_t k = 0; secondary && k < secondary->transfer_count; k++)
-      add_transfer(state, secondary->transfers[k].resource, secondary->transfers[k].from,
-                   secondary->transfers[k].to, secondary->transfers[k].discards);
+    for (size_t k = 0; secondary && k < secondary->step_count; k++)
+      layer_step_add(state, &secondary->steps[k]);
   }
   device->next_layer.CmdExecuteCommands(commands, count, secondaries);
 }
 
-/* ---- barriers -------------------------------------------------------------------------------------------- */
+/* ---- barriers
+ * -------------------------------------------------------------------------------------------- */
 
 /* The host is no part of the queue. */
 static bool links(VkPipelineStageFlags2 from, VkPipelineStageFlags2 to) {
@@ -372,31 +317,30 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier(
     uint32_t buffer_count, const VkBufferMemoryBarrier *buffers, uint32_t image_count,
     const VkImageMemoryBarrier *images) {
   struct layer_device *device = layer_device_of(commands);
-  struct command_state *state = state_of(device, commands);
+  struct layer_commands *state = layer_commands_of(device, commands);
   VkBufferMemoryBarrier *own_buffers = COPY(VkBufferMemoryBarrier, buffers, buffer_count);
   VkImageMemoryBarrier *own_images = COPY(VkImageMemoryBarrier, images, image_count);
   bool is_acquire;
   if (state && links(from, to)) state->is_linked = true;
   for (uint32_t i = 0; own_buffers && i < buffer_count; i++) {
     VkBufferMemoryBarrier *barrier = &own_buffers[i];
-    if (state)
-      add_transfer(state, (uint64_t)barrier->buffer, barrier->srcQueueFamilyIndex,
-                   barrier->dstQueueFamilyIndex, false);
+    layer_buffer_transfer(device, state, barrier->buffer, barrier->offset, barrier->size,
+                          barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex);
     MAP_FAMILIES(device, state, barrier);
   }
   for (uint32_t i = 0; own_images && i < image_count; i++) {
     VkImageMemoryBarrier *barrier = &own_images[i];
     if (state && !device->is_cpu && barrier->oldLayout != barrier->newLayout)
       state->is_linked = true;
-    if (state)
-      add_transfer(state, (uint64_t)barrier->image, barrier->srcQueueFamilyIndex,
-                   barrier->dstQueueFamilyIndex, barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
+    layer_image_transfer(state, barrier->image, &barrier->subresourceRange,
+                         barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex,
+                         barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
     MAP_FAMILIES(device, state, barrier);
     if (is_acquire) barrier->oldLayout = barrier->newLayout;
   }
-  device->next_layer.CmdPipelineBarrier(
-      commands, from, to, flags, memory_count, memories, buffer_count,
-      own_buffers ? own_buffers : buffers, image_count, own_images ? own_images : images);
+  device->next_layer.CmdPipelineBarrier(commands, from, to, flags, memory_count, memories,
+                                        buffer_count, own_buffers ? own_buffers : buffers,
+                                        image_count, own_images ? own_images : images);
   free(own_buffers);
   free(own_images);
 }
@@ -404,7 +348,7 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier(
 VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier2(VkCommandBuffer commands,
                                                      const VkDependencyInfo *info) {
   struct layer_device *device = layer_device_of(commands);
-  struct command_state *state = state_of(device, commands);
+  struct layer_commands *state = layer_commands_of(device, commands);
   VkDependencyInfo mapped = *info;
   VkBufferMemoryBarrier2 *buffers =
       COPY(VkBufferMemoryBarrier2, info->pBufferMemoryBarriers, info->bufferMemoryBarrierCount);
@@ -412,22 +356,22 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier2(VkCommandBuffer commands,
       COPY(VkImageMemoryBarrier2, info->pImageMemoryBarriers, info->imageMemoryBarrierCount);
   bool is_acquire, is_linked = false;
   for (uint32_t i = 0; i < info->memoryBarrierCount; i++)
-    is_linked |= links(info->pMemoryBarriers[i].srcStageMask, info->pMemoryBarriers[i].dstStageMask);
+    is_linked |=
+        links(info->pMemoryBarriers[i].srcStageMask, info->pMemoryBarriers[i].dstStageMask);
   for (uint32_t i = 0; buffers && i < info->bufferMemoryBarrierCount; i++) {
     VkBufferMemoryBarrier2 *barrier = &buffers[i];
     is_linked |= links(barrier->srcStageMask, barrier->dstStageMask);
-    if (state)
-      add_transfer(state, (uint64_t)barrier->buffer, barrier->srcQueueFamilyIndex,
-                   barrier->dstQueueFamilyIndex, false);
+    layer_buffer_transfer(device, state, barrier->buffer, barrier->offset, barrier->size,
+                          barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex);
     MAP_FAMILIES(device, state, barrier);
   }
   for (uint32_t i = 0; images && i < info->imageMemoryBarrierCount; i++) {
     VkImageMemoryBarrier2 *barrier = &images[i];
     is_linked |= links(barrier->srcStageMask, barrier->dstStageMask) ||
                  (!device->is_cpu && barrier->oldLayout != barrier->newLayout);
-    if (state)
-      add_transfer(state, (uint64_t)barrier->image, barrier->srcQueueFamilyIndex,
-                   barrier->dstQueueFamilyIndex, barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
+    layer_image_transfer(state, barrier->image, &barrier->subresourceRange,
+                         barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex,
+                         barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
     MAP_FAMILIES(device, state, barrier);
     if (is_acquire) barrier->oldLayout = barrier->newLayout;
   }

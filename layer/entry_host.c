@@ -24,7 +24,8 @@ LAYER_ENTRY(DeviceWaitIdle);
 /* explore: released submissions will finish, so a program's shorter timeout must not decide. */
 #define PATIENCE_NS 10000000000u
 
-/* ---- calls that block ---------------------------------------------------------------------------- */
+/* ---- calls that block
+ * ---------------------------------------------------------------------------- */
 
 void layer_host_call_begin(struct layer_device *device, struct layer_host_call *call) {
   call->thread = layer_thread();
@@ -123,7 +124,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_WaitForFences(VkDevice handle, uint32_t cou
   return layer_check_lost(device, result);
 }
 
-/* ---- idle ------------------------------------------------------------------------------------------ */
+/* ---- idle
+ * ------------------------------------------------------------------------------------------ */
 
 static VkResult wait_for_driver(struct layer_device *device, struct layer_queue *queue) {
   if (device->explorer) {
@@ -168,7 +170,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_DeviceWaitIdle(VkDevice handle) {
   return wait_idle(layer_device_of(handle), NULL);
 }
 
-/* ---- semaphores ---------------------------------------------------------------------------------------- */
+/* ---- semaphores
+ * ---------------------------------------------------------------------------------------- */
 
 static const void *find_chained(const void *chain, VkStructureType type) {
   const VkBaseInStructure *at = chain;
@@ -292,7 +295,9 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_GetSemaphoreFdKHR(VkDevice handle,
   return device->next_layer.GetSemaphoreFdKHR(handle, info, out_fd);
 }
 
-/* ---- fences ------------------------------------------------------------------------------------------------ */
+/* ---- fences
+ * ------------------------------------------------------------------------------------------------
+ */
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_CreateFence(VkDevice handle, const VkFenceCreateInfo *info,
                                                  const VkAllocationCallbacks *allocator,
@@ -351,7 +356,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_ResetFences(VkDevice handle, uint32_t count
   return device->next_layer.ResetFences(handle, count, fences);
 }
 
-/* explore: a fence whose submission is released will be signalled, so it is: the same in each run. */
+/* explore: a fence whose submission is released will be signalled, so it is: the same in each run.
+ */
 static bool release_for_status(struct layer_device *device, VkFence handle) {
   pthread_mutex_lock(&device->lock);
   struct layer_fence *fence = layer_fence_of(device, handle);
@@ -396,8 +402,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_ImportFenceFdKHR(VkDevice handle,
   return device->next_layer.ImportFenceFdKHR(handle, info);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL layer_GetFenceFdKHR(VkDevice handle,
-                                                   const VkFenceGetFdInfoKHR *info, int *out_fd) {
+VKAPI_ATTR VkResult VKAPI_CALL layer_GetFenceFdKHR(VkDevice handle, const VkFenceGetFdInfoKHR *info,
+                                                   int *out_fd) {
   struct layer_device *device = layer_device_of(handle);
   share_fence(device, info->fence);
   return device->next_layer.GetFenceFdKHR(handle, info, out_fd);

@@ -21,7 +21,8 @@ LAYER_ENTRY(EnumerateDeviceExtensionProperties);
 EXPORTED VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface);
 
-/* ---- instances --------------------------------------------------------------------------------- */
+/* ---- instances ---------------------------------------------------------------------------------
+ */
 
 static VkLayerInstanceCreateInfo *find_instance_link(const VkInstanceCreateInfo *info) {
   VkLayerInstanceCreateInfo *at = (VkLayerInstanceCreateInfo *)info->pNext;
@@ -61,13 +62,14 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyInstance(VkInstance handle,
   layer_instance_recycle(instance);
 }
 
-/* ---- devices ------------------------------------------------------------------------------------- */
+/* ---- devices
+ * ------------------------------------------------------------------------------------- */
 
 static VkLayerDeviceCreateInfo *find_device_link(const VkDeviceCreateInfo *info,
                                                  VkLayerFunction function) {
   VkLayerDeviceCreateInfo *at = (VkLayerDeviceCreateInfo *)info->pNext;
-  while (at && (at->sType != VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO ||
-                at->function != function))
+  while (at &&
+         (at->sType != VK_STRUCTURE_TYPE_LOADER_DEVICE_CREATE_INFO || at->function != function))
     at = (VkLayerDeviceCreateInfo *)at->pNext;
   return at;
 }
@@ -84,8 +86,7 @@ static void fetch_queues(struct layer_device *device, const struct layer_queue_i
   for (uint32_t i = 0; i < infos->count; i++) {
     uint32_t family = infos->infos[i].queueFamilyIndex;
     if (family >= LAYER_FAMILIES_MOST) continue;
-    device->next_layer.GetDeviceQueue(device->handle, family, 0,
-                                      &device->explorer->real[family]);
+    device->next_layer.GetDeviceQueue(device->handle, family, 0, &device->explorer->real[family]);
     device->set_loader_data(device->handle, device->explorer->real[family]);
   }
 }
@@ -107,7 +108,8 @@ static void count_device_group(const VkDeviceCreateInfo *info) {
   for (const VkBaseInStructure *at = info->pNext; at; at = at->pNext)
     if (at->sType == VK_STRUCTURE_TYPE_DEVICE_GROUP_DEVICE_CREATE_INFO &&
         ((const VkDeviceGroupDeviceCreateInfo *)at)->physicalDeviceCount > 1)
-      layer_limit("a device group: its submissions run on devices that the layer does not tell apart");
+      layer_limit(
+          "a device group: its submissions run on devices that the layer does not tell apart");
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_CreateDevice(VkPhysicalDevice physical,
@@ -168,7 +170,8 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyDevice(VkDevice handle,
   layer_report(LAYER_REASON_EXIT);
 }
 
-/* ---- queues ---------------------------------------------------------------------------------------- */
+/* ---- queues
+ * ---------------------------------------------------------------------------------------- */
 
 LAYER_ENTRY(GetDeviceQueue);
 LAYER_ENTRY(GetDeviceQueue2);
@@ -178,8 +181,7 @@ static struct layer_queue *make_virtual_queue(struct layer_device *device, uint3
                                               uint32_t index) {
   uint32_t real = layer_real_family(device, family);
   if (real >= LAYER_FAMILIES_MOST || !device->explorer->real[real]) return NULL;
-  struct layer_queue *queue =
-      layer_queue_add(device, device->explorer->real[real], family, index);
+  struct layer_queue *queue = layer_queue_add(device, device->explorer->real[real], family, index);
   if (!queue) return NULL;
   queue->handle = (VkQueue)queue;
   queue->real_family = real;
@@ -219,7 +221,8 @@ VKAPI_ATTR void VKAPI_CALL layer_GetDeviceQueue2(VkDevice handle, const VkDevice
   *out_queue = find_queue(device, info->queueFamilyIndex, info->queueIndex, real);
 }
 
-/* ---- what the loader asks ---------------------------------------------------------------------------- */
+/* ---- what the loader asks
+ * ---------------------------------------------------------------------------- */
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL layer_GetDeviceProcAddr(VkDevice handle,
                                                                  const char *name) {
@@ -267,13 +270,14 @@ static bool is_ours(const char *layer) {
   return layer && strcmp(layer, TIDE_VULKAN_LAYER_NAME) == 0;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL layer_EnumerateInstanceLayerProperties(
-    uint32_t *count, VkLayerProperties *properties) {
+VKAPI_ATTR VkResult VKAPI_CALL
+layer_EnumerateInstanceLayerProperties(uint32_t *count, VkLayerProperties *properties) {
   return describe(count, properties);
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL layer_EnumerateDeviceLayerProperties(
-    VkPhysicalDevice physical, uint32_t *count, VkLayerProperties *properties) {
+VKAPI_ATTR VkResult VKAPI_CALL layer_EnumerateDeviceLayerProperties(VkPhysicalDevice physical,
+                                                                    uint32_t *count,
+                                                                    VkLayerProperties *properties) {
   (void)physical;
   return describe(count, properties);
 }
@@ -286,9 +290,9 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_EnumerateInstanceExtensionProperties(
   return VK_SUCCESS;
 }
 
-VKAPI_ATTR VkResult VKAPI_CALL layer_EnumerateDeviceExtensionProperties(
-    VkPhysicalDevice physical, const char *layer, uint32_t *count,
-    VkExtensionProperties *properties) {
+VKAPI_ATTR VkResult VKAPI_CALL
+layer_EnumerateDeviceExtensionProperties(VkPhysicalDevice physical, const char *layer,
+                                         uint32_t *count, VkExtensionProperties *properties) {
   if (!is_ours(layer))
     return layer_instance_of(physical)->next_layer.EnumerateDeviceExtensionProperties(
         physical, layer, count, properties);

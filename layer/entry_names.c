@@ -14,8 +14,7 @@ LAYER_ENTRY(GetPrivateData);
 /* The driver knows its own queues only. */
 static uint64_t real_object(struct layer_device *device, VkObjectType type, uint64_t handle) {
   const struct layer_queue *queue = NULL;
-  if (type == VK_OBJECT_TYPE_QUEUE)
-    queue = layer_queue_of(device, (VkQueue)(uintptr_t)handle);
+  if (type == VK_OBJECT_TYPE_QUEUE) queue = layer_queue_of(device, (VkQueue)(uintptr_t)handle);
   return queue ? (uint64_t)(uintptr_t)queue->real : handle;
 }
 
@@ -31,24 +30,24 @@ static void name_object(struct layer_device *device, const VkDebugUtilsObjectNam
   struct layer_queue *queue;
   char *kept;
   switch ((int)info->objectType) {
-  case VK_OBJECT_TYPE_SEMAPHORE:
-    semaphore = layer_semaphore_of(device, (VkSemaphore)info->objectHandle);
-    if (semaphore) layer_clean_text(semaphore->name, sizeof semaphore->name, name);
-    break;
-  case VK_OBJECT_TYPE_FENCE:
-    fence = layer_fence_of(device, (VkFence)info->objectHandle);
-    if (fence) layer_clean_text(fence->name, sizeof fence->name, name);
-    break;
-  case VK_OBJECT_TYPE_QUEUE:
-    queue = layer_queue_of(device, (VkQueue)(uintptr_t)info->objectHandle);
-    if (queue) layer_clean_text(queue->name, sizeof queue->name, name);
-    break;
-  case VK_OBJECT_TYPE_COMMAND_BUFFER:
-    kept = layer_table_find(&device->names, info->objectHandle);
-    if (!kept && !(kept = calloc(1, TIDE_LAYER_NAME_SIZE))) break;
-    layer_clean_text(kept, TIDE_LAYER_NAME_SIZE, name);
-    if (!layer_table_put(&device->names, info->objectHandle, kept)) free(kept);
-    break;
+    case VK_OBJECT_TYPE_SEMAPHORE:
+      semaphore = layer_semaphore_of(device, (VkSemaphore)info->objectHandle);
+      if (semaphore) layer_clean_text(semaphore->name, sizeof semaphore->name, name);
+      break;
+    case VK_OBJECT_TYPE_FENCE:
+      fence = layer_fence_of(device, (VkFence)info->objectHandle);
+      if (fence) layer_clean_text(fence->name, sizeof fence->name, name);
+      break;
+    case VK_OBJECT_TYPE_QUEUE:
+      queue = layer_queue_of(device, (VkQueue)(uintptr_t)info->objectHandle);
+      if (queue) layer_clean_text(queue->name, sizeof queue->name, name);
+      break;
+    case VK_OBJECT_TYPE_COMMAND_BUFFER:
+      kept = layer_table_find(&device->names, info->objectHandle);
+      if (!kept && !(kept = calloc(1, TIDE_LAYER_NAME_SIZE))) break;
+      layer_clean_text(kept, TIDE_LAYER_NAME_SIZE, name);
+      if (!layer_table_put(&device->names, info->objectHandle, kept)) free(kept);
+      break;
   }
 }
 

@@ -11,7 +11,8 @@ LAYER_ENTRY(QueuePresentKHR);
 LAYER_ENTRY(AcquireNextImageKHR);
 LAYER_ENTRY(AcquireNextImage2KHR);
 
-/* ---- what chained structures say ------------------------------------------------------------------ */
+/* ---- what chained structures say
+ * ------------------------------------------------------------------ */
 
 static const VkBaseInStructure *find_chained(const void *chain, VkStructureType type) {
   const VkBaseInStructure *at = chain;
@@ -33,14 +34,14 @@ static bool is_plain_group(const VkDeviceGroupSubmitInfo *group) {
 static bool is_understood(const void *chain) {
   for (const VkBaseInStructure *at = chain; at; at = at->pNext) {
     switch ((int)at->sType) {
-    case VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO: break;
-    case VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO:
-      if (!is_plain_group((const VkDeviceGroupSubmitInfo *)at)) return false;
-      break;
-    case VK_STRUCTURE_TYPE_PROTECTED_SUBMIT_INFO:
-      if (((const VkProtectedSubmitInfo *)at)->protectedSubmit) return false;
-      break;
-    default: layer_limit("structure %d chained to a submit", (int)at->sType); return false;
+      case VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO: break;
+      case VK_STRUCTURE_TYPE_DEVICE_GROUP_SUBMIT_INFO:
+        if (!is_plain_group((const VkDeviceGroupSubmitInfo *)at)) return false;
+        break;
+      case VK_STRUCTURE_TYPE_PROTECTED_SUBMIT_INFO:
+        if (((const VkProtectedSubmitInfo *)at)->protectedSubmit) return false;
+        break;
+      default: layer_limit("structure %d chained to a submit", (int)at->sType); return false;
     }
   }
   return true;
@@ -60,7 +61,8 @@ static bool is_plain(const VkSubmitInfo2 *info) {
   return plain;
 }
 
-/* ---- submissions from the two forms ------------------------------------------------------------------ */
+/* ---- submissions from the two forms
+ * ------------------------------------------------------------------ */
 
 /* The semaphores are known: the program made them through the layer. The lock is held. */
 static void add_wait(struct layer_device *device, struct layer_submission *submission,
@@ -90,10 +92,10 @@ static struct layer_submission *read_submit(struct layer_device *device, const V
              values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0,
              info->pWaitDstStageMask[i]);
   for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
-    add_signal(
-        device, submission, info->pSignalSemaphores[i],
-        values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i] : 0,
-        VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    add_signal(device, submission, info->pSignalSemaphores[i],
+               values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i]
+                                                               : 0,
+               VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
   for (uint32_t i = 0; i < info->commandBufferCount; i++)
     submission->commands[submission->command_count++] = info->pCommandBuffers[i];
   return submission;
@@ -101,9 +103,8 @@ static struct layer_submission *read_submit(struct layer_device *device, const V
 
 static struct layer_submission *read_submit2(struct layer_device *device,
                                              const VkSubmitInfo2 *info) {
-  struct layer_submission *submission =
-      layer_submission_make(info->waitSemaphoreInfoCount, info->signalSemaphoreInfoCount,
-                            info->commandBufferInfoCount);
+  struct layer_submission *submission = layer_submission_make(
+      info->waitSemaphoreInfoCount, info->signalSemaphoreInfoCount, info->commandBufferInfoCount);
   if (!submission) return NULL;
   submission->uses_submit2 = true;
   for (uint32_t i = 0; i < info->waitSemaphoreInfoCount; i++)
@@ -130,9 +131,8 @@ struct submit {
 static struct layer_submission *read_batch(const struct submit *submit, uint32_t i) {
   struct layer_device *device = submit->queue->device;
   struct layer_submission *submission = i >= submit->count ? layer_submission_make(0, 0, 0)
-                                        : submit->infos2
-                                            ? read_submit2(device, &submit->infos2[i])
-                                            : read_submit(device, &submit->infos[i]);
+                                        : submit->infos2 ? read_submit2(device, &submit->infos2[i])
+                                                         : read_submit(device, &submit->infos[i]);
   if (!submission) return NULL;
   submission->number = layer_next_number();
   if (submit->fence && i + 1 >= submit->count)
@@ -147,8 +147,8 @@ static uint32_t count_batches(const struct submit *submit) {
 static bool submit_is_plain(const struct submit *submit) {
   bool plain = true;
   for (uint32_t i = 0; i < submit->count; i++)
-    plain = plain && (submit->infos2 ? is_plain(&submit->infos2[i])
-                                     : is_understood(submit->infos[i].pNext));
+    plain = plain &&
+            (submit->infos2 ? is_plain(&submit->infos2[i]) : is_understood(submit->infos[i].pNext));
   return plain;
 }
 
@@ -172,7 +172,8 @@ static bool signals_outside(struct layer_device *device, const struct submit *su
   return outside;
 }
 
-/* ---- telling the ledger --------------------------------------------------------------------------------- */
+/* ---- telling the ledger
+ * --------------------------------------------------------------------------------- */
 
 /* The ledger hears of it before the driver: another thread may see the end at once. */
 static void record_submit(const struct submit *submit) {
@@ -276,10 +277,11 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_QueueSubmit2(VkQueue queue, uint32_t count,
   return take_submit(&(struct submit){.infos2 = infos, .count = count, .fence = fence}, queue);
 }
 
-/* ---- sparse binds, presents, acquires ----------------------------------------------------------------------- */
+/* ---- sparse binds, presents, acquires
+ * ----------------------------------------------------------------------- */
 
-static struct layer_submission *read_bind(struct layer_device *device,
-                                          const VkBindSparseInfo *info, VkFence fence) {
+static struct layer_submission *read_bind(struct layer_device *device, const VkBindSparseInfo *info,
+                                          VkFence fence) {
   const VkTimelineSemaphoreSubmitInfo *values = (const VkTimelineSemaphoreSubmitInfo *)find_chained(
       info->pNext, VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO);
   struct layer_submission *submission =
@@ -293,10 +295,10 @@ static struct layer_submission *read_bind(struct layer_device *device,
              values && i < values->waitSemaphoreValueCount ? values->pWaitSemaphoreValues[i] : 0,
              VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
   for (uint32_t i = 0; i < info->signalSemaphoreCount; i++)
-    add_signal(
-        device, submission, info->pSignalSemaphores[i],
-        values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i] : 0,
-        VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+    add_signal(device, submission, info->pSignalSemaphores[i],
+               values && i < values->signalSemaphoreValueCount ? values->pSignalSemaphoreValues[i]
+                                                               : 0,
+               VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
   return submission;
 }
 

@@ -1,20 +1,27 @@
-/* Why does this program not go on? From each call that blocks, along what it waits for, down to a
- * cause: a value that no submission signals, a cycle, or work that the device has not finished. */
+/* Why does this program not go on?
+ *
+ * First the ledger is run to its end on paper: each queue finishes its submissions in order as long
+ * as their waits can be satisfied. Where a queue stops, it has a *stuck* submission, at most one;
+ * all behind it are only late. Then the account goes from each call that blocks to the stuck
+ * submission behind it, to the one that this waits for, and so on: to a value that no submission
+ * signals, or to a cycle. */
 #include "layer/layer.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-#define DEPTH_MOST 64
-#define LINES_MOST 400
+#define QUEUES_MOST 64
+#define LINES_MOST 200
 
 struct explanation {
   struct layer_device *device;
   FILE *to;
   unsigned lines, depth;
-  const struct layer_submission *path[DEPTH_MOST];
-  const struct layer_submission *explained[256]; /* once is enough */
-  unsigned explained_count;
+  uint64_t reach[QUEUES_MOST]; /* by queue: all up to this epoch can finish */
+  bool is_explained[QUEUES_MOST];
+  const struct layer_queue *path[QUEUES_MOST];         /* the stuck queues that led here, */
+  const struct layer_submission *awaited[QUEUES_MOST]; /* and what each waits for on this way */
+  unsigned path_length;
 };
 
 static void print(struct explanation *e, const char *format, ...) TIDE_PRINTF(2, 3);
@@ -39,134 +46,160 @@ static uint64_t value_now(const struct layer_device *device,
   return value;
 }
 
-static bool is_satisfied(const struct layer_device *device, const struct layer_semaphore *semaphore,
-                         uint64_t value) {
-  if (semaphore->timeline) return value_now(device, semaphore) >= value;
-  /* A binary semaphore cannot be asked: its signaller can. */
+/* ---- the ledger, run to its end
+ * ------------------------------------------------------------------ */
+
+/* The submission that would end the wait; NULL: none, or it has been seen to finish. */
+static const struct layer_submission *
+signaller_of(const struct explanation *e, const struct layer_semaphore *semaphore, uint64_t value) {
   const struct tide_shadow_record *record = tide_shadow_find_record(semaphore->records, value);
-  if (!record) return semaphore->external || value <= semaphore->released;
-  return record->epoch && device->queues[record->queue]->done >= record->epoch;
+  if (!record || !record->epoch) return NULL;
+  return layer_submission_at(e->device->queues[record->queue], record->epoch);
 }
 
-static void explain_submission(struct explanation *e, const struct layer_submission *submission);
+static bool can_end(const struct explanation *e, const struct layer_semaphore *semaphore,
+                    uint64_t value) {
+  const struct tide_shadow_record *record = tide_shadow_find_record(semaphore->records, value);
+  if (semaphore->timeline && value_now(e->device, semaphore) >= value) return true;
+  if (record && record->epoch) return record->epoch <= e->reach[record->queue];
+  if (record) return semaphore->timeline ? value <= semaphore->seen : true;
+  /* An acquired image's semaphore has no record: the window system signals it. */
+  return !semaphore->timeline && value <= semaphore->submitted;
+}
+
+static bool can_finish(const struct explanation *e, const struct layer_submission *submission) {
+  for (uint32_t i = 0; submission && i < submission->wait_count; i++) {
+    const struct layer_wait *wait = &submission->waits[i];
+    if (!wait->dropped && !can_end(e, wait->semaphore, wait->value)) return false;
+  }
+  return true;
+}
+
+static void run_to_the_end(struct explanation *e) {
+  const struct layer_device *device = e->device;
+  for (uint32_t i = 0; i < device->queue_count; i++) e->reach[i] = device->queues[i]->done;
+  for (bool goes_on = true; goes_on;) {
+    goes_on = false;
+    for (uint32_t i = 0; i < device->queue_count; i++) {
+      const struct layer_queue *queue = device->queues[i];
+      while (e->reach[i] < queue->submitted &&
+             can_finish(e, layer_submission_at(queue, e->reach[i] + 1))) {
+        e->reach[i]++;
+        goes_on = true;
+      }
+    }
+  }
+}
+
+/* The one that stops the queue; NULL: none does. */
+static const struct layer_submission *stuck_of(const struct explanation *e,
+                                               const struct layer_queue *queue) {
+  return layer_submission_at(queue, e->reach[queue->index] + 1);
+}
+
+/* ---- the account
+ * ------------------------------------------------------------------------------------ */
 
 static void explain_missing_signal(struct explanation *e, const struct layer_semaphore *semaphore,
                                    uint64_t value) {
   if (semaphore->external)
     print(e, "it is shared with another process or driver, which is to signal it");
   else if (!semaphore->timeline)
-    print(e, "no submission signals it: the wait is the %llu-th, signals so far are %llu",
+    print(e, "NO submission signals it: this wait is its %llu-th, signals so far: %llu",
           (unsigned long long)value, (unsigned long long)semaphore->submitted);
   else
-    print(e, "NO submission and no host signals a value >= %llu (highest submitted: %llu)",
+    print(e, "NO submission and no thread signals a value >= %llu (highest so far: %llu)",
           (unsigned long long)value, (unsigned long long)semaphore->submitted);
 }
 
-/* "timeline 'frame' >= 3 (now 0)", then its signaller. */
-static void explain_semaphore(struct explanation *e, const char *subject,
-                              const struct layer_semaphore *semaphore, uint64_t value) {
-  struct layer_text name, by;
-  const struct layer_submission *signaller = NULL;
-  const struct tide_shadow_record *record = tide_shadow_find_record(semaphore->records, value);
-  if (record && record->epoch)
-    signaller = layer_submission_at(e->device->queues[record->queue], record->epoch);
-  if (semaphore->timeline)
-    print(e, "%s waits for %s >= %llu (now %llu)%s%s", subject,
-          layer_name_semaphore(semaphore, &name), (unsigned long long)value,
-          (unsigned long long)value_now(e->device, semaphore),
-          signaller ? ": signalled by " : "",
-          signaller ? layer_name_submission(signaller, &by) : "");
-  else
-    print(e, "%s waits for %s%s%s", subject, layer_name_semaphore(semaphore, &name),
-          signaller ? ": signalled by " : "",
-          signaller ? layer_name_submission(signaller, &by) : "");
-  e->depth++;
-  if (signaller) explain_submission(e, signaller);
-  else if (!record) explain_missing_signal(e, semaphore, value);
-  e->depth--;
-}
-
-static void report_cycle(struct explanation *e, unsigned from) {
+/* "submission 12 -> submission 15 -> submission 12": each waits for the next, or comes behind it.
+ */
+static void report_cycle(struct explanation *e, const struct layer_queue *queue) {
   char text[1024];
   size_t length = 0;
+  unsigned from = 0;
   struct layer_text name;
-  for (unsigned i = from; i < e->depth && length + LAYER_TEXT + 16 < sizeof text; i++)
-    if (e->path[i])
+  while (e->path[from] != queue) from++;
+  for (unsigned i = from; i < e->path_length && length + 2 * LAYER_TEXT + 16 < sizeof text; i++) {
+    const struct layer_submission *stuck = stuck_of(e, e->path[i]), *awaited = e->awaited[i];
+    length += (size_t)snprintf(text + length, sizeof text - length, "%s -> ",
+                               layer_name_submission(stuck, &name));
+    if (awaited && awaited != stuck_of(e, awaited->queue))
       length += (size_t)snprintf(text + length, sizeof text - length, "%s -> ",
-                                 layer_name_submission(e->path[i], &name));
+                                 layer_name_submission(awaited, &name));
+  }
   snprintf(text + length, sizeof text - length, "%s",
-           layer_name_submission(e->path[from], &name));
+           layer_name_submission(stuck_of(e, queue), &name));
   print(e, "CYCLE: %s", text);
   layer_finding("cycle", "submissions wait for each other: %s", text);
 }
 
-/* The first submission of a queue that has an unsatisfied wait stops all that come later. */
-static const struct layer_submission *stopped_by(const struct layer_device *device,
-                                                 const struct layer_submission *submission) {
-  const struct layer_queue *queue = submission->queue;
-  for (uint64_t epoch = queue->done + 1; epoch < submission->epoch; epoch++) {
-    const struct layer_submission *earlier = layer_submission_at(queue, epoch);
-    for (uint32_t i = 0; earlier && i < earlier->wait_count; i++)
-      if (!is_satisfied(device, earlier->waits[i].semaphore, earlier->waits[i].value))
-        return earlier;
-  }
-  return NULL;
+static bool is_on_path(const struct explanation *e, const struct layer_queue *queue) {
+  for (unsigned i = 0; i < e->path_length; i++)
+    if (e->path[i] == queue) return true;
+  return false;
 }
 
-static void explain_waits(struct explanation *e, const struct layer_submission *submission) {
-  struct layer_text name, first;
-  bool waits = false;
-  const struct layer_submission *before = stopped_by(e->device, submission);
-  for (uint32_t i = 0; i < submission->wait_count; i++) {
-    const struct layer_wait *wait = &submission->waits[i];
-    if (wait->dropped || is_satisfied(e->device, wait->semaphore, wait->value)) continue;
-    explain_semaphore(e, layer_name_submission(submission, &name), wait->semaphore, wait->value);
-    waits = true;
-  }
-  if (before) {
-    print(e, "%s comes behind %s, and a queue starts in order",
-          layer_name_submission(submission, &name), layer_name_submission(before, &first));
-    explain_submission(e, before);
-  } else if (!waits) {
-    print(e, submission->state == LAYER_HELD
-                 ? "%s may go: the layer holds it"
-                 : "%s may go: the device has not finished it",
-          layer_name_submission(submission, &name));
-  }
-}
+static void explain_queue(struct explanation *e, const struct layer_queue *queue);
 
+/* Why a submission has not finished: it is stuck, behind a stuck one, or the device's. */
 static void explain_submission(struct explanation *e, const struct layer_submission *submission) {
-  for (unsigned i = 0; i < e->depth && i < DEPTH_MOST; i++) {
-    if (e->path[i] != submission) continue;
-    report_cycle(e, i);
+  const struct layer_submission *stuck = stuck_of(e, submission->queue);
+  struct layer_text name, first;
+  if (submission->epoch <= e->reach[submission->queue->index]) {
+    print(e, "%s lacks nothing: %s", layer_name_submission(submission, &name),
+          submission->state == LAYER_HELD ? "the layer holds it"
+                                          : "the device has not finished it");
     return;
   }
-  struct layer_text name;
-  for (unsigned i = 0; i < e->explained_count; i++) {
-    if (e->explained[i] != submission) continue;
-    print(e, "%s: see above", layer_name_submission(submission, &name));
-    return;
-  }
-  if (e->depth + 2 >= DEPTH_MOST) {
-    print(e, "(and further)");
-    return;
-  }
-  if (e->explained_count < sizeof e->explained / sizeof e->explained[0])
-    e->explained[e->explained_count++] = submission;
-  e->path[e->depth] = submission;
-  explain_waits(e, submission);
-  e->path[e->depth] = NULL;
+  if (submission != stuck)
+    print(e, "%s comes behind %s: a queue starts in order",
+          layer_name_submission(submission, &name), layer_name_submission(stuck, &first));
+  explain_queue(e, submission->queue);
 }
 
-static void explain_queue(struct explanation *e, const char *subject,
-                          const struct layer_queue *queue, uint64_t epoch) {
-  struct layer_text name;
-  const struct layer_submission *last = layer_submission_at(queue, epoch);
-  print(e, "%s waits for all of %s", subject, layer_name_queue(queue, &name));
+static void explain_wait(struct explanation *e, const char *subject,
+                         const struct layer_semaphore *semaphore, uint64_t value) {
+  const struct layer_submission *signaller = signaller_of(e, semaphore, value);
+  struct layer_text name, by;
+  char now[64] = "";
+  if (semaphore->timeline)
+    snprintf(now, sizeof now, " >= %llu (now %llu)", (unsigned long long)value,
+             (unsigned long long)value_now(e->device, semaphore));
+  print(e, "%s waits for %s%s%s%s", subject, layer_name_semaphore(semaphore, &name), now,
+        signaller ? ": the signaller is " : "",
+        signaller ? layer_name_submission(signaller, &by) : "");
+  if (e->path_length) e->awaited[e->path_length - 1] = signaller;
   e->depth++;
-  if (last) explain_submission(e, last);
+  if (signaller) explain_submission(e, signaller);
+  else explain_missing_signal(e, semaphore, value);
   e->depth--;
 }
+
+/* The waits of the submission that stops a queue. */
+static void explain_queue(struct explanation *e, const struct layer_queue *queue) {
+  const struct layer_submission *stuck = stuck_of(e, queue);
+  struct layer_text name;
+  if (is_on_path(e, queue)) {
+    report_cycle(e, queue);
+    return;
+  }
+  if (e->is_explained[queue->index]) {
+    print(e, "%s: see above", layer_name_submission(stuck, &name));
+    return;
+  }
+  e->is_explained[queue->index] = true;
+  e->path[e->path_length++] = queue;
+  for (uint32_t i = 0; i < stuck->wait_count; i++) {
+    const struct layer_wait *wait = &stuck->waits[i];
+    if (!wait->dropped && !can_end(e, wait->semaphore, wait->value))
+      explain_wait(e, layer_name_submission(stuck, &name), wait->semaphore, wait->value);
+  }
+  e->path_length--;
+}
+
+/* ---- calls that block
+ * --------------------------------------------------------------------------------- */
 
 static void explain_fence(struct explanation *e, const char *subject,
                           const struct layer_fence *fence) {
@@ -174,22 +207,36 @@ static void explain_fence(struct explanation *e, const char *subject,
   const struct layer_submission *signaller =
       fence->queue ? layer_submission_at(fence->queue, fence->epoch) : NULL;
   print(e, "%s waits for %s%s%s", subject, layer_name_fence(fence, &name),
-        signaller ? ": signalled by " : "",
+        signaller ? ": the signaller is " : "",
         signaller ? layer_name_submission(signaller, &by) : "");
   e->depth++;
   if (signaller) explain_submission(e, signaller);
-  else if (!fence->queue && !fence->signalled && !fence->external)
-    print(e, "NO submission signals it");
+  else if (fence->external)
+    print(e, "another process, driver or the window system is to signal it");
+  else if (!fence->queue) print(e, "NO submission signals it");
+  e->depth--;
+}
+
+static void explain_idle(struct explanation *e, const char *subject,
+                         const struct layer_queue *queue, uint64_t epoch) {
+  const struct layer_submission *last = layer_submission_at(queue, epoch);
+  struct layer_text name;
+  print(e, "%s waits for all of %s", subject, layer_name_queue(queue, &name));
+  e->depth++;
+  if (last) explain_submission(e, last);
   e->depth--;
 }
 
 static void explain_target(struct explanation *e, const char *subject,
                            const struct layer_target *target) {
-  if (target->semaphore && !is_satisfied(e->device, target->semaphore, target->value))
-    explain_semaphore(e, subject, target->semaphore, target->value);
-  if (target->fence && !target->fence->signalled) explain_fence(e, subject, target->fence);
-  if (target->queue && target->queue->done < target->value)
-    explain_queue(e, subject, target->queue, target->value);
+  if (target->semaphore) {
+    if (!target->semaphore->timeline || value_now(e->device, target->semaphore) < target->value)
+      explain_wait(e, subject, target->semaphore, target->value);
+  } else if (target->fence) {
+    if (!target->fence->signalled) explain_fence(e, subject, target->fence);
+  } else if (target->queue->done < target->value) {
+    explain_idle(e, subject, target->queue, target->value);
+  }
 }
 
 static void explain_call(struct explanation *e, const struct layer_host_call *call) {
@@ -203,27 +250,39 @@ static void explain_call(struct explanation *e, const struct layer_host_call *ca
   e->depth--;
 }
 
-/* Without a call that blocks: the program polls, or is stuck elsewhere. */
-static void explain_queues(struct explanation *e) {
+/* A program that polls, or that is stuck elsewhere, blocks in no call. */
+static void explain_rest(struct explanation *e) {
+  struct layer_text name;
   for (uint32_t i = 0; i < e->device->queue_count; i++) {
     const struct layer_queue *queue = e->device->queues[i];
-    const struct layer_submission *last = layer_submission_at(queue, queue->submitted);
-    struct layer_text name;
-    if (!last) continue;
-    print(e, "%s: %llu submissions were not seen to finish", layer_name_queue(queue, &name),
-          (unsigned long long)(queue->submitted - queue->done));
+    const struct layer_submission *stuck = stuck_of(e, queue);
+    if (!stuck || e->is_explained[i]) continue;
+    print(e, "%s is stuck", layer_name_queue(queue, &name));
     e->depth++;
-    explain_submission(e, last);
+    explain_queue(e, queue);
     e->depth--;
+  }
+}
+
+static void count_unfinished(struct explanation *e) {
+  struct layer_text name;
+  for (uint32_t i = 0; i < e->device->queue_count; i++) {
+    const struct layer_queue *queue = e->device->queues[i];
+    if (queue->submitted == queue->done) continue;
+    print(e, "%s: %llu submissions were not seen to finish, the oldest of them is %llu",
+          layer_name_queue(queue, &name), (unsigned long long)(queue->submitted - queue->done),
+          (unsigned long long)(layer_submission_at(queue, queue->done + 1)
+                                   ? layer_submission_at(queue, queue->done + 1)->number
+                                   : 0));
   }
 }
 
 void layer_explain(struct layer_device *device, FILE *to) {
   struct explanation e = {.device = device, .to = to};
-  if (!device->host_calls) {
-    print(&e, "no thread blocks in a call of Vulkan");
-    explain_queues(&e);
-  }
+  run_to_the_end(&e);
+  if (!device->host_calls) print(&e, "no thread blocks in a call of Vulkan");
   for (const struct layer_host_call *call = device->host_calls; call; call = call->next)
     explain_call(&e, call);
+  explain_rest(&e);
+  count_unfinished(&e);
 }

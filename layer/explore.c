@@ -7,7 +7,8 @@
 
 #define READY_MOST 256
 
-/* ---- which may go ------------------------------------------------------------------------------- */
+/* ---- which may go -------------------------------------------------------------------------------
+ */
 
 static bool wait_is_released(const struct layer_wait *wait) {
   return wait->dropped || wait->semaphore->external || wait->semaphore->released >= wait->value;
@@ -34,7 +35,8 @@ static void report_twice(const struct layer_submission *submission) {
   struct layer_text name, by;
   for (uint32_t i = 0; i < submission->signal_count; i++)
     if (!submission->signals[i].semaphore->timeline)
-      layer_finding("signalled-twice", "%s may signal %s before the wait for its last signal: nothing orders them",
+      layer_finding("signalled-twice",
+                    "%s may signal %s before the wait for its last signal: nothing orders them",
                     layer_name_submission(submission, &by),
                     layer_name_semaphore(submission->signals[i].semaphore, &name));
 }
@@ -88,7 +90,8 @@ static size_t find_ready(struct layer_device *device, struct layer_submission **
   return count;
 }
 
-/* ---- releasing -------------------------------------------------------------------------------------- */
+/* ---- releasing
+ * -------------------------------------------------------------------------------------- */
 
 static void unlink_held(struct layer_explorer *explorer, struct layer_submission *submission) {
   struct layer_submission **link = &explorer->first, *before = NULL;
@@ -103,10 +106,10 @@ static void unlink_held(struct layer_explorer *explorer, struct layer_submission
 static void report_backwards(const struct layer_submission *submission,
                              const struct layer_signal *signal) {
   struct layer_text name, by;
-  layer_finding("value-backwards", "%s signals %s = %llu when it is at %llu already: nothing orders the two",
-                layer_name_submission(submission, &by),
-                layer_name_semaphore(signal->semaphore, &name), (unsigned long long)signal->value,
-                (unsigned long long)signal->semaphore->released);
+  layer_finding(
+      "value-backwards", "%s signals %s = %llu when it is at %llu already: nothing orders the two",
+      layer_name_submission(submission, &by), layer_name_semaphore(signal->semaphore, &name),
+      (unsigned long long)signal->value, (unsigned long long)signal->semaphore->released);
 }
 
 /* Before the driver's call: which signals does it get? */
@@ -174,8 +177,7 @@ static void count_pick(struct layer_device *device, size_t ready, enum layer_pic
   else counts->forced++;
 }
 
-static void report_after(struct layer_explorer *explorer,
-                         const struct layer_submission *second) {
+static void report_after(struct layer_explorer *explorer, const struct layer_submission *second) {
   struct layer_text first_name, second_name;
   if (second->number != layer_options()->after_second) return;
   for (const struct layer_submission *at = explorer->first; at; at = at->next)
@@ -202,7 +204,8 @@ static bool pick(struct layer_device *device, enum layer_pick_reason reason) {
   return count > 0;
 }
 
-/* ---- calls that block ----------------------------------------------------------------------------------- */
+/* ---- calls that block
+ * ----------------------------------------------------------------------------------- */
 
 bool layer_is_released(const struct layer_target *target) {
   if (target->semaphore)
@@ -303,8 +306,8 @@ static void finish_family(struct layer_device *device, VkQueue real) {
   VkResult result = device->next_layer.QueueSubmit(real, 0, NULL, fence);
   pthread_mutex_unlock(&device->release_lock);
   if (layer_check_lost(device, result) == VK_SUCCESS)
-    layer_check_lost(device, device->next_layer.WaitForFences(device->handle, 1, &fence, VK_TRUE,
-                                                             UINT64_MAX));
+    layer_check_lost(
+        device, device->next_layer.WaitForFences(device->handle, 1, &fence, VK_TRUE, UINT64_MAX));
   device->next_layer.DestroyFence(device->handle, fence, NULL);
 }
 
@@ -313,7 +316,8 @@ void layer_explore_finish(struct layer_device *device) {
     if (device->explorer->real[i]) finish_family(device, device->explorer->real[i]);
 }
 
-/* ---- arrivals, and the timer --------------------------------------------------------------------------------- */
+/* ---- arrivals, and the timer
+ * --------------------------------------------------------------------------------- */
 
 void layer_explore_hold(struct layer_queue *queue, struct layer_submission *submission) {
   struct layer_device *device = queue->device;

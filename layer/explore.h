@@ -42,9 +42,10 @@ struct layer_explorer {
   uint64_t blocked;                      /* calls that block now for what is not released */
   uint64_t active_ns;                    /* the last call of the program */
   struct tide_random random;
-  VkQueue real[LAYER_FAMILIES_MOST]; /* one a family of the driver */
+  VkQueue real[LAYER_FAMILIES_MOST];  /* one a family of the driver */
   struct layer_table commands, pools; /* commands.c */
-  struct layer_table owners;          /* commands.c: resources on their way between families */
+  struct layer_table owners, between; /* ownership.c: parts, whole resources between families */
+  struct layer_table buffers;         /* sizes */
   struct layer_kept *kept;            /* keep.c */
   struct layer_kept **kept_end;
   VkPhysicalDeviceMemoryProperties memory;
@@ -114,10 +115,13 @@ bool layer_map_family_list(const struct layer_device *device, uint32_t *count,
 /* True if synchronisation commands order it against its neighbours in the queue. */
 bool layer_commands_link(struct layer_device *device, const VkCommandBuffer *commands,
                          uint32_t count);
-/* Checks transfers between families as the submission's commands are released. */
+void layer_commands_fini(struct layer_explorer *explorer);
+
+/* ---- ownership.c ---- */
+
+/* Follows transfers between families as the submission's commands are released. */
 void layer_commands_released(struct layer_device *device,
                              const struct layer_submission *submission);
-void layer_commands_fini(struct layer_explorer *explorer);
 
 /* ---- keep.c ---- */
 

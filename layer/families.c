@@ -37,7 +37,7 @@ LAYER_ENTRY(GetPhysicalDeviceSurfaceSupportKHR);
 static uint32_t count_families(VkPhysicalDevice physical) {
   uint32_t count = 0;
   layer_instance_of(physical)->next_layer.GetPhysicalDeviceQueueFamilyProperties(physical, &count,
-                                                                                  NULL);
+                                                                                 NULL);
   return count;
 }
 
@@ -72,8 +72,7 @@ VKAPI_ATTR void VKAPI_CALL layer_GetPhysicalDeviceQueueFamilyProperties2(
     uint32_t one = 1;
     next->GetPhysicalDeviceQueueFamilyProperties2(physical, &one, &families[i]);
   }
-  for (uint32_t i = 0; i < *count; i++)
-    shape_family(i, real, &families[i].queueFamilyProperties);
+  for (uint32_t i = 0; i < *count; i++) shape_family(i, real, &families[i].queueFamilyProperties);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_GetPhysicalDeviceSurfaceSupportKHR(VkPhysicalDevice physical,
@@ -136,7 +135,12 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_CreateBuffer(VkDevice handle, const VkBuffe
   struct layer_device *device = layer_device_of(handle);
   VkBufferCreateInfo mapped = *info;
   MAP_SHARING(device, &mapped, sharingMode, queueFamilyIndexCount, pQueueFamilyIndices)
-  return device->next_layer.CreateBuffer(handle, &mapped, allocator, out_buffer);
+  VkResult result = device->next_layer.CreateBuffer(handle, &mapped, allocator, out_buffer);
+  if (result != VK_SUCCESS) return result;
+  pthread_mutex_lock(&device->lock);
+  layer_table_put(&device->explorer->buffers, (uint64_t)*out_buffer, (void *)(uintptr_t)info->size);
+  pthread_mutex_unlock(&device->lock);
+  return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_CreateImage(VkDevice handle, const VkImageCreateInfo *info,

@@ -42,7 +42,8 @@ LAYER_ENTRY(DestroyEvent);
 LAYER_ENTRY(DestroyQueryPool);
 LAYER_ENTRY(DestroySwapchainKHR);
 
-/* ---- destroying later -------------------------------------------------------------------------- */
+/* ---- destroying later --------------------------------------------------------------------------
+ */
 
 static void destroy(struct layer_device *device, const struct layer_kept *kept) {
   const struct layer_device_calls *next = &device->next_layer;
@@ -73,7 +74,8 @@ static void destroy(struct layer_device *device, const struct layer_kept *kept) 
 void layer_keep(struct layer_device *device, enum layer_object object, uint64_t handle,
                 const VkAllocationCallbacks *allocator) {
   struct layer_explorer *explorer = device->explorer;
-  struct layer_kept one = {.object = object, .handle = handle, .allocator = allocator}, *kept = NULL;
+  struct layer_kept one = {.object = object, .handle = handle, .allocator = allocator},
+                    *kept = NULL;
   pthread_mutex_lock(&device->lock);
   if (explorer && explorer->last && !allocator) kept = malloc(sizeof *kept);
   if (kept) {
@@ -135,7 +137,6 @@ void layer_keep_accuse(struct layer_device *device, const struct layer_submissio
     if (destroyed)                                                                                 \
       layer_keep(layer_device_of(handle), LAYER_OBJECT_##object, (uint64_t)destroyed, allocator);  \
   }
-KEEP(DestroyBuffer, BUFFER, VkBuffer)
 KEEP(DestroyImage, IMAGE, VkImage)
 KEEP(DestroyBufferView, BUFFER_VIEW, VkBufferView)
 KEEP(DestroyImageView, IMAGE_VIEW, VkImageView)
@@ -148,6 +149,17 @@ KEEP(DestroyFramebuffer, FRAMEBUFFER, VkFramebuffer)
 KEEP(DestroyEvent, EVENT, VkEvent)
 KEEP(DestroyQueryPool, QUERY_POOL, VkQueryPool)
 
+VKAPI_ATTR void VKAPI_CALL layer_DestroyBuffer(VkDevice handle, VkBuffer buffer,
+                                               const VkAllocationCallbacks *allocator) {
+  struct layer_device *device = layer_device_of(handle);
+  if (!buffer) return;
+  pthread_mutex_lock(&device->lock);
+  layer_table_take(&device->explorer->buffers, (uint64_t)buffer);
+  layer_table_take(&device->explorer->between, (uint64_t)buffer);
+  pthread_mutex_unlock(&device->lock);
+  layer_keep(device, LAYER_OBJECT_BUFFER, (uint64_t)buffer, allocator);
+}
+
 /* Its images are the window system's, so that it cannot stay. */
 VKAPI_ATTR void VKAPI_CALL layer_DestroySwapchainKHR(VkDevice handle, VkSwapchainKHR swapchain,
                                                      const VkAllocationCallbacks *allocator) {
@@ -157,7 +169,8 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroySwapchainKHR(VkDevice handle, VkSwapchai
   device->next_layer.DestroySwapchainKHR(handle, swapchain, allocator);
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory
+ * -------------------------------------------------------------------------------------- */
 
 static void fill(struct layer_device *device, VkDeviceMemory memory, VkDeviceSize size,
                  uint64_t seed) {
@@ -235,8 +248,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_MapMemory(VkDevice handle, VkDeviceMemory m
                                                VkDeviceSize offset, VkDeviceSize size,
                                                VkMemoryMapFlags flags, void **out_data) {
   struct layer_device *device = layer_device_of(handle);
-  VkResult result =
-      device->next_layer.MapMemory(handle, memory, offset, size, flags, out_data);
+  VkResult result = device->next_layer.MapMemory(handle, memory, offset, size, flags, out_data);
   if (result == VK_SUCCESS) set_mapped(device, memory, true);
   return result;
 }

@@ -10,7 +10,8 @@
  *   thread      what it has seen finish, by waits and polls
  *   host call   one that blocks now, and what it waits for
  *
- * A binary semaphore is a timeline here: its n-th signal has the value n, its n-th wait waits for n.
+ * A binary semaphore is a timeline here: its n-th signal has the value n, its n-th wait waits for
+ * n.
  *
  * explain and audit pass every call on as it came, after the ledger has been told. explore keeps
  * submissions, as copies, and releases them in another legal order (explore.h).
@@ -43,7 +44,7 @@ struct layer_table {
     uint64_t handle;
     void *object;
     struct layer_entry *next;
-  } **buckets;
+  } * *buckets;
   size_t bucket_count, count;
 };
 
@@ -74,18 +75,18 @@ struct layer_fence {
   VkFence handle;
   struct layer_queue *queue; /* of the submission that signals it; NULL: none pending */
   uint64_t epoch;
-  bool signalled; /* as far as the ledger has seen */
-  bool external; /* another process, driver or the window system signals it */
-  bool imported; /* and will after a reset, too */
+  bool signalled;                 /* as far as the ledger has seen */
+  bool external;                  /* another process, driver or the window system signals it */
+  bool imported;                  /* and will after a reset, too */
   struct tide_shadow_clock clock; /* the knowledge of its submission */
   char name[TIDE_LAYER_NAME_SIZE];
 };
 
 /* Classes of waits, by what already implies them. The order is the order of precedence. */
 enum layer_wait_class {
-  LAYER_WAIT_SEEN,    /* the submitting thread has seen the signaller finish */
-  LAYER_WAIT_KNOWN,   /* an earlier wait of the queue implies it */
-  LAYER_WAIT_OWN,     /* an earlier submission of the same queue signals it: needs a barrier instead */
+  LAYER_WAIT_SEEN,  /* the submitting thread has seen the signaller finish */
+  LAYER_WAIT_KNOWN, /* an earlier wait of the queue implies it */
+  LAYER_WAIT_OWN, /* an earlier submission of the same queue signals it: needs a barrier instead */
   LAYER_WAIT_SIBLING, /* another wait of the submission implies it */
   LAYER_WAIT_NEEDED,
   LAYER_WAIT_CLASSES
@@ -144,9 +145,9 @@ struct layer_queue {
   struct layer_device *device;
   uint32_t index; /* in the device */
   uint32_t family, index_in_family, real_family;
-  uint64_t submitted, done; /* epochs: the newest; all up to it have been seen to finish */
-  uint64_t released;        /* all up to it are RELEASED */
-  uint64_t held;            /* explore: submissions that are not */
+  uint64_t submitted, done;       /* epochs: the newest; all up to it have been seen to finish */
+  uint64_t released;              /* all up to it are RELEASED */
+  uint64_t held;                  /* explore: submissions that are not */
   struct layer_submission **ring; /* of epochs done + 1 to submitted, at epoch % ring_size */
   size_t ring_size;
   struct layer_import imports[TIDE_LAYER_IMPORTS];
@@ -166,7 +167,7 @@ struct layer_host_call {
     struct layer_fence *fence;         /* or */
     struct layer_queue *queue;
     uint64_t value;
-  } *targets;
+  } * targets;
   struct layer_host_call *next;
 };
 
@@ -214,7 +215,7 @@ struct layer_device {
   struct layer_wait_group *groups; /* TIDE_LAYER_GROUPS of them */
   size_t group_count;
   char (*edges)[3 * TIDE_LAYER_NAME_SIZE]; /* the first TIDE_LAYER_EDGES */
-  struct layer_explorer *explorer; /* NULL in the other modes */
+  struct layer_explorer *explorer;         /* NULL in the other modes */
 };
 
 /* ---- state.c: instances, devices, and what is one a process ---- */
@@ -267,8 +268,7 @@ void layer_queue_is_done(struct layer_queue *queue, uint64_t epoch);
 /* The calling thread has seen a value, the end of a wait, a signalled fence, an idle queue. */
 void layer_saw_value(struct layer_device *device, struct layer_semaphore *semaphore,
                      uint64_t value);
-void layer_saw_wait(struct layer_device *device, struct layer_semaphore *semaphore,
-                    uint64_t value);
+void layer_saw_wait(struct layer_device *device, struct layer_semaphore *semaphore, uint64_t value);
 void layer_saw_fence(struct layer_device *device, struct layer_fence *fence);
 void layer_saw_idle(struct layer_queue *queue, uint64_t epoch,
                     const struct tide_shadow_clock *clock);

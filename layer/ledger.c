@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORDS_MOST 512 /* of one semaphore; the older half goes */
-#define RING_MOST 8192   /* submissions of one queue that no thread saw finish */
-#define RING_FIRST 256   /* more than explore holds of one queue */
+#define RECORDS_MOST 512   /* of one semaphore; the older half goes */
+#define RING_MOST 8192     /* submissions of one queue that no thread saw finish */
+#define RING_FIRST 256     /* more than explore holds of one queue */
 #define SIGNALLERS_MOST 32 /* records that one look at a value learns from */
 
 bool layer_ledger_init(struct layer_device *device) {
@@ -133,8 +133,7 @@ struct layer_semaphore *layer_semaphore_add(struct layer_device *device, VkSemap
   semaphore->timeline = timeline;
   semaphore->serial = ++device->next_serial;
   semaphore->initial = semaphore->submitted = semaphore->released = semaphore->seen = initial;
-  semaphore->records =
-      tide_shadow_get(&device->clocks, TIDE_SHADOW_TIMELINE, semaphore->serial);
+  semaphore->records = tide_shadow_get(&device->clocks, TIDE_SHADOW_TIMELINE, semaphore->serial);
   if (semaphore->records && layer_table_put(&device->semaphores, (uint64_t)handle, semaphore))
     return semaphore;
   forget_semaphore(device, semaphore);
@@ -161,7 +160,8 @@ struct layer_fence *layer_fence_add(struct layer_device *device, VkFence handle,
   return NULL;
 }
 
-/* ---- submissions ------------------------------------------------------------------------------ */
+/* ---- submissions ------------------------------------------------------------------------------
+ */
 
 struct layer_submission *layer_submission_make(uint32_t waits, uint32_t signals,
                                                uint32_t commands) {
@@ -218,8 +218,7 @@ static void record_signal(struct layer_queue *queue, struct layer_submission *su
 static void collect_knowledge(struct layer_queue *queue, const struct layer_submission *submission,
                               VkPipelineStageFlags2 stages, struct tide_shadow_clock *clock) {
   struct tide_shadow_table *clocks = &queue->device->clocks;
-  const struct tide_shadow *thread =
-      tide_shadow_find(clocks, TIDE_SHADOW_THREAD, layer_thread());
+  const struct tide_shadow *thread = tide_shadow_find(clocks, TIDE_SHADOW_THREAD, layer_thread());
   clock->count = 0;
   for (size_t i = 0; i < queue->import_count; i++)
     if (layer_stages_meet(queue->imports[i].stages, stages))
@@ -257,11 +256,11 @@ void layer_ledger_submit(struct layer_queue *queue, struct layer_submission *sub
   device->counts.signals += submission->signal_count;
 }
 
-/* ---- what hosts see and do -------------------------------------------------------------------- */
+/* ---- what hosts see and do --------------------------------------------------------------------
+ */
 
 static void teach_thread(struct layer_device *device, const struct tide_shadow_clock *clock) {
-  struct tide_shadow *thread =
-      tide_shadow_get(&device->clocks, TIDE_SHADOW_THREAD, layer_thread());
+  struct tide_shadow *thread = tide_shadow_get(&device->clocks, TIDE_SHADOW_THREAD, layer_thread());
   if (thread) tide_shadow_merge(&device->clocks, &thread->clock, clock);
 }
 
@@ -283,7 +282,8 @@ void layer_saw_value(struct layer_device *device, struct layer_semaphore *semaph
   }
 }
 
-/* The smallest recorded value that ends a wait for `value` is the one that ended it: values rise. */
+/* The smallest recorded value that ends a wait for `value` is the one that ended it: values rise.
+ */
 void layer_saw_wait(struct layer_device *device, struct layer_semaphore *semaphore,
                     uint64_t value) {
   const struct tide_shadow_record *record = tide_shadow_find_record(semaphore->records, value);

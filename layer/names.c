@@ -21,8 +21,7 @@ void layer_clean_text(char *to, size_t size, const char *from) {
 }
 
 const char *layer_name_queue(const struct layer_queue *queue, struct layer_text *text) {
-  if (queue->name[0])
-    snprintf(text->text, sizeof text->text, "queue '%s'", queue->name);
+  if (queue->name[0]) snprintf(text->text, sizeof text->text, "queue '%s'", queue->name);
   else
     snprintf(text->text, sizeof text->text, "queue %u.%u", queue->family, queue->index_in_family);
   return text->text;
@@ -30,17 +29,14 @@ const char *layer_name_queue(const struct layer_queue *queue, struct layer_text 
 
 const char *layer_name_semaphore(const struct layer_semaphore *semaphore, struct layer_text *text) {
   const char *kind = semaphore->timeline ? "timeline" : "semaphore";
-  if (semaphore->name[0])
-    snprintf(text->text, sizeof text->text, "%s '%s'", kind, semaphore->name);
+  if (semaphore->name[0]) snprintf(text->text, sizeof text->text, "%s '%s'", kind, semaphore->name);
   else
-    snprintf(text->text, sizeof text->text, "%s %llu", kind,
-             (unsigned long long)semaphore->serial);
+    snprintf(text->text, sizeof text->text, "%s %llu", kind, (unsigned long long)semaphore->serial);
   return text->text;
 }
 
 const char *layer_name_fence(const struct layer_fence *fence, struct layer_text *text) {
-  if (fence->name[0])
-    snprintf(text->text, sizeof text->text, "fence '%s'", fence->name);
+  if (fence->name[0]) snprintf(text->text, sizeof text->text, "fence '%s'", fence->name);
   else
     snprintf(text->text, sizeof text->text, "fence 0x%llx",
              (unsigned long long)(uint64_t)fence->handle);

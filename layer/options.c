@@ -100,8 +100,8 @@ bool layer_options_parse(struct layer_options *options, const char *text, char *
   *options = (struct layer_options){.queues = 3, .prefix = UINT64_MAX};
   for (size_t at = 0, count = 0;; count++) {
     size_t size = strcspn(text + at, ",");
-    bool good = count == 0 ? parse_mode(options, text + at, size)
-                           : parse_setting(options, text + at, size);
+    bool good =
+        count == 0 ? parse_mode(options, text + at, size) : parse_setting(options, text + at, size);
     if (!good) {
       snprintf(why, why_size, "%s: expected %s, not '%.*s' (column %zu)", TIDE_VULKAN_OPTIONS,
                count == 0 ? "explain, explore or audit" : "an option and its value", (int)size,

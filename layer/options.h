@@ -13,10 +13,10 @@ struct layer_options {
   uint64_t seed;
   uint32_t queues;
   bool families, in_queue, trace;
-  uint64_t drop_edge;      /* 0: none */
-  uint32_t dropped_classes; /* bits of enum layer_wait_class */
+  uint64_t drop_edge;                 /* 0: none */
+  uint32_t dropped_classes;           /* bits of enum layer_wait_class */
   uint64_t after_first, after_second; /* the first is held until the second is released; 0: none */
-  uint64_t prefix;         /* UINT64_MAX: the whole recorded order */
+  uint64_t prefix;                    /* UINT64_MAX: the whole recorded order */
   char directory[4096], replay[4096]; /* empty: none */
 };
 

@@ -43,9 +43,8 @@ static VkResult submit2(const struct layer_submission *submission, const struct 
   VkCommandBufferSubmitInfo *commands = calloc(command_count + 1, sizeof *commands);
   if (!commands) return VK_ERROR_OUT_OF_HOST_MEMORY;
   for (uint32_t i = 0; i < command_count; i++)
-    commands[i] = (VkCommandBufferSubmitInfo){
-        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
-        .commandBuffer = submission->commands[i]};
+    commands[i] = (VkCommandBufferSubmitInfo){.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+                                              .commandBuffer = submission->commands[i]};
   VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
                         .waitSemaphoreInfoCount = waits->count,
                         .pWaitSemaphoreInfos = waits->infos,

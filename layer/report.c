@@ -25,8 +25,9 @@ struct notes {
   size_t count;
 };
 
-static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER;   /* guards the notes */
-static pthread_mutex_t report_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the rest, one report at a time */
+static pthread_mutex_t note_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the notes */
+static pthread_mutex_t report_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* guards the rest, one report at a time */
 static struct notes findings, limits;
 static struct layer_counts kept_counts;
 static char *kept_text;
@@ -34,7 +35,8 @@ static size_t kept_length;
 static int wake = -1; /* an eventfd */
 static pid_t process;
 
-/* ---- findings and limits ---------------------------------------------------------------------- */
+/* ---- findings and limits ----------------------------------------------------------------------
+ */
 
 static void add_note(struct notes *notes, const char *prefix, const char *format, va_list list) {
   char raw[512], text[512];
@@ -80,7 +82,8 @@ static void print_notes(const struct notes *notes, const char *key, bool counted
   pthread_mutex_unlock(&note_lock);
 }
 
-/* ---- counts --------------------------------------------------------------------------------------- */
+/* ---- counts
+ * --------------------------------------------------------------------------------------- */
 
 static void add_counts(struct layer_counts *to, const struct layer_counts *from) {
   const uint64_t *source = (const uint64_t *)from;
@@ -92,12 +95,18 @@ static void print_counts(const struct layer_counts *counts, FILE *to) {
   const struct {
     const char *name;
     uint64_t count;
-  } rows[] = {{"submissions", counts->submissions}, {"waits", counts->waits},
-              {"signals", counts->signals},         {"picks", counts->picks},
-              {"choices", counts->choices},         {"forced", counts->forced},
-              {"timer", counts->timer},             {"bound", counts->bound},
-              {"flushed", counts->flushed},         {"edges", counts->edges},
-              {"dropped", counts->dropped},         {"forgotten", counts->forgotten}};
+  } rows[] = {{"submissions", counts->submissions},
+              {"waits", counts->waits},
+              {"signals", counts->signals},
+              {"picks", counts->picks},
+              {"choices", counts->choices},
+              {"forced", counts->forced},
+              {"timer", counts->timer},
+              {"bound", counts->bound},
+              {"flushed", counts->flushed},
+              {"edges", counts->edges},
+              {"dropped", counts->dropped},
+              {"forgotten", counts->forgotten}};
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
     fprintf(to, "count %s %llu\n", rows[i].name, (unsigned long long)rows[i].count);
   for (int i = 0; i < LAYER_WAIT_CLASSES; i++)
@@ -105,7 +114,8 @@ static void print_counts(const struct layer_counts *counts, FILE *to) {
             (unsigned long long)counts->classes[i]);
 }
 
-/* ---- the report ----------------------------------------------------------------------------------- */
+/* ---- the report
+ * ----------------------------------------------------------------------------------- */
 
 struct writing {
   FILE *to;
@@ -118,9 +128,10 @@ static void print_device(struct layer_device *device, FILE *to) {
   if (device->clocks.out_of_memory)
     fprintf(to, "limit out of memory: from some point on waits were counted as needed\n");
   if (device->counts.forgotten)
-    fprintf(to, "limit %llu submissions were dropped from the ledger before they were seen to finish\n",
+    fprintf(to,
+            "limit %llu submissions were dropped from the ledger before they were seen to finish\n",
             (unsigned long long)device->counts.forgotten);
-  layer_audit_print(device, to);
+  if (layer_options()->mode != LAYER_EXPLAIN) layer_audit_print(device, to);
 }
 
 static void write_device(struct layer_device *device, void *user) {
@@ -168,7 +179,8 @@ static void write_report(FILE *to, enum layer_reason reason) {
   static const char *const modes[] = {"explain", "explore", "audit"};
   static const char *const reasons[] = {"exit", "request", "lost"};
   char name[64];
-  struct writing writing = {.to = to, .counts = kept_counts, .explains = reason != LAYER_REASON_EXIT};
+  struct writing writing = {
+      .to = to, .counts = kept_counts, .explains = reason != LAYER_REASON_EXIT};
   fprintf(to, "%s\nprocess %ld %s\nmode %s\nreason %s\n", TIDE_VULKAN_REPORT_HEAD, (long)process,
           process_name(name, sizeof name), modes[layer_options()->mode], reasons[reason]);
   if (kept_text) fwrite(kept_text, 1, kept_length, to);
@@ -195,7 +207,8 @@ static void write_file(enum layer_reason reason) {
 }
 
 void layer_report(enum layer_reason reason) {
-  if (getpid() != process || layer_options()->is_off) return; /* a fork's child has its parent's ledger */
+  if (getpid() != process || layer_options()->is_off)
+    return; /* a fork's child has its parent's ledger */
   pthread_mutex_lock(&report_lock);
   if (layer_options()->directory[0]) write_file(reason);
   else if (reason != LAYER_REASON_EXIT) write_report(stderr, reason);
@@ -213,7 +226,8 @@ VkResult layer_check_lost(struct layer_device *device, VkResult result) {
   return result;
 }
 
-/* ---- SIGQUIT ---------------------------------------------------------------------------------- */
+/* ---- SIGQUIT ----------------------------------------------------------------------------------
+ */
 
 static void ask_for_report(int signal) {
   (void)signal;

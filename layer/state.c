@@ -32,7 +32,8 @@ struct layer_instance *layer_instance_of(const void *dispatchable) {
 }
 
 /* Clears all but the link and the key, which readers may look at. */
-#define CLEAR(object) memset(&(object)->handle, 0, sizeof *(object) - offsetof(__typeof__(*(object)), handle))
+#define CLEAR(object)                                                                              \
+  memset(&(object)->handle, 0, sizeof *(object)-offsetof(__typeof__(*(object)), handle))
 
 struct layer_device *layer_device_make(void) {
   pthread_mutex_lock(&list_lock);

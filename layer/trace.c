@@ -39,18 +39,18 @@ static void send(enum tide_event_kind kind, const struct layer_submission *submi
 
 static void send_wait(const struct layer_submission *submission, const struct layer_wait *wait,
                       const char *label) {
-  static const enum tide_wait_class classes[] = {
-      [LAYER_WAIT_SEEN] = TIDE_WAIT_RESOLVED, [LAYER_WAIT_KNOWN] = TIDE_WAIT_ELIDED,
-      [LAYER_WAIT_OWN] = TIDE_WAIT_ISSUED,    [LAYER_WAIT_SIBLING] = TIDE_WAIT_ELIDED,
-      [LAYER_WAIT_NEEDED] = TIDE_WAIT_ISSUED};
+  static const enum tide_wait_class classes[] = {[LAYER_WAIT_SEEN] = TIDE_WAIT_RESOLVED,
+                                                 [LAYER_WAIT_KNOWN] = TIDE_WAIT_ELIDED,
+                                                 [LAYER_WAIT_OWN] = TIDE_WAIT_ISSUED,
+                                                 [LAYER_WAIT_SIBLING] = TIDE_WAIT_ELIDED,
+                                                 [LAYER_WAIT_NEEDED] = TIDE_WAIT_ISSUED};
   struct layer_text name;
-  struct tide_event event = {
-      .detail = classes[wait->class_],
-      .value = wait->value,
-      .label = label,
-      .object_label = layer_name_semaphore(wait->semaphore, &name),
-      .cause_axis = wait->signaller ? axis_of(wait->signaller) : 0,
-      .cause_epoch = wait->signaller_epoch};
+  struct tide_event event = {.detail = classes[wait->class_],
+                             .value = wait->value,
+                             .label = label,
+                             .object_label = layer_name_semaphore(wait->semaphore, &name),
+                             .cause_axis = wait->signaller ? axis_of(wait->signaller) : 0,
+                             .cause_epoch = wait->signaller_epoch};
   send(TIDE_EVENT_WAIT_CLASS, submission, &event);
 }
 

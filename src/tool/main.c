@@ -23,6 +23,8 @@ static const struct {
      patterns_command},
     {"serve", "orders the work of other processes", tide_tool_serve},
     {"mods", "checks, lowers and runs persistent kernels written in MLIR's syntax", tide_tool_mods},
+    {"vulkan", "runs an unmodified Vulkan program in other orders; explains and audits its waits",
+     tide_tool_vulkan},
     {"top", "shows who is connected to a service, and who waits for whom", tide_tool_top},
 };
 

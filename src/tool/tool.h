@@ -21,6 +21,7 @@ int tide_tool_serve(int argc, char **argv);
 int tide_tool_top(int argc, char **argv);
 int tide_tool_view(int argc, char **argv);
 int tide_tool_mods(int argc, char **argv);
+int tide_tool_vulkan(int argc, char **argv);
 
 /* ---- arguments.c ---- */
 

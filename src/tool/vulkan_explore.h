@@ -1,0 +1,171 @@
+/* tool/vulkan_explore.h: the state of `tidemark vulkan explore`, which runs a program many times.
+ */
+#ifndef TIDE_TOOL_VULKAN_EXPLORE_H
+#define TIDE_TOOL_VULKAN_EXPLORE_H
+
+#include "tool/vulkan.h"
+
+/* ---- vulkan_compare.c ---- */
+
+/* One --compare. */
+struct tide_vulkan_target {
+  const char *name; /* "stdout", or a file that the program writes */
+  bool is_stdout;
+  char plain[TIDE_VULKAN_PATH_MOST]; /* a copy from the first plain run */
+};
+
+struct tide_vulkan_targets {
+  struct tide_vulkan_target list[TIDE_VULKAN_TARGETS_MOST];
+  size_t count;
+};
+
+struct tide_vulkan_difference {
+  const char *target; /* NULL: all are the same */
+  bool is_missing;    /* the run did not write the file */
+  uint64_t offset;    /* of the first byte that differs, or that one of them has not */
+};
+
+/* Checks that each target can be compared. False: printed why not. */
+bool tide_vulkan_targets_init(struct tide_vulkan_targets *targets,
+                              const struct tide_vulkan_job *job,
+                              const struct tide_vulkan_directory *directory);
+/* Removes the files, before a run. The first time they are moved aside, as FILE.before-tidemark.
+ * False: printed. */
+bool tide_vulkan_targets_remove(const struct tide_vulkan_targets *targets, bool is_first);
+/* Copies the output of the first plain run; `output` as of that run. The files that were moved
+ * aside are removed. A file that the program did not write is an error. False: printed. */
+bool tide_vulkan_targets_keep(const struct tide_vulkan_targets *targets, const char *output);
+/* Moves the files back that were moved aside and not written anew. */
+void tide_vulkan_targets_restore(const struct tide_vulkan_targets *targets);
+/* Compares the output of a run with the copies. False: a file cannot be read, which was printed. */
+bool tide_vulkan_targets_compare(const struct tide_vulkan_targets *targets, const char *output,
+                                 struct tide_vulkan_difference *out_difference);
+
+/* ---- vulkan_findings.c ---- */
+
+struct tide_vulkan_total {
+  char *text;
+  uint64_t number;
+};
+
+struct tide_vulkan_totals {
+  struct tide_vulkan_total *list;
+  size_t count, capacity;
+};
+
+struct tide_vulkan_found {
+  char *kind, *text;
+  uint64_t *seeds; /* of the runs that showed it, each once */
+  size_t seed_count, seed_capacity;
+};
+
+/* All reports of all runs, each thing once. */
+struct tide_vulkan_summary {
+  struct tide_vulkan_totals counts, limits, schedules;
+  struct tide_vulkan_found *findings;
+  size_t finding_count, finding_capacity;
+  bool is_cut; /* more different limits or findings came than are kept */
+};
+
+/* Adds the reports of one run, and its schedule, which may be empty. False: out of memory. */
+bool tide_vulkan_summary_add(struct tide_vulkan_summary *summary,
+                             const struct tide_vulkan_reports *reports, uint64_t seed,
+                             const char *schedule);
+void tide_vulkan_summary_free(struct tide_vulkan_summary *summary);
+uint64_t tide_vulkan_summary_count(const struct tide_vulkan_summary *summary, const char *name);
+
+/* ---- vulkan_explore.c ---- */
+
+enum { /* why a run counts as failed */
+       TIDE_VULKAN_DIFFERS = 1,
+       TIDE_VULKAN_STATUS = 2, /* an exit status other than the plain run's */
+       TIDE_VULKAN_HANG = 4,
+       TIDE_VULKAN_CRASH = 8,
+       TIDE_VULKAN_DEVICE_LOST = 16,
+       TIDE_VULKAN_FINDING = 32
+};
+
+/* One run under the layer. */
+struct tide_vulkan_outcome {
+  uint64_t seed;
+  struct tide_vulkan_ending ending;
+  unsigned failures;
+  bool is_silent, is_broken; /* no report came; one came that is none */
+  struct tide_vulkan_difference difference;
+  char schedule[80];
+  char *account; /* lines about a failure; NULL: none */
+};
+
+enum tide_vulkan_shrink_end {
+  TIDE_VULKAN_SHRINK_NONE,           /* was not tried; `why` may say why not */
+  TIDE_VULKAN_SHRINK_NOT_REPRODUCED, /* the recorded order does not fail again */
+  TIDE_VULKAN_SHRINK_PAIR,           /* the pair alone fails */
+  TIDE_VULKAN_SHRINK_PREFIX          /* no pair does; the prefix is the shortest that fails */
+};
+
+struct tide_vulkan_shrunk {
+  enum tide_vulkan_shrink_end end;
+  const char *why;
+  uint64_t seed;         /* of the run that failed */
+  uint64_t first, later; /* the pair: `later` went first */
+  size_t prefix, picks;  /* of the order */
+  unsigned runs;
+  bool is_cut_short; /* the most runs were used up */
+  char order[4096];  /* where the prefix was saved; empty: nowhere */
+  char *account;     /* the layer's lines about the pair; NULL: none */
+};
+
+enum tide_vulkan_verdict {
+  TIDE_VULKAN_CLEAN,
+  TIDE_VULKAN_FOUND,
+  TIDE_VULKAN_NOT_EXPLORED,
+  TIDE_VULKAN_NOT_COMPARABLE, /* the program alone is not the same twice, or does not end well */
+  TIDE_VULKAN_STOPPED         /* by a signal, or an error that has been printed */
+};
+
+struct tide_vulkan_exploration {
+  const struct tide_vulkan_job *job;
+  struct tide_vulkan_directory directory;
+  struct tide_vulkan_targets targets;
+  struct tide_vulkan_ending plain;
+  uint64_t slowest_ns; /* of the runs that ended by themselves */
+  struct tide_vulkan_outcome *outcomes;
+  size_t outcome_count;
+  size_t failing; /* index of the outcome whose order is to be made small */
+  bool has_failing;
+  struct tide_vulkan_summary summary;
+  struct tide_vulkan_shrunk shrunk;
+  char replay[4096]; /* the absolute path of --replay; empty: none */
+  enum tide_vulkan_verdict verdict;
+  int interrupt;    /* the signal that ended the exploration; 0: none */
+  char reason[512]; /* why nothing was explored or compared */
+};
+
+/* Runs the program once under the layer. The reports are the caller's to free, and the layer's
+ * files stay until the next run. False: there is nothing to go on with, which was printed. */
+bool tide_vulkan_explore_once(struct tide_vulkan_exploration *exploration,
+                              const struct tide_vulkan_extra *extra, uint64_t limit_ns,
+                              struct tide_vulkan_outcome *out_outcome,
+                              struct tide_vulkan_reports *out_reports);
+
+/* ---- vulkan_shrink.c ---- */
+
+/* Keeps the order of the run that has just failed. Sets `why` if it cannot be made small. */
+void tide_vulkan_shrink_keep(struct tide_vulkan_exploration *exploration,
+                             const struct tide_vulkan_outcome *outcome,
+                             const struct tide_vulkan_reports *reports);
+/* Looks for the pair of submissions behind the failure that was kept. False: the exploration has to
+ * stop. */
+bool tide_vulkan_shrink(struct tide_vulkan_exploration *exploration);
+void tide_vulkan_shrink_fini(struct tide_vulkan_exploration *exploration);
+
+/* ---- vulkan_explore_print.c ---- */
+
+void tide_vulkan_print_outcome(const struct tide_vulkan_outcome *outcome, FILE *to);
+void tide_vulkan_print_exploration(const struct tide_vulkan_exploration *exploration, FILE *to);
+
+/* ---- vulkan_json.c ---- */
+
+void tide_vulkan_json_exploration(const struct tide_vulkan_exploration *exploration, FILE *to);
+
+#endif

@@ -1,0 +1,87 @@
+/* tool/vulkan_report.h: reading the files of the Vulkan layer (layer/protocol.h).
+ *
+ * The files lie in a directory that the program may write, too: everything is bounded, and an error
+ * names its line. Strings of a report or an order point into its own copy of the text.
+ *
+ *   PID.report --tide_vulkan_report_parse--> lines by kind, counts
+ *   PID.order  --tide_vulkan_order_parse---> picks, each with its candidates */
+#ifndef TIDE_TOOL_VULKAN_REPORT_H
+#define TIDE_TOOL_VULKAN_REPORT_H
+
+#include "tidemark/base.h"
+
+#define TIDE_VULKAN_FILE_MOST ((size_t)16 << 20)        /* bytes */
+#define TIDE_VULKAN_REPORT_LINE_MOST ((size_t)4 << 10)  /* bytes, without the line feed */
+#define TIDE_VULKAN_REPORT_LINES_MOST ((size_t)1 << 18) /* of devices, findings, text and so on */
+#define TIDE_VULKAN_COUNTS_MOST 128
+#define TIDE_VULKAN_ORDER_LINE_MOST ((size_t)64 << 10)
+#define TIDE_VULKAN_PICKS_MOST ((size_t)1 << 20)
+#define TIDE_VULKAN_CANDIDATES_MOST ((size_t)1 << 22) /* of all picks together */
+
+/* ---- vulkan_report.c ---- */
+
+enum tide_vulkan_line_kind {
+  TIDE_VULKAN_LINE_DEVICE,
+  TIDE_VULKAN_LINE_FINDING,
+  TIDE_VULKAN_LINE_LIMIT,
+  TIDE_VULKAN_LINE_TEXT,
+  TIDE_VULKAN_LINE_EDGE,
+  TIDE_VULKAN_LINE_WAIT
+};
+
+struct tide_vulkan_line {
+  enum tide_vulkan_line_kind kind;
+  const char *word; /* a finding's kind, a wait's class; else NULL */
+  uint64_t number;  /* an edge's; how often a wait was met; else 0 */
+  const char *text;
+};
+
+struct tide_vulkan_count {
+  const char *name;
+  uint64_t number;
+};
+
+struct tide_vulkan_report {
+  uint64_t process;
+  const char *name, *mode, *reason;
+  const char *schedule; /* hexadecimal digits; NULL: none */
+  struct tide_vulkan_count counts[TIDE_VULKAN_COUNTS_MOST];
+  size_t count_count;
+  struct tide_vulkan_line *lines; /* in the order of the file */
+  size_t line_count, line_capacity;
+  char *copy;
+};
+
+/* Reads a whole report. TIDE_CORRUPT, with the line in `diag`: the text is no report, or not all of
+ * one; TIDE_FULL: it is longer than the bounds above; TIDE_NOMEM. Then the report is empty. A
+ * report that was read is freed by tide_vulkan_report_fini(). */
+enum tide_status tide_vulkan_report_parse(struct tide_vulkan_report *report, const char *text,
+                                          size_t length, struct tide_diag *diag);
+/* Frees the memory of a report. An empty one (all zero) is fine. */
+void tide_vulkan_report_fini(struct tide_vulkan_report *report);
+/* The count of that name; 0 if the report has none. */
+uint64_t tide_vulkan_report_count(const struct tide_vulkan_report *report, const char *name);
+
+/* ---- vulkan_order.c ---- */
+
+struct tide_vulkan_pick {
+  uint64_t first; /* the submission that went first: one of the candidates */
+  size_t candidates_at, candidate_count;
+};
+
+struct tide_vulkan_order {
+  struct tide_vulkan_pick *picks;
+  size_t pick_count, pick_capacity;
+  uint64_t *candidates;
+  size_t candidate_count, candidate_capacity;
+};
+
+/* Reads an order. Errors as of a report. */
+enum tide_status tide_vulkan_order_parse(struct tide_vulkan_order *order, const char *text,
+                                         size_t length, struct tide_diag *diag);
+/* Frees the memory of an order. An empty one (all zero) is fine. */
+void tide_vulkan_order_fini(struct tide_vulkan_order *order);
+/* True if a submission that had come earlier could have gone instead. */
+bool tide_vulkan_pick_overtakes(const struct tide_vulkan_order *order, size_t pick);
+
+#endif

@@ -1,0 +1,257 @@
+# tidemark vulkan on small programs with one planted mistake each (tests/vulkan): explore, explain and
+# audit find and name every mistake, and never accuse a correct twin.
+#
+# VULKAN_SMALL_SEEDS: the seeds of the programs; else fixed ones and one drawn anew.
+# VULKAN_SMALL_ORDERS: the orders that explore runs.
+: "${BUILD:?}" "${TIDEMARK:?}"
+BUILD=$(cd "$BUILD" && pwd)
+small=$BUILD/vulkan-small
+work=$BUILD/vulkan_small
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 1
+
+drawn=$(($(date +%s) % 100000 + 100))
+: "${VULKAN_SMALL_SEEDS:=1 2 3 4 5 $drawn}" "${VULKAN_SMALL_ORDERS:=8}"
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$work}"
+
+lavapipe=/usr/share/vulkan/icd.d/lvp_icd.x86_64.json
+if [ -z "${VK_ICD_FILENAMES-}" ] && [ -f $lavapipe ]; then export VK_ICD_FILENAMES=$lavapipe; fi
+if [ ! -x "$small" ]; then
+  echo "SKIP vulkan_small: vulkan-small was not built: the Vulkan headers or loader are missing"
+  exit 0
+fi
+if ! timeout 60 "$small" clean >out 2>err; then
+  echo "SKIP vulkan_small: no Vulkan driver: $(head -c 200 err)"
+  exit 0
+fi
+echo "seeds: $VULKAN_SMALL_SEEDS (VULKAN_SMALL_SEEDS repeats them)"
+
+# Results of one kind are gathered over the seeds; one line is printed for each kind.
+problem=
+fail() { [ -n "$problem" ] || problem=$1; }
+conclude() { # name
+  if [ -z "$problem" ]; then echo "PASS $1"; else echo "FAIL $1: $problem"; fi
+  problem=
+}
+excerpt() { head -c 600 "$1" | tr '\n' ' '; }
+
+# The value of a line "expect: KEY VALUE" of the program.
+expected() { sed -n "s/^expect: $1 //p" truth | head -n 1; }
+
+# Runs the program itself. Leaves its output in `out` and the ground truth in `truth`.
+run_plain() { # limit, arguments of the program
+  limit=$1
+  shift
+  timeout "$limit" "$small" "$@" --expect >out 2>truth
+}
+
+# Runs the program under the tool. Leaves its report in `report`.
+run_tool() { # words of the tool, then --, then arguments of the program
+  words=
+  while [ "$1" != -- ]; do
+    words="$words $1"
+    shift
+  done
+  shift
+  # shellcheck disable=SC2086
+  timeout 300 "$TIDEMARK" vulkan $words -- "$small" "$@" >report 2>&1
+}
+
+# On a plain driver the mistake has the output of the twin, which is right.
+check_plain() { # kind, seed
+  run_plain 60 "$1" --seed "$2" --correct || fail "seed $2: the twin fails without the tool: $(excerpt truth)"
+  mv out twin
+  run_plain 60 "$1" --seed "$2" || fail "seed $2: fails without the tool: $(excerpt truth)"
+  cmp -s out twin || unusual="$unusual $2"
+}
+
+# Is the twin accused by explore? Statuses: 0 nothing found, 3 nothing to choose.
+check_twin() { # kind, seed, words of explore
+  kind=$1 seed=$2
+  shift 2
+  run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 10s "$@" -- "$kind" --seed "$seed" --correct
+  status=$?
+  case $status in 0 | 3) ;; *) fail "seed $seed, twin: exit status $status: $(excerpt report)" ;; esac
+  if grep -q '^finding' report; then fail "seed $seed: the twin is accused: $(grep -m 1 '^finding' report)"; fi
+}
+
+check_mistake() { # kind, seed, words of explore
+  kind=$1 seed=$2
+  shift 2
+  run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 10s "$@" -- "$kind" --seed "$seed"
+  status=$?
+  [ $status = 1 ] || fail "seed $seed ($(tr '\n' ';' <truth)): exit status $status: $(excerpt report)"
+}
+
+names() { # seed, pattern
+  grep -Eq "$2" report || fail "seed $1 ($(tr '\n' ';' <truth)): the report does not name '$2': $(excerpt report)"
+}
+
+# What the report has to name, beyond the exit status.
+check_named() { # kind, seed
+  case $1 in
+    forgotten-wait | wrong-value | own-queue) names "$2" 'submissions [0-9]+ and [0-9]+ had to change places|picks fail' ;;
+    host-write) names "$2" 'differs from byte' ;;
+    value-backwards) names "$2" "^finding, value-backwards: .*shared.progress" ;;
+    early-destroy)
+      case $(expected variant) in
+        buffer) names "$2" 'differs from byte|^finding, destroyed-in-use' ;;
+        *) names "$2" '^finding, destroyed-in-use' ;;
+      esac
+      ;;
+    ownership)
+      case $(expected variant) in
+        unordered) names "$2" 'differs from byte|^finding, ownership' ;;
+        *) names "$2" '^finding, ownership' ;;
+      esac
+      ;;
+  esac
+}
+
+# ---- explore ---------------------------------------------------------------------------
+
+explore_kind() { # kind, words of explore
+  kind=$1
+  shift
+  for seed in $VULKAN_SMALL_SEEDS; do
+    check_plain "$kind" "$seed"
+    check_mistake "$kind" "$seed" "$@"
+    check_named "$kind" "$seed"
+    check_twin "$kind" "$seed" "$@"
+  done
+  conclude "explore_$kind"
+}
+
+unusual=
+explore_kind forgotten-wait
+explore_kind wrong-value
+explore_kind early-destroy
+explore_kind host-write
+explore_kind value-backwards
+explore_kind ownership --families
+explore_kind own-queue --in-queue
+
+# Two queues of one family are not in order; one queue is: only --in-queue finds own-queue.
+for seed in $VULKAN_SMALL_SEEDS; do
+  run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 10s -- own-queue --seed "$seed"
+  status=$?
+  case $status in 0 | 3) ;; *) fail "seed $seed: exit status $status: $(excerpt report)" ;; esac
+done
+conclude explore_own-queue_needs_in-queue
+
+# Nothing to find, however the order is changed.
+for kind in clean redundant wrong-stage; do
+  for seed in $VULKAN_SMALL_SEEDS; do
+    for words in "" --families --in-queue; do
+      # shellcheck disable=SC2086
+      run_tool explore --seeds "$VULKAN_SMALL_ORDERS" --compare stdout --limit 30s $words -- $kind --seed "$seed"
+      status=$?
+      case $status in 0 | 3) ;; *) fail "seed $seed $words: exit status $status: $(excerpt report)" ;; esac
+    done
+  done
+  conclude "explore_$kind"
+done
+
+# The mistakes' twins under the options that did not find them.
+for kind in forgotten-wait wrong-value early-destroy host-write value-backwards; do
+  for seed in $VULKAN_SMALL_SEEDS; do
+    check_twin $kind "$seed" --in-queue
+    check_twin $kind "$seed" --families
+  done
+done
+for seed in $VULKAN_SMALL_SEEDS; do
+  check_twin ownership "$seed" --families --in-queue
+  check_twin own-queue "$seed"
+done
+conclude explore_twins
+
+# The same seed is the same run.
+for seed in $VULKAN_SMALL_SEEDS; do
+  run_tool explore --seeds 2 --no-shrink --compare stdout --limit 10s -- forgotten-wait --seed "$seed"
+  grep '^seed' report >first
+  run_tool explore --seeds 2 --no-shrink --compare stdout --limit 10s -- forgotten-wait --seed "$seed"
+  grep '^seed' report >second
+  cmp -s first second || fail "seed $seed: $(excerpt first) is not $(excerpt second)"
+done
+conclude explore_repeats
+
+# ---- explain ---------------------------------------------------------------------------
+
+explain_hang() { # kind, seed
+  run_plain 1 "$1" --seed "$2"
+  [ $? = 124 ] || fail "seed $2: does not hang without the tool: $(excerpt truth)"
+  run_tool explain --limit 3s -- "$1" --seed "$2"
+  status=$?
+  [ $status = 1 ] || fail "seed $2: exit status $status: $(excerpt report)"
+  names "$2" "$(expected semaphore)"
+}
+
+explain_twin() { # kind, seed
+  run_tool explain --limit 20s -- "$1" --seed "$2" --correct
+  status=$?
+  [ $status = 0 ] || fail "seed $2, twin: exit status $status: $(excerpt report)"
+  if grep -q '^finding' report; then fail "seed $2: the twin is accused: $(grep -m 1 '^finding' report)"; fi
+}
+
+for kind in cycle same-queue never-signalled; do
+  for seed in $VULKAN_SMALL_SEEDS; do
+    explain_hang $kind "$seed"
+    case $kind in
+      never-signalled) names "$seed" "NO submission and no host signals a value >= $(expected value) " ;;
+      *) names "$seed" 'CYCLE: ' ;;
+    esac
+    explain_twin $kind "$seed"
+  done
+  conclude "explain_$kind"
+done
+
+# Several queues change nothing: a hang stays one, and explore names it.
+for kind in cycle never-signalled; do
+  for seed in $VULKAN_SMALL_SEEDS; do
+    run_plain 1 $kind --seed "$seed"
+    run_tool explore --seed 1 --no-shrink --limit 3s -- $kind --seed "$seed"
+    status=$?
+    [ $status = 0 ] && fail "$kind, seed $seed: explore found nothing: $(excerpt report)"
+    check_twin $kind "$seed"
+  done
+done
+conclude explore_hangs
+
+# ---- audit -----------------------------------------------------------------------------
+
+count_of() { # class: the sum over the reports of the layer
+  cat reports/*.report 2>/dev/null | awk -v name="$1" '$1 == "count" && $2 == name {n += $3} END {print n + 0}'
+}
+
+compare_counts() { # seed, what
+  for class in seen known own sibling needed; do
+    [ "$(count_of $class)" = "$(expected $class)" ] ||
+      fail "seed $1, $2: $class: $(count_of $class) waits, not $(expected $class)"
+  done
+}
+
+# Runs the layer without the tool, as layer/protocol.h says.
+run_layer() { # options, arguments of the program
+  options=$1
+  shift
+  rm -rf reports
+  mkdir reports
+  VK_LAYER_PATH=$BUILD/layer VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality TIDEMARK_VULKAN=$options \
+    TIDEMARK_VULKAN_DIRECTORY=$PWD/reports timeout 60 "$small" "$@" >out 2>truth
+}
+
+for seed in $VULKAN_SMALL_SEEDS 11 12 13 14 15 16 17 18; do
+  run_layer audit redundant --seed "$seed" --expect || fail "seed $seed: $(excerpt truth)"
+  compare_counts "$seed" audit
+  for options in explore,seed=1 explore,seed=1,queues=4 explore,seed=1,families explore,seed=2,queues=2; do
+    run_layer $options redundant --seed "$seed" --expect || fail "seed $seed: $(excerpt truth)"
+    compare_counts "$seed" $options
+  done
+done
+conclude audit_counts
+
+# Every planted mistake keeps its output on a plain driver, at least mostly: that is why it is missed.
+set -- $unusual
+if [ $# -gt 4 ]; then fail "the mistakes show without the tool: seeds $unusual"; fi
+conclude plain_driver_hides_mistakes
