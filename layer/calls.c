@@ -242,8 +242,9 @@ void layer_load_instance_calls(struct layer_instance *instance) {
 void layer_load_device_calls(struct layer_device_calls *calls, VkDevice device) {
 #define LOAD(name)                                                                                 \
   calls->name = (PFN_vk##name)calls->GetDeviceProcAddr(device, "vk" #name);                        \
-  if (!calls->name) calls->name = (PFN_vk##name)calls->GetDeviceProcAddr(device, "vk" #name "KH"   \
-                                                                                            "R");
+  if (!calls->name)                                                                                \
+    calls->name = (PFN_vk##name)calls->GetDeviceProcAddr(device, "vk" #name "KH"                   \
+                                                                 "R");
   LAYER_DEVICE_CALLS(LOAD)
 #undef LOAD
 }

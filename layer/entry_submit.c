@@ -210,6 +210,7 @@ static void pass_in_order(struct layer_queue *queue, struct layer_submission *su
   (void)layer_explore_until(device, &call, 0);
   pthread_mutex_lock(&device->lock);
   layer_host_call_end(device, &call);
+  layer_trace_start(submission);
   for (uint32_t i = 0; i < submission->wait_count; i++)
     submission->waits[i].semaphore->waits_started += !submission->waits[i].semaphore->timeline;
   for (uint32_t i = 0; i < submission->signal_count; i++)

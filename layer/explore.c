@@ -1,5 +1,6 @@
 /* Holding submissions, and picking which goes next. */
 #include "layer/explore.h"
+#include "layer/trace.h"
 
 #include <errno.h>
 #include <string.h>
@@ -149,6 +150,7 @@ static void release(struct layer_device *device, struct layer_submission *submis
   for (uint32_t i = 0; i < submission->wait_count; i++)
     submission->waits[i].semaphore->waits_started += !submission->waits[i].semaphore->timeline;
   layer_commands_released(device, submission);
+  layer_trace_start(submission);
   if (signals) check_signals(submission);
   pthread_mutex_unlock(&device->lock);
   layer_check_lost(device, layer_release(submission, true, signals));
@@ -177,14 +179,34 @@ static void count_pick(struct layer_device *device, size_t ready, enum layer_pic
   else counts->forced++;
 }
 
-static void report_after(struct layer_explorer *explorer, const struct layer_submission *second) {
+/* The wait that would order two submissions: for a timeline that the first one signals. */
+static void describe_missing_wait(const struct layer_submission *first, char *text, size_t size) {
+  struct layer_text name;
+  for (uint32_t i = 0; i < first->signal_count; i++) {
+    const struct layer_signal *signal = &first->signals[i];
+    if (!signal->semaphore->timeline) continue;
+    snprintf(text, size, ": a wait for %s >= %llu would order them",
+             layer_name_semaphore(signal->semaphore, &name), (unsigned long long)signal->value);
+    return;
+  }
+  snprintf(text, size, "%s",
+           first->signal_count
+               ? ""
+               : ": the earlier one signals nothing that the later one could wait for");
+}
+
+static void report_after(const struct layer_explorer *explorer,
+                         const struct layer_submission *second) {
   struct layer_text first_name, second_name;
+  char wait[256];
   if (second->number != layer_options()->after_second) return;
-  for (const struct layer_submission *at = explorer->first; at; at = at->next)
-    if (at->number == layer_options()->after_first)
-      layer_finding("order", "%s went before %s, which came earlier",
-                    layer_name_submission(second, &second_name),
-                    layer_name_submission(at, &first_name));
+  for (const struct layer_submission *at = explorer->first; at; at = at->next) {
+    if (at->number != layer_options()->after_first) continue;
+    describe_missing_wait(at, wait, sizeof wait);
+    layer_finding("order", "%s went before %s, which came earlier%s",
+                  layer_name_submission(second, &second_name),
+                  layer_name_submission(at, &first_name), wait);
+  }
 }
 
 /* One pick. False: none is ready. Locks are taken here. */
@@ -276,6 +298,7 @@ bool layer_explore_until(struct layer_device *device, const struct layer_host_ca
   explorer->active_ns = layer_now_ns();
   goes_on = call_is_released(call);
   pthread_mutex_unlock(&device->lock);
+  layer_order_flush();
   return goes_on;
 }
 
@@ -284,6 +307,7 @@ void layer_explore_poll(struct layer_device *device) {
   device->explorer->active_ns = layer_now_ns();
   pthread_mutex_unlock(&device->lock);
   (void)pick(device, LAYER_PICK_BLOCKED);
+  layer_order_flush();
 }
 
 void layer_explore_flush(struct layer_device *device, const char *why) {
@@ -312,6 +336,7 @@ static void finish_family(struct layer_device *device, VkQueue real) {
 }
 
 void layer_explore_finish(struct layer_device *device) {
+  layer_order_flush();
   for (uint32_t i = 0; i < LAYER_FAMILIES_MOST; i++)
     if (device->explorer->real[i]) finish_family(device, device->explorer->real[i]);
 }
@@ -360,7 +385,7 @@ static void *run_timer(void *user) {
   pthread_mutex_lock(&device->lock);
   while (!explorer->timer_stops) {
     struct timespec until = real_time(layer_now_ns() + LAYER_TIMER_NS / 4);
-    pthread_cond_timedwait(&device->changed, &device->lock, &until);
+    pthread_cond_timedwait(&explorer->timer_wakes, &device->lock, &until);
     bool picked = !explorer->timer_stops && timer_is_due(device);
     while (picked) { /* all that is ready: the program has had its time */
       pthread_mutex_unlock(&device->lock);
@@ -379,6 +404,7 @@ bool layer_explore_init(struct layer_device *device) {
   explorer->kept_end = &explorer->kept;
   device->instance->next_layer.GetPhysicalDeviceMemoryProperties(device->physical,
                                                                  &explorer->memory);
+  if (pthread_cond_init(&explorer->timer_wakes, NULL) != 0) return false;
   explorer->timer_runs = pthread_create(&explorer->timer, NULL, run_timer, device) == 0;
   return explorer->timer_runs;
 }
@@ -395,7 +421,7 @@ void layer_explore_fini(struct layer_device *device) {
   pthread_mutex_lock(&device->lock);
   report_unfinished(device);
   explorer->timer_stops = true;
-  pthread_cond_broadcast(&device->changed);
+  pthread_cond_signal(&explorer->timer_wakes);
   pthread_mutex_unlock(&device->lock);
   pthread_join(explorer->timer, NULL);
   while (pick(device, LAYER_PICK_FLUSH)) {}

@@ -51,6 +51,7 @@ struct layer_explorer {
   VkPhysicalDeviceMemoryProperties memory;
   struct layer_table memories;
   pthread_t timer;
+  pthread_cond_t timer_wakes; /* to stop; a change is none of its business */
   bool timer_runs, timer_stops;
 };
 
@@ -88,6 +89,9 @@ bool layer_process_is_idle(void);
 /* Which of the ready ones goes next? Also records it. Under release_lock and lock. */
 size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submission *const *ready,
                           size_t count, enum layer_pick_reason reason);
+
+/* Before a call waits for the driver: a program that crashes there leaves its order, too. */
+void layer_order_flush(void);
 
 /* ---- release.c: the driver's calls; under release_lock ---- */
 

@@ -308,6 +308,8 @@ const char *layer_name_semaphore(const struct layer_semaphore *semaphore, struct
 const char *layer_name_fence(const struct layer_fence *fence, struct layer_text *text);
 const char *layer_name_submission(const struct layer_submission *submission,
                                   struct layer_text *text);
+/* The name of its first command buffer; NULL: none. */
+const char *layer_name_commands(const struct layer_submission *submission);
 /* Copies a text without its control characters and broken UTF-8. */
 void layer_clean_text(char *to, size_t size, const char *from);
 

@@ -1,5 +1,6 @@
 /* The ledger: queues, semaphores, fences, and the submissions that have not been seen to finish. */
 #include "layer/layer.h"
+#include "layer/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,10 @@ void layer_queue_is_done(struct layer_queue *queue, uint64_t epoch) {
   while (queue->done < epoch && queue->done < queue->submitted) {
     struct layer_submission **slot = &queue->ring[(queue->done + 1) % queue->ring_size];
     if (*slot && (*slot)->state != LAYER_RELEASED) return;
-    if (*slot) layer_submission_free(queue->device, *slot);
+    if (*slot) {
+      layer_trace_finish(*slot);
+      layer_submission_free(queue->device, *slot);
+    }
     *slot = NULL;
     queue->done++;
   }

@@ -43,14 +43,17 @@ const char *layer_name_fence(const struct layer_fence *fence, struct layer_text 
   return text->text;
 }
 
+const char *layer_name_commands(const struct layer_submission *submission) {
+  if (!submission->command_count) return NULL;
+  return layer_table_find(&submission->queue->device->names,
+                          (uint64_t)(uintptr_t)submission->commands[0]);
+}
+
 const char *layer_name_submission(const struct layer_submission *submission,
                                   struct layer_text *text) {
   static const char *const kinds[] = {"submission", "present", "sparse bind"};
   struct layer_text queue;
-  const char *command = NULL;
-  if (submission->command_count)
-    command = layer_table_find(&submission->queue->device->names,
-                               (uint64_t)(uintptr_t)submission->commands[0]);
+  const char *command = layer_name_commands(submission);
   snprintf(text->text, sizeof text->text, "%s %llu (%.90s%s%.40s%s)", kinds[submission->kind],
            (unsigned long long)submission->number, layer_name_queue(submission->queue, &queue),
            command ? ", '" : "", command ? command : "", command ? "'" : "");

@@ -67,7 +67,6 @@ static size_t find_recorded(struct layer_submission *const *ready, size_t count)
   return 0;
 }
 
-/* Flushed at each pick: a program that crashes leaves its order, too. */
 static void record(struct layer_submission *const *ready, size_t count, size_t chosen) {
   uint64_t number = ready[chosen]->number;
   order.hash = (order.hash ^ number) * 0x100000001b3u;
@@ -76,7 +75,12 @@ static void record(struct layer_submission *const *ready, size_t count, size_t c
   for (size_t i = 0; i < count; i++)
     if (i != chosen) fprintf(order.to, " %llu", (unsigned long long)ready[i]->number);
   fputc('\n', order.to);
-  fflush(order.to);
+}
+
+void layer_order_flush(void) {
+  pthread_mutex_lock(&order.lock);
+  if (order.to) fflush(order.to);
+  pthread_mutex_unlock(&order.lock);
 }
 
 size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submission *const *ready,

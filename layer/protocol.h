@@ -32,7 +32,7 @@
  *   reason exit|request|lost        request: SIGQUIT; lost: the driver lost the device
  *   device TEXT                     one a device: its name and the driver's
  *   count NAME NUMBER               submissions waits signals; own known sibling seen needed;
- *                                   picks choices untried forced timer flushed; edges dropped; ...
+ *                                   picks choices forced timer bound flushed; edges dropped; ...
  *   schedule HEX                    explore: a hash of all picks
  *   finding KIND TEXT               a mistake of the program, sure; KIND is one word
  *   limit TEXT                      what the layer could not see or do in this program

@@ -175,6 +175,21 @@ static const char *process_name(char *name, size_t size) {
   return name;
 }
 
+/* What the mode does not see, in every report. */
+static void print_mode_limits(FILE *to) {
+  static const char *const texts[] = {
+      [LAYER_EXPLAIN] =
+          "limit whether a submission has finished is known from timelines, fences and idle "
+          "queues: one that signals only binary semaphores counts as unfinished until then\n",
+      [LAYER_EXPLORE] =
+          "limit only the order of whole submissions was changed: not that of commands within "
+          "one, nor pipeline stages, nor when memory becomes visible\n",
+      [LAYER_AUDIT] =
+          "limit a wait also makes memory visible: where it goes, a memory barrier may be "
+          "needed in its place\n"};
+  fputs(texts[layer_options()->mode], to);
+}
+
 static void write_report(FILE *to, enum layer_reason reason) {
   static const char *const modes[] = {"explain", "explore", "audit"};
   static const char *const reasons[] = {"exit", "request", "lost"};
@@ -188,12 +203,14 @@ static void write_report(FILE *to, enum layer_reason reason) {
   print_counts(&writing.counts, to);
   if (layer_options()->mode == LAYER_EXPLORE)
     fprintf(to, "schedule %016llx\n", (unsigned long long)layer_explore_schedule());
+  print_mode_limits(to);
   print_notes(&findings, "finding", false, to);
   print_notes(&limits, "limit", true, to);
   fputs("end\n", to);
 }
 
 static void write_file(enum layer_reason reason) {
+  layer_order_flush();
   const char *directory = layer_options()->directory;
   char path[4160], temporary[4192];
   snprintf(path, sizeof path, "%s/%ld.report", directory, (long)process);

@@ -54,10 +54,18 @@ static void send_wait(const struct layer_submission *submission, const struct la
   send(TIDE_EVENT_WAIT_CLASS, submission, &event);
 }
 
+/* "12 blur": a trace keeps short labels only. */
+static const char *label_of(const struct layer_submission *submission, struct layer_text *text) {
+  const char *command = layer_name_commands(submission);
+  snprintf(text->text, sizeof text->text, "%llu %s", (unsigned long long)submission->number,
+           command ? command : "");
+  return text->text;
+}
+
 void layer_trace_start(const struct layer_submission *submission) {
   struct layer_text name, queue;
   if (!is_wanted()) return;
-  struct tide_event event = {.label = layer_name_submission(submission, &name),
+  struct tide_event event = {.label = label_of(submission, &name),
                              .object_label = layer_name_queue(submission->queue, &queue)};
   send(TIDE_EVENT_START, submission, &event);
   for (uint32_t i = 0; i < submission->wait_count; i++)
@@ -67,7 +75,7 @@ void layer_trace_start(const struct layer_submission *submission) {
 void layer_trace_finish(const struct layer_submission *submission) {
   struct layer_text name, queue;
   if (!is_wanted()) return;
-  struct tide_event event = {.label = layer_name_submission(submission, &name),
+  struct tide_event event = {.label = label_of(submission, &name),
                              .object_label = layer_name_queue(submission->queue, &queue)};
   send(TIDE_EVENT_FINISH, submission, &event);
 }

@@ -232,6 +232,18 @@ static bool save_run(const struct tide_vulkan_exploration *e, uint64_t seed) {
                           e->replay[0] ? "replay" : name);
 }
 
+/* Which pairs the run could have tried. Numbers of several processes do not go together. */
+static void add_pairs(struct tide_vulkan_exploration *e) {
+  uint64_t processes[TIDE_VULKAN_PROCESSES_MOST];
+  struct tide_vulkan_order order;
+  char run[TIDE_VULKAN_PATH_MOST];
+  tide_vulkan_path(&e->directory, "run", run);
+  if (tide_vulkan_list(run, "order", processes) != 1) return;
+  if (!tide_vulkan_read_order(run, processes[0], &order)) return;
+  tide_vulkan_pairs_add(&e->pairs, &order);
+  tide_vulkan_order_fini(&order);
+}
+
 /* Runs one seed and keeps its outcome. */
 static bool run_seed(struct tide_vulkan_exploration *e, uint64_t seed) {
   struct tide_vulkan_extra extra = {.has_seed = true, .seed = seed};
@@ -243,6 +255,7 @@ static bool run_seed(struct tide_vulkan_exploration *e, uint64_t seed) {
     e->outcome_count++;
     good = tide_vulkan_summary_add(&e->summary, &reports, seed, outcome->schedule) || no_memory();
     good = good && save_run(e, seed);
+    add_pairs(e);
   }
   if (good && outcome->failures && !e->has_failing && !e->replay[0]) {
     e->has_failing = true;
@@ -370,6 +383,7 @@ static void free_exploration(struct tide_vulkan_exploration *e) {
   for (size_t i = 0; i < e->outcome_count; i++) free(e->outcomes[i].account);
   free(e->outcomes);
   tide_vulkan_summary_free(&e->summary);
+  tide_vulkan_pairs_fini(&e->pairs);
   tide_vulkan_shrink_fini(e);
 }
 

@@ -74,6 +74,20 @@ bool tide_vulkan_summary_add(struct tide_vulkan_summary *summary,
 void tide_vulkan_summary_free(struct tide_vulkan_summary *summary);
 uint64_t tide_vulkan_summary_count(const struct tide_vulkan_summary *summary, const char *name);
 
+/* ---- vulkan_pairs.c ---- */
+
+/* Pairs of submissions that could go in either order, over all runs. All zero: none yet. */
+struct tide_vulkan_pairs {
+  struct tide_vulkan_pair *slots;
+  size_t room, count;
+  bool is_cut; /* more came than are kept */
+};
+
+void tide_vulkan_pairs_add(struct tide_vulkan_pairs *pairs, const struct tide_vulkan_order *order);
+/* The pairs that went in one of the two orders only, in all runs. */
+size_t tide_vulkan_pairs_untried(const struct tide_vulkan_pairs *pairs);
+void tide_vulkan_pairs_fini(struct tide_vulkan_pairs *pairs);
+
 /* ---- vulkan_explore.c ---- */
 
 enum { /* why a run counts as failed */
@@ -134,6 +148,7 @@ struct tide_vulkan_exploration {
   size_t failing; /* index of the outcome whose order is to be made small */
   bool has_failing;
   struct tide_vulkan_summary summary;
+  struct tide_vulkan_pairs pairs; /* of the runs that one process submitted in */
   struct tide_vulkan_shrunk shrunk;
   char replay[4096]; /* the absolute path of --replay; empty: none */
   enum tide_vulkan_verdict verdict;
@@ -150,6 +165,8 @@ bool tide_vulkan_explore_once(struct tide_vulkan_exploration *exploration,
 
 /* ---- vulkan_shrink.c ---- */
 
+/* Reads an order of a process in the directory of a run. False: printed, or there is none. */
+bool tide_vulkan_read_order(const char *run, uint64_t process, struct tide_vulkan_order *order);
 /* Keeps the order of the run that has just failed. Sets `why` if it cannot be made small. */
 void tide_vulkan_shrink_keep(struct tide_vulkan_exploration *exploration,
                              const struct tide_vulkan_outcome *outcome,

@@ -60,10 +60,9 @@ static void print_counts(const struct tide_vulkan_exploration *e, FILE *to) {
   static const struct {
     const char *count, *text;
     bool is_always_shown;
-  } rows[] = {{"choices", "choices met", true},   {"untried", "pairs untried", false},
-              {"forced", "forced picks", false},  {"timer", "timer picks", true},
-              {"flushed", "flushed", false},      {"edges", "edges", false},
-              {"dropped", "edges dropped", false}};
+  } rows[] = {{"choices", "choices met", true}, {"forced", "forced picks", false},
+              {"timer", "timer picks", true},   {"flushed", "flushed", false},
+              {"edges", "edges", false},        {"dropped", "edges dropped", false}};
   fprintf(to, "%zu run%s, %zu different order%s", e->outcome_count,
           e->outcome_count == 1 ? "" : "s", e->summary.schedules.count,
           e->summary.schedules.count == 1 ? "" : "s");
@@ -72,6 +71,10 @@ static void print_counts(const struct tide_vulkan_exploration *e, FILE *to) {
     if (number || rows[i].is_always_shown)
       fprintf(to, ", %s %llu", rows[i].text, (unsigned long long)number);
   }
+  uint64_t edges = tide_vulkan_summary_count(&e->summary, "edges");
+  if (edges) fprintf(to, ", edges %llu a run", (unsigned long long)(edges / e->outcome_count));
+  fprintf(to, "\npairs that could go in either order: %s%zu, tried in one only: %zu",
+          e->pairs.is_cut ? "at least " : "", e->pairs.count, tide_vulkan_pairs_untried(&e->pairs));
   fputc('\n', to);
 }
 
@@ -136,8 +139,7 @@ void tide_vulkan_print_exploration(const struct tide_vulkan_exploration *e, FILE
     for (size_t i = 0; i < e->summary.finding_count; i++)
       print_finding(&e->summary.findings[i], to);
     for (size_t i = 0; i < e->summary.limits.count; i++)
-      fprintf(to, "limit: %s (%llu)\n", e->summary.limits.list[i].text,
-              (unsigned long long)e->summary.limits.list[i].number);
+      fprintf(to, "limit: %s\n", e->summary.limits.list[i].text);
     if (e->summary.is_cut) fputs("more findings, limits or counts came than are kept\n", to);
     print_counts(e, to);
     print_shrunk(e, to);

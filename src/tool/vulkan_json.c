@@ -177,6 +177,8 @@ void tide_vulkan_json_exploration(const struct tide_vulkan_exploration *e, FILE 
   for (size_t i = 0; i < e->outcome_count; i++) put_outcome(&json, &e->outcomes[i]);
   tide_json_close(&json, ']');
   put_summary(&json, &e->summary);
+  tide_json_number(&json, "pairs", e->pairs.count);
+  tide_json_number(&json, "pairs_untried", tide_vulkan_pairs_untried(&e->pairs));
   if (e->has_failing && !e->job->no_shrink) put_shrunk(&json, &e->shrunk);
   tide_json_close(&json, '}');
 }

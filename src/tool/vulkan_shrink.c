@@ -58,8 +58,7 @@ static size_t count_overtaking(const struct tide_vulkan_order *order) {
   return count;
 }
 
-/* Reads an order of the run. False: printed, or it has no pick that matters. */
-static bool read_order(const char *run, uint64_t process, struct tide_vulkan_order *order) {
+bool tide_vulkan_read_order(const char *run, uint64_t process, struct tide_vulkan_order *order) {
   struct tide_diag diag = {.status = TIDE_OK};
   size_t length;
   char *text = tide_vulkan_read(run, process, "order", &length);
@@ -69,7 +68,12 @@ static bool read_order(const char *run, uint64_t process, struct tide_vulkan_ord
   if (status != TIDE_OK)
     tide_tool_error("%llu.order:%u:%u: %s", (unsigned long long)process, diag.line, diag.column,
                     diag.text);
-  if (status != TIDE_OK) return false;
+  return status == TIDE_OK;
+}
+
+/* The same of an order in which a submission overtakes another one. */
+static bool read_overtaking(const char *run, uint64_t process, struct tide_vulkan_order *order) {
+  if (!tide_vulkan_read_order(run, process, order)) return false;
   if (count_overtaking(order)) return true;
   tide_vulkan_order_fini(order);
   return false;
@@ -91,7 +95,7 @@ void tide_vulkan_shrink_keep(struct tide_vulkan_exploration *e,
   count = tide_vulkan_list(tide_vulkan_path(&e->directory, "run", run), "order", processes);
   for (size_t i = 0; i < count && matching < 2; i++) {
     struct tide_vulkan_order order;
-    if (!read_order(run, processes[i], &order)) continue;
+    if (!read_overtaking(run, processes[i], &order)) continue;
     tide_vulkan_order_fini(&kept.order);
     kept.order = order;
     process = processes[i];

@@ -236,7 +236,9 @@ static void write_end_of_flow(struct writing *w, const char *phase, const char *
   put(w, "}");
 }
 
-/* An arrow from the end of an operation to the start of the one that waited for it. */
+/* An arrow from the end of an operation to the start of the one that waited for it. Where ends are
+ * known late only (the host of a foreign device looks now and then), the arrow leaves earlier: a
+ * viewer drops one that goes back in time. */
 static void write_flow(struct writing *w, const struct tide_traced *event) {
   static const char *const categories[] = {[TIDE_WAIT_FAILED] = NULL,
                                            [TIDE_WAIT_RESOLVED] = "resolved",
@@ -252,6 +254,7 @@ static void write_flow(struct writing *w, const struct tide_traced *event) {
   if (!from || !to || !from->start || !from->end || !to->start || !to->end) return;
   w->flows++;
   uint64_t end = from->end > from->start ? from->end - 1 : from->end;
+  if (end > to->start && to->start >= from->start) end = to->start;
   write_end_of_flow(w, "s", category, from, end);
   write_end_of_flow(w, "f", category, to, to->start);
 }

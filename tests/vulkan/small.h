@@ -37,7 +37,8 @@ struct small_options {
   bool is_correct;
   bool expect; /* print the ground truth on stderr */
   bool rss;
-  unsigned submissions; /* of the kind clean */
+  bool has_exact_values; /* some versions of the validation layers need them */
+  unsigned submissions;  /* of the kind clean */
 };
 
 /* ---- the device (small_device.c) ---------------------------------------------------------- */

@@ -10,7 +10,7 @@ struct hang {
 
 static void open_hang(struct hang *hang, struct program *program, const struct device *device,
                       const struct small_options *options) {
-  *program = (struct program){.thread_count = 1};
+  *program = (struct program){.thread_count = 1, .has_exact_values = options->has_exact_values};
   *hang = (struct hang){.program = program, .seed = options->seed};
   random_seed(&hang->random, options->kind, options->seed, 0);
   make_lanes(program, device, &hang->random, random_chance(&hang->random, 50));

@@ -347,6 +347,7 @@ void assign_semaphores(struct program *program, uint64_t seed) {
   struct random_state random;
   random_seed(&random, "semaphores", seed, 0);
   uint64_t lows[BATCHES_MOST] = {0};
+  bool has_exact_values = program->has_exact_values || !random_chance(&random, 30);
   program->semaphore_count = 0;
   for (int i = 0; i < program->batch_count; i++)
     program->batches[i].wait_count = program->batches[i].signal_count = 0;
@@ -367,7 +368,7 @@ void assign_semaphores(struct program *program, uint64_t seed) {
       const struct signal *signal = &program->batches[edge->from].signals[0];
       wait.semaphore = signal->semaphore;
       wait.value = signal->value;
-      if (!program->has_exact_values) wait.value -= draw % (signal->value - lows[edge->from]);
+      if (!has_exact_values) wait.value -= draw % (signal->value - lows[edge->from]);
       if (edge->early_batch >= 0) wait.value = program->batches[edge->early_batch].signals[0].value;
     }
     if (edge->is_forgotten) continue;

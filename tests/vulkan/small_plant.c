@@ -49,7 +49,7 @@ static struct chosen try_program(const struct program *program, const struct pla
 static void draw_attempt(struct program *program, const struct planting *planting,
                          const struct device *device, const struct small_options *options,
                          uint64_t attempt, struct random_state *random) {
-  *program = (struct program){.thread_count = 1};
+  *program = (struct program){.thread_count = 1, .has_exact_values = options->has_exact_values};
   random_seed(random, options->kind, options->seed, attempt);
   planting->draw(program, device, random);
 }

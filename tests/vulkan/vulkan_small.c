@@ -1,5 +1,6 @@
-/* vulkan-small KIND [--seed N] [--correct] [--expect] [--submissions N] [--rss]: runs one small
- * Vulkan program with one planted mistake, or its correct twin, and prints the bytes. */
+/* vulkan-small KIND [--seed N] [--correct] [--expect] [--exact-values] [--submissions N] [--rss]:
+ * runs one small Vulkan program with one planted mistake, or its correct twin, and prints the
+ * bytes. */
 #include "small.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ static const struct kind *find_kind(const char *name) {
 }
 
 _Noreturn static void usage(void) {
-  fputs("usage: vulkan-small KIND [--seed N] [--correct] [--expect] [--submissions N] [--rss]\n"
+  fputs("usage: vulkan-small KIND [--seed N] [--correct] [--expect] [--exact-values]\n"
+        "                         [--submissions N] [--rss]\n"
         "kinds:",
         stderr);
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) fprintf(stderr, " %s", kinds[i].name);
@@ -54,6 +56,7 @@ static struct small_options parse_options(int argc, char **argv) {
   for (int i = 1; i < argc; i++) {
     if (!strcmp(argv[i], "--correct")) options.is_correct = true;
     else if (!strcmp(argv[i], "--expect")) options.expect = true;
+    else if (!strcmp(argv[i], "--exact-values")) options.has_exact_values = true;
     else if (!strcmp(argv[i], "--rss")) options.rss = true;
     else if (!strcmp(argv[i], "--seed")) options.seed = parse_number(argv[++i]);
     else if (!strcmp(argv[i], "--submissions"))
