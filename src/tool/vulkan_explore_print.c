@@ -61,8 +61,8 @@ static void print_counts(const struct tide_vulkan_exploration *e, FILE *to) {
     const char *count, *text;
     bool is_always_shown;
   } rows[] = {{"choices", "choices met", true}, {"forced", "forced picks", false},
-              {"timer", "timer picks", true},   {"flushed", "flushed", false},
-              {"edges", "edges", false},        {"dropped", "edges dropped", false}};
+              {"timer", "timer picks", true},   {"bound", "bound picks", false},
+              {"flushed", "flushed", false},    {"dropped", "waits dropped", false}};
   fprintf(to, "%zu run%s, %zu different order%s", e->outcome_count,
           e->outcome_count == 1 ? "" : "s", e->summary.schedules.count,
           e->summary.schedules.count == 1 ? "" : "s");

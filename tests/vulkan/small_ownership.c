@@ -102,6 +102,17 @@ static bool plant_unordered(struct program *program, int option, bool is_mistake
   return true;
 }
 
+/* True if the batch copies from the buffer before it writes to it: a write alone needs no contents.
+ */
+static bool needs_contents(const struct batch *batch, int buffer) {
+  for (int i = 0; i < batch->step_count; i++) {
+    const struct step *step = &batch->steps[i];
+    if (step->kind == STEP_COPY && step->in == buffer) return true;
+    if (step->out == buffer) return false;
+  }
+  return false;
+}
+
 /* One half is missing: the last release, or acquire, of batch `option`. */
 static bool plant_half(struct program *program, int option, bool is_mistake, uint64_t seed,
                        bool is_release) {
@@ -109,8 +120,9 @@ static bool plant_half(struct program *program, int option, bool is_mistake, uin
   int *count = is_release ? &batch->release_count : &batch->acquire_count;
   const struct handover *all = is_release ? batch->releases : batch->acquires;
   if (option >= program->finish_first || *count == 0) return false;
-  /* Lanes next to each other are of different families where the device has two or three. */
   const struct handover *last = &all[*count - 1];
+  if (!is_release && !needs_contents(batch, last->buffer)) return false;
+  /* Lanes next to each other are of different families where the device has two or three. */
   if (last->from_lane - last->to_lane != 1 && last->to_lane - last->from_lane != 1) return false;
   expect_handover(program, is_release ? "no-release" : "no-acquire", last->buffer, option);
   *count -= is_mistake;
