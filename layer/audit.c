@@ -144,28 +144,36 @@ static bool is_edge(const struct layer_wait *wait) {
           (wait->class_ == LAYER_WAIT_OWN && layer_options()->in_queue));
 }
 
-static void drop_waits_on(struct layer_submission *submission,
-                          const struct layer_queue *signaller) {
-  for (uint32_t i = 0; i < submission->wait_count; i++) {
-    struct layer_wait *wait = &submission->waits[i];
-    if (wait->signaller == signaller && wait->semaphore->timeline) wait->dropped = true;
-  }
-}
-
-static void describe_edge(struct layer_device *device, const struct layer_submission *submission,
-                          const struct layer_wait *wait) {
+static void describe_edge(const struct layer_submission *submission, const struct layer_wait *wait,
+                          char *text, size_t size) {
   struct layer_text after, before, name;
-  uint64_t number = device->counts.edges - 1;
   const struct layer_submission *first =
       layer_submission_at(wait->signaller, wait->signaller_epoch);
-  if (number >= TIDE_LAYER_EDGES) return;
-  if (!device->edges) device->edges = calloc(TIDE_LAYER_EDGES, sizeof device->edges[0]);
-  if (!device->edges) return;
-  snprintf(device->edges[number], sizeof device->edges[0],
-           "%s waits for %s >= %llu, signalled by %s", layer_name_submission(submission, &after),
-           layer_name_semaphore(wait->semaphore, &name), (unsigned long long)wait->value,
+  snprintf(text, size, "%s waits for %s >= %llu, signalled by %s",
+           layer_name_submission(submission, &after), layer_name_semaphore(wait->semaphore, &name),
+           (unsigned long long)wait->value,
            first ? layer_name_submission(first, &before)
                  : layer_name_queue(wait->signaller, &before));
+}
+
+static void keep_edge(struct layer_device *device, const struct layer_submission *submission,
+                      const struct layer_wait *wait) {
+  uint64_t number = device->counts.edges - 1;
+  if (number >= TIDE_LAYER_EDGES) return;
+  if (!device->edges) device->edges = calloc(TIDE_LAYER_EDGES, sizeof device->edges[0]);
+  if (device->edges)
+    describe_edge(submission, wait, device->edges[number], sizeof device->edges[0]);
+}
+
+static void drop_edge(struct layer_submission *submission, const struct layer_wait *edge) {
+  char text[sizeof(struct layer_text) * 3];
+  describe_edge(submission, edge, text, sizeof text);
+  layer_limit("edge %llu of the program was left out: %s",
+              (unsigned long long)layer_options()->drop_edge, text);
+  for (uint32_t i = 0; i < submission->wait_count; i++) {
+    struct layer_wait *wait = &submission->waits[i];
+    if (wait->signaller == edge->signaller && wait->semaphore->timeline) wait->dropped = true;
+  }
 }
 
 /* An edge: all waits of a submission for one queue, at least one of which is needed. */
@@ -176,9 +184,8 @@ static void number_edges(struct layer_device *device, struct layer_submission *s
     if (!is_edge(wait) || (counted >> wait->signaller->index & 1)) continue;
     counted |= (uint64_t)1 << wait->signaller->index;
     device->counts.edges++;
-    describe_edge(device, submission, wait);
-    if (device->counts.edges == layer_options()->drop_edge)
-      drop_waits_on(submission, wait->signaller);
+    keep_edge(device, submission, wait);
+    if (device->counts.edges == layer_options()->drop_edge) drop_edge(submission, wait);
   }
 }
 

@@ -106,11 +106,16 @@ static void unlink_held(struct layer_explorer *explorer, struct layer_submission
 
 static void report_backwards(const struct layer_submission *submission,
                              const struct layer_signal *signal) {
+  struct layer_semaphore *semaphore = signal->semaphore;
   struct layer_text name, by;
-  layer_finding(
-      "value-backwards", "%s signals %s = %llu when it is at %llu already: nothing orders the two",
-      layer_name_submission(submission, &by), layer_name_semaphore(signal->semaphore, &name),
-      (unsigned long long)signal->value, (unsigned long long)signal->semaphore->released);
+  if (semaphore->is_accused) return;
+  semaphore->is_accused = true;
+  layer_finding("value-backwards",
+                "%s signals %s = %llu behind submission %llu, which signals %llu: nothing orders "
+                "the two",
+                layer_name_submission(submission, &by), layer_name_semaphore(semaphore, &name),
+                (unsigned long long)signal->value, (unsigned long long)semaphore->released_by,
+                (unsigned long long)semaphore->released);
 }
 
 /* Before the driver's call: which signals does it get? */
@@ -127,7 +132,9 @@ static void check_signals(struct layer_submission *submission) {
 static void publish_signals(struct layer_device *device, struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->signal_count; i++) {
     struct layer_signal *signal = &submission->signals[i];
-    if (!signal->backwards) signal->semaphore->released = signal->value;
+    if (signal->backwards) continue;
+    signal->semaphore->released = signal->value;
+    signal->semaphore->released_by = submission->number;
   }
   submission->state = LAYER_RELEASED;
   submission->released_ns = layer_now_ns();

@@ -66,6 +66,8 @@ struct layer_semaphore {
   uint64_t waits;         /* binary: waits so far */
   uint64_t waits_started; /* binary, explore: waits that were released */
   uint64_t released;      /* explore: highest value that the driver has been told */
+  uint64_t released_by;   /* the submission that signals it; 0: the host */
+  bool is_accused;        /* one finding is enough: later values follow from it */
   uint64_t seen;          /* highest value that any thread has seen */
   struct tide_shadow *records;
   char name[TIDE_LAYER_NAME_SIZE];

@@ -313,7 +313,10 @@ void layer_host_signal(struct layer_device *device, struct layer_semaphore *sema
   const struct tide_shadow *thread =
       tide_shadow_find(&device->clocks, TIDE_SHADOW_THREAD, layer_thread());
   if (value > semaphore->submitted) semaphore->submitted = value;
-  if (value > semaphore->released) semaphore->released = value;
+  if (value > semaphore->released) {
+    semaphore->released = value;
+    semaphore->released_by = 0;
+  }
   if (value > semaphore->seen) semaphore->seen = value;
   struct tide_shadow_record *record = tide_shadow_add_record(
       &device->clocks, semaphore->records, value, false, thread ? &thread->clock : &nothing);

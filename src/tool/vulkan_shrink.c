@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define RUNS_MOST 40
+#define NARROWING_MOST 8
 #define KINDS_MOST 16
 #define LIMIT_LEAST_NS 5000000000ull
 #define LIMIT_FACTOR 10 /* of the slowest run that ended */
@@ -197,25 +198,45 @@ static char *make_account(const struct tide_vulkan_shrunk *shrunk,
   return NULL;
 }
 
+/* Holds `held` until `until` has gone, in an order that is otherwise as submissions come. If that
+ * fails, it is the pair. False: stop. */
+static bool try_pair(struct tide_vulkan_exploration *e, uint64_t held, uint64_t until,
+                     bool *out_fails) {
+  struct tide_vulkan_shrunk *shrunk = &e->shrunk;
+  struct tide_vulkan_extra extra = {.has_after = true, .held = held, .until = until};
+  struct tide_vulkan_reports reports = {.list = NULL};
+  *out_fails = false;
+  shrunk->is_cut_short = shrunk->runs >= RUNS_MOST;
+  if (shrunk->is_cut_short) return true;
+  if (!try_again(e, extra, out_fails, &reports)) return false;
+  if (!*out_fails) return true;
+  free(shrunk->account);
+  shrunk->end = TIDE_VULKAN_SHRINK_PAIR;
+  shrunk->first = held;
+  shrunk->later = until;
+  shrunk->account = make_account(shrunk, &reports);
+  tide_vulkan_reports_free(&reports);
+  return true;
+}
+
+/* The submission that was overtaken also held up those behind it in its queue: one of them, the
+ * nearest that came before the other one, may be the cause. False: stop. */
+static bool narrow_pair(struct tide_vulkan_exploration *e) {
+  uint64_t first = e->shrunk.first, later = e->shrunk.later;
+  bool fails = false;
+  for (uint64_t held = later - 1; held > first && later - held <= NARROWING_MOST && !fails; held--)
+    if (!try_pair(e, held, later, &fails)) return false;
+  return true;
+}
+
 /* Tries each submission that the pick overtook, alone. False: stop. */
 static bool find_pair(struct tide_vulkan_exploration *e, const struct tide_vulkan_pick *pick) {
-  struct tide_vulkan_shrunk *shrunk = &e->shrunk;
   for (size_t i = 0; i < pick->candidate_count; i++) {
     uint64_t overtaken = kept.order.candidates[pick->candidates_at + i];
-    struct tide_vulkan_extra extra = {.has_after = true, .held = overtaken, .until = pick->first};
-    struct tide_vulkan_reports reports = {.list = NULL};
     bool fails;
     if (overtaken >= pick->first) continue;
-    shrunk->is_cut_short = shrunk->runs >= RUNS_MOST;
-    if (shrunk->is_cut_short) return true;
-    if (!try_again(e, extra, &fails, &reports)) return false;
-    if (!fails) continue;
-    shrunk->end = TIDE_VULKAN_SHRINK_PAIR;
-    shrunk->first = overtaken;
-    shrunk->later = pick->first;
-    shrunk->account = make_account(shrunk, &reports);
-    tide_vulkan_reports_free(&reports);
-    return true;
+    if (!try_pair(e, overtaken, pick->first, &fails)) return false;
+    if (fails) return narrow_pair(e);
   }
   return true;
 }
