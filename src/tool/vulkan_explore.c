@@ -52,8 +52,8 @@ static void print_tail(const char *output, FILE *to) {
   }
 }
 
-/* The account of a run that failed: of a hang or a lost device the layer's text, of all the
- * findings and the end of stderr. NULL: out of memory. */
+/* The account of a run that failed: of a hang or a lost device the layer's text, of all the end of
+ * stderr. Findings are told once for all runs. NULL: out of memory. */
 static char *make_account(const struct tide_vulkan_reports *reports, const char *output,
                           unsigned failures) {
   char *account = NULL;
@@ -67,7 +67,6 @@ static char *make_account(const struct tide_vulkan_reports *reports, const char 
       fprintf(to, "%s (process %llu):\n", report->name, (unsigned long long)report->process);
     if (failures & (TIDE_VULKAN_HANG | TIDE_VULKAN_DEVICE_LOST))
       tide_vulkan_print_lines(report, TIDE_VULKAN_LINE_TEXT, "", to);
-    tide_vulkan_print_lines(report, TIDE_VULKAN_LINE_FINDING, "", to);
   }
   print_tail(output, to);
   if (fclose(to) == 0) return account;

@@ -198,6 +198,16 @@ static char *make_account(const struct tide_vulkan_shrunk *shrunk,
   return NULL;
 }
 
+/* Did they change places? Not if something orders them: then the layer lets the held one go. */
+static bool went_before(const struct tide_vulkan_reports *reports) {
+  for (size_t i = 0; i < reports->count; i++)
+    for (size_t k = 0; k < reports->list[i].line_count; k++) {
+      const struct tide_vulkan_line *line = &reports->list[i].lines[k];
+      if (line->kind == TIDE_VULKAN_LINE_FINDING && strcmp(line->word, "order") == 0) return true;
+    }
+  return false;
+}
+
 /* Holds `held` until `until` has gone, in an order that is otherwise as submissions come. If that
  * fails, it is the pair. False: stop. */
 static bool try_pair(struct tide_vulkan_exploration *e, uint64_t held, uint64_t until,
@@ -210,6 +220,11 @@ static bool try_pair(struct tide_vulkan_exploration *e, uint64_t held, uint64_t 
   if (shrunk->is_cut_short) return true;
   if (!try_again(e, extra, out_fails, &reports)) return false;
   if (!*out_fails) return true;
+  *out_fails = went_before(&reports);
+  if (!*out_fails) {
+    tide_vulkan_reports_free(&reports);
+    return true;
+  }
   free(shrunk->account);
   shrunk->end = TIDE_VULKAN_SHRINK_PAIR;
   shrunk->first = held;

@@ -15,6 +15,7 @@
 # What else there is to know stands in comments above the fence:
 #
 #   <!-- not run: WHY -->     SKIP, with the reason
+#   <!-- needs: PROGRAM… -->  SKIP where one of the programs (or headers, as /x/y.h) is missing
 #   <!-- only bare: WHY -->   the same, but run by tests/bare-chroot.sh
 #   <!-- file: NAME -->       the block is kept under this name, for commands on the same page
 #   <!-- given: NAME          such a file with these lines, which the page does not show
@@ -196,6 +197,14 @@ block() { # number, kind, line
   if [ -n "${DOCS_BARE-}" ] && ! has 'only bare'; then return; fi
   if [ -z "${DOCS_BARE-}" ] && has 'only bare'; then echo "SKIP $name: $(mark 'only bare') (tests/bare-chroot.sh)"; return; fi
   if has 'not run'; then echo "SKIP $name: $(mark 'not run')"; return; fi
+  for needed in $(mark needs); do
+    case $needed in
+      /*) [ -e "/usr/include$needed" ] && continue ;;
+      *) command -v "$needed" >/dev/null && continue ;;
+    esac
+    echo "SKIP $name: there is no $needed"
+    return
+  done
   tried=$((tried + 1))
   kind=$2
   if [ $kind = readme ] && grep -Eq '^\$ \./(run|test|bench)' "$at.text"; then

@@ -263,7 +263,7 @@ held, until = map(int, (value("after") or "0:0").split(":"))
 order, picks, choices = [], [], 0
 while len(order) < len(waits):
     ready = [s for s in waits if s not in order and all(w in order for w in waits[s])]
-    if held in ready and until not in order:
+    if held in ready and until not in order and len(ready) > 1:
         ready.remove(held)
     first = recorded.pop(0) if recorded else dice.choice(ready) if seed else ready[0]
     choices += len(ready) > 1
@@ -284,7 +284,7 @@ def report(reason, lines):
     text = ["tidemark-vulkan-report 1", f"process {os.getpid()} order", "mode " + words[0], "reason " + reason,
             f"count choices {choices}", "count untried 2", f"schedule {sum(s * 9 ** i for i, s in enumerate(order)):x}",
             "limit nothing here is real", "text submission 44 is another"] + lines
-    if held:
+    if held and order.index(until) < order.index(held):
         text.append(f"finding order submission {held} (queue graphics) went after submission {until} (queue compute)")
     open(base + ".new", "w").write("\n".join(text + ["end"]) + "\n")
     os.rename(base + ".new", base + ".report")
