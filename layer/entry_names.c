@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+/* The debug calls belong to an extension of the instance: the loader answers them where the driver
+ * has none, so a program may call them on any device. */
 LAYER_ENTRY(SetDebugUtilsObjectNameEXT);
 LAYER_ENTRY(SetDebugUtilsObjectTagEXT);
 LAYER_ENTRY(QueueBeginDebugUtilsLabelEXT);
@@ -59,6 +61,7 @@ layer_SetDebugUtilsObjectNameEXT(VkDevice handle, const VkDebugUtilsObjectNameIn
   name_object(device, info);
   pthread_mutex_unlock(&device->lock);
   mapped.objectHandle = real_object(device, info->objectType, info->objectHandle);
+  if (!device->next_layer.SetDebugUtilsObjectNameEXT) return VK_SUCCESS;
   return device->next_layer.SetDebugUtilsObjectNameEXT(handle, &mapped);
 }
 
@@ -67,6 +70,7 @@ layer_SetDebugUtilsObjectTagEXT(VkDevice handle, const VkDebugUtilsObjectTagInfo
   struct layer_device *device = layer_device_of(handle);
   VkDebugUtilsObjectTagInfoEXT mapped = *info;
   mapped.objectHandle = real_object(device, info->objectType, info->objectHandle);
+  if (!device->next_layer.SetDebugUtilsObjectTagEXT) return VK_SUCCESS;
   return device->next_layer.SetDebugUtilsObjectTagEXT(handle, &mapped);
 }
 
@@ -88,16 +92,19 @@ VKAPI_ATTR void VKAPI_CALL layer_GetPrivateData(VkDevice handle, VkObjectType ty
 VKAPI_ATTR void VKAPI_CALL layer_QueueBeginDebugUtilsLabelEXT(VkQueue queue,
                                                               const VkDebugUtilsLabelEXT *label) {
   struct layer_device *device = layer_device_of(queue);
-  device->next_layer.QueueBeginDebugUtilsLabelEXT(real_queue(device, queue), label);
+  if (device->next_layer.QueueBeginDebugUtilsLabelEXT)
+    device->next_layer.QueueBeginDebugUtilsLabelEXT(real_queue(device, queue), label);
 }
 
 VKAPI_ATTR void VKAPI_CALL layer_QueueEndDebugUtilsLabelEXT(VkQueue queue) {
   struct layer_device *device = layer_device_of(queue);
-  device->next_layer.QueueEndDebugUtilsLabelEXT(real_queue(device, queue));
+  if (device->next_layer.QueueEndDebugUtilsLabelEXT)
+    device->next_layer.QueueEndDebugUtilsLabelEXT(real_queue(device, queue));
 }
 
 VKAPI_ATTR void VKAPI_CALL layer_QueueInsertDebugUtilsLabelEXT(VkQueue queue,
                                                                const VkDebugUtilsLabelEXT *label) {
   struct layer_device *device = layer_device_of(queue);
-  device->next_layer.QueueInsertDebugUtilsLabelEXT(real_queue(device, queue), label);
+  if (device->next_layer.QueueInsertDebugUtilsLabelEXT)
+    device->next_layer.QueueInsertDebugUtilsLabelEXT(real_queue(device, queue), label);
 }

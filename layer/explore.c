@@ -137,6 +137,7 @@ static void publish_signals(struct layer_device *device, struct layer_submission
     signal->semaphore->released_by = submission->number;
   }
   submission->state = LAYER_RELEASED;
+  device->explorer->is_unfinished = true;
   submission->released_ns = layer_now_ns();
   submission->queue->held--;
   layer_queue_advance(submission->queue);
@@ -344,6 +345,9 @@ static void finish_family(struct layer_device *device, VkQueue real) {
 
 void layer_explore_finish(struct layer_device *device) {
   layer_order_flush();
+  pthread_mutex_lock(&device->lock);
+  device->explorer->is_unfinished = false; /* what is released meanwhile sets it again */
+  pthread_mutex_unlock(&device->lock);
   for (uint32_t i = 0; i < LAYER_FAMILIES_MOST; i++)
     if (device->explorer->real[i]) finish_family(device, device->explorer->real[i]);
 }

@@ -41,6 +41,7 @@ struct layer_explorer {
   uint64_t generation;                   /* grows with each change that could make one ready */
   uint64_t blocked;                      /* calls that block now for what is not released */
   uint64_t active_ns;                    /* the last call of the program */
+  bool is_unfinished;                    /* the driver may still be busy with what was released */
   struct tide_random random;
   VkQueue real[LAYER_FAMILIES_MOST];  /* one a family of the driver */
   struct layer_table commands, pools; /* commands.c */

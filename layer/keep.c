@@ -71,6 +71,13 @@ static void destroy(struct layer_device *device, const struct layer_kept *kept) 
   }
 }
 
+/* A driver signals the semaphores of a submission one after the other. A program that has seen the
+ * first of them may destroy the others, and explore wakes it at just that moment: some drivers
+ * (lavapipe 22.3) would then signal what is gone. */
+static bool is_signalled(enum layer_object object) {
+  return object == LAYER_OBJECT_SEMAPHORE || object == LAYER_OBJECT_FENCE;
+}
+
 void layer_keep(struct layer_device *device, enum layer_object object, uint64_t handle,
                 const VkAllocationCallbacks *allocator) {
   struct layer_explorer *explorer = device->explorer;
@@ -84,8 +91,11 @@ void layer_keep(struct layer_device *device, enum layer_object object, uint64_t 
     *explorer->kept_end = kept;
     explorer->kept_end = &kept->next;
   }
+  bool is_unfinished = explorer && explorer->is_unfinished;
   pthread_mutex_unlock(&device->lock);
-  if (!kept) destroy(device, &one);
+  if (kept) return;
+  if (is_unfinished && is_signalled(object)) layer_explore_finish(device);
+  destroy(device, &one);
 }
 
 /* Everything up to this submission has been released. */

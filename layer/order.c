@@ -1,55 +1,40 @@
 /* Which of the ready submissions goes next: by the seed, or by a recorded order. */
 #include "layer/explore.h"
 #include "layer/protocol.h"
+#include "layer/recorded_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PICKS_MOST (1u << 22) /* of a recorded order */
-
 static struct {
   pthread_mutex_t lock; /* guards all of it: devices share one order */
   bool is_open;
   FILE *to;
-  uint64_t *picks;
-  size_t pick_count, at;
+  struct tide_vulkan_order recorded;
+  size_t at; /* in it */
   bool has_diverged;
   uint64_t hash;
 } order = {.lock = PTHREAD_MUTEX_INITIALIZER, .hash = 0xcbf29ce484222325u};
 
-static void read_picks(FILE *from) {
-  char line[4096];
-  size_t room = 0;
-  if (!fgets(line, sizeof line, from) || strcmp(line, TIDE_VULKAN_ORDER_HEAD "\n") != 0) {
-    layer_limit("the order to replay is not a file of this kind: nothing is replayed");
-    return;
-  }
-  while (order.pick_count < PICKS_MOST && fgets(line, sizeof line, from)) {
-    char *end;
-    if (strncmp(line, "pick ", 5) != 0) continue; /* the rest of a long line */
-    uint64_t number = strtoull(line + 5, &end, 10);
-    if (end == line + 5 || !number) break;
-    if (order.pick_count == room) {
-      room = room ? room * 2 : 1024;
-      uint64_t *wider = realloc(order.picks, room * sizeof *wider);
-      if (!wider) break;
-      order.picks = wider;
-    }
-    order.picks[order.pick_count++] = number;
-  }
+/* The picks of a file, as long as a tool would have written it. */
+static void read_recorded(const char *path) {
+  struct tide_diag diag = {.status = TIDE_OK};
+  FILE *from = fopen(path, "re");
+  char *text = malloc(TIDE_VULKAN_FILE_MOST + 1);
+  size_t length = from && text ? fread(text, 1, TIDE_VULKAN_FILE_MOST + 1, from) : 0;
+  if (!from || !text) layer_limit("the order to replay could not be opened: %s", path);
+  else if (tide_vulkan_order_parse(&order.recorded, text, length, &diag) != TIDE_OK)
+    layer_limit("the order to replay is none, in line %u: %s", diag.line, diag.text);
+  if (from) fclose(from);
+  free(text);
 }
 
 static void open_order(void) {
   const struct layer_options *options = layer_options();
   char path[4160];
   order.is_open = true;
-  if (options->replay[0]) {
-    FILE *from = fopen(options->replay, "re");
-    if (from) read_picks(from);
-    else layer_limit("the order to replay could not be opened: %s", options->replay);
-    if (from) fclose(from);
-  }
+  if (options->replay[0]) read_recorded(options->replay);
   if (!options->directory[0]) return;
   snprintf(path, sizeof path, "%s/%ld.order", options->directory, (long)getpid());
   order.to = fopen(path, "we");
@@ -57,7 +42,7 @@ static void open_order(void) {
 }
 
 static size_t find_recorded(struct layer_submission *const *ready, size_t count) {
-  uint64_t wanted = order.picks[order.at++];
+  uint64_t wanted = order.recorded.picks[order.at++].first;
   for (size_t i = 0; i < count; i++)
     if (ready[i]->number == wanted) return i;
   if (!order.has_diverged)
@@ -88,10 +73,10 @@ size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submissi
   size_t chosen = 0;
   pthread_mutex_lock(&order.lock);
   if (!order.is_open) open_order();
-  uint64_t recorded = order.pick_count;
+  uint64_t recorded = order.recorded.pick_count;
   if (layer_options()->prefix < recorded) recorded = layer_options()->prefix;
   if (order.at < recorded) chosen = find_recorded(ready, count);
-  else if (reason != LAYER_PICK_FLUSH && layer_options()->seed && !order.pick_count)
+  else if (reason != LAYER_PICK_FLUSH && layer_options()->seed && !order.recorded.pick_count)
     chosen = (size_t)tide_random_below(&explorer->random, count);
   record(ready, count, chosen);
   pthread_mutex_unlock(&order.lock);

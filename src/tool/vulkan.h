@@ -12,7 +12,7 @@
  *   vulkan_compare.c      outputs of two runs
  *   vulkan_findings.c     the findings of all runs, each once
  *   vulkan_print.c, vulkan_json.c, vulkan_explore_print.c
- *   vulkan_report.c, vulkan_order.c   the layer's files */
+ *   vulkan_report.c       the layer's reports; layer/recorded_order.c its orders */
 #ifndef TIDE_TOOL_VULKAN_H
 #define TIDE_TOOL_VULKAN_H
 

@@ -1,22 +1,15 @@
-/* tool/vulkan_report.h: reading the files of the Vulkan layer (layer/protocol.h).
+/* tool/vulkan_report.h: reading the reports of the Vulkan layer (layer/protocol.h).
  *
  * The files lie in a directory that the program may write, too: everything is bounded, and an error
- * names its line. Strings of a report or an order point into its own copy of the text.
- *
- *   PID.report --tide_vulkan_report_parse--> lines by kind, counts
- *   PID.order  --tide_vulkan_order_parse---> picks, each with its candidates */
+ * names its line. Strings of a report point into its own copy of the text. */
 #ifndef TIDE_TOOL_VULKAN_REPORT_H
 #define TIDE_TOOL_VULKAN_REPORT_H
 
-#include "tidemark/base.h"
+#include "layer/recorded_order.h"
 
-#define TIDE_VULKAN_FILE_MOST ((size_t)16 << 20)        /* bytes */
 #define TIDE_VULKAN_REPORT_LINE_MOST ((size_t)4 << 10)  /* bytes, without the line feed */
 #define TIDE_VULKAN_REPORT_LINES_MOST ((size_t)1 << 18) /* of devices, findings, text and so on */
 #define TIDE_VULKAN_COUNTS_MOST 128
-#define TIDE_VULKAN_ORDER_LINE_MOST ((size_t)64 << 10)
-#define TIDE_VULKAN_PICKS_MOST ((size_t)1 << 20)
-#define TIDE_VULKAN_CANDIDATES_MOST ((size_t)1 << 22) /* of all picks together */
 
 /* ---- vulkan_report.c ---- */
 
@@ -61,27 +54,5 @@ enum tide_status tide_vulkan_report_parse(struct tide_vulkan_report *report, con
 void tide_vulkan_report_fini(struct tide_vulkan_report *report);
 /* The count of that name; 0 if the report has none. */
 uint64_t tide_vulkan_report_count(const struct tide_vulkan_report *report, const char *name);
-
-/* ---- vulkan_order.c ---- */
-
-struct tide_vulkan_pick {
-  uint64_t first; /* the submission that went first: one of the candidates */
-  size_t candidates_at, candidate_count;
-};
-
-struct tide_vulkan_order {
-  struct tide_vulkan_pick *picks;
-  size_t pick_count, pick_capacity;
-  uint64_t *candidates;
-  size_t candidate_count, candidate_capacity;
-};
-
-/* Reads an order. Errors as of a report. */
-enum tide_status tide_vulkan_order_parse(struct tide_vulkan_order *order, const char *text,
-                                         size_t length, struct tide_diag *diag);
-/* Frees the memory of an order. An empty one (all zero) is fine. */
-void tide_vulkan_order_fini(struct tide_vulkan_order *order);
-/* True if a submission that had come earlier could have gone instead. */
-bool tide_vulkan_pick_overtakes(const struct tide_vulkan_order *order, size_t pick);
 
 #endif

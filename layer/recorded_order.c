@@ -1,5 +1,6 @@
-/* Reading a recorded order of the Vulkan layer: "pick X of X Y Z", one release a line. */
-#include "tool/vulkan_report.h"
+/* Reading a recorded order: "pick X of X Y Z", one release a line. */
+#include "layer/recorded_order.h"
+
 #include "base/text.h"
 #include "layer/protocol.h"
 
