@@ -269,7 +269,7 @@ struct planting {
   /* Draws the correct program up to its finish. */
   void (*draw)(struct program *, const struct device *, struct random_state *);
   /* Plants mistake number `option`, or prepares its correct twin, and makes semaphores and items.
-   * False: no such mistake in this program. */
+   * False: no such mistake in this program, which has not changed. */
   bool (*plant)(struct program *, int option, bool is_mistake, uint64_t seed);
   int option_count;
   unsigned wanted_percent; /* of orders that show the mistake; 0: the bytes do not tell */
@@ -310,9 +310,9 @@ struct outcome {
 struct outcome simulate(const struct program *program, uint64_t order, bool is_in_queue,
                         uint32_t *words);
 /* The share, in percent, of orders in which the program's result differs from `right`: the smaller
- * one of 3 queues and of 4. */
+ * one of 3 queues and of 4. Rough when it is below `wanted`. */
 unsigned percent_wrong(struct program *program, struct outcome right, bool is_in_queue,
-                       unsigned orders);
+                       unsigned wanted);
 /* Fails unless the program has one result in all sampled orders, and no violation. */
 void check_is_correct(const struct program *program, bool is_in_queue);
 

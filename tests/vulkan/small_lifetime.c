@@ -65,6 +65,9 @@ static bool plant_early_destroy(struct program *program, int option, bool is_mis
   struct item wait = {.action = ACT_WAIT, .target_count = 1};
   wait.how = (enum how)(seed / 5 % 4);
   if (wait.how == HOW_POLL) wait.how = HOW_TIMELINE;
+  /* The signals of one batch are unordered: its timeline says nothing about its other semaphores.
+   */
+  if (variant == 1 && wait.how == HOW_TIMELINE) wait.how = HOW_FENCE;
   wait.targets[0] = is_mistake ? pair.other : pair.victim;
   add_event(program, pair.last, wait);
   if (is_mistake) add_pause(program, &pair);
@@ -74,7 +77,7 @@ static bool plant_early_destroy(struct program *program, int option, bool is_mis
       true;
   assign_semaphores(program, seed);
   if (variant == 1) {
-    if (victim->signal_count == SIGNALS_MOST) return false;
+    if (victim->signal_count == SIGNALS_MOST) small_fail("too many signals in the model");
     destroy.semaphore = add_semaphore(program, seed / 20 % 2, 0, "progress");
     victim->signals[victim->signal_count++] = (struct signal){destroy.semaphore, 1};
   }
@@ -89,7 +92,7 @@ static bool plant_early_destroy(struct program *program, int option, bool is_mis
 void make_early_destroy(struct program *program, const struct device *device,
                         const struct small_options *options) {
   const struct planting planting = {draw_lifetimes, plant_early_destroy,
-                                    BATCHES_MOST * BATCHES_MOST, 60, false};
+                                    BATCHES_MOST * BATCHES_MOST, 70, false};
   plant_mistake(program, &planting, device, options);
 }
 
@@ -104,6 +107,14 @@ static void draw_upload(struct program *program, const struct device *device,
   make_finish(program, random);
 }
 
+/* The readers of the upload buffer that have been submitted, and the other batch. */
+static int count_targets(const struct program *program, const struct pair *pair) {
+  int count = 0;
+  for (int i = 0; i <= pair->last; i++)
+    count += i == pair->other || (buffers_of(&program->batches[i]) & BIT(0));
+  return count;
+}
+
 /* The correct host awaits all readers before it writes; the mistaken one forgets the victim. */
 static bool plant_host_write(struct program *program, int option, bool is_mistake, uint64_t seed) {
   struct pair pair;
@@ -112,11 +123,11 @@ static bool plant_host_write(struct program *program, int option, bool is_mistak
   struct item wait = {.action = ACT_WAIT};
   wait.how = (enum how)(seed % 4);
   if (wait.how == HOW_POLL) wait.how = HOW_FENCE;
+  if (count_targets(program, &pair) > TARGETS_MOST) return false;
   for (int i = 0; i <= pair.last; i++) {
     if (i != pair.other && !(buffers_of(&program->batches[i]) & BIT(0))) continue;
     program->batches[i].is_host_awaited = true;
     if (is_mistake && i == pair.victim) continue;
-    if (wait.target_count == TARGETS_MOST) return false;
     wait.targets[wait.target_count++] = i;
   }
   add_event(program, pair.last, wait);
@@ -133,7 +144,7 @@ static bool plant_host_write(struct program *program, int option, bool is_mistak
 
 void make_host_write(struct program *program, const struct device *device,
                      const struct small_options *options) {
-  const struct planting planting = {draw_upload, plant_host_write, BATCHES_MOST * BATCHES_MOST, 60,
+  const struct planting planting = {draw_upload, plant_host_write, BATCHES_MOST * BATCHES_MOST, 70,
                                     false};
   plant_mistake(program, &planting, device, options);
 }

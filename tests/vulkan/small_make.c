@@ -222,7 +222,7 @@ static void draw_host_wait(struct program *program, struct random_state *random)
 }
 
 void make_graph(struct program *program, const struct device *device, struct random_state *random) {
-  static const uint32_t sizes[] = {16, 64, 64, 256, 1024};
+  static const uint32_t sizes[] = {16, 16, 64, 64, 256};
   draw_styles(program, device, random);
   int buffers = 4 + (int)random_below(random, 4), batches = 5 + (int)random_below(random, 9);
   for (int i = 0; i < buffers; i++) {

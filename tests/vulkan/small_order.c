@@ -40,7 +40,7 @@ static bool plant_forgotten_wait(struct program *program, int option, bool is_mi
 
 void make_forgotten_wait(struct program *program, const struct device *device,
                          const struct small_options *options) {
-  const struct planting planting = {draw_ordinary, plant_forgotten_wait, EDGES_MOST, 60, false};
+  const struct planting planting = {draw_ordinary, plant_forgotten_wait, EDGES_MOST, 70, false};
   plant_mistake(program, &planting, device, options);
 }
 
@@ -74,8 +74,8 @@ static void draw_lane_timelines(struct program *program, const struct device *de
 }
 
 static bool plant_wrong_value(struct program *program, int option, bool is_mistake, uint64_t seed) {
-  if (!is_crossing(program, option)) return false;
-  assign_semaphores(program, seed);
+  if (!is_crossing(program, option) || program->edges[option].is_binary) return false;
+  assign_semaphores(program, seed); /* The edge's mistake is planted when this is called again. */
   struct edge *edge = &program->edges[option];
   int early = -1;
   for (int i = 0; i < edge->from; i++)
@@ -92,7 +92,7 @@ static bool plant_wrong_value(struct program *program, int option, bool is_mista
 
 void make_wrong_value(struct program *program, const struct device *device,
                       const struct small_options *options) {
-  const struct planting planting = {draw_lane_timelines, plant_wrong_value, EDGES_MOST, 60, false};
+  const struct planting planting = {draw_lane_timelines, plant_wrong_value, EDGES_MOST, 70, false};
   plant_mistake(program, &planting, device, options);
 }
 
@@ -114,7 +114,7 @@ static bool plant_value_backwards(struct program *program, int option, bool is_m
   const int signallers[2] = {first, second};
   for (int i = 0; i < 2; i++) {
     struct batch *batch = &program->batches[signallers[i]];
-    if (batch->signal_count == SIGNALS_MOST) return false;
+    if (batch->signal_count == SIGNALS_MOST) small_fail("too many signals in the model");
     batch->signals[batch->signal_count++] =
         (struct signal){shared, seed % 3 + 1 + (uint64_t)i * (1 + seed % 4)};
   }
@@ -125,7 +125,7 @@ static bool plant_value_backwards(struct program *program, int option, bool is_m
 void make_value_backwards(struct program *program, const struct device *device,
                           const struct small_options *options) {
   const struct planting planting = {draw_ordinary, plant_value_backwards,
-                                    BATCHES_MOST * BATCHES_MOST, 60, false};
+                                    BATCHES_MOST * BATCHES_MOST, 70, false};
   plant_mistake(program, &planting, device, options);
 }
 

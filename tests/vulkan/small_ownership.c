@@ -142,7 +142,7 @@ static bool plant_no_acquire(struct program *program, int option, bool is_mistak
 void make_ownership(struct program *program, const struct device *device,
                     const struct small_options *options) {
   static const struct planting plantings[] = {
-      {draw_ownership, plant_unordered, EDGES_MOST, 60, false},
+      {draw_ownership, plant_unordered, EDGES_MOST, 70, false},
       {draw_ownership, plant_no_release, BATCHES_MOST, 0, false},
       {draw_ownership, plant_no_acquire, BATCHES_MOST, 0, false},
   };

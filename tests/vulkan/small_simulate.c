@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ORDERS = 32, ORDERS_FIRST = 8 }; /* sampled to judge a mistake */
+
 enum batch_state { UNSUBMITTED, HELD, EXECUTED };
 
 struct world {
@@ -192,23 +194,23 @@ struct outcome simulate(const struct program *program, uint64_t order, bool is_i
 }
 
 static unsigned percent_wrong_on(struct program *program, int queues, struct outcome right,
-                                 bool is_in_queue, unsigned orders) {
+                                 bool is_in_queue, unsigned wanted) {
   unsigned wrong = 0;
   program->virtual_queues = queues;
-  for (unsigned order = 1; order <= orders; order++) {
+  for (unsigned order = 1; order <= ORDERS; order++) {
     struct outcome outcome = simulate(program, order, is_in_queue, NULL);
     wrong += outcome.hash != right.hash || outcome.is_violation;
-    /* Gives up early on a mistake that hardly ever shows. */
-    if (order == 12 && wrong < 5) return wrong * 100 / order;
+    /* Gives up early on a mistake that shows too seldom. */
+    if (order == ORDERS_FIRST && wrong * 100 / order + 10 < wanted) return wrong * 100 / order;
   }
-  return wrong * 100 / orders;
+  return wrong * 100 / ORDERS;
 }
 
 unsigned percent_wrong(struct program *program, struct outcome right, bool is_in_queue,
-                       unsigned orders) {
-  unsigned percent = percent_wrong_on(program, LANES_MOST, right, is_in_queue, orders);
-  if (percent == 0 || program->lane_count < LANES_MOST) return percent;
-  unsigned fewer = percent_wrong_on(program, LANES_MOST - 1, right, is_in_queue, orders);
+                       unsigned wanted) {
+  unsigned percent = percent_wrong_on(program, LANES_MOST, right, is_in_queue, wanted);
+  if (percent < wanted || program->lane_count < LANES_MOST) return percent;
+  unsigned fewer = percent_wrong_on(program, LANES_MOST - 1, right, is_in_queue, wanted);
   program->virtual_queues = 0;
   return fewer < percent ? fewer : percent;
 }

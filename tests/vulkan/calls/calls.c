@@ -1,0 +1,314 @@
+/* vulkan-calls KIND: programs without a mistake, each about calls that a layer may get wrong.
+ *
+ *   blocked    a thread waits for what comes last; all others go on meanwhile
+ *   crossed    a wait comes before its signal, on another queue: hangs where the driver has one
+ *   devices    two devices in two threads
+ *   handler    a handler of its own for SIGQUIT
+ *   lost       goes on after the device is lost
+ *   polls      never blocks: polls a fence and a timeline
+ *   sleeps     never looks: sleeps, and reads the memory */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <vulkan/vulkan.h>
+
+#define SIZE 4096
+
+static void check(VkResult result, const char *call) {
+  if (result == VK_SUCCESS) return;
+  fprintf(stderr, "%s: VkResult %d\n", call, (int)result);
+  exit(1);
+}
+#define CHECK(call) check(call, #call)
+
+struct machine {
+  VkInstance instance;
+  VkPhysicalDevice physical;
+  VkDevice device;
+  VkQueue queues[2];
+  VkCommandPool pool;
+  VkDeviceMemory memory;
+  VkBuffer buffer;
+  VkCommandBuffer fill;
+  uint32_t *words;
+};
+
+static void make_device(struct machine *m) {
+  static const float priorities[2] = {1, 1};
+  uint32_t count = 1, families = 1;
+  VkQueueFamilyProperties family;
+  VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
+                                   .apiVersion = VK_API_VERSION_1_2};
+  VkInstanceCreateInfo instance = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                   .pApplicationInfo = &application};
+  CHECK(vkCreateInstance(&instance, NULL, &m->instance));
+  if (vkEnumeratePhysicalDevices(m->instance, &count, &m->physical) < 0 || !count) exit(1);
+  vkGetPhysicalDeviceQueueFamilyProperties(m->physical, &families, &family);
+  uint32_t queues = family.queueCount < 2 ? 1 : 2;
+  VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                   .queueCount = queues,
+                                   .pQueuePriorities = priorities};
+  VkPhysicalDeviceVulkan12Features features = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
+  VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = &features,
+                               .queueCreateInfoCount = 1,
+                               .pQueueCreateInfos = &queue};
+  CHECK(vkCreateDevice(m->physical, &device, NULL, &m->device));
+  vkGetDeviceQueue(m->device, 0, 0, &m->queues[0]);
+  vkGetDeviceQueue(m->device, 0, queues - 1, &m->queues[1]);
+}
+
+static void make_buffer(struct machine *m) {
+  VkBufferCreateInfo buffer = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
+                               .size = SIZE,
+                               .usage = VK_BUFFER_USAGE_TRANSFER_DST_BIT};
+  VkMemoryAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO};
+  VkPhysicalDeviceMemoryProperties memory;
+  VkMemoryRequirements needs;
+  VkMemoryPropertyFlags wanted =
+      VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+  CHECK(vkCreateBuffer(m->device, &buffer, NULL, &m->buffer));
+  vkGetBufferMemoryRequirements(m->device, m->buffer, &needs);
+  vkGetPhysicalDeviceMemoryProperties(m->physical, &memory);
+  while (!(needs.memoryTypeBits >> allocate.memoryTypeIndex & 1) ||
+         (memory.memoryTypes[allocate.memoryTypeIndex].propertyFlags & wanted) != wanted)
+    allocate.memoryTypeIndex++;
+  allocate.allocationSize = needs.size;
+  CHECK(vkAllocateMemory(m->device, &allocate, NULL, &m->memory));
+  CHECK(vkBindBufferMemory(m->device, m->buffer, m->memory, 0));
+  CHECK(vkMapMemory(m->device, m->memory, 0, SIZE, 0, (void **)&m->words));
+  memset(m->words, 0, SIZE);
+}
+
+static void make(struct machine *m, uint32_t word) {
+  VkMemoryBarrier to_host = {.sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
+                             .srcAccessMask = VK_ACCESS_TRANSFER_WRITE_BIT,
+                             .dstAccessMask = VK_ACCESS_HOST_READ_BIT};
+  VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO};
+  VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                          .commandBufferCount = 1};
+  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+                                    .flags = VK_COMMAND_BUFFER_USAGE_SIMULTANEOUS_USE_BIT};
+  make_device(m);
+  make_buffer(m);
+  CHECK(vkCreateCommandPool(m->device, &pool, NULL, &m->pool));
+  allocate.commandPool = m->pool;
+  CHECK(vkAllocateCommandBuffers(m->device, &allocate, &m->fill));
+  CHECK(vkBeginCommandBuffer(m->fill, &begin));
+  vkCmdFillBuffer(m->fill, m->buffer, 0, SIZE, word);
+  vkCmdPipelineBarrier(m->fill, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_PIPELINE_STAGE_HOST_BIT, 0, 1,
+                       &to_host, 0, NULL, 0, NULL);
+  CHECK(vkEndCommandBuffer(m->fill));
+}
+
+static void destroy(struct machine *m) {
+  CHECK(vkDeviceWaitIdle(m->device));
+  vkDestroyCommandPool(m->device, m->pool, NULL);
+  vkDestroyBuffer(m->device, m->buffer, NULL);
+  vkFreeMemory(m->device, m->memory, NULL);
+  vkDestroyDevice(m->device, NULL);
+  vkDestroyInstance(m->instance, NULL);
+}
+
+static VkSemaphore make_timeline(const struct machine *m) {
+  VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                    .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO, .pNext = &type};
+  VkSemaphore timeline;
+  CHECK(vkCreateSemaphore(m->device, &info, NULL, &timeline));
+  return timeline;
+}
+
+static VkFence make_fence(const struct machine *m) {
+  VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+  VkFence fence;
+  CHECK(vkCreateFence(m->device, &info, NULL, &fence));
+  return fence;
+}
+
+/* The fill, behind timeline >= wait, then timeline = signal; 0: neither. */
+static VkResult submit(const struct machine *m, VkQueue queue, VkSemaphore timeline, uint64_t wait,
+                       uint64_t signal, VkFence fence) {
+  VkPipelineStageFlags stages = VK_PIPELINE_STAGE_TRANSFER_BIT;
+  VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                          .waitSemaphoreValueCount = wait != 0,
+                                          .pWaitSemaphoreValues = &wait,
+                                          .signalSemaphoreValueCount = signal != 0,
+                                          .pSignalSemaphoreValues = &signal};
+  VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                       .pNext = &values,
+                       .waitSemaphoreCount = wait != 0,
+                       .pWaitSemaphores = &timeline,
+                       .pWaitDstStageMask = &stages,
+                       .commandBufferCount = 1,
+                       .pCommandBuffers = &m->fill,
+                       .signalSemaphoreCount = signal != 0,
+                       .pSignalSemaphores = &timeline};
+  return vkQueueSubmit(queue, 1, &info, fence);
+}
+
+static VkResult await(const struct machine *m, VkSemaphore timeline, uint64_t value) {
+  VkSemaphoreWaitInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                              .semaphoreCount = 1,
+                              .pSemaphores = &timeline,
+                              .pValues = &value};
+  return vkWaitSemaphores(m->device, &info, UINT64_MAX);
+}
+
+static void pause_ms(long ms) {
+  struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+  while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
+}
+
+static void print_words(const char *kind, const struct machine *m) {
+  printf("%s: %08x %08x\n", kind, m->words[0], m->words[SIZE / 4 - 1]);
+}
+
+/* ---- the kinds --------------------------------------------------------------------------------
+ */
+
+struct waiter {
+  const struct machine *m;
+  VkSemaphore timeline;
+};
+
+static void *wait_for_the_end(void *user) {
+  const struct waiter *waiter = user;
+  CHECK(await(waiter->m, waiter->timeline, 1));
+  return NULL;
+}
+
+static void run_blocked(void) {
+  struct machine m;
+  pthread_t thread;
+  make(&m, 0xb10c);
+  VkSemaphore end = make_timeline(&m), steps = make_timeline(&m);
+  struct waiter waiter = {&m, end};
+  if (pthread_create(&thread, NULL, wait_for_the_end, &waiter) != 0) exit(1);
+  for (uint64_t i = 1; i <= 200; i++) {
+    CHECK(submit(&m, m.queues[i % 2], steps, i - 1, i, VK_NULL_HANDLE));
+    if (i % 10 == 0) CHECK(await(&m, steps, i));
+  }
+  print_words("blocked", &m);
+  VkSemaphoreSignalInfo signal = {
+      .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = end, .value = 1};
+  CHECK(vkSignalSemaphore(m.device, &signal));
+  pthread_join(thread, NULL);
+  vkDestroySemaphore(m.device, steps, NULL);
+  vkDestroySemaphore(m.device, end, NULL);
+  destroy(&m);
+}
+
+static void run_crossed(void) {
+  struct machine m;
+  make(&m, 0xc055);
+  VkSemaphore timeline = make_timeline(&m);
+  CHECK(submit(&m, m.queues[1], timeline, 1, 2, VK_NULL_HANDLE));
+  CHECK(submit(&m, m.queues[0], timeline, 0, 1, VK_NULL_HANDLE));
+  CHECK(await(&m, timeline, 2));
+  print_words("crossed", &m);
+  vkDestroySemaphore(m.device, timeline, NULL);
+  destroy(&m);
+}
+
+static void *run_device(void *user) {
+  struct machine *m = user;
+  for (int round = 0; round < 20; round++) {
+    make(m, 0xde71ce);
+    VkSemaphore timeline = make_timeline(m);
+    for (uint64_t i = 1; i <= 10; i++)
+      CHECK(submit(m, m->queues[i % 2], timeline, i - 1, i, VK_NULL_HANDLE));
+    CHECK(await(m, timeline, 10));
+    if (round == 19) print_words("devices", m);
+    vkDestroySemaphore(m->device, timeline, NULL);
+    destroy(m);
+  }
+  return NULL;
+}
+
+static void run_devices(void) {
+  struct machine machines[2];
+  pthread_t threads[2];
+  for (int i = 0; i < 2; i++)
+    if (pthread_create(&threads[i], NULL, run_device, &machines[i]) != 0) exit(1);
+  for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+}
+
+static volatile sig_atomic_t quits;
+static void count_quit(int number) {
+  (void)number;
+  quits++;
+}
+
+static void run_handler(void) {
+  struct machine m;
+  signal(SIGQUIT, count_quit);
+  make(&m, 0x4a);
+  raise(SIGQUIT);
+  printf("handler: %d\n", (int)quits);
+  destroy(&m);
+}
+
+static void run_lost(void) {
+  struct machine m;
+  VkResult result = VK_SUCCESS;
+  make(&m, 0x1057);
+  VkSemaphore timeline = make_timeline(&m);
+  for (uint64_t i = 1; i <= 20 && result == VK_SUCCESS; i++) {
+    result = submit(&m, m.queues[i % 2], timeline, i - 1, i, VK_NULL_HANDLE);
+    if (result == VK_SUCCESS && i % 4 == 0) result = await(&m, timeline, i);
+  }
+  puts(result == VK_ERROR_DEVICE_LOST ? "lost: VK_ERROR_DEVICE_LOST" : "lost: not lost");
+  exit(0); /* what belongs to the device is not destroyed: some of it is still to come, for ever */
+}
+
+static void run_polls(void) {
+  struct machine m;
+  uint64_t value = 0;
+  make(&m, 0x9011);
+  VkSemaphore timeline = make_timeline(&m);
+  VkFence fence = make_fence(&m);
+  for (uint64_t i = 1; i <= 9; i++)
+    CHECK(
+        submit(&m, m.queues[i % 2], timeline, 0, i == 9 ? 1 : 0, i == 9 ? fence : VK_NULL_HANDLE));
+  while (vkGetFenceStatus(m.device, fence) == VK_NOT_READY) pause_ms(1);
+  while (value < 1) CHECK(vkGetSemaphoreCounterValue(m.device, timeline, &value));
+  print_words("polls", &m);
+  CHECK(vkDeviceWaitIdle(m.device));
+  vkDestroyFence(m.device, fence, NULL);
+  vkDestroySemaphore(m.device, timeline, NULL);
+  destroy(&m);
+}
+
+static void run_sleeps(void) {
+  struct machine m;
+  make(&m, 0x51ee);
+  CHECK(submit(&m, m.queues[0], VK_NULL_HANDLE, 0, 0, VK_NULL_HANDLE));
+  for (int i = 0; i < 1000 && ((volatile uint32_t *)m.words)[0] != 0x51ee; i++) pause_ms(10);
+  CHECK(vkQueueWaitIdle(m.queues[0]));
+  print_words("sleeps", &m);
+  destroy(&m);
+}
+
+int main(int argc, char **argv) {
+  static const struct {
+    const char *name;
+    void (*run)(void);
+  } kinds[] = {{"blocked", run_blocked}, {"crossed", run_crossed}, {"devices", run_devices},
+               {"handler", run_handler}, {"lost", run_lost},       {"polls", run_polls},
+               {"sleeps", run_sleeps}};
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (argc != 2 || strcmp(argv[1], kinds[i].name) != 0) continue;
+    kinds[i].run();
+    return 0;
+  }
+  fputs("usage: vulkan-calls blocked|crossed|devices|handler|lost|polls|sleeps\n", stderr);
+  return 2;
+}
