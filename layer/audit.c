@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-/* ---- stages --------------------------------------------------------------------------------- */
+/* ---- stages ---------------------------------------------------------------------- */
 
 #define GRAPHICS                                                                                   \
   (VK_PIPELINE_STAGE_2_DRAW_INDIRECT_BIT | VK_PIPELINE_STAGE_2_VERTEX_INPUT_BIT |                  \
@@ -29,8 +29,6 @@
 static const struct {
   VkPipelineStageFlags2 one, stands_for;
 } wide_stages[] = {
-    /* In the second scope of a wait the top of the pipe stands for all that follows. */
-    {VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT, ~(VkPipelineStageFlags2)0},
     {VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, ~(VkPipelineStageFlags2)0},
     {VK_PIPELINE_STAGE_2_ALL_GRAPHICS_BIT, GRAPHICS},
     {VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT, TRANSFER},
@@ -42,22 +40,39 @@ static const struct {
      VK_PIPELINE_STAGE_2_INDEX_INPUT_BIT | VK_PIPELINE_STAGE_2_VERTEX_ATTRIBUTE_INPUT_BIT},
 };
 
+#define TOP VK_PIPELINE_STAGE_2_TOP_OF_PIPE_BIT
+#define BOTTOM VK_PIPELINE_STAGE_2_BOTTOM_OF_PIPE_BIT
+
 static VkPipelineStageFlags2 widen(VkPipelineStageFlags2 stages) {
   for (size_t i = 0; i < sizeof wide_stages / sizeof wide_stages[0]; i++)
     if (stages & wide_stages[i].one) stages |= wide_stages[i].stands_for;
-  return stages;
+  return stages & ~(TOP | BOTTOM);
 }
 
-bool layer_stages_meet(VkPipelineStageFlags2 a, VkPipelineStageFlags2 b) {
-  return (widen(a) & widen(b)) != 0;
+/* The first scope of a signal: the bottom of the pipe stands for all before it, the top for
+ * nothing. */
+static VkPipelineStageFlags2 before(VkPipelineStageFlags2 stages) {
+  return stages & BOTTOM ? widen(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) : widen(stages);
+}
+
+/* The second scope of a wait: the other way round. */
+static VkPipelineStageFlags2 behind(VkPipelineStageFlags2 stages) {
+  return stages & TOP ? widen(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT) : widen(stages);
+}
+
+bool layer_stages_meet(VkPipelineStageFlags2 to, VkPipelineStageFlags2 from) {
+  return (behind(to) & before(from)) != 0;
 }
 
 bool layer_stages_cover(VkPipelineStageFlags2 wide, VkPipelineStageFlags2 narrow) {
-  return (widen(narrow) & ~widen(wide)) == 0;
+  return (behind(narrow) & ~behind(wide)) == 0;
 }
 
-/* ---- one wait ---------------------------------------------------------------------------------
- */
+bool layer_stages_are_all(VkPipelineStageFlags2 from) {
+  return before(from) == before(VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
+}
+
+/* ---- one wait -------------------------------------------------------------------- */
 
 const char *layer_class_name(enum layer_wait_class class_) {
   static const char *const names[] = {"seen", "known", "own", "sibling", "needed"};
@@ -135,8 +150,7 @@ static void import(struct layer_queue *queue, const struct layer_wait *wait) {
   tide_shadow_merge(&queue->device->clocks, &queue->imports[at].clock, &signal->clock);
 }
 
-/* ---- edges and groups ---------------------------------------------------------------------------
- */
+/* ---- edges and groups ------------------------------------------------------------ */
 
 static bool is_edge(const struct layer_wait *wait) {
   return wait->signaller && wait->semaphore->timeline &&

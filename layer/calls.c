@@ -48,6 +48,9 @@ LAYER_ENTRY(SetDebugUtilsObjectTagEXT);
 LAYER_ENTRY(QueueBeginDebugUtilsLabelEXT);
 LAYER_ENTRY(QueueEndDebugUtilsLabelEXT);
 LAYER_ENTRY(QueueInsertDebugUtilsLabelEXT);
+LAYER_ENTRY(GetQueryPoolResults);
+LAYER_ENTRY(GetEventStatus);
+LAYER_ENTRY(CmdBeginQueryIndexedEXT);
 LAYER_ENTRY(SetPrivateData);
 LAYER_ENTRY(GetPrivateData);
 LAYER_ENTRY(CreateCommandPool);
@@ -159,12 +162,15 @@ static const struct entry {
     ENTRY(QueueBeginDebugUtilsLabelEXT, EXPLORE),
     ENTRY(QueueEndDebugUtilsLabelEXT, EXPLORE),
     ENTRY(QueueInsertDebugUtilsLabelEXT, EXPLORE),
+    ENTRY(GetQueryPoolResults, EXPLORE),
+    ENTRY(GetEventStatus, EXPLORE),
+    ENTRY(CmdBeginQueryIndexedEXT, EXPLORE),
     ALIAS(SetPrivateData, EXT, EXPLORE),
     ALIAS(GetPrivateData, EXT, EXPLORE),
     ENTRY(CreateCommandPool, EXPLORE),
     ENTRY(DestroyCommandPool, EXPLORE),
     ENTRY(ResetCommandPool, EXPLORE),
-    ENTRY(AllocateCommandBuffers, EXPLORE),
+    ENTRY(AllocateCommandBuffers, DEVICE),
     ENTRY(FreeCommandBuffers, EXPLORE),
     ENTRY(BeginCommandBuffer, EXPLORE),
     ENTRY(ResetCommandBuffer, EXPLORE),

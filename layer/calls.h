@@ -53,6 +53,9 @@
   X(QueueBeginDebugUtilsLabelEXT)                                                                  \
   X(QueueEndDebugUtilsLabelEXT)                                                                    \
   X(QueueInsertDebugUtilsLabelEXT)                                                                 \
+  X(GetQueryPoolResults)                                                                           \
+  X(GetEventStatus)                                                                                \
+  X(CmdBeginQueryIndexedEXT)                                                                       \
   X(SetPrivateData)                                                                                \
   X(GetPrivateData)                                                                                \
   X(CreateCommandPool)                                                                             \

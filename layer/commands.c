@@ -31,6 +31,7 @@ LAYER_ENTRY(CmdBeginRenderPass);
 LAYER_ENTRY(CmdBeginRenderPass2);
 LAYER_ENTRY(CmdBeginRendering);
 LAYER_ENTRY(CmdBeginQuery);
+LAYER_ENTRY(CmdBeginQueryIndexedEXT);
 LAYER_ENTRY(CmdResetQueryPool);
 LAYER_ENTRY(CmdWriteTimestamp);
 LAYER_ENTRY(CmdWriteTimestamp2);
@@ -61,8 +62,7 @@ bool layer_commands_link(struct layer_device *device, const VkCommandBuffer *com
   return false;
 }
 
-/* ---- pools and command buffers
- * ---------------------------------------------------------------------- */
+/* ---- pools and command buffers --------------------------------------------------- */
 
 static void free_state(void *object) {
   struct layer_commands *state = object;
@@ -76,6 +76,8 @@ void layer_commands_fini(struct layer_explorer *explorer) {
   layer_table_fini(&explorer->owners, NULL);
   layer_table_fini(&explorer->between, NULL);
   layer_table_fini(&explorer->buffers, NULL);
+  layer_table_fini(&explorer->memories, free);
+  layer_table_fini(&explorer->private_data, NULL);
 }
 
 static bool names_commands(struct layer_device *device, const struct layer_submission *submission,
@@ -170,6 +172,12 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_AllocateCommandBuffers(VkDevice handle,
   VkResult result = device->next_layer.AllocateCommandBuffers(handle, info, out_commands);
   if (result != VK_SUCCESS) return result;
   pthread_mutex_lock(&device->lock);
+  for (uint32_t i = 0; i < info->commandBufferCount; i++) /* a handle is used again */
+    free(layer_table_take(&device->names, key(out_commands[i])));
+  if (!explorer) {
+    pthread_mutex_unlock(&device->lock);
+    return result;
+  }
   uintptr_t family = (uintptr_t)layer_table_find(&explorer->pools, (uint64_t)info->commandPool);
   for (uint32_t i = 0; i < info->commandBufferCount; i++) {
     struct layer_commands *state = calloc(1, sizeof *state);
@@ -215,8 +223,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_ResetCommandBuffer(VkCommandBuffer commands
   return device->next_layer.ResetCommandBuffer(commands, flags);
 }
 
-/* ---- commands that link
- * ------------------------------------------------------------------------------ */
+/* ---- commands that link ---------------------------------------------------------- */
 
 #define LINKING(name, parameters, ...)                                                             \
   VKAPI_ATTR void VKAPI_CALL layer_##name parameters {                                             \
@@ -255,6 +262,10 @@ LINKING(CmdBeginRendering, (VkCommandBuffer commands, const VkRenderingInfo *inf
 LINKING(CmdBeginQuery,
         (VkCommandBuffer commands, VkQueryPool pool, uint32_t query, VkQueryControlFlags flags),
         commands, pool, query, flags)
+LINKING(CmdBeginQueryIndexedEXT,
+        (VkCommandBuffer commands, VkQueryPool pool, uint32_t query, VkQueryControlFlags flags,
+         uint32_t index),
+        commands, pool, query, flags, index)
 LINKING(CmdResetQueryPool,
         (VkCommandBuffer commands, VkQueryPool pool, uint32_t first, uint32_t count), commands,
         pool, first, count)
@@ -282,8 +293,7 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdExecuteCommands(VkCommandBuffer commands, ui
   device->next_layer.CmdExecuteCommands(commands, count, secondaries);
 }
 
-/* ---- barriers
- * -------------------------------------------------------------------------------------------- */
+/* ---- barriers -------------------------------------------------------------------- */
 
 /* The host is no part of the queue. */
 static bool links(VkPipelineStageFlags2 from, VkPipelineStageFlags2 to) {
@@ -332,7 +342,7 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier(
     VkImageMemoryBarrier *barrier = &own_images[i];
     if (state && !device->is_cpu && barrier->oldLayout != barrier->newLayout)
       state->is_linked = true;
-    layer_image_transfer(state, barrier->image, &barrier->subresourceRange,
+    layer_image_transfer(device, state, barrier->image, &barrier->subresourceRange,
                          barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex,
                          barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
     MAP_FAMILIES(device, state, barrier);
@@ -369,7 +379,7 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdPipelineBarrier2(VkCommandBuffer commands,
     VkImageMemoryBarrier2 *barrier = &images[i];
     is_linked |= links(barrier->srcStageMask, barrier->dstStageMask) ||
                  (!device->is_cpu && barrier->oldLayout != barrier->newLayout);
-    layer_image_transfer(state, barrier->image, &barrier->subresourceRange,
+    layer_image_transfer(device, state, barrier->image, &barrier->subresourceRange,
                          barrier->srcQueueFamilyIndex, barrier->dstQueueFamilyIndex,
                          barrier->oldLayout == VK_IMAGE_LAYOUT_UNDEFINED);
     MAP_FAMILIES(device, state, barrier);

@@ -31,8 +31,8 @@ void layer_step_add(struct layer_commands *commands, const struct layer_step *st
 void layer_buffer_transfer(struct layer_device *device, struct layer_commands *commands,
                            VkBuffer buffer, VkDeviceSize offset, VkDeviceSize size, uint32_t from,
                            uint32_t to);
-void layer_image_transfer(struct layer_commands *commands, VkImage image,
-                          const VkImageSubresourceRange *range, uint32_t from, uint32_t to,
-                          bool discards);
+void layer_image_transfer(struct layer_device *device, struct layer_commands *commands,
+                          VkImage image, const VkImageSubresourceRange *range, uint32_t from,
+                          uint32_t to, bool discards);
 
 #endif

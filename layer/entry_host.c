@@ -18,14 +18,12 @@ LAYER_ENTRY(WaitForFences);
 LAYER_ENTRY(ImportFenceFdKHR);
 LAYER_ENTRY(GetFenceFdKHR);
 LAYER_ENTRY(QueueWaitIdle);
+LAYER_ENTRY(GetQueryPoolResults);
+LAYER_ENTRY(GetEventStatus);
 LAYER_ENTRY(DeviceWaitIdle);
 
 #define TARGETS_ON_STACK 32
-/* explore: released submissions will finish, so a program's shorter timeout must not decide. */
-#define PATIENCE_NS 10000000000u
-
-/* ---- calls that block
- * ---------------------------------------------------------------------------- */
+/* ---- calls that block ------------------------------------------------------------ */
 
 void layer_host_call_begin(struct layer_device *device, struct layer_host_call *call) {
   call->thread = layer_thread();
@@ -48,20 +46,21 @@ static void free_targets(struct layer_target *on_stack, struct layer_target *tar
   if (targets != on_stack) free(targets);
 }
 
-/* explore: releases until the targets are released. False: the time is up. */
-static bool release_targets(struct layer_device *device, struct layer_host_call *call,
-                            uint64_t *timeout) {
-  if (!device->explorer) return true;
+/* explore: releases until the targets are released. VK_TIMEOUT: the time is up. What is released
+ * will finish, so a program's shorter timeout does not decide. */
+static VkResult release_targets(struct layer_device *device, struct layer_host_call *call,
+                                uint64_t *timeout) {
+  if (!device->explorer) return VK_SUCCESS;
   uint64_t now = layer_now_ns();
   uint64_t deadline = *timeout < UINT64_MAX - now ? now + *timeout : 0;
   if (*timeout == 0) {
     if (!layer_explore_is_released(device, call)) layer_explore_poll(device);
-    if (!layer_explore_is_released(device, call)) return false;
-  } else if (!layer_explore_until(device, call, deadline)) {
-    return device->lost;
+    if (!layer_explore_is_released(device, call)) return VK_TIMEOUT;
+  } else if (!layer_explore_until(device, call, deadline) && !device->lost) {
+    return VK_TIMEOUT;
   }
-  if (*timeout < PATIENCE_NS) *timeout = PATIENCE_NS;
-  return true;
+  if (*timeout < LAYER_PATIENCE_NS) *timeout = LAYER_PATIENCE_NS;
+  return device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_WaitSemaphores(VkDevice handle,
@@ -83,9 +82,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_WaitSemaphores(VkDevice handle,
   }
   layer_host_call_begin(device, &call);
   pthread_mutex_unlock(&device->lock);
-  VkResult result = VK_TIMEOUT;
-  if (release_targets(device, &call, &timeout))
-    result = device->next_layer.WaitSemaphores(handle, info, timeout);
+  VkResult result = release_targets(device, &call, &timeout);
+  if (result == VK_SUCCESS) result = device->next_layer.WaitSemaphores(handle, info, timeout);
   pthread_mutex_lock(&device->lock);
   layer_host_call_end(device, &call);
   for (uint32_t i = 0; result == VK_SUCCESS && (!call.any || call.count == 1) && i < call.count;
@@ -111,8 +109,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_WaitForFences(VkDevice handle, uint32_t cou
   }
   layer_host_call_begin(device, &call);
   pthread_mutex_unlock(&device->lock);
-  VkResult result = VK_TIMEOUT;
-  if (release_targets(device, &call, &timeout))
+  VkResult result = release_targets(device, &call, &timeout);
+  if (result == VK_SUCCESS)
     result = device->next_layer.WaitForFences(handle, count, fences, all, timeout);
   pthread_mutex_lock(&device->lock);
   layer_host_call_end(device, &call);
@@ -124,16 +122,28 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_WaitForFences(VkDevice handle, uint32_t cou
   return layer_check_lost(device, result);
 }
 
-/* ---- idle
- * ------------------------------------------------------------------------------------------ */
+/* ---- idle ------------------------------------------------------------------------ */
 
 static VkResult wait_for_driver(struct layer_device *device, struct layer_queue *queue) {
   if (device->explorer) {
-    layer_explore_finish(device);
+    layer_explore_finish(device, UINT64_MAX);
     return device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
   }
   return queue ? device->next_layer.QueueWaitIdle(queue->real)
                : device->next_layer.DeviceWaitIdle(device->handle);
+}
+
+/* All that was submitted to a queue, or to all of them, is what the call waits for. */
+static void begin_idle(struct layer_device *device, struct layer_queue *queue,
+                       struct layer_host_call *call) {
+  pthread_mutex_lock(&device->lock);
+  for (uint32_t i = 0; i < device->queue_count; i++) {
+    struct layer_queue *at = device->queues[i];
+    if (!queue || at == queue)
+      call->targets[call->count++] = (struct layer_target){.queue = at, .value = at->submitted};
+  }
+  layer_host_call_begin(device, call);
+  pthread_mutex_unlock(&device->lock);
 }
 
 static VkResult wait_idle(struct layer_device *device, struct layer_queue *queue) {
@@ -141,16 +151,9 @@ static VkResult wait_idle(struct layer_device *device, struct layer_queue *queue
   struct layer_host_call call = {.name = queue ? "vkQueueWaitIdle" : "vkDeviceWaitIdle",
                                  .targets = targets};
   uint64_t timeout = UINT64_MAX;
-  pthread_mutex_lock(&device->lock);
-  for (uint32_t i = 0; i < device->queue_count; i++) {
-    struct layer_queue *at = device->queues[i];
-    if (!queue || at == queue)
-      targets[call.count++] = (struct layer_target){.queue = at, .value = at->submitted};
-  }
-  layer_host_call_begin(device, &call);
-  pthread_mutex_unlock(&device->lock);
-  (void)release_targets(device, &call, &timeout);
-  VkResult result = wait_for_driver(device, queue);
+  begin_idle(device, queue, &call);
+  VkResult result = release_targets(device, &call, &timeout);
+  if (result == VK_SUCCESS) result = wait_for_driver(device, queue);
   pthread_mutex_lock(&device->lock);
   layer_host_call_end(device, &call);
   for (uint32_t i = 0; result == VK_SUCCESS && i < call.count; i++)
@@ -170,8 +173,46 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_DeviceWaitIdle(VkDevice handle) {
   return wait_idle(layer_device_of(handle), NULL);
 }
 
-/* ---- semaphores
- * ---------------------------------------------------------------------------------------- */
+/* ---- queries and events ---------------------------------------------------------------- */
+
+static bool holds_any(struct layer_device *device) {
+  pthread_mutex_lock(&device->lock);
+  bool holds = device->explorer->first != NULL;
+  pthread_mutex_unlock(&device->lock);
+  return holds;
+}
+
+/* explore only. Which submission writes a query is not followed: to wait for one is to wait for all
+ * that was submitted. */
+VKAPI_ATTR VkResult VKAPI_CALL layer_GetQueryPoolResults(VkDevice handle, VkQueryPool pool,
+                                                         uint32_t first, uint32_t count,
+                                                         size_t size, void *data,
+                                                         VkDeviceSize stride,
+                                                         VkQueryResultFlags flags) {
+  struct layer_device *device = layer_device_of(handle);
+  struct layer_target targets[sizeof device->queues / sizeof device->queues[0]];
+  struct layer_host_call call = {.name = "vkGetQueryPoolResults", .targets = targets};
+  uint64_t timeout = UINT64_MAX;
+  if (flags & VK_QUERY_RESULT_WAIT_BIT) {
+    begin_idle(device, NULL, &call);
+    (void)release_targets(device, &call, &timeout);
+    pthread_mutex_lock(&device->lock);
+    layer_host_call_end(device, &call);
+    pthread_mutex_unlock(&device->lock);
+  } else if (holds_any(device)) {
+    layer_explore_poll(device);
+  }
+  return layer_check_lost(device, device->next_layer.GetQueryPoolResults(
+                                      handle, pool, first, count, size, data, stride, flags));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL layer_GetEventStatus(VkDevice handle, VkEvent event) {
+  struct layer_device *device = layer_device_of(handle);
+  if (holds_any(device)) layer_explore_poll(device);
+  return layer_check_lost(device, device->next_layer.GetEventStatus(handle, event));
+}
+
+/* ---- semaphores ------------------------------------------------------------------ */
 
 static const void *find_chained(const void *chain, VkStructureType type) {
   const VkBaseInStructure *at = chain;
@@ -232,7 +273,9 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_SignalSemaphore(VkDevice handle,
   if (semaphore) layer_host_signal(device, semaphore, info->value);
   if (device->explorer) device->explorer->generation++;
   pthread_mutex_unlock(&device->lock);
-  return layer_check_lost(device, device->next_layer.SignalSemaphore(handle, info));
+  VkResult result = device->next_layer.SignalSemaphore(handle, info);
+  if (device->explorer) layer_explore_urge(device);
+  return layer_check_lost(device, result);
 }
 
 /* explore: one pick, then the value of all that was released, whether the driver has finished it
@@ -251,7 +294,7 @@ static void release_for_poll(struct layer_device *device, VkSemaphore handle) {
                               .semaphoreCount = 1,
                               .pSemaphores = &handle,
                               .pValues = &released};
-  (void)device->next_layer.WaitSemaphores(device->handle, &info, PATIENCE_NS);
+  (void)device->next_layer.WaitSemaphores(device->handle, &info, LAYER_PATIENCE_NS);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_GetSemaphoreCounterValue(VkDevice handle, VkSemaphore polled,
@@ -295,9 +338,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_GetSemaphoreFdKHR(VkDevice handle,
   return device->next_layer.GetSemaphoreFdKHR(handle, info, out_fd);
 }
 
-/* ---- fences
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- fences ---------------------------------------------------------------------- */
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_CreateFence(VkDevice handle, const VkFenceCreateInfo *info,
                                                  const VkAllocationCallbacks *allocator,
@@ -366,7 +407,7 @@ static bool release_for_status(struct layer_device *device, VkFence handle) {
   struct layer_target target = {.fence = fence};
   struct layer_host_call call = {.name = "vkGetFenceStatus", .count = 1, .targets = &target};
   uint64_t timeout = 0;
-  if (!release_targets(device, &call, &timeout)) return false;
+  if (release_targets(device, &call, &timeout) != VK_SUCCESS) return device->lost;
   (void)device->next_layer.WaitForFences(device->handle, 1, &handle, VK_TRUE, timeout);
   return true;
 }

@@ -21,8 +21,7 @@ LAYER_ENTRY(EnumerateDeviceExtensionProperties);
 EXPORTED VkResult VKAPI_CALL
 vkNegotiateLoaderLayerInterfaceVersion(VkNegotiateLayerInterface *interface);
 
-/* ---- instances ---------------------------------------------------------------------------------
- */
+/* ---- instances ------------------------------------------------------------------- */
 
 static VkLayerInstanceCreateInfo *find_instance_link(const VkInstanceCreateInfo *info) {
   VkLayerInstanceCreateInfo *at = (VkLayerInstanceCreateInfo *)info->pNext;
@@ -62,8 +61,7 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyInstance(VkInstance handle,
   layer_instance_recycle(instance);
 }
 
-/* ---- devices
- * ------------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------- */
 
 static VkLayerDeviceCreateInfo *find_device_link(const VkDeviceCreateInfo *info,
                                                  VkLayerFunction function) {
@@ -170,8 +168,7 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyDevice(VkDevice handle,
   layer_report(LAYER_REASON_EXIT);
 }
 
-/* ---- queues
- * ---------------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------- */
 
 LAYER_ENTRY(GetDeviceQueue);
 LAYER_ENTRY(GetDeviceQueue2);
@@ -221,8 +218,7 @@ VKAPI_ATTR void VKAPI_CALL layer_GetDeviceQueue2(VkDevice handle, const VkDevice
   *out_queue = find_queue(device, info->queueFamilyIndex, info->queueIndex, real);
 }
 
-/* ---- what the loader asks
- * ---------------------------------------------------------------------------- */
+/* ---- what the loader asks -------------------------------------------------------- */
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL layer_GetDeviceProcAddr(VkDevice handle,
                                                                  const char *name) {

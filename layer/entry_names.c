@@ -74,19 +74,36 @@ layer_SetDebugUtilsObjectTagEXT(VkDevice handle, const VkDebugUtilsObjectTagInfo
   return device->next_layer.SetDebugUtilsObjectTagEXT(handle, &mapped);
 }
 
+/* Virtual queues share one of the driver's, so their data is kept here, under queue and slot. */
+static uint64_t private_key(uint64_t object, VkPrivateDataSlot slot) {
+  struct tide_random random = {.state = object ^ (uint64_t)slot << 1};
+  return tide_random_next(&random);
+}
+
 VKAPI_ATTR VkResult VKAPI_CALL layer_SetPrivateData(VkDevice handle, VkObjectType type,
                                                     uint64_t object, VkPrivateDataSlot slot,
                                                     uint64_t data) {
   struct layer_device *device = layer_device_of(handle);
-  return device->next_layer.SetPrivateData(handle, type, real_object(device, type, object), slot,
-                                           data);
+  if (real_object(device, type, object) == object)
+    return device->next_layer.SetPrivateData(handle, type, object, slot, data);
+  pthread_mutex_lock(&device->lock);
+  bool good = layer_table_put(&device->explorer->private_data, private_key(object, slot),
+                              (void *)(uintptr_t)data);
+  pthread_mutex_unlock(&device->lock);
+  return good ? VK_SUCCESS : VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
 VKAPI_ATTR void VKAPI_CALL layer_GetPrivateData(VkDevice handle, VkObjectType type, uint64_t object,
                                                 VkPrivateDataSlot slot, uint64_t *out_data) {
   struct layer_device *device = layer_device_of(handle);
-  device->next_layer.GetPrivateData(handle, type, real_object(device, type, object), slot,
-                                    out_data);
+  if (real_object(device, type, object) == object) {
+    device->next_layer.GetPrivateData(handle, type, object, slot, out_data);
+    return;
+  }
+  pthread_mutex_lock(&device->lock);
+  *out_data = (uint64_t)(uintptr_t)layer_table_find(&device->explorer->private_data,
+                                                    private_key(object, slot));
+  pthread_mutex_unlock(&device->lock);
 }
 
 VKAPI_ATTR void VKAPI_CALL layer_QueueBeginDebugUtilsLabelEXT(VkQueue queue,

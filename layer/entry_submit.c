@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define TURN_NS 1000000000u
+
 LAYER_ENTRY(QueueSubmit);
 LAYER_ENTRY(QueueSubmit2);
 LAYER_ENTRY(QueueBindSparse);
@@ -11,8 +13,7 @@ LAYER_ENTRY(QueuePresentKHR);
 LAYER_ENTRY(AcquireNextImageKHR);
 LAYER_ENTRY(AcquireNextImage2KHR);
 
-/* ---- what chained structures say
- * ------------------------------------------------------------------ */
+/* ---- what chained structures say ------------------------------------------------- */
 
 static const VkBaseInStructure *find_chained(const void *chain, VkStructureType type) {
   const VkBaseInStructure *at = chain;
@@ -61,8 +62,7 @@ static bool is_plain(const VkSubmitInfo2 *info) {
   return plain;
 }
 
-/* ---- submissions from the two forms
- * ------------------------------------------------------------------ */
+/* ---- submissions from the two forms ---------------------------------------------- */
 
 /* The semaphores are known: the program made them through the layer. The lock is held. */
 static void add_wait(struct layer_device *device, struct layer_submission *submission,
@@ -127,6 +127,14 @@ struct submit {
   VkFence fence;
 };
 
+/* Another process or driver waits for what it signals. */
+static bool signals_outside(const struct layer_submission *submission) {
+  bool outside = submission->fence && submission->fence->external;
+  for (uint32_t i = 0; i < submission->signal_count; i++)
+    outside |= submission->signals[i].semaphore->external;
+  return outside;
+}
+
 /* Batch i of a submit; without batches a fence alone still is one. NULL: no memory. */
 static struct layer_submission *read_batch(const struct submit *submit, uint32_t i) {
   struct layer_device *device = submit->queue->device;
@@ -137,6 +145,7 @@ static struct layer_submission *read_batch(const struct submit *submit, uint32_t
   submission->number = layer_next_number();
   if (submit->fence && i + 1 >= submit->count)
     submission->fence = layer_fence_of(device, submit->fence);
+  submission->is_urgent = signals_outside(submission);
   return submission;
 }
 
@@ -152,74 +161,66 @@ static bool submit_is_plain(const struct submit *submit) {
   return plain;
 }
 
-/* Another process or driver waits for what it signals: it cannot be held. */
-static bool signals_outside(struct layer_device *device, const struct submit *submit) {
-  bool outside = false;
-  pthread_mutex_lock(&device->lock);
-  for (uint32_t i = 0; i < submit->count; i++) {
-    uint32_t count = submit->infos2 ? submit->infos2[i].signalSemaphoreInfoCount
-                                    : submit->infos[i].signalSemaphoreCount;
-    for (uint32_t k = 0; k < count; k++) {
-      const struct layer_semaphore *semaphore = layer_semaphore_of(
-          device, submit->infos2 ? submit->infos2[i].pSignalSemaphoreInfos[k].semaphore
-                                 : submit->infos[i].pSignalSemaphores[k]);
-      outside |= semaphore && semaphore->external;
-    }
+/* ---- telling the ledger ---------------------------------------------------------- */
+
+/* Before the driver is called: another thread may see the end at once. */
+static void record(struct layer_queue *queue, struct layer_submission *submission) {
+  if (submission && layer_ledger_submit(queue, submission)) {
+    layer_trace_start(submission);
+    return;
   }
-  const struct layer_fence *fence = submit->fence ? layer_fence_of(device, submit->fence) : NULL;
-  outside |= fence && fence->external;
-  pthread_mutex_unlock(&device->lock);
-  return outside;
+  free(submission);
+  queue->device->clocks.out_of_memory = true;
 }
 
-/* ---- telling the ledger
- * --------------------------------------------------------------------------------- */
-
-/* The ledger hears of it before the driver: another thread may see the end at once. */
 static void record_submit(const struct submit *submit) {
   struct layer_device *device = submit->queue->device;
   pthread_mutex_lock(&device->lock);
-  for (uint32_t i = 0; i < count_batches(submit); i++) {
-    struct layer_submission *submission = read_batch(submit, i);
-    if (!submission) {
-      device->clocks.out_of_memory = true;
-      continue;
-    }
-    layer_ledger_submit(submit->queue, submission);
-    layer_trace_start(submission);
-  }
+  for (uint32_t i = 0; i < count_batches(submit); i++) record(submit->queue, read_batch(submit, i));
   pthread_mutex_unlock(&device->lock);
 }
 
-/* A call that cannot be copied: it goes to the driver at its place, with what it waits for
- * released. Blocks for that. `submission` has its waits; it is the ledger's then. */
-static void pass_in_order(struct layer_queue *queue, struct layer_submission *submission) {
+/* ---- explore: calls that are passed on at their place
+ * ---------------------------------------------- */
+
+/* Gives the submission to the ledger, and blocks until what it waits for and what came before it in
+ * its queue are released. One that waits for a later call of this thread would block for ever:
+ * after a second it is the driver's business. False: no memory. */
+static bool await_turn(struct layer_queue *queue, struct layer_submission *submission) {
   struct layer_device *device = queue->device;
-  uint32_t count = submission->wait_count + 1;
-  struct layer_target *targets = calloc(count, sizeof *targets);
-  struct layer_host_call call = {.name = "a submit", .thread = layer_thread(), .targets = targets};
+  struct layer_target *targets = calloc(submission->wait_count + 1, sizeof *targets);
+  struct layer_host_call call = {.name = "a call that cannot be held", .targets = targets};
   pthread_mutex_lock(&device->lock);
   uint64_t before = queue->submitted;
-  layer_ledger_submit(queue, submission);
-  for (uint32_t i = 0; targets && i < submission->wait_count; i++)
+  bool good = targets && layer_ledger_submit(queue, submission);
+  for (uint32_t i = 0; good && i < submission->wait_count; i++)
     targets[call.count++] = (struct layer_target){.semaphore = submission->waits[i].semaphore,
                                                   .value = submission->waits[i].value};
-  if (targets) targets[call.count++] = (struct layer_target){.queue = queue, .value = before};
-  layer_host_call_begin(device, &call);
+  if (good) targets[call.count++] = (struct layer_target){.queue = queue, .value = before};
+  if (good) layer_host_call_begin(device, &call);
   pthread_mutex_unlock(&device->lock);
-  (void)layer_explore_until(device, &call, 0);
+  if (good && !layer_explore_until(device, &call, layer_now_ns() + TURN_NS))
+    layer_limit("a call that cannot be held went to the driver before what it waits for");
   pthread_mutex_lock(&device->lock);
-  layer_host_call_end(device, &call);
+  if (good) layer_host_call_end(device, &call);
+  pthread_mutex_unlock(&device->lock);
+  free(targets);
+  return good;
+}
+
+/* After the driver's call, under the same release_lock: waiters may see the signals. */
+static void publish_passed(struct layer_device *device, struct layer_submission *submission) {
+  pthread_mutex_lock(&device->lock);
   layer_trace_start(submission);
   for (uint32_t i = 0; i < submission->wait_count; i++)
     submission->waits[i].semaphore->waits_started += !submission->waits[i].semaphore->timeline;
   for (uint32_t i = 0; i < submission->signal_count; i++)
     if (submission->signals[i].value > submission->signals[i].semaphore->released)
       submission->signals[i].semaphore->released = submission->signals[i].value;
+  device->explorer->is_unfinished = true;
   device->explorer->generation++;
   pthread_cond_broadcast(&device->changed);
   pthread_mutex_unlock(&device->lock);
-  free(targets);
 }
 
 static VkResult call_driver(const struct submit *submit, VkQueue queue) {
@@ -228,20 +229,34 @@ static VkResult call_driver(const struct submit *submit, VkQueue queue) {
                         : next->QueueSubmit(queue, submit->count, submit->infos, submit->fence);
 }
 
-/* In order, all batches in one call of the driver. */
-static VkResult pass_submit(const struct submit *submit) {
+/* One batch of a submit that cannot be copied. */
+static VkResult pass_batch(const struct submit *submit, uint32_t i) {
   struct layer_device *device = submit->queue->device;
-  layer_explore_flush(device, "a submission that cannot be copied or held");
-  for (uint32_t i = 0; i < count_batches(submit); i++) {
-    pthread_mutex_lock(&device->lock);
-    struct layer_submission *submission = read_batch(submit, i);
-    pthread_mutex_unlock(&device->lock);
-    if (submission) pass_in_order(submit->queue, submission);
+  struct submit one = {.queue = submit->queue,
+                       .infos = submit->infos ? &submit->infos[i] : NULL,
+                       .infos2 = submit->infos2 ? &submit->infos2[i] : NULL,
+                       .count = 1,
+                       .fence = i + 1 == submit->count ? submit->fence : VK_NULL_HANDLE};
+  pthread_mutex_lock(&device->lock);
+  struct layer_submission *submission = read_batch(&one, 0);
+  pthread_mutex_unlock(&device->lock);
+  if (!submission || !await_turn(submit->queue, submission)) {
+    free(submission);
+    return VK_ERROR_OUT_OF_HOST_MEMORY;
   }
   pthread_mutex_lock(&device->release_lock);
-  VkResult result = call_driver(submit, submit->queue->real);
+  VkResult result = call_driver(&one, submit->queue->real);
+  publish_passed(device, submission);
   pthread_mutex_unlock(&device->release_lock);
   return layer_check_lost(device, result);
+}
+
+static VkResult pass_submit(const struct submit *submit) {
+  VkResult result = VK_SUCCESS;
+  layer_explore_flush(submit->queue->device, "a submission that cannot be copied");
+  for (uint32_t i = 0; i < submit->count && result == VK_SUCCESS; i++)
+    result = pass_batch(submit, i);
+  return result;
 }
 
 static VkResult hold_submit(const struct submit *submit) {
@@ -250,8 +265,10 @@ static VkResult hold_submit(const struct submit *submit) {
     pthread_mutex_lock(&device->lock);
     struct layer_submission *submission = read_batch(submit, i);
     pthread_mutex_unlock(&device->lock);
-    if (!submission) return VK_ERROR_OUT_OF_HOST_MEMORY;
-    layer_explore_hold(submit->queue, submission);
+    if (!submission || !layer_explore_hold(submit->queue, submission)) {
+      free(submission);
+      return VK_ERROR_OUT_OF_HOST_MEMORY;
+    }
   }
   return device->lost ? VK_ERROR_DEVICE_LOST : VK_SUCCESS;
 }
@@ -264,8 +281,7 @@ static VkResult take_submit(struct submit *submit, VkQueue handle) {
     record_submit(submit);
     return layer_check_lost(device, call_driver(submit, handle));
   }
-  if (submit_is_plain(submit) && !signals_outside(device, submit)) return hold_submit(submit);
-  return pass_submit(submit);
+  return submit_is_plain(submit) ? hold_submit(submit) : pass_submit(submit);
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_QueueSubmit(VkQueue queue, uint32_t count,
@@ -278,8 +294,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_QueueSubmit2(VkQueue queue, uint32_t count,
   return take_submit(&(struct submit){.infos2 = infos, .count = count, .fence = fence}, queue);
 }
 
-/* ---- sparse binds, presents, acquires
- * ----------------------------------------------------------------------- */
+/* ---- sparse binds, presents, acquires -------------------------------------------- */
 
 static struct layer_submission *read_bind(struct layer_device *device, const VkBindSparseInfo *info,
                                           VkFence fence) {
@@ -303,36 +318,56 @@ static struct layer_submission *read_bind(struct layer_device *device, const VkB
   return submission;
 }
 
-/* The ledger gets it; explore first releases what comes before it. */
-static void take_passed(struct layer_queue *queue, struct layer_submission *submission) {
+/* Before the driver's call; explore first releases what comes before it, and then has release_lock.
+ * NULL where there is no memory. */
+static struct layer_submission *begin_passed(struct layer_queue *queue,
+                                             struct layer_submission *submission) {
   struct layer_device *device = queue->device;
-  if (!submission) return;
+  bool good = submission != NULL;
   if (device->explorer) {
-    pass_in_order(queue, submission);
-    return;
+    good = good && await_turn(queue, submission);
+    if (!good) free(submission);
+    pthread_mutex_lock(&device->release_lock);
+    return good ? submission : NULL;
   }
   pthread_mutex_lock(&device->lock);
-  layer_ledger_submit(queue, submission);
-  layer_trace_start(submission);
+  record(queue, submission);
   pthread_mutex_unlock(&device->lock);
+  return submission;
+}
+
+static VkResult end_passed(struct layer_device *device, struct layer_submission *submission,
+                           VkResult result) {
+  if (device->explorer) {
+    if (submission) publish_passed(device, submission);
+    pthread_mutex_unlock(&device->release_lock);
+  }
+  return layer_check_lost(device, result);
+}
+
+static VkResult bind_sparse(struct layer_queue *queue, const VkBindSparseInfo *info, bool is_one,
+                            VkFence fence) {
+  struct layer_device *device = queue->device;
+  struct layer_submission *submission = NULL;
+  if (is_one) {
+    pthread_mutex_lock(&device->lock);
+    submission = read_bind(device, info, fence);
+    pthread_mutex_unlock(&device->lock);
+  }
+  submission = begin_passed(queue, submission);
+  return end_passed(device, submission,
+                    device->next_layer.QueueBindSparse(queue->real, is_one, info, fence));
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_QueueBindSparse(VkQueue handle, uint32_t count,
                                                      const VkBindSparseInfo *infos, VkFence fence) {
-  struct layer_device *device = layer_device_of(handle);
-  struct layer_queue *queue = layer_queue_of(device, handle);
+  struct layer_queue *queue = layer_queue_of(layer_device_of(handle), handle);
+  VkResult result = VK_SUCCESS;
   if (!queue) return VK_ERROR_UNKNOWN;
-  for (uint32_t i = 0; i < count; i++) {
-    pthread_mutex_lock(&device->lock);
-    struct layer_submission *submission =
-        read_bind(device, &infos[i], i + 1 == count ? fence : VK_NULL_HANDLE);
-    pthread_mutex_unlock(&device->lock);
-    take_passed(queue, submission);
-  }
-  if (device->explorer) pthread_mutex_lock(&device->release_lock);
-  VkResult result = device->next_layer.QueueBindSparse(queue->real, count, infos, fence);
-  if (device->explorer) pthread_mutex_unlock(&device->release_lock);
-  return layer_check_lost(device, result);
+  if (!count) return bind_sparse(queue, infos, false, fence);
+  for (uint32_t i = 0; i < count && result == VK_SUCCESS; i++)
+    result = bind_sparse(queue, &infos[i], true, i + 1 == count ? fence : VK_NULL_HANDLE);
+  return result;
 }
 
 /* Its result says what became of the window, so it cannot be held. */
@@ -350,11 +385,8 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_QueuePresentKHR(VkQueue handle, const VkPre
                VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT);
     pthread_mutex_unlock(&device->lock);
   }
-  take_passed(queue, submission);
-  if (device->explorer) pthread_mutex_lock(&device->release_lock);
-  VkResult result = device->next_layer.QueuePresentKHR(queue->real, info);
-  if (device->explorer) pthread_mutex_unlock(&device->release_lock);
-  return layer_check_lost(device, result);
+  submission = begin_passed(queue, submission);
+  return end_passed(device, submission, device->next_layer.QueuePresentKHR(queue->real, info));
 }
 
 /* The window system is to signal these; nothing is known of what comes before. */

@@ -21,6 +21,7 @@ struct explanation {
   bool is_explained[QUEUES_MOST];
   const struct layer_queue *path[QUEUES_MOST];         /* the stuck queues that led here, */
   const struct layer_submission *awaited[QUEUES_MOST]; /* and what each waits for on this way */
+  bool is_exact[QUEUES_MOST]; /* that one signals the very value: no other signal can come first */
   unsigned path_length;
 };
 
@@ -46,8 +47,7 @@ static uint64_t value_now(const struct layer_device *device,
   return value;
 }
 
-/* ---- the ledger, run to its end
- * ------------------------------------------------------------------ */
+/* ---- the ledger, run to its end -------------------------------------------------- */
 
 /* The submission that would end the wait; NULL: none, or it has been seen to finish. */
 static const struct layer_submission *
@@ -97,8 +97,7 @@ static const struct layer_submission *stuck_of(const struct explanation *e,
   return layer_submission_at(queue, e->reach[queue->index] + 1);
 }
 
-/* ---- the account
- * ------------------------------------------------------------------------------------ */
+/* ---- the account ----------------------------------------------------------------- */
 
 static void explain_missing_signal(struct explanation *e, const struct layer_semaphore *semaphore,
                                    uint64_t value) {
@@ -130,8 +129,10 @@ static void report_cycle(struct explanation *e, const struct layer_queue *queue)
   }
   snprintf(text + length, sizeof text - length, "%s",
            layer_name_submission(stuck_of(e, queue), &name));
-  print(e, "CYCLE: %s", text);
-  layer_finding("cycle", "submissions wait for each other: %s", text);
+  bool is_exact = true;
+  for (unsigned i = from; i < e->path_length; i++) is_exact &= e->is_exact[i];
+  print(e, "%s: %s", is_exact ? "CYCLE" : "nothing but a signal between ends this", text);
+  if (is_exact) layer_finding("cycle", "submissions wait for each other: %s", text);
 }
 
 static bool is_on_path(const struct explanation *e, const struct layer_queue *queue) {
@@ -161,16 +162,23 @@ static void explain_submission(struct explanation *e, const struct layer_submiss
 static void explain_wait(struct explanation *e, const char *subject,
                          const struct layer_semaphore *semaphore, uint64_t value) {
   const struct layer_submission *signaller = signaller_of(e, semaphore, value);
+  const struct tide_shadow_record *record = tide_shadow_find_record(semaphore->records, value);
+  bool is_exact = record && record->value == value;
   struct layer_text name, by;
   char now[64] = "";
   if (semaphore->timeline)
     snprintf(now, sizeof now, " >= %llu (now %llu)", (unsigned long long)value,
              (unsigned long long)value_now(e->device, semaphore));
   print(e, "%s waits for %s%s%s%s", subject, layer_name_semaphore(semaphore, &name), now,
-        signaller ? ": the signaller is " : "",
-        signaller ? layer_name_submission(signaller, &by) : "");
+        signaller && is_exact ? ": the signaller is " : "",
+        signaller && is_exact ? layer_name_submission(signaller, &by) : "");
   if (e->path_length) e->awaited[e->path_length - 1] = signaller;
+  if (e->path_length) e->is_exact[e->path_length - 1] = is_exact;
   e->depth++;
+  if (signaller && !is_exact)
+    print(e, "NO submission and no thread signals a value from %llu to %llu; %s signals %llu",
+          (unsigned long long)value, (unsigned long long)record->value - 1,
+          layer_name_submission(signaller, &by), (unsigned long long)record->value);
   if (signaller) explain_submission(e, signaller);
   else explain_missing_signal(e, semaphore, value);
   e->depth--;
@@ -198,8 +206,7 @@ static void explain_queue(struct explanation *e, const struct layer_queue *queue
   e->path_length--;
 }
 
-/* ---- calls that block
- * --------------------------------------------------------------------------------- */
+/* ---- calls that block ------------------------------------------------------------ */
 
 static void explain_fence(struct explanation *e, const char *subject,
                           const struct layer_fence *fence) {
@@ -284,5 +291,8 @@ void layer_explain(struct layer_device *device, FILE *to) {
   for (const struct layer_host_call *call = device->host_calls; call; call = call->next)
     explain_call(&e, call);
   explain_rest(&e);
+  if (device->counts.forgotten)
+    print(&e, "%llu submissions were dropped from the ledger: one of them may be the cause",
+          (unsigned long long)device->counts.forgotten);
   count_unfinished(&e);
 }

@@ -8,8 +8,7 @@
 
 #define READY_MOST 256
 
-/* ---- which may go -------------------------------------------------------------------------------
- */
+/* ---- which may go ---------------------------------------------------------------- */
 
 static bool wait_is_released(const struct layer_wait *wait) {
   return wait->dropped || wait->semaphore->external || wait->semaphore->released >= wait->value;
@@ -19,6 +18,14 @@ static bool waits_are_released(const struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->wait_count; i++)
     if (!wait_is_released(&submission->waits[i])) return false;
   return true;
+}
+
+/* The wait of one that is overtaken orders the other one, too, so it goes along (release.c); that
+ * of a binary semaphore can be done once only. */
+static bool waits_for_binary(const struct layer_submission *submission) {
+  for (uint32_t i = 0; i < submission->wait_count; i++)
+    if (!submission->waits[i].semaphore->timeline) return true;
+  return false;
 }
 
 /* A binary semaphore must be unsignalled when it is signalled: its last wait must have gone. */
@@ -62,11 +69,11 @@ static size_t find_ready_in(const struct layer_explorer *explorer, const struct 
     if (!waits_are_released(at)) break;
     if (jumps && at->is_linked) break;
     if (signals_twice(at)) {
-      report_twice(at);
+      if (!jumps) report_twice(at); /* else the wait may be that of one that it would overtake */
       break;
     }
     if (!withholds || !is_withheld(explorer, at)) ready[count++] = at;
-    if (!layer_options()->in_queue || at->is_linked) break;
+    if (!layer_options()->in_queue || at->is_linked || waits_for_binary(at)) break;
     jumps = true;
   }
   return count;
@@ -91,8 +98,7 @@ static size_t find_ready(struct layer_device *device, struct layer_submission **
   return count;
 }
 
-/* ---- releasing
- * -------------------------------------------------------------------------------------- */
+/* ---- releasing ------------------------------------------------------------------- */
 
 static void unlink_held(struct layer_explorer *explorer, struct layer_submission *submission) {
   struct layer_submission **link = &explorer->first, *before = NULL;
@@ -140,6 +146,7 @@ static void publish_signals(struct layer_device *device, struct layer_submission
   device->explorer->is_unfinished = true;
   submission->released_ns = layer_now_ns();
   submission->queue->held--;
+  device->explorer->urgent -= submission->is_urgent;
   layer_queue_advance(submission->queue);
   unlink_held(device->explorer, submission);
   device->explorer->generation++;
@@ -152,7 +159,24 @@ static struct layer_submission *next_started(const struct layer_queue *queue) {
   return at && at->state == LAYER_STARTED ? at : NULL;
 }
 
-/* Passes one to the driver. `lock` is held before and after, not during the call. */
+/* `lock` is held before and after, not during the call. A driver that refuses a submission leaves
+ * the program waiting for it: for the program, the device is lost. */
+static void pass_to_driver(struct layer_device *device, struct layer_submission *submission,
+                           bool commands, bool signals) {
+  struct layer_text name;
+  bool lost = device->lost;
+  pthread_mutex_unlock(&device->lock);
+  VkResult result = lost ? VK_ERROR_DEVICE_LOST : layer_release(submission, commands, signals);
+  if (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST) {
+    layer_limit("the driver refused %s: VkResult %d", layer_name_submission(submission, &name),
+                (int)result);
+    result = VK_ERROR_DEVICE_LOST;
+  }
+  layer_check_lost(device, result);
+  pthread_mutex_lock(&device->lock);
+}
+
+/* Releases one, and the signals of those that had overtaken it. */
 static void release(struct layer_device *device, struct layer_submission *submission) {
   bool signals = submission->epoch == submission->queue->released + 1;
   for (uint32_t i = 0; i < submission->wait_count; i++)
@@ -160,9 +184,7 @@ static void release(struct layer_device *device, struct layer_submission *submis
   layer_commands_released(device, submission);
   layer_trace_start(submission);
   if (signals) check_signals(submission);
-  pthread_mutex_unlock(&device->lock);
-  layer_check_lost(device, layer_release(submission, true, signals));
-  pthread_mutex_lock(&device->lock);
+  pass_to_driver(device, submission, true, signals);
   if (!signals) {
     submission->state = LAYER_STARTED;
     return;
@@ -170,9 +192,7 @@ static void release(struct layer_device *device, struct layer_submission *submis
   publish_signals(device, submission);
   for (struct layer_submission *at; (at = next_started(submission->queue));) {
     check_signals(at);
-    pthread_mutex_unlock(&device->lock);
-    layer_check_lost(device, layer_release(at, false, true));
-    pthread_mutex_lock(&device->lock);
+    pass_to_driver(device, at, false, true);
     publish_signals(device, at);
   }
 }
@@ -231,11 +251,11 @@ static bool pick(struct layer_device *device, enum layer_pick_reason reason) {
   }
   pthread_mutex_unlock(&device->lock);
   pthread_mutex_unlock(&device->release_lock);
+  if (count && reason != LAYER_PICK_BLOCKED) layer_order_flush();
   return count > 0;
 }
 
-/* ---- calls that block
- * ----------------------------------------------------------------------------------- */
+/* ---- calls that block ------------------------------------------------------------ */
 
 bool layer_is_released(const struct layer_target *target) {
   if (target->semaphore)
@@ -330,7 +350,7 @@ void layer_explore_flush(struct layer_device *device, const char *why) {
 
 /* The driver's queues are not the program's, so nobody but the layer may wait for them to be idle:
  * it submits a fence of its own behind all that was released. */
-static void finish_family(struct layer_device *device, VkQueue real) {
+static void finish_family(struct layer_device *device, VkQueue real, uint64_t patience_ns) {
   VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VkFence fence;
   if (device->next_layer.CreateFence(device->handle, &info, NULL, &fence) != VK_SUCCESS) return;
@@ -338,29 +358,43 @@ static void finish_family(struct layer_device *device, VkQueue real) {
   VkResult result = device->next_layer.QueueSubmit(real, 0, NULL, fence);
   pthread_mutex_unlock(&device->release_lock);
   if (layer_check_lost(device, result) == VK_SUCCESS)
-    layer_check_lost(
-        device, device->next_layer.WaitForFences(device->handle, 1, &fence, VK_TRUE, UINT64_MAX));
-  device->next_layer.DestroyFence(device->handle, fence, NULL);
+    result = layer_check_lost(
+        device, device->next_layer.WaitForFences(device->handle, 1, &fence, VK_TRUE, patience_ns));
+  if (result != VK_TIMEOUT) device->next_layer.DestroyFence(device->handle, fence, NULL);
 }
 
-void layer_explore_finish(struct layer_device *device) {
+void layer_explore_finish(struct layer_device *device, uint64_t patience_ns) {
   layer_order_flush();
   pthread_mutex_lock(&device->lock);
   device->explorer->is_unfinished = false; /* what is released meanwhile sets it again */
   pthread_mutex_unlock(&device->lock);
   for (uint32_t i = 0; i < LAYER_FAMILIES_MOST; i++)
-    if (device->explorer->real[i]) finish_family(device, device->explorer->real[i]);
+    if (device->explorer->real[i]) finish_family(device, device->explorer->real[i], patience_ns);
 }
 
-/* ---- arrivals, and the timer
- * --------------------------------------------------------------------------------- */
+/* ---- arrivals, and the timer ----------------------------------------------------- */
 
-void layer_explore_hold(struct layer_queue *queue, struct layer_submission *submission) {
+/* What another process or driver waits for goes as soon as it can, and all that came before it. */
+void layer_explore_urge(struct layer_device *device) {
+  bool goes_on = true;
+  while (goes_on) {
+    pthread_mutex_lock(&device->lock);
+    goes_on = device->explorer->urgent > 0;
+    pthread_mutex_unlock(&device->lock);
+    goes_on = goes_on && pick(device, LAYER_PICK_FLUSH);
+  }
+}
+
+bool layer_explore_hold(struct layer_queue *queue, struct layer_submission *submission) {
   struct layer_device *device = queue->device;
   struct layer_explorer *explorer = device->explorer;
   pthread_mutex_lock(&device->lock);
   submission->state = LAYER_HELD;
-  layer_ledger_submit(queue, submission);
+  if (!layer_ledger_submit(queue, submission)) {
+    pthread_mutex_unlock(&device->lock);
+    return false;
+  }
+  explorer->urgent += submission->is_urgent;
   submission->is_linked =
       layer_commands_link(device, submission->commands, submission->command_count);
   queue->held++;
@@ -373,6 +407,8 @@ void layer_explore_hold(struct layer_queue *queue, struct layer_submission *subm
   bool is_full = queue->held >= LAYER_HELD_MOST;
   pthread_mutex_unlock(&device->lock);
   if (is_full) (void)pick(device, LAYER_PICK_BOUND);
+  layer_explore_urge(device);
+  return true;
 }
 
 static uint64_t quiet_ns(const struct layer_explorer *explorer) {
@@ -436,7 +472,7 @@ void layer_explore_fini(struct layer_device *device) {
   pthread_mutex_unlock(&device->lock);
   pthread_join(explorer->timer, NULL);
   while (pick(device, LAYER_PICK_FLUSH)) {}
-  layer_explore_finish(device);
+  layer_explore_finish(device, UINT64_MAX);
   layer_keep_settle(device);
   layer_commands_fini(explorer);
 }

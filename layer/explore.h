@@ -30,7 +30,8 @@
 #include "base/random.h"
 
 #define LAYER_FAMILIES_MOST 16
-#define LAYER_HELD_MOST 64 /* of one queue */
+#define LAYER_HELD_MOST 64             /* of one queue */
+#define LAYER_PATIENCE_NS 10000000000u /* for what is released, and so will finish */
 #define LAYER_TIMER_NS 50000000u
 #define LAYER_SPIN_NS 2000000000u /* without a call: a thread that runs may spin on memory */
 
@@ -41,16 +42,18 @@ struct layer_explorer {
   uint64_t generation;                   /* grows with each change that could make one ready */
   uint64_t blocked;                      /* calls that block now for what is not released */
   uint64_t active_ns;                    /* the last call of the program */
+  uint64_t urgent;                       /* held ones that others wait for */
   bool is_unfinished;                    /* the driver may still be busy with what was released */
   struct tide_random random;
   VkQueue real[LAYER_FAMILIES_MOST];  /* one a family of the driver */
   struct layer_table commands, pools; /* commands.c */
   struct layer_table owners, between; /* ownership.c: parts, whole resources between families */
-  struct layer_table buffers;         /* sizes */
+  struct layer_table buffers;         /* sizes; of images, levels and layers */
   struct layer_kept *kept;            /* keep.c */
   struct layer_kept **kept_end;
+  uint64_t kept_bytes; /* memory among them */
   VkPhysicalDeviceMemoryProperties memory;
-  struct layer_table memories;
+  struct layer_table memories, private_data;
   pthread_t timer;
   pthread_cond_t timer_wakes; /* to stop; a change is none of its business */
   bool timer_runs, timer_stops;
@@ -61,8 +64,10 @@ struct layer_explorer {
 bool layer_explore_init(struct layer_device *device);
 /* Releases all that can still go, and reports what cannot. */
 void layer_explore_fini(struct layer_device *device);
-/* Holds a submission that the ledger has. */
-void layer_explore_hold(struct layer_queue *queue, struct layer_submission *submission);
+/* Gives a submission to the ledger and holds it. False: no memory; it is the caller's still. */
+bool layer_explore_hold(struct layer_queue *queue, struct layer_submission *submission);
+/* Releases until no urgent submission is held, or nothing can go. No lock is held. */
+void layer_explore_urge(struct layer_device *device);
 /* Blocks, and releases, until the call's targets are released. False: the deadline (0: none) has
  * passed, or the device is lost. No lock is held. */
 bool layer_explore_until(struct layer_device *device, const struct layer_host_call *call,
@@ -76,7 +81,7 @@ void layer_explore_flush(struct layer_device *device, const char *why);
 /* Are these released? The lock is held. */
 bool layer_is_released(const struct layer_target *target);
 /* Waits until the driver has finished all that was released. No lock is held. */
-void layer_explore_finish(struct layer_device *device);
+void layer_explore_finish(struct layer_device *device, uint64_t patience_ns);
 /* A hash of all picks of the process. */
 uint64_t layer_explore_schedule(void);
 

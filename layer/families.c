@@ -114,7 +114,7 @@ bool layer_map_family_list(const struct layer_device *device, uint32_t *count,
   return kept > 1;
 }
 
-/* ---- what names families when it is made ---------------------------------------------------- */
+/* ---- what names families when it is made ----------------------------------------- */
 
 LAYER_ENTRY(CreateBuffer);
 LAYER_ENTRY(CreateImage);
@@ -149,7 +149,13 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_CreateImage(VkDevice handle, const VkImageC
   struct layer_device *device = layer_device_of(handle);
   VkImageCreateInfo mapped = *info;
   MAP_SHARING(device, &mapped, sharingMode, queueFamilyIndexCount, pQueueFamilyIndices)
-  return device->next_layer.CreateImage(handle, &mapped, allocator, out_image);
+  VkResult result = device->next_layer.CreateImage(handle, &mapped, allocator, out_image);
+  if (result != VK_SUCCESS) return result;
+  pthread_mutex_lock(&device->lock);
+  layer_table_put(&device->explorer->buffers, (uint64_t)*out_image,
+                  (void *)((uintptr_t)info->mipLevels << 32 | info->arrayLayers));
+  pthread_mutex_unlock(&device->lock);
+  return result;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_CreateSwapchainKHR(VkDevice handle,

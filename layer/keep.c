@@ -9,12 +9,14 @@
 #include <stdlib.h>
 
 #define FILL_MOST (256u << 20) /* bytes of one allocation */
+#define KEPT_MOST (256u << 20) /* bytes; what is freed beyond is not kept */
 
 struct layer_kept {
   enum layer_object object;
   uint64_t handle;
   const VkAllocationCallbacks *allocator;
   uint64_t after; /* the newest submission that was held */
+  uint64_t bytes; /* of memory */
   struct layer_kept *next;
 };
 
@@ -42,8 +44,7 @@ LAYER_ENTRY(DestroyEvent);
 LAYER_ENTRY(DestroyQueryPool);
 LAYER_ENTRY(DestroySwapchainKHR);
 
-/* ---- destroying later --------------------------------------------------------------------------
- */
+/* ---- destroying later ------------------------------------------------------------ */
 
 static void destroy(struct layer_device *device, const struct layer_kept *kept) {
   const struct layer_device_calls *next = &device->next_layer;
@@ -78,14 +79,17 @@ static bool is_signalled(enum layer_object object) {
   return object == LAYER_OBJECT_SEMAPHORE || object == LAYER_OBJECT_FENCE;
 }
 
-void layer_keep(struct layer_device *device, enum layer_object object, uint64_t handle,
-                const VkAllocationCallbacks *allocator) {
+static void keep(struct layer_device *device, enum layer_object object, uint64_t handle,
+                 uint64_t bytes, const VkAllocationCallbacks *allocator) {
   struct layer_explorer *explorer = device->explorer;
   struct layer_kept one = {.object = object, .handle = handle, .allocator = allocator},
                     *kept = NULL;
   pthread_mutex_lock(&device->lock);
-  if (explorer && explorer->last && !allocator) kept = malloc(sizeof *kept);
+  if (explorer && explorer->last && !allocator && explorer->kept_bytes <= KEPT_MOST)
+    kept = malloc(sizeof *kept);
   if (kept) {
+    one.bytes = bytes;
+    explorer->kept_bytes += bytes;
     one.after = explorer->last->number;
     *kept = one;
     *explorer->kept_end = kept;
@@ -94,8 +98,13 @@ void layer_keep(struct layer_device *device, enum layer_object object, uint64_t 
   bool is_unfinished = explorer && explorer->is_unfinished;
   pthread_mutex_unlock(&device->lock);
   if (kept) return;
-  if (is_unfinished && is_signalled(object)) layer_explore_finish(device);
+  if (is_unfinished && is_signalled(object)) layer_explore_finish(device, LAYER_PATIENCE_NS);
   destroy(device, &one);
+}
+
+void layer_keep(struct layer_device *device, enum layer_object object, uint64_t handle,
+                const VkAllocationCallbacks *allocator) {
+  keep(device, object, handle, 0, allocator);
 }
 
 /* Everything up to this submission has been released. */
@@ -106,7 +115,10 @@ static uint64_t released_up_to(const struct layer_explorer *explorer) {
 /* The kept objects that no held submission can use. */
 static struct layer_kept *take_settled(struct layer_explorer *explorer) {
   struct layer_kept *taken = explorer->kept, **link = &explorer->kept;
-  while (*link && (*link)->after <= released_up_to(explorer)) link = &(*link)->next;
+  while (*link && (*link)->after <= released_up_to(explorer)) {
+    explorer->kept_bytes -= (*link)->bytes;
+    link = &(*link)->next;
+  }
   if (link == &explorer->kept) return NULL;
   explorer->kept = *link;
   *link = NULL;
@@ -119,7 +131,7 @@ void layer_keep_settle(struct layer_device *device) {
   struct layer_kept *taken = take_settled(device->explorer);
   pthread_mutex_unlock(&device->lock);
   if (!taken) return;
-  layer_explore_finish(device);
+  layer_explore_finish(device, LAYER_PATIENCE_NS);
   while (taken) {
     struct layer_kept *kept = taken;
     taken = kept->next;
@@ -137,7 +149,7 @@ void layer_keep_accuse(struct layer_device *device, const struct layer_submissio
   struct layer_host_call call = {.name = "a call that destroys", .count = 1, .targets = &target};
   pthread_mutex_unlock(&device->lock);
   (void)layer_explore_until(device, &call, layer_now_ns() + 1000000000u);
-  layer_explore_finish(device);
+  layer_explore_finish(device, LAYER_PATIENCE_NS);
   pthread_mutex_lock(&device->lock);
 }
 
@@ -147,7 +159,6 @@ void layer_keep_accuse(struct layer_device *device, const struct layer_submissio
     if (destroyed)                                                                                 \
       layer_keep(layer_device_of(handle), LAYER_OBJECT_##object, (uint64_t)destroyed, allocator);  \
   }
-KEEP(DestroyImage, IMAGE, VkImage)
 KEEP(DestroyBufferView, BUFFER_VIEW, VkBufferView)
 KEEP(DestroyImageView, IMAGE_VIEW, VkImageView)
 KEEP(DestroyPipeline, PIPELINE, VkPipeline)
@@ -159,15 +170,27 @@ KEEP(DestroyFramebuffer, FRAMEBUFFER, VkFramebuffer)
 KEEP(DestroyEvent, EVENT, VkEvent)
 KEEP(DestroyQueryPool, QUERY_POOL, VkQueryPool)
 
+static void forget_resource(struct layer_device *device, uint64_t resource) {
+  pthread_mutex_lock(&device->lock);
+  layer_table_take(&device->explorer->buffers, resource);
+  layer_table_take(&device->explorer->between, resource);
+  pthread_mutex_unlock(&device->lock);
+}
+
 VKAPI_ATTR void VKAPI_CALL layer_DestroyBuffer(VkDevice handle, VkBuffer buffer,
                                                const VkAllocationCallbacks *allocator) {
   struct layer_device *device = layer_device_of(handle);
   if (!buffer) return;
-  pthread_mutex_lock(&device->lock);
-  layer_table_take(&device->explorer->buffers, (uint64_t)buffer);
-  layer_table_take(&device->explorer->between, (uint64_t)buffer);
-  pthread_mutex_unlock(&device->lock);
+  forget_resource(device, (uint64_t)buffer);
   layer_keep(device, LAYER_OBJECT_BUFFER, (uint64_t)buffer, allocator);
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_DestroyImage(VkDevice handle, VkImage image,
+                                              const VkAllocationCallbacks *allocator) {
+  struct layer_device *device = layer_device_of(handle);
+  if (!image) return;
+  forget_resource(device, (uint64_t)image);
+  layer_keep(device, LAYER_OBJECT_IMAGE, (uint64_t)image, allocator);
 }
 
 /* Its images are the window system's, so that it cannot stay. */
@@ -175,12 +198,12 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroySwapchainKHR(VkDevice handle, VkSwapchai
                                                      const VkAllocationCallbacks *allocator) {
   struct layer_device *device = layer_device_of(handle);
   layer_explore_flush(device, "a swapchain was destroyed");
-  layer_explore_finish(device);
+  layer_explore_finish(device, UINT64_MAX);
+  layer_keep_settle(device);
   device->next_layer.DestroySwapchainKHR(handle, swapchain, allocator);
 }
 
-/* ---- memory
- * -------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------- */
 
 static void fill(struct layer_device *device, VkDeviceMemory memory, VkDeviceSize size,
                  uint64_t seed) {
@@ -243,8 +266,9 @@ VKAPI_ATTR void VKAPI_CALL layer_FreeMemory(VkDevice handle, VkDeviceMemory free
     if (memory->is_mapped) device->next_layer.UnmapMemory(handle, freed);
     fill(device, freed, memory->size, ~layer_options()->seed);
   }
+  uint64_t bytes = memory ? memory->size : 0;
   free(memory);
-  layer_keep(device, LAYER_OBJECT_MEMORY, (uint64_t)freed, allocator);
+  keep(device, LAYER_OBJECT_MEMORY, (uint64_t)freed, bytes, allocator);
 }
 
 static void set_mapped(struct layer_device *device, VkDeviceMemory handle, bool is_mapped) {

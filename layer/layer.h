@@ -123,6 +123,7 @@ struct layer_submission {
   enum layer_kind kind;
   enum layer_state state;
   bool is_linked; /* explore: synchronisation commands order it and its neighbours in the queue */
+  bool is_urgent; /* explore: another process or driver waits for its signals */
   bool uses_submit2;
   VkSubmitFlags flags;
   uint64_t arrived_ns, released_ns;
@@ -209,7 +210,7 @@ struct layer_device {
   struct tide_shadow_table clocks;
   struct layer_table semaphores, fences, names;
   struct layer_queue *queues[64];
-  uint32_t queue_count;
+  _Atomic(uint32_t) queue_count; /* grows under the lock; calls look queues up without it */
   struct layer_host_call *host_calls;
   struct layer_counts counts;
   uint64_t next_serial;
@@ -260,8 +261,9 @@ struct layer_fence *layer_fence_add(struct layer_device *device, VkFence handle,
  * ledger. NULL: no memory. */
 struct layer_submission *layer_submission_make(uint32_t waits, uint32_t signals, uint32_t commands);
 void layer_submission_free(struct layer_device *device, struct layer_submission *submission);
-/* Gives it an epoch, classifies its waits, records its signals. It is the ledger's from then on. */
-void layer_ledger_submit(struct layer_queue *queue, struct layer_submission *submission);
+/* Gives it an epoch, classifies its waits, records its signals. It is the ledger's from then on.
+ * False: no memory; it is the caller's still. */
+bool layer_ledger_submit(struct layer_queue *queue, struct layer_submission *submission);
 struct layer_submission *layer_submission_at(const struct layer_queue *queue, uint64_t epoch);
 /* Raises queue->released over what is RELEASED. */
 void layer_queue_advance(struct layer_queue *queue);
@@ -288,9 +290,12 @@ void layer_host_call_end(struct layer_device *device, struct layer_host_call *ca
 /* Sets the class of each wait, before the submission's own signals are recorded. */
 void layer_classify(struct layer_queue *queue, struct layer_submission *submission);
 const char *layer_class_name(enum layer_wait_class class_);
-/* Do two masks have a stage in common? Does the first contain the second? */
-bool layer_stages_meet(VkPipelineStageFlags2 a, VkPipelineStageFlags2 b);
+/* Does what a wait at `to` holds up reach into what a signal at `from` waits for? */
+bool layer_stages_meet(VkPipelineStageFlags2 to, VkPipelineStageFlags2 from);
+/* Of two waits: does the first hold up all that the second does? */
 bool layer_stages_cover(VkPipelineStageFlags2 wide, VkPipelineStageFlags2 narrow);
+/* Does a signal at these stages wait for all of its batch? */
+bool layer_stages_are_all(VkPipelineStageFlags2 from);
 /* Writes the "wait" and "edge" lines. */
 void layer_audit_print(const struct layer_device *device, FILE *to);
 

@@ -49,7 +49,7 @@ void layer_ledger_fini(struct layer_device *device) {
   pthread_mutex_destroy(&device->lock);
 }
 
-/* ---- queues ------------------------------------------------------------------------------- */
+/* ---- queues ---------------------------------------------------------------------- */
 
 struct layer_queue *layer_queue_of(struct layer_device *device, VkQueue handle) {
   for (uint32_t i = 0; i < device->queue_count; i++)
@@ -76,22 +76,25 @@ struct layer_queue *layer_queue_add(struct layer_device *device, VkQueue real, u
   return queue;
 }
 
-/* Memory stays flat also under a program that looks at nothing: then the oldest goes. */
-static void make_room(struct layer_queue *queue) {
-  if (queue->submitted - queue->done < queue->ring_size) return;
+/* Memory stays flat also under a program that looks at nothing: then the oldest goes. One that is
+ * held cannot. False: no memory. */
+static bool make_room(struct layer_queue *queue) {
+  if (queue->submitted - queue->done < queue->ring_size) return true;
   size_t size = queue->ring_size * 2;
   struct layer_submission **ring = NULL;
-  if (size <= RING_MOST) ring = calloc(size, sizeof(struct layer_submission *));
+  bool is_held = queue->released == queue->done;
+  if (size <= RING_MOST || is_held) ring = calloc(size, sizeof(struct layer_submission *));
   if (!ring) {
     layer_queue_is_done(queue, queue->done + 1);
-    queue->device->counts.forgotten++;
-    return;
+    queue->device->counts.forgotten += !is_held;
+    return !is_held;
   }
   for (uint64_t e = queue->done + 1; e <= queue->submitted; e++)
     ring[e % size] = queue->ring[e % queue->ring_size];
   free(queue->ring);
   queue->ring = ring;
   queue->ring_size = size;
+  return true;
 }
 
 struct layer_submission *layer_submission_at(const struct layer_queue *queue, uint64_t epoch) {
@@ -122,7 +125,7 @@ void layer_queue_is_done(struct layer_queue *queue, uint64_t epoch) {
   }
 }
 
-/* ---- semaphores and fences ------------------------------------------------------------------ */
+/* ---- semaphores and fences ------------------------------------------------------- */
 
 struct layer_semaphore *layer_semaphore_of(struct layer_device *device, VkSemaphore handle) {
   return layer_table_find(&device->semaphores, (uint64_t)handle);
@@ -164,8 +167,7 @@ struct layer_fence *layer_fence_add(struct layer_device *device, VkFence handle,
   return NULL;
 }
 
-/* ---- submissions ------------------------------------------------------------------------------
- */
+/* ---- submissions ----------------------------------------------------------------- */
 
 struct layer_submission *layer_submission_make(uint32_t waits, uint32_t signals,
                                                uint32_t commands) {
@@ -218,7 +220,8 @@ static void record_signal(struct layer_queue *queue, struct layer_submission *su
 }
 
 /* The knowledge that a signal at these stages carries: what the queue imported for stages that
- * the signal covers, what the submitting thread saw, and all earlier submissions of the queue. */
+ * the signal covers, what the submitting thread saw, and all earlier submissions of the queue. Its
+ * own one only where it waits for all of it: another signal of the same batch may wait for more. */
 static void collect_knowledge(struct layer_queue *queue, const struct layer_submission *submission,
                               VkPipelineStageFlags2 stages, struct tide_shadow_clock *clock) {
   struct tide_shadow_table *clocks = &queue->device->clocks;
@@ -229,7 +232,8 @@ static void collect_knowledge(struct layer_queue *queue, const struct layer_subm
       tide_shadow_merge(clocks, clock, &queue->imports[i].clock);
   if (thread) tide_shadow_merge(clocks, clock, &thread->clock);
   if (submission->kind != LAYER_SPARSE)
-    tide_shadow_set(clocks, clock, queue->index, submission->epoch);
+    tide_shadow_set(clocks, clock, queue->index,
+                    layer_stages_are_all(stages) ? submission->epoch : submission->epoch - 1);
 }
 
 static void record_fence(struct layer_queue *queue, struct layer_submission *submission) {
@@ -240,9 +244,9 @@ static void record_fence(struct layer_queue *queue, struct layer_submission *sub
   tide_shadow_copy(&queue->device->clocks, &fence->clock, &queue->published);
 }
 
-void layer_ledger_submit(struct layer_queue *queue, struct layer_submission *submission) {
+bool layer_ledger_submit(struct layer_queue *queue, struct layer_submission *submission) {
   struct layer_device *device = queue->device;
-  make_room(queue);
+  if (!make_room(queue)) return false;
   submission->queue = queue;
   submission->epoch = ++queue->submitted;
   queue->ring[submission->epoch % queue->ring_size] = submission;
@@ -258,10 +262,10 @@ void layer_ledger_submit(struct layer_queue *queue, struct layer_submission *sub
   device->counts.submissions++;
   device->counts.waits += submission->wait_count;
   device->counts.signals += submission->signal_count;
+  return true;
 }
 
-/* ---- what hosts see and do --------------------------------------------------------------------
- */
+/* ---- what hosts see and do ------------------------------------------------------- */
 
 static void teach_thread(struct layer_device *device, const struct tide_shadow_clock *clock) {
   struct tide_shadow *thread = tide_shadow_get(&device->clocks, TIDE_SHADOW_THREAD, layer_thread());
@@ -282,7 +286,8 @@ void layer_saw_value(struct layer_device *device, struct layer_semaphore *semaph
     teach_thread(device, &record->clock);
     if (!record->epoch) continue;
     taught |= (uint64_t)1 << record->queue;
-    layer_queue_is_done(device->queues[record->queue], record->epoch);
+    layer_queue_is_done(device->queues[record->queue],
+                        tide_shadow_epoch(&record->clock, record->queue));
   }
 }
 

@@ -54,8 +54,10 @@ const char *layer_name_submission(const struct layer_submission *submission,
   static const char *const kinds[] = {"submission", "present", "sparse bind"};
   struct layer_text queue;
   const char *command = layer_name_commands(submission);
-  snprintf(text->text, sizeof text->text, "%s %llu (%.90s%s%.40s%s)", kinds[submission->kind],
+  char shown[45] = "";
+  if (command) layer_clean_text(shown, sizeof shown, command); /* cut between characters */
+  snprintf(text->text, sizeof text->text, "%s %llu (%.90s%s%s%s)", kinds[submission->kind],
            (unsigned long long)submission->number, layer_name_queue(submission->queue, &queue),
-           command ? ", '" : "", command ? command : "", command ? "'" : "");
+           command ? ", '" : "", shown, command ? "'" : "");
   return text->text;
 }

@@ -18,8 +18,7 @@ LAYER_ENTRY(CmdCopyImageToBuffer2);
 LAYER_ENTRY(CmdFillBuffer);
 LAYER_ENTRY(CmdUpdateBuffer);
 
-/* ---- while commands are recorded
- * ------------------------------------------------------------------ */
+/* ---- while commands are recorded ------------------------------------------------- */
 
 void layer_step_add(struct layer_commands *commands, const struct layer_step *step) {
   if (!commands) return;
@@ -59,13 +58,19 @@ void layer_buffer_transfer(struct layer_device *device, struct layer_commands *c
 }
 
 /* Whether a range is the whole image is not followed: copies from parts are not accused. */
-void layer_image_transfer(struct layer_commands *commands, VkImage image,
-                          const VkImageSubresourceRange *range, uint32_t from, uint32_t to,
-                          bool discards) {
+void layer_image_transfer(struct layer_device *device, struct layer_commands *commands,
+                          VkImage image, const VkImageSubresourceRange *range, uint32_t from,
+                          uint32_t to, bool discards) {
   if (!commands || !is_transfer(from, to)) return;
+  pthread_mutex_lock(&device->lock);
+  uintptr_t whole = (uintptr_t)layer_table_find(&device->explorer->buffers, (uint64_t)image);
+  pthread_mutex_unlock(&device->lock);
+  uint32_t levels = range->levelCount, layers = range->layerCount;
+  if (levels == VK_REMAINING_MIP_LEVELS) levels = (uint32_t)(whole >> 32) - range->baseMipLevel;
+  if (layers == VK_REMAINING_ARRAY_LAYERS) layers = (uint32_t)whole - range->baseArrayLayer;
   uint64_t part = mix((uint64_t)image, range->aspectMask);
-  part = mix(part, (uint64_t)range->baseMipLevel << 32 | range->levelCount);
-  part = mix(part, (uint64_t)range->baseArrayLayer << 32 | range->layerCount);
+  part = mix(part, (uint64_t)range->baseMipLevel << 32 | levels);
+  part = mix(part, (uint64_t)range->baseArrayLayer << 32 | layers);
   layer_step_add(commands, &(struct layer_step){.resource = (uint64_t)image,
                                                 .part = part | 1,
                                                 .from = from,
@@ -73,8 +78,7 @@ void layer_image_transfer(struct layer_commands *commands, VkImage image,
                                                 .discards = discards});
 }
 
-/* ---- while submissions are released
- * ------------------------------------------------------------------ */
+/* ---- while submissions are released ---------------------------------------------- */
 
 static void *way_of(const struct layer_step *step) {
   return (void *)(((uintptr_t)step->from << 8 | step->to) + 1);
@@ -125,8 +129,7 @@ void layer_commands_released(struct layer_device *device,
   }
 }
 
-/* ---- copies
- * ---------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------- */
 
 static void add_use(struct layer_device *device, VkCommandBuffer commands, uint64_t resource,
                     bool writes) {

@@ -4,7 +4,8 @@
  * files; the tool reads them. No socket, so nothing is left when either side is killed.
  *
  *   tidemark vulkan  --- TIDEMARK_VULKAN, ..._DIRECTORY, ..._REPLAY --->  program + layer
- *                    --- SIGQUIT: write a report now ------------------>
+ *                    --- DIRECTORY/ask: write a report now ------------>
+ *                    <-- DIRECTORY/PID.ready: it can be asked ----------
  *                    <-- DIRECTORY/PID.report, PID.order, PID.trace ----
  *
  * TIDEMARK_VULKAN is a comma-separated list, of which the first word is the mode:
@@ -29,7 +30,7 @@
  *   tidemark-vulkan-report 1
  *   process PID NAME
  *   mode explain|explore|audit
- *   reason exit|request|lost        request: SIGQUIT; lost: the driver lost the device
+ *   reason exit|request|lost        request: ask, or SIGQUIT; lost: the driver lost the device
  *   device TEXT                     one a device: its name and the driver's
  *   count NAME NUMBER               submissions waits signals; own known sibling seen needed;
  *                                   picks choices forced timer bound flushed; edges dropped; ...
@@ -60,6 +61,7 @@
 #define TIDE_VULKAN_REPLAY "TIDEMARK_VULKAN_REPLAY"
 #define TIDE_VULKAN_REPORT_HEAD "tidemark-vulkan-report 1"
 #define TIDE_VULKAN_ORDER_HEAD "tidemark-vulkan-order 1"
+#define TIDE_VULKAN_ASK "ask"
 #define TIDE_VULKAN_QUEUES_MOST 16
 
 #endif

@@ -5,12 +5,15 @@
 #include "layer/protocol.h"
 #include "layer/trace.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <unistd.h>
 
 #define NOTES_MOST 256
@@ -32,11 +35,12 @@ static struct notes findings, limits;
 static struct layer_counts kept_counts;
 static char *kept_text;
 static size_t kept_length;
+static char *last_explanation;
+static size_t last_length;
 static int wake = -1; /* an eventfd */
 static pid_t process;
 
-/* ---- findings and limits ----------------------------------------------------------------------
- */
+/* ---- findings and limits --------------------------------------------------------- */
 
 static void add_note(struct notes *notes, const char *prefix, const char *format, va_list list) {
   char raw[512], text[512];
@@ -82,8 +86,7 @@ static void print_notes(const struct notes *notes, const char *key, bool counted
   pthread_mutex_unlock(&note_lock);
 }
 
-/* ---- counts
- * --------------------------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------- */
 
 static void add_counts(struct layer_counts *to, const struct layer_counts *from) {
   const uint64_t *source = (const uint64_t *)from;
@@ -114,13 +117,12 @@ static void print_counts(const struct layer_counts *counts, FILE *to) {
             (unsigned long long)counts->classes[i]);
 }
 
-/* ---- the report
- * ----------------------------------------------------------------------------------- */
+/* ---- the report ------------------------------------------------------------------ */
 
 struct writing {
   FILE *to;
   struct layer_counts counts;
-  bool explains;
+  FILE *explanation; /* NULL: none is wanted */
 };
 
 static void print_device(struct layer_device *device, FILE *to) {
@@ -139,7 +141,7 @@ static void write_device(struct layer_device *device, void *user) {
   pthread_mutex_lock(&device->lock);
   add_counts(&writing->counts, &device->counts);
   print_device(device, writing->to);
-  if (writing->explains) layer_explain(device, writing->to);
+  if (writing->explanation) layer_explain(device, writing->explanation);
   pthread_mutex_unlock(&device->lock);
 }
 
@@ -194,12 +196,19 @@ static void write_report(FILE *to, enum layer_reason reason) {
   static const char *const modes[] = {"explain", "explore", "audit"};
   static const char *const reasons[] = {"exit", "request", "lost"};
   char name[64];
-  struct writing writing = {
-      .to = to, .counts = kept_counts, .explains = reason != LAYER_REASON_EXIT};
+  struct writing writing = {.to = to, .counts = kept_counts};
+  bool explains = reason != LAYER_REASON_EXIT;
   fprintf(to, "%s\nprocess %ld %s\nmode %s\nreason %s\n", TIDE_VULKAN_REPORT_HEAD, (long)process,
           process_name(name, sizeof name), modes[layer_options()->mode], reasons[reason]);
   if (kept_text) fwrite(kept_text, 1, kept_length, to);
+  if (explains) {
+    free(last_explanation);
+    last_explanation = NULL;
+    writing.explanation = open_memstream(&last_explanation, &last_length);
+  }
   layer_for_each_device(write_device, &writing);
+  if (writing.explanation) fclose(writing.explanation);
+  if (last_explanation) fwrite(last_explanation, 1, last_length, to); /* later reports keep it */
   print_counts(&writing.counts, to);
   if (layer_options()->mode == LAYER_EXPLORE)
     fprintf(to, "schedule %016llx\n", (unsigned long long)layer_explore_schedule());
@@ -239,12 +248,13 @@ VkResult layer_check_lost(struct layer_device *device, VkResult result) {
   device->lost = true;
   pthread_cond_broadcast(&device->changed);
   pthread_mutex_unlock(&device->lock);
-  if (is_first) layer_report(LAYER_REASON_LOST);
+  if (!is_first) return result;
+  layer_finding("device-lost", "the driver said that the device is lost: %s", device->name);
+  layer_report(LAYER_REASON_LOST);
   return result;
 }
 
-/* ---- SIGQUIT ----------------------------------------------------------------------------------
- */
+/* ---- SIGQUIT --------------------------------------------------------------------- */
 
 static void ask_for_report(int signal) {
   (void)signal;
@@ -253,27 +263,63 @@ static void ask_for_report(int signal) {
   (void)ignored;
 }
 
+/* The tool asks by a file, since a signal would interrupt the program's own calls. -1: none. */
+static int watch_directory(void) {
+  const char *directory = layer_options()->directory;
+  char path[4160];
+  int watch = directory[0] ? inotify_init1(IN_CLOEXEC) : -1;
+  if (watch < 0 || inotify_add_watch(watch, directory, IN_CREATE) < 0) return -1;
+  snprintf(path, sizeof path, "%s/%ld.ready", directory, (long)process);
+  int ready = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  if (ready >= 0) close(ready);
+  return watch;
+}
+
+/* True if a file named "ask" came. */
+static bool is_asked(int watch) {
+  char buffer[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+  ssize_t length = read(watch, buffer, sizeof buffer);
+  bool asked = false;
+  for (ssize_t at = 0; at < length;) {
+    const struct inotify_event *event = (const struct inotify_event *)(buffer + at);
+    asked |= event->len && strcmp(event->name, TIDE_VULKAN_ASK) == 0;
+    at += (ssize_t)(sizeof *event + event->len);
+  }
+  return asked;
+}
+
 static void *answer_requests(void *unused) {
+  struct pollfd waits[] = {{.fd = wake, .events = POLLIN},
+                           {.fd = watch_directory(), .events = POLLIN}};
   uint64_t count;
-  while (read(wake, &count, sizeof count) == sizeof count) layer_report(LAYER_REASON_REQUEST);
-  return unused;
+  for (;;) {
+    if (poll(waits, 2, -1) < 0 && errno != EINTR) return unused;
+    bool asked = (waits[0].revents & POLLIN) && read(wake, &count, sizeof count) == sizeof count;
+    asked |= (waits[1].revents & POLLIN) && is_asked(waits[1].fd);
+    if (asked) layer_report(LAYER_REASON_REQUEST);
+  }
 }
 
 /* Where the program handles SIGQUIT itself, that is left alone. */
-static void start(void) {
+static void catch_quit(void) {
   struct sigaction old, now = {.sa_handler = ask_for_report, .sa_flags = SA_RESTART};
+  if (sigaction(SIGQUIT, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+    sigaction(SIGQUIT, &now, NULL);
+}
+
+static void start(void) {
   pthread_t thread;
   sigset_t all, before;
   process = getpid();
   wake = eventfd(0, EFD_CLOEXEC);
-  if (wake < 0 || sigaction(SIGQUIT, NULL, &old) != 0 || old.sa_handler != SIG_DFL) return;
+  if (wake < 0) return;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   bool runs = pthread_create(&thread, NULL, answer_requests, NULL) == 0;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   if (!runs) return;
   pthread_detach(thread);
-  sigaction(SIGQUIT, &now, NULL);
+  catch_quit();
 }
 
 void layer_report_start(void) {

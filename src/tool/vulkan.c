@@ -81,7 +81,7 @@ static const char *const mode_names[] = {[TIDE_VULKAN_EXPLAIN] = "explain",
 
 const char *tide_vulkan_mode_name(enum tide_vulkan_mode mode) { return mode_names[mode]; }
 
-/* ---- values ---- */
+/* ---- values ---------------------------------------------------------------------- */
 
 /* "500ms", "10s", "2m". */
 static bool parse_time(const char *text, uint64_t *out_ns) {
@@ -116,7 +116,7 @@ static bool are_classes(const char *text) {
   }
 }
 
-/* ---- options ---- */
+/* ---- options --------------------------------------------------------------------- */
 
 /* Takes an option whose value is a number within bounds. */
 static int take_number(const struct tide_tool_usage *usage, int option, const char *text,

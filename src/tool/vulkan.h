@@ -122,9 +122,6 @@ struct tide_vulkan_processes {
  * False: out of memory, or there is no /proc. */
 bool tide_vulkan_descendants(struct tide_vulkan_processes *found,
                              const struct tide_vulkan_processes *strangers);
-/* True if the process catches or blocks SIGQUIT, which ends any other. */
-bool tide_vulkan_takes_request(pid_t process);
-
 /* ---- vulkan_signals.c ---- */
 
 /* From here on, a signal to the tool goes to the run in progress. Without one, or when the run does

@@ -9,7 +9,7 @@
 
 #define ASIDE ".before-tidemark"
 
-/* ---- the files ---- */
+/* ---- the files ------------------------------------------------------------------- */
 
 bool tide_vulkan_targets_init(struct tide_vulkan_targets *targets,
                               const struct tide_vulkan_job *job,
@@ -79,7 +79,7 @@ void tide_vulkan_targets_restore(const struct tide_vulkan_targets *targets) {
   }
 }
 
-/* ---- comparison ---- */
+/* ---- comparison ------------------------------------------------------------------ */
 
 /* Finds the first byte where two files differ. False: one cannot be read. */
 static bool compare_files(FILE *a, FILE *b, bool *out_same, uint64_t *out_offset) {

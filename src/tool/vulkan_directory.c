@@ -62,7 +62,7 @@ bool tide_vulkan_directory_clean(const struct tide_vulkan_directory *directory) 
   return false;
 }
 
-/* ---- files of the layer ---- */
+/* ---- files of the layer ---------------------------------------------------------- */
 
 static int compare_processes(const void *a, const void *b) {
   uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -184,7 +184,7 @@ bool tide_vulkan_save(const char *run, const char *folder, const char *name) {
   return good;
 }
 
-/* ---- the reports of a run ---- */
+/* ---- the reports of a run -------------------------------------------------------- */
 
 static bool read_report(const char *run, uint64_t process, struct tide_vulkan_report *report) {
   struct tide_diag diag = {.status = TIDE_OK};

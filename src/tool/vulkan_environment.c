@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* ---- the layer's directory ---- */
+/* ---- the layer's directory ------------------------------------------------------- */
 
 /* The folder "layer" beside the tool: the build tree has the manifest there. */
 static bool find_built_layer(char *buffer, size_t size) {
@@ -54,7 +54,7 @@ void tide_vulkan_explain_silence(const struct tide_vulkan_job *job) {
           tide_vulkan_mode_name(job->mode), job->program[0]);
 }
 
-/* ---- options ---- */
+/* ---- options --------------------------------------------------------------------- */
 
 /* The drop list in the layer's form: "own+known". */
 static void print_classes(const char *classes, FILE *to) {
@@ -78,7 +78,7 @@ static void print_options(const struct tide_vulkan_job *job, const struct tide_v
   if (job->trace) fputs(",trace", to);
 }
 
-/* ---- the environment ---- */
+/* ---- the environment ------------------------------------------------------------- */
 
 /* True for a variable that this file sets, or that would reach the layer from outside. */
 static bool is_replaced(const char *entry, bool has_layer) {

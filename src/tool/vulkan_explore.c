@@ -21,7 +21,7 @@ static bool no_memory(void) {
   return false;
 }
 
-/* ---- the account of a failed run ---- */
+/* ---- the account of a failed run ------------------------------------------------- */
 
 /* The last lines of a file. Returns how many bytes of the buffer they are. */
 static size_t read_tail(const char *path, char *buffer, size_t size) {
@@ -74,7 +74,7 @@ static char *make_account(const struct tide_vulkan_reports *reports, const char 
   return NULL;
 }
 
-/* ---- one run ---- */
+/* ---- one run --------------------------------------------------------------------- */
 
 /* The schedule of a run: the process's, or one number of all processes'. */
 static void combine_schedules(const struct tide_vulkan_reports *reports, char *buffer,
@@ -168,7 +168,7 @@ bool tide_vulkan_explore_once(struct tide_vulkan_exploration *e,
   return judge(e, output, out_reports, out_outcome);
 }
 
-/* ---- the program alone ---- */
+/* ---- the program alone ----------------------------------------------------------- */
 
 static bool refuse(struct tide_vulkan_exploration *e, const char *format, ...) TIDE_PRINTF(2, 3);
 static bool refuse(struct tide_vulkan_exploration *e, const char *format, ...) {
@@ -221,7 +221,7 @@ static bool run_plain(struct tide_vulkan_exploration *e) {
   return true;
 }
 
-/* ---- all seeds ---- */
+/* ---- all seeds ------------------------------------------------------------------- */
 
 static bool save_run(const struct tide_vulkan_exploration *e, uint64_t seed) {
   char run[TIDE_VULKAN_PATH_MOST], name[32];
@@ -291,7 +291,7 @@ static bool run_seeds(struct tide_vulkan_exploration *e) {
   return true;
 }
 
-/* ---- the end ---- */
+/* ---- the end --------------------------------------------------------------------- */
 
 static void not_explored(struct tide_vulkan_exploration *e, const char *reason) {
   e->verdict = TIDE_VULKAN_NOT_EXPLORED;

@@ -54,7 +54,7 @@ void tide_vulkan_print_outcome(const struct tide_vulkan_outcome *outcome, FILE *
   print_indented(outcome->account, "    ", to);
 }
 
-/* ---- all runs together ---- */
+/* ---- all runs together ----------------------------------------------------------- */
 
 static void print_counts(const struct tide_vulkan_exploration *e, FILE *to) {
   static const struct {

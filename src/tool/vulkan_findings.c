@@ -6,7 +6,7 @@
 
 #define DIFFERENT_MOST 1000 /* counts, limits, findings; a schedule comes once a run */
 
-/* ---- totals ---- */
+/* ---- totals ---------------------------------------------------------------------- */
 
 /* Finds a text, or appends it with 0. NULL: out of memory, or `most` are there. */
 static struct tide_vulkan_total *find_total(struct tide_vulkan_totals *totals, const char *text,
@@ -33,7 +33,7 @@ static void free_totals(struct tide_vulkan_totals *totals) {
   free(totals->list);
 }
 
-/* ---- findings ---- */
+/* ---- findings -------------------------------------------------------------------- */
 
 static struct tide_vulkan_found *append_finding(struct tide_vulkan_summary *summary,
                                                 const char *kind, const char *text) {
@@ -91,7 +91,7 @@ static bool add_total(struct tide_vulkan_summary *summary, struct tide_vulkan_to
   return true;
 }
 
-/* ---- reports ---- */
+/* ---- reports --------------------------------------------------------------------- */
 
 static bool add_report(struct tide_vulkan_summary *summary, const struct tide_vulkan_report *report,
                        uint64_t seed) {

@@ -27,7 +27,7 @@ void tide_vulkan_json_ending(struct tide_json *json, const char *key,
   tide_json_close(json, '}');
 }
 
-/* ---- reports ---- */
+/* ---- reports --------------------------------------------------------------------- */
 
 /* All lines of a kind, as texts, or as objects where they have more than a text. */
 static void put_lines(struct tide_json *json, const char *key,
@@ -72,7 +72,7 @@ void tide_vulkan_json_reports(struct tide_json *json, const struct tide_vulkan_r
   tide_json_close(json, ']');
 }
 
-/* ---- explore ---- */
+/* ---- explore --------------------------------------------------------------------- */
 
 /* A text of several lines. */
 static void put_text_lines(struct tide_json *json, const char *key, const char *text) {

@@ -111,15 +111,3 @@ bool tide_vulkan_descendants(struct tide_vulkan_processes *found,
   free(table.list);
   return good;
 }
-
-bool tide_vulkan_takes_request(pid_t process) {
-  static const char *const sets[] = {"\nSigBlk:", "\nSigCgt:"};
-  char text[4096];
-  if (!read_file(process, "status", text, sizeof text)) return false;
-  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-    const char *at = strstr(text, sets[i]);
-    /* Signal N is bit N - 1; SIGQUIT is 3. */
-    if (at && (strtoull(at + strlen(sets[i]), NULL, 16) >> 2 & 1)) return true;
-  }
-  return false;
-}

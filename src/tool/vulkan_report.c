@@ -20,13 +20,13 @@ struct parser {
   bool is_over; /* "end" was read */
 };
 
-/* ---- errors ---- */
+/* ---- errors ---------------------------------------------------------------------- */
 
 #define REFUSE(parser, at, ...)                                                                    \
   tide_diag_at((parser)->diag, TIDE_CORRUPT, (parser)->line,                                       \
                (uint32_t)((at) - (parser)->line_begin) + 1, __VA_ARGS__)
 
-/* ---- words and numbers ---- */
+/* ---- words and numbers ----------------------------------------------------------- */
 
 /* Cuts the first word off `*rest`, which then begins behind the space. */
 static char *cut_word(char **rest) {
@@ -60,7 +60,7 @@ static bool read_number(const char *text, uint64_t *out_number) {
   return !errno && !*end;
 }
 
-/* ---- the rest of a line, by key ---- */
+/* ---- the rest of a line, by key -------------------------------------------------- */
 
 static enum tide_status add_line(struct parser *parser, struct tide_vulkan_line line) {
   struct tide_vulkan_report *report = parser->report;
@@ -203,7 +203,7 @@ static const struct {
     {"edge", read_edge},       {"wait", read_wait},   {"end", read_end},
 };
 
-/* ---- lines ---- */
+/* ---- lines ----------------------------------------------------------------------- */
 
 /* Refuses invalid UTF-8, and control characters, which a terminal would obey. */
 static enum tide_status check_characters(struct parser *parser, const char *end) {

@@ -2,10 +2,10 @@
  *
  *   start --> watch --+--> the program ends -----------> processes that it left are ended
  *                     +--> limit, SIGINT, SIGTERM, SIGHUP
- *                            SIGQUIT: reports (2 s) --> SIGTERM (0.5 s) --> SIGKILL
- *
- * SIGQUIT goes only to processes that catch or block it: a shell around the program would die. */
+ *                            ask: reports (2 s) --> SIGTERM (0.5 s) --> SIGKILL */
 #include "tool/vulkan.h"
+
+#include "layer/protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static uint64_t now_ns(void) {
   return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* ---- start ---- */
+/* ---- start ----------------------------------------------------------------------- */
 
 /* Opens a file as that descriptor. For the child. */
 static bool redirect(const char *path, int flags, int descriptor) {
@@ -94,7 +94,7 @@ static int start(struct watch *watch) {
   return error;
 }
 
-/* ---- the terminal ---- */
+/* ---- the terminal ---------------------------------------------------------------- */
 
 /* A program that reads from the terminal is stopped while the tool's group has it. */
 static void give_terminal(struct watch *watch) {
@@ -122,7 +122,7 @@ static void follow_stop(struct watch *watch, int number) {
   }
 }
 
-/* ---- signals and processes ---- */
+/* ---- signals and processes ------------------------------------------------------- */
 
 static void reap(struct watch *watch) {
   int status;
@@ -185,7 +185,7 @@ static void end_processes(struct watch *watch, int number) {
                   watch->found.count, watch->found.count ? (int)watch->found.list[0] : 0);
 }
 
-/* ---- reports that are asked for ---- */
+/* ---- reports that are asked for -------------------------------------------------- */
 
 /* Renames run/PID.FROM of all processes to run/PID.TO, but for those that have a PID.TO. */
 static void rename_reports(const char *run, const char *from, const char *to) {
@@ -199,24 +199,35 @@ static void rename_reports(const char *run, const char *from, const char *to) {
   }
 }
 
-/* Asks all processes that can take it for a report, and waits for them. */
+/* Makes the file that asks for reports, anew. Returns how many living processes will answer. */
+static size_t ask(const char *run) {
+  uint64_t processes[TIDE_VULKAN_PROCESSES_MOST];
+  size_t count = tide_vulkan_list(run, "ready", processes), asked = 0;
+  char path[TIDE_VULKAN_PATH_MOST];
+  snprintf(path, sizeof path, "%s/%s", run, TIDE_VULKAN_ASK);
+  (void)unlink(path);
+  int file = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (file < 0) return 0;
+  close(file);
+  for (size_t i = 0; i < count; i++) asked += kill((pid_t)processes[i], 0) == 0;
+  return asked;
+}
+
+/* Asks all processes for a report, and waits for them. */
 static void request_reports(struct watch *watch) {
   const char *run = watch->run->directory;
   uint64_t processes[TIDE_VULKAN_PROCESSES_MOST], deadline = now_ns() + REPORTS_WAIT;
-  size_t asked = 0;
   if (!run) return;
   rename_reports(run, "report", "earlier");
   find_processes(watch);
-  for (size_t i = 0; i < watch->found.count; i++)
-    if (tide_vulkan_takes_request(watch->found.list[i]) && kill(watch->found.list[i], SIGQUIT) == 0)
-      asked++;
+  size_t asked = ask(run);
   while (tide_vulkan_list(run, "report", processes) < asked && now_ns() < deadline &&
          !watch->is_hurried && find_processes(watch))
     wait_step(watch, STEP);
   rename_reports(run, "earlier", "report");
 }
 
-/* ---- the run ---- */
+/* ---- the run --------------------------------------------------------------------- */
 
 static struct tide_vulkan_ending describe_end(const struct watch *watch) {
   if (WIFSIGNALED(watch->status))

@@ -29,7 +29,7 @@ static struct {
   struct tide_vulkan_order order;
 } kept;
 
-/* ---- the failure to look for ---- */
+/* ---- the failure to look for ----------------------------------------------------- */
 
 /* True for findings about the order itself, which are no failure. */
 static bool is_of_order(const char *kind) {
@@ -118,7 +118,7 @@ void tide_vulkan_shrink_fini(struct tide_vulkan_exploration *e) {
   e->shrunk.account = NULL;
 }
 
-/* ---- does it fail again? ---- */
+/* ---- does it fail again? --------------------------------------------------------- */
 
 /* True if the run fails in a way that the kept one did. */
 static bool fails_alike(const struct tide_vulkan_outcome *outcome,
@@ -156,7 +156,7 @@ static bool try_again(struct tide_vulkan_exploration *e, struct tide_vulkan_extr
   return good;
 }
 
-/* ---- the pair ---- */
+/* ---- the pair -------------------------------------------------------------------- */
 
 /* True if the text has "submission N" in it, and no longer number. */
 static bool names_submission(const char *text, uint64_t number) {
@@ -256,7 +256,7 @@ static bool find_pair(struct tide_vulkan_exploration *e, const struct tide_vulka
   return true;
 }
 
-/* ---- the prefix ---- */
+/* ---- the prefix ------------------------------------------------------------------ */
 
 static void write_prefix(FILE *to, size_t count) {
   fputs("tidemark-vulkan-order 1\n", to);

@@ -1,0 +1,108 @@
+# The Vulkan layer: calls that are easy to get wrong (tests/vulkan/calls), a driver that loses its device
+# (tests/vulkan/faulty), the layer without the tool and as it is installed.
+: "${BUILD:?}" "${TIDEMARK:?}"
+BUILD=$(cd "$BUILD" && pwd)
+if [ ! -x "$BUILD/vulkan-calls" ]; then
+  echo "SKIP vulkan_calls: the layer was not built: the Vulkan headers are missing"
+  exit 0
+fi
+lavapipe=$(ls /usr/share/vulkan/icd.d/lvp_icd.*.json 2>/dev/null | head -n 1)
+if [ -z "$lavapipe" ]; then
+  echo "SKIP vulkan_calls: there is no software driver (mesa-vulkan-drivers)"
+  exit 0
+fi
+export VK_ICD_FILENAMES="$lavapipe"
+export ASAN_OPTIONS="${ASAN_OPTIONS-}:detect_leaks=0" # the driver's, too, would be told
+work=$BUILD/vulkan_calls
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work" || exit 1
+layers=$BUILD/layer
+calls=$BUILD/vulkan-calls
+
+verdict() { # name, what is wrong
+  if [ -z "$2" ]; then echo "PASS $1"; else echo "FAIL $1: $2"; fi
+}
+excerpt() { tail -n 8 "$1" | cut -c 1-300 | tr '\n' '|'; }
+
+# Every program prints the same under each mode, and is accused of nothing.
+for kind in blocked devices handler polls sleeps; do
+  timeout 60 "$calls" $kind >plain || { echo "FAIL plain_$kind: exit status $?"; continue; }
+  for mode in explain audit; do
+    why=
+    timeout 120 "$TIDEMARK" vulkan $mode --limit 60s -- "$calls" $kind >out 2>err || why="exit status $?: $(excerpt err)"
+    [ -n "$why" ] || cmp -s plain out || why="prints $(excerpt out)"
+    verdict ${mode}_$kind "$why"
+  done
+  "$TIDEMARK" vulkan explore --seeds 3 --compare stdout --limit 60s -- "$calls" $kind >out 2>err
+  status=$? why=
+  case $kind:$status in
+    polls:0 | blocked:3 | devices:3 | handler:3 | sleeps:3) ;;
+    *) why="exit status $status: $(excerpt out) $(excerpt err)" ;;
+  esac
+  verdict explore_$kind "$why"
+done
+# A program that never looks needs the timer; the report says so.
+why=
+grep -q 'timer picks [1-9]' out || why=$(excerpt out)
+verdict timer_is_counted "$why"
+
+# Plain, this program hangs on one queue. Virtual queues let its signal come after the wait.
+why=
+VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality VK_ADD_LAYER_PATH=$layers TIDEMARK_VULKAN=explore,queues=2 \
+  timeout 60 "$calls" crossed >out 2>err || why="exit status $?: $(excerpt err)"
+grep -q '^crossed: 0000c055 0000c055$' out || why="$why prints $(excerpt out)"
+verdict signal_after_wait "$why"
+
+# A lost device: the report comes at once, and tells what was under way. The faulty layer is below.
+for mode in explain audit explore,seed=2; do
+  rm -rf reports
+  mkdir reports
+  why=
+  VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality:VK_LAYER_TIDEMARK_TEST_faulty FAULTY_SUBMIT=6 \
+    VK_ADD_LAYER_PATH=$layers:$BUILD/tests/vulkan/faulty TIDEMARK_VULKAN=$mode TIDEMARK_VULKAN_DIRECTORY=$work/reports \
+    timeout 60 "$calls" lost >out 2>err || why="exit status $?: $(excerpt err)"
+  grep -q '^lost: VK_ERROR_DEVICE_LOST$' out || why="$why prints $(excerpt out)"
+  report=$(ls reports/*.report 2>/dev/null | head -n 1)
+  if [ -z "$report" ]; then why="$why no report"
+  elif ! grep -q '^finding device-lost ' "$report"; then why="$why $(excerpt "$report")"; fi
+  verdict "lost_${mode%%,*}" "$why"
+done
+
+# Without the tool: SIGQUIT asks a hanging program for its report, on stderr; it goes on.
+# (Sent again, as the handler is there once the instance is made.)
+VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality VK_ADD_LAYER_PATH=$layers timeout 60 "$calls" crossed >out 2>err &
+process=$!
+why="no report came"
+for _ in $(seq 200); do
+  main=$(pgrep -P $process | head -n 1)
+  if [ -n "$main" ] && grep -q 'SigCgt:.*[4567cdef]$' "/proc/$main/status" 2>/dev/null; then kill -QUIT "$main"; fi
+  if grep -q '^end$' err; then why=; break; fi
+  sleep 0.1
+done
+[ -n "$why" ] || grep -q 'text .*CYCLE' err || why=$(excerpt err)
+[ -n "$why" ] || kill -0 "$main" || why="the program has ended"
+kill -KILL "$main" 2>/dev/null
+wait $process
+verdict report_without_the_tool "$why"
+
+# Options that cannot be understood: the program runs, untouched, and the reason is told.
+why=
+VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality VK_ADD_LAYER_PATH=$layers TIDEMARK_VULKAN=explore,sead=3 \
+  timeout 60 "$calls" polls >out 2>err || why="exit status $?"
+grep -q "'sead=3'" err || why="$why says $(excerpt err)"
+grep -q '^polls: 00009011' out || why="$why prints $(excerpt out)"
+verdict wrong_options "$why"
+
+# Installed: the manifest names the library as the system's linker finds it.
+if ! meson install -C "$BUILD" --no-rebuild --destdir "$work/root" >install.log 2>&1; then
+  echo "FAIL installed: $(excerpt install.log)"
+else
+  why=
+  share=$work/root/usr/local/share/vulkan/explicit_layer.d
+  grep -q '"library_path": "libVkLayer_tidemark.so"' "$share/VkLayer_tidemark.json" || why="no manifest with a bare name"
+  LD_LIBRARY_PATH=$work/root/usr/local/lib TIDEMARK_LAYER_PATH=$share \
+    timeout 60 "$TIDEMARK" vulkan audit -- "$calls" polls >out 2>err || why="$why exit status $?: $(excerpt err)"
+  grep -q '^polls: 00009011' out || why="$why prints $(excerpt out)"
+  verdict installed "$why"
+fi
