@@ -26,7 +26,7 @@ verdict() { # name, what is wrong
 excerpt() { tail -n 8 "$1" | cut -c 1-300 | tr '\n' '|'; }
 
 # Every program prints the same under each mode, and is accused of nothing.
-for kind in blocked devices handler polls sleeps; do
+for kind in blocked devices handler many pingpong polls queries reuse stages sleeps; do
   timeout 60 "$calls" $kind >plain || { echo "FAIL plain_$kind: exit status $?"; continue; }
   for mode in explain audit; do
     why=
@@ -34,10 +34,12 @@ for kind in blocked devices handler polls sleeps; do
     [ -n "$why" ] || cmp -s plain out || why="prints $(excerpt out)"
     verdict ${mode}_$kind "$why"
   done
-  "$TIDEMARK" vulkan explore --seeds 3 --compare stdout --limit 60s -- "$calls" $kind >out 2>err
+  words=
+  case $kind in many | reuse) words=--in-queue ;; esac
+  "$TIDEMARK" vulkan explore --seeds 3 --compare stdout --limit 60s $words -- "$calls" $kind >out 2>err
   status=$? why=
   case $kind:$status in
-    polls:0 | blocked:3 | devices:3 | handler:3 | sleeps:3) ;;
+    many:0 | polls:0 | reuse:3 | blocked:3 | devices:3 | handler:3 | pingpong:3 | queries:3 | sleeps:3 | stages:3) ;;
     *) why="exit status $status: $(excerpt out) $(excerpt err)" ;;
   esac
   verdict explore_$kind "$why"
@@ -46,6 +48,18 @@ done
 why=
 grep -q 'timer picks [1-9]' out || why=$(excerpt out)
 verdict timer_is_counted "$why"
+
+# A wait is known only by what the earlier one stands for.
+why=
+"$TIDEMARK" vulkan audit -- "$calls" stages >out 2>err || why="exit status $?"
+grep -q 'known 0, own 2' err || why="$why $(excerpt err)"
+verdict narrow_signals "$why"
+
+# A device that waits for the host's next signal is no cycle.
+why=
+timeout 60 "$TIDEMARK" vulkan explain --limit 150ms -- "$calls" pingpong >out 2>err
+if grep -q 'finding' err; then why=$(excerpt err); fi
+verdict host_signals_are_no_cycle "$why"
 
 # Plain, this program hangs on one queue. Virtual queues let its signal come after the wait.
 why=

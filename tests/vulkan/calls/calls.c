@@ -5,8 +5,13 @@
  *   devices    two devices in two threads
  *   handler    a handler of its own for SIGQUIT
  *   lost       goes on after the device is lost
+ *   many       10 000 submissions behind one that the host opens last
+ *   pingpong   the device waits for the host, and the host for the device
  *   polls      never blocks: polls a fence and a timeline
- *   sleeps     never looks: sleeps, and reads the memory */
+ *   queries    waits for timestamps, and for nothing else
+ *   reuse      one binary semaphore, signalled and awaited again and again
+ *   sleeps     never looks: sleeps, and reads the memory
+ *   stages     two signals of one batch: what the narrow one carries, the wide one does not */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -43,7 +48,7 @@ static void make_device(struct machine *m) {
   uint32_t count = 1, families = 1;
   VkQueueFamilyProperties family;
   VkApplicationInfo application = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO,
-                                   .apiVersion = VK_API_VERSION_1_2};
+                                   .apiVersion = VK_API_VERSION_1_3};
   VkInstanceCreateInfo instance = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                    .pApplicationInfo = &application};
   CHECK(vkCreateInstance(&instance, NULL, &m->instance));
@@ -53,8 +58,12 @@ static void make_device(struct machine *m) {
   VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
                                    .queueCount = queues,
                                    .pQueuePriorities = priorities};
+  VkPhysicalDeviceVulkan13Features newer = {
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES, .synchronization2 = VK_TRUE};
   VkPhysicalDeviceVulkan12Features features = {
-      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
+      .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES,
+      .pNext = &newer,
+      .timelineSemaphore = VK_TRUE};
   VkDeviceCreateInfo device = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
                                .pNext = &features,
                                .queueCreateInfoCount = 1,
@@ -161,6 +170,12 @@ static VkResult await(const struct machine *m, VkSemaphore timeline, uint64_t va
   return vkWaitSemaphores(m->device, &info, UINT64_MAX);
 }
 
+static void host_signal(const struct machine *m, VkSemaphore timeline, uint64_t value) {
+  VkSemaphoreSignalInfo info = {
+      .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = value};
+  CHECK(vkSignalSemaphore(m->device, &info));
+}
+
 static void pause_ms(long ms) {
   struct timespec rest = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
   while (nanosleep(&rest, &rest) != 0 && errno == EINTR) {}
@@ -196,9 +211,7 @@ static void run_blocked(void) {
     if (i % 10 == 0) CHECK(await(&m, steps, i));
   }
   print_words("blocked", &m);
-  VkSemaphoreSignalInfo signal = {
-      .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = end, .value = 1};
-  CHECK(vkSignalSemaphore(m.device, &signal));
+  host_signal(&m, end, 1);
   pthread_join(thread, NULL);
   vkDestroySemaphore(m.device, steps, NULL);
   vkDestroySemaphore(m.device, end, NULL);
@@ -268,6 +281,121 @@ static void run_lost(void) {
   exit(0); /* what belongs to the device is not destroyed: some of it is still to come, for ever */
 }
 
+static void run_many(void) {
+  struct machine m;
+  make(&m, 0x3a4);
+  VkSemaphore timeline = make_timeline(&m);
+  CHECK(submit(&m, m.queues[0], timeline, 1, 2, VK_NULL_HANDLE));
+  for (uint64_t i = 3; i <= 10000; i++)
+    CHECK(submit(&m, m.queues[0], timeline, 0, i, VK_NULL_HANDLE));
+  host_signal(&m, timeline, 1);
+  CHECK(await(&m, timeline, 10000));
+  print_words("many", &m);
+  vkDestroySemaphore(m.device, timeline, NULL);
+  destroy(&m);
+}
+
+static void run_pingpong(void) {
+  struct machine m;
+  make(&m, 0x9199);
+  VkSemaphore timeline = make_timeline(&m);
+  for (uint64_t i = 0; i < 20; i++) {
+    CHECK(submit(&m, m.queues[i % 2], timeline, 2 * i + 1, 2 * i + 2, VK_NULL_HANDLE));
+    pause_ms(20);
+    host_signal(&m, timeline, 2 * i + 1);
+    CHECK(await(&m, timeline, 2 * i + 2));
+  }
+  print_words("pingpong", &m);
+  vkDestroySemaphore(m.device, timeline, NULL);
+  destroy(&m);
+}
+
+static void run_queries(void) {
+  struct machine m;
+  uint64_t times[2] = {0, 0};
+  VkQueryPool queries;
+  VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                .queryCount = 2};
+  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  make(&m, 0);
+  CHECK(vkCreateQueryPool(m.device, &info, NULL, &queries));
+  CHECK(vkResetCommandPool(m.device, m.pool, 0));
+  CHECK(vkBeginCommandBuffer(m.fill, &begin));
+  vkCmdResetQueryPool(m.fill, queries, 0, 2);
+  vkCmdWriteTimestamp(m.fill, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, queries, 0);
+  vkCmdWriteTimestamp(m.fill, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, 1);
+  CHECK(vkEndCommandBuffer(m.fill));
+  CHECK(submit(&m, m.queues[0], VK_NULL_HANDLE, 0, 0, VK_NULL_HANDLE));
+  CHECK(vkGetQueryPoolResults(m.device, queries, 0, 2, sizeof times, times, sizeof times[0],
+                              VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT));
+  printf("queries: %s\n", times[0] && times[1] >= times[0] ? "both, in order" : "wrong");
+  CHECK(vkDeviceWaitIdle(m.device));
+  vkDestroyQueryPool(m.device, queries, NULL);
+  destroy(&m);
+}
+
+static void run_reuse(void) {
+  struct machine m;
+  VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+  VkPipelineStageFlags stages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+  VkSemaphore semaphore;
+  make(&m, 0x2e05e);
+  CHECK(vkCreateSemaphore(m.device, &info, NULL, &semaphore));
+  for (int i = 0; i < 20; i++) {
+    VkSubmitInfo submits[2] = {{.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                .signalSemaphoreCount = 1,
+                                .pSignalSemaphores = &semaphore},
+                               {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                                .waitSemaphoreCount = 1,
+                                .pWaitSemaphores = &semaphore,
+                                .pWaitDstStageMask = &stages}};
+    CHECK(vkQueueSubmit(m.queues[0], 1, &submits[0], VK_NULL_HANDLE));
+    CHECK(vkQueueSubmit(m.queues[0], 1, &submits[1], VK_NULL_HANDLE));
+  }
+  CHECK(submit(&m, m.queues[0], VK_NULL_HANDLE, 0, 0, VK_NULL_HANDLE));
+  CHECK(vkDeviceWaitIdle(m.device));
+  print_words("reuse", &m);
+  vkDestroySemaphore(m.device, semaphore, NULL);
+  destroy(&m);
+}
+
+static void submit2(const struct machine *m, const VkSemaphoreSubmitInfo *wait,
+                    const VkSemaphoreSubmitInfo *signals, uint32_t signal_count) {
+  PFN_vkQueueSubmit2 call = (PFN_vkQueueSubmit2)vkGetDeviceProcAddr(m->device, "vkQueueSubmit2");
+  VkSubmitInfo2 info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+                        .waitSemaphoreInfoCount = wait != NULL,
+                        .pWaitSemaphoreInfos = wait,
+                        .signalSemaphoreInfoCount = signal_count,
+                        .pSignalSemaphoreInfos = signals};
+  CHECK(call(m->queues[0], 1, &info, VK_NULL_HANDLE));
+}
+
+/* By what the narrow signal tells, the wide one may still be to come: no wait for it is "known". */
+static void run_stages(void) {
+  struct machine m;
+  make(&m, 0);
+  VkSemaphore narrow = make_timeline(&m), wide = make_timeline(&m);
+  VkSemaphoreSubmitInfo signals[2] = {{.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                       .semaphore = narrow,
+                                       .value = 1,
+                                       .stageMask = VK_PIPELINE_STAGE_2_COPY_BIT},
+                                      {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+                                       .semaphore = wide,
+                                       .value = 1,
+                                       .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT}};
+  VkSemaphoreSubmitInfo waits[2] = {signals[0], signals[1]};
+  waits[0].stageMask = waits[1].stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT;
+  submit2(&m, NULL, signals, 2);
+  submit2(&m, &waits[0], NULL, 0);
+  submit2(&m, &waits[1], NULL, 0);
+  puts("stages: submitted");
+  CHECK(vkDeviceWaitIdle(m.device));
+  vkDestroySemaphore(m.device, wide, NULL);
+  vkDestroySemaphore(m.device, narrow, NULL);
+  destroy(&m);
+}
+
 static void run_polls(void) {
   struct machine m;
   uint64_t value = 0;
@@ -300,15 +428,16 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } kinds[] = {{"blocked", run_blocked}, {"crossed", run_crossed}, {"devices", run_devices},
-               {"handler", run_handler}, {"lost", run_lost},       {"polls", run_polls},
-               {"sleeps", run_sleeps}};
+  } kinds[] = {{"blocked", run_blocked},   {"crossed", run_crossed}, {"devices", run_devices},
+               {"handler", run_handler},   {"lost", run_lost},       {"many", run_many},
+               {"pingpong", run_pingpong}, {"polls", run_polls},     {"queries", run_queries},
+               {"reuse", run_reuse},       {"sleeps", run_sleeps},   {"stages", run_stages}};
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (argc != 2 || strcmp(argv[1], kinds[i].name) != 0) continue;
     kinds[i].run();
     return 0;
   }
-  fputs("usage: vulkan-calls blocked|crossed|devices|handler|lost|polls|sleeps\n", stderr);
+  fputs("usage: vulkan-calls KIND, as the top of calls.c lists them\n", stderr);
   return 2;
 }
