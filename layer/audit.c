@@ -255,6 +255,6 @@ void layer_audit_print(const struct layer_device *device, FILE *to) {
                              : "a signaller that was not submitted yet",
             group->example);
   }
-  for (uint64_t i = 0; device->edges && i < device->counts.edges && i < TIDE_LAYER_EDGES; i++)
-    fprintf(to, "edge %llu %s\n", (unsigned long long)(i + 1), device->edges[i]);
+  for (unsigned i = 0; device->edges && i < device->counts.edges && i < TIDE_LAYER_EDGES; i++)
+    fprintf(to, "edge %u %s\n", i + 1, device->edges[i]);
 }

@@ -59,8 +59,8 @@ static void make_device(void) {
 }
 
 static void name(VkObjectType type, uint64_t object, const char *text) {
-  PFN_vkSetDebugUtilsObjectNameEXT call = (PFN_vkSetDebugUtilsObjectNameEXT)vkGetDeviceProcAddr(
-      device, "vkSetDebugUtilsObjectNameEXT");
+  PFN_vkSetDebugUtilsObjectNameEXT call =
+      (PFN_vkSetDebugUtilsObjectNameEXT)vkGetDeviceProcAddr(device, "vkSetDebugUtilsObjectNameEXT");
   VkDebugUtilsObjectNameInfoEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_OBJECT_NAME_INFO_EXT,
                                         .objectType = type,
                                         .objectHandle = object,
