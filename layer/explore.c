@@ -20,14 +20,6 @@ static bool waits_are_released(const struct layer_submission *submission) {
   return true;
 }
 
-/* The wait of one that is overtaken orders the other one, too, so it goes along (release.c); that
- * of a binary semaphore can be done once only. */
-static bool waits_for_binary(const struct layer_submission *submission) {
-  for (uint32_t i = 0; i < submission->wait_count; i++)
-    if (!submission->waits[i].semaphore->timeline) return true;
-  return false;
-}
-
 /* A binary semaphore must be unsignalled when it is signalled: its last wait must have gone. */
 static bool signals_twice(const struct layer_submission *submission) {
   for (uint32_t i = 0; i < submission->signal_count; i++) {
@@ -73,7 +65,7 @@ static size_t find_ready_in(const struct layer_explorer *explorer, const struct 
       break;
     }
     if (!withholds || !is_withheld(explorer, at)) ready[count++] = at;
-    if (!layer_options()->in_queue || at->is_linked || waits_for_binary(at)) break;
+    if (!layer_options()->in_queue || at->is_linked) break;
     jumps = true;
   }
   return count;
@@ -162,11 +154,11 @@ static struct layer_submission *next_started(const struct layer_queue *queue) {
 /* `lock` is held before and after, not during the call. A driver that refuses a submission leaves
  * the program waiting for it: for the program, the device is lost. */
 static void pass_to_driver(struct layer_device *device, struct layer_submission *submission,
-                           bool commands, bool signals) {
+                           unsigned parts) {
   struct layer_text name;
   bool lost = device->lost;
   pthread_mutex_unlock(&device->lock);
-  VkResult result = lost ? VK_ERROR_DEVICE_LOST : layer_release(submission, commands, signals);
+  VkResult result = lost ? VK_ERROR_DEVICE_LOST : layer_release(submission, parts);
   if (result != VK_SUCCESS && result != VK_ERROR_DEVICE_LOST) {
     layer_limit("the driver refused %s: VkResult %d", layer_name_submission(submission, &name),
                 (int)result);
@@ -176,23 +168,39 @@ static void pass_to_driver(struct layer_device *device, struct layer_submission 
   pthread_mutex_lock(&device->lock);
 }
 
-/* Releases one, and the signals of those that had overtaken it. */
-static void release(struct layer_device *device, struct layer_submission *submission) {
-  bool signals = submission->epoch == submission->queue->released + 1;
+static void pass_waits(struct layer_device *device, struct layer_submission *submission) {
+  if (submission->waits_are_gone || !submission->wait_count) return;
+  submission->waits_are_gone = true;
   for (uint32_t i = 0; i < submission->wait_count; i++)
+    submission->waits[i].semaphore->waits_started += !submission->waits[i].semaphore->timeline;
+  pass_to_driver(device, submission, LAYER_PART_WAITS);
+}
+
+/* Releases one, behind the waits of those that it overtakes, and the signals of those that had
+ * overtaken it. */
+static void release(struct layer_device *device, struct layer_submission *submission) {
+  struct layer_queue *queue = submission->queue;
+  bool signals = submission->epoch == queue->released + 1;
+  unsigned parts = LAYER_PART_COMMANDS | (signals ? LAYER_PART_SIGNALS : 0) |
+                   (submission->waits_are_gone ? 0 : LAYER_PART_WAITS);
+  for (uint64_t epoch = queue->released + 1; epoch < submission->epoch; epoch++) {
+    struct layer_submission *overtaken = layer_submission_at(queue, epoch);
+    if (overtaken && overtaken->state == LAYER_HELD) pass_waits(device, overtaken);
+  }
+  for (uint32_t i = 0; !submission->waits_are_gone && i < submission->wait_count; i++)
     submission->waits[i].semaphore->waits_started += !submission->waits[i].semaphore->timeline;
   layer_commands_released(device, submission);
   layer_trace_start(submission);
   if (signals) check_signals(submission);
-  pass_to_driver(device, submission, true, signals);
+  pass_to_driver(device, submission, parts);
   if (!signals) {
     submission->state = LAYER_STARTED;
     return;
   }
   publish_signals(device, submission);
-  for (struct layer_submission *at; (at = next_started(submission->queue));) {
+  for (struct layer_submission *at; (at = next_started(queue));) {
     check_signals(at);
-    pass_to_driver(device, at, false, true);
+    pass_to_driver(device, at, LAYER_PART_SIGNALS);
     publish_signals(device, at);
   }
 }

@@ -11,6 +11,10 @@
  *              |
  *              +-- jumped ahead --> STARTED --> RELEASED   its signals wait for the earlier ones
  *
+ * A wait also orders all that comes later in its queue, and a signal all that came before. So where
+ * B overtakes A the driver gets: A's waits, B's waits and commands, A's commands and signals, B's
+ * signals.
+ *
  * Picks are made only while a call of the program blocks for something that is not released: one
  * schedule for one seed, however fast the machine is. A poll that finds nothing makes one pick. Two
  * more kinds are counted, since they may differ from run to run or say little: *timer picks*, when
@@ -101,8 +105,8 @@ void layer_order_flush(void);
 
 /* ---- release.c: the driver's calls; under release_lock ---- */
 
-/* Commands (with their waits), signals, or both of one submission. */
-VkResult layer_release(struct layer_submission *submission, bool commands, bool signals);
+enum { LAYER_PART_WAITS = 1, LAYER_PART_COMMANDS = 2, LAYER_PART_SIGNALS = 4 };
+VkResult layer_release(struct layer_submission *submission, unsigned parts);
 
 /* ---- families.c ---- */
 

@@ -123,7 +123,8 @@ struct layer_submission {
   enum layer_kind kind;
   enum layer_state state;
   bool is_linked; /* explore: synchronisation commands order it and its neighbours in the queue */
-  bool is_urgent; /* explore: another process or driver waits for its signals */
+  bool waits_are_gone; /* explore: the driver has them already */
+  bool is_urgent;      /* explore: another process or driver waits for its signals */
   bool uses_submit2;
   VkSubmitFlags flags;
   uint64_t arrived_ns, released_ns;

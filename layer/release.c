@@ -81,50 +81,28 @@ static VkResult submit(const struct layer_submission *submission, const struct a
   return queue->device->next_layer.QueueSubmit(queue->real, 1, &info, fence);
 }
 
-/* Its own waits, and those of held ones that it overtakes: these order all that comes later in the
- * queue, too. */
-static uint32_t count_waits(const struct layer_submission *submission) {
-  const struct layer_queue *queue = submission->queue;
-  uint32_t count = 0;
-  for (uint64_t epoch = queue->released + 1; epoch <= submission->epoch; epoch++) {
-    const struct layer_submission *at = layer_submission_at(queue, epoch);
-    count += at && (at == submission || at->state == LAYER_HELD) ? at->wait_count : 0;
+static bool gather(const struct layer_submission *submission, unsigned parts, struct arrays *waits,
+                   struct arrays *signalled) {
+  if (!allocate(waits, submission->wait_count) || !allocate(signalled, submission->signal_count))
+    return false;
+  for (uint32_t i = 0; (parts & LAYER_PART_WAITS) && i < submission->wait_count; i++) {
+    const struct layer_wait *wait = &submission->waits[i];
+    if (!wait->dropped) add(waits, wait->semaphore, wait->value, wait->stages);
   }
-  return count;
-}
-
-static void add_waits(struct arrays *waits, const struct layer_submission *submission) {
-  const struct layer_queue *queue = submission->queue;
-  for (uint64_t epoch = queue->released + 1; epoch <= submission->epoch; epoch++) {
-    const struct layer_submission *at = layer_submission_at(queue, epoch);
-    if (!at || (at != submission && at->state != LAYER_HELD)) continue;
-    for (uint32_t i = 0; i < at->wait_count; i++)
-      if (!at->waits[i].dropped)
-        add(waits, at->waits[i].semaphore, at->waits[i].value, at->waits[i].stages);
-  }
-}
-
-static bool gather(const struct layer_submission *submission, bool commands, bool signals,
-                   struct arrays *waits, struct arrays *signalled) {
-  struct layer_device *device = submission->queue->device;
-  pthread_mutex_lock(&device->lock);
-  bool good = allocate(waits, commands ? count_waits(submission) : 0) &&
-              allocate(signalled, submission->signal_count);
-  if (good && commands) add_waits(waits, submission);
-  for (uint32_t i = 0; good && signals && i < submission->signal_count; i++) {
+  for (uint32_t i = 0; (parts & LAYER_PART_SIGNALS) && i < submission->signal_count; i++) {
     const struct layer_signal *signal = &submission->signals[i];
     if (!signal->backwards) add(signalled, signal->semaphore, signal->value, signal->stages);
   }
-  pthread_mutex_unlock(&device->lock);
-  return good;
+  return true;
 }
 
-VkResult layer_release(struct layer_submission *submission, bool commands, bool signals) {
+VkResult layer_release(struct layer_submission *submission, unsigned parts) {
   struct arrays waits = {0}, signalled = {0};
   VkResult result = VK_ERROR_OUT_OF_HOST_MEMORY;
-  if (gather(submission, commands, signals, &waits, &signalled)) {
-    uint32_t command_count = commands ? submission->command_count : 0;
-    VkFence fence = signals && submission->fence ? submission->fence->handle : VK_NULL_HANDLE;
+  if (gather(submission, parts, &waits, &signalled)) {
+    uint32_t command_count = parts & LAYER_PART_COMMANDS ? submission->command_count : 0;
+    VkFence fence = VK_NULL_HANDLE;
+    if ((parts & LAYER_PART_SIGNALS) && submission->fence) fence = submission->fence->handle;
     result = (submission->uses_submit2 ? submit2 : submit)(submission, &waits, &signalled,
                                                            command_count, fence);
   }

@@ -1,6 +1,7 @@
 /* vulkan-calls KIND: programs without a mistake, each about calls that a layer may get wrong.
  *
  *   blocked    a thread waits for what comes last; all others go on meanwhile
+ *   covers     a signal stands for all that the queue did before
  *   crossed    a wait comes before its signal, on another queue: hangs where the driver has one
  *   devices    two devices in two threads
  *   handler    a handler of its own for SIGQUIT
@@ -134,6 +135,12 @@ static VkSemaphore make_timeline(const struct machine *m) {
   return timeline;
 }
 
+/* A wait for its value says that the commands are done, and not that the driver is done with it. */
+static void drop(const struct machine *m, VkSemaphore semaphore) {
+  CHECK(vkDeviceWaitIdle(m->device));
+  vkDestroySemaphore(m->device, semaphore, NULL);
+}
+
 static VkFence make_fence(const struct machine *m) {
   VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VkFence fence;
@@ -213,8 +220,28 @@ static void run_blocked(void) {
   print_words("blocked", &m);
   host_signal(&m, end, 1);
   pthread_join(thread, NULL);
-  vkDestroySemaphore(m.device, steps, NULL);
-  vkDestroySemaphore(m.device, end, NULL);
+  drop(&m, steps);
+  drop(&m, end);
+  destroy(&m);
+}
+
+static void run_covers(void) {
+  struct machine m;
+  make(&m, 0xc0e5);
+  VkSemaphore timeline = make_timeline(&m);
+  uint64_t one = 1;
+  VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
+                                          .signalSemaphoreValueCount = 1,
+                                          .pSignalSemaphoreValues = &one};
+  VkSubmitInfo info = {.sType = VK_STRUCTURE_TYPE_SUBMIT_INFO,
+                       .pNext = &values,
+                       .signalSemaphoreCount = 1,
+                       .pSignalSemaphores = &timeline};
+  CHECK(submit(&m, m.queues[0], VK_NULL_HANDLE, 0, 0, VK_NULL_HANDLE));
+  CHECK(vkQueueSubmit(m.queues[0], 1, &info, VK_NULL_HANDLE));
+  CHECK(await(&m, timeline, 1));
+  print_words("covers", &m);
+  drop(&m, timeline);
   destroy(&m);
 }
 
@@ -226,7 +253,7 @@ static void run_crossed(void) {
   CHECK(submit(&m, m.queues[0], timeline, 0, 1, VK_NULL_HANDLE));
   CHECK(await(&m, timeline, 2));
   print_words("crossed", &m);
-  vkDestroySemaphore(m.device, timeline, NULL);
+  drop(&m, timeline);
   destroy(&m);
 }
 
@@ -239,7 +266,7 @@ static void *run_device(void *user) {
       CHECK(submit(m, m->queues[i % 2], timeline, i - 1, i, VK_NULL_HANDLE));
     CHECK(await(m, timeline, 10));
     if (round == 19) print_words("devices", m);
-    vkDestroySemaphore(m->device, timeline, NULL);
+    drop(m, timeline);
     destroy(m);
   }
   return NULL;
@@ -291,7 +318,7 @@ static void run_many(void) {
   host_signal(&m, timeline, 1);
   CHECK(await(&m, timeline, 10000));
   print_words("many", &m);
-  vkDestroySemaphore(m.device, timeline, NULL);
+  drop(&m, timeline);
   destroy(&m);
 }
 
@@ -306,7 +333,7 @@ static void run_pingpong(void) {
     CHECK(await(&m, timeline, 2 * i + 2));
   }
   print_words("pingpong", &m);
-  vkDestroySemaphore(m.device, timeline, NULL);
+  drop(&m, timeline);
   destroy(&m);
 }
 
@@ -356,7 +383,7 @@ static void run_reuse(void) {
   CHECK(submit(&m, m.queues[0], VK_NULL_HANDLE, 0, 0, VK_NULL_HANDLE));
   CHECK(vkDeviceWaitIdle(m.device));
   print_words("reuse", &m);
-  vkDestroySemaphore(m.device, semaphore, NULL);
+  drop(&m, semaphore);
   destroy(&m);
 }
 
@@ -389,10 +416,11 @@ static void run_stages(void) {
   submit2(&m, NULL, signals, 2);
   submit2(&m, &waits[0], NULL, 0);
   submit2(&m, &waits[1], NULL, 0);
+  submit2(&m, &waits[1], NULL, 0); /* known by the one before */
   puts("stages: submitted");
   CHECK(vkDeviceWaitIdle(m.device));
-  vkDestroySemaphore(m.device, wide, NULL);
-  vkDestroySemaphore(m.device, narrow, NULL);
+  drop(&m, wide);
+  drop(&m, narrow);
   destroy(&m);
 }
 
@@ -410,7 +438,7 @@ static void run_polls(void) {
   print_words("polls", &m);
   CHECK(vkDeviceWaitIdle(m.device));
   vkDestroyFence(m.device, fence, NULL);
-  vkDestroySemaphore(m.device, timeline, NULL);
+  drop(&m, timeline);
   destroy(&m);
 }
 
@@ -428,10 +456,11 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } kinds[] = {{"blocked", run_blocked},   {"crossed", run_crossed}, {"devices", run_devices},
-               {"handler", run_handler},   {"lost", run_lost},       {"many", run_many},
-               {"pingpong", run_pingpong}, {"polls", run_polls},     {"queries", run_queries},
-               {"reuse", run_reuse},       {"sleeps", run_sleeps},   {"stages", run_stages}};
+  } kinds[] = {{"covers", run_covers},   {"blocked", run_blocked},   {"crossed", run_crossed},
+               {"devices", run_devices}, {"handler", run_handler},   {"lost", run_lost},
+               {"many", run_many},       {"pingpong", run_pingpong}, {"polls", run_polls},
+               {"queries", run_queries}, {"reuse", run_reuse},       {"sleeps", run_sleeps},
+               {"stages", run_stages}};
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (argc != 2 || strcmp(argv[1], kinds[i].name) != 0) continue;
