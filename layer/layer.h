@@ -203,7 +203,7 @@ struct layer_device {
   PFN_vkSetDeviceLoaderData set_loader_data;
   char name[2 * VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
   bool is_cpu; /* layout transitions do nothing */
-  bool lost, lost_reported;
+  _Atomic(bool) lost;
   uint32_t real_families;
 
   pthread_mutex_t lock, release_lock;

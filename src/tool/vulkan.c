@@ -37,7 +37,7 @@ enum {
   [SAVE] = {"--save", "DIR", "keeps the layer's files of each run"},                               \
   [QUEUES] = {"--queues", "K", "queues of each family that the program sees, 1 to 16"},            \
   [FAMILIES] = {"--families", NULL, "adds a compute and a transfer family"},                       \
-  [DROP_EDGE] = {"--drop-edge", "N", "leaves out edge N of the program's own, see explain"},       \
+  [DROP_EDGE] = {"--drop-edge", "N", "leaves out edge N of the program's own; --save lists them"},       \
   [DROP] = {"--drop", "CLASS[,CLASS]", "leaves out waits: own, known, sibling, seen, needed"}
 
 static const struct tide_tool_option one_run_options[] = {COMMON_OPTIONS, {NULL, NULL, NULL}};
