@@ -108,7 +108,7 @@ static bool has_sibling(const struct layer_submission *submission, const struct 
     const struct tide_shadow_record *record = other == wait ? NULL : signal_of(other);
     if (!record || !is_in(&record->clock, signal)) continue;
     /* Of two that imply each other (equal ones) the first stays. */
-    bool is_mutual = signal->epoch && is_in(&signal->clock, record);
+    bool is_mutual = signal->epoch && record->epoch && is_in(&signal->clock, record);
     if (is_mutual && other > wait) continue;
     if (layer_stages_cover(other->stages, wait->stages)) return true;
   }
@@ -199,7 +199,8 @@ static void number_edges(struct layer_device *device, struct layer_submission *s
     counted |= (uint64_t)1 << wait->signaller->index;
     device->counts.edges++;
     keep_edge(device, submission, wait);
-    if (device->counts.edges == layer_options()->drop_edge) drop_edge(submission, wait);
+    if (device->explorer && device->counts.edges == layer_options()->drop_edge)
+      drop_edge(submission, wait);
   }
 }
 
@@ -234,7 +235,8 @@ void layer_classify(struct layer_queue *queue, struct layer_submission *submissi
   for (uint32_t i = 0; i < submission->wait_count; i++) {
     struct layer_wait *wait = &submission->waits[i];
     wait->class_ = class_of(queue, submission, wait);
-    if (wait->semaphore->timeline && (layer_options()->dropped_classes >> wait->class_ & 1))
+    if (device->explorer && wait->semaphore->timeline &&
+        (layer_options()->dropped_classes >> wait->class_ & 1))
       wait->dropped = true;
     count_wait(device, submission, wait);
   }
@@ -252,7 +254,7 @@ void layer_audit_print(const struct layer_device *device, FILE *to) {
     fprintf(to, "wait %s %llu %s waits for %s, first %s\n", layer_class_name(group->class_),
             (unsigned long long)group->count, layer_name_queue(group->queue, &queue),
             group->signaller ? layer_name_queue(group->signaller, &signaller)
-                             : "a signaller that was not submitted yet",
+                             : "a thread, the window system, or what is submitted later",
             group->example);
   }
   for (unsigned i = 0; device->edges && i < device->counts.edges && i < TIDE_LAYER_EDGES; i++)

@@ -49,6 +49,8 @@ LAYER_ENTRY(QueueBeginDebugUtilsLabelEXT);
 LAYER_ENTRY(QueueEndDebugUtilsLabelEXT);
 LAYER_ENTRY(QueueInsertDebugUtilsLabelEXT);
 LAYER_ENTRY(GetQueryPoolResults);
+LAYER_ENTRY(SetEvent);
+LAYER_ENTRY(ResetEvent);
 LAYER_ENTRY(GetEventStatus);
 LAYER_ENTRY(CmdBeginQueryIndexedEXT);
 LAYER_ENTRY(SetPrivateData);
@@ -163,6 +165,8 @@ static const struct entry {
     ENTRY(QueueEndDebugUtilsLabelEXT, EXPLORE),
     ENTRY(QueueInsertDebugUtilsLabelEXT, EXPLORE),
     ENTRY(GetQueryPoolResults, EXPLORE),
+    ENTRY(SetEvent, EXPLORE),
+    ENTRY(ResetEvent, EXPLORE),
     ENTRY(GetEventStatus, EXPLORE),
     ENTRY(CmdBeginQueryIndexedEXT, EXPLORE),
     ALIAS(SetPrivateData, EXT, EXPLORE),

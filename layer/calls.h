@@ -54,6 +54,8 @@
   X(QueueEndDebugUtilsLabelEXT)                                                                    \
   X(QueueInsertDebugUtilsLabelEXT)                                                                 \
   X(GetQueryPoolResults)                                                                           \
+  X(SetEvent)                                                                                      \
+  X(ResetEvent)                                                                                    \
   X(GetEventStatus)                                                                                \
   X(CmdBeginQueryIndexedEXT)                                                                       \
   X(SetPrivateData)                                                                                \

@@ -23,6 +23,8 @@ LAYER_ENTRY(CmdPipelineBarrier);
 LAYER_ENTRY(CmdPipelineBarrier2);
 LAYER_ENTRY(CmdWaitEvents);
 LAYER_ENTRY(CmdWaitEvents2);
+LAYER_ENTRY(SetEvent);
+LAYER_ENTRY(ResetEvent);
 LAYER_ENTRY(CmdSetEvent);
 LAYER_ENTRY(CmdSetEvent2);
 LAYER_ENTRY(CmdResetEvent);
@@ -67,6 +69,7 @@ bool layer_commands_link(struct layer_device *device, const VkCommandBuffer *com
 static void free_state(void *object) {
   struct layer_commands *state = object;
   free(state->steps);
+  free(state->host_events);
   free(state);
 }
 
@@ -78,6 +81,7 @@ void layer_commands_fini(struct layer_explorer *explorer) {
   layer_table_fini(&explorer->buffers, NULL);
   layer_table_fini(&explorer->memories, free);
   layer_table_fini(&explorer->private_data, NULL);
+  layer_table_fini(&explorer->events, NULL);
 }
 
 static bool names_commands(struct layer_device *device, const struct layer_submission *submission,
@@ -113,7 +117,7 @@ static void clear_state(struct layer_device *device, VkCommandBuffer commands) {
   struct layer_commands *state = layer_commands_of(device, commands);
   if (!state) return;
   state->is_linked = false;
-  state->step_count = 0;
+  state->step_count = state->host_event_count = 0;
 }
 
 VKAPI_ATTR VkResult VKAPI_CALL layer_CreateCommandPool(VkDevice handle,
@@ -232,25 +236,103 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_ResetCommandBuffer(VkCommandBuffer commands
     device->next_layer.name(__VA_ARGS__);                                                          \
   }
 
-LINKING(CmdSetEvent, (VkCommandBuffer commands, VkEvent event, VkPipelineStageFlags stages),
-        commands, event, stages)
-LINKING(CmdSetEvent2, (VkCommandBuffer commands, VkEvent event, const VkDependencyInfo *info),
-        commands, event, info)
+/* ---- events: the host may set one that a submission waits for -------------------------- */
+
+enum { BY_HOST = 1, BY_DEVICE = 2 };
+
+static void mark_event(struct layer_device *device, VkEvent event, uintptr_t mark, bool is_set) {
+  struct layer_table *events = &device->explorer->events;
+  pthread_mutex_lock(&device->lock);
+  uintptr_t marks = (uintptr_t)layer_table_find(events, (uint64_t)event);
+  marks = is_set ? marks | mark : marks & ~mark;
+  layer_table_put(events, (uint64_t)event, (void *)marks);
+  device->explorer->generation++;
+  pthread_cond_broadcast(&device->changed);
+  pthread_mutex_unlock(&device->lock);
+}
+
+bool layer_host_events_are_set(struct layer_device *device,
+                               const struct layer_submission *submission) {
+  struct layer_explorer *explorer = device->explorer;
+  for (uint32_t i = 0; i < submission->command_count; i++) {
+    const struct layer_commands *state =
+        layer_table_find(&explorer->commands, key(submission->commands[i]));
+    for (size_t k = 0; state && k < state->host_event_count; k++)
+      if (!layer_table_find(&explorer->events, (uint64_t)state->host_events[k])) return false;
+  }
+  return true;
+}
+
+static void wait_for_events(struct layer_device *device, VkCommandBuffer commands, uint32_t count,
+                            const VkEvent *events, bool of_host) {
+  struct layer_commands *state = layer_commands_of(device, commands);
+  if (!state) return;
+  state->is_linked = true;
+  VkEvent *wider = of_host && count ? realloc(state->host_events,
+                                              (state->host_event_count + count) * sizeof *wider)
+                                    : NULL;
+  if (!wider) return;
+  memcpy(wider + state->host_event_count, events, count * sizeof *wider);
+  state->host_events = wider;
+  state->host_event_count += count;
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL layer_SetEvent(VkDevice handle, VkEvent event) {
+  struct layer_device *device = layer_device_of(handle);
+  mark_event(device, event, BY_HOST, true);
+  return layer_check_lost(device, device->next_layer.SetEvent(handle, event));
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL layer_ResetEvent(VkDevice handle, VkEvent event) {
+  struct layer_device *device = layer_device_of(handle);
+  mark_event(device, event, BY_HOST, false);
+  return layer_check_lost(device, device->next_layer.ResetEvent(handle, event));
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_CmdSetEvent(VkCommandBuffer commands, VkEvent event,
+                                             VkPipelineStageFlags stages) {
+  struct layer_device *device = layer_device_of(commands);
+  link_commands(device, commands);
+  mark_event(device, event, BY_DEVICE, true);
+  device->next_layer.CmdSetEvent(commands, event, stages);
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_CmdSetEvent2(VkCommandBuffer commands, VkEvent event,
+                                              const VkDependencyInfo *info) {
+  struct layer_device *device = layer_device_of(commands);
+  link_commands(device, commands);
+  mark_event(device, event, BY_DEVICE, true);
+  device->next_layer.CmdSetEvent2(commands, event, info);
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_CmdWaitEvents2(VkCommandBuffer commands, uint32_t count,
+                                                const VkEvent *events,
+                                                const VkDependencyInfo *infos) {
+  struct layer_device *device = layer_device_of(commands);
+  for (uint32_t i = 0; i < count; i++) {
+    bool of_host = false;
+    for (uint32_t k = 0; k < infos[i].memoryBarrierCount; k++)
+      of_host |= (infos[i].pMemoryBarriers[k].srcStageMask & VK_PIPELINE_STAGE_2_HOST_BIT) != 0;
+    wait_for_events(device, commands, 1, &events[i], of_host);
+  }
+  device->next_layer.CmdWaitEvents2(commands, count, events, infos);
+}
+
+VKAPI_ATTR void VKAPI_CALL layer_CmdWaitEvents(
+    VkCommandBuffer commands, uint32_t count, const VkEvent *events, VkPipelineStageFlags from,
+    VkPipelineStageFlags to, uint32_t memory_count, const VkMemoryBarrier *memories,
+    uint32_t buffer_count, const VkBufferMemoryBarrier *buffers, uint32_t image_count,
+    const VkImageMemoryBarrier *images) {
+  struct layer_device *device = layer_device_of(commands);
+  wait_for_events(device, commands, count, events, from & VK_PIPELINE_STAGE_HOST_BIT);
+  device->next_layer.CmdWaitEvents(commands, count, events, from, to, memory_count, memories,
+                                   buffer_count, buffers, image_count, images);
+}
+
 LINKING(CmdResetEvent, (VkCommandBuffer commands, VkEvent event, VkPipelineStageFlags stages),
         commands, event, stages)
 LINKING(CmdResetEvent2, (VkCommandBuffer commands, VkEvent event, VkPipelineStageFlags2 stages),
         commands, event, stages)
-LINKING(CmdWaitEvents2,
-        (VkCommandBuffer commands, uint32_t count, const VkEvent *events,
-         const VkDependencyInfo *infos),
-        commands, count, events, infos)
-LINKING(CmdWaitEvents,
-        (VkCommandBuffer commands, uint32_t count, const VkEvent *events, VkPipelineStageFlags from,
-         VkPipelineStageFlags to, uint32_t memory_count, const VkMemoryBarrier *memories,
-         uint32_t buffer_count, const VkBufferMemoryBarrier *buffers, uint32_t image_count,
-         const VkImageMemoryBarrier *images),
-        commands, count, events, from, to, memory_count, memories, buffer_count, buffers,
-        image_count, images)
 LINKING(CmdBeginRenderPass,
         (VkCommandBuffer commands, const VkRenderPassBeginInfo *info, VkSubpassContents contents),
         commands, info, contents)
@@ -289,6 +371,9 @@ VKAPI_ATTR void VKAPI_CALL layer_CmdExecuteCommands(VkCommandBuffer commands, ui
     if (!secondary || secondary->is_linked) state->is_linked = true;
     for (size_t k = 0; secondary && k < secondary->step_count; k++)
       layer_step_add(state, &secondary->steps[k]);
+    if (secondary && secondary->host_event_count)
+      wait_for_events(device, commands, (uint32_t)secondary->host_event_count,
+                      secondary->host_events, true);
   }
   device->next_layer.CmdExecuteCommands(commands, count, secondaries);
 }

@@ -106,6 +106,11 @@ static void explain_missing_signal(struct explanation *e, const struct layer_sem
   else if (!semaphore->timeline)
     print(e, "NO submission signals it: this wait is its %llu-th, signals so far: %llu",
           (unsigned long long)value, (unsigned long long)semaphore->submitted);
+  else if (value <= semaphore->submitted)
+    print(e,
+          "its signaller is not known any more: the newest signals of a timeline are kept, and the "
+          "highest of them is %llu",
+          (unsigned long long)semaphore->submitted);
   else
     print(e, "NO submission and no thread signals a value >= %llu (highest so far: %llu)",
           (unsigned long long)value, (unsigned long long)semaphore->submitted);
@@ -276,18 +281,21 @@ static void count_unfinished(struct explanation *e) {
   for (uint32_t i = 0; i < e->device->queue_count; i++) {
     const struct layer_queue *queue = e->device->queues[i];
     if (queue->submitted == queue->done) continue;
-    print(e, "%s: %llu submissions were not seen to finish, the oldest of them is %llu",
-          layer_name_queue(queue, &name), (unsigned long long)(queue->submitted - queue->done),
-          (unsigned long long)(layer_submission_at(queue, queue->done + 1)
-                                   ? layer_submission_at(queue, queue->done + 1)->number
-                                   : 0));
+    print(
+        e,
+        "%s: %llu submissions were not seen to finish (%llu held by the layer), the oldest is %llu",
+        layer_name_queue(queue, &name), (unsigned long long)(queue->submitted - queue->done),
+        (unsigned long long)queue->held,
+        (unsigned long long)(layer_submission_at(queue, queue->done + 1)
+                                 ? layer_submission_at(queue, queue->done + 1)->number
+                                 : 0));
   }
 }
 
 void layer_explain(struct layer_device *device, FILE *to) {
   struct explanation e = {.device = device, .to = to};
   run_to_the_end(&e);
-  if (!device->host_calls) print(&e, "no thread blocks in a call of Vulkan");
+  if (!device->host_calls) print(&e, "no thread waits in a call of Vulkan");
   for (const struct layer_host_call *call = device->host_calls; call; call = call->next)
     explain_call(&e, call);
   explain_rest(&e);

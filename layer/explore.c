@@ -58,7 +58,7 @@ static size_t find_ready_in(const struct layer_explorer *explorer, const struct 
        epoch++) {
     struct layer_submission *at = layer_submission_at(queue, epoch);
     if (!at || at->state != LAYER_HELD) continue;
-    if (!waits_are_released(at)) break;
+    if (!waits_are_released(at) || !layer_host_events_are_set(queue->device, at)) break;
     if (jumps && at->is_linked) break;
     if (signals_twice(at)) {
       if (!jumps) report_twice(at); /* else the wait may be that of one that it would overtake */
@@ -216,8 +216,13 @@ static void count_pick(struct layer_device *device, size_t ready, enum layer_pic
 }
 
 /* The wait that would order two submissions: for a timeline that the first one signals. */
-static void describe_missing_wait(const struct layer_submission *first, char *text, size_t size) {
+static void describe_missing_wait(const struct layer_submission *first,
+                                  const struct layer_submission *second, char *text, size_t size) {
   struct layer_text name;
+  if (first->queue == second->queue) {
+    snprintf(text, size, ": a barrier between them would order them");
+    return;
+  }
   for (uint32_t i = 0; i < first->signal_count; i++) {
     const struct layer_signal *signal = &first->signals[i];
     if (!signal->semaphore->timeline) continue;
@@ -238,7 +243,7 @@ static void report_after(const struct layer_explorer *explorer,
   if (second->number != layer_options()->after_second) return;
   for (const struct layer_submission *at = explorer->first; at; at = at->next) {
     if (at->number != layer_options()->after_first) continue;
-    describe_missing_wait(at, wait, sizeof wait);
+    describe_missing_wait(at, second, wait, sizeof wait);
     layer_finding("order", "%s went before %s, which came earlier%s",
                   layer_name_submission(second, &second_name),
                   layer_name_submission(at, &first_name), wait);
@@ -431,7 +436,11 @@ static bool timer_is_due(struct layer_device *device) {
   pthread_mutex_unlock(&device->lock);
   bool idle = layer_process_is_idle();
   pthread_mutex_lock(&device->lock);
-  return quiet_ns(explorer) >= (idle ? LAYER_TIMER_NS : LAYER_SPIN_NS);
+  if (idle) return quiet_ns(explorer) >= LAYER_TIMER_NS;
+  if (quiet_ns(explorer) < explorer->spin_ns) return false;
+  explorer->spin_ns =
+      explorer->spin_ns / 2 > LAYER_TIMER_NS ? explorer->spin_ns / 2 : LAYER_TIMER_NS;
+  return true;
 }
 
 static void *run_timer(void *user) {
@@ -456,6 +465,7 @@ static void *run_timer(void *user) {
 bool layer_explore_init(struct layer_device *device) {
   struct layer_explorer *explorer = device->explorer;
   explorer->random.state = layer_options()->seed;
+  explorer->spin_ns = LAYER_SPIN_NS;
   explorer->kept_end = &explorer->kept;
   device->instance->next_layer.GetPhysicalDeviceMemoryProperties(device->physical,
                                                                  &explorer->memory);

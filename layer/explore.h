@@ -45,6 +45,7 @@ struct layer_explorer {
   struct layer_submission *first, *last; /* held or started, in the order of arrival */
   uint64_t generation;                   /* grows with each change that could make one ready */
   uint64_t blocked;                      /* calls that block now for what is not released */
+  uint64_t spin_ns;                      /* how long a thread may run without a call */
   uint64_t active_ns;                    /* the last call of the program */
   uint64_t urgent;                       /* held ones that others wait for */
   bool is_unfinished;                    /* the driver may still be busy with what was released */
@@ -58,6 +59,7 @@ struct layer_explorer {
   uint64_t kept_bytes; /* memory among them */
   VkPhysicalDeviceMemoryProperties memory;
   struct layer_table memories, private_data;
+  struct layer_table events; /* commands.c: 1: the host has set it, 2: the device may set it */
   pthread_t timer;
   pthread_cond_t timer_wakes; /* to stop; a change is none of its business */
   bool timer_runs, timer_stops;
@@ -102,6 +104,8 @@ size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submissi
 
 /* Before a call waits for the driver: a program that crashes there leaves its order, too. */
 void layer_order_flush(void);
+/* In the child of a fork: it begins an order of its own. */
+void layer_order_forget(void);
 
 /* ---- release.c: the driver's calls; under release_lock ---- */
 
@@ -129,6 +133,9 @@ bool layer_map_family_list(const struct layer_device *device, uint32_t *count,
 /* True if synchronisation commands order it against its neighbours in the queue. */
 bool layer_commands_link(struct layer_device *device, const VkCommandBuffer *commands,
                          uint32_t count);
+/* False if its commands wait for an event that the host has yet to set. The lock is held. */
+bool layer_host_events_are_set(struct layer_device *device,
+                               const struct layer_submission *submission);
 void layer_commands_fini(struct layer_explorer *explorer);
 
 /* ---- ownership.c ---- */

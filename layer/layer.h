@@ -241,6 +241,8 @@ void layer_instance_publish(struct layer_instance *instance);
 void layer_device_hide(struct layer_device *device);
 void layer_device_recycle(struct layer_device *device);
 void layer_instance_recycle(struct layer_instance *instance);
+/* In the child of a fork: no device or instance of the parent can be used there. */
+void layer_state_forget(void);
 /* No device comes or goes meanwhile. */
 void layer_for_each_device(void (*visit)(struct layer_device *device, void *user), void *user);
 

@@ -3,19 +3,24 @@
 #include "layer/protocol.h"
 #include "layer/recorded_order.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#define HASH_BEGIN 0xcbf29ce484222325u
+
 static struct {
   pthread_mutex_t lock; /* guards all of it: devices share one order */
   bool is_open;
-  FILE *to;
+  char path[4160]; /* of the record; empty: none */
+  char *text;      /* of picks that are not in the file yet */
+  size_t length, room;
   struct tide_vulkan_order recorded;
   size_t at; /* in it */
   bool has_diverged;
   uint64_t hash;
-} order = {.lock = PTHREAD_MUTEX_INITIALIZER, .hash = 0xcbf29ce484222325u};
+} order = {.lock = PTHREAD_MUTEX_INITIALIZER, .hash = HASH_BEGIN};
 
 /* The picks of a file, as long as a tool would have written it. */
 static void read_recorded(const char *path) {
@@ -30,15 +35,32 @@ static void read_recorded(const char *path) {
   free(text);
 }
 
+static void put(const char *format, ...) TIDE_PRINTF(1, 2);
+static void put(const char *format, ...) {
+  char text[64];
+  va_list list;
+  va_start(list, format);
+  size_t length = (size_t)vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  if (order.length + length > order.room) {
+    size_t room = order.room ? order.room * 2 : 4096;
+    char *wider = realloc(order.text, room);
+    if (!wider) return;
+    order.text = wider;
+    order.room = room;
+  }
+  memcpy(order.text + order.length, text, length);
+  order.length += length;
+}
+
 static void open_order(void) {
   const struct layer_options *options = layer_options();
-  char path[4160];
   order.is_open = true;
-  if (options->replay[0]) read_recorded(options->replay);
+  if (options->replay[0] && !order.recorded.picks) read_recorded(options->replay);
   if (!options->directory[0]) return;
-  snprintf(path, sizeof path, "%s/%ld.order", options->directory, (long)getpid());
-  order.to = fopen(path, "we");
-  if (order.to) fputs(TIDE_VULKAN_ORDER_HEAD "\n", order.to);
+  snprintf(order.path, sizeof order.path, "%s/%ld.order", options->directory, (long)getpid());
+  unlink(order.path); /* of a process that had this number before */
+  put(TIDE_VULKAN_ORDER_HEAD "\n");
 }
 
 static size_t find_recorded(struct layer_submission *const *ready, size_t count) {
@@ -46,8 +68,11 @@ static size_t find_recorded(struct layer_submission *const *ready, size_t count)
   for (size_t i = 0; i < count; i++)
     if (ready[i]->number == wanted) return i;
   if (!order.has_diverged)
-    layer_finding("diverged", "pick %zu of the recorded order, submission %llu, could not go",
-                  order.at, (unsigned long long)wanted);
+    layer_finding(
+        "diverged",
+        "pick %zu of the recorded order, submission %llu, could not go: other options, or "
+        "another program?",
+        order.at, (unsigned long long)wanted);
   order.has_diverged = true;
   return 0;
 }
@@ -55,17 +80,32 @@ static size_t find_recorded(struct layer_submission *const *ready, size_t count)
 static void record(struct layer_submission *const *ready, size_t count, size_t chosen) {
   uint64_t number = ready[chosen]->number;
   order.hash = (order.hash ^ number) * 0x100000001b3u;
-  if (!order.to) return;
-  fprintf(order.to, "pick %llu of %llu", (unsigned long long)number, (unsigned long long)number);
+  if (!order.path[0]) return;
+  put("pick %llu of %llu", (unsigned long long)number, (unsigned long long)number);
   for (size_t i = 0; i < count; i++)
-    if (i != chosen) fprintf(order.to, " %llu", (unsigned long long)ready[i]->number);
-  fputc('\n', order.to);
+    if (i != chosen) put(" %llu", (unsigned long long)ready[i]->number);
+  put("\n");
 }
 
+/* Opened anew each time: a program that closes all descriptors, as daemons do, may have a file of
+ * its own under the old number. */
 void layer_order_flush(void) {
   pthread_mutex_lock(&order.lock);
-  if (order.to) fflush(order.to);
+  FILE *to = order.length ? fopen(order.path, "ae") : NULL;
+  if (to) {
+    fwrite(order.text, 1, order.length, to);
+    fclose(to);
+  }
+  order.length = 0;
   pthread_mutex_unlock(&order.lock);
+}
+
+void layer_order_forget(void) {
+  pthread_mutex_init(&order.lock, NULL);
+  order.is_open = order.has_diverged = false;
+  order.path[0] = 0;
+  order.length = order.at = 0;
+  order.hash = HASH_BEGIN;
 }
 
 size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submission *const *ready,

@@ -9,6 +9,7 @@ struct arrays {
   VkPipelineStageFlags *stages;
   VkSemaphoreSubmitInfo *infos;
   uint32_t count;
+  bool has_timeline;
 };
 
 static bool allocate(struct arrays *arrays, uint32_t count) {
@@ -29,6 +30,7 @@ static void free_arrays(struct arrays *arrays) {
 static void add(struct arrays *arrays, const struct layer_semaphore *semaphore, uint64_t value,
                 VkPipelineStageFlags2 stages) {
   uint32_t at = arrays->count++;
+  arrays->has_timeline |= semaphore->timeline;
   arrays->semaphores[at] = semaphore->handle;
   arrays->values[at] = semaphore->timeline ? value : 0;
   arrays->stages[at] = (VkPipelineStageFlags)stages;
@@ -60,9 +62,7 @@ static VkResult submit2(const struct layer_submission *submission, const struct 
 
 static VkResult submit(const struct layer_submission *submission, const struct arrays *waits,
                        const struct arrays *signals, uint32_t command_count, VkFence fence) {
-  bool has_timelines = false;
-  for (uint32_t i = 0; i < waits->count; i++) has_timelines |= waits->values[i] != 0;
-  for (uint32_t i = 0; i < signals->count; i++) has_timelines |= signals->values[i] != 0;
+  bool has_timelines = waits->has_timeline || signals->has_timeline;
   VkTimelineSemaphoreSubmitInfo values = {.sType = VK_STRUCTURE_TYPE_TIMELINE_SEMAPHORE_SUBMIT_INFO,
                                           .waitSemaphoreValueCount = waits->count,
                                           .pWaitSemaphoreValues = waits->values,

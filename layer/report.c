@@ -256,11 +256,29 @@ VkResult layer_check_lost(struct layer_device *device, VkResult result) {
 
 /* ---- SIGQUIT --------------------------------------------------------------------- */
 
+/* A program that closes all descriptors, as daemons do, may have a file of its own under the old
+ * number: no byte of that is touched. */
+static bool is_still(int descriptor, const char *kind) {
+  char path[64], target[64];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
+  ssize_t length = readlink(path, target, sizeof target - 1);
+  if (length <= 0) return false;
+  target[length] = 0;
+  return strcmp(target, kind) == 0;
+}
+
+#define EVENT "anon_inode:[eventfd]"
+#define INOTIFY "anon_inode:inotify"
+
 static void ask_for_report(int signal) {
   (void)signal;
+  int saved = errno;
   uint64_t one = 1;
-  ssize_t ignored = write(wake, &one, sizeof one);
-  (void)ignored;
+  if (is_still(wake, EVENT)) {
+    ssize_t ignored = write(wake, &one, sizeof one);
+    (void)ignored;
+  }
+  errno = saved;
 }
 
 /* The tool asks by a file, since a signal would interrupt the program's own calls. -1: none. */
@@ -294,8 +312,12 @@ static void *answer_requests(void *unused) {
   uint64_t count;
   for (;;) {
     if (poll(waits, 2, -1) < 0 && errno != EINTR) return unused;
-    bool asked = (waits[0].revents & POLLIN) && read(wake, &count, sizeof count) == sizeof count;
-    asked |= (waits[1].revents & POLLIN) && is_asked(waits[1].fd);
+    if (!is_still(waits[0].fd, EVENT)) waits[0].fd = -1;
+    if (!is_still(waits[1].fd, INOTIFY)) waits[1].fd = -1;
+    if (waits[0].fd < 0 && waits[1].fd < 0) return unused;
+    bool asked = waits[0].fd >= 0 && (waits[0].revents & POLLIN) &&
+                 read(wake, &count, sizeof count) == sizeof count;
+    asked |= waits[1].fd >= 0 && (waits[1].revents & POLLIN) && is_asked(waits[1].fd);
     if (asked) layer_report(LAYER_REASON_REQUEST);
   }
 }
@@ -322,9 +344,27 @@ static void start(void) {
   catch_quit();
 }
 
+/* In the child of a fork: it has no thread that answers, and nothing of its own to report yet. */
+static void begin_anew(void) {
+  pthread_mutex_init(&note_lock, NULL);
+  pthread_mutex_init(&report_lock, NULL);
+  findings.count = limits.count = 0;
+  kept_counts = (struct layer_counts){0};
+  kept_length = last_length = 0;
+  if (kept_text) kept_text[0] = 0;
+  process = 0;
+  wake = -1;
+  layer_order_forget();
+  layer_state_forget();
+}
+
 void layer_report_start(void) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, start);
+  static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+  static bool follows_forks;
+  pthread_mutex_lock(&lock);
+  if (!follows_forks) follows_forks = pthread_atfork(NULL, NULL, begin_anew) == 0;
+  if (process != getpid()) start();
+  pthread_mutex_unlock(&lock);
 }
 
 __attribute__((destructor)) static void report_exit(void) {

@@ -95,6 +95,14 @@ void layer_instance_recycle(struct layer_instance *instance) {
   pthread_mutex_unlock(&list_lock);
 }
 
+void layer_state_forget(void) {
+  pthread_mutex_init(&list_lock, NULL);
+  for (struct layer_device *device = devices; device; device = device->next)
+    atomic_store_explicit(&device->key, NULL, memory_order_relaxed);
+  for (struct layer_instance *instance = instances; instance; instance = instance->next)
+    atomic_store_explicit(&instance->key, NULL, memory_order_relaxed);
+}
+
 void layer_for_each_device(void (*visit)(struct layer_device *device, void *user), void *user) {
   pthread_mutex_lock(&list_lock);
   for (struct layer_device *device = devices; device; device = device->next)

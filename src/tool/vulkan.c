@@ -34,15 +34,15 @@ enum {
   [REPORT] = {"--report", "FILE", "where the report goes"},                                        \
   [TRACE] = {"--trace", "FILE", "a trace of the last run"},                                        \
   [AS_JSON] = {"--json", NULL, "the report as one JSON object"},                                   \
-  [SAVE] = {"--save", "DIR", "keeps the layer's files of each run"},                               \
-  [QUEUES] = {"--queues", "K", "queues of each family that the program sees, 1 to 16"},            \
-  [FAMILIES] = {"--families", NULL, "adds a compute and a transfer family"},                       \
-  [DROP_EDGE] = {"--drop-edge", "N", "leaves out edge N of the program's own; --save lists them"},       \
-  [DROP] = {"--drop", "CLASS[,CLASS]", "leaves out waits: own, known, sibling, seen, needed"}
+  [SAVE] = {"--save", "DIR", "keeps the layer's files of each run"}
 
 static const struct tide_tool_option one_run_options[] = {COMMON_OPTIONS, {NULL, NULL, NULL}};
 static const struct tide_tool_option explore_options[] = {
     COMMON_OPTIONS,
+    [QUEUES] = {"--queues", "K", "queues of each family that the program sees, 1 to 16"},
+    [FAMILIES] = {"--families", NULL, "adds a compute and a transfer family"},
+    [DROP_EDGE] = {"--drop-edge", "N", "leaves out edge N of the program's own; --save lists them"},
+    [DROP] = {"--drop", "CLASS[,CLASS]", "leaves out waits: own, known, sibling, seen, needed"},
     [SEEDS] = {"--seeds", "N", "runs with seeds 1 to N; 4 if not given"},
     [SEED] = {"--seed", "S", "runs with this seed only"},
     [IN_QUEUE] = {"--in-queue", NULL, "also changes the order within a queue"},

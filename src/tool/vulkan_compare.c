@@ -11,6 +11,10 @@
 
 /* ---- the files ------------------------------------------------------------------- */
 
+static void aside_path(const struct tide_vulkan_target *target, char *buffer, size_t size) {
+  snprintf(buffer, size, "%s" ASIDE, target->name);
+}
+
 bool tide_vulkan_targets_init(struct tide_vulkan_targets *targets,
                               const struct tide_vulkan_job *job,
                               const struct tide_vulkan_directory *directory) {
@@ -23,16 +27,21 @@ bool tide_vulkan_targets_init(struct tide_vulkan_targets *targets,
     target->is_stdout = strcmp(target->name, "stdout") == 0;
     snprintf(name, sizeof name, target->is_stdout ? "plain.stdout" : "plain-%zu.file", i);
     tide_vulkan_path(directory, name, target->plain);
-    if (target->is_stdout || lstat(target->name, &info) != 0 || S_ISREG(info.st_mode)) continue;
+    char aside[4096];
+    if (target->is_stdout) continue;
+    aside_path(target, aside, sizeof aside);
+    if (lstat(aside, &info) == 0) {
+      tide_tool_error(
+          "--compare %s: '%s' is in the way: another run, or one that was killed, left it",
+          target->name, aside);
+      return false;
+    }
+    if (lstat(target->name, &info) != 0 || S_ISREG(info.st_mode)) continue;
     tide_tool_error("--compare %s: a regular file is expected, which the program writes",
                     target->name);
     return false;
   }
   return true;
-}
-
-static void aside_path(const struct tide_vulkan_target *target, char *buffer, size_t size) {
-  snprintf(buffer, size, "%s" ASIDE, target->name);
 }
 
 bool tide_vulkan_targets_remove(const struct tide_vulkan_targets *targets, bool is_first) {
@@ -75,7 +84,7 @@ void tide_vulkan_targets_restore(const struct tide_vulkan_targets *targets) {
     const char *name = targets->list[i].name;
     char aside[4096];
     aside_path(&targets->list[i], aside, sizeof aside);
-    if (!targets->list[i].is_stdout && access(name, F_OK) != 0) (void)rename(aside, name);
+    if (!targets->list[i].is_stdout && access(aside, F_OK) == 0) (void)rename(aside, name);
   }
 }
 

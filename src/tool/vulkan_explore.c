@@ -311,6 +311,8 @@ static void judge_all(struct tide_vulkan_exploration *e) {
   else if (broken) e->verdict = TIDE_VULKAN_STOPPED;
   else if (silent == e->outcome_count) not_explored(e, "no report came from the layer");
   else if (silent) not_explored(e, "no report came from the layer in some of the runs");
+  else if (e->job->drop_edge && !tide_vulkan_summary_count(&e->summary, "dropped"))
+    not_explored(e, "the program has no such edge to leave out");
   else if (!tide_vulkan_summary_count(&e->summary, "choices"))
     not_explored(e, "no run met a choice: one queue, or everything is ordered");
   if (e->outcome_count && silent == e->outcome_count) tide_vulkan_explain_silence(e->job);

@@ -111,8 +111,10 @@ static void print_shrunk(const struct tide_vulkan_exploration *e, FILE *to) {
               "fail\n",
               seed, shrunk->prefix, shrunk->picks);
       if (shrunk->order[0])
-        fprintf(to, "    to see it again: tidemark vulkan explore --replay %s -- %s ...\n",
-                shrunk->order, e->job->program[0]);
+        fprintf(
+            to,
+            "    to see it again: --replay %s, with the options and words of this run (%s ...)\n",
+            shrunk->order, e->job->program[0]);
       break;
   }
   fprintf(to, "    found in %u runs%s\n", shrunk->runs,

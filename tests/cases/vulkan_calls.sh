@@ -29,7 +29,7 @@ verdict() { # name, what is wrong
 excerpt() { tail -n 8 "$1" | cut -c 1-300 | tr '\n' '|'; }
 
 # Every program prints the same under each mode, and is accused of nothing.
-for kind in blocked covers devices handler many pingpong polls queries reuse stages sleeps; do
+for kind in blocked covers devices events forks handler many pingpong polls queries reuse stages sleeps; do
   timeout 60 "$calls" $kind >plain || { echo "FAIL plain_$kind: exit status $?"; continue; }
   for mode in explain audit; do
     why=
@@ -42,7 +42,7 @@ for kind in blocked covers devices handler many pingpong polls queries reuse sta
   "$TIDEMARK" vulkan explore --seeds 3 --compare stdout --limit 60s $words -- "$calls" $kind >out 2>err
   status=$? why=
   case $kind:$status in
-    covers:0 | many:0 | polls:0 | reuse:0 | blocked:3 | devices:3 | handler:3 | pingpong:3 | queries:3 | sleeps:3 | stages:3) ;;
+    covers:0 | forks:0 | many:0 | polls:0 | reuse:0 | blocked:3 | devices:3 | events:3 | handler:3 | pingpong:3 | queries:3 | sleeps:3 | stages:3) ;;
     *) why="exit status $status: $(excerpt out) $(excerpt err)" ;;
   esac
   verdict explore_$kind "$why"

@@ -151,9 +151,10 @@ if [ "$(cat options)" = explain ] && grep -qx 'VK_INSTANCE_LAYERS=VK_LAYER_TIDEM
 VK_ADD_LAYER_PATH=/before VK_INSTANCE_LAYERS=VK_LAYER_A:VK_LAYER_B TIDEMARK_LAYER_PATH=/mine vulkan explain -- ./good
 if grep -qx 'VK_INSTANCE_LAYERS=VK_LAYER_A:VK_LAYER_B:VK_LAYER_TIDEMARK_causality' loader &&
   grep -qx 'VK_ADD_LAYER_PATH=/mine:/before' loader; then pass environment_is_added_to; else fail environment_is_added_to "$(cat loader)"; fi
-vulkan audit --queues 3 --families --drop-edge 9 --drop own,seen ./good 7
+vulkan explore --seed 2 --queues 3 --families --in-queue --drop-edge 9 --drop own,seen ./good
+if [ "$(cat options)" = 'explore,seed=2,queues=3,families,in-queue,drop-edge=9,drop=own+seen' ]; then pass options; else fail options "$(cat options)"; fi
+vulkan audit ./good 7
 ended own_exit_status 7 err 'own +4  a wait'
-if [ "$(cat options)" = 'audit,queues=3,families,drop-edge=9,drop=own+seen' ]; then pass options; else fail options "$(cat options)"; fi
 WRITES_TRACE=1 vulkan explain --trace t/trace.json --save kept --report r/report -- ./good
 ended trace_save_report 0
 if [ "$(cat t/trace.json)" = '{}' ] && [ "$(cat options)" = explain,trace ] && grep -qx end kept/explain.report &&
@@ -412,7 +413,8 @@ usage wrong_limit 'expected a time' explain --limit 5 -- ./good
 usage wrong_limit_unit 'expected a time' explain --limit 5h -- ./good
 usage zero_limit 'expected a time' explain --limit 0s -- ./good
 usage wrong_queues 'expected 1 to 16' explore --queues 17 -- ./good
-usage wrong_class 'expected own, known' audit --drop own,other -- ./good
-usage wrong_edge 'expected 1 to' audit --drop-edge 0 -- ./good
+usage wrong_class 'expected own, known' explore --drop own,other -- ./good
+usage audit_leaves_nothing_out 'no option --drop' audit --drop own -- ./good
+usage wrong_edge 'expected 1 to' explore --drop-edge 0 -- ./good
 usage wrong_seeds 'expected 0 to' explore --seeds many -- ./good
 usage replay_and_seed 'has no seed' explore --replay a --seed 3 -- ./good

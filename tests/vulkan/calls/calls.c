@@ -4,6 +4,8 @@
  *   covers     a signal stands for all that the queue did before
  *   crossed    a wait comes before its signal, on another queue: hangs where the driver has one
  *   devices    two devices in two threads
+ *   events     a queue waits for an event that the host sets when another queue is done
+ *   forks      a child does the work, after its parent has made an instance
  *   handler    a handler of its own for SIGQUIT
  *   lost       goes on after the device is lost
  *   many       10 000 submissions behind one that the host opens last
@@ -20,7 +22,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <vulkan/vulkan.h>
 
 #define SIZE 4096
@@ -43,6 +47,8 @@ struct machine {
   VkCommandBuffer fill;
   uint32_t *words;
 };
+
+static void run_polls(void);
 
 static void make_device(struct machine *m) {
   static const float priorities[2] = {1, 1};
@@ -280,6 +286,51 @@ static void run_devices(void) {
   for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
 }
 
+static void run_events(void) {
+  struct machine m;
+  VkEventCreateInfo info = {.sType = VK_STRUCTURE_TYPE_EVENT_CREATE_INFO};
+  VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+  VkCommandBufferAllocateInfo allocate = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                          .commandBufferCount = 1};
+  VkCommandBuffer waits;
+  VkEvent event;
+  make(&m, 0xe7e);
+  VkFence fence = make_fence(&m);
+  CHECK(vkCreateEvent(m.device, &info, NULL, &event));
+  allocate.commandPool = m.pool;
+  CHECK(vkAllocateCommandBuffers(m.device, &allocate, &waits));
+  CHECK(vkBeginCommandBuffer(waits, &begin));
+  vkCmdWaitEvents(waits, 1, &event, VK_PIPELINE_STAGE_HOST_BIT, VK_PIPELINE_STAGE_TRANSFER_BIT, 0,
+                  NULL, 0, NULL, 0, NULL);
+  CHECK(vkEndCommandBuffer(waits));
+  VkSubmitInfo submit_info = {
+      .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &waits};
+  bool has_two = m.queues[0] != m.queues[1]; /* behind the event, on one queue, it would hang */
+  if (has_two) CHECK(vkQueueSubmit(m.queues[0], 1, &submit_info, VK_NULL_HANDLE));
+  CHECK(submit(&m, m.queues[1], VK_NULL_HANDLE, 0, 0, fence));
+  CHECK(vkWaitForFences(m.device, 1, &fence, VK_TRUE, UINT64_MAX));
+  if (!has_two) CHECK(vkQueueSubmit(m.queues[0], 1, &submit_info, VK_NULL_HANDLE));
+  CHECK(vkSetEvent(m.device, event));
+  print_words("events", &m);
+  CHECK(vkDeviceWaitIdle(m.device));
+  vkDestroyFence(m.device, fence, NULL);
+  vkDestroyEvent(m.device, event, NULL);
+  destroy(&m);
+}
+
+static void run_forks(void) {
+  struct machine m;
+  int status;
+  make(&m, 0);
+  destroy(&m);
+  pid_t child = fork();
+  if (child == 0) {
+    run_polls();
+    exit(0);
+  }
+  if (child < 0 || waitpid(child, &status, 0) != child || status) exit(1);
+}
+
 static volatile sig_atomic_t quits;
 static void count_quit(int number) {
   (void)number;
@@ -456,11 +507,11 @@ int main(int argc, char **argv) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } kinds[] = {{"covers", run_covers},   {"blocked", run_blocked},   {"crossed", run_crossed},
-               {"devices", run_devices}, {"handler", run_handler},   {"lost", run_lost},
-               {"many", run_many},       {"pingpong", run_pingpong}, {"polls", run_polls},
-               {"queries", run_queries}, {"reuse", run_reuse},       {"sleeps", run_sleeps},
-               {"stages", run_stages}};
+  } kinds[] = {{"covers", run_covers},     {"blocked", run_blocked}, {"crossed", run_crossed},
+               {"devices", run_devices},   {"events", run_events},   {"forks", run_forks},
+               {"handler", run_handler},   {"lost", run_lost},       {"many", run_many},
+               {"pingpong", run_pingpong}, {"polls", run_polls},     {"queries", run_queries},
+               {"reuse", run_reuse},       {"sleeps", run_sleeps},   {"stages", run_stages}};
   setvbuf(stdout, NULL, _IOLBF, 0);
   for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
     if (argc != 2 || strcmp(argv[1], kinds[i].name) != 0) continue;
