@@ -4,7 +4,7 @@
 case ${TEST_KIND-plain} in
   tsan) echo "SKIP vulkan_calls: ThreadSanitizer does not know the driver's threads"; exit 0 ;;
 esac
-BUILD=$(cd "$BUILD" && pwd)
+BUILD=$(cd "$BUILD" && pwd) SOURCE=$PWD
 if [ ! -x "$BUILD/vulkan-calls" ]; then
   echo "SKIP vulkan_calls: the layer was not built: the Vulkan headers are missing"
   exit 0
@@ -110,6 +110,54 @@ VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality VK_ADD_LAYER_PATH=$layers TIDEMAR
 grep -q "'sead=3'" err || why="$why says $(excerpt err)"
 grep -q '^polls: 00009011' out || why="$why prints $(excerpt out)"
 verdict wrong_options "$why"
+
+# The trace: a slice for each submission, arrows that do not go back in time, and what the page makes of it.
+"$TIDEMARK" vulkan explore --seed 1 --trace trace.json -- "$BUILD/vulkan-small" clean >out 2>err
+why=$(python3 -c 'import json
+events = json.load(open("trace.json"))
+events = events if isinstance(events, list) else events["traceEvents"]
+starts = {e["id"]: e["ts"] for e in events if e["ph"] == "s"}
+ends = {e["id"]: e["ts"] for e in events if e["ph"] == "f"}
+assert sum(e["ph"] == "X" for e in events) == 48, "slices"
+assert starts and starts.keys() == ends.keys() and all(starts[i] <= ends[i] for i in starts), "arrows"' 2>&1 | tail -n 1)
+verdict trace "$why"
+if command -v node >/dev/null; then
+  cp "$SOURCE/web/page/trace.js" trace.mjs
+  why=$(node --input-type=module -e 'import { readTrace } from "./trace.mjs";
+import { readFileSync } from "node:fs";
+const { bars, names } = readTrace(readFileSync("trace.json", "utf8"), { tables: { queues: [] }, byEpoch: [] });
+if (bars.length !== 48 || names.length !== 3) throw new Error(`${bars.length} bars, ${names.length} queues`);' 2>&1 | grep Error)
+  verdict trace_on_the_page "$why"
+else
+  echo "SKIP trace_on_the_page: there is no node"
+fi
+
+# Memory stays flat over 10 000 submissions.
+for mode in explain audit explore,seed=1; do
+  growth=$(VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality VK_ADD_LAYER_PATH=$layers TIDEMARK_VULKAN=$mode \
+    timeout 120 "$BUILD/vulkan-small" clean --submissions 10000 --rss 2>&1 >/dev/null | sed -n 's/.*then +\([0-9]*\) KiB$/\1/p')
+  why=
+  if [ "${TEST_KIND-plain}" = plain ] && [ "${growth:-9999}" -gt 4096 ]; then why="grows by ${growth:-?} KiB"; fi
+  verdict "memory_${mode%%,*}" "$why"
+done
+
+# One seed is one schedule, on another driver, too.
+. "$SOURCE/tests/vulkan/programs.sh"
+if swiftshader=$(swiftshader_icd "$work/swiftshader"); then
+  for icd in "$lavapipe" "$swiftshader"; do
+    rm -rf reports
+    mkdir reports
+    VK_ICD_FILENAMES=$icd VK_INSTANCE_LAYERS=VK_LAYER_TIDEMARK_causality VK_ADD_LAYER_PATH=$layers TIDEMARK_VULKAN=explore,seed=7 \
+      TIDEMARK_VULKAN_DIRECTORY=$work/reports timeout 120 "$BUILD/vulkan-small" clean >out 2>err
+    sed -n 's/^schedule //p; s/^count timer //p' reports/*.report 2>/dev/null | tr '\n' ' '
+    echo
+  done >schedules
+  why=
+  [ "$(sort -u schedules | wc -l)" = 1 ] && grep -q '^0 [0-9a-f]' schedules || why=$(tr '\n' '|' <schedules)
+  verdict same_schedule_on_both_drivers "$why"
+else
+  echo "SKIP same_schedule_on_both_drivers: $swiftshader"
+fi
 
 # Installed: the manifest names the library as the system's linker finds it.
 if ! meson install -C "$BUILD" --no-rebuild --destdir "$work/root" >install.log 2>&1; then
