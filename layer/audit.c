@@ -2,7 +2,7 @@
  *
  * Judged by what *must* be ordered: a wait is called implied only where the specification leaves no
  * other order. Knowledge has three sources: earlier waits of the queue, as far as their stage masks
- * reach; the other waits of the submission; what the submitting thread has seen finish.
+ * reach; the other waits of the submission; all that the submitting thread has seen finish.
  *
  * A queue starts its submissions in order and does not finish them in order. So its own signals
  * count only as far as they came back through another queue (the wait for that queue imports

@@ -1,4 +1,4 @@
-/* Which calls are intercepted, and where the next layer's are. */
+/* The table of intercepted calls, and the next layer's addresses. */
 #include "layer/calls.h"
 #include "layer/options.h"
 

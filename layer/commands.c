@@ -236,7 +236,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_ResetCommandBuffer(VkCommandBuffer commands
     device->next_layer.name(__VA_ARGS__);                                                          \
   }
 
-/* ---- events: the host may set one that a submission waits for -------------------------- */
+/* ---- events: the host may set one that a submission waits for -------------------- */
 
 enum { BY_HOST = 1, BY_DEVICE = 2 };
 

@@ -46,8 +46,8 @@ static void free_targets(struct layer_target *on_stack, struct layer_target *tar
   if (targets != on_stack) free(targets);
 }
 
-/* explore: releases until the targets are released. VK_TIMEOUT: the time is up. What is released
- * will finish, so a program's shorter timeout does not decide. */
+/* explore: releases until the targets are released. VK_TIMEOUT: the time is up. Released
+ * submissions will finish, so a program's shorter timeout does not decide. */
 static VkResult release_targets(struct layer_device *device, struct layer_host_call *call,
                                 uint64_t *timeout) {
   if (!device->explorer) return VK_SUCCESS;
@@ -133,7 +133,7 @@ static VkResult wait_for_driver(struct layer_device *device, struct layer_queue 
                : device->next_layer.DeviceWaitIdle(device->handle);
 }
 
-/* All that was submitted to a queue, or to all of them, is what the call waits for. */
+/* The targets of the call: all that was submitted to a queue, or to all of them. */
 static void begin_idle(struct layer_device *device, struct layer_queue *queue,
                        struct layer_host_call *call) {
   pthread_mutex_lock(&device->lock);
@@ -173,7 +173,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_DeviceWaitIdle(VkDevice handle) {
   return wait_idle(layer_device_of(handle), NULL);
 }
 
-/* ---- queries and events ---------------------------------------------------------------- */
+/* ---- queries and events ---------------------------------------------------------- */
 
 static bool holds_any(struct layer_device *device) {
   pthread_mutex_lock(&device->lock);
@@ -312,7 +312,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_GetSemaphoreCounterValue(VkDevice handle, V
   return layer_check_lost(device, result);
 }
 
-/* From here on others may signal it or wait for it: what is held must not be missing there. */
+/* Another process may signal it or wait for it from here on: no held submission may be missing. */
 static void share_semaphore(struct layer_device *device, VkSemaphore handle) {
   if (device->explorer) layer_explore_flush(device, "a semaphore was shared with another process");
   pthread_mutex_lock(&device->lock);
@@ -354,7 +354,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_CreateFence(VkDevice handle, const VkFenceC
   return VK_ERROR_OUT_OF_HOST_MEMORY;
 }
 
-/* Ends what the ledger knows of its submission. */
+/* Separates the fence from its submission. */
 static void detach_fence(struct layer_device *device, struct layer_fence *fence, const char *what) {
   struct layer_submission *at =
       fence->queue ? layer_submission_at(fence->queue, fence->epoch) : NULL;

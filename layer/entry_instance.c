@@ -218,7 +218,7 @@ VKAPI_ATTR void VKAPI_CALL layer_GetDeviceQueue2(VkDevice handle, const VkDevice
   *out_queue = find_queue(device, info->queueFamilyIndex, info->queueIndex, real);
 }
 
-/* ---- what the loader asks -------------------------------------------------------- */
+/* ---- questions of the loader ----------------------------------------------------- */
 
 VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL layer_GetDeviceProcAddr(VkDevice handle,
                                                                  const char *name) {

@@ -13,7 +13,7 @@ LAYER_ENTRY(QueuePresentKHR);
 LAYER_ENTRY(AcquireNextImageKHR);
 LAYER_ENTRY(AcquireNextImage2KHR);
 
-/* ---- what chained structures say ------------------------------------------------- */
+/* ---- chained structures ---------------------------------------------------------- */
 
 static const VkBaseInStructure *find_chained(const void *chain, VkStructureType type) {
   const VkBaseInStructure *at = chain;
@@ -127,7 +127,7 @@ struct submit {
   VkFence fence;
 };
 
-/* Another process or driver waits for what it signals. */
+/* True if another process or driver may wait for one of its signals. */
 static bool signals_outside(const struct layer_submission *submission) {
   bool outside = submission->fence && submission->fence->external;
   for (uint32_t i = 0; i < submission->signal_count; i++)
@@ -183,8 +183,8 @@ static void record_submit(const struct submit *submit) {
 /* ---- explore: calls that are passed on at their place
  * ---------------------------------------------- */
 
-/* Gives the submission to the ledger, and blocks until what it waits for and what came before it in
- * its queue are released. One that waits for a later call of this thread would block for ever:
+/* Gives the submission to the ledger, and blocks until its signallers and its predecessors in the
+ * queue are released. One that waits for a later call of this thread would block for ever:
  * after a second it is the driver's business. False: no memory. */
 static bool await_turn(struct layer_queue *queue, struct layer_submission *submission) {
   struct layer_device *device = queue->device;
@@ -318,7 +318,7 @@ static struct layer_submission *read_bind(struct layer_device *device, const VkB
   return submission;
 }
 
-/* Before the driver's call; explore first releases what comes before it, and then has release_lock.
+/* Before the driver's call. explore releases all predecessors first, and then has release_lock.
  * NULL where there is no memory. */
 static struct layer_submission *begin_passed(struct layer_queue *queue,
                                              struct layer_submission *submission) {
@@ -370,7 +370,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_QueueBindSparse(VkQueue handle, uint32_t co
   return result;
 }
 
-/* Its result says what became of the window, so it cannot be held. */
+/* A present cannot be held: its result tells the state of the window. */
 VKAPI_ATTR VkResult VKAPI_CALL layer_QueuePresentKHR(VkQueue handle, const VkPresentInfoKHR *info) {
   struct layer_device *device = layer_device_of(handle);
   struct layer_queue *queue = layer_queue_of(device, handle);
@@ -389,7 +389,7 @@ VKAPI_ATTR VkResult VKAPI_CALL layer_QueuePresentKHR(VkQueue handle, const VkPre
   return end_passed(device, submission, device->next_layer.QueuePresentKHR(queue->real, info));
 }
 
-/* The window system is to signal these; nothing is known of what comes before. */
+/* The window system is to signal these; their past is unknown. */
 static void take_acquire(struct layer_device *device, VkResult result, VkSemaphore semaphore,
                          VkFence fence) {
   if (result != VK_SUCCESS && result != VK_SUBOPTIMAL_KHR) return;

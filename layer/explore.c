@@ -361,8 +361,8 @@ void layer_explore_flush(struct layer_device *device, const char *why) {
   while (most-- && pick(device, LAYER_PICK_FLUSH)) {}
 }
 
-/* The driver's queues are not the program's, so nobody but the layer may wait for them to be idle:
- * it submits a fence of its own behind all that was released. */
+/* Several threads share the driver's queue, so no idle wait is allowed on it: the layer submits a
+ * fence of its own behind all that was released. */
 static void finish_family(struct layer_device *device, VkQueue real, uint64_t patience_ns) {
   VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
   VkFence fence;
@@ -387,7 +387,8 @@ void layer_explore_finish(struct layer_device *device, uint64_t patience_ns) {
 
 /* ---- arrivals, and the timer ----------------------------------------------------- */
 
-/* What another process or driver waits for goes as soon as it can, and all that came before it. */
+/* Submissions that another process or driver waits for go as soon as they can, with all
+ * predecessors. */
 void layer_explore_urge(struct layer_device *device) {
   bool goes_on = true;
   while (goes_on) {

@@ -1,6 +1,6 @@
 /* layer/explore.h: running another legal order.
  *
- * The model. A program sees more queues than the driver has (virtual queues). What it submits is
+ * The model. A program sees more queues than the driver has (virtual queues). Its submissions are
  * copied and *held*. A held submission is *ready* when every signal that it waits for has been
  * released, or signalled by the host, and it is the first of its queue. (With --in-queue a later
  * one may go, too, if no synchronisation command links it to those before it, and none of those
@@ -21,8 +21,8 @@
  * no call came for 50 ms and no thread of the program runs, and *bound picks*, when too many are
  * held.
  *
- * What happens to the driver is always valid: a value that would go backwards is a finding, and is
- * not passed on. Objects that the program destroys too early stay alive until the submissions that
+ * The driver's calls are always valid: a value that would go backwards is a finding, and is not
+ * passed on. Objects that the program destroys too early stay alive until the submissions that
  * were held then have finished (keep.c).
  *
  * release_lock is held around a pick and the driver's calls that follow it. */
@@ -68,7 +68,7 @@ struct layer_explorer {
 /* ---- explore.c ---- */
 
 bool layer_explore_init(struct layer_device *device);
-/* Releases all that can still go, and reports what cannot. */
+/* Reports held submissions, releases those that can go, and waits for the driver. */
 void layer_explore_fini(struct layer_device *device);
 /* Gives a submission to the ledger and holds it. False: no memory; it is the caller's still. */
 bool layer_explore_hold(struct layer_queue *queue, struct layer_submission *submission);
@@ -166,9 +166,10 @@ enum layer_object {
 /* Destroys the object, at once if nothing is held, else when that has finished. */
 void layer_keep(struct layer_device *device, enum layer_object object, uint64_t handle,
                 const VkAllocationCallbacks *allocator);
-/* Destroys what need not be kept any more. */
+/* Destroys kept objects that no held submission can use. */
 void layer_keep_settle(struct layer_device *device);
-/* The program destroys or reuses what a held submission names: says so, and lets it finish. */
+/* Reports that the program destroys or reuses an object of a held submission, and lets that one
+ * finish. */
 void layer_keep_accuse(struct layer_device *device, const struct layer_submission *submission,
                        const char *what);
 

@@ -114,7 +114,7 @@ bool layer_map_family_list(const struct layer_device *device, uint32_t *count,
   return kept > 1;
 }
 
-/* ---- what names families when it is made ----------------------------------------- */
+/* ---- resources that name families ------------------------------------------------ */
 
 LAYER_ENTRY(CreateBuffer);
 LAYER_ENTRY(CreateImage);

@@ -1,5 +1,5 @@
 /* Does any thread of the process run? A program that computes between two calls is not stuck,
- * however slow the machine is; one whose threads all sleep may wait for what is held. */
+ * however slow the machine is; one whose threads all sleep may wait for a held submission. */
 #include "layer/explore.h"
 
 #include <dirent.h>

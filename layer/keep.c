@@ -1,7 +1,7 @@
 /* Memory and objects of a program whose submissions are held.
  *
- * New memory is filled with a pattern of the seed: a read of what no command wrote differs from
- * seed to seed. What the program destroys while submissions are held stays alive until these have
+ * New memory is filled with a pattern of the seed: a read of bytes that no command wrote differs
+ * from seed to seed. Objects destroyed while submissions are held stay alive until these have
  * finished; freed memory is filled again, so that a submission that still reads it shows other
  * bytes instead of crashing. A program that is right sees no difference. */
 #include "layer/explore.h"
@@ -74,7 +74,7 @@ static void destroy(struct layer_device *device, const struct layer_kept *kept) 
 
 /* A driver signals the semaphores of a submission one after the other. A program that has seen the
  * first of them may destroy the others, and explore wakes it at just that moment: some drivers
- * (lavapipe 22.3) would then signal what is gone. */
+ * (lavapipe 22.3) would then signal freed memory. */
 static bool is_signalled(enum layer_object object) {
   return object == LAYER_OBJECT_SEMAPHORE || object == LAYER_OBJECT_FENCE;
 }

@@ -1,14 +1,14 @@
 /* layer/layer.h: VK_LAYER_TIDEMARK_causality, the core's clocks under a Vulkan program.
  *
  * The model. The layer stands between a program and its driver. Each batch of a submit, each
- * present and each sparse bind becomes a *submission* with waits and signals, whatever call made
- * it. The *ledger* keeps, for each device:
+ * present and each sparse bind becomes a *submission* with waits and signals, in one form for all
+ * calls. The *ledger* keeps, for each device:
  *
- *   queue       its submissions that have not been seen to finish, and what it knows (clocks)
+ *   queue       its submissions that have not been seen to finish, and its knowledge (clocks)
  *   semaphore   a record for each signal: the value, the signaller, the signaller's clock
  *   fence       the submission that signals it
- *   thread      what it has seen finish, by waits and polls
- *   host call   one that blocks now, and what it waits for
+ *   thread      its knowledge, from waits and polls
+ *   host call   one that blocks now, and its targets
  *
  * A binary semaphore is a timeline here: its n-th signal has the value n, its n-th wait waits for
  * n.
@@ -136,7 +136,7 @@ struct layer_submission {
   struct layer_submission *next; /* explore: held, in the order of arrival */
 };
 
-/* What a queue learned from its waits, for operations of these stages. */
+/* The knowledge that a queue gained by waits at these stages. */
 struct layer_import {
   VkPipelineStageFlags2 stages;
   struct tide_shadow_clock clock;
@@ -222,7 +222,7 @@ struct layer_device {
   struct layer_explorer *explorer;         /* NULL in the other modes */
 };
 
-/* ---- state.c: instances, devices, and what is one a process ---- */
+/* ---- state.c: instances and devices, numbers of threads and submissions ---- */
 
 struct layer_device *layer_device_of(const void *dispatchable);
 struct layer_instance *layer_instance_of(const void *dispatchable);
@@ -268,7 +268,7 @@ void layer_submission_free(struct layer_device *device, struct layer_submission 
  * False: no memory; it is the caller's still. */
 bool layer_ledger_submit(struct layer_queue *queue, struct layer_submission *submission);
 struct layer_submission *layer_submission_at(const struct layer_queue *queue, uint64_t epoch);
-/* Raises queue->released over what is RELEASED. */
+/* Raises queue->released over RELEASED submissions. */
 void layer_queue_advance(struct layer_queue *queue);
 /* The host has seen that all submissions of the queue up to this one have finished. */
 void layer_queue_is_done(struct layer_queue *queue, uint64_t epoch);
@@ -293,18 +293,18 @@ void layer_host_call_end(struct layer_device *device, struct layer_host_call *ca
 /* Sets the class of each wait, before the submission's own signals are recorded. */
 void layer_classify(struct layer_queue *queue, struct layer_submission *submission);
 const char *layer_class_name(enum layer_wait_class class_);
-/* Does what a wait at `to` holds up reach into what a signal at `from` waits for? */
+/* True if the second scope of a wait at `to` meets the first scope of a signal at `from`. */
 bool layer_stages_meet(VkPipelineStageFlags2 to, VkPipelineStageFlags2 from);
-/* Of two waits: does the first hold up all that the second does? */
+/* True if a wait at `wide` holds up all that a wait at `narrow` does. */
 bool layer_stages_cover(VkPipelineStageFlags2 wide, VkPipelineStageFlags2 narrow);
-/* Does a signal at these stages wait for all of its batch? */
+/* True if a signal at these stages waits for all of its batch. */
 bool layer_stages_are_all(VkPipelineStageFlags2 from);
 /* Writes the "wait" and "edge" lines. */
 void layer_audit_print(const struct layer_device *device, FILE *to);
 
 /* ---- explain.c ---- */
 
-/* Writes "text" lines: what each blocked call waits for, down to the cause. The lock is held. */
+/* Writes "text" lines: the targets of each blocked call, down to the cause. The lock is held. */
 void layer_explain(struct layer_device *device, FILE *to);
 
 /* ---- names.c: how reports call things; each into a buffer of the caller, which it returns ---- */
@@ -332,7 +332,7 @@ void layer_limit(const char *format, ...) TIDE_PRINTF(1, 2);
 enum layer_reason { LAYER_REASON_EXIT, LAYER_REASON_REQUEST, LAYER_REASON_LOST };
 /* Writes the report of the process. Takes the locks of all devices, one after the other. */
 void layer_report(enum layer_reason reason);
-/* Keeps what a device's report says for when it is gone. */
+/* Keeps the report of a device that is about to be destroyed. */
 void layer_report_keep(struct layer_device *device);
 /* Starts the thread that SIGQUIT wakes. */
 void layer_report_start(void);

@@ -219,8 +219,8 @@ static void record_signal(struct layer_queue *queue, struct layer_submission *su
   }
 }
 
-/* The knowledge that a signal at these stages carries: what the queue imported for stages that
- * the signal covers, what the submitting thread saw, and all earlier submissions of the queue. Its
+/* The knowledge that a signal at these stages carries: the queue's imports for stages that the
+ * signal covers, the submitting thread's knowledge, and all earlier submissions of the queue. Its
  * own one only where it waits for all of it: another signal of the same batch may wait for more. */
 static void collect_knowledge(struct layer_queue *queue, const struct layer_submission *submission,
                               VkPipelineStageFlags2 stages, struct tide_shadow_clock *clock) {
@@ -265,7 +265,7 @@ bool layer_ledger_submit(struct layer_queue *queue, struct layer_submission *sub
   return true;
 }
 
-/* ---- what hosts see and do ------------------------------------------------------- */
+/* ---- threads of the host --------------------------------------------------------- */
 
 static void teach_thread(struct layer_device *device, const struct tide_shadow_clock *clock) {
   struct tide_shadow *thread = tide_shadow_get(&device->clocks, TIDE_SHADOW_THREAD, layer_thread());

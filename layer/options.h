@@ -1,4 +1,4 @@
-/* layer/options.h: what `tidemark vulkan` asked for (protocol.h says how). */
+/* layer/options.h: the options from the environment (protocol.h has their form). */
 #ifndef TIDE_LAYER_OPTIONS_H
 #define TIDE_LAYER_OPTIONS_H
 
@@ -22,7 +22,7 @@ struct layer_options {
 
 /* Read from the environment once; the same for the whole process. */
 const struct layer_options *layer_options(void);
-/* Reads an option string. False: `why` says what is wrong with it. */
+/* Reads an option string. False: `why` tells the error and its column. */
 bool layer_options_parse(struct layer_options *options, const char *text, char *why,
                          unsigned why_size);
 

@@ -1,4 +1,4 @@
-/* Which of the ready submissions goes next: by the seed, or by a recorded order. */
+/* Choosing among the ready submissions: by the seed, or by a recorded order. */
 #include "layer/explore.h"
 #include "layer/protocol.h"
 #include "layer/recorded_order.h"

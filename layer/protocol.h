@@ -36,7 +36,7 @@
  *                                   picks choices forced timer bound flushed; edges dropped; ...
  *   schedule HEX                    explore: a hash of all picks
  *   finding KIND TEXT               a mistake of the program, sure; KIND is one word
- *   limit TEXT                      what the layer could not see or do in this program
+ *   limit TEXT                      a thing that the layer could not see or do in this program
  *   text TEXT                       explain's account, in order; may be empty
  *   edge N TEXT                     an edge that --drop-edge could leave out
  *   wait CLASS COUNT TEXT           audit: equal waits are counted, not repeated

@@ -1,5 +1,5 @@
 /* layer/recorded_order.h: reading PID.order (protocol.h): the layer to replay it, the tool to make
- * it small. The file may be anybody's: everything is bounded, and an error names its line. */
+ * it small. The file may be a stranger's: everything is bounded, and an error names its line. */
 #ifndef TIDE_LAYER_RECORDED_ORDER_H
 #define TIDE_LAYER_RECORDED_ORDER_H
 
