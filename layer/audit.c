@@ -107,7 +107,7 @@ static bool has_sibling(const struct layer_submission *submission, const struct 
     const struct layer_wait *other = &submission->waits[i];
     const struct tide_shadow_record *record = other == wait ? NULL : signal_of(other);
     if (!record || !is_in(&record->clock, signal)) continue;
-    /* Of two that imply each other (equal ones) the first stays. */
+    /* Equal waits imply each other: the first of them stays. */
     bool is_mutual = signal->epoch && record->epoch && is_in(&signal->clock, record);
     if (is_mutual && other > wait) continue;
     if (layer_stages_cover(other->stages, wait->stages)) return true;

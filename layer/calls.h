@@ -124,7 +124,7 @@ struct layer_device_calls {
 #undef LAYER_POINTER
 
 struct layer_instance {
-  struct layer_instance *next; /* these two outlive the instance: state.c */
+  struct layer_instance *next; /* the list of state.c, which outlives the instance */
   _Atomic(void *) key;
   VkInstance handle;
   bool is_used;

@@ -18,7 +18,7 @@ struct layer_commands {
   VkCommandPool pool;
   uint32_t family;
   bool is_linked;
-  VkEvent *host_events; /* that its commands wait for */
+  VkEvent *host_events; /* awaited by its commands */
   size_t host_event_count;
   struct layer_step *steps;
   size_t step_count, step_room;

@@ -229,7 +229,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL layer_GetDeviceProcAddr(VkDevice handle
   return own ? own : next;
 }
 
-/* Those that make and find devices are intercepted also where the layer is off: the chain of
+/* Calls that make and find devices are intercepted also where the layer is off: the chain of
  * layers goes through them. */
 static bool is_needed(const char *name) {
   static const char *const names[] = {"vkGetInstanceProcAddr", "vkCreateInstance",

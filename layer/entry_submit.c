@@ -229,7 +229,7 @@ static VkResult call_driver(const struct submit *submit, VkQueue queue) {
                         : next->QueueSubmit(queue, submit->count, submit->infos, submit->fence);
 }
 
-/* One batch of a submit that cannot be copied. */
+/* Passes on a batch of a submit that cannot be copied. */
 static VkResult pass_batch(const struct submit *submit, uint32_t i) {
   struct layer_device *device = submit->queue->device;
   struct submit one = {.queue = submit->queue,

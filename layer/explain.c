@@ -21,7 +21,7 @@ struct explanation {
   bool is_explained[QUEUES_MOST];
   const struct layer_queue *path[QUEUES_MOST];         /* the stuck queues that led here, */
   const struct layer_submission *awaited[QUEUES_MOST]; /* and what each waits for on this way */
-  bool is_exact[QUEUES_MOST]; /* that one signals the very value: no other signal can come first */
+  bool is_exact[QUEUES_MOST]; /* no other signal can come before the awaited one's */
   unsigned path_length;
 };
 

@@ -250,7 +250,7 @@ static void report_after(const struct layer_explorer *explorer,
   }
 }
 
-/* One pick. False: none is ready. Locks are taken here. */
+/* Makes one pick. False: none is ready. Takes the locks. */
 static bool pick(struct layer_device *device, enum layer_pick_reason reason) {
   struct layer_submission *ready[READY_MOST];
   pthread_mutex_lock(&device->release_lock);
@@ -379,7 +379,7 @@ static void finish_family(struct layer_device *device, VkQueue real, uint64_t pa
 void layer_explore_finish(struct layer_device *device, uint64_t patience_ns) {
   layer_order_flush();
   pthread_mutex_lock(&device->lock);
-  device->explorer->is_unfinished = false; /* what is released meanwhile sets it again */
+  device->explorer->is_unfinished = false; /* set again by a release meanwhile */
   pthread_mutex_unlock(&device->lock);
   for (uint32_t i = 0; i < LAYER_FAMILIES_MOST; i++)
     if (device->explorer->real[i]) finish_family(device, device->explorer->real[i], patience_ns);

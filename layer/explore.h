@@ -34,8 +34,8 @@
 #include "base/random.h"
 
 #define LAYER_FAMILIES_MOST 16
-#define LAYER_HELD_MOST 64             /* of one queue */
-#define LAYER_PATIENCE_NS 10000000000u /* for what is released, and so will finish */
+#define LAYER_HELD_MOST 64             /* submissions of one queue */
+#define LAYER_PATIENCE_NS 10000000000u /* with released submissions, which will finish */
 #define LAYER_TIMER_NS 50000000u
 #define LAYER_SPIN_NS 2000000000u /* without a call: a thread that runs may spin on memory */
 
@@ -50,7 +50,7 @@ struct layer_explorer {
   uint64_t urgent;                       /* held ones that others wait for */
   bool is_unfinished;                    /* the driver may still be busy with what was released */
   struct tide_random random;
-  VkQueue real[LAYER_FAMILIES_MOST];  /* one a family of the driver */
+  VkQueue real[LAYER_FAMILIES_MOST];  /* by family of the driver */
   struct layer_table commands, pools; /* commands.c */
   struct layer_table owners, between; /* ownership.c: parts, whole resources between families */
   struct layer_table buffers;         /* sizes; of images, levels and layers */
@@ -61,7 +61,7 @@ struct layer_explorer {
   struct layer_table memories, private_data;
   struct layer_table events; /* commands.c: 1: the host has set it, 2: the device may set it */
   pthread_t timer;
-  pthread_cond_t timer_wakes; /* to stop; a change is none of its business */
+  pthread_cond_t timer_wakes; /* signalled when the timer has to stop */
   bool timer_runs, timer_stops;
 };
 
@@ -104,7 +104,7 @@ size_t layer_order_choose(struct layer_explorer *explorer, struct layer_submissi
 
 /* Before a call waits for the driver: a program that crashes there leaves its order, too. */
 void layer_order_flush(void);
-/* In the child of a fork: it begins an order of its own. */
+/* Begins an order of its own, in the child of a fork. */
 void layer_order_forget(void);
 
 /* ---- release.c: the driver's calls; under release_lock ---- */

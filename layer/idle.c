@@ -12,7 +12,7 @@ static char state_of_thread(const char *tid) {
   char path[64], line[256];
   snprintf(path, sizeof path, "/proc/self/task/%.20s/stat", tid);
   FILE *from = fopen(path, "re");
-  if (!from) return 'S'; /* it has ended */
+  if (!from) return 'S'; /* the thread has ended */
   size_t length = fread(line, 1, sizeof line - 1, from);
   fclose(from);
   line[length] = 0;

@@ -193,7 +193,7 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyImage(VkDevice handle, VkImage image,
   layer_keep(device, LAYER_OBJECT_IMAGE, (uint64_t)image, allocator);
 }
 
-/* Its images are the window system's, so that it cannot stay. */
+/* A swapchain cannot stay: its images are the window system's. */
 VKAPI_ATTR void VKAPI_CALL layer_DestroySwapchainKHR(VkDevice handle, VkSwapchainKHR swapchain,
                                                      const VkAllocationCallbacks *allocator) {
   struct layer_device *device = layer_device_of(handle);

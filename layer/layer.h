@@ -57,7 +57,7 @@ void layer_table_fini(struct layer_table *table, void (*destroy)(void *object));
 
 struct layer_semaphore {
   VkSemaphore handle;
-  uint32_t references; /* one for the handle, one for each wait and signal of a submission */
+  uint32_t references; /* by the handle, and by waits and signals of submissions */
   bool timeline, destroyed;
   bool external;          /* another process or driver may signal it: nothing is known of it */
   uint64_t serial;        /* the key of its records */
@@ -67,7 +67,7 @@ struct layer_semaphore {
   uint64_t waits_started; /* binary, explore: waits that were released */
   uint64_t released;      /* explore: highest value that the driver has been told */
   uint64_t released_by;   /* the submission that signals it; 0: the host */
-  bool is_accused;        /* one finding is enough: later values follow from it */
+  bool is_accused;        /* a first finding was reported: later ones follow from it */
   uint64_t seen;          /* highest value that any thread has seen */
   struct tide_shadow *records;
   char name[TIDE_LAYER_NAME_SIZE];
@@ -75,9 +75,9 @@ struct layer_semaphore {
 
 struct layer_fence {
   VkFence handle;
-  struct layer_queue *queue; /* of the submission that signals it; NULL: none pending */
+  struct layer_queue *queue; /* the signaller's; NULL: no submission is pending */
   uint64_t epoch;
-  bool signalled;                 /* as far as the ledger has seen */
+  bool signalled;                 /* seen by a thread */
   bool external;                  /* another process, driver or the window system signals it */
   bool imported;                  /* and will after a reset, too */
   struct tide_shadow_clock clock; /* the knowledge of its submission */
@@ -144,15 +144,15 @@ struct layer_import {
 
 struct layer_queue {
   void *loader_data; /* first: a virtual queue is a dispatchable handle */
-  VkQueue handle;    /* as the program sees it */
-  VkQueue real;      /* as the driver sees it */
+  VkQueue handle;    /* the program's */
+  VkQueue real;      /* the driver's */
   struct layer_device *device;
-  uint32_t index; /* in the device */
+  uint32_t index; /* among the device's queues */
   uint32_t family, index_in_family, real_family;
   uint64_t submitted, done;       /* epochs: the newest; all up to it have been seen to finish */
   uint64_t released;              /* all up to it are RELEASED */
   uint64_t held;                  /* explore: submissions that are not */
-  struct layer_submission **ring; /* of epochs done + 1 to submitted, at epoch % ring_size */
+  struct layer_submission **ring; /* epochs done + 1 to submitted, at epoch % ring_size */
   size_t ring_size;
   struct layer_import imports[TIDE_LAYER_IMPORTS];
   size_t import_count;
@@ -164,7 +164,7 @@ struct layer_queue {
 struct layer_host_call {
   const char *name; /* "vkWaitForFences" */
   uint64_t thread, since_ns;
-  bool any; /* one of the targets suffices */
+  bool any; /* any of the targets suffices */
   uint32_t count;
   struct layer_target {
     struct layer_semaphore *semaphore; /* or */
@@ -193,7 +193,7 @@ struct layer_counts {
 };
 
 struct layer_device {
-  struct layer_device *next; /* these two outlive the device: state.c */
+  struct layer_device *next; /* the list of state.c, which outlives the device */
   _Atomic(void *) key;
   VkDevice handle;
   bool is_used;
@@ -241,7 +241,7 @@ void layer_instance_publish(struct layer_instance *instance);
 void layer_device_hide(struct layer_device *device);
 void layer_device_recycle(struct layer_device *device);
 void layer_instance_recycle(struct layer_instance *instance);
-/* In the child of a fork: no device or instance of the parent can be used there. */
+/* Forgets the parent's devices and instances, in the child of a fork. */
 void layer_state_forget(void);
 /* No device comes or goes meanwhile. */
 void layer_for_each_device(void (*visit)(struct layer_device *device, void *user), void *user);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RECORDS_MOST 512   /* of one semaphore; the older half goes */
+#define RECORDS_MOST 512   /* records of one semaphore; the older half goes */
 #define RING_MOST 8192     /* submissions of one queue that no thread saw finish */
 #define RING_FIRST 256     /* more than explore holds of one queue */
 #define SIGNALLERS_MOST 32 /* records that one look at a value learns from */

@@ -13,8 +13,8 @@
 static struct {
   pthread_mutex_t lock; /* guards all of it: devices share one order */
   bool is_open;
-  char path[4160]; /* of the record; empty: none */
-  char *text;      /* of picks that are not in the file yet */
+  char path[4160]; /* the record's; empty: none */
+  char *text;      /* picks that are not in the file yet */
   size_t length, room;
   struct tide_vulkan_order recorded;
   size_t at; /* in it */
@@ -59,7 +59,7 @@ static void open_order(void) {
   if (options->replay[0] && !order.recorded.picks) read_recorded(options->replay);
   if (!options->directory[0]) return;
   snprintf(order.path, sizeof order.path, "%s/%ld.order", options->directory, (long)getpid());
-  unlink(order.path); /* of a process that had this number before */
+  unlink(order.path); /* left by a process that had this number before */
   put(TIDE_VULKAN_ORDER_HEAD "\n");
 }
 

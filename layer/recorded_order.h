@@ -8,7 +8,7 @@
 #define TIDE_VULKAN_FILE_MOST ((size_t)16 << 20) /* bytes */
 #define TIDE_VULKAN_ORDER_LINE_MOST ((size_t)64 << 10)
 #define TIDE_VULKAN_PICKS_MOST ((size_t)1 << 20)
-#define TIDE_VULKAN_CANDIDATES_MOST ((size_t)1 << 22) /* of all picks together */
+#define TIDE_VULKAN_CANDIDATES_MOST ((size_t)1 << 22) /* all picks together */
 
 struct tide_vulkan_pick {
   uint64_t first; /* the submission that went first: one of the candidates */

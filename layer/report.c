@@ -177,7 +177,7 @@ static const char *process_name(char *name, size_t size) {
   return name;
 }
 
-/* What the mode does not see, in every report. */
+/* Prints the limits of the mode. */
 static void print_mode_limits(FILE *to) {
   static const char *const texts[] = {
       [LAYER_EXPLAIN] =
@@ -322,7 +322,7 @@ static void *answer_requests(void *unused) {
   }
 }
 
-/* Where the program handles SIGQUIT itself, that is left alone. */
+/* A program's own handling of SIGQUIT is left alone. */
 static void catch_quit(void) {
   struct sigaction old, now = {.sa_handler = ask_for_report, .sa_flags = SA_RESTART};
   if (sigaction(SIGQUIT, NULL, &old) == 0 && old.sa_handler == SIG_DFL)
@@ -344,7 +344,7 @@ static void start(void) {
   catch_quit();
 }
 
-/* In the child of a fork: it has no thread that answers, and nothing of its own to report yet. */
+/* Resets all, in the child of a fork: the child has no thread that answers, and no report yet. */
 static void begin_anew(void) {
   pthread_mutex_init(&note_lock, NULL);
   pthread_mutex_init(&report_lock, NULL);

@@ -1,4 +1,4 @@
-/* What is one a process: the instances and devices, the numbers of threads and submissions. */
+/* State of the process: the instances and devices, the numbers of threads and submissions. */
 #include "layer/layer.h"
 
 #include <stdlib.h>

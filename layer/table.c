@@ -14,7 +14,8 @@ static struct layer_entry **link_of(const struct layer_table *table, uint64_t ha
   return link;
 }
 
-/* As many buckets as entries: chains stay short. A table that cannot grow only gets slower. */
+/* Keeps as many buckets as entries: chains stay short. A table that cannot grow only gets slower.
+ */
 static bool grow(struct layer_table *table) {
   if (table->count < table->bucket_count) return true;
   struct layer_table wider = {.bucket_count = table->bucket_count ? table->bucket_count * 2 : 64,
