@@ -173,7 +173,8 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyDevice(VkDevice handle,
 LAYER_ENTRY(GetDeviceQueue);
 LAYER_ENTRY(GetDeviceQueue2);
 
-/* explore: a handle of the layer's, which the loader must know as the device's. */
+/* Makes a handle of the layer's. The loader knows it as the device's by the first word. (Its own
+ * call for that walks lists without a lock, so it is for vkCreateDevice only: loader 1.3.239.) */
 static struct layer_queue *make_virtual_queue(struct layer_device *device, uint32_t family,
                                               uint32_t index) {
   uint32_t real = layer_real_family(device, family);
@@ -182,7 +183,7 @@ static struct layer_queue *make_virtual_queue(struct layer_device *device, uint3
   if (!queue) return NULL;
   queue->handle = (VkQueue)queue;
   queue->real_family = real;
-  device->set_loader_data(device->handle, queue);
+  queue->loader_data = atomic_load(&device->key);
   return queue;
 }
 
