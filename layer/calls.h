@@ -138,7 +138,4 @@ void layer_load_device_calls(struct layer_device_calls *calls, VkDevice device);
 /* The layer's own entry points, each as vk...: entry_*.c. NULL: not intercepted in this mode. */
 PFN_vkVoidFunction layer_find_entry(const char *name, bool of_device);
 
-/* Declared for the table in calls.c. */
-#define LAYER_ENTRY(name) extern VKAPI_ATTR __typeof__(*(PFN_vk##name)0) layer_##name
-
 #endif

@@ -4,41 +4,14 @@
  * across submissions, unless one of its scopes is empty. Render passes, events and queries are
  * taken for such barriers, too: that forgoes orders, and accuses no program wrongly.
  *
- * Layout transitions of a queue are ordered among themselves whatever their barriers say. A driver
- * that runs on the CPU does nothing for them, so there two submissions may still change places;
- * elsewhere each transition counts as a barrier. */
+ * Layout transitions of a queue are ordered among themselves, independent of their barriers. A
+ * driver that runs on the CPU does nothing for them, so there two submissions may still change
+ * places; elsewhere each transition counts as a barrier. */
+#include "layer/entries.h"
 #include "layer/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-LAYER_ENTRY(CreateCommandPool);
-LAYER_ENTRY(DestroyCommandPool);
-LAYER_ENTRY(ResetCommandPool);
-LAYER_ENTRY(AllocateCommandBuffers);
-LAYER_ENTRY(FreeCommandBuffers);
-LAYER_ENTRY(BeginCommandBuffer);
-LAYER_ENTRY(ResetCommandBuffer);
-LAYER_ENTRY(CmdPipelineBarrier);
-LAYER_ENTRY(CmdPipelineBarrier2);
-LAYER_ENTRY(CmdWaitEvents);
-LAYER_ENTRY(CmdWaitEvents2);
-LAYER_ENTRY(SetEvent);
-LAYER_ENTRY(ResetEvent);
-LAYER_ENTRY(CmdSetEvent);
-LAYER_ENTRY(CmdSetEvent2);
-LAYER_ENTRY(CmdResetEvent);
-LAYER_ENTRY(CmdResetEvent2);
-LAYER_ENTRY(CmdBeginRenderPass);
-LAYER_ENTRY(CmdBeginRenderPass2);
-LAYER_ENTRY(CmdBeginRendering);
-LAYER_ENTRY(CmdBeginQuery);
-LAYER_ENTRY(CmdBeginQueryIndexedEXT);
-LAYER_ENTRY(CmdResetQueryPool);
-LAYER_ENTRY(CmdWriteTimestamp);
-LAYER_ENTRY(CmdWriteTimestamp2);
-LAYER_ENTRY(CmdCopyQueryPoolResults);
-LAYER_ENTRY(CmdExecuteCommands);
 
 static uint64_t key(const void *handle) { return (uint64_t)(uintptr_t)handle; }
 

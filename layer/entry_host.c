@@ -1,26 +1,8 @@
 /* Semaphores and fences: how the host makes, signals, awaits and destroys them. */
+#include "layer/entries.h"
 #include "layer/explore.h"
 
 #include <stdlib.h>
-
-LAYER_ENTRY(CreateSemaphore);
-LAYER_ENTRY(DestroySemaphore);
-LAYER_ENTRY(SignalSemaphore);
-LAYER_ENTRY(WaitSemaphores);
-LAYER_ENTRY(GetSemaphoreCounterValue);
-LAYER_ENTRY(ImportSemaphoreFdKHR);
-LAYER_ENTRY(GetSemaphoreFdKHR);
-LAYER_ENTRY(CreateFence);
-LAYER_ENTRY(DestroyFence);
-LAYER_ENTRY(ResetFences);
-LAYER_ENTRY(GetFenceStatus);
-LAYER_ENTRY(WaitForFences);
-LAYER_ENTRY(ImportFenceFdKHR);
-LAYER_ENTRY(GetFenceFdKHR);
-LAYER_ENTRY(QueueWaitIdle);
-LAYER_ENTRY(GetQueryPoolResults);
-LAYER_ENTRY(GetEventStatus);
-LAYER_ENTRY(DeviceWaitIdle);
 
 #define TARGETS_ON_STACK 32
 /* ---- calls that block ------------------------------------------------------------ */

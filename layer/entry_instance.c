@@ -1,20 +1,10 @@
 /* Instances and devices, and the loader's side of the layer. */
+#include "layer/entries.h"
 #include "layer/explore.h"
 #include "layer/protocol.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-LAYER_ENTRY(GetInstanceProcAddr);
-LAYER_ENTRY(GetDeviceProcAddr);
-LAYER_ENTRY(CreateInstance);
-LAYER_ENTRY(DestroyInstance);
-LAYER_ENTRY(CreateDevice);
-LAYER_ENTRY(DestroyDevice);
-LAYER_ENTRY(EnumerateInstanceLayerProperties);
-LAYER_ENTRY(EnumerateInstanceExtensionProperties);
-LAYER_ENTRY(EnumerateDeviceLayerProperties);
-LAYER_ENTRY(EnumerateDeviceExtensionProperties);
 
 #define EXPORTED __attribute__((visibility("default"))) VKAPI_ATTR
 
@@ -169,9 +159,6 @@ VKAPI_ATTR void VKAPI_CALL layer_DestroyDevice(VkDevice handle,
 }
 
 /* ---- queues ---------------------------------------------------------------------- */
-
-LAYER_ENTRY(GetDeviceQueue);
-LAYER_ENTRY(GetDeviceQueue2);
 
 /* Makes a handle of the layer's. The loader knows it as the device's by the first word. (Its own
  * call for that walks lists without a lock, so it is for vkCreateDevice only: loader 1.3.239.) */

@@ -1,17 +1,11 @@
-/* Names that the program gives, and calls that carry a queue without giving it work. */
+/* Names that the program gives, and calls that carry a queue without giving it work.
+ *
+ * The debug calls belong to an extension of the instance: the loader answers them where the driver
+ * has none, so a program may call them on any device. */
+#include "layer/entries.h"
 #include "layer/explore.h"
 
 #include <stdlib.h>
-
-/* The debug calls belong to an extension of the instance: the loader answers them where the driver
- * has none, so a program may call them on any device. */
-LAYER_ENTRY(SetDebugUtilsObjectNameEXT);
-LAYER_ENTRY(SetDebugUtilsObjectTagEXT);
-LAYER_ENTRY(QueueBeginDebugUtilsLabelEXT);
-LAYER_ENTRY(QueueEndDebugUtilsLabelEXT);
-LAYER_ENTRY(QueueInsertDebugUtilsLabelEXT);
-LAYER_ENTRY(SetPrivateData);
-LAYER_ENTRY(GetPrivateData);
 
 /* The driver knows its own queues only. */
 static uint64_t real_object(struct layer_device *device, VkObjectType type, uint64_t handle) {

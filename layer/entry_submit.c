@@ -1,17 +1,11 @@
 /* Calls that give a queue something to do. */
+#include "layer/entries.h"
 #include "layer/explore.h"
 #include "layer/trace.h"
 
 #include <stdlib.h>
 
 #define TURN_NS 1000000000u
-
-LAYER_ENTRY(QueueSubmit);
-LAYER_ENTRY(QueueSubmit2);
-LAYER_ENTRY(QueueBindSparse);
-LAYER_ENTRY(QueuePresentKHR);
-LAYER_ENTRY(AcquireNextImageKHR);
-LAYER_ENTRY(AcquireNextImage2KHR);
 
 /* ---- chained structures ---------------------------------------------------------- */
 

@@ -1,4 +1,5 @@
 /* Queues and families that the program sees, and the driver's that stand behind them. */
+#include "layer/entries.h"
 #include "layer/explore.h"
 
 #include <stdlib.h>
@@ -28,10 +29,6 @@ static void shape_family(uint32_t index, uint32_t real_count, VkQueueFamilyPrope
   if (index >= real_count) family->queueFlags = added[index - real_count];
   if (family->queueCount < layer_options()->queues) family->queueCount = layer_options()->queues;
 }
-
-LAYER_ENTRY(GetPhysicalDeviceQueueFamilyProperties);
-LAYER_ENTRY(GetPhysicalDeviceQueueFamilyProperties2);
-LAYER_ENTRY(GetPhysicalDeviceSurfaceSupportKHR);
 
 /* Some drivers write as many families as the array holds, so the count is asked for first. */
 static uint32_t count_families(VkPhysicalDevice physical) {
@@ -115,10 +112,6 @@ bool layer_map_family_list(const struct layer_device *device, uint32_t *count,
 }
 
 /* ---- resources that name families ------------------------------------------------ */
-
-LAYER_ENTRY(CreateBuffer);
-LAYER_ENTRY(CreateImage);
-LAYER_ENTRY(CreateSwapchainKHR);
 
 /* The three create infos have the same three fields. */
 #define MAP_SHARING(device, info, mode, count, families)                                           \

@@ -4,6 +4,7 @@
  * from seed to seed. Objects destroyed while submissions are held stay alive until these have
  * finished; freed memory is filled again, so that a submission that still reads it shows other
  * bytes instead of crashing. A program that is right sees no difference. */
+#include "layer/entries.h"
 #include "layer/explore.h"
 
 #include <stdlib.h>
@@ -25,24 +26,6 @@ struct memory {
   bool is_private; /* the host sees it, and no other process or device does */
   bool is_mapped;
 };
-
-LAYER_ENTRY(AllocateMemory);
-LAYER_ENTRY(FreeMemory);
-LAYER_ENTRY(MapMemory);
-LAYER_ENTRY(UnmapMemory);
-LAYER_ENTRY(DestroyBuffer);
-LAYER_ENTRY(DestroyImage);
-LAYER_ENTRY(DestroyBufferView);
-LAYER_ENTRY(DestroyImageView);
-LAYER_ENTRY(DestroyPipeline);
-LAYER_ENTRY(DestroyPipelineLayout);
-LAYER_ENTRY(DestroySampler);
-LAYER_ENTRY(DestroyDescriptorPool);
-LAYER_ENTRY(DestroyRenderPass);
-LAYER_ENTRY(DestroyFramebuffer);
-LAYER_ENTRY(DestroyEvent);
-LAYER_ENTRY(DestroyQueryPool);
-LAYER_ENTRY(DestroySwapchainKHR);
 
 /* ---- destroying later ------------------------------------------------------------ */
 

@@ -111,7 +111,7 @@ void layer_queue_advance(struct layer_queue *queue) {
   }
 }
 
-/* A held submission cannot have finished, whatever the program concluded. */
+/* A held submission cannot have finished, even if the program concluded so. */
 void layer_queue_is_done(struct layer_queue *queue, uint64_t epoch) {
   while (queue->done < epoch && queue->done < queue->submitted) {
     struct layer_submission **slot = &queue->ring[(queue->done + 1) % queue->ring_size];

@@ -3,20 +3,10 @@
  * Sure mistakes only: an acquire that no release of the same part went before, and a copy from a
  * whole buffer or image that was released and not acquired. A write to such a one discards its
  * contents, for which no transfer is needed. */
+#include "layer/entries.h"
 #include "layer/commands.h"
 
 #include <stdlib.h>
-
-LAYER_ENTRY(CmdCopyBuffer);
-LAYER_ENTRY(CmdCopyBuffer2);
-LAYER_ENTRY(CmdCopyImage);
-LAYER_ENTRY(CmdCopyImage2);
-LAYER_ENTRY(CmdCopyBufferToImage);
-LAYER_ENTRY(CmdCopyBufferToImage2);
-LAYER_ENTRY(CmdCopyImageToBuffer);
-LAYER_ENTRY(CmdCopyImageToBuffer2);
-LAYER_ENTRY(CmdFillBuffer);
-LAYER_ENTRY(CmdUpdateBuffer);
 
 /* ---- while commands are recorded ------------------------------------------------- */
 
