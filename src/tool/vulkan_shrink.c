@@ -59,12 +59,19 @@ static size_t count_overtaking(const struct tide_vulkan_order *order) {
   return count;
 }
 
+/* A process that was killed may have left half a line at the end. */
+static size_t cut_torn_line(const char *text, size_t length) {
+  while (length && text[length - 1] != '\n') length--;
+  return length;
+}
+
 bool tide_vulkan_read_order(const char *run, uint64_t process, struct tide_vulkan_order *order) {
   struct tide_diag diag = {.status = TIDE_OK};
   size_t length;
   char *text = tide_vulkan_read(run, process, "order", &length);
   if (!text) return false;
-  enum tide_status status = tide_vulkan_order_parse(order, text, length, &diag);
+  enum tide_status status =
+      tide_vulkan_order_parse(order, text, cut_torn_line(text, length), &diag);
   free(text);
   if (status != TIDE_OK)
     tide_tool_error("%llu.order:%u:%u: %s", (unsigned long long)process, diag.line, diag.column,

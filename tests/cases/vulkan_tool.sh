@@ -285,7 +285,9 @@ def report(reason, lines):
     if not words[0] or how == "silent":
         return
     base = f"{os.environ['TIDEMARK_VULKAN_DIRECTORY']}/{os.getpid()}"
-    open(base + ".order", "w").writelines(["tidemark-vulkan-order 1\n"] + picks)
+    torn = ["pick 9 o"] if how == "torn" else []
+    open(base + ".new", "w").writelines(["tidemark-vulkan-order 1\n"] + picks + torn)
+    os.rename(base + ".new", base + ".order")
     text = ["tidemark-vulkan-report 1", f"process {os.getpid()} order", "mode " + words[0], "reason " + reason,
             f"count choices {choices}", "count untried 2", f"schedule {sum(s * 9 ** i for i, s in enumerate(order)):x}",
             "limit nothing here is real", "text submission 44 is another"] + lines
@@ -314,7 +316,7 @@ if how == "file" or (how == "vanish" and not wrong):
     open("image.raw", "w").write("wrong" if wrong else "right")
 if how == "restless":
     print(os.getpid())
-print("the image is", "wrong" if wrong and how in ("stdout", "chance", "crowd") else "right")
+print("the image is", "wrong" if wrong and how in ("stdout", "torn", "chance", "crowd") else "right")
 sys.exit(5 if how == "status" and wrong else 0)
 E
 chmod +x order
@@ -342,6 +344,8 @@ failing --compare stdout -- ./order stdout
 ended differs 1 out "$seed: stdout differs from byte 13 on" out 'line 29' out "$pair" \
   out 'submission 4 \(queue graphics\) went after submission 6 \(queue compute\)' out '^found: 1 of 2 runs failed'
 if grep -q 'line 9$' out; then fail stderr_tail "$(cat out)"; else pass stderr_tail; fi
+failing --compare stdout -- ./order torn
+ended torn_order 1 out "$pair"
 failing --compare stdout --no-shrink -- ./order stdout
 if [ $status = 1 ] && ! grep -q 'change places' out; then pass no_shrink; else fail no_shrink "$(said)"; fi
 failing -- ./order stdout
