@@ -5,7 +5,7 @@
  * of the same work without these. */
 #include "bench.h"
 
-#include "../examples/patterns/gpu.h"
+#include "../benchmarks/patterns/gpu.h"
 
 #include <stdio.h>
 #include <string.h>

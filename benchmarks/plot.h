@@ -4,7 +4,7 @@
 #ifndef BENCHMARKS_PLOT_H
 #define BENCHMARKS_PLOT_H
 
-#include "../examples/patterns/drawing.h"
+#include "../benchmarks/patterns/drawing.h"
 #include "result.h"
 
 #include <math.h>

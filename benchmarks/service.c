@@ -5,7 +5,7 @@
 
 #include "shared_library.h"
 
-#include "service/ring.h"
+#include "service/command_ring.h"
 #include "service/socket.h"
 #include "service/system.h"
 #include "tidemark/service.h"

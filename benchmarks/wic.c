@@ -1,6 +1,6 @@
 /* Waiting by interrupt. What its parts cost: runs of pages, as the Interrupter takes them: one is
  * given back and another taken, while 70 % of 16 Ki pages are taken; against the structure that the
- * paper keeps them in. What it is worth: the ten patterns of examples/patterns over their whole
+ * paper keeps them in. What it is worth: the ten patterns of benchmarks/patterns over their whole
  * grid on two devices, as `tidemark patterns --report` measures them, and a million threads as
  * warps. */
 #ifndef _GNU_SOURCE
@@ -8,7 +8,7 @@
 #endif
 #include "bench.h"
 
-#include "../examples/patterns/figures.h"
+#include "../benchmarks/patterns/figures.h"
 #include "base/random.h"
 #include "tidemark/wic.h"
 #include "wic/pages.h"

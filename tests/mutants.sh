@@ -1,6 +1,6 @@
 # Each wrong change of tests/mutants is found by the case that it names, and for the reason that it
-# names; each case of weave/ finds one. Prints what was found, and in which run.
-#   sh tests/mutants.sh KIND [NAME…]    KIND: weave, oracle, sim, fuzz: the suite of the program
+# names; each case of interleave/ finds one. Prints what was found, and in which run.
+#   sh tests/mutants.sh KIND [NAME…]    KIND: interleave, oracle, simulation, fuzz: the suite of the program
 : "${BUILD:?}"
 kind=$1
 shift
@@ -23,7 +23,7 @@ run() { # MUTANT PROGRAM CASE…
   new=$BUILD-fuzz/corpus-$mutant
   rm -rf "$new"
   mkdir -p "$new"
-  seeds=$root/fuzz/corpus/$program
+  seeds=$root/tests/fuzz/corpus/$program
   [ -d "$seeds" ] || seeds=
   # shellcheck disable=SC2086
   "$BUILD-fuzz/mutant-$mutant" -seed=1 -runs=20000000 -max_total_time=120 -artifact_prefix="$new/" "$new" $seeds 2>&1
@@ -32,7 +32,7 @@ run() { # MUTANT PROGRAM CASE…
 # A mutant without a program of some kind, or without what the failure says, would be looked for by no run.
 if [ $all = yes ] && [ "$kind" = oracle ]; then
   for mutant in *; do
-    grep -Eq '^found by (weave|oracle|sim|fuzz)-[a-z_]+( [^:]*)?: .' "$mutant" ||
+    grep -Eq '^found by (interleave|oracle|simulation|fuzz)-[a-z_]+( [^:]*)?: .' "$mutant" ||
       echo "FAIL $mutant: no line 'found by PROGRAM CASE: what the failure says'"
   done
 fi
@@ -52,18 +52,18 @@ for mutant; do
     esac
   done
 done
-if [ $all = no ] || [ "$kind" != weave ]; then exit 0; fi
+if [ $all = no ] || [ "$kind" != interleave ]; then exit 0; fi
 # What is printed runs the same order again, and fails in its only run.
-schedule=$("$BUILD/mutant-wait-no-wake" signal_wait 2>&1 | sed -n 's/.*WEAVE_SCHEDULE=//p')
-again=$(WEAVE_SCHEDULE=$schedule "$BUILD/mutant-wait-no-wake" signal_wait 2>&1 | tail -n 1)
+schedule=$("$BUILD/mutant-wait-no-wake" signal_wait 2>&1 | sed -n 's/.*INTERLEAVE_SCHEDULE=//p')
+again=$(INTERLEAVE_SCHEDULE=$schedule "$BUILD/mutant-wait-no-wake" signal_wait 2>&1 | tail -n 1)
 case $again in
   *'run 1: nobody can go on'*) echo "PASS schedule_runs_again" ;;
   *) echo "FAIL schedule_runs_again: $schedule: $again" ;;
 esac
 missing=
-for program in "$BUILD"/weave-*; do
+for program in "$BUILD"/interleave-*; do
   name=${program##*/}
-  if [ "$name" = weave-self ] || [ ! -x "$program" ] || [ ! -f "$program" ]; then continue; fi
+  if [ "$name" = interleave-self ] || [ ! -x "$program" ] || [ ! -f "$program" ]; then continue; fi
   for case_name in $("$program" --list); do
     grep -q "^found by $name $case_name:" ./* || missing="$missing $name/$case_name"
   done

@@ -9,7 +9,8 @@ static _Thread_local struct tide_body_frame *current __attribute__((tls_model("i
 
 struct tide_body_frame *tide_body_frame_set(struct tide_body_frame *frame) {
   struct tide_body_frame *before = current;
-#ifndef TIDE_WEAVE /* threads that are explored share one of the system's: none has a frame */
+#ifndef TIDE_INTERLEAVE /* threads that are explored share one of the system's: none has a frame   \
+                         */
   current = frame;
 #else
   (void)frame;

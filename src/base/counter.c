@@ -1,6 +1,6 @@
 #include "base/counter.h"
 #include "base/check.h"
-#include "base/sleeper.h"
+#include "base/parking.h"
 
 /* Pairing heap: meld makes the larger root the first child of the smaller.
  * Removing a root melds its children in pairs, left to right, then all of the

@@ -47,7 +47,7 @@ struct tide_counter {
 };
 
 /* A first-in-first-out list of fired nodes, linked by `next`. Threads that sleep are one node of
- * it, where the first of them came: see base/sleeper.h. */
+ * it, where the first of them came: see base/parking.h. */
 struct tide_fired {
   struct tide_node *first, **last;
   struct tide_sleeper *sleeper;

@@ -23,30 +23,30 @@ static inline bool tide_lock_try(struct tide_lock *lock) {
   return tide_exchange(&lock->word, 1u) == 0;
 }
 
-#ifdef TIDE_WEAVE
+#ifdef TIDE_INTERLEAVE
 /* The explorer of interleavings lets nobody try before the lock is free, and wants to know which
  * store gives one back. */
-void weave_lock(uint32_t *word);
-void weave_unlock(uint32_t *word);
+void interleave_lock(uint32_t *word);
+void interleave_unlock(uint32_t *word);
 #else
-#define weave_lock(word) ((void)0)
-#define weave_unlock(word) ((void)0)
+#define interleave_lock(word) ((void)0)
+#define interleave_unlock(word) ((void)0)
 #endif
 
 static inline void tide_lock_take(struct tide_lock *lock, const struct tide_platform *platform) {
-  weave_lock(&lock->word);
+  interleave_lock(&lock->word);
   if (__builtin_expect(!tide_lock_try(lock), 0)) tide_lock_contended(lock, platform);
 }
 
 /* False: it is not free, so the caller goes another way, where it waits. (The explorer waits here.)
  */
 static inline bool tide_lock_take_free(struct tide_lock *lock) {
-  weave_lock(&lock->word);
+  interleave_lock(&lock->word);
   return __builtin_expect(tide_lock_try(lock), 1);
 }
 
 static inline void tide_lock_give(struct tide_lock *lock) {
-  weave_unlock(&lock->word);
+  interleave_unlock(&lock->word);
   tide_store_release(&lock->word, 0u);
 }
 

@@ -2,7 +2,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "device/ring.h"
+#include "device/uring.h"
 #include "device/transfer.h"
 #include "device/workers.h"
 #include "tidemark/device.h"

@@ -1,7 +1,7 @@
 #include "device/workers.h"
 
 #include "base/memory.h"
-#include "timeline/turn.h"
+#include "timeline/pending_value.h"
 
 enum rest_state { SPINNING, SLEEPING, CALLED };
 

@@ -10,7 +10,7 @@
 
 #include "base/body_frame.h"
 #include "base/lock.h"
-#include "device/ask.h"
+#include "device/combine.h"
 
 typedef enum tide_status (*tide_worker_run)(const struct tide_body_class *body, void *arguments);
 
@@ -42,7 +42,7 @@ struct tide_workers {
   void *take_self;
   uint64_t spin_most; /* ns */
   size_t at_once;     /* limit of one exchange */
-  bool asks;          /* flat combining is used: see device/ask.h */
+  bool asks;          /* flat combining is used: see device/combine.h */
   uint32_t count;     /* started threads */
   struct tide_lock lock;
   struct tide_worker *resting; /* parked workers, last in first out */

@@ -24,7 +24,7 @@
 #define TIDE_POINT_GRAPH_H
 
 #include "base/list.h"
-#include "timeline/turn.h"
+#include "timeline/pending_value.h"
 #include "tidemark/point.h"
 
 enum tide_gate_kind {

@@ -1,6 +1,6 @@
 /* Leaves the scheduler: drains its worklists, unlocks, calls out. Emits its events. */
 #include "sched/sched.h"
-#include "timeline/turn.h"
+#include "timeline/pending_value.h"
 
 static void fire_node(struct tide_sched *sched, struct tide_node *node) {
   if (node->fire == tide_wait_fire) {

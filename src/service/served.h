@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "point/point.h"
-#include "service/ring.h"
+#include "service/command_ring.h"
 #include "service/socket.h"
 #include "service/system.h"
 #include "service/user.h"

@@ -2,7 +2,7 @@
 #ifndef TIDE_SERVICE_SESSION_H
 #define TIDE_SERVICE_SESSION_H
 
-#include "service/ring.h"
+#include "service/command_ring.h"
 #include "service/system.h"
 #include "service/values.h"
 #include "tidemark/service.h"

@@ -265,7 +265,7 @@ struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline);
  * more. (None does so where interleavings are explored, and every access is one more to explore.)
  */
 static inline void tide_waiting_count(const struct tide_context *context, uint32_t more) {
-#ifdef TIDE_WEAVE
+#ifdef TIDE_INTERLEAVE
   (void)context, (void)more;
 #else
   tide_fetch_add((uint32_t *)&context->waiting, more);

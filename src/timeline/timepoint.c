@@ -2,7 +2,7 @@
  * notifier's dispatch. */
 #include "base/check.h"
 #include "base/memory.h"
-#include "timeline/turn.h"
+#include "timeline/pending_value.h"
 #include "timeline/waiter.h"
 
 struct tide_notifier {

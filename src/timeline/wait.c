@@ -2,10 +2,10 @@
 #include "base/body_frame.h"
 #include "base/check.h"
 #include "base/memory.h"
-#include "base/sleeper.h"
+#include "base/parking.h"
 #include "timeline/waiter.h"
 
-#ifdef TIDE_WEAVE
+#ifdef TIDE_INTERLEAVE
 #define SPINS 0 /* nothing comes by waiting there, but by letting others go on */
 #else
 #define SPINS 64 /* a microsecond or so: a signal that is about to come costs no sleep */

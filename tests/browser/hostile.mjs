@@ -26,7 +26,7 @@ function monsters() {
 
 export async function hostile(browser) {
   const page = await open(browser, "#p=hello");
-  const folder = path.join(ROOT, "fuzz/corpus/program");
+  const folder = path.join(ROOT, "tests/fuzz/corpus/program");
   const texts = Object.entries(monsters());
   for (const name of fs.readdirSync(folder)) texts.push(["corpus_" + name.replace(/\W/g, "_"), fs.readFileSync(path.join(folder, name), "utf8")]);
   for (const [name, text] of texts)

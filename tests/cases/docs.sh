@@ -275,9 +275,9 @@ for page in $DOCS_PAGES; do
   while read -r word; do
     case $word in
       *…* | *NAME*) continue ;;
-      unit/* | public/* | conformance/* | attacks/* | oracle/* | case/* | tidy/* | fuzz/*)
+      unit/* | public/* | conformance/* | attacks/* | oracle/* | case/* | tidy/* | fuzz/* | interleave/* | simulation/* | models/*)
         if printf '%s\n' "$tests" | grep -qxF -e "$word"; then continue; fi ;;
-      benchmarks/* | docs/* | examples/* | include/* | model/* | scripts/* | src/* | tests/* | weave/* | web/*) ;;
+      benchmarks/* | demos/* | docs/* | examples/* | include/* | lang/* | layer/* | mods/* | scripts/* | src/* | tests/* | tool/* | web/*) ;;
       *.tide) word=examples/$word ;;
       *) continue ;;
     esac

@@ -1,6 +1,6 @@
 # The PTX that is checked in is what the kernels' source gives, and it assembles: neither needs a GPU.
 : "${BUILD:?}"
-ptx=examples/patterns/gpu/kernels.ptx
+ptx=benchmarks/patterns/gpu/kernels.ptx
 work=$BUILD/ptx
 rm -rf "$work"
 mkdir -p "$work"
@@ -26,6 +26,6 @@ done
 # What gpu.c reckons with when it says how many blocks fit: registers of a thread.
 if [ -n "$ptxas" ]; then
   registers=$("$ptxas" -v -arch=sm_90 "$ptx" -o "$work/r.cubin" 2>&1 | sed -n 's/.*Used \([0-9]*\) registers.*/\1/p' | sort -n | tail -n 1)
-  most=$(sed -n 's/^#define REGISTERS \([0-9]*\).*/\1/p' examples/patterns/gpu.c)
+  most=$(sed -n 's/^#define REGISTERS \([0-9]*\).*/\1/p' benchmarks/patterns/gpu.c)
   if [ "$registers" -le "$most" ]; then echo "PASS registers"; else echo "FAIL registers: $registers, and gpu.c reckons with $most"; fi
 else echo "SKIP registers: there is no ptxas"; fi

@@ -4,11 +4,11 @@
 
 #include "gpu_host.h"
 
-#include "../../examples/patterns/gpu/kernels.h"
+#include "../../benchmarks/patterns/gpu/kernels.h"
 
 #include "wic/gpu_wait.h"
 
-#include "../../examples/patterns/gpu/consumers.h"
+#include "../../benchmarks/patterns/gpu/consumers.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -39,18 +39,19 @@ def read_layers():
 
 
 LAYERS = read_layers()
+PRODUCT = ["src", "lang", "mods", "tool"]  # where the layers lie
 
 
 def layer_of(path):
-    """The layer of src/LAYER/x.c or include/tidemark/x.h; None when it has none."""
+    """The layer of src/LAYER/x.c, LAYER/x.c or include/tidemark/x.h; None when it has none."""
     if path.startswith("include/tidemark/"):
         name = os.path.basename(path)
         for layer in LAYERS:
             if name in layer.headers:
                 return layer
         name = name[: -len(".h")]
-        return next((layer for layer in LAYERS if layer.name == name), None)
-    folder = os.path.dirname(path[len("src/"):])
+        return next((layer for layer in LAYERS if os.path.basename(layer.name) == name), None)
+    folder = os.path.dirname(path).removeprefix("src/")
     return next((layer for layer in LAYERS if layer.name == folder), None)
 
 

@@ -3,7 +3,7 @@
 #include "harness.h"
 #include "sched/delegation.h"
 #include "tidemark/tidemark.h"
-#include "timeline/turn.h"
+#include "timeline/pending_value.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -2,7 +2,7 @@
  * text that a GPU runs runs on the host, a thread for a warp. */
 #include "harness.h"
 
-#include "../../examples/patterns/gpu.h"
+#include "../../benchmarks/patterns/gpu.h"
 #include "plugins/gpu_host.h"
 #include "base/atomic.h"
 #include "fake_driver.h"

@@ -10,7 +10,7 @@
 #define tide_body_stencil narrow_stencil
 #define tide_body_gemm narrow_gemm
 #include "kernel/blur.c"
-#include "kernel/image.c"
+#include "kernel/image_bodies.c"
 #include "kernel/math.c"
 
 static void scatter(struct tide_random *random, const struct tide_argument *slice) {

@@ -6,7 +6,7 @@
 #include "base/random.h"
 #include "sched/delegation.h"
 #include "tidemark/tidemark.h"
-#include "timeline/turn.h"
+#include "timeline/pending_value.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* examples/patterns: each pattern computes what it computes alone, whichever way its data comes;
+/* benchmarks/patterns: each pattern computes what it computes alone, whichever way its data comes;
  * and its check finds out when data came that was old, or not written yet. */
-#include "../../examples/patterns/run.h"
+#include "../../benchmarks/patterns/run.h"
 
 #include "harness.h"
 

@@ -1,8 +1,9 @@
-/* examples/patterns with fibers for consumers: all of them on one thread, each with 16 KiB of stack
- * and a hole below, going on when another has to wait. So a consumer's code keeps to what is asked
- * of it: nothing in thread-locals that it needs twice, a small stack, no waiting but in take. */
-#include "../../examples/patterns/polling.h"
-#include "../../examples/patterns/run.h"
+/* benchmarks/patterns with fibers for consumers: all of them on one thread, each with 16 KiB of
+ * stack and a hole below, going on when another has to wait. So a consumer's code keeps to what is
+ * asked of it: nothing in thread-locals that it needs twice, a small stack, no waiting but in take.
+ */
+#include "../../benchmarks/patterns/polling.h"
+#include "../../benchmarks/patterns/run.h"
 
 #include "harness.h"
 

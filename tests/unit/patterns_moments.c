@@ -1,7 +1,7 @@
-/* examples/patterns: what a report says of waiting, from moments that are known. */
-#include "../../examples/patterns/figure.h"
-#include "../../examples/patterns/grid.h"
-#include "../../examples/patterns/moments.h"
+/* benchmarks/patterns: what a report says of waiting, from moments that are known. */
+#include "../../benchmarks/patterns/figure.h"
+#include "../../benchmarks/patterns/grid.h"
+#include "../../benchmarks/patterns/moments.h"
 
 #include "harness.h"
 

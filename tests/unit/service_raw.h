@@ -4,7 +4,7 @@
 
 #include "service_rig.h"
 
-#include "service/ring.h"
+#include "service/command_ring.h"
 #include "service/values.h"
 
 #include <errno.h>

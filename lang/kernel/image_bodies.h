@@ -1,0 +1,26 @@
+/* kernel/image_bodies.h: a slice seen as rows. A slice is an image by itself: what lies
+ * outside of it is never touched and counts as a copy of the nearest edge. */
+#ifndef TIDE_KERNEL_IMAGE_H
+#define TIDE_KERNEL_IMAGE_H
+
+#include "kernel/body.h"
+
+#define TIDE_CHANNELS_MOST 4
+
+struct tide_image {
+  unsigned char *rows;
+  size_t row; /* bytes */
+  size_t height;
+};
+
+/* False unless the buffer is a whole number of rows of `width` pixels of `pixel` bytes. */
+static inline bool tide_image_of(const struct tide_argument *buffer, int64_t width, size_t pixel,
+                                 struct tide_image *out_image) {
+  if (width < 1 || width > INT32_MAX || !tide_argument_of(buffer, 1)) return false;
+  size_t row = (size_t)width * pixel;
+  if (buffer->size % row != 0) return false;
+  *out_image = (struct tide_image){buffer->data, row, buffer->size / row};
+  return true;
+}
+
+#endif

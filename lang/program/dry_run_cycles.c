@@ -1,0 +1,277 @@
+/* What a rehearsal left over: waits for what nobody signals, and circles. */
+#include "base/memory.h"
+#include "program/dry_run.h"
+
+#define SHOWN_MAX 5 /* steps of a circle in its message */
+
+struct entry { /* of a list that is sorted by major, then minor */
+  uint64_t major, minor;
+  uint32_t op;
+};
+
+struct reporter {
+  struct tide_rehearsal *r;
+  struct entry *ops; /* by step number */
+  size_t op_count;
+  struct entry *signals; /* by timeline and value */
+  size_t signal_count;
+};
+
+/* ---- sorting: a heap, in place ------------------------------------------------------ */
+
+static bool is_less(const struct entry *a, const struct entry *b) {
+  return a->major < b->major || (a->major == b->major && a->minor < b->minor);
+}
+
+static void sift(struct entry *entries, size_t at, size_t count) {
+  struct entry moving = entries[at];
+  for (size_t child; (child = 2 * at + 1) < count; at = child) {
+    if (child + 1 < count && is_less(&entries[child], &entries[child + 1])) child++;
+    if (!is_less(&moving, &entries[child])) break;
+    entries[at] = entries[child];
+  }
+  entries[at] = moving;
+}
+
+static void sort(struct entry *entries, size_t count) {
+  for (size_t i = count / 2; i-- > 0;) sift(entries, i, count);
+  for (size_t last = count; last-- > 1;) {
+    struct entry swap = entries[0];
+    entries[0] = entries[last];
+    entries[last] = swap;
+    sift(entries, 0, last);
+  }
+}
+
+/* ---- what is left -------------------------------------------------------------------- */
+
+static bool collect(struct reporter *p) {
+  struct tide_rehearsal *r = p->r;
+  for (uint32_t op = 1; op < r->held_count; op++) {
+    if (r->held[op].number == UINT64_MAX) continue;
+    p->op_count++;
+    for (uint32_t s = r->held[op].signals; s; s = r->values[s].next) p->signal_count++;
+  }
+  p->ops = tide_alloc(r->allocator, p->op_count, sizeof *p->ops);
+  p->signals = tide_alloc(r->allocator, p->signal_count, sizeof *p->signals);
+  if (!p->ops || !p->signals) return tide_error_no_memory(r->errors);
+  size_t ops = 0, signals = 0;
+  for (uint32_t op = 1; op < r->held_count; op++) {
+    if (r->held[op].number == UINT64_MAX) continue;
+    p->ops[ops++] = (struct entry){0, r->held[op].number, op};
+    for (uint32_t s = r->held[op].signals; s; s = r->values[s].next)
+      p->signals[signals++] = (struct entry){r->values[s].timeline, r->values[s].value, op};
+  }
+  sort(p->ops, p->op_count);
+  sort(p->signals, p->signal_count);
+  return true;
+}
+
+static void forget(struct reporter *p) {
+  tide_free(p->r->allocator, p->ops, p->op_count, sizeof *p->ops);
+  tide_free(p->r->allocator, p->signals, p->signal_count, sizeof *p->signals);
+}
+
+/* The held operation that signals the smallest value >= value; 0: none. */
+static uint32_t signaller(const struct reporter *p, uint32_t timeline, uint64_t value) {
+  struct entry wanted = {timeline, value, 0};
+  size_t low = 0, high = p->signal_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (is_less(&p->signals[middle], &wanted)) low = middle + 1;
+    else high = middle;
+  }
+  return low < p->signal_count && p->signals[low].major == timeline ? p->signals[low].op : 0;
+}
+
+/* ---- never ----------------------------------------------------------------------------- */
+
+static void report_never(struct reporter *p, uint32_t line, uint32_t column, uint32_t timeline,
+                         uint64_t value) {
+  const struct tide_plan_timeline *t = &p->r->plan->timelines[timeline];
+  const char *kind = t->collective == TIDE_PLAN_NONE ? "timeline" : "collective";
+  if (t->last == t->initial) {
+    tide_error(p->r->errors, TIDE_NOT_FOUND, line, column,
+               "%s '%s' never reaches %llu: nobody signals it", kind, t->label,
+               (unsigned long long)value);
+  } else {
+    tide_error(p->r->errors, TIDE_NOT_FOUND, line, column,
+               "%s '%s' never reaches %llu: the highest signalled value is %llu", kind, t->label,
+               (unsigned long long)value, (unsigned long long)t->last);
+  }
+}
+
+/* Waits above a timeline's last value; of a place in the text the first one only. */
+static bool find_never(struct reporter *p) {
+  struct tide_rehearsal *r = p->r;
+  struct {
+    uint32_t line, column;
+  } said[TIDE_ERRORS_MAX];
+  size_t said_count = 0, before = r->errors->count;
+  for (size_t i = 0; i < p->op_count && said_count < TIDE_ERRORS_MAX; i++) {
+    const struct tide_held *held = &r->held[p->ops[i].op];
+    bool again = false;
+    for (size_t k = 0; k < said_count && !again; k++)
+      again = said[k].line == held->line && said[k].column == held->column;
+    for (uint32_t w = held->waits; w && !again; w = r->values[w].next) {
+      const struct tide_held_value *wait = &r->values[w];
+      if (wait->value <= r->plan->timelines[wait->timeline].last) continue;
+      report_never(p, held->line, held->column, wait->timeline, wait->value);
+      said[said_count].line = held->line;
+      said[said_count++].column = held->column;
+      break;
+    }
+  }
+  return r->errors->count > before;
+}
+
+static void report_stuck_host(struct reporter *p) {
+  struct tide_rehearsal *r = p->r;
+  for (size_t i = 0; i < r->stuck_count; i++) {
+    const struct tide_stuck *stuck = &r->stuck[i];
+    const struct tide_plan_timeline *t = &r->plan->timelines[stuck->wait.timeline];
+    unsigned long long value = stuck->wait.value;
+    if (stuck->wait.value > t->last) {
+      report_never(p, stuck->line, stuck->column, stuck->wait.timeline, stuck->wait.value);
+    } else if (stuck->by_line) {
+      tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
+                 "the host waits here for '%s' >= %llu, but line %u, which signals it, waits for "
+                 "what is submitted only after this line",
+                 t->label, value, stuck->by_line);
+    } else {
+      tide_error(r->errors, TIDE_DEADLOCK, stuck->line, stuck->column,
+                 "the host waits here for '%s' >= %llu, which is signalled only by what is "
+                 "submitted after this line",
+                 t->label, value);
+    }
+  }
+}
+
+/* ---- circles ------------------------------------------------------------------------------ */
+
+enum edge_kind { EDGE_NONE, EDGE_WAIT, EDGE_QUEUE, EDGE_COLLECTIVE };
+
+struct edge {
+  enum edge_kind kind;
+  uint32_t to;
+  const struct tide_held_value *wait;
+};
+
+/* A member that has not arrived: what is first in its queue. */
+static uint32_t missing_member(const struct tide_rehearsal *r, uint32_t collective) {
+  const struct tide_plan_collective *plan = &r->plan->collectives[collective];
+  for (size_t i = 0; i < plan->queue_count; i++) {
+    uint32_t first = r->queues[plan->queues[i]].first;
+    if (first && !(r->held[first].arrived && r->held[first].collective == collective)) return first;
+  }
+  return 0;
+}
+
+/* Why an operation cannot go on. */
+static struct edge blocker(const struct reporter *p, uint32_t op) {
+  const struct tide_rehearsal *r = p->r;
+  const struct tide_held *held = &r->held[op];
+  uint32_t first = r->queues[held->queue].first;
+  if (!held->apart && first != op) return (struct edge){EDGE_QUEUE, first, NULL};
+  for (uint32_t w = held->waits; w; w = r->values[w].next) {
+    const struct tide_held_value *wait = &r->values[w];
+    if (wait->value <= r->timelines[wait->timeline].reached) continue;
+    uint32_t collective = r->plan->timelines[wait->timeline].collective;
+    uint32_t to = collective == TIDE_PLAN_NONE ? signaller(p, wait->timeline, wait->value)
+                                               : missing_member(r, collective);
+    return (struct edge){to ? EDGE_WAIT : EDGE_NONE, to, wait};
+  }
+  if (held->collective == TIDE_PLAN_NONE) return (struct edge){EDGE_NONE, 0, NULL};
+  uint32_t to = missing_member(r, held->collective);
+  return (struct edge){to ? EDGE_COLLECTIVE : EDGE_NONE, to, NULL};
+}
+
+static void describe(const struct reporter *p, struct tide_text *text, uint32_t op,
+                     const struct edge *edge) {
+  const struct tide_rehearsal *r = p->r;
+  uint32_t line = r->held[op].line, to = r->held[edge->to].line;
+  switch (edge->kind) {
+    case EDGE_WAIT:
+      tide_text_format(text, "line %u waits for '%s' >= %llu of line %u", line,
+                       r->plan->timelines[edge->wait->timeline].label,
+                       (unsigned long long)edge->wait->value, to);
+      break;
+    case EDGE_QUEUE:
+      tide_text_format(text, "line %u stands behind line %u in queue '%s'", line, to,
+                       r->plan->queues[r->held[op].queue].label);
+      break;
+    case EDGE_COLLECTIVE:
+      tide_text_format(text, "line %u cannot start without line %u", line, to);
+      break;
+    case EDGE_NONE: break;
+  }
+}
+
+/* An operation that is its own blocker. */
+static void report_own(struct tide_rehearsal *r, uint32_t op, const struct tide_held_value *wait) {
+  const struct tide_held *held = &r->held[op];
+  const struct tide_plan_timeline *t = &r->plan->timelines[wait->timeline];
+  if (t->collective == TIDE_PLAN_NONE) {
+    tide_error(r->errors, TIDE_DEADLOCK, held->line, held->column,
+               "this operation waits for '%s' >= %llu, which only it signals itself", t->label,
+               (unsigned long long)wait->value);
+  } else {
+    tide_error(r->errors, TIDE_DEADLOCK, held->line, held->column,
+               "this operation waits for '%s' >= %llu, of which a part stands behind it in queue "
+               "'%s'",
+               t->label, (unsigned long long)wait->value, r->plan->queues[held->queue].label);
+  }
+}
+
+/* `start` is the circle's first operation in the program. */
+static void report_circle(struct reporter *p, uint32_t start) {
+  char message[256];
+  struct tide_text text;
+  struct tide_rehearsal *r = p->r;
+  struct edge edge = blocker(p, start);
+  size_t shown = 0;
+  tide_text_init(&text, message, sizeof message);
+  if (edge.to == start && edge.kind == EDGE_WAIT) {
+    report_own(r, start, edge.wait);
+    return;
+  }
+  for (uint32_t op = start;; op = edge.to) {
+    edge = blocker(p, op);
+    if (shown == SHOWN_MAX) {
+      tide_text_format(&text, ", and so on back to line %u", r->held[start].line);
+      break;
+    }
+    if (shown++) tide_text_format(&text, ", ");
+    describe(p, &text, op, &edge);
+    if (edge.to == start) break;
+  }
+  tide_error(r->errors, TIDE_DEADLOCK, r->held[start].line, r->held[start].column,
+             "the program is cyclic: %s", message);
+}
+
+/* From the first that is held, along what blocks it, until something comes twice. */
+static void find_circle(struct reporter *p) {
+  struct tide_rehearsal *r = p->r;
+  uint32_t op = p->ops[0].op, first;
+  while (op && !r->held[op].visited) {
+    r->held[op].visited = 1;
+    op = blocker(p, op).to;
+  }
+  if (!op) return;
+  first = op;
+  for (uint32_t at = blocker(p, op).to; at != op; at = blocker(p, at).to) {
+    if (r->held[at].number < r->held[first].number) first = at;
+  }
+  report_circle(p, first);
+}
+
+bool tide_rehearsal_finish(struct tide_rehearsal *rehearsal) {
+  struct reporter p = {.r = rehearsal};
+  if (rehearsal->errors->count == 0 && collect(&p)) {
+    bool never = find_never(&p);
+    report_stuck_host(&p);
+    if (!never && !rehearsal->stuck_count && p.op_count) find_circle(&p);
+  }
+  forget(&p);
+  return rehearsal->errors->count == 0;
+}

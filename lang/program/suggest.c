@@ -1,0 +1,52 @@
+/* What a misspelt name may have meant. */
+#include "base/memory.h"
+#include "program/name_table.h"
+
+void tide_guess_begin(struct tide_guess *guess, const char *text, size_t length) {
+  *guess = (struct tide_guess){.text = text, .length = length, .best_distance = UINT32_MAX};
+}
+
+/* Letters to insert, drop, change or swap with their neighbour. */
+static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
+  unsigned rows[3][TIDE_PROGRAM_NAME_MAX + 2];
+  for (size_t j = 0; j <= m; j++) rows[0][j] = (unsigned)j;
+  for (size_t i = 1; i <= n; i++) {
+    unsigned *now = rows[i % 3], *before = rows[(i + 2) % 3], *earlier = rows[(i + 1) % 3];
+    now[0] = (unsigned)i;
+    for (size_t j = 1; j <= m; j++) {
+      unsigned best = before[j - 1] + (a[i - 1] != b[j - 1]);
+      if (before[j] + 1 < best) best = before[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+          earlier[j - 2] + 1 < best) {
+        best = earlier[j - 2] + 1;
+      }
+      now[j] = best;
+    }
+  }
+  return rows[n % 3][m];
+}
+
+void tide_guess_offer(struct tide_guess *guess, const char *candidate, size_t length) {
+  if (length > TIDE_PROGRAM_NAME_MAX || guess->length > TIDE_PROGRAM_NAME_MAX) return;
+  unsigned d = distance(guess->text, guess->length, candidate, length);
+  unsigned most = guess->length < 3 ? 1 : guess->length < 6 ? 2 : 3;
+  if (d > most || d >= guess->length || d > guess->best_distance) return;
+  size_t prefix = 0;
+  while (prefix < length && prefix < guess->length && candidate[prefix] == guess->text[prefix])
+    prefix++;
+  if (d == guess->best_distance && prefix <= guess->best_prefix) return;
+  guess->best = candidate;
+  guess->best_length = length;
+  guess->best_distance = d;
+  guess->best_prefix = prefix;
+}
+
+const char *tide_guess_text(const struct tide_guess *guess, char *buffer, size_t size) {
+  struct tide_text text;
+  tide_text_init(&text, buffer, size);
+  if (guess->best) {
+    tide_text_format(&text, "; did you mean '%.*s'?", (int)guess->best_length, guess->best);
+  }
+  return buffer;
+}

@@ -1,0 +1,63 @@
+/* The longest path of a simulated plan: from the operation that ended last back to the beginning,
+ * each time to whatever decided when the operation could start. */
+#include "base/memory.h"
+#include "sim/sim_state.h"
+
+static uint32_t last_to_end(const struct tide_simulation *s) {
+  uint32_t last = TIDE_SIM_NONE;
+  for (uint32_t i = 0; i < s->op_count; i++)
+    if (s->ops[i].over && (last == TIDE_SIM_NONE || s->ops[i].end > s->ops[last].end)) last = i;
+  return last;
+}
+
+/* Out of order, an operation may be kept by one before it that has started, not ended. */
+static uint64_t left_at(const struct tide_sim_op *op, const struct tide_sim_op *cause) {
+  return cause->end <= op->could ? cause->end : op->could;
+}
+
+/* Had it to wait for a hand? Or for something that we do not see: the host, a wake-up. */
+static bool was_busy(const struct tide_simulation *s, const struct tide_sim_op *op) {
+  return op->before_it != TIDE_SIM_NONE && s->ops[op->before_it].end > op->could;
+}
+
+static void count_stop(struct tide_simulation *s, const struct tide_sim_op *op, uint64_t until) {
+  struct tide_sim_path *path = &s->result.path;
+  uint64_t price = op->price < until - op->start ? op->price : until - op->start;
+  path->operations++;
+  path->waits += price;
+  path->bodies += until - op->start - price;
+  if (was_busy(s, op)) path->hands += op->start - op->could;
+  else path->others += op->start - op->could;
+}
+
+bool tide_sim_trace_path(struct tide_simulation *s) {
+  uint32_t at = last_to_end(s);
+  if (at == TIDE_SIM_NONE) return true;
+  uint64_t until = s->ops[at].end;
+  size_t room = 0;
+  s->result.makespan = until;
+  for (;;) {
+    const struct tide_sim_op *op = &s->ops[at];
+    if (!tide_array_reserve(s->allocator, &s->stops, &room, s->stop_count + 1, sizeof *s->stops))
+      return false;
+    s->stop_room = room;
+    s->stops[s->stop_count++] = (struct tide_sim_stop){op->step, op->queue, op->start, until};
+    count_stop(s, op, until);
+    if (op->by == TIDE_SIM_NONE) {
+      s->result.path.others += op->could;
+      break;
+    }
+    s->result.path.memory_waits += op->by_memory;
+    const struct tide_sim_op *cause = &s->ops[op->by];
+    until = left_at(op, cause);
+    s->result.path.latency += op->could - until;
+    if (until < cause->start) until = cause->start;
+    at = op->by;
+  }
+  for (size_t i = 0; i < s->stop_count / 2; i++) {
+    struct tide_sim_stop swap = s->stops[i];
+    s->stops[i] = s->stops[s->stop_count - 1 - i];
+    s->stops[s->stop_count - 1 - i] = swap;
+  }
+  return true;
+}

@@ -1,0 +1,389 @@
+/* Kept events as Chrome's trace JSON.
+ *
+ * First all operations are gathered: when each started and ended, by (axis,
+ * epoch). Then each gets a lane of its queue's: one where nothing overlaps, as
+ * many as run at once where a device works out of order. Then it is written. */
+#include "base/memory.h"
+#include "base/text.h"
+#include "tidemark/sched.h"
+#include "trace/event_ring.h"
+
+#define SIGNALS_SEEN 4096 /* events before the end of a stall among which its signal is */
+
+struct slice {
+  uint64_t axis, epoch;
+  uint64_t start, end; /* 0: not seen */
+  uint64_t event;      /* the one that ended it: its labels and status */
+  uint32_t track, lane;
+};
+
+struct track {
+  uint64_t axis;
+  uint32_t lanes;
+  uint64_t event; /* one that names its queue */
+  uint64_t *free; /* by lane: since when */
+  uint32_t room;
+};
+
+struct writing {
+  const struct tide_trace *trace;
+  const struct tide_allocator *allocator;
+  const struct tide_trace_writer *writer;
+  enum tide_status status;
+  char buffer[4096];
+  size_t used;
+  bool comma;
+  uint64_t origin; /* the first event's time */
+  uint64_t flows;
+  struct slice *slices; /* in the order of their ends */
+  size_t slice_count, slice_room;
+  uint32_t *table; /* hash table over them: index + 1 */
+  size_t table_mask;
+  struct track *tracks;
+  size_t track_count, track_room;
+};
+
+/* ---- text ------------------------------------------------------------------------ */
+
+static void flush(struct writing *w) {
+  if (w->status == TIDE_OK && w->used)
+    w->status = w->writer->write(w->writer->self, w->buffer, w->used);
+  w->used = 0;
+}
+
+static void put(struct writing *w, const char *format, ...) TIDE_PRINTF(2, 3);
+static void put(struct writing *w, const char *format, ...) {
+  char text[512];
+  struct tide_text to;
+  va_list list;
+  va_start(list, format);
+  tide_text_init(&to, text, sizeof text);
+  tide_text_format_list(&to, format, list);
+  va_end(list);
+  size_t length = to.length < sizeof text ? to.length : sizeof text - 1;
+  if (w->used + length > sizeof w->buffer) flush(w);
+  memcpy(w->buffer + w->used, text, length);
+  w->used += length;
+}
+
+/* A JSON string, which is UTF-8. What is not (labels are cut where their room ends) is replaced. */
+static void put_string(struct writing *w, const char *string) {
+  put(w, "\"");
+  for (const char *c = string; *c; c++) {
+    size_t length = tide_text_utf8(c);
+    if (*c == '"' || *c == '\\') put(w, "\\%c", *c);
+    else if ((*c > 0 && *c < 32) || *c == 127) put(w, "\\u%04x", (unsigned)*c);
+    else if (!length) put(w, "\\ufffd");
+    else put(w, "%.*s", (int)length, c);
+    if (length > 1) c += length - 1;
+  }
+  put(w, "\"");
+}
+
+/* Microseconds since the first event, to the nanosecond. */
+static void put_time(struct writing *w, const char *key, uint64_t time) {
+  uint64_t ns = time > w->origin ? time - w->origin : 0;
+  put(w, ",\"%s\":%lu.%03u", key, (unsigned long)(ns / 1000), (unsigned)(ns % 1000));
+}
+
+static void begin(struct writing *w, const char *phase) {
+  put(w, "%s{\"ph\":\"%s\",\"pid\":1", w->comma ? ",\n" : "", phase);
+  w->comma = true;
+}
+
+/* ---- tracks and slices ---------------------------------------------------------------- */
+
+static size_t slot_of(const struct writing *w, uint64_t axis, uint64_t epoch) {
+  uint64_t hash = (axis * 0x9e3779b97f4a7c15u) ^ (epoch * 0xc2b2ae3d27d4eb4fu);
+  size_t slot = (size_t)(hash ^ hash >> 32) & w->table_mask;
+  while (w->table[slot]) {
+    const struct slice *slice = &w->slices[w->table[slot] - 1];
+    if (slice->axis == axis && slice->epoch == epoch) break;
+    slot = (slot + 1) & w->table_mask;
+  }
+  return slot;
+}
+
+static struct slice *find(const struct writing *w, uint64_t axis, uint64_t epoch) {
+  uint32_t index = w->table[slot_of(w, axis, epoch)];
+  return index ? &w->slices[index - 1] : NULL;
+}
+
+static struct slice *make_slice(struct writing *w, uint64_t axis, uint64_t epoch) {
+  size_t slot = slot_of(w, axis, epoch);
+  if (!w->table[slot]) {
+    w->slices[w->slice_count] = (struct slice){.axis = axis, .epoch = epoch};
+    w->table[slot] = (uint32_t)++w->slice_count;
+  }
+  return &w->slices[w->table[slot] - 1];
+}
+
+static struct track *make_track(struct writing *w, uint64_t axis, uint64_t event) {
+  for (size_t i = 0; i < w->track_count; i++)
+    if (w->tracks[i].axis == axis) return &w->tracks[i];
+  if (w->track_count == w->track_room) {
+    size_t room = w->track_room ? w->track_room * 2 : 16;
+    struct track *tracks = tide_alloc(w->allocator, room, sizeof *tracks);
+    if (!tracks) return NULL;
+    if (w->track_count) memcpy(tracks, w->tracks, w->track_count * sizeof *tracks);
+    tide_free(w->allocator, w->tracks, w->track_room, sizeof *tracks);
+    w->tracks = tracks;
+    w->track_room = room;
+  }
+  struct track *track = &w->tracks[w->track_count++];
+  *track = (struct track){.axis = axis, .event = event};
+  return track;
+}
+
+static bool take_lane(struct writing *w, struct track *track, struct slice *slice) {
+  uint32_t lane = 0;
+  while (lane < track->lanes && track->free[lane] > slice->start) lane++;
+  if (lane == track->room) {
+    uint32_t room = track->room ? track->room * 2 : 4;
+    uint64_t *free = tide_alloc(w->allocator, room, sizeof *free);
+    if (!free) return false;
+    if (track->room) memcpy(free, track->free, track->room * sizeof *free);
+    tide_free(w->allocator, track->free, track->room, sizeof *free);
+    track->free = free;
+    track->room = room;
+  }
+  if (lane == track->lanes) track->lanes++;
+  track->free[lane] = slice->end;
+  slice->lane = lane;
+  return true;
+}
+
+static bool gather(struct writing *w) {
+  const struct tide_trace *trace = w->trace;
+  for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
+    const struct tide_traced *event = tide_trace_at(trace, i);
+    if (event->kind != TIDE_EVENT_START && event->kind != TIDE_EVENT_FINISH) continue;
+    if (!event->epoch) continue; /* left before it entered */
+    struct track *track = make_track(w, event->axis, i);
+    if (!track) return false;
+    struct slice *slice = make_slice(w, event->axis, event->epoch);
+    slice->track = (uint32_t)(track - w->tracks);
+    slice->event = i;
+    if (event->kind == TIDE_EVENT_START) slice->start = event->time;
+    else slice->end = event->time;
+  }
+  /* Starts come in order within a queue, so a lane is free when its last slice has ended. */
+  for (size_t i = 0; i < w->slice_count; i++) {
+    struct slice *slice = &w->slices[i];
+    if (!slice->start || !slice->end) continue;
+    if (!take_lane(w, &w->tracks[slice->track], slice)) return false;
+  }
+  return true;
+}
+
+/* A thread id that sorts tracks by queue, then lane. */
+static unsigned long thread_of(const struct slice *slice) {
+  return (unsigned long)slice->track * 1000 + slice->lane + 1;
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static void write_tracks(struct writing *w) {
+  begin(w, "M");
+  put(w, ",\"name\":\"process_name\",\"args\":{\"name\":\"tidemark\"}}");
+  for (size_t i = 0; i < w->track_count; i++) {
+    const struct track *track = &w->tracks[i];
+    uint32_t lanes = track->lanes ? track->lanes : 1;
+    for (uint32_t lane = 0; lane < lanes; lane++) {
+      char name[64];
+      struct tide_text text;
+      tide_text_init(&text, name, sizeof name);
+      tide_text_format(&text, "%s", tide_trace_at(w->trace, track->event)->object);
+      if (lane) tide_text_format(&text, " (%u)", lane + 1);
+      begin(w, "M");
+      put(w, ",\"tid\":%lu,\"name\":\"thread_name\",\"args\":{\"name\":",
+          (unsigned long)i * 1000 + lane + 1);
+      put_string(w, name);
+      put(w, "}}");
+    }
+  }
+}
+
+static void write_slice(struct writing *w, const struct slice *slice) {
+  const struct tide_traced *event = tide_trace_at(w->trace, slice->event);
+  bool ran = slice->start && slice->end;
+  if (!ran && !event->status) return;
+  begin(w, ran ? "X" : "i");
+  put(w, ",\"tid\":%lu,\"cat\":\"operation\",\"name\":", thread_of(slice));
+  put_string(w, event->label[0] ? event->label : "operation");
+  put_time(w, "ts", ran ? slice->start : slice->end);
+  if (ran)
+    put(w, ",\"dur\":%lu.%03u", (unsigned long)((slice->end - slice->start) / 1000),
+        (unsigned)((slice->end - slice->start) % 1000));
+  else put(w, ",\"s\":\"t\"");
+  if (event->status) put(w, ",\"cname\":\"terrible\"");
+  put(w, ",\"args\":{\"epoch\":%lu,\"status\":\"%s\"", (unsigned long)slice->epoch,
+      tide_status_name((enum tide_status)event->status));
+  if (tide_trace_failure(w->trace, event)) {
+    put(w, ",\"failure\":");
+    put_string(w, tide_trace_failure(w->trace, event));
+  }
+  put(w, "}}");
+}
+
+static void write_end_of_flow(struct writing *w, const char *phase, const char *category,
+                              const struct slice *slice, uint64_t time) {
+  begin(w, phase);
+  put(w, ",\"tid\":%lu,\"cat\":\"%s\",\"name\":\"%s\",\"id\":%lu", thread_of(slice), category,
+      category, (unsigned long)w->flows);
+  put_time(w, "ts", time);
+  if (*phase == 'f') put(w, ",\"bp\":\"e\"");
+  put(w, "}");
+}
+
+/* An arrow from the end of an operation to the start of the one that waited for it. Where ends are
+ * known late only (the host of a foreign device looks now and then), the arrow leaves earlier: a
+ * viewer drops one that goes back in time. */
+static void write_flow(struct writing *w, const struct tide_traced *event) {
+  static const char *const categories[] = {[TIDE_WAIT_FAILED] = NULL,
+                                           [TIDE_WAIT_RESOLVED] = "resolved",
+                                           [TIDE_WAIT_ELIDED] = "elided",
+                                           [TIDE_WAIT_ISSUED] = "issued",
+                                           [TIDE_WAIT_HELD] = NULL};
+  const char *category = event->kind == TIDE_EVENT_GAP     ? "memory"
+                         : event->class_ <= TIDE_WAIT_HELD ? categories[event->class_]
+                                                           : NULL;
+  if (!category || !event->cause_axis) return;
+  const struct slice *from = find(w, event->cause_axis, event->cause_epoch);
+  const struct slice *to = find(w, event->axis, event->epoch);
+  if (!from || !to || !from->start || !from->end || !to->start || !to->end) return;
+  w->flows++;
+  uint64_t end = from->end > from->start ? from->end - 1 : from->end;
+  if (end > to->start && to->start >= from->start) end = to->start;
+  write_end_of_flow(w, "s", category, from, end);
+  write_end_of_flow(w, "f", category, to, to->start);
+}
+
+static void write_counter(struct writing *w, const struct tide_traced *event) {
+  if (!event->object[0] && !event->label[0]) return;
+  begin(w, "C");
+  put(w, ",\"name\":");
+  put_string(w, event->object[0] ? event->object : event->label);
+  put_time(w, "ts", event->time);
+  put(w, ",\"args\":{\"value\":%lu}}", (unsigned long)event->value);
+}
+
+static void write_memory(struct writing *w, const struct tide_traced *event) {
+  static const char *const reuses[] = {"known", "finished", "gap", "fresh"};
+  bool alloc = event->kind == TIDE_EVENT_ALLOC;
+  unsigned long thread = 0;
+  for (size_t i = 0; i < w->track_count; i++)
+    if (w->tracks[i].axis == event->axis) thread = (unsigned long)i * 1000 + 1;
+  begin(w, "i");
+  put(w, ",\"tid\":%lu,\"s\":\"%s\",\"cat\":\"memory\",\"name\":", thread, thread ? "t" : "p");
+  char name[64];
+  struct tide_text text;
+  tide_text_init(&text, name, sizeof name);
+  tide_text_format(&text, "%s %s", alloc ? "alloc" : "free", event->label);
+  put_string(w, name);
+  put_time(w, "ts", event->time);
+  put(w, ",\"args\":{\"bytes\":%lu", (unsigned long)event->value);
+  if (alloc && event->class_ < 4) put(w, ",\"reuse\":\"%s\"", reuses[event->class_]);
+  put(w, "}}");
+}
+
+/* The signal that ended a stall: not far before it was told. */
+static const struct slice *signaller(const struct writing *w, uint64_t resume) {
+  const struct tide_traced *end = tide_trace_at(w->trace, resume);
+  uint64_t first = tide_trace_first(w->trace);
+  for (uint64_t i = resume; i > first && resume - i < SIGNALS_SEEN; i--) {
+    const struct tide_traced *event = tide_trace_at(w->trace, i - 1);
+    if (event->kind == TIDE_EVENT_SIGNAL && event->value == end->value &&
+        strcmp(event->object, end->object) == 0)
+      return event->axis ? find(w, event->axis, event->epoch) : NULL;
+  }
+  return NULL;
+}
+
+/* A stall is told when its operation is through, its beginning right before its end. */
+static void write_stall(struct writing *w, uint64_t resume) {
+  const struct tide_traced *end = tide_trace_at(w->trace, resume);
+  const struct tide_traced *begun = tide_trace_at(w->trace, resume - 1);
+  const struct slice *slice = find(w, end->axis, end->epoch);
+  if (resume == tide_trace_first(w->trace) || begun->kind != TIDE_EVENT_STALL ||
+      begun->axis != end->axis || begun->epoch != end->epoch || !slice || !slice->start)
+    return;
+  uint64_t time = end->time > begun->time ? end->time - begun->time : 0;
+  char name[64];
+  struct tide_text text;
+  tide_text_init(&text, name, sizeof name);
+  tide_text_format(&text, "stalled: %s", end->label);
+  begin(w, "X");
+  put(w, ",\"tid\":%lu,\"cat\":\"stall\",\"name\":", thread_of(slice));
+  put_string(w, name);
+  put_time(w, "ts", begun->time);
+  put(w, ",\"dur\":%lu.%03u,\"args\":{\"timeline\":", (unsigned long)(time / 1000),
+      (unsigned)(time % 1000));
+  put_string(w, end->object);
+  put(w, ",\"value\":%lu,\"status\":\"%s\"}}", (unsigned long)end->value,
+      tide_status_name((enum tide_status)end->status));
+  const struct slice *from = signaller(w, resume);
+  if (!from || !from->start || !from->end) return;
+  w->flows++;
+  write_end_of_flow(w, "s", "resume", from, from->end > from->start ? from->end - 1 : from->end);
+  write_end_of_flow(w, "f", "resume", slice, end->time);
+}
+
+static void write_all(struct writing *w) {
+  const struct tide_trace *trace = w->trace;
+  put(w, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"lost_events\":%lu},\"traceEvents\":[\n",
+      (unsigned long)tide_trace_lost(trace));
+  write_tracks(w);
+  for (size_t i = 0; i < w->slice_count; i++) write_slice(w, &w->slices[i]);
+  for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
+    const struct tide_traced *event = tide_trace_at(trace, i);
+    if (event->kind == TIDE_EVENT_WAIT_CLASS || event->kind == TIDE_EVENT_GAP) write_flow(w, event);
+    else if (event->kind == TIDE_EVENT_SIGNAL) write_counter(w, event);
+    else if (event->kind == TIDE_EVENT_RESUME) write_stall(w, i);
+    else if (event->kind == TIDE_EVENT_ALLOC || event->kind == TIDE_EVENT_FREE)
+      write_memory(w, event);
+  }
+  put(w, "\n]}\n");
+  flush(w);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------ */
+
+static bool make(struct writing *w) {
+  const struct tide_trace *trace = w->trace;
+  size_t table = 64;
+  for (uint64_t i = tide_trace_first(trace); i < trace->count; i++) {
+    const struct tide_traced *event = tide_trace_at(trace, i);
+    w->slice_room += event->kind == TIDE_EVENT_START || event->kind == TIDE_EVENT_FINISH;
+    if (event->time && (!w->origin || event->time < w->origin)) w->origin = event->time;
+  }
+  while (table < 2 * w->slice_room) table *= 2;
+  w->table_mask = table - 1;
+  w->slices = tide_alloc(w->allocator, w->slice_room, sizeof *w->slices);
+  w->table = tide_alloc(w->allocator, table, sizeof *w->table);
+  return w->slices && w->table && gather(w);
+}
+
+static void unmake(struct writing *w) {
+  for (size_t i = 0; i < w->track_count; i++)
+    tide_free(w->allocator, w->tracks[i].free, w->tracks[i].room, sizeof *w->tracks[i].free);
+  tide_free(w->allocator, w->tracks, w->track_room, sizeof *w->tracks);
+  tide_free(w->allocator, w->slices, w->slice_room, sizeof *w->slices);
+  tide_free(w->allocator, w->table, w->table_mask + 1, sizeof *w->table);
+}
+
+enum tide_status tide_trace_write(struct tide_trace *trace,
+                                  const struct tide_trace_writer *writer) {
+  const struct tide_allocator *a = trace->params.allocator;
+  struct writing *w = tide_alloc(a, 1, sizeof *w);
+  if (!w) return TIDE_NOMEM;
+  w->trace = trace;
+  w->allocator = a;
+  w->writer = writer;
+  if (make(w)) write_all(w);
+  else w->status = TIDE_NOMEM;
+  enum tide_status status = w->status;
+  unmake(w);
+  tide_free(a, w, 1, sizeof *w);
+  return status;
+}

@@ -1,0 +1,47 @@
+/* trace/event_ring.h: events as they are kept. */
+#ifndef TIDE_TRACE_RING_H
+#define TIDE_TRACE_RING_H
+
+#include "base/lock.h"
+#include "tidemark/trace.h"
+
+#define TIDE_TRACE_FAILURES 64u /* sentences that are kept */
+
+struct tide_traced {
+  uint8_t kind;     /* enum tide_event_kind */
+  uint8_t class_;   /* WAIT_CLASS: enum tide_wait_class */
+  uint8_t status;   /* enum tide_status */
+  uint32_t failure; /* the number of its cause's sentence; 0: none */
+  uint64_t time;
+  uint64_t axis, epoch, value;
+  uint64_t cause_axis, cause_epoch;
+  char label[24];
+  char object[32]; /* the object's label */
+};
+
+struct tide_trace {
+  struct tide_trace_params params;
+  struct tide_sink sink;
+  struct tide_lock lock; /* guards what follows */
+  uint64_t count;        /* of all that came */
+  size_t mask;
+  struct tide_traced *ring;
+  uint32_t failure_count; /* of sentences; those that follow each other differ */
+  char failures[TIDE_TRACE_FAILURES][sizeof((struct tide_failure *)0)->text];
+};
+
+/* NULL: it has none, or it is not among the newest any more. */
+static inline const char *tide_trace_failure(const struct tide_trace *trace,
+                                             const struct tide_traced *event) {
+  if (!event->failure || trace->failure_count - event->failure >= TIDE_TRACE_FAILURES) return NULL;
+  return trace->failures[event->failure % TIDE_TRACE_FAILURES];
+}
+
+static inline uint64_t tide_trace_first(const struct tide_trace *trace) {
+  return trace->count > trace->mask + 1 ? trace->count - trace->mask - 1 : 0;
+}
+static inline struct tide_traced *tide_trace_at(const struct tide_trace *trace, uint64_t number) {
+  return &trace->ring[number & trace->mask];
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* mods/parse.h: what the parser's files share. */
+#ifndef TIDE_MODS_PARSE_H
+#define TIDE_MODS_PARSE_H
+
+#include "mods/ir.h"
+#include "mods/mods_lex.h"
+
+/* A stack of numbers; what an operation puts on top it takes away again. */
+struct tide_stack {
+  uint32_t *data;
+  size_t count, capacity;
+};
+
+/* A name that is defined, or used before it is. */
+struct tide_name {
+  uint32_t at;    /* of its sigil, in the text */
+  uint32_t value; /* the first value, or the block; undefined: the first of its forwards, 0: none */
+  uint32_t older; /* what the name's number meant outside; or, for a written name, its hash */
+  uint16_t count; /* values; 0: undefined yet */
+  bool numbered;  /* found through `numbers`, else through `slots` */
+};
+
+/* A use before the definition: `%x#index`. */
+struct tide_forward {
+  uint32_t next, at, index;
+  tide_ir_value value;
+};
+
+struct tide_scope {
+  struct tide_chunks names;    /* struct tide_name; those of open regions, in order */
+  struct tide_chunks numbers;  /* %5: the newest name with number 5 */
+  struct tide_chunks forwards; /* struct tide_forward */
+  uint32_t *slots;             /* written names: open addressing */
+  uint32_t slot_count, used;
+  uint32_t isolated; /* names from here on can be seen */
+  uint32_t region;   /* … belong to the innermost region */
+};
+
+struct tide_parser {
+  struct tide_ir *ir;
+  const char *text;
+  uint32_t length;
+  struct tide_token token; /* the one to be read next */
+  bool any_operation;
+  bool broken;     /* there was a syntax error: names may be missing */
+  uint32_t depth;  /* of regions, types, attributes */
+  uint32_t errors; /* syntax errors */
+  tide_ir_block block;
+  struct tide_scope scope;
+  struct tide_stack uses;     /* three numbers each: offset, length, index */
+  struct tide_stack operands; /* values */
+  struct tide_stack types, results;
+  struct tide_stack named; /* two numbers each: name, attribute */
+  struct tide_stack regions;
+  struct tide_stack successors; /* two numbers each: block, operands */
+  struct tide_stack names;      /* results to bind: offset, length, count */
+  struct tide_stack aliases;    /* of `#a = …` and `!t = …`: string, number */
+  struct tide_stack places;     /* of `#a = loc(…)`: by string, its location; 0: none */
+};
+
+/* One operation that is being read: where its things begin on the stacks. */
+struct tide_op_state {
+  uint16_t kind;
+  tide_ir_location location;
+  uint32_t at; /* of its name */
+  size_t uses, operands, types, results, named, regions, successors;
+};
+
+bool tide_push(struct tide_parser *parser, struct tide_stack *stack, uint32_t number);
+
+/* ---- tokens ---- */
+
+static inline void tide_advance(struct tide_parser *parser) {
+  parser->token = tide_lex(parser->text, parser->length, parser->token.end);
+}
+/* Takes the next token if it is of this kind. */
+static inline bool tide_take(struct tide_parser *parser, uint32_t kind) {
+  if (parser->token.kind != kind) return false;
+  tide_advance(parser);
+  return true;
+}
+bool tide_is_word(const struct tide_parser *parser, const char *word);
+bool tide_take_word(struct tide_parser *parser, const char *word);
+/* Says what was expected. */
+bool tide_expect(struct tide_parser *parser, uint32_t kind, const char *what);
+bool tide_expect_word(struct tide_parser *parser, const char *word);
+/* At the next token. Gives false. */
+bool tide_wrong(struct tide_parser *parser, const char *format, ...) TIDE_PRINTF(2, 3);
+bool tide_deeper(struct tide_parser *parser); /* false: too deep, and said so */
+/* An integer with a sign, as the token says. */
+bool tide_parse_integer(struct tide_parser *parser, int64_t *out_value);
+/* What stands between the quotes, without escapes; interned. */
+tide_ir_string tide_unquote(struct tide_parser *parser, uint32_t start, uint32_t end);
+/* The name behind @. */
+tide_ir_string tide_parse_symbol_name(struct tide_parser *parser);
+
+/* ---- parse_type.c ---- */
+
+tide_ir_type tide_parse_type(struct tide_parser *parser); /* 0: wrong, and said so */
+/* In `!llvm.…<>` a type may leave out `!llvm.` */
+tide_ir_type tide_parse_llvm_type(struct tide_parser *parser);
+/* `(t, t)` or one type; onto the stack `types`. */
+bool tide_parse_type_list(struct tide_parser *parser);    /* t, t */
+bool tide_parse_type_parens(struct tide_parser *parser);  /* (t, t) */
+bool tide_parse_types_or_one(struct tide_parser *parser); /* (t, t) | t */
+
+/* ---- parse_attr.c ---- */
+
+tide_ir_attr tide_parse_attr(struct tide_parser *parser);
+/* The value behind `=` of a constant: `5 : i32`, `true`. */
+tide_ir_attr tide_parse_attr_typed(struct tide_parser *parser, tide_ir_type type);
+/* `{a = …, b}` onto `named`; nothing if there is no `{`. */
+bool tide_parse_attr_dict(struct tide_parser *parser);
+/* The same behind properties, which lie on `named` from `first` on: none is named twice. */
+bool tide_parse_attrs_behind(struct tide_parser *parser, size_t first);
+/* True if a dictionary, and not the region that may follow it, begins at the next token. */
+bool tide_dictionary_is_next(const struct tide_parser *parser);
+/* The dictionary itself, 0 if empty. */
+bool tide_parse_dictionary(struct tide_parser *parser, tide_ir_attr *out_attr);
+/* Alias definitions; at `#a` or `!a`, `=`. */
+bool tide_parse_alias(struct tide_parser *parser);
+bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *out_number);
+
+/* ---- parse_place.c ---- */
+
+/* `loc(…)`, if it is there. */
+bool tide_parse_location(struct tide_parser *parser, tide_ir_location *location);
+/* `loc(…)` as an attribute's value. */
+tide_ir_attr tide_parse_location_attr(struct tide_parser *parser);
+/* `#name` as an attribute's value, if it names a location; else 0, and nothing is taken. */
+tide_ir_attr tide_parse_place_attr(struct tide_parser *parser);
+/* `loc(…)` behind `#name =`. */
+bool tide_parse_location_alias(struct tide_parser *parser, tide_ir_string name);
+/* What #name stands for; 0: no location, so far. */
+tide_ir_location tide_find_place(const struct tide_parser *parser, tide_ir_string name);
+
+/* ---- scope.c ---- */
+
+struct tide_scope_mark {
+  uint32_t isolated, region;
+};
+bool tide_scope_init(struct tide_parser *parser);
+void tide_scope_fini(struct tide_parser *parser);
+struct tide_scope_mark tide_scope_open(struct tide_parser *parser, bool isolated);
+bool tide_scope_close(struct tide_parser *parser, struct tide_scope_mark mark);
+/* The value of `%name#index`; a forward reference if it is not there yet. 0: wrong. */
+tide_ir_value tide_scope_use(struct tide_parser *parser, uint32_t at, uint32_t length,
+                             uint32_t index, tide_ir_type type);
+/* The name stands for `count` values from `first` on. */
+bool tide_scope_define(struct tide_parser *parser, uint32_t at, uint32_t length,
+                       tide_ir_value first, uint32_t count);
+tide_ir_block tide_scope_block(struct tide_parser *parser, uint32_t at, uint32_t length);
+/* The block that is now defined; one that was used before, or a new one. */
+tide_ir_block tide_scope_define_block(struct tide_parser *parser, uint32_t at, uint32_t length);
+
+/* ---- parse.c ---- */
+
+/* `%x` or `%x#1` onto `uses`. */
+bool tide_parse_use(struct tide_parser *parser);
+bool tide_parse_uses(struct tide_parser *parser);       /* separated by commas; at least one */
+bool tide_parse_uses_maybe(struct tide_parser *parser); /* none, if there is no % */
+/* The use with number `index` of this operation becomes its next operand. */
+bool tide_operand(struct tide_parser *parser, struct tide_op_state *op, size_t index,
+                  tide_ir_type type);
+static inline size_t tide_use_count(const struct tide_parser *parser,
+                                    const struct tide_op_state *op) {
+  return (parser->uses.count - op->uses) / 3;
+}
+/* All uses become operands, with the types from `types` on; says when the numbers differ. */
+bool tide_operands_of_types(struct tide_parser *parser, struct tide_op_state *op);
+bool tide_result(struct tide_parser *parser, tide_ir_type type);
+bool tide_add_attr(struct tide_parser *parser, tide_ir_string name, tide_ir_attr value);
+/* A region with its braces; the entry block gets the arguments whose offsets, lengths and types the
+ * caller gives, three numbers each. */
+bool tide_parse_region(struct tide_parser *parser, bool isolated, const uint32_t *arguments,
+                       size_t count);
+/* The last region gets an operation at its end if that has no terminator. */
+bool tide_implicit_end(struct tide_parser *parser, enum tide_ir_kind kind);
+/* `: (types) -> types`: of the operands that were named, and of the results. */
+bool tide_parse_function_type_of(struct tide_parser *parser, struct tide_op_state *op);
+bool tide_parse_successor(struct tide_parser *parser, tide_ir_block *out_block);
+
+/* ---- forms.c ---- */
+
+/* The custom form behind the operation's name. */
+bool tide_parse_form(struct tide_parser *parser, struct tide_op_state *op);
+
+/* Operations that are printed in the generic form, and read in their custom one, too; parse_rare.c.
+ */
+bool tide_has_rare_form(unsigned kind);
+bool tide_parse_rare(struct tide_parser *parser, struct tide_op_state *op);
+
+/* Functions and globals; parse_function.c. */
+bool tide_parse_function(struct tide_parser *parser, struct tide_op_state *op);
+bool tide_parse_global(struct tide_parser *parser, struct tide_op_state *op);
+
+#endif

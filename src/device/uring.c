@@ -1,0 +1,485 @@
+#include "device/uring.h"
+
+#include "base/atomic.h"
+#include "base/check.h"
+#include "base/memory.h"
+#include "device/transfer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <liburing.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A write into the page cache blocks for a copy; a ring hands it to a kernel thread, which costs
+ * ten times as much for a small one. Those are done right here, until one takes long: then the
+ * system is writing back, and the next ones go through the ring again. */
+#define DIRECT_WRITE_MOST 65536u  /* bytes */
+#define DIRECT_WRITE_SLOW 500000u /* ns */
+#define DIRECT_WRITE_PAUSE 256u   /* writes */
+#define HAND_BACK 8u              /* so many at a time */
+
+enum park { RUNNING, PARKED, KICKED };
+
+/* One transfer under way. */
+struct slot {
+  struct tide_work *work; /* NULL: free */
+  struct tide_io io;
+  uint64_t moved;
+  enum tide_io_verb verb;
+  uint32_t repeats;   /* refusals in a row */
+  bool is_cancelled;  /* the work is */
+  bool is_cancelling; /* … and a cancellation is in the kernel */
+  struct slot *next;  /* in the list of free or of refused slots */
+};
+
+/* The low bits of an entry's user data; a transfer's are 0, and the event's data is NULL. */
+enum tag { TAG_CANCEL = 1, TAG_TIMER = 2, TAG_MASK = 3 };
+
+struct tide_ring {
+  const struct tide_context *context;
+  struct tide_streams *streams;
+  struct io_uring uring;
+  uint32_t depth;
+  struct tide_device *device;
+  struct tide_thread *thread;
+  uint32_t park;       /* atomic: enum park */
+  uint32_t stop;       /* atomic */
+  uint32_t cancel_due; /* atomic */
+  uint32_t broken;     /* atomic: the error number */
+  int event;           /* eventfd */
+  uint64_t event_value;
+  /* Used by the ring's thread alone from here on. */
+  bool event_armed, timer_armed;
+  struct __kernel_timespec timer;
+  uint32_t under_way;
+  uint32_t cancelled; /* slots whose work is cancelled */
+  uint32_t refusals;  /* of io_uring_enter, in a row */
+  uint32_t pause;     /* small writes still to go through the ring */
+  size_t done_count;
+  struct slot *slots, *free_slots;
+  struct slot *again; /* refused transfers: repeated when the timer ends */
+  struct tide_work **done, **fresh;
+};
+
+/* ---- making ---------------------------------------------------------------------- */
+
+static enum tide_status make_storage(struct tide_ring *ring) {
+  const struct tide_allocator *a = ring->context->allocator;
+  ring->slots = tide_alloc(a, ring->depth, sizeof *ring->slots);
+  ring->done = tide_alloc(a, ring->depth, sizeof *ring->done);
+  ring->fresh = tide_alloc(a, ring->depth, sizeof *ring->fresh);
+  if (!ring->slots || !ring->done || !ring->fresh) return TIDE_NOMEM;
+  for (uint32_t i = ring->depth; i-- > 0;) {
+    ring->slots[i].next = ring->free_slots;
+    ring->free_slots = &ring->slots[i];
+  }
+  return TIDE_OK;
+}
+
+static void free_storage(struct tide_ring *ring) {
+  const struct tide_allocator *a = ring->context->allocator;
+  tide_free(a, ring->slots, ring->depth, sizeof *ring->slots);
+  tide_free(a, ring->done, ring->depth, sizeof *ring->done);
+  tide_free(a, ring->fresh, ring->depth, sizeof *ring->fresh);
+  tide_free(a, ring, 1, sizeof *ring);
+}
+
+static enum tide_status open_ring(struct tide_ring *ring, int *out_error) {
+  /* For each slot a transfer and its cancellation; the event, the timer. */
+  int answer = io_uring_queue_init(2 * ring->depth + 4, &ring->uring, 0);
+  if (answer == -EMFILE || answer == -ENFILE) return TIDE_FULL;
+  if (answer < 0) { /* none, forbidden, or no locked memory for it on an old kernel */
+    *out_error = -answer;
+    return TIDE_UNSUPPORTED;
+  }
+  /* Too old to read without vectors (5.6). */
+  if (!(ring->uring.features & IORING_FEAT_RW_CUR_POS) ||
+      !(ring->uring.features & IORING_FEAT_NODROP)) {
+    io_uring_queue_exit(&ring->uring);
+    *out_error = ENOSYS;
+    return TIDE_UNSUPPORTED;
+  }
+  return TIDE_OK;
+}
+
+enum tide_status tide_ring_create(const struct tide_context *context, uint32_t depth,
+                                  struct tide_streams *streams, struct tide_ring **out_ring,
+                                  int *out_error) {
+  struct tide_ring *ring = tide_alloc(context->allocator, 1, sizeof *ring);
+  if (!ring) return TIDE_NOMEM;
+  ring->context = context;
+  ring->streams = streams;
+  ring->depth = depth;
+  ring->timer.tv_nsec = TIDE_REPEAT_PAUSE;
+  enum tide_status status = make_storage(ring);
+  if (status == TIDE_OK) {
+    ring->event = eventfd(0, EFD_CLOEXEC);
+    if (ring->event < 0) status = TIDE_FULL;
+  }
+  if (status == TIDE_OK) {
+    status = open_ring(ring, out_error);
+    if (status != TIDE_OK) close(ring->event);
+  }
+  if (status != TIDE_OK) {
+    free_storage(ring);
+    return status;
+  }
+  *out_ring = ring;
+  return TIDE_OK;
+}
+
+void tide_ring_destroy(struct tide_ring *ring) {
+  io_uring_queue_exit(&ring->uring);
+  close(ring->event);
+  free_storage(ring);
+}
+
+void tide_ring_kick(struct tide_ring *ring) {
+  if (tide_exchange(&ring->park, (uint32_t)KICKED) != PARKED) return;
+  uint64_t one = 1;
+  ssize_t wrote;
+  do wrote = write(ring->event, &one, sizeof one);
+  while (wrote < 0 && errno == EINTR);
+}
+
+void tide_ring_cancel(struct tide_ring *ring) {
+  tide_store_release(&ring->cancel_due, 1u);
+  tide_ring_kick(ring);
+}
+
+int tide_ring_error(const struct tide_ring *ring) { return (int)tide_load_acquire(&ring->broken); }
+
+/* ---- one transfer ------------------------------------------------------------------ */
+
+/* The work's status is set. */
+static void finish(struct tide_ring *ring, struct tide_work *work) {
+  TIDE_ASSERT(ring->done_count < ring->depth);
+  ring->done[ring->done_count++] = work;
+}
+
+static void end_slot(struct tide_ring *ring, struct slot *slot, enum tide_status status) {
+  slot->work->status = status;
+  finish(ring, slot->work);
+  ring->cancelled -= slot->is_cancelled;
+  slot->work = NULL;
+  slot->next = ring->free_slots;
+  ring->free_slots = slot;
+  ring->under_way--;
+}
+
+/* error 0: the file ends, or takes nothing more. */
+static void fail_slot(struct tide_ring *ring, struct slot *slot, int error) {
+  enum tide_status status = error ? tide_status_of_errno(error) : TIDE_IO;
+  tide_transfer_fail(slot->work, slot->verb, &slot->io, status, error);
+  end_slot(ring, slot, status);
+}
+
+/* There is always room for a transfer of each slot, the event and the timer: see open_ring. */
+static struct io_uring_sqe *next_entry(struct tide_ring *ring) {
+  struct io_uring_sqe *entry = io_uring_get_sqe(&ring->uring);
+  TIDE_ASSERT(entry != NULL);
+  return entry;
+}
+
+static void set_owner(struct io_uring_sqe *entry, const void *owner, unsigned tag) {
+  entry->user_data = (uintptr_t)owner | tag;
+}
+
+/* Queues the rest of the transfer. */
+static void push(struct tide_ring *ring, struct slot *slot) {
+  struct io_uring_sqe *entry = next_entry(ring);
+  const struct tide_io *io = &slot->io;
+  uint64_t left = io->size - slot->moved;
+  unsigned size = left < TIDE_TRANSFER_MOST ? (unsigned)left : TIDE_TRANSFER_MOST;
+  char *at = (char *)io->data + slot->moved;
+  if (slot->verb == TIDE_IO_SYNC) io_uring_prep_fsync(entry, io->descriptor, 0);
+  else if (slot->verb == TIDE_IO_READ)
+    io_uring_prep_read(entry, io->descriptor, at, size, io->offset + slot->moved);
+  else io_uring_prep_write(entry, io->descriptor, at, size, io->offset + slot->moved);
+  set_owner(entry, slot, 0);
+}
+
+/* True for a small write into the page cache of a regular file. */
+static bool writes_directly(struct tide_ring *ring, enum tide_io_verb verb,
+                            const struct tide_io *io, const struct stat *info) {
+  if (verb != TIDE_IO_WRITE || io->size > DIRECT_WRITE_MOST || !S_ISREG(info->st_mode))
+    return false;
+  if (ring->pause) {
+    ring->pause--;
+    return false;
+  }
+  int flags = fcntl(io->descriptor, F_GETFL);
+  return flags >= 0 && !(flags & (O_DIRECT | O_SYNC | O_DSYNC | O_NONBLOCK));
+}
+
+static void write_directly(struct tide_ring *ring, struct tide_work *work,
+                           const struct tide_io *io) {
+  const struct tide_platform *platform = ring->context->platform;
+  uint64_t start = platform->now(platform->self);
+  int error;
+  enum tide_status status = tide_transfer(TIDE_IO_WRITE, io, &error);
+  if (platform->now(platform->self) - start > DIRECT_WRITE_SLOW) ring->pause = DIRECT_WRITE_PAUSE;
+  work->status = status;
+  if (status != TIDE_OK) tide_transfer_fail(work, TIDE_IO_WRITE, io, status, error);
+  finish(ring, work);
+}
+
+static void begin(struct tide_ring *ring, struct tide_work *work) {
+  struct tide_io io = {0};
+  struct stat info;
+  enum tide_io_verb verb = work->body ? work->body->verb : TIDE_IO_NONE;
+  if (!work->body || !tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) {
+    finish(ring, work);
+    return;
+  }
+  if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0) {
+    if (tide_streams_want(ring->streams, verb, &io, &info)) {
+      tide_streams_take(ring->streams, work, verb, &io, &info);
+      return;
+    }
+    if (writes_directly(ring, verb, &io, &info)) {
+      write_directly(ring, work, &io);
+      return;
+    }
+  }
+  struct slot *slot = ring->free_slots;
+  ring->free_slots = slot->next;
+  ring->under_way++;
+  *slot = (struct slot){.work = work, .io = io, .verb = verb};
+  push(ring, slot);
+}
+
+static void arm_timer(struct tide_ring *ring) {
+  if (ring->timer_armed) return;
+  struct io_uring_sqe *entry = next_entry(ring);
+  io_uring_prep_timeout(entry, &ring->timer, 0, 0);
+  set_owner(entry, ring, TAG_TIMER);
+  ring->timer_armed = true;
+}
+
+/* Repeats a transfer that the kernel refuses for now: at once, on the timer, or not any more. */
+static void repeat(struct tide_ring *ring, struct slot *slot, int error) {
+  slot->repeats++;
+  if (slot->is_cancelled) {
+    end_slot(ring, slot, TIDE_CANCELLED);
+  } else if (slot->repeats > TIDE_REPEATS_MOST && error != EINTR) {
+    fail_slot(ring, slot, error);
+  } else if (slot->repeats > TIDE_REPEATS_AT_ONCE) {
+    slot->next = ring->again;
+    ring->again = slot;
+    arm_timer(ring);
+  } else {
+    push(ring, slot);
+  }
+}
+
+/* Goes on after a completion. `result`: bytes moved, or minus an error number. */
+static void proceed(struct tide_ring *ring, struct slot *slot, int result) {
+  bool moves = slot->verb != TIDE_IO_SYNC;
+  int broken = tide_ring_error(ring);
+  if (result > 0 && moves) {
+    slot->moved += (uint64_t)result;
+    slot->repeats = 0;
+    if (slot->moved == slot->io.size) end_slot(ring, slot, TIDE_OK);
+    else if (broken) fail_slot(ring, slot, broken);
+    else if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED);
+    else push(ring, slot);
+  } else if (result >= 0) {
+    if (moves) fail_slot(ring, slot, 0);
+    else end_slot(ring, slot, TIDE_OK);
+  } else if ((result == -EINTR || result == -EAGAIN) && !broken) {
+    repeat(ring, slot, -result);
+  } else {
+    fail_slot(ring, slot, -result);
+  }
+}
+
+/* ---- cancelling ---------------------------------------------------------------------- */
+
+/* Cancels in the kernel. A transfer between two states is missed, so each end of the timer does
+ * this again until its completion has come. */
+static void cancel_slots(struct tide_ring *ring) {
+  for (uint32_t i = 0; ring->cancelled && i < ring->depth; i++) {
+    struct slot *slot = &ring->slots[i];
+    if (!slot->work || !slot->is_cancelled || slot->is_cancelling) continue;
+    if (io_uring_sq_space_left(&ring->uring) <= ring->depth + 2) break; /* kept for transfers */
+    struct io_uring_sqe *entry = next_entry(ring);
+    io_uring_prep_cancel(entry, slot, 0);
+    set_owner(entry, slot, TAG_CANCEL);
+    slot->is_cancelling = true;
+  }
+  if (ring->cancelled) arm_timer(ring);
+}
+
+static void end_cancelled(struct tide_ring *ring) {
+  if (!tide_load_relaxed(&ring->cancel_due) || !tide_exchange(&ring->cancel_due, 0u)) return;
+  for (uint32_t i = 0; i < ring->depth; i++) {
+    struct slot *slot = &ring->slots[i];
+    if (!slot->work || slot->is_cancelled || !tide_work_is_cancelled(slot->work)) continue;
+    slot->is_cancelled = true;
+    ring->cancelled++;
+  }
+  cancel_slots(ring);
+}
+
+static void end_timer(struct tide_ring *ring) {
+  struct slot *slot = ring->again;
+  ring->timer_armed = false;
+  if (tide_ring_error(ring)) return;
+  ring->again = NULL;
+  while (slot) {
+    struct slot *next = slot->next;
+    if (slot->is_cancelled) end_slot(ring, slot, TIDE_CANCELLED);
+    else push(ring, slot);
+    slot = next;
+  }
+  cancel_slots(ring);
+}
+
+/* ---- the thread --------------------------------------------------------------------- */
+
+static void arm_event(struct tide_ring *ring) {
+  if (ring->event_armed) return;
+  struct io_uring_sqe *entry = next_entry(ring);
+  io_uring_prep_read(entry, ring->event, &ring->event_value, sizeof ring->event_value, 0);
+  set_owner(entry, NULL, 0);
+  ring->event_armed = true;
+}
+
+static void take_completion(struct tide_ring *ring, uint64_t whose, int result) {
+  struct slot *slot = (struct slot *)(uintptr_t)(whose & ~(uint64_t)TAG_MASK);
+  if (!whose) ring->event_armed = false;
+  else if (whose & TAG_TIMER) end_timer(ring);
+  else if (whose & TAG_CANCEL) slot->is_cancelling = false;
+  else proceed(ring, slot, result);
+}
+
+static void reap(struct tide_ring *ring) {
+  struct io_uring_cqe *entry;
+  unsigned head, seen = 0;
+  io_uring_for_each_cqe(&ring->uring, head, entry) {
+    take_completion(ring, entry->user_data, entry->res);
+    seen++;
+  }
+  io_uring_cq_advance(&ring->uring, seen);
+  if (seen) ring->refusals = 0;
+}
+
+/* Submits, and waits for `wait` completions. Returns 0, or the error number that breaks the ring.
+ */
+static int enter(struct tide_ring *ring, unsigned wait) {
+  int answer = wait ? io_uring_submit_and_wait(&ring->uring, wait) : io_uring_submit(&ring->uring);
+  bool interrupted =
+      answer == -EINTR && !io_uring_sq_ready(&ring->uring); /* everything was submitted */
+  if (answer >= 0 || interrupted) {
+    ring->refusals = 0;
+    return 0;
+  }
+  bool may_pass = answer == -EINTR || answer == -EAGAIN || answer == -EBUSY || answer == -ENOMEM;
+  return may_pass && tide_transfer_repeats(&ring->refusals, EAGAIN) ? 0 : -answer;
+}
+
+/* Blocks until a completion, a kick or a cancellation. Returns as enter does. */
+static int park_until_completion(struct tide_ring *ring) {
+  uint32_t expected = RUNNING;
+  if (!tide_compare_exchange(&ring->park, &expected, (uint32_t)PARKED)) {
+    tide_store_release(&ring->park, (uint32_t)RUNNING);
+    return enter(ring, 0); /* kicked meanwhile: look again */
+  }
+  arm_event(ring);
+  int error = enter(ring, 1);
+  (void)tide_exchange(&ring->park, (uint32_t)RUNNING);
+  return error;
+}
+
+static void hand_back(struct tide_ring *ring) {
+  (void)tide_device_exchange(ring->device, ring->done, ring->done_count, NULL, 0, NULL);
+  ring->done_count = 0;
+}
+
+/* Starts new work. Small writes end at once and are handed back in small batches. True if some work
+ * ended or went to the streams, so that an exchange brings more. */
+static bool begin_all(struct tide_ring *ring, size_t count) {
+  bool over = false;
+  uint32_t before = ring->under_way;
+  for (size_t i = 0; i < count; i++) {
+    begin(ring, ring->fresh[i]);
+    over = over || ring->done_count;
+    if (ring->done_count >= HAND_BACK) hand_back(ring);
+  }
+  return over || ring->under_way - before < count;
+}
+
+/* ---- a ring that breaks ---------------------------------------------------------------- */
+
+/* Fails the transfers that were queued and that the kernel has not taken. */
+static void fail_unsubmitted(struct tide_ring *ring, int error) {
+  const struct io_uring_sq *queue = &ring->uring.sq;
+  unsigned count = io_uring_sq_ready(&ring->uring);
+  for (unsigned at = queue->sqe_tail - count; at != queue->sqe_tail; at++) {
+    uint64_t whose = queue->sqes[at & queue->ring_mask].user_data;
+    if (whose && !(whose & TAG_MASK)) fail_slot(ring, (struct slot *)(uintptr_t)whose, error);
+  }
+  while (ring->again) {
+    struct slot *slot = ring->again;
+    ring->again = slot->next;
+    fail_slot(ring, slot, error);
+  }
+  hand_back(ring);
+}
+
+static void give_up(struct tide_ring *ring, int error) {
+  struct timespec pause = {.tv_nsec = TIDE_REPEAT_PAUSE};
+  tide_store_release(&ring->broken, (uint32_t)error);
+  hand_back(ring);
+  struct tide_failure why = {.status = tide_status_of_errno(error), .code = error};
+  snprintf(why.text, sizeof why.text, "io_uring_enter: %s", strerror(error));
+  tide_device_lose_for(ring->device, &why); /* before its slots blame their files */
+  fail_unsubmitted(ring, error);
+  tide_streams_cancel(ring->streams);
+  for (;;) {
+    reap(ring);
+    ring->done_count = 0; /* the device is lost: none is handed back */
+    if (!ring->under_way && !tide_streams_live(ring->streams)) break;
+    nanosleep(&pause, NULL);
+  }
+  tide_device_certify(ring->device);
+}
+
+static void ring_main(void *argument) {
+  struct tide_ring *ring = argument;
+  int error = 0;
+  while (!error) {
+    bool stop = tide_load_acquire(&ring->stop);
+    size_t done_count = ring->done_count;
+    ring->done_count = 0;
+    size_t count = tide_device_exchange(ring->device, ring->done, done_count, ring->fresh,
+                                        ring->depth - ring->under_way, NULL);
+    bool over = begin_all(ring, count);
+    end_cancelled(ring);
+    if (stop && !count && !ring->under_way) return;
+    error = over || ring->done_count ? enter(ring, 0) : park_until_completion(ring);
+    reap(ring);
+  }
+  give_up(ring, error);
+}
+
+enum tide_status tide_ring_start(struct tide_ring *ring, struct tide_device *device) {
+  const struct tide_platform *platform = ring->context->platform;
+  if (tide_ring_error(ring)) return TIDE_LOST; /* unsubmitted entries are still queued */
+  ring->device = device;
+  tide_store_release(&ring->stop, 0u);
+  return platform->spawn(platform->self, "tide-ring", ring_main, ring, &ring->thread);
+}
+
+void tide_ring_stop(struct tide_ring *ring) {
+  const struct tide_platform *platform = ring->context->platform;
+  tide_store_release(&ring->stop, 1u);
+  tide_ring_kick(ring);
+  platform->join(platform->self, ring->thread);
+}

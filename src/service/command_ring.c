@@ -1,0 +1,64 @@
+/* Commands through shared memory. */
+#include "service/command_ring.h"
+#include "base/memory.h"
+
+static unsigned char *cell_at(const struct tide_ring *ring, uint64_t count) {
+  return ring->shared->cells + (count & (ring->size - 1)) * TIDE_WIRE_CELL;
+}
+
+/* A record that goes over the end of the ring goes on at its beginning. */
+static uint32_t cells_to_end(const struct tide_ring *ring, uint64_t count, uint32_t cells) {
+  uint64_t left = ring->size - (count & (ring->size - 1));
+  return left < cells ? (uint32_t)left : cells;
+}
+
+bool tide_ring_has_room(const struct tide_ring *ring, uint32_t cells) {
+  uint64_t read = tide_load_acquire(&ring->shared->read);
+  return ring->count - read + cells <= ring->size;
+}
+
+enum tide_status tide_ring_write(struct tide_ring *ring, struct tide_wire_record *record,
+                                 bool *out_asleep) {
+  uint32_t cells = tide_wire_cells(&record->command);
+  if (cells == 0 || cells > ring->size) return TIDE_INVALID;
+  if (!tide_ring_has_room(ring, cells)) return TIDE_FULL;
+  record->command.cells = (uint16_t)cells;
+  uint32_t first = cells_to_end(ring, ring->count, cells);
+  memcpy(cell_at(ring, ring->count), record->bytes, (size_t)first * TIDE_WIRE_CELL);
+  memcpy(ring->shared->cells, record->bytes + (size_t)first * TIDE_WIRE_CELL,
+         (size_t)(cells - first) * TIDE_WIRE_CELL);
+  ring->count += cells;
+  tide_store_ordered(&ring->shared->written, ring->count);
+  *out_asleep = tide_load_ordered(&ring->shared->asleep) != 0;
+  if (*out_asleep) *out_asleep = tide_exchange(&ring->shared->asleep, 0u) != 0;
+  return TIDE_OK;
+}
+
+enum tide_status tide_ring_read(struct tide_ring *ring, struct tide_wire_record *out_record,
+                                uint32_t *out_cells) {
+  uint64_t waiting = tide_load_acquire(&ring->shared->written) - ring->count;
+  if (waiting == 0) return TIDE_TIMEOUT;
+  if (waiting > ring->size) return TIDE_CORRUPT;
+  const struct tide_wire_command *there = (const void *)cell_at(ring, ring->count);
+  uint32_t cells = tide_load_relaxed(&there->cells);
+  if (cells == 0 || cells > TIDE_WIRE_CELLS || cells > waiting) return TIDE_CORRUPT;
+  uint32_t first = cells_to_end(ring, ring->count, cells);
+  memcpy(out_record->bytes, cell_at(ring, ring->count), (size_t)first * TIDE_WIRE_CELL);
+  memcpy(out_record->bytes + (size_t)first * TIDE_WIRE_CELL, ring->shared->cells,
+         (size_t)(cells - first) * TIDE_WIRE_CELL);
+  ring->count += cells;
+  tide_store_release(&ring->shared->read, ring->count);
+  *out_cells = cells;
+  return TIDE_OK;
+}
+
+uint64_t tide_ring_written(const struct tide_ring *ring) {
+  return tide_load_acquire(&ring->shared->written);
+}
+
+bool tide_ring_sleep(struct tide_ring *ring) {
+  tide_store_ordered(&ring->shared->asleep, 1u);
+  if (tide_load_ordered(&ring->shared->written) == ring->count) return true;
+  tide_store_relaxed(&ring->shared->asleep, 0u);
+  return false;
+}

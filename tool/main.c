@@ -1,0 +1,89 @@
+/* tidemark: the command-line tool. */
+#include "tool/tool.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+int patterns_command(int argc, char **argv); /* benchmarks/patterns/command.c */
+
+static const struct {
+  const char *name, *summary;
+  int (*run)(int argc, char **argv);
+} commands[] = {
+    {"run", "runs a program on real queues, checks it, compares it", tide_tool_run},
+    {"sim", "runs a program on simulated devices, up to thousands of them", tide_tool_sim},
+    {"explain", "says of each wait of a program what becomes of it, and why", tide_tool_explain},
+    {"view", "shows a program in a browser, step by step", tide_tool_view},
+    {"fmt", "lays a program out in its one way", tide_tool_fmt},
+    {"generate", "makes an image to run programs on", tide_tool_generate},
+    {"demo", "runs an example of several processes", tide_tool_demo},
+    {"patterns", "runs ways of waiting for data on ten patterns of communication",
+     patterns_command},
+    {"serve", "orders the work of other processes", tide_tool_serve},
+    {"mods", "checks, lowers and runs persistent kernels written in MLIR's syntax", tide_tool_mods},
+    {"vulkan", "runs an unmodified Vulkan program in other orders; explains and audits its waits",
+     tide_tool_vulkan},
+    {"top", "shows who is connected to a service, and who waits for whom", tide_tool_top},
+};
+
+#define COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_help(FILE *to) {
+  fputs("tidemark orders work on many queues by what must have happened before it.\n\n"
+        "usage: tidemark COMMAND [ARGUMENTS]\n\n",
+        to);
+  for (size_t i = 0; i < COMMANDS; i++)
+    fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].summary);
+  fputs("\n  tidemark COMMAND --help   all about one of them\n"
+        "  tidemark --version\n",
+        to);
+}
+
+static int unknown_command(const char *name) {
+  fprintf(stderr, "tidemark: there is no command '%s'; expected one of:", name);
+  for (size_t i = 0; i < COMMANDS; i++) fprintf(stderr, "%s %s", i ? "," : "", commands[i].name);
+  fputs("\n", stderr);
+  return TIDE_EXIT_USAGE;
+}
+
+/* Output that could not be written is a failure, too. */
+static int finish(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  fputs("tidemark: the output could not be written\n", stderr);
+  return status ? status : TIDE_EXIT_FAILED;
+}
+
+/* A program that is started with a closed stdout or stderr would get that number for a file that it
+ * opens, an output say, and its messages would go into it. These cannot be written to: what is
+ * printed there fails as before. */
+static bool close_gaps(void) {
+  for (int number = 0; number <= STDERR_FILENO; number++)
+    if (fcntl(number, F_GETFD) < 0 &&
+        open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY) != number)
+      return false;
+  return true;
+}
+
+int main(int argc, char **argv) {
+  if (!close_gaps()) return TIDE_EXIT_FAILED;
+  signal(SIGPIPE, SIG_DFL);
+  signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails instead */
+  if (argc < 2) {
+    print_help(stderr);
+    return TIDE_EXIT_USAGE;
+  }
+  if (strcmp(argv[1], "--version") == 0) {
+    puts("tidemark " TIDE_VERSION);
+    return finish(TIDE_EXIT_OK);
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+      strcmp(argv[1], "help") == 0) {
+    print_help(stdout);
+    return finish(TIDE_EXIT_OK);
+  }
+  for (size_t i = 0; i < COMMANDS; i++)
+    if (strcmp(argv[1], commands[i].name) == 0) return finish(commands[i].run(argc - 1, argv + 1));
+  return unknown_command(argv[1]);
+}
