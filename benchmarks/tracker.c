@@ -266,7 +266,7 @@ static void advance_plain_axis(struct state *s, size_t axis, uint64_t epoch) {
 /* One who waits for `axes` of them at `epoch`: both only write the epochs down. */
 static void join(struct state *s, size_t who, size_t axes, uint64_t epoch) {
   struct tide_frontier *wanted = &s->wanted.frontier; /* of axes one behind the other */
-  uint64_t *epochs = tide_frontier_at(wanted, tide_frontier_place(wanted, axis_at(0)));
+  uint64_t *epochs = tide_frontier_at(wanted, tide_frontier_slot(wanted, axis_at(0)));
   for (size_t i = 0; i < axes; i++) epochs[i] = epoch;
   BENCH_CHECK(tide_tracker_wait(s->tracker, &s->wanted.frontier, &s->joins[who], axes) == TIDE_OK);
 }

@@ -30,7 +30,7 @@ struct plain_timeline {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
   uint64_t value;
-  uint32_t sleepers;
+  uint32_t parked_list;
   struct plain_node *nodes;
 };
 
@@ -60,7 +60,7 @@ static void plain_due(struct plain_node *node) {
 static void plain_signal(struct plain_timeline *timeline, uint64_t value) {
   pthread_mutex_lock(&timeline->mutex);
   timeline->value = value;
-  if (timeline->sleepers > 0) pthread_cond_broadcast(&timeline->changed);
+  if (timeline->parked_list > 0) pthread_cond_broadcast(&timeline->changed);
   struct plain_node *next;
   for (struct plain_node *node = timeline->nodes; node; node = next) {
     next = node->next;
@@ -73,9 +73,9 @@ static void plain_signal(struct plain_timeline *timeline, uint64_t value) {
 
 static void plain_wait(struct plain_timeline *timeline, uint64_t value) {
   pthread_mutex_lock(&timeline->mutex);
-  timeline->sleepers++;
+  timeline->parked_list++;
   while (timeline->value < value) pthread_cond_wait(&timeline->changed, &timeline->mutex);
-  timeline->sleepers--;
+  timeline->parked_list--;
   pthread_mutex_unlock(&timeline->mutex);
 }
 

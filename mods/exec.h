@@ -386,8 +386,8 @@ struct tide_exec_machine {
 
   uint32_t *ready; /* warps */
   uint32_t ready_count;
-  uint32_t *sleepers; /* threads; a heap by `wake` */
-  uint32_t sleeper_count;
+  uint32_t *parked_list; /* threads; a heap by `wake` */
+  uint32_t parked_count;
   uint32_t live_threads;
   uint32_t *claim_turns;                /* of each thread: how often it came to each mark */
   struct tide_exec_decision *decisions; /* of each cluster and mark: the newest */

@@ -92,7 +92,7 @@ static bool allocate(struct tide_exec_machine *machine, const struct sizes *s) {
   machine->frames =
       tide_alloc(allocator, (size_t)(s->threads * s->frame) + FRAME_SLACK, sizeof *machine->frames);
   machine->threads = tide_alloc(allocator, s->threads, sizeof *machine->threads);
-  machine->sleepers = tide_alloc(allocator, s->threads, sizeof *machine->sleepers);
+  machine->parked_list = tide_alloc(allocator, s->threads, sizeof *machine->parked_list);
   machine->warps = tide_alloc(allocator, s->warps, sizeof *machine->warps);
   machine->ready = tide_alloc(allocator, s->warps, sizeof *machine->ready);
   machine->ctas = tide_alloc(allocator, s->ctas, sizeof *machine->ctas);
@@ -102,7 +102,7 @@ static bool allocate(struct tide_exec_machine *machine, const struct sizes *s) {
   machine->claim_turns = tide_alloc(allocator, s->threads * claims + 1, sizeof(uint32_t));
   machine->decisions = tide_alloc(allocator, s->clusters * claims * TIDE_EXEC_DECISIONS + 1,
                                   sizeof *machine->decisions);
-  return machine->frames && machine->threads && machine->sleepers && machine->warps &&
+  return machine->frames && machine->threads && machine->parked_list && machine->warps &&
          machine->ready && machine->ctas && machine->clusters && machine->barriers &&
          machine->shared && machine->claim_turns && machine->decisions;
 }
@@ -149,7 +149,7 @@ void tide_exec_machine_fini(struct tide_exec_machine *machine) {
   tide_free(allocator, machine->frames, (size_t)(s.threads * s.frame) + FRAME_SLACK,
             sizeof *machine->frames);
   tide_free(allocator, machine->threads, s.threads, sizeof *machine->threads);
-  tide_free(allocator, machine->sleepers, s.threads, sizeof *machine->sleepers);
+  tide_free(allocator, machine->parked_list, s.threads, sizeof *machine->parked_list);
   tide_free(allocator, machine->warps, s.warps, sizeof *machine->warps);
   tide_free(allocator, machine->ready, s.warps, sizeof *machine->ready);
   tide_free(allocator, machine->ctas, s.ctas, sizeof *machine->ctas);

@@ -397,7 +397,7 @@ static void out_of_steps(struct tide_exec_machine *machine) {
 enum tide_status tide_exec_machine_run(struct tide_exec_machine *machine, uint64_t steps) {
   uint64_t until = machine->steps + steps < steps ? UINT64_MAX : machine->steps + steps;
   while (machine->status == TIDE_OK && machine->live_threads) {
-    if (machine->sleeper_count) tide_exec_wake_sleepers(machine);
+    if (machine->parked_count) tide_exec_wake_sleepers(machine);
     if (!machine->ready_count) {
       machine->status = TIDE_DEADLOCK;
       tide_exec_report_deadlock(machine);

@@ -43,10 +43,10 @@ static void wake_all(struct tide_exec_machine *machine, struct tide_exec_barrier
 /* ---- sleep: a heap by time ---- */
 
 static void heap_down(struct tide_exec_machine *machine, uint32_t index) {
-  uint32_t *heap = machine->sleepers;
+  uint32_t *heap = machine->parked_list;
   for (;;) {
     uint32_t least = index, left = 2 * index + 1;
-    for (uint32_t child = left; child < left + 2 && child < machine->sleeper_count; child++)
+    for (uint32_t child = left; child < left + 2 && child < machine->parked_count; child++)
       if (machine->threads[heap[child]].wake < machine->threads[heap[least]].wake) least = child;
     if (least == index) return;
     uint32_t other = heap[least];
@@ -58,13 +58,13 @@ static void heap_down(struct tide_exec_machine *machine, uint32_t index) {
 
 static enum tide_exec_next sleep_for(struct tide_exec_machine *machine, uint32_t thread,
                                      int64_t time) {
-  uint32_t *heap = machine->sleepers, index = machine->sleeper_count;
+  uint32_t *heap = machine->parked_list, index = machine->parked_count;
   if (time <= 0) return TIDE_EXEC_GOES_ON;
   if (time > 1000000) time = 1000000; /* as nanosleep: at most a millisecond */
   struct tide_exec_thread *who = &machine->threads[thread];
   who->wake = machine->time + (uint64_t)time;
   who->state = TIDE_THREAD_SLEEPS;
-  for (machine->sleeper_count++; index; index = (index - 1) / 2) {
+  for (machine->parked_count++; index; index = (index - 1) / 2) {
     uint32_t parent = heap[(index - 1) / 2];
     if (machine->threads[parent].wake <= who->wake) break;
     heap[index] = parent;
@@ -75,11 +75,11 @@ static enum tide_exec_next sleep_for(struct tide_exec_machine *machine, uint32_t
 
 void tide_exec_wake_sleepers(struct tide_exec_machine *machine) {
   /* Nobody else can run: time goes to the next who wakes. */
-  uint64_t first = machine->threads[machine->sleepers[0]].wake;
+  uint64_t first = machine->threads[machine->parked_list[0]].wake;
   if (!machine->ready_count && machine->time < first) machine->time = first;
-  while (machine->sleeper_count && machine->threads[machine->sleepers[0]].wake <= machine->time) {
-    uint32_t thread = machine->sleepers[0];
-    machine->sleepers[0] = machine->sleepers[--machine->sleeper_count];
+  while (machine->parked_count && machine->threads[machine->parked_list[0]].wake <= machine->time) {
+    uint32_t thread = machine->parked_list[0];
+    machine->parked_list[0] = machine->parked_list[--machine->parked_count];
     heap_down(machine, 0);
     tide_exec_make_ready(machine, thread);
   }

@@ -43,7 +43,7 @@ static void print_axes(const struct tide_explanation *e) {
 static void print_alloc(const struct tide_explanation *e, const struct tide_step *step,
                         size_t which) {
   if (which >= e->alloc_count || e->allocs[which].reuse > 3) return;
-  const struct tide_told_alloc *alloc = &e->allocs[which];
+  const struct tide_explained_alloc *alloc = &e->allocs[which];
   printf("\n%u:%u  %s: alloc %s\n    %s", step->line, step->column,
          e->tables->queues[step->queue].label, e->tables->buffers[step->buffer].label,
          tide_explain_reuse(alloc->reuse));
@@ -55,7 +55,7 @@ static void print_alloc(const struct tide_explanation *e, const struct tide_step
 }
 
 static void print_operation(const struct tide_explanation *e, const struct tide_step *step,
-                            const struct tide_told *told) {
+                            const struct tide_explained *told) {
   char step_text[256];
   const char *label = e->tables->queues[step->queue].label;
   tide_explain_step(e->plan, step, step_text, sizeof step_text);
@@ -68,7 +68,7 @@ static void print_operation(const struct tide_explanation *e, const struct tide_
   print_frontier(e, told->known, stdout);
   printf("\n");
   for (size_t i = 0; i < told->wait_count; i++) {
-    const struct tide_told_wait *wait = &told->waits[i];
+    const struct tide_explained_wait *wait = &told->waits[i];
     char condition[96], why[256];
     struct tide_text text;
     tide_text_init(&text, condition, sizeof condition);
@@ -84,7 +84,7 @@ static void print_counts(const struct tide_explanation *e) {
   for (size_t i = 0; i < e->tables->queue_count; i++)
     for (size_t j = 0; j < e->queues[i].count; held += e->queues[i].operations[j++].held)
       for (size_t k = 0; k < e->queues[i].operations[j].wait_count; k++) {
-        const struct tide_told_wait *wait = &e->queues[i].operations[j].waits[k];
+        const struct tide_explained_wait *wait = &e->queues[i].operations[j].waits[k];
         if (wait->is_memory || wait->class_ >= 5) continue;
         counts[wait->class_]++;
         all++;

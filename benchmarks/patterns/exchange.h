@@ -66,7 +66,7 @@ struct shape {
 struct slot {
   _Alignas(64) _Atomic uint32_t given;
   _Atomic uint32_t taken;
-  _Atomic uint32_t sleepers;
+  _Atomic uint32_t parked_list;
   uint32_t length;
 };
 

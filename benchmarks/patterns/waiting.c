@@ -55,26 +55,27 @@ static void futex(_Atomic uint32_t *word, int operation, uint32_t value) {
   syscall(SYS_futex, word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
 }
 
-/* A sleeper says so before it looks a last time; who changes the word looks for sleepers after. */
+/* A parked thread says so before it looks a last time; who changes the word looks for parked
+ * threads after. */
 static bool futex_wait(struct exchange *x, _Atomic uint32_t *word, uint32_t value,
-                       _Atomic uint32_t *sleepers, struct waiting *waiting) {
+                       _Atomic uint32_t *parked_list, struct waiting *waiting) {
   uint64_t checks = 0;
   if (reached(word, value)) return true;
   uint64_t from = exchange_now();
-  atomic_fetch_add(sleepers, 1);
+  atomic_fetch_add(parked_list, 1);
   uint32_t seen;
   while ((seen = atomic_load(word)) < value && !atomic_load(&x->over)) {
     checks++;
     futex(word, FUTEX_WAIT, seen);
   }
-  atomic_fetch_sub(sleepers, 1);
+  atomic_fetch_sub(parked_list, 1);
   note(waiting, checks, from);
   return seen >= value;
 }
 
-static void futex_set(_Atomic uint32_t *word, uint32_t value, _Atomic uint32_t *sleepers) {
+static void futex_set(_Atomic uint32_t *word, uint32_t value, _Atomic uint32_t *parked_list) {
   atomic_store(word, value);
-  if (atomic_load(sleepers)) futex(word, FUTEX_WAKE, INT_MAX);
+  if (atomic_load(parked_list)) futex(word, FUTEX_WAKE, INT_MAX);
 }
 
 /* ---- rooms: the reader of the message two cycles before has taken it, if it was given ---- */
@@ -100,8 +101,9 @@ static void *yield_room(struct exchange *x, struct message m) {
 
 static void *futex_room(struct exchange *x, struct message m) {
   struct slot *slot = exchange_slot(x, m);
-  return futex_wait(x, &slot->taken, last_given(slot), &slot->sleepers, NULL) ? exchange_place(x, m)
-                                                                              : NULL;
+  return futex_wait(x, &slot->taken, last_given(slot), &slot->parked_list, NULL)
+             ? exchange_place(x, m)
+             : NULL;
 }
 
 /* ---- give, take, taken ---- */
@@ -132,18 +134,18 @@ static const void *yield_take(struct exchange *x, struct message m) {
 static void futex_give(struct exchange *x, struct message m, size_t length) {
   struct slot *slot = exchange_slot(x, m);
   slot->length = (uint32_t)length;
-  futex_set(&slot->given, m.cycle + 1, &slot->sleepers);
+  futex_set(&slot->given, m.cycle + 1, &slot->parked_list);
 }
 
 static const void *futex_take(struct exchange *x, struct message m) {
   struct slot *slot = exchange_slot(x, m);
-  bool there = futex_wait(x, &slot->given, m.cycle + 1, &slot->sleepers, exchange_reader(x, m));
+  bool there = futex_wait(x, &slot->given, m.cycle + 1, &slot->parked_list, exchange_reader(x, m));
   return there ? exchange_place(x, m) : NULL;
 }
 
 static bool futex_taken(struct exchange *x, struct message m) {
   struct slot *slot = exchange_slot(x, m);
-  futex_set(&slot->taken, m.cycle + 1, &slot->sleepers);
+  futex_set(&slot->taken, m.cycle + 1, &slot->parked_list);
   return true;
 }
 

@@ -132,21 +132,20 @@ bool fx_remove(struct fx *fx, struct fx_node *node) {
   return queued;
 }
 
-struct sleeper {
+struct parked {
   struct fx_node node;
   uint32_t word;
 };
 
 static void wake(struct fx_node *node) {
-  uint32_t *word =
-      &((struct sleeper *)(void *)((char *)node - offsetof(struct sleeper, node)))->word;
+  uint32_t *word = &((struct parked *)(void *)((char *)node - offsetof(struct parked, node)))->word;
   __atomic_store_n(word, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
 static __attribute__((noinline)) bool sleep_until(struct fx *fx, uint64_t value,
                                                   uint64_t deadline) {
-  struct sleeper self = {.node.fire = wake};
+  struct parked self = {.node.fire = wake};
   struct timespec end = {(time_t)(deadline / 1000000000u), (long)(deadline % 1000000000u)};
   if (!fx_add(fx, &self.node, value)) return true;
   while (!__atomic_load_n(&self.word, __ATOMIC_ACQUIRE)) {

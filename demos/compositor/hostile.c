@@ -51,9 +51,9 @@ static void draw(struct hostile *h, struct tide_point frame) {
 
 /* Its own frame must be there before its own frame is drawn. */
 static void wait_for_itself(struct hostile *h, struct tide_point frame) {
-  struct tide_session_operation circle = {
+  struct tide_session_operation cycle = {
       .waits = &frame, .wait_count = 1, .retires = &frame, .retire_count = 1};
-  submit(h, &circle);
+  submit(h, &cycle);
 }
 
 static void fail(struct hostile *h, struct tide_point frame) {

@@ -1,8 +1,8 @@
 /* tidemark/clock.h: a platform whose time is made up.
  *
- * The model. A *clock* has a time of its own and a list of *happenings*: what is
+ * The model. A *clock* has a time of its own and a list of *timer events*: what is
  * to be done when. Nothing sleeps and nothing runs beside: whoever waits lets one
- * happening after the other happen, and the time jumps from each to the next,
+ * timer event after the other happen, and the time jumps from each to the next,
  * until what was waited for has come. So a program of hours runs in moments, on one
  * thread, and the same seed gives the same run.
  *
@@ -12,7 +12,7 @@
  *      tide_timeline_wait(done, 1, TIDE_FOREVER);      the clock runs in here
  *      tide_clock_now(clock);                          how long it all took
  *
- * A wait without a deadline that no happening can end would last for ever: that is
+ * A wait without a deadline that no timer event can end would last for ever: that is
  * an error in whoever was to wake it, and the clock says so instead of hanging.
  *
  * Happenings of one moment happen in the order in which they were asked for, or, with
@@ -34,11 +34,11 @@ extern "C" {
 struct tide_clock;
 
 /* Something that is to be done. The caller's storage; it stays where it is while it is expected. */
-struct tide_happening {
-  void (*happen)(struct tide_happening *happening);
+struct tide_timer_event {
+  void (*fire)(struct tide_timer_event *event);
   uint64_t time;  /* ns; filled by tide_clock_at */
   uint64_t order; /* among those of one moment */
-  struct tide_happening *child, *sibling, *before;
+  struct tide_timer_event *child, *sibling, *before;
   bool expected;
 };
 
@@ -62,10 +62,10 @@ TIDE_API const struct tide_platform *tide_clock_platform(struct tide_clock *cloc
 /* In ns. */
 TIDE_API uint64_t tide_clock_now(const struct tide_clock *clock);
 /* Lets it happen at `time`, or now if that has passed. It must not be expected already. */
-TIDE_API void tide_clock_at(struct tide_clock *clock, struct tide_happening *happening,
+TIDE_API void tide_clock_at(struct tide_clock *clock, struct tide_timer_event *event,
                             uint64_t time);
 /* It will not happen. Nothing is done when it is not expected. */
-TIDE_API void tide_clock_forget(struct tide_clock *clock, struct tide_happening *happening);
+TIDE_API void tide_clock_forget(struct tide_clock *clock, struct tide_timer_event *event);
 /* The next one happens, at its time. False: there is none. */
 TIDE_API bool tide_clock_step(struct tide_clock *clock);
 /* Lets `ns` of time pass, with all that happens meanwhile. */

@@ -13,14 +13,14 @@
  * - *scheduled*: it will end in finite time. The command that retires it is queued,
  *   and all that this command waits for, and all before it in its channel, is
  *   scheduled too. This is counted as commands come, so nobody has to search for it
- *   or guess it from a clock. Points that wait for each other in a circle never
- *   get there: a call that would close a circle is refused, with TIDE_DEADLOCK, even one through
+ *   or guess it from a clock. Points that wait for each other in a cycle never
+ *   get there: a call that would close a cycle is refused, with TIDE_DEADLOCK, even one through
  *   an ANY that could still come true otherwise.
  * - *retired*: all before it has been executed, and went well.
  * - *broken*: it will never be retired. Whoever waits is told why, at once:
  *   TIDE_OWNER_DIED, its owner is gone; TIDE_CANCELLED, its timeline or it itself was given up;
  *   TIDE_TIMED_OUT, it was not queued before its deadline; TIDE_DEADLOCK, queueing it
- *   would have closed a circle; or what the failed command says: the one that was to retire it, or
+ *   would have closed a cycle; or what the failed command says: the one that was to retire it, or
  * one before it in its channel (channel.h).
  *
  * States go one way only, whatever happens later.

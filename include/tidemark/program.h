@@ -11,7 +11,7 @@
  * a million operations take no more memory than ten. Making a plan runs through
  * the whole stream once and refuses what could not work: values that go down,
  * waits for what nobody signals, operations that wait for each other in a
- * circle, memory used before it is allocated or after it is freed.
+ * cycle, memory used before it is allocated or after it is freed.
  *
  * Errors go to a *report*: as many as there is room for, each with line, column,
  * what was expected and what came.
@@ -326,7 +326,7 @@ struct tide_plan_params {
 
 /* Fills in parameters, looks up bodies and checks the whole stream. Beside the errors of parsing:
  * TIDE_VALUE (a value goes down, a number overflows, an index is out of range), TIDE_DEADLOCK (a
- * circle), TIDE_NOT_FOUND (no such body or parameter; a wait for what nobody signals),
+ * cycle), TIDE_NOT_FOUND (no such body or parameter; a wait for what nobody signals),
  * TIDE_MISMATCH (an argument does not fit its body), TIDE_FULL (too many operations), TIDE_INVALID.
  */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_plan_create(const struct tide_program *program,

@@ -339,7 +339,7 @@ TIDE_API struct tide_timeline *tide_collective_progress(struct tide_collective *
  * (any number that describes the operation): disagreement fails the instance with TIDE_MISMATCH.
  * A member was lost: its status, and the diagnosis names it. TIDE_FULL as from tide_queue_submit.
  * TIDE_DEADLOCK: the part would wait for another part of its own instance. (A wait that leads there
- * only through operations that are still held is not seen: that circle is the caller's to avoid.)
+ * only through operations that are still held is not seen: that cycle is the caller's to avoid.)
  * *out_instance (may be NULL) is the value that the progress timeline will reach. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_collective_submit(struct tide_collective *collective,
                                                                  size_t member, uint64_t kind,

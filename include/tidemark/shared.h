@@ -9,7 +9,7 @@
  * One process owns the right to signal, and maps it writable. Others map it read-only and are
  * *readers*: to query is one load, "v is good" is two, and a blocked wait is one futex. Nobody
  * waits for anybody: a reader that is stopped, or dies, is not noticed, and a writer that dies at
- * any instruction leaves nothing half said. Then the *undertaker*, one that maps it writable too
+ * any instruction leaves nothing half said. Then the *reaper*, one that maps it writable too
  * (the service), fails what is unreached, and whoever waits for it is told.
  *
  *      owner                              reader
@@ -35,7 +35,7 @@
  * descriptor that cannot be written (F_SEAL_FUTURE_WRITE, or opened anew read-only).
  *
  * Threads: calls that write to one slot (open, signal, publish, fail, close) must not overlap, in
- * one process or several: the undertaker begins when the owner has ended, not when it is silent.
+ * one process or several: the reaper begins when the owner has ended, not when it is silent.
  * Anything else may be called from any thread at any time.
  *
  * Errors, unless it says otherwise: TIDE_INVALID: no such slot; TIDE_DENIED: it writes, and was
@@ -128,11 +128,11 @@ tide_shared_fail(struct tide_shared *shared, uint32_t slot, uint64_t from, enum 
 /* Ends the timeline, and wakes: whoever holds its generation gets TIDE_CANCELLED from now on. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_close(struct tide_shared *shared,
                                                             uint32_t slot);
-/* The undertaker's, of a writer that has ended: fails all that is unreached in all open slots, and
+/* The reaper's, of a writer that has ended: fails all that is unreached in all open slots, and
  * wakes all who sleep in the region; generations that would have come fail, too. What was reached
  * stays so. May be done twice. TIDE_INVALID as
  * above. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_bury(struct tide_shared *shared,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_shared_reap(struct tide_shared *shared,
                                                            enum tide_status status);
 
 /* ---- everybody's -------------------------------------------------------------------------- */

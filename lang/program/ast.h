@@ -249,7 +249,7 @@ struct tide_program {
 /* "a queue", "a number" … */
 const char *tide_symbol_kind_text(enum tide_symbol_kind kind);
 /* Line and column of a place in the text: reads from the start, so for errors only. */
-void tide_program_place(const struct tide_program *program, uint32_t place, uint32_t *out_line,
-                        uint32_t *out_column);
+void tide_program_location(const struct tide_program *program, uint32_t place, uint32_t *out_line,
+                           uint32_t *out_column);
 
 #endif

@@ -37,11 +37,12 @@ static const char *argument_text(const struct binder *b, const struct tide_progr
 }
 
 static const struct tide_body *find_body(const struct binder *b, const char *text, size_t length,
-                                         struct tide_guess *guess) {
+                                         struct tide_suggestion *suggestion) {
   for (size_t s = 0; s < b->set_count; s++) {
     for (size_t i = 0; i < b->sets[s].count; i++) {
       const struct tide_body *body = &b->sets[s].bodies[i];
-      if (guess) tide_guess_offer(guess, body->class_.name, strlen(body->class_.name));
+      if (suggestion)
+        tide_suggestion_offer(suggestion, body->class_.name, strlen(body->class_.name));
       if (tide_word_equal(text, length, body->class_.name)) return body;
     }
   }
@@ -53,12 +54,12 @@ static bool set_body(struct binder *b) {
   const char *text = b->plan->program->text + name->at;
   b->body = find_body(b, text, name->length, NULL);
   if (b->body) return true;
-  struct tide_guess guess;
+  struct tide_suggestion suggestion;
   char hint[TIDE_GUESS_TEXT_MAX];
-  tide_guess_begin(&guess, text, name->length);
-  (void)find_body(b, text, name->length, &guess);
+  tide_suggestion_begin(&suggestion, text, name->length);
+  (void)find_body(b, text, name->length, &suggestion);
   return tide_error(b->errors, TIDE_NOT_FOUND, name->line, name->column, "unknown body '%.*s'%s",
-                    (int)name->length, text, tide_guess_text(&guess, hint, sizeof hint));
+                    (int)name->length, text, tide_suggestion_text(&suggestion, hint, sizeof hint));
 }
 
 /* ---- arguments --------------------------------------------------------------------- */
@@ -115,9 +116,9 @@ static bool put(struct binder *b, size_t index, const struct tide_program_argume
 
 static bool put_named(struct binder *b, const struct tide_program_argument *a) {
   const char *text = b->plan->program->text + a->name.at;
-  struct tide_guess guess;
+  struct tide_suggestion suggestion;
   char hint[TIDE_GUESS_TEXT_MAX];
-  tide_guess_begin(&guess, text, a->name.length);
+  tide_suggestion_begin(&suggestion, text, a->name.length);
   b->named = true;
   for (size_t i = 0; i < b->body->param_count; i++) {
     const char *name = b->body->params[i].name;
@@ -126,11 +127,11 @@ static bool put_named(struct binder *b, const struct tide_program_argument *a) {
       return tide_error(b->errors, TIDE_MISMATCH, a->line, a->column,
                         "'[*]' is several arguments; give it without a name");
     }
-    tide_guess_offer(&guess, name, strlen(name));
+    tide_suggestion_offer(&suggestion, name, strlen(name));
   }
   return tide_error(b->errors, TIDE_MISMATCH, a->name.line, a->name.column,
                     "%s has no argument '%.*s'%s", b->body->class_.name, (int)a->name.length, text,
-                    tide_guess_text(&guess, hint, sizeof hint));
+                    tide_suggestion_text(&suggestion, hint, sizeof hint));
 }
 
 static bool put_positional(struct binder *b, const struct tide_program_argument *a) {

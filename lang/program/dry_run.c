@@ -1,11 +1,11 @@
 #include "program/dry_run.h"
 #include "base/memory.h"
 
-bool tide_rehearsal_init(struct tide_rehearsal *r, const struct tide_plan *plan,
-                         struct tide_errors *errors) {
+bool tide_dry_run_init(struct tide_dry_run *r, const struct tide_plan *plan,
+                       struct tide_errors *errors) {
   const struct tide_plan_tables *tables = &plan->tables;
   const struct tide_allocator *allocator = plan->allocator;
-  *r = (struct tide_rehearsal){.plan = plan, .allocator = allocator, .errors = errors};
+  *r = (struct tide_dry_run){.plan = plan, .allocator = allocator, .errors = errors};
   r->queues = tide_alloc(allocator, tables->queue_count, sizeof *r->queues);
   r->timelines = tide_alloc(allocator, tables->timeline_count, sizeof *r->timelines);
   r->collectives = tide_alloc(allocator, tables->collective_count, sizeof *r->collectives);
@@ -17,7 +17,7 @@ bool tide_rehearsal_init(struct tide_rehearsal *r, const struct tide_plan *plan,
   return true;
 }
 
-void tide_rehearsal_fini(struct tide_rehearsal *r) {
+void tide_dry_run_fini(struct tide_dry_run *r) {
   const struct tide_plan_tables *tables = &r->plan->tables;
   const struct tide_allocator *allocator = r->allocator;
   tide_free(allocator, r->queues, tables->queue_count, sizeof *r->queues);
@@ -30,7 +30,7 @@ void tide_rehearsal_fini(struct tide_rehearsal *r) {
 
 /* ---- storage ------------------------------------------------------------------------- */
 
-static uint32_t new_held(struct tide_rehearsal *r) {
+static uint32_t new_held(struct tide_dry_run *r) {
   uint32_t at = r->held_free;
   if (at) {
     r->held_free = r->held[at].next;
@@ -46,7 +46,7 @@ static uint32_t new_held(struct tide_rehearsal *r) {
   return (uint32_t)r->held_count++;
 }
 
-static uint32_t new_value(struct tide_rehearsal *r) {
+static uint32_t new_value(struct tide_dry_run *r) {
   uint32_t at = r->value_free;
   if (at) {
     r->value_free = r->values[at].next;
@@ -62,7 +62,7 @@ static uint32_t new_value(struct tide_rehearsal *r) {
   return (uint32_t)r->value_count++;
 }
 
-static void drop_values(struct tide_rehearsal *r, uint32_t *list) {
+static void drop_values(struct tide_dry_run *r, uint32_t *list) {
   while (*list) {
     uint32_t at = *list;
     *list = r->values[at].next;
@@ -71,8 +71,8 @@ static void drop_values(struct tide_rehearsal *r, uint32_t *list) {
   }
 }
 
-static bool copy_values(struct tide_rehearsal *r, const struct tide_step_value *values,
-                        size_t count, uint32_t *out_list) {
+static bool copy_values(struct tide_dry_run *r, const struct tide_step_value *values, size_t count,
+                        uint32_t *out_list) {
   *out_list = 0;
   for (size_t i = count; i-- > 0;) {
     uint32_t at = new_value(r);
@@ -85,7 +85,7 @@ static bool copy_values(struct tide_rehearsal *r, const struct tide_step_value *
 
 /* ---- who waits for a timeline: a pairing heap ------------------------------------------- */
 
-static uint32_t meld(struct tide_rehearsal *r, uint32_t a, uint32_t b) {
+static uint32_t meld(struct tide_dry_run *r, uint32_t a, uint32_t b) {
   struct tide_held *held = r->held;
   if (!a) return b;
   if (!b) return a;
@@ -99,14 +99,14 @@ static uint32_t meld(struct tide_rehearsal *r, uint32_t a, uint32_t b) {
   return a;
 }
 
-static void await(struct tide_rehearsal *r, uint32_t op, const struct tide_held_value *wait) {
+static void await(struct tide_dry_run *r, uint32_t op, const struct tide_held_value *wait) {
   uint32_t *heap = &r->timelines[wait->timeline].heap;
   r->held[op].awaited = wait->value;
   r->held[op].child = r->held[op].sibling = 0;
   *heap = meld(r, *heap, op);
 }
 
-static uint32_t pop(struct tide_rehearsal *r, uint32_t *heap) {
+static uint32_t pop(struct tide_dry_run *r, uint32_t *heap) {
   struct tide_held *held = r->held;
   uint32_t top = *heap, rest = held[top].child, pairs = 0, merged = 0;
   while (rest) { /* in pairs from the left … */
@@ -130,27 +130,27 @@ static uint32_t pop(struct tide_rehearsal *r, uint32_t *heap) {
 
 /* ---- going on ------------------------------------------------------------------------------ */
 
-static void make_ready(struct tide_rehearsal *r, uint32_t op) {
+static void make_ready(struct tide_dry_run *r, uint32_t op) {
   r->held[op].next_ready = r->ready;
   r->ready = op;
 }
 
-static void raise_value(struct tide_rehearsal *r, uint32_t timeline, uint64_t value) {
-  struct tide_rehearsal_timeline *t = &r->timelines[timeline];
+static void raise_value(struct tide_dry_run *r, uint32_t timeline, uint64_t value) {
+  struct tide_dry_run_timeline *t = &r->timelines[timeline];
   if (value <= t->reached) return;
   t->reached = value;
   while (t->heap && r->held[t->heap].awaited <= value) make_ready(r, pop(r, &t->heap));
 }
 
 /* Takes the first of a queue out; the next one moves up. */
-static void leave_queue(struct tide_rehearsal *r, uint32_t op) {
-  struct tide_rehearsal_queue *queue = &r->queues[r->held[op].queue];
+static void leave_queue(struct tide_dry_run *r, uint32_t op) {
+  struct tide_dry_run_queue *queue = &r->queues[r->held[op].queue];
   queue->first = r->held[op].next;
   if (!queue->first) queue->last = 0;
   else make_ready(r, queue->first);
 }
 
-static void complete(struct tide_rehearsal *r, uint32_t op) {
+static void complete(struct tide_dry_run *r, uint32_t op) {
   struct tide_held *held = &r->held[op];
   for (uint32_t s = held->signals; s; s = r->values[s].next)
     raise_value(r, r->values[s].timeline, r->values[s].value);
@@ -162,9 +162,9 @@ static void complete(struct tide_rehearsal *r, uint32_t op) {
 }
 
 /* A part that only waits for the others. The last one lets all of them go. */
-static void arrive(struct tide_rehearsal *r, uint32_t op) {
+static void arrive(struct tide_dry_run *r, uint32_t op) {
   const struct tide_plan_collective *plan = &r->plan->collectives[r->held[op].collective];
-  struct tide_rehearsal_collective *c = &r->collectives[r->held[op].collective];
+  struct tide_dry_run_collective *c = &r->collectives[r->held[op].collective];
   if (r->held[op].arrived) return;
   r->held[op].arrived = true;
   if (++c->arrived_count < plan->queue_count) return;
@@ -174,7 +174,7 @@ static void arrive(struct tide_rehearsal *r, uint32_t op) {
 }
 
 /* Looks at what is first in its queue, or stands apart. */
-static void look(struct tide_rehearsal *r, uint32_t op) {
+static void look(struct tide_dry_run *r, uint32_t op) {
   struct tide_held *held = &r->held[op];
   while (held->waits) {
     uint32_t at = held->waits;
@@ -195,7 +195,7 @@ static void look(struct tide_rehearsal *r, uint32_t op) {
   else complete(r, op);
 }
 
-static void go_on(struct tide_rehearsal *r) {
+static void go_on(struct tide_dry_run *r) {
   while (r->ready) {
     uint32_t op = r->ready;
     r->ready = r->held[op].next_ready;
@@ -205,20 +205,20 @@ static void go_on(struct tide_rehearsal *r) {
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static bool satisfied(const struct tide_rehearsal *r, const struct tide_step *step) {
+static bool satisfied(const struct tide_dry_run *r, const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count; i++) {
     if (step->waits[i].value > r->timelines[step->waits[i].timeline].reached) return false;
   }
   return true;
 }
 
-static void signal_all(struct tide_rehearsal *r, const struct tide_step *step) {
+static void signal_all(struct tide_dry_run *r, const struct tide_step *step) {
   for (size_t i = 0; i < step->signal_count; i++)
     raise_value(r, step->signals[i].timeline, step->signals[i].value);
 }
 
-static bool hold(struct tide_rehearsal *r, const struct tide_step *step) {
-  struct tide_rehearsal_queue *queue = &r->queues[step->queue];
+static bool hold(struct tide_dry_run *r, const struct tide_step *step) {
+  struct tide_dry_run_queue *queue = &r->queues[step->queue];
   uint32_t op = new_held(r);
   if (!op) return false;
   struct tide_held *held = &r->held[op];
@@ -241,7 +241,7 @@ static bool hold(struct tide_rehearsal *r, const struct tide_step *step) {
 }
 
 /* The line of a held operation that would satisfy a wait. Looks at all of them: for errors only. */
-static uint32_t held_signaller(const struct tide_rehearsal *r, const struct tide_step_value *wait) {
+static uint32_t held_signaller(const struct tide_dry_run *r, const struct tide_step_value *wait) {
   for (uint32_t op = 1; op < r->held_count; op++) {
     if (r->held[op].number == UINT64_MAX) continue;
     for (uint32_t s = r->held[op].signals; s; s = r->values[s].next) {
@@ -252,7 +252,7 @@ static uint32_t held_signaller(const struct tide_rehearsal *r, const struct tide
   return 0;
 }
 
-static void host_wait(struct tide_rehearsal *r, const struct tide_step *step) {
+static void host_wait(struct tide_dry_run *r, const struct tide_step *step) {
   for (size_t i = 0; i < step->wait_count && r->stuck_count < TIDE_STUCK_MAX; i++) {
     const struct tide_step_value *wait = &step->waits[i];
     if (wait->value <= r->timelines[wait->timeline].reached) continue;
@@ -261,7 +261,7 @@ static void host_wait(struct tide_rehearsal *r, const struct tide_step *step) {
   }
 }
 
-bool tide_rehearsal_step(struct tide_rehearsal *r, const struct tide_step *step) {
+bool tide_dry_run_step(struct tide_dry_run *r, const struct tide_step *step) {
   switch (step->kind) {
     case TIDE_STEP_OPERATION:
       if (!r->queues[step->queue].first && satisfied(r, step)) signal_all(r, step);

@@ -12,12 +12,12 @@
 
 struct tide_held;
 struct tide_held_value;
-struct tide_rehearsal_queue;
-struct tide_rehearsal_timeline;
-struct tide_rehearsal_collective;
+struct tide_dry_run_queue;
+struct tide_dry_run_timeline;
+struct tide_dry_run_collective;
 struct tide_stuck;
 
-struct tide_rehearsal {
+struct tide_dry_run {
   const struct tide_plan *plan;
   const struct tide_allocator *allocator;
   struct tide_errors *errors;
@@ -29,23 +29,23 @@ struct tide_rehearsal {
   size_t value_count, value_capacity;
   uint32_t value_free;
   uint32_t ready; /* to look at again */
-  struct tide_rehearsal_queue *queues;
-  struct tide_rehearsal_timeline *timelines;
-  struct tide_rehearsal_collective *collectives;
+  struct tide_dry_run_queue *queues;
+  struct tide_dry_run_timeline *timelines;
+  struct tide_dry_run_collective *collectives;
   struct tide_stuck *stuck; /* waits of the host that nothing before them satisfies */
   size_t stuck_count;
 };
 
-bool tide_rehearsal_init(struct tide_rehearsal *r, const struct tide_plan *plan,
-                         struct tide_errors *errors);
-void tide_rehearsal_fini(struct tide_rehearsal *r);
+bool tide_dry_run_init(struct tide_dry_run *r, const struct tide_plan *plan,
+                       struct tide_errors *errors);
+void tide_dry_run_fini(struct tide_dry_run *r);
 /* Takes the next step. False: no memory. */
-bool tide_rehearsal_step(struct tide_rehearsal *r, const struct tide_step *step);
-/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In circle.c.
+bool tide_dry_run_step(struct tide_dry_run *r, const struct tide_step *step);
+/* The stream is over: reports what could never run. Uses the plan's timelines[].last. In cycle.c.
  */
-bool tide_rehearsal_finish(struct tide_rehearsal *r);
+bool tide_dry_run_finish(struct tide_dry_run *r);
 
-/* ---- for rehearsal.c and circle.c --------------------------------------------------------- */
+/* ---- for dry run.c and cycle.c --------------------------------------------------------- */
 
 #define TIDE_STUCK_MAX 8
 
@@ -71,14 +71,14 @@ struct tide_held {
   uint32_t visited;
 };
 
-struct tide_rehearsal_queue {
+struct tide_dry_run_queue {
   uint32_t first, last;
 };
-struct tide_rehearsal_timeline {
+struct tide_dry_run_timeline {
   uint64_t reached;
   uint32_t heap; /* held operations, the smallest awaited value on top */
 };
-struct tide_rehearsal_collective {
+struct tide_dry_run_collective {
   uint32_t arrived; /* a list */
   uint32_t arrived_count;
   uint64_t done; /* instances */

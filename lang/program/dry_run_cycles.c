@@ -1,8 +1,8 @@
-/* What a rehearsal left over: waits for what nobody signals, and circles. */
+/* What a dry run left over: waits for what nobody signals, and cycles. */
 #include "base/memory.h"
 #include "program/dry_run.h"
 
-#define SHOWN_MAX 5 /* steps of a circle in its message */
+#define SHOWN_MAX 5 /* steps of a cycle in its message */
 
 struct entry { /* of a list that is sorted by major, then minor */
   uint64_t major, minor;
@@ -10,7 +10,7 @@ struct entry { /* of a list that is sorted by major, then minor */
 };
 
 struct reporter {
-  struct tide_rehearsal *r;
+  struct tide_dry_run *r;
   struct entry *ops; /* by step number */
   size_t op_count;
   struct entry *signals; /* by timeline and value */
@@ -46,7 +46,7 @@ static void sort(struct entry *entries, size_t count) {
 /* ---- what is left -------------------------------------------------------------------- */
 
 static bool collect(struct reporter *p) {
-  struct tide_rehearsal *r = p->r;
+  struct tide_dry_run *r = p->r;
   for (uint32_t op = 1; op < r->held_count; op++) {
     if (r->held[op].number == UINT64_MAX) continue;
     p->op_count++;
@@ -103,7 +103,7 @@ static void report_never(struct reporter *p, uint32_t line, uint32_t column, uin
 
 /* Waits above a timeline's last value; of a place in the text the first one only. */
 static bool find_never(struct reporter *p) {
-  struct tide_rehearsal *r = p->r;
+  struct tide_dry_run *r = p->r;
   struct {
     uint32_t line, column;
   } said[TIDE_ERRORS_MAX];
@@ -126,7 +126,7 @@ static bool find_never(struct reporter *p) {
 }
 
 static void report_stuck_host(struct reporter *p) {
-  struct tide_rehearsal *r = p->r;
+  struct tide_dry_run *r = p->r;
   for (size_t i = 0; i < r->stuck_count; i++) {
     const struct tide_stuck *stuck = &r->stuck[i];
     const struct tide_plan_timeline *t = &r->plan->timelines[stuck->wait.timeline];
@@ -147,7 +147,7 @@ static void report_stuck_host(struct reporter *p) {
   }
 }
 
-/* ---- circles ------------------------------------------------------------------------------ */
+/* ---- cycles ------------------------------------------------------------------------------ */
 
 enum edge_kind { EDGE_NONE, EDGE_WAIT, EDGE_QUEUE, EDGE_COLLECTIVE };
 
@@ -158,7 +158,7 @@ struct edge {
 };
 
 /* A member that has not arrived: what is first in its queue. */
-static uint32_t missing_member(const struct tide_rehearsal *r, uint32_t collective) {
+static uint32_t missing_member(const struct tide_dry_run *r, uint32_t collective) {
   const struct tide_plan_collective *plan = &r->plan->collectives[collective];
   for (size_t i = 0; i < plan->queue_count; i++) {
     uint32_t first = r->queues[plan->queues[i]].first;
@@ -169,7 +169,7 @@ static uint32_t missing_member(const struct tide_rehearsal *r, uint32_t collecti
 
 /* Why an operation cannot go on. */
 static struct edge blocker(const struct reporter *p, uint32_t op) {
-  const struct tide_rehearsal *r = p->r;
+  const struct tide_dry_run *r = p->r;
   const struct tide_held *held = &r->held[op];
   uint32_t first = r->queues[held->queue].first;
   if (!held->apart && first != op) return (struct edge){EDGE_QUEUE, first, NULL};
@@ -188,7 +188,7 @@ static struct edge blocker(const struct reporter *p, uint32_t op) {
 
 static void describe(const struct reporter *p, struct tide_text *text, uint32_t op,
                      const struct edge *edge) {
-  const struct tide_rehearsal *r = p->r;
+  const struct tide_dry_run *r = p->r;
   uint32_t line = r->held[op].line, to = r->held[edge->to].line;
   switch (edge->kind) {
     case EDGE_WAIT:
@@ -208,7 +208,7 @@ static void describe(const struct reporter *p, struct tide_text *text, uint32_t 
 }
 
 /* An operation that is its own blocker. */
-static void report_own(struct tide_rehearsal *r, uint32_t op, const struct tide_held_value *wait) {
+static void report_own(struct tide_dry_run *r, uint32_t op, const struct tide_held_value *wait) {
   const struct tide_held *held = &r->held[op];
   const struct tide_plan_timeline *t = &r->plan->timelines[wait->timeline];
   if (t->collective == TIDE_PLAN_NONE) {
@@ -223,11 +223,11 @@ static void report_own(struct tide_rehearsal *r, uint32_t op, const struct tide_
   }
 }
 
-/* `start` is the circle's first operation in the program. */
-static void report_circle(struct reporter *p, uint32_t start) {
+/* `start` is the cycle's first operation in the program. */
+static void report_cycle(struct reporter *p, uint32_t start) {
   char message[256];
   struct tide_text text;
-  struct tide_rehearsal *r = p->r;
+  struct tide_dry_run *r = p->r;
   struct edge edge = blocker(p, start);
   size_t shown = 0;
   tide_text_init(&text, message, sizeof message);
@@ -250,8 +250,8 @@ static void report_circle(struct reporter *p, uint32_t start) {
 }
 
 /* From the first that is held, along what blocks it, until something comes twice. */
-static void find_circle(struct reporter *p) {
-  struct tide_rehearsal *r = p->r;
+static void find_cycle(struct reporter *p) {
+  struct tide_dry_run *r = p->r;
   uint32_t op = p->ops[0].op, first;
   while (op && !r->held[op].visited) {
     r->held[op].visited = 1;
@@ -262,16 +262,16 @@ static void find_circle(struct reporter *p) {
   for (uint32_t at = blocker(p, op).to; at != op; at = blocker(p, at).to) {
     if (r->held[at].number < r->held[first].number) first = at;
   }
-  report_circle(p, first);
+  report_cycle(p, first);
 }
 
-bool tide_rehearsal_finish(struct tide_rehearsal *rehearsal) {
-  struct reporter p = {.r = rehearsal};
-  if (rehearsal->errors->count == 0 && collect(&p)) {
+bool tide_dry_run_finish(struct tide_dry_run *dry_run) {
+  struct reporter p = {.r = dry_run};
+  if (dry_run->errors->count == 0 && collect(&p)) {
     bool never = find_never(&p);
     report_stuck_host(&p);
-    if (!never && !rehearsal->stuck_count && p.op_count) find_circle(&p);
+    if (!never && !dry_run->stuck_count && p.op_count) find_cycle(&p);
   }
   forget(&p);
-  return rehearsal->errors->count == 0;
+  return dry_run->errors->count == 0;
 }

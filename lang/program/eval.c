@@ -49,7 +49,7 @@ static bool complain(const struct tide_program *program, struct tide_errors *err
       [TIDE_VERB_MULTIPLY] = "*", [TIDE_VERB_DIVIDE] = "/", [TIDE_VERB_REMAINDER] = "%"};
   uint32_t line, column;
   if (errors->muted) return false;
-  tide_program_place(program, instruction->place, &line, &column);
+  tide_program_location(program, instruction->place, &line, &column);
   const char *sign = signs[instruction->verb];
   if (outcome == BY_ZERO) {
     return tide_error(errors, TIDE_VALUE, line, column, "division by zero: %lld %s 0", (long long)a,

@@ -49,8 +49,8 @@ void tide_explanation_follow(struct tide_explanation *e, const struct tide_run *
 
 /* ---- listening --------------------------------------------------------------------- */
 
-struct tide_told *tide_explanation_at(const struct tide_explanation *e, tide_axis axis,
-                                      uint64_t sequence) {
+struct tide_explained *tide_explanation_at(const struct tide_explanation *e, tide_axis axis,
+                                           uint64_t sequence) {
   uint32_t queue;
   if (!axis || !tide_explanation_queue(e, axis, &queue)) return NULL;
   if (!sequence || sequence > e->queues[queue].count) return NULL;
@@ -75,33 +75,33 @@ static void free_frontier(struct tide_explanation *e, struct tide_frontier *fron
 }
 
 static void on_enter(struct tide_explanation *e, const struct tide_event *event) {
-  struct tide_told *told = tide_explanation_at(e, event->axis, event->sequence);
+  struct tide_explained *explained = tide_explanation_at(e, event->axis, event->sequence);
   uint32_t queue;
-  if (!told || !tide_explanation_queue(e, event->axis, &queue)) return;
-  if (!event->epoch || event->epoch > e->queues[queue].count || told->epoch) return;
-  told->epoch = event->epoch;
-  told->known = event->frontier ? copy_frontier(e, event->frontier) : NULL;
+  if (!explained || !tide_explanation_queue(e, event->axis, &queue)) return;
+  if (!event->epoch || event->epoch > e->queues[queue].count || explained->epoch) return;
+  explained->epoch = event->epoch;
+  explained->known = event->frontier ? copy_frontier(e, event->frontier) : NULL;
   e->queues[queue].sequences[event->epoch - 1] = event->sequence;
 }
 
-static struct tide_told_wait *add_wait(struct tide_explanation *e, struct tide_told *told,
-                                       const char *label) {
-  if (!tide_array_reserve_unset(e->allocator, &told->waits, &told->wait_room, told->wait_count + 1,
-                                sizeof *told->waits)) {
+static struct tide_explained_wait *add_wait(struct tide_explanation *e,
+                                            struct tide_explained *explained, const char *label) {
+  if (!tide_array_reserve_unset(e->allocator, &explained->waits, &explained->wait_room,
+                                explained->wait_count + 1, sizeof *explained->waits)) {
     e->failed = true;
     return NULL;
   }
-  struct tide_told_wait *wait = &told->waits[told->wait_count++];
+  struct tide_explained_wait *wait = &explained->waits[explained->wait_count++];
   struct tide_text text;
-  *wait = (struct tide_told_wait){.value = 0};
+  *wait = (struct tide_explained_wait){.value = 0};
   tide_text_init(&text, wait->timeline, sizeof wait->timeline);
   tide_text_format(&text, "%s", label);
   return wait;
 }
 
 static void on_wait(struct tide_explanation *e, const struct tide_event *event) {
-  struct tide_told *told = tide_explanation_at(e, event->axis, event->sequence);
-  struct tide_told_wait *wait = told ? add_wait(e, told, event->object_label) : NULL;
+  struct tide_explained *explained = tide_explanation_at(e, event->axis, event->sequence);
+  struct tide_explained_wait *wait = explained ? add_wait(e, explained, event->object_label) : NULL;
   if (!wait) return;
   wait->value = event->value;
   wait->class_ = event->detail & 255;
@@ -111,9 +111,9 @@ static void on_wait(struct tide_explanation *e, const struct tide_event *event) 
   wait->record_value = event->cause_value;
 }
 
-static void add_memory_wait(struct tide_explanation *e, struct tide_told *told,
+static void add_memory_wait(struct tide_explanation *e, struct tide_explained *explained,
                             const struct tide_event *event, tide_axis axis, uint64_t epoch) {
-  struct tide_told_wait *wait = add_wait(e, told, event->object_label);
+  struct tide_explained_wait *wait = add_wait(e, explained, event->object_label);
   if (!wait) return;
   wait->is_memory = true;
   wait->class_ = TIDE_WAIT_ISSUED;
@@ -123,17 +123,17 @@ static void add_memory_wait(struct tide_explanation *e, struct tide_told *told,
 
 /* One for each of the last users, or for the operation that stands for all of them. */
 static void on_gap(struct tide_explanation *e, const struct tide_event *event) {
-  struct tide_told *told = tide_explanation_at(e, event->axis, event->sequence);
-  if (!told) return;
+  struct tide_explained *explained = tide_explanation_at(e, event->axis, event->sequence);
+  if (!explained) return;
   e->memory_waits++;
   if (event->cause_axis) {
-    add_memory_wait(e, told, event, event->cause_axis, event->cause_epoch);
+    add_memory_wait(e, explained, event, event->cause_axis, event->cause_epoch);
     return;
   }
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(event->frontier);
        tide_frontier_next(&at, &entry);)
-    add_memory_wait(e, told, event, entry.axis, entry.epoch);
+    add_memory_wait(e, explained, event, entry.axis, entry.epoch);
 }
 
 static void on_alloc(struct tide_explanation *e, const struct tide_event *event) {
@@ -143,21 +143,21 @@ static void on_alloc(struct tide_explanation *e, const struct tide_event *event)
     e->failed = true;
     return;
   }
-  e->allocs[e->alloc_count++] = (struct tide_told_alloc){
+  e->allocs[e->alloc_count++] = (struct tide_explained_alloc){
       event->detail & 255, event->frontier ? copy_frontier(e, event->frontier) : NULL};
 }
 
 static void on_event(void *self, const struct tide_event *event) {
   struct tide_explanation *e = self;
-  struct tide_told *told;
+  struct tide_explained *explained;
   switch (event->kind) {
     case TIDE_EVENT_ENTER: on_enter(e, event); break;
     case TIDE_EVENT_WAIT_CLASS: on_wait(e, event); break;
     case TIDE_EVENT_GAP: on_gap(e, event); break;
     case TIDE_EVENT_ALLOC: on_alloc(e, event); break;
     case TIDE_EVENT_HOLD:
-      told = tide_explanation_at(e, event->axis, event->sequence);
-      if (told) told->held = true;
+      explained = tide_explanation_at(e, event->axis, event->sequence);
+      if (explained) explained->held = true;
       break;
     default: break;
   }
@@ -170,7 +170,7 @@ static bool make_queues(struct tide_explanation *e) {
   e->queues = tide_alloc(e->allocator, e->tables->queue_count, sizeof *e->queues);
   if (!e->queues) return false;
   for (size_t i = 0; i < e->tables->queue_count; i++) {
-    struct tide_told_queue *queue = &e->queues[i];
+    struct tide_explained_queue *queue = &e->queues[i];
     queue->count = (size_t)e->tables->queues[i].operations;
     queue->operations = tide_alloc(e->allocator, queue->count, sizeof *queue->operations);
     queue->sequences = tide_alloc(e->allocator, queue->count, sizeof *queue->sequences);
@@ -188,10 +188,10 @@ static bool note_places(struct tide_explanation *e) {
   tide_plan_rewind(e->plan);
   while (tide_plan_next(e->plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END) {
     if (!tide_step_submits(&step)) continue;
-    struct tide_told *told = &e->queues[step.queue].operations[submitted[step.queue]++];
-    told->step = step.number;
-    told->line = step.line;
-    told->column = step.column;
+    struct tide_explained *explained = &e->queues[step.queue].operations[submitted[step.queue]++];
+    explained->step = step.number;
+    explained->line = step.line;
+    explained->column = step.column;
   }
   tide_free(e->allocator, submitted, count, sizeof *submitted);
   return true;
@@ -213,11 +213,11 @@ void tide_explanation_fini(struct tide_explanation *e) {
   const struct tide_allocator *a = e->allocator;
   if (!a) return;
   for (size_t i = 0; e->queues && i < e->tables->queue_count; i++) {
-    struct tide_told_queue *queue = &e->queues[i];
+    struct tide_explained_queue *queue = &e->queues[i];
     for (size_t j = 0; queue->operations && j < queue->count; j++) {
-      struct tide_told *told = &queue->operations[j];
-      free_frontier(e, told->known);
-      tide_free(a, told->waits, told->wait_room, sizeof *told->waits);
+      struct tide_explained *explained = &queue->operations[j];
+      free_frontier(e, explained->known);
+      tide_free(a, explained->waits, explained->wait_room, sizeof *explained->waits);
     }
     tide_free(a, queue->operations, queue->count, sizeof *queue->operations);
     tide_free(a, queue->sequences, queue->count, sizeof *queue->sequences);

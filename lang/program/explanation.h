@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "tidemark/run.h"
 
-struct tide_told_wait {
+struct tide_explained_wait {
   bool is_memory; /* for one of the last users of recycled memory; `timeline` names the buffer */
   char timeline[32];
   uint64_t value;
@@ -20,24 +20,24 @@ struct tide_told_wait {
   uint64_t epoch, record_value;
 };
 
-struct tide_told {
+struct tide_explained {
   uint64_t epoch;              /* 0: it never entered */
   bool held;                   /* at submit */
   struct tide_frontier *known; /* NULL: it never entered */
-  struct tide_told_wait *waits;
+  struct tide_explained_wait *waits;
   size_t wait_count, wait_room;
   uint64_t step;         /* its number in the plan */
   uint32_t line, column; /* where it is written */
 };
 
-struct tide_told_queue {
-  struct tide_told *operations; /* by sequence - 1 */
-  uint64_t *sequences;          /* by epoch - 1 */
+struct tide_explained_queue {
+  struct tide_explained *operations; /* by sequence - 1 */
+  uint64_t *sequences;               /* by epoch - 1 */
   size_t count;
   tide_axis axis;
 };
 
-struct tide_told_alloc {
+struct tide_explained_alloc {
   unsigned reuse; /* enum tide_reuse */
   struct tide_frontier *past;
 };
@@ -48,8 +48,8 @@ struct tide_explanation {
   const struct tide_plan_tables *tables;
   struct tide_sink sink;        /* give this one to the run */
   const struct tide_sink *next; /* hears all of it, too; may be NULL */
-  struct tide_told_queue *queues;
-  struct tide_told_alloc *allocs; /* in the order of the plan's alloc steps */
+  struct tide_explained_queue *queues;
+  struct tide_explained_alloc *allocs; /* in the order of the plan's alloc steps */
   size_t alloc_count, alloc_room;
   size_t memory_waits; /* operations' buffers whose last users had to be waited for */
   tide_axis host;
@@ -71,8 +71,8 @@ bool tide_explanation_queue(const struct tide_explanation *e, tide_axis axis, ui
 bool tide_explanation_collective(const struct tide_explanation *e, tide_axis axis,
                                  uint32_t *out_collective);
 /* The operation at a place of a queue of the plan; NULL when there is none. */
-struct tide_told *tide_explanation_at(const struct tide_explanation *e, tide_axis axis,
-                                      uint64_t sequence);
+struct tide_explained *tide_explanation_at(const struct tide_explanation *e, tide_axis axis,
+                                           uint64_t sequence);
 
 /* ---- explanation_why.c ---- */
 
@@ -81,11 +81,11 @@ void tide_explain_name(const struct tide_explanation *e, tide_axis axis, uint64_
                        struct tide_text *text);
 /* A sentence: why this class. */
 void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
-                      const struct tide_told *told, const struct tide_told_wait *wait,
-                      struct tide_text *text);
-const char *tide_explain_class(const struct tide_told_wait *wait);
+                      const struct tide_explained *explained,
+                      const struct tide_explained_wait *wait, struct tide_text *text);
+const char *tide_explain_class(const struct tide_explained_wait *wait);
 /* "steps >= 3", "memory of tile[0]": what it is for. */
-void tide_explain_condition(const struct tide_told_wait *wait, struct tide_text *text);
+void tide_explain_condition(const struct tide_explained_wait *wait, struct tide_text *text);
 /* A sentence about a buffer that was handed out. */
 const char *tide_explain_reuse(unsigned reuse);
 
@@ -100,7 +100,8 @@ void tide_explain_step(const struct tide_plan *plan, const struct tide_step *ste
                        size_t size);
 /* The step is the plan's, and `told` what became of it. */
 void tide_explain_json_operation(const struct tide_explanation *e, struct tide_json *json,
-                                 const struct tide_step *step, const struct tide_told *told);
+                                 const struct tide_step *step,
+                                 const struct tide_explained *explained);
 /* All of it. The plan is rewound. */
 enum tide_status tide_explain_json(const struct tide_explanation *e, struct tide_json *json,
                                    const char *program);

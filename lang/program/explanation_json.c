@@ -32,7 +32,8 @@ static void put_frontier(const struct tide_explanation *e, struct tide_json *jso
 }
 
 static void put_wait(const struct tide_explanation *e, struct tide_json *json, uint32_t queue,
-                     const struct tide_told *told, const struct tide_told_wait *wait) {
+                     const struct tide_explained *explained,
+                     const struct tide_explained_wait *wait) {
   char buffer[STEP_TEXT];
   struct tide_text text;
   tide_json_open(json, NULL, '{');
@@ -49,26 +50,27 @@ static void put_wait(const struct tide_explanation *e, struct tide_json *json, u
     tide_json_text(json, "signaller", buffer);
   }
   tide_text_init(&text, buffer, sizeof buffer);
-  tide_explain_why(e, queue, told, wait, &text);
+  tide_explain_why(e, queue, explained, wait, &text);
   tide_json_text(json, "why", buffer);
   tide_json_close(json, '}');
 }
 
 void tide_explain_json_operation(const struct tide_explanation *e, struct tide_json *json,
-                                 const struct tide_step *step, const struct tide_told *told) {
+                                 const struct tide_step *step,
+                                 const struct tide_explained *explained) {
   char text[STEP_TEXT];
   tide_json_open(json, NULL, '{');
   tide_json_number(json, "line", step->line);
   tide_json_number(json, "column", step->column);
   tide_json_text(json, "queue", e->tables->queues[step->queue].label);
-  tide_json_number(json, "epoch", told->epoch);
+  tide_json_number(json, "epoch", explained->epoch);
   tide_explain_step(e->plan, step, text, sizeof text);
   tide_json_text(json, "operation", text);
-  tide_json_bool(json, "held", told->held);
-  put_frontier(e, json, "frontier", told->known);
+  tide_json_bool(json, "held", explained->held);
+  put_frontier(e, json, "frontier", explained->known);
   tide_json_open(json, "waits", '[');
-  for (size_t i = 0; i < told->wait_count; i++)
-    put_wait(e, json, step->queue, told, &told->waits[i]);
+  for (size_t i = 0; i < explained->wait_count; i++)
+    put_wait(e, json, step->queue, explained, &explained->waits[i]);
   tide_json_close(json, ']');
   tide_json_close(json, '}');
 }

@@ -12,7 +12,7 @@ void tide_explain_name(const struct tide_explanation *e, tide_axis axis, uint64_
   tide_text_format(text, "%s@%llu", label, (unsigned long long)epoch);
 }
 
-const char *tide_explain_class(const struct tide_told_wait *wait) {
+const char *tide_explain_class(const struct tide_explained_wait *wait) {
   static const char *const names[] = {"failed", "resolved", "elided", "issued", "held"};
   return wait->class_ < 5 ? names[wait->class_] : "unknown";
 }
@@ -26,41 +26,44 @@ const char *tide_explain_reuse(unsigned reuse) {
 }
 
 /* The first operation of the queue that knew it when it started. */
-static const struct tide_told *learned(const struct tide_explanation *e, uint32_t queue,
-                                       const struct tide_told_wait *wait) {
-  const struct tide_told_queue *from = &e->queues[queue];
+static const struct tide_explained *learned(const struct tide_explanation *e, uint32_t queue,
+                                            const struct tide_explained_wait *wait) {
+  const struct tide_explained_queue *from = &e->queues[queue];
   for (size_t i = 0; i < from->count && from->sequences[i]; i++) {
-    const struct tide_told *told = &from->operations[from->sequences[i] - 1];
-    if (told->known && tide_frontier_get(told->known, wait->axis) >= wait->epoch) return told;
+    const struct tide_explained *explained = &from->operations[from->sequences[i] - 1];
+    if (explained->known && tide_frontier_get(explained->known, wait->axis) >= wait->epoch)
+      return explained;
   }
   return NULL;
 }
 
 static void why_known(const struct tide_explanation *e, uint32_t queue,
-                      const struct tide_told *told, const struct tide_told_wait *wait,
-                      const char *name, struct tide_text *text) {
+                      const struct tide_explained *explained,
+                      const struct tide_explained_wait *wait, const char *name,
+                      struct tide_text *text) {
   const char *own = e->tables->queues[queue].label;
   uint32_t from;
   if (tide_explanation_queue(e, wait->axis, &from) && from == queue) {
     tide_text_format(text, "%s signals it, which comes before this in the same queue", name);
     return;
   }
-  const struct tide_told *first = learned(e, queue, wait);
-  if (!first || first == told)
+  const struct tide_explained *first = learned(e, queue, wait);
+  if (!first || first == explained)
     tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
   else
     tide_text_format(text, "%s signals it, and %s has known that since %s@%llu (line %u)", name,
                      own, own, (unsigned long long)first->epoch, first->line);
 }
 
-static bool from_the_start(const struct tide_explanation *e, const struct tide_told_wait *wait) {
+static bool from_the_start(const struct tide_explanation *e,
+                           const struct tide_explained_wait *wait) {
   for (size_t i = 0; i < e->tables->timeline_count; i++)
     if (strcmp(e->tables->timelines[i].label, wait->timeline) == 0)
       return wait->value <= e->tables->timelines[i].initial;
   return false;
 }
 
-static void why_resolved(const struct tide_explanation *e, const struct tide_told_wait *wait,
+static void why_resolved(const struct tide_explanation *e, const struct tide_explained_wait *wait,
                          const char *name, struct tide_text *text) {
   if (from_the_start(e, wait)) tide_text_format(text, "it is so from the start");
   else if (!wait->axis) tide_text_format(text, "it was signalled from outside");
@@ -69,7 +72,7 @@ static void why_resolved(const struct tide_explanation *e, const struct tide_tol
 }
 
 static void why_issued(const struct tide_explanation *e, uint32_t queue,
-                       const struct tide_told_wait *wait, const char *name,
+                       const struct tide_explained_wait *wait, const char *name,
                        struct tide_text *text) {
   const char *own = e->tables->queues[queue].label;
   uint32_t from;
@@ -83,7 +86,7 @@ static void why_issued(const struct tide_explanation *e, uint32_t queue,
 }
 
 static void why_memory(const struct tide_explanation *e, uint32_t queue,
-                       const struct tide_told_wait *wait, const char *name,
+                       const struct tide_explained_wait *wait, const char *name,
                        struct tide_text *text) {
   const char *own = e->tables->queues[queue].label;
   uint32_t from;
@@ -93,14 +96,14 @@ static void why_memory(const struct tide_explanation *e, uint32_t queue,
   else tide_text_format(text, ", and nothing that %s knows comes after that", own);
 }
 
-void tide_explain_condition(const struct tide_told_wait *wait, struct tide_text *text) {
+void tide_explain_condition(const struct tide_explained_wait *wait, struct tide_text *text) {
   if (wait->is_memory) tide_text_format(text, "memory of %s", wait->timeline);
   else tide_text_format(text, "%s >= %llu", wait->timeline, (unsigned long long)wait->value);
 }
 
 void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
-                      const struct tide_told *told, const struct tide_told_wait *wait,
-                      struct tide_text *text) {
+                      const struct tide_explained *explained,
+                      const struct tide_explained_wait *wait, struct tide_text *text) {
   char name[96];
   struct tide_text named;
   tide_text_init(&named, name, sizeof name);
@@ -122,5 +125,5 @@ void tide_explain_why(const struct tide_explanation *e, uint32_t queue,
     tide_text_format(text, "%s signals it, and has finished", name);
   else if (wait->reason == TIDE_REASON_SIBLING)
     tide_text_format(text, "%s signals it, and another of these waits comes after that", name);
-  else why_known(e, queue, told, wait, name, text);
+  else why_known(e, queue, explained, wait, name, text);
 }

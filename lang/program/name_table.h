@@ -29,7 +29,7 @@ const struct tide_symbol *tide_names_find(const struct tide_names *names, const 
                                           size_t length);
 
 /* ", did you mean 'left'?" or nothing: the nearest of the given candidates. */
-struct tide_guess {
+struct tide_suggestion {
   const char *text; /* what came */
   size_t length;
   const char *best;
@@ -37,10 +37,12 @@ struct tide_guess {
   unsigned best_distance;
   size_t best_prefix; /* letters at the start that are the same */
 };
-void tide_guess_begin(struct tide_guess *guess, const char *text, size_t length);
-void tide_guess_offer(struct tide_guess *guess, const char *candidate, size_t length);
+void tide_suggestion_begin(struct tide_suggestion *suggestion, const char *text, size_t length);
+void tide_suggestion_offer(struct tide_suggestion *suggestion, const char *candidate,
+                           size_t length);
 /* The hint, as text to append; lives in `buffer`. */
-const char *tide_guess_text(const struct tide_guess *guess, char *buffer, size_t size);
+const char *tide_suggestion_text(const struct tide_suggestion *suggestion, char *buffer,
+                                 size_t size);
 #define TIDE_GUESS_TEXT_MAX (TIDE_PROGRAM_NAME_MAX + 24)
 
 #endif

@@ -428,8 +428,8 @@ const struct tide_program_param *tide_program_params_of(const struct tide_progra
   return program->params;
 }
 
-void tide_program_place(const struct tide_program *program, uint32_t place, uint32_t *out_line,
-                        uint32_t *out_column) {
+void tide_program_location(const struct tide_program *program, uint32_t place, uint32_t *out_line,
+                           uint32_t *out_column) {
   uint32_t line = 1, start = 0;
   if (program->length >= 3 && memcmp(program->text, "\xef\xbb\xbf", 3) == 0) start = 3;
   for (uint32_t i = 0; i < place; i++) {

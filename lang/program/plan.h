@@ -46,7 +46,7 @@ struct tide_cursor {
   struct tide_frame frames[TIDE_PROGRAM_NESTING_MAX + 1];
   uint32_t depth;
   bool ended; /* for good: at the end, or where it could not go on */
-  uint64_t number, turns;
+  uint64_t number, order;
   uint32_t statement; /* of the last step: its number */
   /* A statement that gives several steps. */
   const struct tide_operation_statement *open;

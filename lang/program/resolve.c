@@ -50,17 +50,17 @@ static bool unknown(struct resolver *r, const char *text, size_t length, uint32_
                       "'%.*s' is declared further down, on line %u; move that line up", (int)length,
                       text, later->line);
   }
-  struct tide_guess guess;
+  struct tide_suggestion suggestion;
   char hint[TIDE_GUESS_TEXT_MAX];
-  tide_guess_begin(&guess, text, length);
+  tide_suggestion_begin(&suggestion, text, length);
   for (size_t i = 0; i < r->names.visible_count && i < GUESSES_MAX; i++) {
     const struct tide_symbol *s =
         &r->program->symbols[r->names.visible[r->names.visible_count - 1 - i]];
-    if (wanted & BIT(s->kind)) tide_guess_offer(&guess, s->text, s->name.length);
+    if (wanted & BIT(s->kind)) tide_suggestion_offer(&suggestion, s->text, s->name.length);
   }
   return tide_error(r->errors, TIDE_NOT_FOUND, line, column, "unknown %s '%.*s'%s",
                     wanted_text(wanted), (int)length, text,
-                    tide_guess_text(&guess, hint, sizeof hint));
+                    tide_suggestion_text(&suggestion, hint, sizeof hint));
 }
 
 static bool find(struct resolver *r, const char *text, size_t length, uint32_t line,
@@ -94,7 +94,7 @@ static bool resolve_code(struct resolver *r, struct tide_code code) {
       continue;
     }
     uint32_t line, column;
-    tide_program_place(r->program, instruction->place, &line, &column);
+    tide_program_location(r->program, instruction->place, &line, &column);
     if (!find(r, text, length, line, column, BIT(TIDE_SYMBOL_NUMBER), &instruction->name)) {
       if (tide_errors_enough(r->errors)) return false;
       instruction->name = 0;

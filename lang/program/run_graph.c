@@ -26,7 +26,7 @@ struct need {
 struct building {
   const struct tide_plan_tables *tables;
   struct tide_graph *graph;
-  struct tide_turns *turns;
+  struct tide_run_order *order;
   bool edges;
   bool *in_order;                /* by queue */
   struct signallers *signallers; /* by timeline */
@@ -294,7 +294,7 @@ static void unmake(struct building *b) {
   const struct tide_plan_tables *tables = b->tables;
   const struct tide_allocator *a = b->graph->allocator;
   size_t operations = b->graph->node_count;
-  tide_turns_destroy(b->turns);
+  tide_run_order_destroy(b->order);
   for (size_t i = 0; b->signallers && i < tables->timeline_count; i++)
     tide_free(a, b->signallers[i].list, b->signallers[i].room, sizeof *b->signallers[i].list);
   for (size_t i = 0; b->members && i < tables->collective_count; i++) {
@@ -320,12 +320,12 @@ static enum tide_status walk(struct building *b, struct tide_plan *plan, struct 
   for (;;) {
     enum tide_status status = tide_plan_next(plan, &step, diag);
     if (status != TIDE_OK) return status;
-    if (step.kind == TIDE_STEP_END) return tide_turns_finish(b->turns, diag);
+    if (step.kind == TIDE_STEP_END) return tide_run_order_finish(b->order, diag);
     bool host = step.kind == TIDE_STEP_HOST_SIGNAL || step.kind == TIDE_STEP_HOST_EXTERNAL;
     for (size_t i = 0; host && i < step.signal_count; i++)
       if (note_signal(b, &step.signals[i], TIDE_GRAPH_HOST) != TIDE_OK)
         return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
-    status = tide_turns_step(b->turns, &step, diag);
+    status = tide_run_order_step(b->order, &step, diag);
     if (status != TIDE_OK) return status;
     if (step.kind == TIDE_STEP_OPERATION || step.kind == TIDE_STEP_PART) b->next++;
   }
@@ -344,9 +344,9 @@ enum tide_status tide_graph_create(struct tide_plan *plan, const struct tide_dev
   out_graph->counts.waits = 0;
   out_graph->node_count = (size_t)tables->operations;
   struct building b = {.tables = tables, .graph = out_graph, .edges = edges};
-  struct tide_turns_client client = {&b, enter, keep, NULL};
+  struct tide_run_order_client client = {&b, enter, keep, NULL};
   enum tide_status status = make(&b) ? TIDE_OK : TIDE_NOMEM;
-  if (status == TIDE_OK) status = tide_turns_create(tables, allocator, &client, &b.turns);
+  if (status == TIDE_OK) status = tide_run_order_create(tables, allocator, &client, &b.order);
   if (status != TIDE_OK) tide_diag_set(diag, status, "out of memory");
   for (size_t i = 0; status == TIDE_OK && i < tables->queue_count; i++)
     b.in_order[i] = tide_graph_in_order(tables, (uint32_t)i, kinds, kind_count);

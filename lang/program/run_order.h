@@ -10,9 +10,9 @@
 
 #include "tidemark/program.h"
 
-struct tide_turns;
+struct tide_run_order;
 
-struct tide_turns_client {
+struct tide_run_order_client {
   void *self;
   /* Its turn has come. `token` is what keep returned, NULL when it was not kept. */
   enum tide_status (*enter)(void *self, const struct tide_step *step, void *token,
@@ -24,15 +24,15 @@ struct tide_turns_client {
   void (*forget)(void *self, const struct tide_step *step, void *token);
 };
 
-enum tide_status tide_turns_create(const struct tide_plan_tables *tables,
-                                   const struct tide_allocator *allocator,
-                                   const struct tide_turns_client *client,
-                                   struct tide_turns **out_turns);
-void tide_turns_destroy(struct tide_turns *turns);
+enum tide_status tide_run_order_create(const struct tide_plan_tables *tables,
+                                       const struct tide_allocator *allocator,
+                                       const struct tide_run_order_client *client,
+                                       struct tide_run_order **out_order);
+void tide_run_order_destroy(struct tide_run_order *order);
 /* An operation, a part, or a signal by the host; other steps are none of its business. */
-enum tide_status tide_turns_step(struct tide_turns *turns, const struct tide_step *step,
-                                 struct tide_diag *diag);
+enum tide_status tide_run_order_step(struct tide_run_order *order, const struct tide_step *step,
+                                     struct tide_diag *diag);
 /* After the last step: TIDE_DEADLOCK, with the place, when something is still kept. */
-enum tide_status tide_turns_finish(const struct tide_turns *turns, struct tide_diag *diag);
+enum tide_status tide_run_order_finish(const struct tide_run_order *order, struct tide_diag *diag);
 
 #endif

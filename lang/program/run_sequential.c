@@ -21,7 +21,7 @@ struct timeline {
 };
 
 struct tide_sequential {
-  struct tide_turns *turns;
+  struct tide_run_order *order;
   struct life **lives; /* by buffer; NULL while a scratch buffer is not allocated */
   struct timeline *timelines;
   enum tide_status *collectives; /* by collective: the present instance's, once a part failed */
@@ -192,7 +192,7 @@ static enum tide_status do_step(struct tide_run *run, const struct tide_step *st
   }
   if (step->kind == TIDE_STEP_HOST_SIGNAL || step->kind == TIDE_STEP_HOST_EXTERNAL)
     signal_all(s, step, TIDE_OK);
-  return tide_turns_step(s->turns, step, diag);
+  return tide_run_order_step(s->order, step, diag);
 }
 
 enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag *diag) {
@@ -211,7 +211,7 @@ enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag 
                            run->result.operations);
   }
   if (status == TIDE_OK && !run->failure.any)
-    status = tide_turns_finish(run->sequential->turns, diag);
+    status = tide_run_order_finish(run->sequential->order, diag);
   run->result.wall = platform->now(platform->self) - start;
   return status;
 }
@@ -221,7 +221,7 @@ enum tide_status tide_sequential_execute(struct tide_run *run, struct tide_diag 
 enum tide_status tide_sequential_create(struct tide_run *run, struct tide_diag *diag) {
   const struct tide_plan_tables *tables = run->tables;
   const struct tide_allocator *a = run->allocator;
-  struct tide_turns_client client = {run, enter, keep_lives, forget_lives};
+  struct tide_run_order_client client = {run, enter, keep_lives, forget_lives};
   struct tide_sequential *s = run->sequential = tide_alloc(a, 1, sizeof *s);
   if (!s) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   s->lives = tide_alloc(a, tables->buffer_count, sizeof *s->lives);
@@ -229,7 +229,7 @@ enum tide_status tide_sequential_create(struct tide_run *run, struct tide_diag *
   s->collectives = tide_alloc(a, tables->collective_count, sizeof *s->collectives);
   s->parts = tide_alloc(a, tables->collective_count, sizeof *s->parts);
   if (!s->lives || !s->timelines || !s->collectives || !s->parts ||
-      tide_turns_create(tables, a, &client, &s->turns) != TIDE_OK)
+      tide_run_order_create(tables, a, &client, &s->order) != TIDE_OK)
     return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
   for (size_t i = 0; i < tables->timeline_count; i++)
     s->timelines[i].reached = tables->timelines[i].initial;
@@ -251,7 +251,7 @@ void tide_sequential_destroy(struct tide_run *run) {
   const struct tide_allocator *a = run->allocator;
   struct tide_sequential *s = run->sequential;
   if (!s) return;
-  tide_turns_destroy(s->turns);
+  tide_run_order_destroy(s->order);
   for (size_t i = 0; s->lives && i < tables->buffer_count; i++) release_life(run, s->lives[i]);
   tide_free(a, s->lives, tables->buffer_count, sizeof *s->lives);
   tide_free(a, s->timelines, tables->timeline_count, sizeof *s->timelines);

@@ -34,7 +34,7 @@ static void tell(const struct tide_take *take, size_t which, const struct tide_t
   sink->event(sink->self, &event);
 }
 
-static void tell_all(const struct tide_take *take) {
+static void notify_all(const struct tide_take *take) {
   for (size_t i = 0; i < take->taken.taken_count; i++) {
     const struct tide_taken_argument *argument = &take->taken.taken[i];
     for (size_t k = 0; k < argument->piece_count; k++) {
@@ -51,7 +51,7 @@ static enum tide_status call(void *arguments) {
   struct tide_take *take = *(struct tide_take **)arguments;
   const struct tide_take_source *source = take->run->params.takes;
   enum tide_status status = source->call(take->queue->taker, &take->taken);
-  if (take->run->params.sink) tell_all(take);
+  if (take->run->params.sink) notify_all(take);
   return status;
 }
 

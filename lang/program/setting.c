@@ -10,17 +10,17 @@ bool tide_plan_settings_known(struct tide_plan *plan, const struct tide_setting 
   bool good = true;
   for (size_t i = 0; i < count; i++) {
     const char *name = settings[i].name;
-    struct tide_guess guess;
+    struct tide_suggestion suggestion;
     char hint[TIDE_GUESS_TEXT_MAX];
     bool known = false;
-    tide_guess_begin(&guess, name, strlen(name));
+    tide_suggestion_begin(&suggestion, name, strlen(name));
     for (size_t j = 0; j < program->param_count && !known; j++) {
       known = strcmp(program->params[j].name, name) == 0;
-      tide_guess_offer(&guess, program->params[j].name, strlen(program->params[j].name));
+      tide_suggestion_offer(&suggestion, program->params[j].name, strlen(program->params[j].name));
     }
     if (known) continue;
     good = tide_error(errors, TIDE_NOT_FOUND, 0, 0, "unknown parameter '%s'%s", name,
-                      program->param_count ? tide_guess_text(&guess, hint, sizeof hint)
+                      program->param_count ? tide_suggestion_text(&suggestion, hint, sizeof hint)
                                            : "; this program has none");
   }
   return good;

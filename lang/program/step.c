@@ -19,7 +19,7 @@ static bool evaluate(struct stepper *s, struct tide_code code, int64_t *out_valu
 static bool wrong_value(struct stepper *s, struct tide_code code, const char *what, int64_t value) {
   uint32_t line, column;
   if (s->errors->muted) return false;
-  tide_program_place(s->plan->program, code.place, &line, &column);
+  tide_program_location(s->plan->program, code.place, &line, &column);
   return tide_error(s->errors, TIDE_VALUE, line, column, "%s, not %lld", what, (long long)value);
 }
 
@@ -70,7 +70,7 @@ static bool add_points(struct stepper *s, const struct tide_point_clause *points
       if (!tide_plan_element(plan, &p->timeline, s->errors, &span.first)) return false;
       span.count = 1;
     }
-    s->cursor->turns += span.count;
+    s->cursor->order += span.count;
     for (uint32_t i = 0; i < span.count; i++) {
       if (!add_value(s, values, span.first + i, (uint64_t)value)) return false;
     }
@@ -385,7 +385,7 @@ static bool begin_if(struct stepper *s, const struct tide_if_statement *choice) 
     if (otherwise->kind != TIDE_STATEMENT_IF || otherwise->next)
       return push(s, otherwise, NULL, 0, 0);
     choice = TIDE_CONTAINER(otherwise, struct tide_if_statement, base);
-    s->cursor->turns++;
+    s->cursor->order++;
   }
 }
 
@@ -425,13 +425,13 @@ static bool next_turn(struct stepper *s) {
   frame->left--;
   frame->at = frame->loop->body;
   s->plan->values[frame->loop->symbol] += frame->step;
-  s->cursor->turns++;
+  s->cursor->order++;
   return true;
 }
 
 static bool may_turn(struct stepper *s, uint32_t line, uint32_t column) {
   uint64_t most = 4 * (s->plan->operations_max + 250000);
-  if (s->cursor->turns < most) return true;
+  if (s->cursor->order < most) return true;
   return tide_error(s->errors, TIDE_FULL, line, column,
                     "the loops of this program turn more than %llu times",
                     (unsigned long long)most);
@@ -457,7 +457,7 @@ static const struct tide_statement *next_statement(struct stepper *s) {
       continue;
     }
     frame->at = statement->next;
-    cursor->turns++;
+    cursor->order++;
     if (!may_turn(s, statement->line, statement->column)) break;
     if (statement->kind >= TIDE_STATEMENT_LET) {
       if (!do_control(s, statement)) break;

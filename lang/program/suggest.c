@@ -2,8 +2,9 @@
 #include "base/memory.h"
 #include "program/name_table.h"
 
-void tide_guess_begin(struct tide_guess *guess, const char *text, size_t length) {
-  *guess = (struct tide_guess){.text = text, .length = length, .best_distance = UINT32_MAX};
+void tide_suggestion_begin(struct tide_suggestion *suggestion, const char *text, size_t length) {
+  *suggestion =
+      (struct tide_suggestion){.text = text, .length = length, .best_distance = UINT32_MAX};
 }
 
 /* Letters to insert, drop, change or swap with their neighbour. */
@@ -27,26 +28,30 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
   return rows[n % 3][m];
 }
 
-void tide_guess_offer(struct tide_guess *guess, const char *candidate, size_t length) {
-  if (length > TIDE_PROGRAM_NAME_MAX || guess->length > TIDE_PROGRAM_NAME_MAX) return;
-  unsigned d = distance(guess->text, guess->length, candidate, length);
-  unsigned most = guess->length < 3 ? 1 : guess->length < 6 ? 2 : 3;
-  if (d > most || d >= guess->length || d > guess->best_distance) return;
+void tide_suggestion_offer(struct tide_suggestion *suggestion, const char *candidate,
+                           size_t length) {
+  if (length > TIDE_PROGRAM_NAME_MAX || suggestion->length > TIDE_PROGRAM_NAME_MAX) return;
+  unsigned d = distance(suggestion->text, suggestion->length, candidate, length);
+  unsigned most = suggestion->length < 3 ? 1 : suggestion->length < 6 ? 2 : 3;
+  if (d > most || d >= suggestion->length || d > suggestion->best_distance) return;
   size_t prefix = 0;
-  while (prefix < length && prefix < guess->length && candidate[prefix] == guess->text[prefix])
+  while (prefix < length && prefix < suggestion->length &&
+         candidate[prefix] == suggestion->text[prefix])
     prefix++;
-  if (d == guess->best_distance && prefix <= guess->best_prefix) return;
-  guess->best = candidate;
-  guess->best_length = length;
-  guess->best_distance = d;
-  guess->best_prefix = prefix;
+  if (d == suggestion->best_distance && prefix <= suggestion->best_prefix) return;
+  suggestion->best = candidate;
+  suggestion->best_length = length;
+  suggestion->best_distance = d;
+  suggestion->best_prefix = prefix;
 }
 
-const char *tide_guess_text(const struct tide_guess *guess, char *buffer, size_t size) {
+const char *tide_suggestion_text(const struct tide_suggestion *suggestion, char *buffer,
+                                 size_t size) {
   struct tide_text text;
   tide_text_init(&text, buffer, size);
-  if (guess->best) {
-    tide_text_format(&text, "; did you mean '%.*s'?", (int)guess->best_length, guess->best);
+  if (suggestion->best) {
+    tide_text_format(&text, "; did you mean '%.*s'?", (int)suggestion->best_length,
+                     suggestion->best);
   }
   return buffer;
 }

@@ -29,7 +29,7 @@ static bool number(struct declarer *d, struct tide_code code, const char *what, 
   if (code.count == 0) return true;
   if (!evaluate(d, code, out_value)) return false;
   if (*out_value >= least && *out_value <= most) return true;
-  tide_program_place(d->plan->program, code.place, &line, &column);
+  tide_program_location(d->plan->program, code.place, &line, &column);
   return tide_error(d->errors, TIDE_VALUE, line, column, "%s is %lld to %lld, not %lld", what,
                     (long long)least, (long long)most, (long long)*out_value);
 }

@@ -16,7 +16,7 @@ struct checker {
   struct tide_plan *plan;
   struct tide_errors *errors;
   struct use *uses;
-  struct tide_rehearsal rehearsal;
+  struct tide_dry_run dry_run;
 };
 
 /* Reports once a statement. */
@@ -128,7 +128,7 @@ static bool check_step(struct checker *c, const struct tide_step *step) {
     if (step->kind >= TIDE_STEP_HOST_SIGNAL) c->uses[step->signals[i].timeline].host_signals = true;
     check_signal(c, step, &step->signals[i]);
   }
-  return tide_rehearsal_step(&c->rehearsal, step);
+  return tide_dry_run_step(&c->dry_run, step);
 }
 
 static void check_never_freed(struct checker *c) {
@@ -171,14 +171,14 @@ bool tide_plan_check(struct tide_plan *plan, struct tide_errors *errors) {
   struct checker c = {.plan = plan, .errors = errors};
   c.uses = tide_alloc(plan->allocator, plan->tables.timeline_count, sizeof *c.uses);
   if (!c.uses) tide_error_no_memory(errors);
-  else if (tide_rehearsal_init(&c.rehearsal, plan, errors) && walk(&c)) {
-    if (tide_rehearsal_finish(&c.rehearsal)) check_never_freed(&c);
+  else if (tide_dry_run_init(&c.dry_run, plan, errors) && walk(&c)) {
+    if (tide_dry_run_finish(&c.dry_run)) check_never_freed(&c);
     set_scopes(&c);
     if (!plan->tables.steps && !errors->count)
       tide_error(errors, TIDE_INVALID, 1, 1,
                  "with these parameters, this program has no operations");
   }
-  if (c.rehearsal.plan) tide_rehearsal_fini(&c.rehearsal);
+  if (c.dry_run.plan) tide_dry_run_fini(&c.dry_run);
   tide_free(plan->allocator, c.uses, plan->tables.timeline_count, sizeof *c.uses);
   return errors->count == 0;
 }

@@ -6,7 +6,7 @@
 #define HANDS_MOST 65536u
 
 struct hand {
-  struct tide_happening end;
+  struct tide_timer_event end;
   struct tide_sim *sim;
   struct tide_work *work; /* NULL: free */
   struct hand *next;      /* in the list of free ones */
@@ -16,7 +16,7 @@ struct hand {
 
 /* Work that was taken, but may not start yet. */
 struct parked {
-  struct tide_happening arrive;
+  struct tide_timer_event arrive;
   struct tide_sim *sim;
   struct tide_work *work;
   struct parked *next; /* in the list of unused ones, or of those that may start now */
@@ -28,7 +28,7 @@ struct tide_sim {
   const struct tide_allocator *allocator;
   struct tide_clock *clock;
   struct tide_device *device;
-  struct tide_happening look;
+  struct tide_timer_event look;
   struct hand *hands, *rest;
   struct parked *spare;
   size_t parked_count; /* under way */
@@ -65,8 +65,8 @@ static struct tide_work *pop_ready(struct tide_sim *sim) {
 
 static void look(struct tide_sim *sim);
 
-static void arrived(struct tide_happening *happening) {
-  struct parked *parked = TIDE_CONTAINER(happening, struct parked, arrive);
+static void arrived(struct tide_timer_event *event) {
+  struct parked *parked = TIDE_CONTAINER(event, struct parked, arrive);
   struct tide_sim *sim = parked->sim;
   append_ready(sim, parked);
   sim->parked_count--;
@@ -81,7 +81,7 @@ static bool park(struct tide_sim *sim, struct tide_work *work, uint64_t time) {
   if (!parked) return false;
   parked->sim = sim;
   parked->work = work;
-  parked->arrive.happen = arrived;
+  parked->arrive.fire = arrived;
   sim->parked_count++;
   tide_clock_at(sim->clock, &parked->arrive, time);
   return true;
@@ -148,8 +148,8 @@ static bool goes_on(struct hand *hand) {
   return true;
 }
 
-static void ended(struct tide_happening *happening) {
-  struct hand *hand = TIDE_CONTAINER(happening, struct hand, end);
+static void ended(struct tide_timer_event *event) {
+  struct hand *hand = TIDE_CONTAINER(event, struct hand, end);
   struct tide_sim *sim = hand->sim;
   if (sim->halted) {
     hand->due = true;
@@ -166,8 +166,8 @@ static void ended(struct tide_happening *happening) {
   look(sim);
 }
 
-static void looked(struct tide_happening *happening) {
-  look(TIDE_CONTAINER(happening, struct tide_sim, look));
+static void looked(struct tide_timer_event *event) {
+  look(TIDE_CONTAINER(event, struct tide_sim, look));
 }
 
 static void kick(void *self) {
@@ -195,10 +195,10 @@ enum tide_status tide_sim_create(const struct tide_context *context, struct tide
   sim->allocator = a;
   sim->clock = clock;
   sim->ready_end = &sim->ready;
-  sim->look.happen = looked;
+  sim->look.fire = looked;
   for (uint32_t i = asked.hands; i-- > 0;) {
     sim->hands[i] = (struct hand){.sim = sim, .number = i, .next = sim->rest};
-    sim->hands[i].end.happen = ended;
+    sim->hands[i].end.fire = ended;
     sim->rest = &sim->hands[i];
   }
   sim->backend = (struct tide_backend){

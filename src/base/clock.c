@@ -1,5 +1,5 @@
 /* A platform whose time is made up: see tidemark/clock.h. What is to happen stands in a pairing
- * heap through the happenings themselves, so that nothing is allocated for it. */
+ * heap through the timer events themselves, so that nothing is allocated for it. */
 #include "tidemark/clock.h"
 #include "base/atomic.h"
 #include "base/check.h"
@@ -12,21 +12,21 @@ struct tide_clock {
   struct tide_platform platform;
   struct tide_random random, ties;
   uint64_t now, asked;
-  struct tide_happening *first;
+  struct tide_timer_event *first;
 };
 
 /* ---- the heap -------------------------------------------------------------------- */
 
-static bool earlier(const struct tide_happening *a, const struct tide_happening *b) {
+static bool earlier(const struct tide_timer_event *a, const struct tide_timer_event *b) {
   return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
 /* `before` is the left neighbour, or the parent of the leftmost child. */
-static struct tide_happening *meld(struct tide_happening *a, struct tide_happening *b) {
+static struct tide_timer_event *meld(struct tide_timer_event *a, struct tide_timer_event *b) {
   if (!a) return b;
   if (!b) return a;
   if (earlier(b, a)) {
-    struct tide_happening *swap = a;
+    struct tide_timer_event *swap = a;
     a = b;
     b = swap;
   }
@@ -38,10 +38,10 @@ static struct tide_happening *meld(struct tide_happening *a, struct tide_happeni
 }
 
 /* A row of siblings becomes one heap: in pairs from the left, then all from the right. */
-static struct tide_happening *gather(struct tide_happening *row) {
-  struct tide_happening *pairs = NULL, *all = NULL;
+static struct tide_timer_event *gather(struct tide_timer_event *row) {
+  struct tide_timer_event *pairs = NULL, *all = NULL;
   while (row) {
-    struct tide_happening *a = row, *b = a->sibling;
+    struct tide_timer_event *a = row, *b = a->sibling;
     row = b ? b->sibling : NULL;
     a->sibling = a->before = NULL;
     if (b) b->sibling = b->before = NULL;
@@ -50,7 +50,7 @@ static struct tide_happening *gather(struct tide_happening *row) {
     pairs = a;
   }
   while (pairs) {
-    struct tide_happening *next = pairs->sibling;
+    struct tide_timer_event *next = pairs->sibling;
     pairs->sibling = NULL;
     all = meld(all, pairs);
     pairs = next;
@@ -59,40 +59,40 @@ static struct tide_happening *gather(struct tide_happening *row) {
   return all;
 }
 
-static void take_out(struct tide_clock *clock, struct tide_happening *happening) {
-  struct tide_happening *rest = gather(happening->child);
-  if (happening == clock->first) {
+static void take_out(struct tide_clock *clock, struct tide_timer_event *event) {
+  struct tide_timer_event *rest = gather(event->child);
+  if (event == clock->first) {
     clock->first = rest;
   } else {
-    struct tide_happening *before = happening->before;
-    if (before->child == happening) before->child = happening->sibling;
-    else before->sibling = happening->sibling;
-    if (happening->sibling) happening->sibling->before = before;
+    struct tide_timer_event *before = event->before;
+    if (before->child == event) before->child = event->sibling;
+    else before->sibling = event->sibling;
+    if (event->sibling) event->sibling->before = before;
     clock->first = meld(clock->first, rest);
   }
-  happening->child = happening->sibling = happening->before = NULL;
-  happening->expected = false;
+  event->child = event->sibling = event->before = NULL;
+  event->expected = false;
 }
 
-void tide_clock_at(struct tide_clock *clock, struct tide_happening *happening, uint64_t time) {
-  TIDE_ASSERT(!happening->expected);
-  happening->time = time > clock->now ? time : clock->now;
-  happening->order = clock->params.shuffle ? tide_random_next(&clock->ties) : ++clock->asked;
-  happening->child = happening->sibling = happening->before = NULL;
-  happening->expected = true;
-  clock->first = meld(clock->first, happening);
+void tide_clock_at(struct tide_clock *clock, struct tide_timer_event *event, uint64_t time) {
+  TIDE_ASSERT(!event->expected);
+  event->time = time > clock->now ? time : clock->now;
+  event->order = clock->params.shuffle ? tide_random_next(&clock->ties) : ++clock->asked;
+  event->child = event->sibling = event->before = NULL;
+  event->expected = true;
+  clock->first = meld(clock->first, event);
 }
 
-void tide_clock_forget(struct tide_clock *clock, struct tide_happening *happening) {
-  if (happening->expected) take_out(clock, happening);
+void tide_clock_forget(struct tide_clock *clock, struct tide_timer_event *event) {
+  if (event->expected) take_out(clock, event);
 }
 
 bool tide_clock_step(struct tide_clock *clock) {
-  struct tide_happening *happening = clock->first;
-  if (!happening) return false;
-  take_out(clock, happening);
-  clock->now = happening->time;
-  happening->happen(happening);
+  struct tide_timer_event *event = clock->first;
+  if (!event) return false;
+  take_out(clock, event);
+  clock->now = event->time;
+  event->fire(event);
   return true;
 }
 
@@ -128,13 +128,13 @@ static void clock_wait(void *self, const uint32_t *word, uint32_t expected, uint
   }
 }
 
-/* Whoever waits looks after each happening. */
+/* Whoever waits looks after each timer event. */
 static void clock_wake(void *self, const uint32_t *word, uint32_t count) {
   (void)self, (void)word, (void)count;
 }
 
-/* Nobody else runs, in no other process either: the happenings change the words, if anything does.
- * What changes another word than the first is found when the wait is asked for again. */
+/* Nobody else runs, in no other process either: the timer events change the words, if anything
+ * does. What changes another word than the first is found when the wait is asked for again. */
 static void clock_wait_shared(void *self, const struct tide_word *words, uint32_t count,
                               uint64_t deadline) {
   struct tide_clock *clock = self;

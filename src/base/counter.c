@@ -68,16 +68,16 @@ static struct tide_node *meld_children(struct tide_node *first) {
   return root;
 }
 
-static bool follow(struct tide_node *other, struct tide_sleeper *sleeper, uint64_t value) {
-  if (!other || other->value != value || !tide_sleeper_of(other)) return false;
-  tide_sleeper_join(tide_sleeper_of(other), sleeper);
+static bool follow(struct tide_node *other, struct tide_parked *parked, uint64_t value) {
+  if (!other || other->value != value || !tide_parked_of(other)) return false;
+  tide_parked_join(tide_parked_of(other), parked);
   return true;
 }
 
 /* Behind another that sleeps for the same, if it is where one looks first: then a crowd is one node
  * to take off. */
-static bool join(struct tide_counter *counter, struct tide_sleeper *sleeper, uint64_t value) {
-  return follow(counter->last, sleeper, value) || follow(counter->root, sleeper, value);
+static bool join(struct tide_counter *counter, struct tide_parked *parked, uint64_t value) {
+  return follow(counter->last, parked, value) || follow(counter->root, parked, value);
 }
 
 void tide_counter_add_late(struct tide_counter *counter, struct tide_node *node) {
@@ -85,9 +85,9 @@ void tide_counter_add_late(struct tide_counter *counter, struct tide_node *node)
   counter->root = meld(counter->root, node);
 }
 
-void tide_counter_add_sleeper(struct tide_counter *counter, struct tide_node *node) {
+void tide_counter_add_parked(struct tide_counter *counter, struct tide_node *node) {
   node->next = NULL;
-  if (join(counter, tide_sleeper_of(node), node->value)) return;
+  if (join(counter, tide_parked_of(node), node->value)) return;
   if (!counter->last || counter->last->value <= node->value) tide_counter_append(counter, node);
   else tide_counter_add_late(counter, node);
 }
@@ -131,16 +131,16 @@ static void replace(struct tide_counter *counter, struct tide_node *old, struct 
 }
 
 /* False: it was alone, so the counter knows it, and nobody comes in its place. */
-static bool leave_ring(struct tide_counter *counter, struct tide_sleeper *sleeper) {
-  struct tide_sleeper *next = tide_sleeper_leave(sleeper);
-  if (next && !sleeper->follows) replace(counter, &sleeper->node, &next->node);
+static bool leave_ring(struct tide_counter *counter, struct tide_parked *parked) {
+  struct tide_parked *next = tide_parked_leave(parked);
+  if (next && !parked->follows) replace(counter, &parked->node, &next->node);
   return next;
 }
 
-bool tide_counter_remove_sleeper(struct tide_counter *counter, struct tide_node *node) {
+bool tide_counter_remove_parked(struct tide_counter *counter, struct tide_node *node) {
   /* Nobody looked at those who follow when their head was taken off. */
   if (node->value <= counter->value) return false;
-  if (!leave_ring(counter, tide_sleeper_of(node))) detach(counter, node);
+  if (!leave_ring(counter, tide_parked_of(node))) detach(counter, node);
   node->state = TIDE_NODE_IDLE;
   if (node->value == tide_counter_least(counter)) tide_counter_keep_least(counter);
   return true;
@@ -151,13 +151,13 @@ static inline bool is_due(const struct tide_node *node, uint64_t value) {
 }
 
 /* Takes the list's nodes of values <= value off, of which there are some; those that are not
- * sleepers keep their links. */
+ * parked threads keep their links. */
 static void pop_listed(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                        enum tide_status status) {
   struct tide_node *node = counter->first, *next;
   for (; node && node->value <= value; node = next) {
     next = node->next;
-    if (tide_sleeper_of(node)) {
+    if (tide_parked_of(node)) {
       node->child = node->prev = NULL;
       tide_fired_push(fired, node, status);
       continue;
@@ -188,8 +188,8 @@ void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_
 }
 
 static void push_ring(struct tide_fired *fired, struct tide_node *node, enum tide_status status) {
-  struct tide_sleeper *head = tide_sleeper_of(node);
-  for (struct tide_sleeper *at = head; at && (at = at->after) != head;) {
+  struct tide_parked *head = tide_parked_of(node);
+  for (struct tide_parked *at = head; at && (at = at->after) != head;) {
     at->node.state = TIDE_NODE_FIRED;
     at->node.status = (uint16_t)status;
   }
@@ -223,12 +223,12 @@ void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct 
   tide_counter_keep_least(counter);
 }
 
-void tide_fired_push_sleeper(struct tide_fired *fired, struct tide_node *node) {
-  struct tide_sleeper *sleeper = tide_sleeper_of(node);
-  if (fired->sleeper) {
-    tide_sleeper_join(fired->sleeper, sleeper);
+void tide_fired_push_parked(struct tide_fired *fired, struct tide_node *node) {
+  struct tide_parked *parked = tide_parked_of(node);
+  if (fired->parked) {
+    tide_parked_join(fired->parked, parked);
     return;
   }
-  fired->sleeper = sleeper;
+  fired->parked = parked;
   tide_fired_move(fired, node);
 }

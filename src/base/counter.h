@@ -24,7 +24,7 @@ enum tide_node_state { TIDE_NODE_IDLE = 0, TIDE_NODE_QUEUED = 1, TIDE_NODE_FIRED
 enum tide_node_kind {
   TIDE_NODE_PLAIN,
   TIDE_NODE_TIMEPOINT, /* `fire` is a timepoint's call: see timeline/timepoint.c */
-  TIDE_NODE_TURNED     /* … of one that waits for a turn */
+  TIDE_NODE_SINGLE     /* … of one that waits for a pending value */
 };
 
 struct tide_node {
@@ -50,13 +50,13 @@ struct tide_counter {
  * it, where the first of them came: see base/parking.h. */
 struct tide_fired {
   struct tide_node *first, **last;
-  struct tide_sleeper *sleeper;
+  struct tide_parked *parked;
 };
 
 static inline void tide_fired_init(struct tide_fired *fired) {
   fired->first = NULL;
   fired->last = &fired->first;
-  fired->sleeper = NULL;
+  fired->parked = NULL;
 }
 /* Appends one that was taken off another list: what it was fired with stays. */
 static inline void tide_fired_move(struct tide_fired *fired, struct tide_node *node) {
@@ -64,13 +64,13 @@ static inline void tide_fired_move(struct tide_fired *fired, struct tide_node *n
   *fired->last = node;
   fired->last = &node->next;
 }
-void tide_sleeper_fire(struct tide_node *node, enum tide_status status);
-void tide_fired_push_sleeper(struct tide_fired *fired, struct tide_node *node);
+void tide_parked_fire(struct tide_node *node, enum tide_status status);
+void tide_fired_push_parked(struct tide_fired *fired, struct tide_node *node);
 static inline void tide_fired_push(struct tide_fired *fired, struct tide_node *node,
                                    enum tide_status status) {
   node->state = TIDE_NODE_FIRED;
   node->status = (uint16_t)status;
-  if (node->fire == tide_sleeper_fire) tide_fired_push_sleeper(fired, node);
+  if (node->fire == tide_parked_fire) tide_fired_push_parked(fired, node);
   else tide_fired_move(fired, node);
 }
 /* Takes the first node off; NULL when empty. */
@@ -79,8 +79,8 @@ static inline struct tide_node *tide_fired_pop(struct tide_fired *fired) {
   if (!node) return NULL;
   fired->first = node->next;
   if (!fired->first) fired->last = &fired->first;
-  /* A sleeper begins with its node. */
-  if (__builtin_expect((void *)fired->sleeper == (void *)node, 0)) fired->sleeper = NULL;
+  /* A parked thread begins with its node. */
+  if (__builtin_expect((void *)fired->parked == (void *)node, 0)) fired->parked = NULL;
   return node;
 }
 /* Calls fire on each, in order. No lock held. A node may be gone once fired. */
@@ -114,11 +114,11 @@ static inline void tide_counter_unlink(struct tide_counter *counter, struct tide
 }
 /* Of add and remove what is not the list's. */
 void tide_counter_add_late(struct tide_counter *counter, struct tide_node *node);
-void tide_counter_add_sleeper(struct tide_counter *counter, struct tide_node *node);
+void tide_counter_add_parked(struct tide_counter *counter, struct tide_node *node);
 void tide_counter_remove_late(struct tide_counter *counter, struct tide_node *node);
-bool tide_counter_remove_sleeper(struct tide_counter *counter, struct tide_node *node);
+bool tide_counter_remove_parked(struct tide_counter *counter, struct tide_node *node);
 
-/* Of what is no sleeper. What comes in order needs no call. */
+/* Of what is no parked thread. What comes in order needs no call. */
 static inline void tide_counter_add_plain(struct tide_counter *counter, struct tide_node *node,
                                           uint64_t value) {
   TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
@@ -131,22 +131,22 @@ static inline void tide_counter_add_plain(struct tide_counter *counter, struct t
 /* node->fire is set; node->value is set here. */
 static inline void tide_counter_add(struct tide_counter *counter, struct tide_node *node,
                                     uint64_t value) {
-  if (node->fire != tide_sleeper_fire) {
+  if (node->fire != tide_parked_fire) {
     tide_counter_add_plain(counter, node, value);
     return;
   }
   TIDE_ASSERT(node->state != TIDE_NODE_QUEUED);
   node->value = value;
   node->state = TIDE_NODE_QUEUED;
-  tide_counter_add_sleeper(counter, node);
+  tide_counter_add_parked(counter, node);
   if (value < tide_counter_least(counter)) counter->not_least = ~value;
 }
 /* False when it is not queued here (idle, or fired already). */
 static inline bool tide_counter_remove(struct tide_counter *counter, struct tide_node *node) {
   if (node->state != TIDE_NODE_QUEUED) return false;
-  /* Whose ring was taken off already, that one's child is written by another thread: see sleeper.h.
+  /* Whose ring was taken off already, that one's child is written by another thread: see parking.h.
    */
-  if (node->fire == tide_sleeper_fire) return tide_counter_remove_sleeper(counter, node);
+  if (node->fire == tide_parked_fire) return tide_counter_remove_parked(counter, node);
   node->state = TIDE_NODE_IDLE;
   bool first = node->child == node ? !node->prev : counter->root == node;
   if (node->child == node) tide_counter_unlink(counter, node);
@@ -157,11 +157,12 @@ static inline bool tide_counter_remove(struct tide_counter *counter, struct tide
 /* Takes off all waiters of values <= value, in ascending order. Does not store value. */
 void tide_counter_pop(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                       enum tide_status status);
-/* The same where all are due, of which there are some. Mostly there is one, and no sleeper. */
+/* The same where all are due, of which there are some. Mostly there is one, and no parked thread.
+ */
 static inline void tide_counter_pop_all(struct tide_counter *counter, uint64_t value,
                                         struct tide_fired *fired) {
   struct tide_node *node = counter->first;
-  if (!node || node != counter->last || counter->root || node->fire == tide_sleeper_fire) {
+  if (!node || node != counter->last || counter->root || node->fire == tide_parked_fire) {
     tide_counter_pop(counter, value, fired, TIDE_OK);
     return;
   }
@@ -174,7 +175,7 @@ static inline void tide_counter_pop_all(struct tide_counter *counter, uint64_t v
 /* Takes off all waiters of values >= value, in any order. */
 void tide_counter_pop_from(struct tide_counter *counter, uint64_t value, struct tide_fired *fired,
                            enum tide_status status);
-/* Takes off the only waiter, which is no sleeper, if it is due. NULL: it is not, or there are
+/* Takes off the only waiter, which is no parked thread, if it is due. NULL: it is not, or there are
  * several, or none. */
 static inline struct tide_node *tide_counter_pop_only(struct tide_counter *counter,
                                                       uint64_t value) {

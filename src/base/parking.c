@@ -9,13 +9,13 @@ enum { ASLEEP, TOLD, TOLD_FIRST }; /* first: the others are still a ring */
 #define FEW 4 /* so many are woken by whoever fires them */
 #endif
 
-void tide_sleeper_init(struct tide_sleeper *sleeper, const struct tide_platform *platform) {
-  *sleeper = (struct tide_sleeper){.node.fire = tide_sleeper_fire, .platform = platform};
-  sleeper->after = sleeper->before = sleeper;
+void tide_parked_init(struct tide_parked *parked, const struct tide_platform *platform) {
+  *parked = (struct tide_parked){.node.fire = tide_parked_fire, .platform = platform};
+  parked->after = parked->before = parked;
 }
 
-void tide_sleeper_join(struct tide_sleeper *head, struct tide_sleeper *other) {
-  struct tide_sleeper *last = head->before, *end = other->before;
+void tide_parked_join(struct tide_parked *head, struct tide_parked *other) {
+  struct tide_parked *last = head->before, *end = other->before;
   last->after = other;
   other->before = last;
   end->after = head;
@@ -23,33 +23,34 @@ void tide_sleeper_join(struct tide_sleeper *head, struct tide_sleeper *other) {
   other->follows = true;
 }
 
-struct tide_sleeper *tide_sleeper_leave(struct tide_sleeper *sleeper) {
-  struct tide_sleeper *next = sleeper->after;
-  if (next == sleeper) return NULL;
-  next->before = sleeper->before;
-  sleeper->before->after = next;
-  if (!sleeper->follows) next->follows = false;
+struct tide_parked *tide_parked_leave(struct tide_parked *parked) {
+  struct tide_parked *next = parked->after;
+  if (next == parked) return NULL;
+  next->before = parked->before;
+  parked->before->after = next;
+  if (!parked->follows) next->follows = false;
   return next;
 }
 
-/* Once the word is set the sleeper may be gone: its address is all that the wake still uses. */
-static void tell(struct tide_sleeper *sleeper, uint32_t what) {
-  const struct tide_platform *platform = sleeper->platform;
-  uint32_t *word = &sleeper->word;
+/* Once the word is set the parked thread may be gone: its address is all that the wake still uses.
+ */
+static void tell(struct tide_parked *parked, uint32_t what) {
+  const struct tide_platform *platform = parked->platform;
+  uint32_t *word = &parked->word;
   tide_store_release(word, what);
   platform->wake(platform->self, word, 1);
 }
 
-static int count_to(const struct tide_sleeper *head, int most) {
-  const struct tide_sleeper *at = head;
+static int count_to(const struct tide_parked *head, int most) {
+  const struct tide_parked *at = head;
   int count = 0;
   do count++;
   while (count < most && (at = at->after) != head);
   return count;
 }
 
-void tide_sleeper_fire(struct tide_node *node, enum tide_status status) {
-  struct tide_sleeper *at = tide_sleeper_of(node), *next;
+void tide_parked_fire(struct tide_node *node, enum tide_status status) {
+  struct tide_parked *at = tide_parked_of(node), *next;
   int count = count_to(at, FEW + 1);
   (void)status;
   if (count > FEW) tell(at, TOLD_FIRST);
@@ -61,8 +62,8 @@ void tide_sleeper_fire(struct tide_node *node, enum tide_status status) {
 }
 
 /* The ring becomes a tree as a heap in an array is one: below number i are 2i and 2i + 1. */
-static void lay_out(struct tide_sleeper *head) {
-  struct tide_sleeper *above = head, *below = head->after;
+static void lay_out(struct tide_parked *head) {
+  struct tide_parked *above = head, *below = head->after;
   while (below != head) {
     above->node.child = &below->node;
     below = below->after;
@@ -73,21 +74,21 @@ static void lay_out(struct tide_sleeper *head) {
   }
 }
 
-static void hand_on(struct tide_sleeper *sleeper, uint32_t told) {
-  if (told == TOLD_FIRST) lay_out(sleeper);
-  if (sleeper->node.child) tell(tide_sleeper_of(sleeper->node.child), TOLD);
-  if (sleeper->node.prev) tell(tide_sleeper_of(sleeper->node.prev), TOLD);
+static void hand_on(struct tide_parked *parked, uint32_t told) {
+  if (told == TOLD_FIRST) lay_out(parked);
+  if (parked->node.child) tell(tide_parked_of(parked->node.child), TOLD);
+  if (parked->node.prev) tell(tide_parked_of(parked->node.prev), TOLD);
 }
 
-bool tide_sleeper_sleep(struct tide_sleeper *sleeper, uint64_t deadline) {
-  const struct tide_platform *platform = sleeper->platform;
-  uint32_t told = tide_load_acquire(&sleeper->word);
+bool tide_parked_wait(struct tide_parked *parked, uint64_t deadline) {
+  const struct tide_platform *platform = parked->platform;
+  uint32_t told = tide_load_acquire(&parked->word);
   while (told == ASLEEP) {
-    platform->wait(platform->self, &sleeper->word, ASLEEP, deadline);
-    told = tide_load_acquire(&sleeper->word);
+    platform->wait(platform->self, &parked->word, ASLEEP, deadline);
+    told = tide_load_acquire(&parked->word);
     if (told != ASLEEP) break;
     if (deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline) return false;
   }
-  hand_on(sleeper, told);
+  hand_on(parked, told);
   return true;
 }

@@ -199,7 +199,7 @@ static inline uint64_t *tide_frontier_at(struct tide_frontier *f, size_t place) 
 
 /* The place of an axis; TIDE_NO_PLACE: it is not listed. */
 #define TIDE_NO_PLACE SIZE_MAX
-static inline size_t tide_frontier_place(const struct tide_frontier *f, tide_axis axis) {
+static inline size_t tide_frontier_slot(const struct tide_frontier *f, tide_axis axis) {
   if (f->window)
     return tide_window_get(f, axis) ? (size_t)(axis - tide_window_first(f)) : TIDE_NO_PLACE;
   for (size_t i = f->count; i-- > 0;)
@@ -238,9 +238,9 @@ static inline uint64_t tide_frontier_get_raised(const struct tide_frontier *f, t
 }
 
 /* The place of an axis that is listed, mostly where it was raised last. */
-static inline size_t tide_frontier_place_raised(const struct tide_frontier *f, tide_axis axis) {
+static inline size_t tide_frontier_slot_raised(const struct tide_frontier *f, tide_axis axis) {
   if (f->window) return (size_t)(axis - tide_window_first(f));
-  return tide_frontier_get_raised(f, axis) ? f->raised : tide_frontier_place(f, axis);
+  return tide_frontier_get_raised(f, axis) ? f->raised : tide_frontier_slot(f, axis);
 }
 
 /* What follows is for short frontiers in paths that are to need no call and no stack: of up to
@@ -317,7 +317,7 @@ static inline uint64_t tide_short_copy(struct tide_frontier *to, const struct ti
 }
 
 /* Has it room for one more that is few enough for lists? */
-static inline bool tide_short_has_room(const struct tide_frontier *f) {
+static inline bool tide_short_has_capacity(const struct tide_frontier *f) {
   return f->count < f->capacity && f->count + 1u < TIDE_WINDOW_LEAST;
 }
 

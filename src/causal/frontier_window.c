@@ -115,7 +115,7 @@ static size_t new_window(const struct tide_frontier *to, const struct tide_front
   return more;
 }
 
-static bool has_room(const struct tide_frontier *to, const struct tide_frontier *from) {
+static bool has_capacity(const struct tide_frontier *to, const struct tide_frontier *from) {
   size_t room = (size_t)to->capacity - to->count;
   if (from->count <= room) return true;
   if (tide_windows_alike(to, from))
@@ -136,7 +136,7 @@ static inline size_t put_window(struct tide_frontier *to, const struct tide_fron
 
 /* `to` has a window. */
 static inline bool merge_into(struct tide_frontier *to, const struct tide_frontier *from) {
-  if (!has_room(to, from)) return false;
+  if (!has_capacity(to, from)) return false;
   uint64_t *epochs = tide_window_epochs_of(to);
   if (tide_windows_alike(to, from)) {
     to->count = (uint8_t)tide_lanes_max(epochs, epochs, tide_window_epochs(from), to->window);

@@ -57,7 +57,8 @@ leave_locked(struct tide_tracker_axis *at, struct tide_counter *heap, struct tid
   tide_tracker_axis_least_locked(at);
 }
 
-/* Queues the node, which is no sleeper, in one of the heaps; false when its epoch has finished. */
+/* Queues the node, which is no parked thread, in one of the heaps; false when its epoch has
+ * finished. */
 static inline bool join_locked(struct tide_tracker_axis *at, struct tide_counter *heap,
                                struct tide_node *node, uint64_t epoch) {
   bool announced = tide_load_relaxed(&at->least) <= epoch;

@@ -5,7 +5,7 @@
 #include "tidemark/device.h"
 
 #define WORKERS_MOST 256
-#define SPIN_DEFAULT 20000 /* ns: about what waking a sleeper costs */
+#define SPIN_DEFAULT 20000 /* ns: about what waking a parked thread costs */
 
 struct tide_cpu {
   struct tide_workers workers;

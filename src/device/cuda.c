@@ -116,8 +116,8 @@ static void wait_for_the_end(struct tide_cuda *cuda) {
     struct tide_cuda_slot *slot = &cuda->slots[i];
     if (!slot->work) continue;
     while (tide_cuda_stream_ask(&slot->stream) == TIDE_BUSY) {
-      uint32_t heard = tide_load_acquire(&slot->stream.heard);
-      platform->wait(platform->self, &slot->stream.heard, heard,
+      uint32_t answered = tide_load_acquire(&slot->stream.answered);
+      platform->wait(platform->self, &slot->stream.answered, answered,
                      now(cuda) + (slot->stream.deaf ? TIDE_CUDA_LOOK : TIDE_CUDA_WATCH));
     }
     slot->work = NULL;

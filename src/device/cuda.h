@@ -16,7 +16,7 @@ struct tide_cuda_stream {
   struct tide_cuda *cuda;
   void *handle;
   uint32_t sent;                        /* marks */
-  uint32_t heard;                       /* atomic, waited on */
+  uint32_t answered;                    /* atomic, waited on */
   bool deaf;                            /* a mark could not be sent */
   void (*kick)(struct tide_cuda *cuda); /* after a mark was heard; NULL: nobody */
 };

@@ -153,8 +153,8 @@ static void hear(void *user) {
   const struct tide_platform *platform = cuda->context->platform;
   void (*kick)(struct tide_cuda *) = stream->kick;
   if (kick) tide_fetch_add(&cuda->inside, 1u);
-  tide_fetch_add(&stream->heard, 1u);
-  platform->wake(platform->self, &stream->heard, UINT32_MAX);
+  tide_fetch_add(&stream->answered, 1u);
+  platform->wake(platform->self, &stream->answered, UINT32_MAX);
   if (!kick) return;
   kick(cuda);
   tide_fetch_sub(&cuda->inside, 1u);
@@ -168,7 +168,7 @@ void tide_cuda_stream_mark(struct tide_cuda_stream *stream) {
 }
 
 bool tide_cuda_stream_is_over(const struct tide_cuda_stream *stream) {
-  return !stream->deaf && tide_load_acquire(&stream->heard) == stream->sent;
+  return !stream->deaf && tide_load_acquire(&stream->answered) == stream->sent;
 }
 
 enum tide_status tide_cuda_stream_ask(const struct tide_cuda_stream *stream) {
@@ -205,16 +205,17 @@ enum tide_status tide_cuda_stream_wait(struct tide_cuda_stream *stream, uint64_t
   while (!tide_cuda_stream_is_over(stream)) {
     uint64_t now = platform->now(platform->self);
     uint64_t look = now + (stream->deaf ? TIDE_CUDA_LOOK : TIDE_CUDA_WATCH);
-    uint32_t heard = tide_load_acquire(&stream->heard);
-    if (stream->deaf || heard != stream->sent)
-      platform->wait(platform->self, &stream->heard, heard, look < deadline ? look : deadline);
+    uint32_t answered = tide_load_acquire(&stream->answered);
+    if (stream->deaf || answered != stream->sent)
+      platform->wait(platform->self, &stream->answered, answered,
+                     look < deadline ? look : deadline);
     if (tide_cuda_stream_is_over(stream)) break;
     now = platform->now(platform->self);
     if (now < look && now < deadline) continue;
     enum tide_status status = tide_cuda_stream_ask(stream);
     if (status == TIDE_OK && stream->deaf) {
       /* Who was told to call has called. */
-      stream->deaf = tide_load_acquire(&stream->heard) != stream->sent;
+      stream->deaf = tide_load_acquire(&stream->answered) != stream->sent;
     } else if (status != TIDE_OK && status != TIDE_BUSY) {
       return status;
     }

@@ -145,9 +145,9 @@ static void probe_gathering(struct tide_worker *worker, size_t count) {
 /* Returns finished works and receives new ones. True if a combiner did the exchange. */
 static bool exchange_works(struct tide_worker *worker) {
   struct tide_workers *pool = worker->pool;
-  struct tide_delegation *request = &worker->asker.request;
+  struct tide_delegation *request = &worker->client.request;
   request->most = (uint32_t)worker->at_once;
-  bool answered = worker->asks && tide_ask(&worker->asker);
+  bool answered = worker->asks && tide_combine_request(&worker->client);
   if (answered) {
     worker->count = request->task_count;
   } else {
@@ -162,7 +162,7 @@ static bool exchange_works(struct tide_worker *worker) {
 }
 
 static bool is_non_blocking(const struct tide_worker *worker, bool answered) {
-  const struct tide_delegation *request = &worker->asker.request;
+  const struct tide_delegation *request = &worker->client.request;
   const struct tide_body_class *last = NULL;
   size_t count = worker->count;
   if (count) last = answered ? request->tasks[count - 1].body : request->works[count - 1]->body;
@@ -199,7 +199,7 @@ static void run_body(struct tide_worker *worker, struct tide_work *work,
 
 /* Passes the works to the pool's `take`, and keeps those that are done. */
 static void pass_on_works(struct tide_worker *worker) {
-  struct tide_work **works = worker->asker.request.works;
+  struct tide_work **works = worker->client.request.works;
   size_t kept = 0;
   for (size_t i = 0; i < worker->count; i++)
     if (worker->pool->take(worker->pool->take_self, works[i])) works[kept++] = works[i];
@@ -207,7 +207,7 @@ static void pass_on_works(struct tide_worker *worker) {
 }
 
 static void run_works(struct tide_worker *worker) {
-  struct tide_delegation *request = &worker->asker.request;
+  struct tide_delegation *request = &worker->client.request;
   if (worker->pool->take) {
     pass_on_works(worker);
     return;
@@ -219,7 +219,7 @@ static void run_works(struct tide_worker *worker) {
 }
 /* Runs the tasks of a combiner's answer. Touches only those works that fail. */
 static void run_tasks(struct tide_worker *worker) {
-  struct tide_delegation *request = &worker->asker.request;
+  struct tide_delegation *request = &worker->client.request;
   for (size_t i = 0; i < worker->count; i++) {
     struct tide_task *task = &request->tasks[i];
     void *arguments = task->arguments ? task->arguments : task->few;
@@ -265,7 +265,7 @@ enum tide_status tide_workers_start(struct tide_workers *pool, struct tide_devic
     struct tide_worker *worker = &pool->workers[i];
     *worker = (struct tide_worker){
         .pool = pool, .spin = pool->spin_most, .try_after = TRY_FIRST, .at_once = 1};
-    tide_asker_init(&worker->asker, pool->context, device, pool->at_once);
+    tide_combiner_client_init(&worker->client, pool->context, device, pool->at_once);
     enum tide_status status =
         platform->spawn(platform->self, name, worker_main, worker, &worker->thread);
     if (status != TIDE_OK) {

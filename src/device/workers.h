@@ -21,17 +21,17 @@ typedef bool (*tide_worker_take)(void *self, struct tide_work *work);
 struct tide_worker {
   struct tide_workers *pool;
   struct tide_thread *thread;
-  struct tide_worker *next_resting; /* guarded by the pool's lock */
-  uint32_t state;                   /* atomic, waited on: enum rest_state */
-  size_t count;                     /* private: works to return at the next exchange */
-  size_t gathered;                  /* private: works of the last exchange */
-  uint64_t gather;                  /* private: delay of the next exchange, ns */
-  uint64_t spin;                    /* private: duration of the next spin, ns */
-  uint32_t alone, try_after;        /* private: exchanges with one work; how many until a probe */
-  size_t at_once;                   /* private: limit of the next exchange */
-  bool asks;                        /* private: the next exchange is posted for a combiner */
-  struct tide_asker asker;          /* private, with the works at hand */
-  struct tide_body_frame frame;     /* private: of the running body */
+  struct tide_worker *next_resting;   /* guarded by the pool's lock */
+  uint32_t state;                     /* atomic, waited on: enum rest_state */
+  size_t count;                       /* private: works to return at the next exchange */
+  size_t gathered;                    /* private: works of the last exchange */
+  uint64_t gather;                    /* private: delay of the next exchange, ns */
+  uint64_t spin;                      /* private: duration of the next spin, ns */
+  uint32_t alone, try_after;          /* private: exchanges with one work; how many until a probe */
+  size_t at_once;                     /* private: limit of the next exchange */
+  bool asks;                          /* private: the next exchange is posted for a combiner */
+  struct tide_combiner_client client; /* private, with the works at hand */
+  struct tide_body_frame frame;       /* private: of the running body */
 } __attribute__((aligned(64)));
 
 struct tide_workers {

@@ -90,8 +90,8 @@ static bool settle(struct tide_pool *pool, struct tide_block *block,
 }
 
 /* The requester's own knowledge comes first. The tracker, and the count of waits, cost more. */
-void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                      uint32_t looks, struct tide_choice *out_choice) {
+void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
+                        uint32_t looks, struct tide_choice *out_choice) {
   struct tide_block *block, *seen[TIDE_CHOOSE_FEW];
   uint32_t count = 0;
   choose(out_choice, NULL, TIDE_REUSE_FRESH, 0);
@@ -112,8 +112,8 @@ void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_fro
   for (uint32_t i = 0; i < count && !settle(pool, seen[i], frontier, out_choice); i++) continue;
 }
 
-void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
-                       struct tide_choice *out_choice) {
+void tide_best_fit_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
+                         struct tide_choice *out_choice) {
   struct walk walk = begin(&pool->fresh, size, looks);
   choose(out_choice, next(&walk), TIDE_REUSE_FRESH, 0);
 }

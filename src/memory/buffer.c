@@ -140,7 +140,7 @@ static inline bool use_quickly(struct tide_buffer *buffer, const struct tide_nam
   return true;
 }
 
-void tide_buffer_tell(struct tide_buffer *buffer, const struct tide_naming *use) {
+void tide_buffer_trace(struct tide_buffer *buffer, const struct tide_naming *use) {
   struct tide_pool *pool = buffer->pool;
   if (!tide_lock_try(&pool->lock)) {
     use_contended(buffer, use);

@@ -13,7 +13,7 @@ void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
 static void set_signaller(struct tide_death *death, tide_axis axis, uint64_t epoch) {
   death->axis = axis;
   death->epoch = axis ? epoch : 0;
-  death->place = axis ? (uint8_t)tide_frontier_place(&death->frontier, axis) : 0;
+  death->place = axis ? (uint8_t)tide_frontier_slot(&death->frontier, axis) : 0;
   death->listed = axis && tide_frontier_get(&death->frontier, axis) >= epoch;
 }
 
@@ -122,7 +122,7 @@ void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
   struct tide_eviction eviction = {.tracker = tracker};
   struct adding adding = {use, use->epoch, 0};
   tide_frontier_filter(uses, use_stays, &adding);
-  if (tide_short_has_room(uses)) tide_short_insert(uses, use->axis, adding.newest);
+  if (tide_short_has_capacity(uses)) tide_short_insert(uses, use->axis, adding.newest);
   else tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
 }
 

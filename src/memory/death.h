@@ -180,8 +180,8 @@ bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
                        const struct tide_frontier *uses, const struct tide_position *position);
 
 /* Does the frontier know all of it, as far as it lists what stands for it where that is guessed? */
-static inline bool tide_death_guess(const struct tide_death *death,
-                                    const struct tide_frontier *frontier) {
+static inline bool tide_death_estimate(const struct tide_death *death,
+                                       const struct tide_frontier *frontier) {
   if (!death->axis) return tide_death_empty(death);
   return tide_frontier_get_at(frontier, death->place, death->axis) >= death->epoch;
 }
@@ -207,7 +207,7 @@ static inline bool tide_death_stands(const struct tide_death *past,
   /* Two words that were just stored one by one: not to be loaded as one wide piece. */
   __asm__("" : "+r"(axis), "+r"(epoch));
   return epoch != 0 && known->count <= TIDE_SHORT && tide_frontier_takes(&past->frontier, known) &&
-         tide_frontier_get_raised(known, axis) == epoch && tide_death_guess(past, known);
+         tide_frontier_get_raised(known, axis) == epoch && tide_death_estimate(past, known);
 }
 /* Then: it stands for all. */
 static inline void tide_death_fill(struct tide_death *death, const struct tide_position *position) {

@@ -57,7 +57,7 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
 
 static void pool_free(struct tide_pool *pool) {
   const struct tide_context *context = pool->context;
-  tide_pool_stock_free(pool);
+  tide_pool_preallocated_free(pool);
   tide_free(context->allocator, pool->scratch, 1, tide_frontier_size(context->frontier_capacity));
   tide_free(context->allocator, pool, 1, sizeof *pool);
 }
@@ -77,9 +77,9 @@ enum tide_status tide_pool_create(const struct tide_context *context,
   pool->scratch = tide_alloc(context->allocator, 1, tide_frontier_size(context->frontier_capacity));
   if (pool->scratch) tide_frontier_init(pool->scratch, context->frontier_capacity);
   tide_pool_lock(pool);
-  bool stocked = pool->scratch && tide_pool_stock_locked(pool) && pool->grace.capacity;
+  bool preallocated = pool->scratch && tide_pool_preallocate_locked(pool) && pool->grace.capacity;
   tide_pool_unlock(pool);
-  if (!stocked) {
+  if (!preallocated) {
     pool_free(pool);
     return TIDE_NOMEM;
   }
@@ -245,7 +245,8 @@ static enum tide_status alloc_locked(struct tide_pool *pool, size_t size,
   *out_buffer = NULL;
   if (request.size == 0) return TIDE_NOMEM;
   if (pool->live >= pool->buffers) return TIDE_FULL;
-  if (!tide_pool_stock_locked(pool) || !tide_choose(pool, &request, &choice)) return TIDE_NOMEM;
+  if (!tide_pool_preallocate_locked(pool) || !tide_best_fit(pool, &request, &choice))
+    return TIDE_NOMEM;
   if (pool->live >= pool->buffers) return TIDE_FULL;
   tide_block_take(pool, choice.block, request.size);
   struct tide_buffer *buffer = hand_out(pool, choice.block, size);
@@ -291,8 +292,8 @@ static inline struct tide_block *newest_of_size(struct tide_pool *pool, size_t w
 
 /* What the frontier knows of the signaller's axis, if it lists it where that was when the block
  * died, or where its own is. False: search. */
-static inline bool guess_known(const struct tide_death *death, const struct tide_frontier *frontier,
-                               uint64_t *out_epoch) {
+static inline bool suggest_known(const struct tide_death *death,
+                                 const struct tide_frontier *frontier, uint64_t *out_epoch) {
   *out_epoch = tide_frontier_get_at(frontier, death->place, death->axis);
   if (*out_epoch == 0) *out_epoch = tide_frontier_get_raised(frontier, death->axis);
   return *out_epoch != 0;
@@ -331,7 +332,7 @@ static inline struct tide_block *reuse_newest(struct tide_pool *pool, size_t who
   if (!position) return NULL;
   *out_reuse = TIDE_REUSE_KNOWN;
   uint64_t known;
-  if (!guess_known(death, position->frontier, &known)) return NULL;
+  if (!suggest_known(death, position->frontier, &known)) return NULL;
   if (known >= death->epoch) return block;
   /* Is it the only one? */
   if (block->link.next != block->link.prev) return NULL;
@@ -385,7 +386,7 @@ enum tide_status tide_pool_import(struct tide_pool *pool, void *memory, size_t s
   enum tide_status status = TIDE_OK;
   tide_pool_lock(pool);
   if (pool->live >= pool->buffers) status = TIDE_FULL;
-  else if (!tide_pool_stock_locked(pool)) status = TIDE_NOMEM;
+  else if (!tide_pool_preallocate_locked(pool)) status = TIDE_NOMEM;
   if (status == TIDE_OK) {
     struct tide_buffer *buffer = open_locked(pool);
     set_label(buffer->label, label);

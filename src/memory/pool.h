@@ -28,7 +28,7 @@ struct tide_naming {
 
 /* Raises `uses`. The operation satisfies the buffer's past when it starts. Uses that it knows need
  * not be remembered any more. */
-void tide_buffer_tell(struct tide_buffer *buffer, const struct tide_naming *use);
+void tide_buffer_trace(struct tide_buffer *buffer, const struct tide_naming *use);
 
 /* A queue that uses the buffer again and again has a place where it raises its own entry of `uses`,
  * without the lock: nobody else writes there. The place is given under the lock, to one queue in a
@@ -58,9 +58,9 @@ static inline void tide_buffer_use(struct tide_buffer *buffer, const struct tide
   struct tide_repeater *own = &head->repeaters[use->axis % TIDE_REPEATERS];
   uint64_t epoch = tide_load_relaxed(&own->epoch);
   if (tide_load_relaxed(&own->axis) != use->axis) {
-    tide_buffer_tell(buffer, use);
+    tide_buffer_trace(buffer, use);
   } else if (epoch < use->epoch) {
-    if (epoch < use->since) tide_buffer_tell(buffer, use);
+    if (epoch < use->since) tide_buffer_trace(buffer, use);
     else tide_store_release(&own->epoch, use->epoch);
   }
 }

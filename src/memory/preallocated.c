@@ -78,7 +78,7 @@ static bool snapshot_grow(struct tide_pool *pool) {
   return true;
 }
 
-bool tide_pool_restock_locked(struct tide_pool *pool) {
+bool tide_pool_refill_locked(struct tide_pool *pool) {
   for (;;) {
     if (pool->spare_block_count < TIDE_SPARE_BLOCKS) {
       if (!blocks_grow(pool)) return false;
@@ -90,7 +90,7 @@ bool tide_pool_restock_locked(struct tide_pool *pool) {
   }
 }
 
-void tide_pool_stock_free(struct tide_pool *pool) {
+void tide_pool_preallocated_free(struct tide_pool *pool) {
   const struct tide_allocator *allocator = pool->context->allocator;
   while (pool->slabs) {
     struct tide_slab *slab = pool->slabs;

@@ -54,10 +54,10 @@ static const struct attempt *order_of(const struct tide_pool *pool,
 static bool look(struct tide_pool *pool, const struct tide_request *request,
                  const struct attempt *attempt, uint32_t looks, struct tide_choice *out_choice) {
   struct tide_choice reused;
-  tide_choose_free(pool, request->size, request->known, looks, &reused);
+  tide_best_fit_free(pool, request->size, request->known, looks, &reused);
   *out_choice = reused;
   if (reused.block && (attempt->gap == BEFORE_FRESH || reused.reuse != TIDE_REUSE_GAP)) return true;
-  tide_choose_fresh(pool, request->size, looks, out_choice);
+  tide_best_fit_fresh(pool, request->size, looks, out_choice);
   if (out_choice->block) return true;
   *out_choice = reused;
   return reused.block && attempt->gap == AFTER_FRESH;
@@ -107,15 +107,15 @@ static bool try(struct tide_pool *pool, const struct tide_request *request,
   return look(pool, request, attempt, looks, out_choice);
 }
 
-bool tide_choose(struct tide_pool *pool, const struct tide_request *request,
-                 struct tide_choice *out_choice) {
+bool tide_best_fit(struct tide_pool *pool, const struct tide_request *request,
+                   struct tide_choice *out_choice) {
   bool has_refused = false;
   tide_pool_step_grace(pool);
   for (const struct attempt *at = order_of(pool, request); at->effort != END; at++) {
     if (at->gap == AFTER_FRESH && pool->asking) return false;
     if (try(pool, request, at, &has_refused, out_choice)) return true;
     /* To grow lets the lock go, and others may have taken the spares meanwhile. */
-    if (at->effort == GROW && !tide_pool_stock_locked(pool)) return false;
+    if (at->effort == GROW && !tide_pool_preallocate_locked(pool)) return false;
   }
   return false;
 }

@@ -94,7 +94,7 @@ static struct tide_block *take(struct tide_pool *pool, size_t size, size_t most)
   tide_pool_lock(pool);
   if (!chunk) return NULL;
   bool mapped = map_some(pool, chunk, size, most);
-  if (!mapped || !tide_pool_stock_locked(pool)) {
+  if (!mapped || !tide_pool_preallocate_locked(pool)) {
     if (mapped) pool->stats.source_bytes -= chunk->size;
     tide_pool_unlock(pool);
     if (mapped) tide_source_give(pool, chunk);

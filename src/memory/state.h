@@ -178,10 +178,10 @@ struct tide_choice {
 #define TIDE_CHOOSE_ALL UINT32_MAX
 
 /* Chooses a free block of at least `size` bytes for a requester that knows `frontier`. */
-void tide_choose_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
-                      uint32_t looks, struct tide_choice *out_choice);
-void tide_choose_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
-                       struct tide_choice *out_choice);
+void tide_best_fit_free(struct tide_pool *pool, size_t size, const struct tide_frontier *frontier,
+                        uint32_t looks, struct tide_choice *out_choice);
+void tide_best_fit_fresh(struct tide_pool *pool, size_t size, uint32_t looks,
+                         struct tide_choice *out_choice);
 
 /* ---- reuse_order.c ---------------------------------------------------------- */
 
@@ -194,23 +194,23 @@ struct tide_request {
 /* Finds a block by the pool's policy; the lock may be let go meanwhile. Needs stock, and leaves
  * some if true. False: no memory, or another thread is about to add a chunk that may spare a gap
  * wait; then tide_source_await_locked waits for it. */
-bool tide_choose(struct tide_pool *pool, const struct tide_request *request,
-                 struct tide_choice *out_choice);
+bool tide_best_fit(struct tide_pool *pool, const struct tide_request *request,
+                   struct tide_choice *out_choice);
 
 /* ---- stock.c ---------------------------------------------------------------- */
 
 /* Is there a spare handle, two spare blocks, room for a snapshot? If not, they are allocated; the
  * lock is let go meanwhile. False: no memory. */
 #define TIDE_SPARE_BLOCKS 2 /* one for a new chunk, one for the rest of a split */
-bool tide_pool_restock_locked(struct tide_pool *pool);
-static inline bool tide_pool_stock_locked(struct tide_pool *pool) {
+bool tide_pool_refill_locked(struct tide_pool *pool);
+static inline bool tide_pool_preallocate_locked(struct tide_pool *pool) {
   if (pool->spare_block_count >= TIDE_SPARE_BLOCKS && pool->spare_buffers &&
       !tide_grace_starved(&pool->grace)) {
     return true;
   }
-  return tide_pool_restock_locked(pool);
+  return tide_pool_refill_locked(pool);
 }
-void tide_pool_stock_free(struct tide_pool *pool);
+void tide_pool_preallocated_free(struct tide_pool *pool);
 
 /* ---- source.c --------------------------------------------------------------- */
 

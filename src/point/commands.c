@@ -5,95 +5,100 @@
 enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_command *command,
                                      const struct tide_command_plan *plan,
                                      struct tide_fired *fired) {
-  struct tide_wave wave;
+  struct tide_propagation propagation;
   struct tide_command *tail = channel->tail;
   command->channel = channel;
   command->passable = plan->passable;
   tide_list_init(&command->promises);
-  tide_gate_init(&command->gate, TIDE_GATE_COMMAND, NULL);
+  tide_dependency_init(&command->node, TIDE_DEPENDENCY_COMMAND, NULL);
   for (size_t i = 0; i < plan->wait_count; i++)
-    tide_gate_add_need(&command->gate, plan->needs[i], plan->waits[i].gate, plan->waits[i].status);
-  command->before = (struct tide_need){.target = NULL};
-  command->gate.defined = true;
+    tide_dependency_add_edge(&command->node, plan->edges[i], plan->waits[i].node,
+                             plan->waits[i].status);
+  command->before = (struct tide_dependency_edge){.target = NULL};
+  command->node.defined = true;
   /* What is queued before it was looked at when it came, and waits for nothing new. */
-  if (tide_command_closes_circle(channel, command, plan)) return TIDE_DEADLOCK;
-  if (tail) tide_gate_add_need(&command->gate, &command->before, &tail->gate, TIDE_OK);
-  tide_wave_begin(&wave, fired);
-  tide_gate_define(&wave, &command->gate);
-  tide_needs_counted(&command->gate);
+  if (tide_command_closes_cycle(channel, command, plan)) return TIDE_DEADLOCK;
+  if (tail) tide_dependency_add_edge(&command->node, &command->before, &tail->node, TIDE_OK);
+  tide_propagation_begin(&propagation, fired);
+  tide_dependency_define(&propagation, &command->node);
+  tide_needs_counted(&command->node);
   for (size_t i = 0; i < plan->promise_count; i++)
-    tide_promise_queue(&wave, plan->promises[i], command);
+    tide_promise_queue(&propagation, plan->promises[i], command);
   if (!plan->passable) channel->tail = command;
-  tide_wave_finish(&wave);
+  tide_propagation_finish(&propagation);
   return TIDE_OK;
 }
 
-static void retire(struct tide_wave *wave, struct tide_promise *promise) {
+static void retire(struct tide_propagation *propagation, struct tide_promise *promise) {
   struct tide_future *future = promise->future;
-  uint64_t value = promise->debt.turn.node.key;
+  uint64_t value = promise->unmet.pending.tree_node.key;
   if (future->timeline->reached.value < value)
-    tide_timeline_raise_locked(future->timeline, value, NULL, wave->fired);
-  tide_future_pass(wave, future);
+    tide_timeline_raise_locked(future->timeline, value, NULL, propagation->fired);
+  tide_future_pass(propagation, future);
 }
 
 /* It leaves before those that it comes after: who came after it comes after those now. */
-static void hand_on(struct tide_wave *wave, struct tide_command *command) {
-  struct tide_link *link = command->gate.awaited.next, *next;
-  struct tide_gate *before = command->before.target;
+static void hand_on(struct tide_propagation *propagation, struct tide_command *command) {
+  struct tide_link *link = command->node.awaited.next, *next;
+  struct tide_dependency_node *before = command->before.target;
   bool early = false;
-  for (struct tide_need *need = command->gate.needs; need; need = need->next)
-    early = early || need->target;
+  for (struct tide_dependency_edge *edge = command->node.edges; edge; edge = edge->next)
+    early = early || edge->target;
   /* Only those that look where they are held up, and not at what is scheduled, have to hear. */
   struct tide_points *points = command->channel->points;
-  if (early && points->looks) tide_gate_touch_above(wave, &command->gate, ++points->searches);
-  for (; before && link != &command->gate.awaited; link = next) {
-    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
+  if (early && points->looks)
+    tide_dependency_touch_above(propagation, &command->node, ++points->searches);
+  for (; before && link != &command->node.awaited; link = next) {
+    struct tide_dependency_edge *edge = TIDE_CONTAINER(link, struct tide_dependency_edge, link);
     next = link->next;
-    if (need->owner->kind == TIDE_GATE_COMMAND) tide_gate_move_need(wave, need, before);
+    if (edge->owner->kind == TIDE_DEPENDENCY_COMMAND)
+      tide_dependency_move_edge(propagation, edge, before);
   }
 }
 
 void tide_command_done(struct tide_command *command, enum tide_status status,
                        struct tide_fired *fired) {
-  struct tide_wave wave;
+  struct tide_propagation propagation;
   struct tide_link *link;
   struct tide_channel *channel = command->channel;
-  struct tide_gate *before = command->before.target;
-  tide_wave_begin(&wave, fired);
+  struct tide_dependency_node *before = command->before.target;
+  tide_propagation_begin(&propagation, fired);
   while ((link = tide_list_pop_front(&command->promises))) {
     struct tide_promise *promise = TIDE_CONTAINER(link, struct tide_promise, in_command);
-    if (promise->debt.gate.ended) continue; /* a later one covered it */
-    if (status == TIDE_OK) retire(&wave, promise);
-    else tide_promise_fail(&wave, promise, status);
+    if (promise->unmet.node.ended) continue; /* a later one covered it */
+    if (status == TIDE_OK) retire(&propagation, promise);
+    else tide_promise_fail(&propagation, promise, status);
   }
-  hand_on(&wave, command);
+  hand_on(&propagation, command);
   if (channel->tail == command)
-    channel->tail = before ? TIDE_CONTAINER(before, struct tide_command, gate) : NULL;
-  tide_gate_drop_needs(&command->gate);
-  if (!tide_gate_end_alone(&command->gate, fired)) tide_gate_end(&wave, &command->gate, TIDE_OK);
-  tide_wave_finish(&wave);
+    channel->tail = before ? TIDE_CONTAINER(before, struct tide_command, node) : NULL;
+  tide_dependency_drop_edges(&command->node);
+  if (!tide_dependency_end_alone(&command->node, fired))
+    tide_dependency_end(&propagation, &command->node, TIDE_OK);
+  tide_propagation_finish(&propagation);
 }
 
 void tide_command_entered(struct tide_command *command, struct tide_fired *fired) {
   struct tide_link *link = command->promises.next;
   for (; link != &command->promises; link = link->next)
-    tide_gate_tell(&TIDE_CONTAINER(link, struct tide_promise, in_command)->debt.gate, fired);
+    tide_dependency_notify(&TIDE_CONTAINER(link, struct tide_promise, in_command)->unmet.node,
+                           fired);
 }
 
 void tide_command_fail(struct tide_command *command, enum tide_status status,
                        struct tide_fired *fired) {
-  struct tide_wave wave;
+  struct tide_propagation propagation;
   struct tide_link *link = command->promises.next;
-  tide_wave_begin(&wave, fired);
+  tide_propagation_begin(&propagation, fired);
   for (; link != &command->promises; link = link->next) {
     struct tide_promise *promise = TIDE_CONTAINER(link, struct tide_promise, in_command);
-    if (!promise->debt.gate.ended) tide_promise_fail(&wave, promise, status);
+    if (!promise->unmet.node.ended) tide_promise_fail(&propagation, promise, status);
   }
-  tide_wave_finish(&wave);
+  tide_propagation_finish(&propagation);
 }
 
-void tide_gate_listen(struct tide_gate *gate, struct tide_listener *listener) {
-  tide_list_push_back(&gate->listeners, &listener->link);
+void tide_dependency_listen(struct tide_dependency_node *node, struct tide_listener *listener) {
+  tide_list_push_back(&node->listeners, &listener->link);
 }
 
-void tide_gate_unlisten(struct tide_listener *listener) { tide_list_remove(&listener->link); }
+void tide_dependency_unlisten(struct tide_listener *listener) { tide_list_remove(&listener->link); }

@@ -6,17 +6,17 @@
 /* ---- making and unmaking ----------------------------------------------------------- */
 
 static size_t size_of(const struct tide_compound *compound) {
-  bool stand_in = compound->debt.gate.kind == TIDE_GATE_STAND_IN;
+  bool stand_in = compound->unmet.node.kind == TIDE_DEPENDENCY_STAND_IN;
   return stand_in ? sizeof(struct tide_stand_in) : sizeof(struct tide_compound);
 }
 
 static void drop_parts(struct tide_compound *compound) {
   struct tide_points *points = compound->points;
-  tide_gate_drop_needs(&compound->debt.gate);
+  tide_dependency_drop_edges(&compound->unmet.node);
   while (compound->groups) {
     struct tide_group *group = compound->groups;
     compound->groups = group->next;
-    tide_gate_drop_needs(&group->gate);
+    tide_dependency_drop_edges(&group->node);
     group->next = points->free_group;
     points->free_group = group;
     points->free_groups++;
@@ -28,7 +28,8 @@ static void drop_parts(struct tide_compound *compound) {
 }
 
 static void free_name(struct tide_compound *compound, struct tide_fired *fired) {
-  tide_points_tell(compound->points, compound->slot, compound->debt.timeline, 0, TIDE_OK, 0, fired);
+  tide_points_notify(compound->points, compound->slot, compound->unmet.timeline, 0, TIDE_OK, 0,
+                     fired);
   if (compound->slot) tide_slot_give(compound->points, compound->slot);
   compound->slot = 0;
 }
@@ -39,35 +40,35 @@ static void free_compound(struct tide_compound *compound, struct tide_fired *fir
   if (compound->client) compound->client->stats.timelines--;
   else points->orphans--;
   tide_list_remove(&compound->link);
-  tide_turn_forget_all_locked(compound->debt.timeline);
-  tide_timeline_release(compound->debt.timeline);
+  tide_pending_forget_all_locked(compound->unmet.timeline);
+  tide_timeline_release(compound->unmet.timeline);
   tide_free(points->context->allocator, compound, 1, size_of(compound));
 }
 
 /* It is one value of one timeline: whoever waits is told there. */
 static void tell(struct tide_compound *compound, struct tide_fired *fired) {
-  struct tide_debt *debt = &compound->debt;
-  struct tide_turn *freed[2];
+  struct tide_unmet *unmet = &compound->unmet;
+  struct tide_pending_value *freed[2];
   compound->told = true;
-  tide_debt_paid(compound->points, debt);
-  if (debt->gate.status) {
-    tide_turn_break_locked(debt->timeline, &debt->turn, (enum tide_status)debt->gate.status, fired,
-                           freed);
+  tide_unmet_met(compound->points, unmet);
+  if (unmet->node.status) {
+    tide_pending_break_locked(unmet->timeline, &unmet->pending,
+                              (enum tide_status)unmet->node.status, fired, freed);
   } else {
-    tide_timeline_raise_locked(debt->timeline, 1, NULL, fired);
-    while (tide_turn_pass_locked(debt->timeline, fired)) continue;
+    tide_timeline_raise_locked(unmet->timeline, 1, NULL, fired);
+    while (tide_pending_pass_locked(unmet->timeline, fired)) continue;
   }
-  tide_points_tell(compound->points, compound->slot, debt->timeline, 1,
-                   (enum tide_status)debt->gate.status, 0, fired);
-  if (!debt->client) return;
-  if (debt->gate.status) debt->client->stats.broken++;
-  else debt->client->stats.kept++;
+  tide_points_notify(compound->points, compound->slot, unmet->timeline, 1,
+                     (enum tide_status)unmet->node.status, 0, fired);
+  if (!unmet->client) return;
+  if (unmet->node.status) unmet->client->stats.broken++;
+  else unmet->client->stats.kept++;
 }
 
-static void compound_changed(struct tide_gate *gate, struct tide_fired *fired) {
-  struct tide_compound *compound = TIDE_CONTAINER(gate, struct tide_compound, debt.gate);
-  if (gate->ended && !compound->told) tell(compound, fired);
-  if (!gate->settled) return;
+static void compound_changed(struct tide_dependency_node *node, struct tide_fired *fired) {
+  struct tide_compound *compound = TIDE_CONTAINER(node, struct tide_compound, unmet.node);
+  if (node->ended && !compound->told) tell(compound, fired);
+  if (!node->settled) return;
   drop_parts(compound);
   if (compound->gone) free_compound(compound, fired);
 }
@@ -83,7 +84,7 @@ static enum tide_status begin(struct tide_client *client, struct tide_compound *
   if (status == TIDE_OK) {
     tide_list_push_back(&client->compounds, &compound->link);
     client->stats.promised++;
-    tide_debt_begin(points, &compound->debt, client, 1, deadline);
+    tide_unmet_begin(points, &compound->unmet, client, 1, deadline);
     *out_point = tide_slot_point(points, compound->slot, 1);
   }
   tide_points_unlock(points, &fired);
@@ -98,15 +99,16 @@ static enum tide_status create(struct tide_client *client, uint32_t domain, uint
   size_t size = domain ? sizeof(struct tide_stand_in) : sizeof(struct tide_compound);
   struct tide_compound *compound = tide_alloc(context->allocator, 1, size);
   if (!compound) return TIDE_NOMEM;
-  tide_gate_init(&compound->debt.gate, domain ? TIDE_GATE_STAND_IN : TIDE_GATE_ALL,
-                 compound_changed);
+  tide_dependency_init(&compound->unmet.node,
+                       domain ? TIDE_DEPENDENCY_STAND_IN : TIDE_DEPENDENCY_ALL, compound_changed);
   if (domain) TIDE_CONTAINER(compound, struct tide_stand_in, compound)->domain = domain;
   compound->points = client->points;
   compound->client = client;
-  enum tide_status status = tide_timeline_create_turned(context, &params, &compound->debt.timeline);
+  enum tide_status status =
+      tide_timeline_create_single(context, &params, &compound->unmet.timeline);
   if (status == TIDE_OK) status = begin(client, compound, deadline, out_point);
   if (status == TIDE_OK) return TIDE_OK;
-  tide_timeline_release(compound->debt.timeline);
+  tide_timeline_release(compound->unmet.timeline);
   tide_free(context->allocator, compound, 1, size);
   return status;
 }
@@ -123,11 +125,12 @@ enum tide_status tide_compound_promise_open(struct tide_client *client,
 
 void tide_compound_break(struct tide_compound *compound, enum tide_status cause,
                          struct tide_fired *fired) {
-  struct tide_wave wave;
-  tide_wave_begin(&wave, fired);
-  if (compound->debt.gate.defined) tide_gate_fail(&wave, &compound->debt.gate, cause);
-  else tide_gate_end(&wave, &compound->debt.gate, cause);
-  tide_wave_finish(&wave);
+  struct tide_propagation propagation;
+  tide_propagation_begin(&propagation, fired);
+  if (compound->unmet.node.defined)
+    tide_dependency_fail(&propagation, &compound->unmet.node, cause);
+  else tide_dependency_end(&propagation, &compound->unmet.node, cause);
+  tide_propagation_finish(&propagation);
 }
 
 enum tide_status tide_compound_create_broken(struct tide_client *client, enum tide_status cause,
@@ -145,13 +148,13 @@ enum tide_status tide_compound_create_broken(struct tide_client *client, enum ti
 
 void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
                           struct tide_fired *fired) {
-  bool owed = !compound->debt.gate.defined && !compound->debt.gate.ended;
+  bool owed = !compound->unmet.node.defined && !compound->unmet.node.ended;
   if (owed) tide_compound_break(compound, cause, fired);
   tide_list_remove(&compound->link);
-  compound->client = compound->debt.client = NULL;
+  compound->client = compound->unmet.client = NULL;
   compound->points->orphans++;
   compound->gone = true;
-  if (compound->debt.gate.settled) free_compound(compound, fired);
+  if (compound->unmet.node.settled) free_compound(compound, fired);
 }
 
 /* The caller's own. */
@@ -171,7 +174,7 @@ static void destroy(struct tide_compound *compound, struct tide_fired *fired) {
   tide_compound_break(compound, TIDE_CANCELLED, fired);
   free_name(compound, fired);
   compound->gone = true;
-  if (compound->debt.gate.settled) free_compound(compound, fired);
+  if (compound->unmet.node.settled) free_compound(compound, fired);
 }
 
 enum tide_status tide_compound_destroy(struct tide_client *client, struct tide_point point) {
@@ -209,37 +212,38 @@ static struct tide_cell *add_cell(struct tide_compound *compound) {
   return cell;
 }
 
-static enum tide_status add_point(struct tide_compound *compound, struct tide_gate *gate,
+static enum tide_status add_point(struct tide_compound *compound, struct tide_dependency_node *node,
                                   struct tide_point point) {
   struct tide_resolved part;
   enum tide_status status = tide_point_resolve(compound->points, point, &part);
   if (status != TIDE_OK) return status;
-  tide_gate_add_need(gate, &add_cell(compound)->as.need, part.gate, part.status);
+  tide_dependency_add_edge(node, &add_cell(compound)->as.edge, part.node, part.status);
   return TIDE_OK;
 }
 
-static struct tide_gate *add_group(struct tide_compound *compound, struct tide_gate *above,
-                                   enum tide_gate_kind kind) {
+static struct tide_dependency_node *add_group(struct tide_compound *compound,
+                                              struct tide_dependency_node *above,
+                                              enum tide_dependency_kind kind) {
   struct tide_points *points = compound->points;
   struct tide_group *group = points->free_group;
   points->free_group = group->next;
   points->free_groups--;
   group->next = compound->groups;
   compound->groups = group;
-  tide_gate_init(&group->gate, kind, NULL);
-  tide_gate_add_need(above, &add_cell(compound)->as.need, &group->gate, TIDE_OK);
-  return &group->gate;
+  tide_dependency_init(&group->node, kind, NULL);
+  tide_dependency_add_edge(above, &add_cell(compound)->as.edge, &group->node, TIDE_OK);
+  return &group->node;
 }
 
 /* `1&2|3`: an ANY of ALLs, and again in each pair of parentheses. It was checked. */
 static enum tide_status build(const struct building *b, const char *text, size_t length) {
-  struct tide_gate *any[TIDE_EXPRESSION_DEPTH + 1], *all[TIDE_EXPRESSION_DEPTH + 1];
+  struct tide_dependency_node *any[TIDE_EXPRESSION_DEPTH + 1], *all[TIDE_EXPRESSION_DEPTH + 1];
   struct tide_expression x = {.text = text, .length = length, .count = b->count, .operand = true};
   enum tide_expression_kind kind;
   size_t index, depth = 0;
-  any[0] = &b->compound->debt.gate;
-  any[0]->kind = TIDE_GATE_ANY;
-  all[0] = add_group(b->compound, any[0], TIDE_GATE_ALL);
+  any[0] = &b->compound->unmet.node;
+  any[0]->kind = TIDE_DEPENDENCY_ANY;
+  all[0] = add_group(b->compound, any[0], TIDE_DEPENDENCY_ALL);
   for (;;) {
     enum tide_status status = tide_expression_step(&x, &kind, &index, NULL);
     if (status == TIDE_OK && kind == TIDE_EXPRESSION_INDEX)
@@ -247,11 +251,11 @@ static enum tide_status build(const struct building *b, const char *text, size_t
     if (status != TIDE_OK || kind == TIDE_EXPRESSION_END) return status;
     if (kind == TIDE_EXPRESSION_CLOSE) depth--;
     if (kind == TIDE_EXPRESSION_OPEN) {
-      any[depth + 1] = add_group(b->compound, all[depth], TIDE_GATE_ANY);
+      any[depth + 1] = add_group(b->compound, all[depth], TIDE_DEPENDENCY_ANY);
       depth++;
     }
     if (kind == TIDE_EXPRESSION_OPEN || kind == TIDE_EXPRESSION_OR)
-      all[depth] = add_group(b->compound, any[depth], TIDE_GATE_ALL);
+      all[depth] = add_group(b->compound, any[depth], TIDE_DEPENDENCY_ALL);
   }
 }
 
@@ -273,51 +277,51 @@ static enum tide_status measure(const char *text, size_t length, size_t count, s
 }
 
 /* Would it wait for itself? Only if somebody waits for it, perhaps itself. */
-static bool closes_circle(struct tide_compound *compound) {
-  struct tide_gate *gate = &compound->debt.gate;
-  bool awaited = !tide_list_empty(&gate->awaited);
+static bool closes_cycle(struct tide_compound *compound) {
+  struct tide_dependency_node *node = &compound->unmet.node;
+  bool awaited = !tide_list_empty(&node->awaited);
   for (struct tide_cell *cell = compound->cells; cell; cell = cell->next)
-    awaited = awaited || cell->as.need.target == gate;
+    awaited = awaited || cell->as.edge.target == node;
   if (!awaited) return false;
-  struct tide_look look = {.mark = ++compound->points->searches, .circle = true};
-  return !tide_look_holds(&look, gate);
+  struct tide_look look = {.mark = ++compound->points->searches, .cycle = true};
+  return !tide_look_holds(&look, node);
 }
 
 static void give_up(struct tide_compound *compound) {
   drop_parts(compound);
-  compound->debt.gate.defined = false;
-  compound->debt.gate.kind = TIDE_GATE_ALL;
+  compound->unmet.node.defined = false;
+  compound->unmet.node.kind = TIDE_DEPENDENCY_ALL;
 }
 
 static void conclude(struct tide_compound *compound, struct tide_fired *fired) {
-  struct tide_wave wave;
+  struct tide_propagation propagation;
   struct tide_group *group;
-  tide_debt_paid(compound->points, &compound->debt);
-  tide_wave_begin(&wave, fired);
+  tide_unmet_met(compound->points, &compound->unmet);
+  tide_propagation_begin(&propagation, fired);
   /* Inner groups were made later than those around them: they are first in the list. */
   for (group = compound->groups; group; group = group->next) {
-    tide_gate_define(&wave, &group->gate);
-    tide_needs_counted(&group->gate);
+    tide_dependency_define(&propagation, &group->node);
+    tide_needs_counted(&group->node);
   }
-  tide_gate_define(&wave, &compound->debt.gate);
-  tide_needs_counted(&compound->debt.gate);
-  tide_wave_finish(&wave);
+  tide_dependency_define(&propagation, &compound->unmet.node);
+  tide_needs_counted(&compound->unmet.node);
+  tide_propagation_finish(&propagation);
 }
 
 static enum tide_status check_definable(const struct tide_compound *compound) {
-  const struct tide_gate *gate = &compound->debt.gate;
-  if (gate->kind == TIDE_GATE_STAND_IN || gate->defined) return TIDE_INVALID;
-  return gate->ended ? (enum tide_status)gate->status : TIDE_OK;
+  const struct tide_dependency_node *node = &compound->unmet.node;
+  if (node->kind == TIDE_DEPENDENCY_STAND_IN || node->defined) return TIDE_INVALID;
+  return node->ended ? (enum tide_status)node->status : TIDE_OK;
 }
 
 static void define_all(struct tide_compound *compound, bool defined) {
-  compound->debt.gate.defined = defined;
+  compound->unmet.node.defined = defined;
   for (struct tide_group *group = compound->groups; group; group = group->next)
-    group->gate.defined = defined;
+    group->node.defined = defined;
 }
 
 /* text NULL: all or any of the parts. */
-static enum tide_status define_locked(const struct building *b, enum tide_gate_kind kind,
+static enum tide_status define_locked(const struct building *b, enum tide_dependency_kind kind,
                                       const char *text, size_t length, size_t cells,
                                       struct tide_fired *fired) {
   struct tide_compound *compound = b->compound;
@@ -325,14 +329,14 @@ static enum tide_status define_locked(const struct building *b, enum tide_gate_k
   if (status != TIDE_OK) return status;
   uint32_t left = tide_parts_left(b->client->points, b->client);
   if (cells > left || cells > b->client->points->free_groups) return TIDE_FULL;
-  compound->debt.gate.kind = (uint8_t)kind;
+  compound->unmet.node.kind = (uint8_t)kind;
   if (text) status = build(b, text, length);
   for (size_t i = 0; !text && status == TIDE_OK && i < b->count; i++)
-    status = add_point(compound, &compound->debt.gate, b->parts[i]);
+    status = add_point(compound, &compound->unmet.node, b->parts[i]);
   b->client->stats.parts += compound->parts;
   if (status == TIDE_OK) {
     define_all(compound, true);
-    if (closes_circle(compound)) status = TIDE_DEADLOCK;
+    if (closes_cycle(compound)) status = TIDE_DEADLOCK;
     define_all(compound, false);
   }
   if (status == TIDE_OK) conclude(compound, fired);
@@ -341,7 +345,7 @@ static enum tide_status define_locked(const struct building *b, enum tide_gate_k
 }
 
 static enum tide_status define(struct tide_client *client, struct tide_point point,
-                               enum tide_gate_kind kind, const char *text, size_t length,
+                               enum tide_dependency_kind kind, const char *text, size_t length,
                                size_t cells, const struct tide_point *parts, size_t count) {
   struct tide_points *points = client->points;
   struct building b = {.client = client, .parts = parts, .count = count};
@@ -357,13 +361,13 @@ static enum tide_status define(struct tide_client *client, struct tide_point poi
 
 enum tide_status tide_compound_all(struct tide_client *client, struct tide_point compound,
                                    const struct tide_point *parts, size_t count) {
-  return define(client, compound, TIDE_GATE_ALL, NULL, 0, count, parts, count);
+  return define(client, compound, TIDE_DEPENDENCY_ALL, NULL, 0, count, parts, count);
 }
 
 enum tide_status tide_compound_any(struct tide_client *client, struct tide_point compound,
                                    const struct tide_point *parts, size_t count) {
   if (count == 0) return TIDE_INVALID;
-  return define(client, compound, TIDE_GATE_ANY, NULL, 0, count, parts, count);
+  return define(client, compound, TIDE_DEPENDENCY_ANY, NULL, 0, count, parts, count);
 }
 
 enum tide_status tide_compound_expression(struct tide_client *client, struct tide_point compound,
@@ -373,7 +377,7 @@ enum tide_status tide_compound_expression(struct tide_client *client, struct tid
   size_t cells;
   enum tide_status status = measure(text, length, count, &cells, diag);
   if (status != TIDE_OK) return status;
-  return define(client, compound, TIDE_GATE_ANY, text, length, cells, parts, count);
+  return define(client, compound, TIDE_DEPENDENCY_ANY, text, length, cells, parts, count);
 }
 
 /* ---- stand-ins --------------------------------------------------------------------------- */
@@ -389,19 +393,20 @@ void tide_stand_in_report(struct tide_points *points, struct tide_point point,
                           enum tide_point_state state, enum tide_status status,
                           struct tide_fired *fired) {
   struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
-  if (!compound || compound->debt.gate.kind != TIDE_GATE_STAND_IN) return;
+  if (!compound || compound->unmet.node.kind != TIDE_DEPENDENCY_STAND_IN) return;
   uint32_t domain = TIDE_CONTAINER(compound, struct tide_stand_in, compound)->domain;
-  struct tide_wave wave;
-  tide_wave_begin(&wave, fired);
+  struct tide_propagation propagation;
+  tide_propagation_begin(&propagation, fired);
   bool believed = tide_domains_have(&points->trusted, domain);
   if (state == TIDE_POINT_SCHEDULED && believed) {
-    tide_debt_paid(points, &compound->debt);
-    tide_gate_schedule(&wave, &compound->debt.gate);
+    tide_unmet_met(points, &compound->unmet);
+    tide_dependency_schedule(&propagation, &compound->unmet.node);
   }
-  if (state == TIDE_POINT_RETIRED) tide_gate_end(&wave, &compound->debt.gate, TIDE_OK);
+  if (state == TIDE_POINT_RETIRED)
+    tide_dependency_end(&propagation, &compound->unmet.node, TIDE_OK);
   if (state == TIDE_POINT_BROKEN)
-    tide_gate_end(&wave, &compound->debt.gate, status ? status : TIDE_FAILED);
-  tide_wave_finish(&wave);
+    tide_dependency_end(&propagation, &compound->unmet.node, status ? status : TIDE_FAILED);
+  tide_propagation_finish(&propagation);
 }
 
 void tide_points_lose_domain(struct tide_points *points, uint32_t domain, enum tide_status cause,
@@ -410,7 +415,8 @@ void tide_points_lose_domain(struct tide_points *points, uint32_t domain, enum t
     struct tide_slot *slot = &points->slots[i];
     if (slot->kind != TIDE_SLOT_COMPOUND) continue;
     struct tide_compound *compound = slot->object;
-    if (compound->debt.gate.kind != TIDE_GATE_STAND_IN || compound->debt.gate.ended) continue;
+    if (compound->unmet.node.kind != TIDE_DEPENDENCY_STAND_IN || compound->unmet.node.ended)
+      continue;
     if (TIDE_CONTAINER(compound, struct tide_stand_in, compound)->domain == domain)
       tide_compound_break(compound, cause, fired);
   }

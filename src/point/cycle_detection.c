@@ -1,4 +1,4 @@
-/* Would a command's waits close a circle? They do when they can only end after something that comes
+/* Would a command's waits close a cycle? They do when they can only end after something that comes
  * later: what this command retires, and what its channel still owes, unless that may pass it.
  *
  * Two searches can tell: down from the waits, and up from what comes later. Either may be long
@@ -13,19 +13,19 @@
 enum answer { NO, YES, UNKNOWN };
 
 struct upwards {
-  struct tide_gate *todo;
+  struct tide_dependency_node *todo;
   uint64_t mark, steps, most;
 };
 
-static bool owed_by(const struct tide_gate *gate, const struct tide_channel *channel) {
-  if (gate->kind != TIDE_GATE_PROMISE || gate->defined) return false;
-  return TIDE_CONTAINER(gate, const struct tide_promise, debt.gate)->future->channel == channel;
+static bool owed_by(const struct tide_dependency_node *node, const struct tide_channel *channel) {
+  if (node->kind != TIDE_DEPENDENCY_PROMISE || node->defined) return false;
+  return TIDE_CONTAINER(node, const struct tide_promise, unmet.node)->future->channel == channel;
 }
 
 /* Nobody can wait for what comes later unless somebody depends on what the channel owes. */
 static bool may_close(const struct tide_channel *channel, const struct tide_command *command) {
-  for (const struct tide_need *need = command->gate.needs; need; need = need->next)
-    if (need->target && !need->target->firm && (channel->awaited || owed_by(need->target, channel)))
+  for (const struct tide_dependency_edge *edge = command->node.edges; edge; edge = edge->next)
+    if (edge->target && !edge->target->firm && (channel->awaited || owed_by(edge->target, channel)))
       return true;
   return false;
 }
@@ -36,15 +36,15 @@ static bool may_close(const struct tide_channel *channel, const struct tide_comm
 static void give_promises(struct tide_command *command, const struct tide_command_plan *plan) {
   for (size_t i = 0; i < plan->promise_count; i++) {
     struct tide_promise *promise = plan->promises[i];
-    tide_gate_add_need(&promise->debt.gate, &promise->need, &command->gate, TIDE_OK);
-    promise->debt.gate.defined = true;
+    tide_dependency_add_edge(&promise->unmet.node, &promise->edge, &command->node, TIDE_OK);
+    promise->unmet.node.defined = true;
   }
 }
 
 static void take_promises(const struct tide_command_plan *plan) {
   for (size_t i = 0; i < plan->promise_count; i++) {
-    plan->promises[i]->debt.gate.needs = NULL;
-    plan->promises[i]->debt.gate.defined = false;
+    plan->promises[i]->unmet.node.edges = NULL;
+    plan->promises[i]->unmet.node.defined = false;
   }
 }
 
@@ -52,21 +52,21 @@ static enum answer look_down(const struct tide_channel *channel, struct tide_com
                              const struct tide_command_plan *plan, uint64_t most) {
   struct tide_look look = {.mark = ++channel->points->searches,
                            .channel = plan->passable ? NULL : channel,
-                           .circle = true,
+                           .cycle = true,
                            .most = most};
   give_promises(command, plan);
-  bool holds = tide_look_holds(&look, &command->gate);
+  bool holds = tide_look_holds(&look, &command->node);
   take_promises(plan);
   return look.gave_up ? UNKNOWN : holds ? NO : YES;
 }
 
 /* ---- up ---- */
 
-static void push(struct upwards *up, struct tide_gate *gate) {
-  if (gate->mark == up->mark || gate->settled) return;
-  gate->mark = up->mark;
-  gate->above = up->todo;
-  up->todo = gate;
+static void push(struct upwards *up, struct tide_dependency_node *node) {
+  if (node->mark == up->mark || node->settled) return;
+  node->mark = up->mark;
+  node->above = up->todo;
+  up->todo = node;
 }
 
 /* All that a channel owes comes after all that is in it. */
@@ -76,41 +76,44 @@ static void push_owed(struct upwards *up, struct tide_channel *channel) {
   for (struct tide_link *link = channel->futures.next; link != &channel->futures;
        link = link->next) {
     struct tide_future *future = TIDE_CONTAINER(link, struct tide_future, in_channel);
-    const struct tide_tree *turns = &future->timeline->turns;
+    const struct tide_tree *pending_values = &future->timeline->pending_values;
     bool after = !future->skipped && future->newest_queued < UINT64_MAX;
-    struct tide_tree_node *node =
-        after ? tide_tree_at_least(turns, future->newest_queued + 1) : turns->first;
-    for (up->steps++; node && up->steps <= up->most; node = tide_tree_next(node), up->steps++) {
+    struct tide_tree_node *tree_node =
+        after ? tide_tree_at_least(pending_values, future->newest_queued + 1)
+              : pending_values->first;
+    for (up->steps++; tree_node && up->steps <= up->most;
+         tree_node = tide_tree_next(tree_node), up->steps++) {
       struct tide_promise *promise =
-          TIDE_CONTAINER(tide_turn_of(node), struct tide_promise, debt.turn);
-      if (!promise->debt.gate.defined) push(up, &promise->debt.gate);
+          TIDE_CONTAINER(tide_pending_value_of(tree_node), struct tide_promise, unmet.pending);
+      if (!promise->unmet.node.defined) push(up, &promise->unmet.node);
     }
   }
 }
 
 static enum answer climb(struct upwards *up) {
   while (up->todo && up->steps <= up->most) {
-    struct tide_gate *gate = up->todo;
-    up->todo = gate->above;
-    if (gate->wanted) return YES; /* one of the waits */
-    struct tide_command *command = TIDE_CONTAINER(gate, struct tide_command, gate);
-    if (gate->kind == TIDE_GATE_COMMAND && !command->passable) push_owed(up, command->channel);
-    struct tide_link *link = gate->awaited.next;
-    for (; link != &gate->awaited && up->steps <= up->most; link = link->next, up->steps++)
-      push(up, TIDE_CONTAINER(link, struct tide_need, link)->owner);
+    struct tide_dependency_node *node = up->todo;
+    up->todo = node->above;
+    if (node->wanted) return YES; /* one of the waits */
+    struct tide_command *command = TIDE_CONTAINER(node, struct tide_command, node);
+    if (node->kind == TIDE_DEPENDENCY_COMMAND && !command->passable)
+      push_owed(up, command->channel);
+    struct tide_link *link = node->awaited.next;
+    for (; link != &node->awaited && up->steps <= up->most; link = link->next, up->steps++)
+      push(up, TIDE_CONTAINER(link, struct tide_dependency_edge, link)->owner);
   }
   return up->steps > up->most ? UNKNOWN : NO;
 }
 
 static void mark_waits(const struct tide_command *command, bool mark) {
-  for (const struct tide_need *need = command->gate.needs; need; need = need->next)
-    if (need->target) need->target->wanted = mark;
+  for (const struct tide_dependency_edge *edge = command->node.edges; edge; edge = edge->next)
+    if (edge->target) edge->target->wanted = mark;
 }
 
 static enum answer look_up(struct tide_channel *channel, const struct tide_command *command,
                            const struct tide_command_plan *plan, uint64_t most) {
   struct upwards up = {.mark = ++channel->points->searches, .most = most};
-  for (size_t i = 0; i < plan->promise_count; i++) push(&up, &plan->promises[i]->debt.gate);
+  for (size_t i = 0; i < plan->promise_count; i++) push(&up, &plan->promises[i]->unmet.node);
   if (!plan->passable) push_owed(&up, channel);
   mark_waits(command, true);
   enum answer answer = climb(&up);
@@ -118,8 +121,8 @@ static enum answer look_up(struct tide_channel *channel, const struct tide_comma
   return answer;
 }
 
-bool tide_command_closes_circle(struct tide_channel *channel, struct tide_command *command,
-                                const struct tide_command_plan *plan) {
+bool tide_command_closes_cycle(struct tide_channel *channel, struct tide_command *command,
+                               const struct tide_command_plan *plan) {
   if (!may_close(channel, command)) return false;
   for (uint64_t most = FIRST_STEPS;; most *= 2) {
     enum answer answer = look_up(channel, command, plan, most);

@@ -19,18 +19,19 @@ uint32_t tide_points_expire_locked(struct tide_points *points, struct tide_fired
   uint64_t now = now_of(points);
   if (tide_counter_least(&points->due) > now) return 0;
   struct tide_fired overdue;
-  struct tide_node *node;
+  struct tide_node *tree_node;
   uint32_t count = 0;
   tide_fired_init(&overdue);
   tide_counter_pop(&points->due, now, &overdue, TIDE_TIMED_OUT);
-  while ((node = tide_fired_pop(&overdue))) {
-    struct tide_debt *debt = TIDE_CONTAINER(node, struct tide_debt, due);
+  while ((tree_node = tide_fired_pop(&overdue))) {
+    struct tide_unmet *unmet = TIDE_CONTAINER(tree_node, struct tide_unmet, due);
     count++;
-    if (debt->client) debt->client->stats.missed++;
-    if (debt->gate.kind == TIDE_GATE_PROMISE)
-      tide_promise_break(TIDE_CONTAINER(debt, struct tide_promise, debt), TIDE_TIMED_OUT, fired);
+    if (unmet->client) unmet->client->stats.missed++;
+    if (unmet->node.kind == TIDE_DEPENDENCY_PROMISE)
+      tide_promise_break(TIDE_CONTAINER(unmet, struct tide_promise, unmet), TIDE_TIMED_OUT, fired);
     else
-      tide_compound_break(TIDE_CONTAINER(debt, struct tide_compound, debt), TIDE_TIMED_OUT, fired);
+      tide_compound_break(TIDE_CONTAINER(unmet, struct tide_compound, unmet), TIDE_TIMED_OUT,
+                          fired);
   }
   return count;
 }

@@ -3,33 +3,33 @@
 #include "base/memory.h"
 #include "point/point.h"
 
-#define STEPS_MOST 4096u /* promises and holes that are looked at */
+#define STEPS_MOST 4096u /* promises and broken ranges that are looked at */
 
-static uint64_t due_of(const struct tide_debt *debt) {
-  return debt->due.state == TIDE_NODE_QUEUED ? debt->due.value : TIDE_FOREVER;
+static uint64_t due_of(const struct tide_unmet *unmet) {
+  return unmet->due.state == TIDE_NODE_QUEUED ? unmet->due.value : TIDE_FOREVER;
 }
 
 static void count_turns(const struct tide_timeline *timeline, struct tide_described *out) {
   uint32_t steps = 0;
-  struct tide_tree_node *node = timeline->turns.first;
-  for (; node && steps < STEPS_MOST; node = tide_tree_next(node), steps++) {
+  struct tide_tree_node *tree_node = timeline->pending_values.first;
+  for (; tree_node && steps < STEPS_MOST; tree_node = tide_tree_next(tree_node), steps++) {
     const struct tide_promise *promise =
-        TIDE_CONTAINER(tide_turn_of(node), struct tide_promise, debt.turn);
-    if (promise->debt.gate.defined) {
+        TIDE_CONTAINER(tide_pending_value_of(tree_node), struct tide_promise, unmet.pending);
+    if (promise->unmet.node.defined) {
       out->queued++;
       continue;
     }
-    if (!out->owed++) out->oldest_due = due_of(&promise->debt);
+    if (!out->owed++) out->oldest_due = due_of(&promise->unmet);
   }
-  out->cut |= node != NULL;
+  out->cut |= tree_node != NULL;
 }
 
-static void count_holes(const struct tide_timeline *timeline, struct tide_described *out) {
+static void count_broken(const struct tide_timeline *timeline, struct tide_described *out) {
   uint32_t steps = 0;
-  struct tide_tree_node *node = timeline->holes.first;
-  for (; node && steps < STEPS_MOST; node = tide_tree_next(node), steps++)
-    out->broken += node->key - tide_turn_of(node)->first + 1;
-  out->cut |= node != NULL;
+  struct tide_tree_node *tree_node = timeline->broken_ranges.first;
+  for (; tree_node && steps < STEPS_MOST; tree_node = tide_tree_next(tree_node), steps++)
+    out->broken += tree_node->key - tide_pending_value_of(tree_node)->first + 1;
+  out->cut |= tree_node != NULL;
 }
 
 void tide_future_describe(const struct tide_future *future, struct tide_described *out) {
@@ -39,7 +39,7 @@ void tide_future_describe(const struct tide_future *future, struct tide_describe
       .value = timeline->reached.value, .newest = future->newest, .capacity = future->capacity};
   memcpy(out->label, timeline->label, sizeof out->label);
   count_turns(timeline, out);
-  count_holes(timeline, out);
+  count_broken(timeline, out);
   tide_lock_give(lock);
 }
 
@@ -49,15 +49,15 @@ enum tide_status tide_compound_describe(struct tide_points *points, struct tide_
   const struct tide_compound *compound = tide_slot_find(points, name, TIDE_SLOT_COMPOUND);
   *out = (struct tide_described){.newest = 1, .capacity = 1};
   if (compound) {
-    const struct tide_gate *gate = &compound->debt.gate;
-    bool open = !gate->ended;
-    out->stand_in = gate->kind == TIDE_GATE_STAND_IN;
-    out->value = gate->ended && !gate->status;
-    out->broken = gate->ended && gate->status;
-    out->queued = open && (gate->defined || gate->scheduled);
+    const struct tide_dependency_node *node = &compound->unmet.node;
+    bool open = !node->ended;
+    out->stand_in = node->kind == TIDE_DEPENDENCY_STAND_IN;
+    out->value = node->ended && !node->status;
+    out->broken = node->ended && node->status;
+    out->queued = open && (node->defined || node->scheduled);
     out->owed = open && !out->queued;
     out->parts = compound->parts;
-    if (out->owed) out->oldest_due = due_of(&compound->debt);
+    if (out->owed) out->oldest_due = due_of(&compound->unmet);
   }
   tide_lock_give(lock);
   return compound ? TIDE_OK : TIDE_NOT_FOUND;

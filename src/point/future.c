@@ -4,8 +4,8 @@
 #include "causal/tracker.h"
 #include "point/point.h"
 
-static struct tide_promise *promise_of_turn(struct tide_turn *turn) {
-  return TIDE_CONTAINER(turn, struct tide_promise, debt.turn);
+static struct tide_promise *promise_of_pending(struct tide_pending_value *pending) {
+  return TIDE_CONTAINER(pending, struct tide_promise, unmet.pending);
 }
 
 static void give_back(struct tide_promise *promise) {
@@ -24,8 +24,8 @@ static void free_storage(const struct tide_allocator *allocator, struct tide_fut
 static __attribute__((noinline)) void free_future(struct tide_future *future,
                                                   struct tide_fired *fired) {
   const struct tide_allocator *allocator = future->points->context->allocator;
-  tide_points_tell(future->points, future->slot, future->timeline, 0, TIDE_OK, future->returned,
-                   fired);
+  tide_points_notify(future->points, future->slot, future->timeline, 0, TIDE_OK, future->returned,
+                     fired);
   if (future->slot) tide_slot_give(future->points, future->slot);
   if (future->client) {
     future->client->stats.timelines--;
@@ -35,7 +35,7 @@ static __attribute__((noinline)) void free_future(struct tide_future *future,
   }
   tide_list_remove(&future->link);
   tide_list_remove(&future->in_channel);
-  tide_turn_forget_all_locked(future->timeline);
+  tide_pending_forget_all_locked(future->timeline);
   tide_timeline_release(future->timeline);
   free_storage(allocator, future, future->promises, future->capacity);
 }
@@ -56,105 +56,107 @@ static inline void no_longer_skipped(struct tide_promise *promise) {
 }
 
 /* All have been told; only now may its memory be another's. */
-static void promise_changed(struct tide_gate *gate, struct tide_fired *fired) {
-  struct tide_promise *promise = TIDE_CONTAINER(gate, struct tide_promise, debt.gate);
+static void promise_changed(struct tide_dependency_node *node, struct tide_fired *fired) {
+  struct tide_promise *promise = TIDE_CONTAINER(node, struct tide_promise, unmet.node);
   struct tide_future *future = promise->future;
-  if (!gate->settled) return;
-  uint64_t value = promise->debt.turn.node.key;
-  enum tide_status status = (enum tide_status)gate->status;
-  if (!gate->status) future->kept++;
-  else if (promise->debt.client) promise->debt.client->stats.broken++;
-  tide_debt_paid(future->points, &promise->debt);
+  if (!node->settled) return;
+  uint64_t value = promise->unmet.pending.tree_node.key;
+  enum tide_status status = (enum tide_status)node->status;
+  if (!node->status) future->kept++;
+  else if (promise->unmet.client) promise->unmet.client->stats.broken++;
+  tide_unmet_met(future->points, &promise->unmet);
   uncount(promise);
   no_longer_skipped(promise);
-  tide_gate_drop_needs(gate);
+  tide_dependency_drop_edges(node);
   tide_list_remove(&promise->in_command);
-  if (!gate->status || promise->spare) give_back(promise);
-  tide_points_tell(future->points, future->slot, future->timeline, value, status, future->returned,
-                   fired);
+  if (!node->status || promise->spare) give_back(promise);
+  tide_points_notify(future->points, future->slot, future->timeline, value, status,
+                     future->returned, fired);
   close_one(future, fired);
 }
 
-void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
+void tide_promise_fail(struct tide_propagation *propagation, struct tide_promise *promise,
                        enum tide_status cause) {
   struct tide_future *future = promise->future;
-  struct tide_turn *freed[2];
-  if (promise->debt.gate.ended) return;
+  struct tide_pending_value *freed[2];
+  if (promise->unmet.node.ended) return;
   promise->seen = true;
-  unsigned count =
-      tide_turn_break_locked(future->timeline, &promise->debt.turn, cause, wave->fired, freed);
+  unsigned count = tide_pending_break_locked(future->timeline, &promise->unmet.pending, cause,
+                                             propagation->fired, freed);
   promise->spare = false;
   for (unsigned i = 0; i < count; i++) {
-    struct tide_promise *other = promise_of_turn(freed[i]);
-    if (other == promise || other->debt.gate.on_changed) other->spare = true;
+    struct tide_promise *other = promise_of_pending(freed[i]);
+    if (other == promise || other->unmet.node.on_changed) other->spare = true;
     else give_back(other);
   }
-  tide_gate_end(wave, &promise->debt.gate, cause);
+  tide_dependency_end(propagation, &promise->unmet.node, cause);
 }
 
 void tide_promise_break(struct tide_promise *promise, enum tide_status cause,
                         struct tide_fired *fired) {
-  struct tide_wave wave;
-  tide_wave_begin(&wave, fired);
-  tide_promise_fail(&wave, promise, cause);
-  tide_wave_finish(&wave);
+  struct tide_propagation propagation;
+  tide_propagation_begin(&propagation, fired);
+  tide_promise_fail(&propagation, promise, cause);
+  tide_propagation_finish(&propagation);
 }
 
 /* Those before the one that is queued now can only be covered, or break. */
 static void skip_up_to(struct tide_future *future, uint64_t value) {
-  struct tide_tree_node *node =
-      tide_tree_at_least(&future->timeline->turns, future->newest_queued + 1);
-  for (; node && node->key < value; node = tide_tree_next(node)) {
-    promise_of_turn(tide_turn_of(node))->skipped = true;
+  struct tide_tree_node *tree_node =
+      tide_tree_at_least(&future->timeline->pending_values, future->newest_queued + 1);
+  for (; tree_node && tree_node->key < value; tree_node = tide_tree_next(tree_node)) {
+    promise_of_pending(tide_pending_value_of(tree_node))->skipped = true;
     future->skipped++;
   }
   future->newest_queued = value;
 }
 
-void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
+void tide_promise_queue(struct tide_propagation *propagation, struct tide_promise *promise,
                         struct tide_command *command) {
-  struct tide_gate *gate = &promise->debt.gate;
-  tide_debt_paid(promise->future->points, &promise->debt);
+  struct tide_dependency_node *node = &promise->unmet.node;
+  tide_unmet_met(promise->future->points, &promise->unmet);
   uncount(promise);
-  skip_up_to(promise->future, promise->debt.turn.node.key);
+  skip_up_to(promise->future, promise->unmet.pending.tree_node.key);
   tide_list_push_back(&command->promises, &promise->in_command);
-  tide_gate_add_need(gate, &promise->need, &command->gate, TIDE_OK);
-  tide_gate_define(wave, gate);
+  tide_dependency_add_edge(node, &promise->edge, &command->node, TIDE_OK);
+  tide_dependency_define(propagation, node);
 }
 
-/* It was kept, and nobody has its gate, which stays as it is. It is not the future timeline's last
- * to be closed. */
+/* It was kept, and nobody has its dependency node, which stays as it is. It is not the future
+ * timeline's last to be closed. */
 static inline void end_unseen(struct tide_future *future, struct tide_promise *promise,
                               struct tide_fired *fired) {
   struct tide_points *points = future->points;
   future->kept++;
-  tide_counter_remove(&points->due, &promise->debt.due);
+  tide_counter_remove(&points->due, &promise->unmet.due);
   no_longer_skipped(promise);
   give_back(promise);
   if (points->observer)
-    tide_points_tell(points, future->slot, future->timeline, promise->debt.turn.node.key, TIDE_OK,
-                     future->returned, fired);
+    tide_points_notify(points, future->slot, future->timeline, promise->unmet.pending.tree_node.key,
+                       TIDE_OK, future->returned, fired);
   future->open--;
 }
 
-void tide_future_pass(struct tide_wave *wave, struct tide_future *future) {
-  struct tide_turn *turn;
+void tide_future_pass(struct tide_propagation *propagation, struct tide_future *future) {
+  struct tide_pending_value *pending;
   future->open++; /* it stays until we are through */
-  while ((turn = tide_turn_pass_locked(future->timeline, wave->fired))) {
-    struct tide_promise *promise = promise_of_turn(turn);
-    struct tide_gate *gate = &promise->debt.gate;
-    if (!promise->seen) end_unseen(future, promise, wave->fired);
-    else if (tide_gate_end_alone(gate, wave->fired)) promise_changed(gate, wave->fired);
-    else tide_gate_end(wave, gate, TIDE_OK);
+  while ((pending = tide_pending_pass_locked(future->timeline, propagation->fired))) {
+    struct tide_promise *promise = promise_of_pending(pending);
+    struct tide_dependency_node *node = &promise->unmet.node;
+    if (!promise->seen) end_unseen(future, promise, propagation->fired);
+    else if (tide_dependency_end_alone(node, propagation->fired))
+      promise_changed(node, propagation->fired);
+    else tide_dependency_end(propagation, node, TIDE_OK);
   }
-  close_one(future, wave->fired);
+  close_one(future, propagation->fired);
 }
 
-void tide_needs_counted(const struct tide_gate *gate) {
-  for (const struct tide_need *need = gate->needs; need; need = need->next) {
-    struct tide_gate *target = need->target;
-    if (!target || target->kind != TIDE_GATE_PROMISE || target->defined || target->ended) continue;
-    struct tide_promise *promise = TIDE_CONTAINER(target, struct tide_promise, debt.gate);
+void tide_needs_counted(const struct tide_dependency_node *node) {
+  for (const struct tide_dependency_edge *edge = node->edges; edge; edge = edge->next) {
+    struct tide_dependency_node *target = edge->target;
+    if (!target || target->kind != TIDE_DEPENDENCY_PROMISE || target->defined || target->ended)
+      continue;
+    struct tide_promise *promise = TIDE_CONTAINER(target, struct tide_promise, unmet.node);
     if (!promise->future->channel || promise->counted) continue;
     promise->counted = true;
     promise->future->channel->awaited++;
@@ -186,8 +188,8 @@ static void put_promises(struct tide_future *future, struct tide_promise *promis
   future->promises = promises;
   for (uint32_t i = 0; i < future->capacity; i++) {
     promises[i].future = future;
-    promises[i].debt.timeline = future->timeline;
-    promises[i].seen = true; /* its gate is no gate yet */
+    promises[i].unmet.timeline = future->timeline;
+    promises[i].seen = true; /* its dependency node is no dependency node yet */
     give_back(&promises[i]);
   }
   future->returned = 0;
@@ -207,7 +209,7 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
   struct tide_timeline *own = NULL;
   struct tide_timeline_params timeline = {.label = params->label, .initial = params->initial};
   enum tide_status status =
-      promises && future ? tide_timeline_create_turned(context, &timeline, &own) : TIDE_NOMEM;
+      promises && future ? tide_timeline_create_single(context, &timeline, &own) : TIDE_NOMEM;
   if (status == TIDE_OK) {
     *future = (struct tide_future){.points = client->points,
                                    .client = client,
@@ -238,12 +240,12 @@ enum tide_status tide_future_create(struct tide_client *client,
 
 static void break_owed(struct tide_future *future, enum tide_status cause,
                        struct tide_fired *fired) {
-  struct tide_tree_node *node = future->timeline->turns.first, *next;
+  struct tide_tree_node *tree_node = future->timeline->pending_values.first, *next;
   future->open++; /* it stays until we are through */
-  for (; node; node = next) {
-    struct tide_promise *promise = promise_of_turn(tide_turn_of(node));
-    next = tide_tree_next(node);
-    if (!promise->debt.gate.defined) tide_promise_break(promise, cause, fired);
+  for (; tree_node; tree_node = next) {
+    struct tide_promise *promise = promise_of_pending(tide_pending_value_of(tree_node));
+    next = tide_tree_next(tree_node);
+    if (!promise->unmet.node.defined) tide_promise_break(promise, cause, fired);
   }
   future->open--;
 }
@@ -258,7 +260,7 @@ static void end_future(struct tide_future *future, enum tide_status cause,
 void tide_future_orphan(struct tide_future *future, enum tide_status cause,
                         struct tide_fired *fired) {
   break_owed(future, cause, fired);
-  for (uint32_t i = 0; i < future->capacity; i++) future->promises[i].debt.client = NULL;
+  for (uint32_t i = 0; i < future->capacity; i++) future->promises[i].unmet.client = NULL;
   tide_list_remove(&future->link);
   future->client = NULL;
   future->points->orphans++;
@@ -287,7 +289,7 @@ static void close_future(struct tide_future *future, enum tide_status cause,
   future->closed = (uint32_t)cause;
   if (future->newest == UINT64_MAX) return;
   tide_timeline_fail_locked(future->timeline, future->newest + 1, cause, NULL, fired);
-  tide_points_tell_none(future->points, future, future->newest + 1, fired);
+  tide_points_notify_none(future->points, future, future->newest + 1, fired);
 }
 
 void tide_future_close(struct tide_future *future, enum tide_status cause) {
@@ -319,7 +321,7 @@ void tide_channel_close(struct tide_channel *channel, enum tide_status cause,
 /* ---- promising and keeping ----------------------------------------------------------------- */
 
 static __attribute__((noinline)) void renew(struct tide_promise *promise) {
-  tide_gate_init(&promise->debt.gate, TIDE_GATE_PROMISE, promise_changed);
+  tide_dependency_init(&promise->unmet.node, TIDE_DEPENDENCY_PROMISE, promise_changed);
   tide_list_init(&promise->in_command);
   promise->spare = promise->seen = false;
 }
@@ -334,7 +336,7 @@ promise_locked(struct tide_future *future, uint64_t deadline, struct tide_point 
   future->free = promise->next;
   future->open++;
   if (promise->seen) renew(promise);
-  tide_debt_begin(future->points, &promise->debt, future->client, ++future->newest, deadline);
+  tide_unmet_begin(future->points, &promise->unmet, future->client, ++future->newest, deadline);
   *out_point = (struct tide_point){.domain = future->points->domain,
                                    .timeline = future->slot,
                                    .generation = future->generation,
@@ -353,7 +355,7 @@ promise_next(struct tide_future *future, const uint64_t *value, uint64_t deadlin
              struct tide_point *out_point) {
   struct tide_points *points = future->points;
   enum tide_status status = TIDE_VALUE;
-  __builtin_prefetch(&future->timeline->turns, 1);
+  __builtin_prefetch(&future->timeline->pending_values, 1);
   deadline = tide_points_deadline(points, deadline);
   struct tide_lock *lock = tide_points_lock(points);
   if (!value || *value == future->newest + 1 || future->closed)
@@ -396,12 +398,12 @@ static enum tide_status find_owed(struct tide_future *future, uint64_t value,
                                   struct tide_promise **out_promise) {
   enum tide_status status;
   if (!tide_future_knows(future, value)) return TIDE_NOT_FOUND;
-  struct tide_turn *turn;
-  enum tide_await stands = tide_turn_look(future->timeline, value, &status, &turn);
+  struct tide_pending_value *pending;
+  enum tide_await stands = tide_pending_look(future->timeline, value, &status, &pending);
   if (stands == TIDE_AWAIT_REACHED) return TIDE_VALUE;
   if (stands == TIDE_AWAIT_FAILED) return status;
-  *out_promise = promise_of_turn(turn);
-  return (*out_promise)->seen && (*out_promise)->debt.gate.defined ? TIDE_VALUE : TIDE_OK;
+  *out_promise = promise_of_pending(pending);
+  return (*out_promise)->seen && (*out_promise)->unmet.node.defined ? TIDE_VALUE : TIDE_OK;
 }
 
 enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_point point,
@@ -420,33 +422,34 @@ static __attribute__((noinline)) enum tide_status fulfil_locked(struct tide_futu
                                                                 struct tide_position *position,
                                                                 struct tide_fired *fired) {
   struct tide_promise *promise = NULL;
-  struct tide_wave wave;
+  struct tide_propagation propagation;
   if (future->by_commands) return TIDE_INVALID;
   enum tide_status status = find_owed(future, value, &promise);
   if (status != TIDE_OK) return status;
   future->newest_queued = value;
   tide_timeline_raise_locked(future->timeline, value, position, fired);
-  tide_wave_begin(&wave, fired);
-  tide_future_pass(&wave, future);
-  tide_wave_finish(&wave);
+  tide_propagation_begin(&propagation, fired);
+  tide_future_pass(&propagation, future);
+  tide_propagation_finish(&propagation);
   return TIDE_OK;
 }
 
-/* The promise of this value when it comes next, may be kept, and nobody has its gate; else NULL. */
+/* The promise of this value when it comes next, may be kept, and nobody has its dependency node;
+ * else NULL. */
 static inline struct tide_promise *next_unseen(const struct tide_future *future, uint64_t value) {
   const struct tide_timeline *timeline = future->timeline;
-  struct tide_tree_node *first = timeline->turns.first;
+  struct tide_tree_node *first = timeline->pending_values.first;
   if (!first || first->key != value || future->by_commands || timeline->status) return NULL;
-  struct tide_promise *promise = promise_of_turn(tide_turn_of(first));
+  struct tide_promise *promise = promise_of_pending(tide_pending_value_of(first));
   return promise->seen ? NULL : promise;
 }
 
 static inline void keep_unseen(struct tide_future *future, struct tide_promise *promise,
                                struct tide_position *position, struct tide_fired *fired) {
-  uint64_t value = promise->debt.turn.node.key;
+  uint64_t value = promise->unmet.pending.tree_node.key;
   future->newest_queued = value;
   tide_timeline_raise_quick(future->timeline, value, position, fired);
-  tide_turn_pass_locked(future->timeline, fired);
+  tide_pending_pass_locked(future->timeline, fired);
   end_unseen(future, promise, fired);
   if (future->gone && !future->open) free_future(future, fired);
 }
@@ -464,7 +467,7 @@ enum tide_status tide_future_fulfil(struct tide_future *future, uint64_t value,
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (position && !is_tracked(points, position)) return TIDE_NOT_FOUND;
-  __builtin_prefetch(&future->timeline->turns, 1);
+  __builtin_prefetch(&future->timeline->pending_values, 1);
   tide_points_lock(points);
   tide_points_expire_unwatched(points, &fired);
   enum tide_status status = TIDE_OK;

@@ -1,324 +1,336 @@
-/* What follows when a gate is scheduled or ends. No recursion: lists of work. */
+/* What follows when a dependency node is scheduled or ends. No recursion: lists of work. */
 #include "point/graph.h"
 #include "base/check.h"
 
-void tide_gate_init(struct tide_gate *gate, enum tide_gate_kind kind,
-                    void (*changed)(struct tide_gate *gate, struct tide_fired *fired)) {
+void tide_dependency_init(struct tide_dependency_node *node, enum tide_dependency_kind kind,
+                          void (*changed)(struct tide_dependency_node *node,
+                                          struct tide_fired *fired)) {
   /* Not the links of lists that it is in none of, and what a search leaves behind. */
-  gate->needs = NULL;
-  gate->changed = changed;
-  gate->unscheduled = gate->unfirm = gate->unsettled = gate->undecided = 0;
-  gate->status = gate->error = 0;
-  gate->mark = 0;
-  gate->kind = (uint8_t)kind;
-  gate->defined = gate->scheduled = gate->firm = gate->ended = gate->settled = false;
-  gate->one_good = gate->one_scheduled = gate->on_ended = gate->on_changed = false;
-  gate->wanted = false;
-  tide_list_init(&gate->awaited);
-  tide_list_init(&gate->listeners);
+  node->edges = NULL;
+  node->changed = changed;
+  node->unscheduled = node->unfirm = node->unsettled = node->undecided = 0;
+  node->status = node->error = 0;
+  node->mark = 0;
+  node->kind = (uint8_t)kind;
+  node->defined = node->scheduled = node->firm = node->ended = node->settled = false;
+  node->one_good = node->one_scheduled = node->on_ended = node->on_changed = false;
+  node->wanted = false;
+  tide_list_init(&node->awaited);
+  tide_list_init(&node->listeners);
 }
 
-void tide_gate_touch(struct tide_wave *wave, struct tide_gate *gate) {
-  if (gate->on_changed) return;
-  gate->on_changed = true;
-  gate->next_changed = NULL;
-  *wave->last_changed = gate;
-  wave->last_changed = &gate->next_changed;
+void tide_dependency_touch(struct tide_propagation *propagation,
+                           struct tide_dependency_node *node) {
+  if (node->on_changed) return;
+  node->on_changed = true;
+  node->next_changed = NULL;
+  *propagation->last_changed = node;
+  propagation->last_changed = &node->next_changed;
 }
 
-static void push_ended(struct tide_wave *wave, struct tide_gate *gate) {
-  tide_gate_touch(wave, gate);
-  if (gate->on_ended) return;
-  gate->on_ended = true;
-  gate->next_ended = NULL;
-  *wave->last_ended = gate;
-  wave->last_ended = &gate->next_ended;
+static void push_ended(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+  tide_dependency_touch(propagation, node);
+  if (node->on_ended) return;
+  node->on_ended = true;
+  node->next_ended = NULL;
+  *propagation->last_ended = node;
+  propagation->last_ended = &node->next_ended;
 }
 
-void tide_gate_schedule(struct tide_wave *wave, struct tide_gate *gate) {
-  if (gate->scheduled) return;
-  gate->scheduled = true;
-  tide_gate_touch(wave, gate);
-  gate->next_scheduled = NULL;
-  *wave->last_scheduled = gate;
-  wave->last_scheduled = &gate->next_scheduled;
+void tide_dependency_schedule(struct tide_propagation *propagation,
+                              struct tide_dependency_node *node) {
+  if (node->scheduled) return;
+  node->scheduled = true;
+  tide_dependency_touch(propagation, node);
+  node->next_scheduled = NULL;
+  *propagation->last_scheduled = node;
+  propagation->last_scheduled = &node->next_scheduled;
 }
 
-static void make_firm(struct tide_wave *wave, struct tide_gate *gate) {
-  if (gate->firm) return;
-  gate->firm = true;
-  gate->next_firm = NULL;
-  *wave->last_firm = gate;
-  wave->last_firm = &gate->next_firm;
+static void make_firm(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+  if (node->firm) return;
+  node->firm = true;
+  node->next_firm = NULL;
+  *propagation->last_firm = node;
+  propagation->last_firm = &node->next_firm;
 }
 
 /* There is nobody to tell of it. */
-static bool is_alone(const struct tide_gate *gate) {
-  return tide_list_empty(&gate->awaited) && tide_list_empty(&gate->listeners);
+static bool is_alone(const struct tide_dependency_node *node) {
+  return tide_list_empty(&node->awaited) && tide_list_empty(&node->listeners);
 }
 
-static bool is_group(const struct tide_gate *gate) {
-  return gate->kind == TIDE_GATE_ALL || gate->kind == TIDE_GATE_ANY;
+static bool is_group(const struct tide_dependency_node *node) {
+  return node->kind == TIDE_DEPENDENCY_ALL || node->kind == TIDE_DEPENDENCY_ANY;
 }
 
-static void end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
-  if (gate->ended) return;
-  gate->ended = true;
-  gate->status = (uint32_t)status;
-  push_ended(wave, gate);
+static void end(struct tide_propagation *propagation, struct tide_dependency_node *node,
+                enum tide_status status) {
+  if (node->ended) return;
+  node->ended = true;
+  node->status = (uint32_t)status;
+  push_ended(propagation, node);
 }
 
-static void settle(struct tide_wave *wave, struct tide_gate *gate) {
-  if (gate->settled) return;
-  gate->settled = true;
-  push_ended(wave, gate);
-  tide_gate_schedule(wave, gate);
-  make_firm(wave, gate);
+static void settle(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+  if (node->settled) return;
+  node->settled = true;
+  push_ended(propagation, node);
+  tide_dependency_schedule(propagation, node);
+  make_firm(propagation, node);
 }
 
-void tide_gate_end(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
-  end(wave, gate, status);
-  settle(wave, gate);
+void tide_dependency_end(struct tide_propagation *propagation, struct tide_dependency_node *node,
+                         enum tide_status status) {
+  end(propagation, node, status);
+  settle(propagation, node);
 }
 
 /* Has it come to an end by what its parts have? */
-static void conclude(struct tide_wave *wave, struct tide_gate *gate) {
-  if (!is_group(gate) || !gate->defined) return;
-  if (gate->kind == TIDE_GATE_ALL) {
-    if (gate->error) end(wave, gate, (enum tide_status)gate->error);
-    else if (gate->undecided == 0) end(wave, gate, TIDE_OK);
-  } else if (gate->one_good) {
-    end(wave, gate, TIDE_OK);
-  } else if (gate->undecided == 0) {
-    end(wave, gate, (enum tide_status)gate->error);
+static void conclude(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+  if (!is_group(node) || !node->defined) return;
+  if (node->kind == TIDE_DEPENDENCY_ALL) {
+    if (node->error) end(propagation, node, (enum tide_status)node->error);
+    else if (node->undecided == 0) end(propagation, node, TIDE_OK);
+  } else if (node->one_good) {
+    end(propagation, node, TIDE_OK);
+  } else if (node->undecided == 0) {
+    end(propagation, node, (enum tide_status)node->error);
   }
-  if (!gate->ended) return;
-  if (gate->unsettled == 0 || (gate->kind == TIDE_GATE_ANY && !gate->status)) settle(wave, gate);
+  if (!node->ended) return;
+  if (node->unsettled == 0 || (node->kind == TIDE_DEPENDENCY_ANY && !node->status))
+    settle(propagation, node);
 }
 
-void tide_gate_fail(struct tide_wave *wave, struct tide_gate *gate, enum tide_status status) {
-  end(wave, gate, status);
-  conclude(wave, gate);
+void tide_dependency_fail(struct tide_propagation *propagation, struct tide_dependency_node *node,
+                          enum tide_status status) {
+  end(propagation, node, status);
+  conclude(propagation, node);
 }
 
 /* Is it known to end by what its parts are? */
-static void expect(struct tide_wave *wave, struct tide_gate *gate) {
-  if (!gate->defined) return;
-  bool one = gate->kind == TIDE_GATE_ANY && gate->one_scheduled;
-  if (gate->unscheduled == 0 || one) tide_gate_schedule(wave, gate);
-  if (gate->unfirm == 0) make_firm(wave, gate);
+static void expect(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+  if (!node->defined) return;
+  bool one = node->kind == TIDE_DEPENDENCY_ANY && node->one_scheduled;
+  if (node->unscheduled == 0 || one) tide_dependency_schedule(propagation, node);
+  if (node->unfirm == 0) make_firm(propagation, node);
 }
 
-static void hear_end(struct tide_need *need, enum tide_status status) {
-  struct tide_gate *gate = need->owner;
-  need->heard_ended = true;
-  need->status = (uint32_t)status;
-  if (status != TIDE_OK && !gate->error) gate->error = (uint32_t)status;
-  if (status == TIDE_OK) gate->one_good = true;
+static void note_end(struct tide_dependency_edge *edge, enum tide_status status) {
+  struct tide_dependency_node *node = edge->owner;
+  edge->notified_ended = true;
+  edge->status = (uint32_t)status;
+  if (status != TIDE_OK && !node->error) node->error = (uint32_t)status;
+  if (status == TIDE_OK) node->one_good = true;
   /* ANY looks for the last that breaks, ALL for the last that is good. */
-  if ((status != TIDE_OK) == (gate->kind == TIDE_GATE_ANY)) gate->undecided--;
+  if ((status != TIDE_OK) == (node->kind == TIDE_DEPENDENCY_ANY)) node->undecided--;
 }
 
-static void hear_settled(struct tide_need *need) {
-  need->heard_settled = true;
-  need->owner->unsettled--;
-  if (need->target) tide_list_remove(&need->link);
-  need->target = NULL;
+static void note_settled(struct tide_dependency_edge *edge) {
+  edge->notified_settled = true;
+  edge->owner->unsettled--;
+  if (edge->target) tide_list_remove(&edge->link);
+  edge->target = NULL;
 }
 
 /* What is broken will not make an ANY come true. */
-static void hear_scheduled(struct tide_need *need) {
-  need->heard_scheduled = true;
-  need->owner->unscheduled--;
-  if (!need->status) need->owner->one_scheduled = true;
+static void note_scheduled(struct tide_dependency_edge *edge) {
+  edge->notified_scheduled = true;
+  edge->owner->unscheduled--;
+  if (!edge->status) edge->owner->one_scheduled = true;
 }
 
-static void hear_firm(struct tide_need *need) {
-  need->heard_firm = true;
-  need->owner->unfirm--;
+static void note_firm(struct tide_dependency_edge *edge) {
+  edge->notified_firm = true;
+  edge->owner->unfirm--;
 }
 
-void tide_gate_add_need(struct tide_gate *gate, struct tide_need *need, struct tide_gate *target,
-                        enum tide_status status) {
+void tide_dependency_add_edge(struct tide_dependency_node *node, struct tide_dependency_edge *edge,
+                              struct tide_dependency_node *target, enum tide_status status) {
   if (target && target->settled) {
     status = (enum tide_status)target->status;
     target = NULL;
   }
-  *need = (struct tide_need){.owner = gate, .target = target, .next = gate->needs};
-  tide_list_init(&need->link);
-  if (!target) need->status = (uint32_t)status;
-  gate->needs = need;
+  *edge = (struct tide_dependency_edge){.owner = node, .target = target, .next = node->edges};
+  tide_list_init(&edge->link);
+  if (!target) edge->status = (uint32_t)status;
+  node->edges = edge;
 }
 
-static void count_need(struct tide_need *need) {
-  struct tide_gate *gate = need->owner, *target = need->target;
-  gate->unscheduled++;
-  gate->unfirm++;
-  gate->unsettled++;
-  gate->undecided++;
+static void count_edge(struct tide_dependency_edge *edge) {
+  struct tide_dependency_node *node = edge->owner, *target = edge->target;
+  node->unscheduled++;
+  node->unfirm++;
+  node->unsettled++;
+  node->undecided++;
   if (!target) {
-    hear_end(need, (enum tide_status)need->status);
-    hear_scheduled(need);
-    hear_firm(need);
-    hear_settled(need);
+    note_end(edge, (enum tide_status)edge->status);
+    note_scheduled(edge);
+    note_firm(edge);
+    note_settled(edge);
     return;
   }
-  tide_list_push_back(&target->awaited, &need->link);
-  if (target->ended) hear_end(need, (enum tide_status)target->status);
-  if (target->scheduled) hear_scheduled(need);
-  if (target->firm) hear_firm(need);
+  tide_list_push_back(&target->awaited, &edge->link);
+  if (target->ended) note_end(edge, (enum tide_status)target->status);
+  if (target->scheduled) note_scheduled(edge);
+  if (target->firm) note_firm(edge);
 }
 
-void tide_gate_define(struct tide_wave *wave, struct tide_gate *gate) {
-  for (struct tide_need *need = gate->needs; need; need = need->next) count_need(need);
-  gate->defined = true;
-  if (!is_group(gate) && !(gate->unscheduled | gate->unfirm) && !gate->on_changed &&
-      is_alone(gate)) {
-    gate->scheduled = gate->firm = true;
+void tide_dependency_define(struct tide_propagation *propagation,
+                            struct tide_dependency_node *node) {
+  for (struct tide_dependency_edge *edge = node->edges; edge; edge = edge->next) count_edge(edge);
+  node->defined = true;
+  if (!is_group(node) && !(node->unscheduled | node->unfirm) && !node->on_changed &&
+      is_alone(node)) {
+    node->scheduled = node->firm = true;
     return;
   }
-  tide_gate_touch(wave, gate);
-  conclude(wave, gate);
+  tide_dependency_touch(propagation, node);
+  conclude(propagation, node);
 }
 
-static void tell_ended(struct tide_wave *wave, struct tide_gate *gate) {
-  struct tide_link *link = gate->awaited.next, *next;
-  for (; link != &gate->awaited; link = next) {
-    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
+static void notify_ended(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+  struct tide_link *link = node->awaited.next, *next;
+  for (; link != &node->awaited; link = next) {
+    struct tide_dependency_edge *edge = TIDE_CONTAINER(link, struct tide_dependency_edge, link);
     next = link->next;
-    if (!need->heard_ended) hear_end(need, (enum tide_status)gate->status);
-    if (gate->settled) {
+    if (!edge->notified_ended) note_end(edge, (enum tide_status)node->status);
+    if (node->settled) {
       /* It leaves the list here, so that it is scheduled is heard at once; what follows from
        * that, only when all ends are known. */
-      if (!need->heard_scheduled) hear_scheduled(need);
-      if (!need->heard_firm) hear_firm(need);
-      hear_settled(need);
-      tide_gate_touch(wave, need->owner);
+      if (!edge->notified_scheduled) note_scheduled(edge);
+      if (!edge->notified_firm) note_firm(edge);
+      note_settled(edge);
+      tide_dependency_touch(propagation, edge->owner);
     }
-    conclude(wave, need->owner);
+    conclude(propagation, edge->owner);
   }
 }
 
-static void tell_scheduled(struct tide_wave *wave, struct tide_gate *gate) {
-  struct tide_link *link = gate->awaited.next;
-  for (; link != &gate->awaited; link = link->next) {
-    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
-    if (need->heard_scheduled) continue;
-    hear_scheduled(need);
-    expect(wave, need->owner);
+static void notify_scheduled(struct tide_propagation *propagation,
+                             struct tide_dependency_node *node) {
+  struct tide_link *link = node->awaited.next;
+  for (; link != &node->awaited; link = link->next) {
+    struct tide_dependency_edge *edge = TIDE_CONTAINER(link, struct tide_dependency_edge, link);
+    if (edge->notified_scheduled) continue;
+    note_scheduled(edge);
+    expect(propagation, edge->owner);
   }
 }
 
-static void tell_firm(struct tide_wave *wave, struct tide_gate *gate) {
-  struct tide_link *link = gate->awaited.next;
-  for (; link != &gate->awaited; link = link->next) {
-    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
-    if (need->heard_firm) continue;
-    hear_firm(need);
-    expect(wave, need->owner);
+static void notify_firm(struct tide_propagation *propagation, struct tide_dependency_node *node) {
+  struct tide_link *link = node->awaited.next;
+  for (; link != &node->awaited; link = link->next) {
+    struct tide_dependency_edge *edge = TIDE_CONTAINER(link, struct tide_dependency_edge, link);
+    if (edge->notified_firm) continue;
+    note_firm(edge);
+    expect(propagation, edge->owner);
   }
 }
 
 /* Some may be taken off meanwhile, any of them: each is moved to another list before it hears. */
-void tide_gate_tell_some(struct tide_gate *gate, struct tide_fired *fired) {
+void tide_dependency_notify_all(struct tide_dependency_node *node, struct tide_fired *fired) {
   struct tide_link told, *link;
   tide_list_init(&told);
-  while ((link = tide_list_pop_front(&gate->listeners))) {
-    if (!gate->settled) tide_list_push_back(&told, link);
+  while ((link = tide_list_pop_front(&node->listeners))) {
+    if (!node->settled) tide_list_push_back(&told, link);
     struct tide_listener *listener = TIDE_CONTAINER(link, struct tide_listener, link);
-    listener->hear(listener, gate, fired);
+    listener->notify(listener, node, fired);
   }
-  while ((link = tide_list_pop_front(&told))) tide_list_push_back(&gate->listeners, link);
+  while ((link = tide_list_pop_front(&told))) tide_list_push_back(&node->listeners, link);
 }
 
 /* What it needs ends, and nothing follows but that it has one need less. */
-static inline bool only_counts(const struct tide_gate *gate) {
-  return gate->kind == TIDE_GATE_COMMAND && gate->scheduled && gate->firm && !gate->on_changed &&
-         tide_list_empty(&gate->listeners);
+static inline bool only_counts(const struct tide_dependency_node *node) {
+  return node->kind == TIDE_DEPENDENCY_COMMAND && node->scheduled && node->firm &&
+         !node->on_changed && tide_list_empty(&node->listeners);
 }
 
-bool tide_gate_end_alone(struct tide_gate *gate, struct tide_fired *fired) {
-  struct tide_link *link = gate->awaited.next;
-  if (gate->on_changed) return false;
-  for (; link != &gate->awaited; link = link->next)
-    if (!only_counts(TIDE_CONTAINER(link, struct tide_need, link)->owner)) return false;
-  gate->ended = gate->settled = gate->scheduled = gate->firm = true;
-  while ((link = gate->awaited.next) != &gate->awaited) {
-    struct tide_need *need = TIDE_CONTAINER(link, struct tide_need, link);
-    if (!need->heard_ended) hear_end(need, TIDE_OK);
-    hear_settled(need);
+bool tide_dependency_end_alone(struct tide_dependency_node *node, struct tide_fired *fired) {
+  struct tide_link *link = node->awaited.next;
+  if (node->on_changed) return false;
+  for (; link != &node->awaited; link = link->next)
+    if (!only_counts(TIDE_CONTAINER(link, struct tide_dependency_edge, link)->owner)) return false;
+  node->ended = node->settled = node->scheduled = node->firm = true;
+  while ((link = node->awaited.next) != &node->awaited) {
+    struct tide_dependency_edge *edge = TIDE_CONTAINER(link, struct tide_dependency_edge, link);
+    if (!edge->notified_ended) note_end(edge, TIDE_OK);
+    note_settled(edge);
   }
-  tide_gate_tell(gate, fired);
+  tide_dependency_notify(node, fired);
   return true;
 }
 
-#define CLIMB_MOST 256 /* edges that one wave looks at for those above that only listen */
+#define CLIMB_MOST 256 /* edges that one propagation looks at for those above that only listen */
 
 /* What a compound is made of has changed, perhaps far below: whoever asks who keeps its parts asks
  * again. */
-static unsigned touch_groups_above(struct tide_wave *wave, const struct tide_gate *gate,
-                                   unsigned left) {
-  struct tide_link *link = gate->awaited.next;
-  for (; left && link != &gate->awaited; link = link->next, left--) {
-    struct tide_gate *owner = TIDE_CONTAINER(link, struct tide_need, link)->owner;
-    if (is_group(owner)) tide_gate_touch(wave, owner);
+static unsigned touch_groups_above(struct tide_propagation *propagation,
+                                   const struct tide_dependency_node *node, unsigned left) {
+  struct tide_link *link = node->awaited.next;
+  for (; left && link != &node->awaited; link = link->next, left--) {
+    struct tide_dependency_node *owner =
+        TIDE_CONTAINER(link, struct tide_dependency_edge, link)->owner;
+    if (is_group(owner)) tide_dependency_touch(propagation, owner);
   }
   return left;
 }
 
-void tide_wave_tell(struct tide_wave *wave) {
-  struct tide_gate *gate, *next, *last = NULL;
+void tide_propagation_run(struct tide_propagation *propagation) {
+  struct tide_dependency_node *node, *next, *last = NULL;
   unsigned left = CLIMB_MOST;
-  while ((gate = wave->ended)) {
-    wave->ended = gate->next_ended;
-    if (!wave->ended) wave->last_ended = &wave->ended;
-    gate->on_ended = false;
-    tell_ended(wave, gate);
+  while ((node = propagation->ended)) {
+    propagation->ended = node->next_ended;
+    if (!propagation->ended) propagation->last_ended = &propagation->ended;
+    node->on_ended = false;
+    notify_ended(propagation, node);
   }
-  for (gate = wave->changed; gate; gate = gate->next_changed) {
-    expect(wave, gate);
-    if (is_group(gate)) left = touch_groups_above(wave, gate, left);
+  for (node = propagation->changed; node; node = node->next_changed) {
+    expect(propagation, node);
+    if (is_group(node)) left = touch_groups_above(propagation, node, left);
   }
-  while ((gate = wave->scheduled)) {
-    wave->scheduled = gate->next_scheduled;
-    if (!wave->scheduled) wave->last_scheduled = &wave->scheduled;
-    tell_scheduled(wave, gate);
+  while ((node = propagation->scheduled)) {
+    propagation->scheduled = node->next_scheduled;
+    if (!propagation->scheduled) propagation->last_scheduled = &propagation->scheduled;
+    notify_scheduled(propagation, node);
   }
-  while ((gate = wave->firm)) {
-    wave->firm = gate->next_firm;
-    if (!wave->firm) wave->last_firm = &wave->firm;
-    tell_firm(wave, gate);
+  while ((node = propagation->firm)) {
+    propagation->firm = node->next_firm;
+    if (!propagation->firm) propagation->last_firm = &propagation->firm;
+    notify_firm(propagation, node);
   }
   /* Groups inside of a compound go with it: they are off the list before anything goes. */
-  for (gate = wave->changed, wave->changed = NULL; gate; gate = next) {
-    next = gate->next_changed;
-    gate->on_changed = false;
-    tide_gate_tell(gate, wave->fired);
-    if (!gate->changed) continue;
-    gate->next_changed = NULL;
-    if (last) last->next_changed = gate;
-    else wave->changed = gate;
-    last = gate;
+  for (node = propagation->changed, propagation->changed = NULL; node; node = next) {
+    next = node->next_changed;
+    node->on_changed = false;
+    tide_dependency_notify(node, propagation->fired);
+    if (!node->changed) continue;
+    node->next_changed = NULL;
+    if (last) last->next_changed = node;
+    else propagation->changed = node;
+    last = node;
   }
-  for (gate = wave->changed; gate; gate = next) {
-    next = gate->next_changed;
-    gate->changed(gate, wave->fired);
+  for (node = propagation->changed; node; node = next) {
+    next = node->next_changed;
+    node->changed(node, propagation->fired);
   }
 }
 
-void tide_gate_move_need(struct tide_wave *wave, struct tide_need *need, struct tide_gate *target) {
-  tide_list_remove(&need->link);
-  need->target = target;
-  tide_list_push_back(&target->awaited, &need->link);
-  if (target->scheduled && !need->heard_scheduled) hear_scheduled(need);
-  if (target->firm && !need->heard_firm) hear_firm(need);
-  expect(wave, need->owner);
+void tide_dependency_move_edge(struct tide_propagation *propagation,
+                               struct tide_dependency_edge *edge,
+                               struct tide_dependency_node *target) {
+  tide_list_remove(&edge->link);
+  edge->target = target;
+  tide_list_push_back(&target->awaited, &edge->link);
+  if (target->scheduled && !edge->notified_scheduled) note_scheduled(edge);
+  if (target->firm && !edge->notified_firm) note_firm(edge);
+  expect(propagation, edge->owner);
 }
 
-void tide_gate_drop_needs(struct tide_gate *gate) {
-  for (struct tide_need *need = gate->needs; need; need = need->next) {
-    if (need->target) tide_list_remove(&need->link);
-    need->target = NULL;
+void tide_dependency_drop_edges(struct tide_dependency_node *node) {
+  for (struct tide_dependency_edge *edge = node->edges; edge; edge = edge->next) {
+    if (edge->target) tide_list_remove(&edge->link);
+    edge->target = NULL;
   }
-  gate->needs = NULL;
+  node->edges = NULL;
 }

@@ -7,18 +7,20 @@
  *                                                     of its channel, waits for these points, and
  *                                                     will retire those promises
  *   it has been executed                              tide_command_done, with its status
- *   it may open its waits                             a tide_listener on the gate: `settled`
+ *   it may open its waits                             a tide_listener on the dependency node:
+ * `settled`
  *
  * The order of things for one operation that waits for points and retires some:
  *
  *   1. submit: tide_points_expire_unwatched, then tide_point_resolve each point that it names and
  *      tide_promise_find each that it retires.
  *      tide_channel_insert. On an error nothing has changed and the submit is refused:
- *      TIDE_DEADLOCK: a wait would close a circle; TIDE_NOT_FOUND; TIDE_VALUE; a broken promise's
- *      own error ("a broken one keeps its turn").
+ *      TIDE_DEADLOCK: a wait would close a cycle; TIDE_NOT_FOUND; TIDE_VALUE; a broken promise's
+ *      own error ("a broken one keeps its pending value").
  *   2. held or entered, as ever: the future timeline is a tide_timeline; the operation's record of
  *      that value may be made pending in it (timeline.h), so that waits are classified as ever. A
- *      wait opens once the point's gate is settled. Then gate->status says whether it was good.
+ *      wait opens once the point's dependency node is settled. Then dependency node->status says
+ * whether it was good.
  *   3. publication, all under one hold of the lock: tracker, then tide_timeline_reach with the
  * record (on such a timeline it wakes nobody yet), then tide_command_done, which does. A value that
  *      was not reached by then is raised as external. When the operation failed,
@@ -60,7 +62,7 @@ struct tide_slot {
 /* What groups and looks are made of. */
 struct tide_cell {
   union {
-    struct tide_need need;
+    struct tide_dependency_edge edge;
     struct {
       struct tide_listener listener;
       struct tide_watch *watch;
@@ -70,7 +72,7 @@ struct tide_cell {
   struct tide_cell *next; /* of whoever has it */
 };
 struct tide_group {
-  struct tide_gate gate;
+  struct tide_dependency_node node;
   struct tide_group *next;
 };
 
@@ -102,7 +104,7 @@ struct tide_points {
   bool stopping, nudge;    /* nudge: the thread sleeps too long */
   uint32_t word;           /* it sleeps on it */
   uint64_t asleep_until;   /* the thread's */
-  struct tide_counter due; /* debts, by deadline */
+  struct tide_counter due; /* unmet counts, by deadline */
   uint64_t deadline, longest;
   uint64_t
       grace; /* so much later is `deadline`, since a clock is read that is behind; 0: it is not */
@@ -129,25 +131,25 @@ struct tide_client {
 };
 
 /* What somebody owes before a deadline: a promise to be queued, a compound to be defined. */
-struct tide_debt {
-  struct tide_turn turn;
+struct tide_unmet {
+  struct tide_pending_value pending;
   struct tide_node due;
   struct tide_timeline *timeline;
   struct tide_client *client; /* NULL: gone; nobody is charged */
-  struct tide_gate gate;
+  struct tide_dependency_node node;
 };
 
-/* What most promises touch lies in front. A gate that nobody has looked at is as it was made, and
- * costs nothing: most promises are made, waited for by hosts, and kept. */
+/* What most promises touch lies in front. A dependency node that nobody has looked at is as it was
+ * made, and costs nothing: most promises are made, waited for by hosts, and kept. */
 struct tide_promise {
   struct tide_future *future;
   struct tide_promise *next; /* of the free ones */
-  bool seen;                 /* somebody has its gate, or had it in this life */
+  bool seen;                 /* somebody has its dependency node, or had it in this life */
   bool counted;              /* in the channel's `awaited` */
   bool skipped;              /* a later one is queued: it may be covered, but not queued */
-  bool spare;                /* its hole is another's: it is free once it was told */
-  struct tide_debt debt;
-  struct tide_need need; /* on the command that will retire it */
+  bool spare;                /* its broken range is another's: it is free once it was told */
+  struct tide_unmet unmet;
+  struct tide_dependency_edge edge; /* on the command that will retire it */
   struct tide_link in_command;
 };
 
@@ -175,7 +177,7 @@ struct tide_future {
 };
 
 struct tide_compound {
-  struct tide_debt debt;
+  struct tide_unmet unmet;
   struct tide_client *client;
   struct tide_link link;
   struct tide_points *points;
@@ -199,15 +201,15 @@ struct tide_channel {
   struct tide_link futures;
   uint32_t awaited; /* promises that it owes and somebody depends on */
   uint32_t closed;  /* why; TIDE_OK: it is open */
-  uint64_t mark;    /* circle.c's */
+  uint64_t mark;    /* cycle.c's */
 };
 
 struct tide_command {
-  struct tide_gate gate;
+  struct tide_dependency_node node;
   struct tide_channel *channel;
-  struct tide_need before;   /* the one before it in its channel */
-  struct tide_link promises; /* that it will retire */
-  bool passable;             /* nothing comes after it for being queued later */
+  struct tide_dependency_edge before; /* the one before it in its channel */
+  struct tide_link promises;          /* that it will retire */
+  bool passable;                      /* nothing comes after it for being queued later */
 };
 
 /* ---- what sched tells ---- */
@@ -223,8 +225,8 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
                                        struct tide_future **out_future);
 
 struct tide_resolved {
-  struct tide_gate *gate;  /* NULL: it has ended, */
-  enum tide_status status; /* so */
+  struct tide_dependency_node *node; /* NULL: it has ended, */
+  enum tide_status status;           /* so */
 };
 /* TIDE_NOT_FOUND: no such point, or nobody has promised it. */
 enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
@@ -275,7 +277,7 @@ enum tide_status tide_promise_find(struct tide_channel *channel, struct tide_poi
                                    struct tide_promise **out_promise, struct tide_fired *fired);
 struct tide_command_plan {
   const struct tide_resolved *waits;
-  struct tide_need *const *needs; /* one a wait; the command's until it is done */
+  struct tide_dependency_edge *const *edges; /* one a wait; the command's until it is done */
   size_t wait_count;
   struct tide_promise *const *promises; /* in ascending order within each future timeline */
   size_t promise_count;
@@ -294,9 +296,10 @@ void tide_command_entered(struct tide_command *command, struct tide_fired *fired
 /* It is sure to fail, though it is not over: its promises break at once. */
 void tide_command_fail(struct tide_command *command, enum tide_status status,
                        struct tide_fired *fired);
-/* Tells of a gate's changes, until it is unlistened or the gate has settled. */
-void tide_gate_listen(struct tide_gate *gate, struct tide_listener *listener);
-void tide_gate_unlisten(struct tide_listener *listener);
+/* Tells of a dependency node's changes, until it is unlistened or the dependency node has settled.
+ */
+void tide_dependency_listen(struct tide_dependency_node *node, struct tide_listener *listener);
+void tide_dependency_unlisten(struct tide_listener *listener);
 
 /* ---- stand-ins: what a transport tells of other domains ---- */
 
@@ -354,12 +357,12 @@ static inline void tide_points_look_again(struct tide_points *points, struct tid
 /* One observer; before there are any points. NULL: none. */
 void tide_points_observe(struct tide_points *points, tide_observer observer, void *user);
 /* Tells the observer that no value of the future timeline from this one on will be promised. */
-void tide_points_tell_none(struct tide_points *points, const struct tide_future *future,
-                           uint64_t from, struct tide_fired *fired);
+void tide_points_notify_none(struct tide_points *points, const struct tide_future *future,
+                             uint64_t from, struct tide_fired *fired);
 /* A value of the timeline at `slot` has ended, so; 0: none has, the name goes. */
-void tide_points_tell(struct tide_points *points, uint32_t slot,
-                      const struct tide_timeline *timeline, uint64_t ended, enum tide_status status,
-                      uint64_t returned, struct tide_fired *fired);
+void tide_points_notify(struct tide_points *points, uint32_t slot,
+                        const struct tide_timeline *timeline, uint64_t ended,
+                        enum tide_status status, uint64_t returned, struct tide_fired *fired);
 enum tide_status tide_slot_take(struct tide_points *points, struct tide_client *client,
                                 enum tide_slot_kind kind, void *object, uint32_t *out_slot);
 void tide_slot_give(struct tide_points *points, uint32_t slot);
@@ -383,19 +386,19 @@ uint32_t tide_parts_left(const struct tide_points *points, const struct tide_cli
 bool tide_domains_have(const struct tide_domains *domains, uint32_t domain);
 bool tide_client_trusts(const struct tide_client *client, uint32_t domain);
 
-/* A debt begins: its turn, its deadline. The caller counts it as promised. */
-static inline void tide_debt_begin(struct tide_points *points, struct tide_debt *debt,
-                                   struct tide_client *client, uint64_t value, uint64_t deadline) {
-  debt->client = client;
-  debt->due.state = TIDE_NODE_IDLE;
-  tide_turn_add_locked(debt->timeline, &debt->turn, value);
+/* An unmet count begins: its pending value, its deadline. The caller counts it as promised. */
+static inline void tide_unmet_begin(struct tide_points *points, struct tide_unmet *unmet,
+                                    struct tide_client *client, uint64_t value, uint64_t deadline) {
+  unmet->client = client;
+  unmet->due.state = TIDE_NODE_IDLE;
+  tide_pending_add_locked(unmet->timeline, &unmet->pending, value);
   if (deadline == TIDE_FOREVER) return;
-  tide_counter_add(&points->due, &debt->due, deadline);
+  tide_counter_add(&points->due, &unmet->due, deadline);
   if (deadline < points->asleep_until && points->thread) points->nudge = true;
 }
 /* It is queued or defined: the deadline does not matter any more. */
-static inline void tide_debt_paid(struct tide_points *points, struct tide_debt *debt) {
-  tide_counter_remove(&points->due, &debt->due);
+static inline void tide_unmet_met(struct tide_points *points, struct tide_unmet *unmet) {
+  tide_counter_remove(&points->due, &unmet->due);
 }
 /* An absolute deadline as the room allows it. */
 uint64_t tide_points_deadline_of(const struct tide_points *points, uint64_t asked);
@@ -421,28 +424,28 @@ void tide_future_orphan(struct tide_future *future, enum tide_status cause,
                         struct tide_fired *fired);
 void tide_compound_orphan(struct tide_compound *compound, enum tide_status cause,
                           struct tide_fired *fired);
-/* A value of its timeline was reached: all turns up to it are over. */
-void tide_future_pass(struct tide_wave *wave, struct tide_future *future);
+/* A value of its timeline was reached: all pending values up to it are over. */
+void tide_future_pass(struct tide_propagation *propagation, struct tide_future *future);
 /* As tide_promise_break, with others. */
-void tide_promise_fail(struct tide_wave *wave, struct tide_promise *promise,
+void tide_promise_fail(struct tide_propagation *propagation, struct tide_promise *promise,
                        enum tide_status cause);
 /* A command will retire it. */
-void tide_promise_queue(struct tide_wave *wave, struct tide_promise *promise,
+void tide_promise_queue(struct tide_propagation *propagation, struct tide_promise *promise,
                         struct tide_command *command);
 /* Somebody depends on these now. */
-void tide_needs_counted(const struct tide_gate *gate);
+void tide_needs_counted(const struct tide_dependency_node *node);
 
 /* ---- schedulable.c ---- */
 
 /* A struct tide_schedulable from inside. */
 struct tide_watch {
-  struct tide_node node; /* while its call is on its way */
+  struct tide_node tree_node; /* while its call is on its way */
   struct tide_deferred_call call;
-  struct tide_link link;     /* of its client's */
-  struct tide_listener root; /* on the gate that it waits for */
-  struct tide_gate *gate;    /* NULL: it has ended */
+  struct tide_link link;             /* of its client's */
+  struct tide_listener root;         /* on the dependency node that it waits for */
+  struct tide_dependency_node *node; /* NULL: it has ended */
   struct tide_points *points;
-  struct tide_cell *looks; /* listeners on gates that hold it up */
+  struct tide_cell *looks; /* listeners on dependency nodes that hold it up */
   struct tide_watch *next_stale;
   uint32_t status;
   uint32_t look_count, assumed_count;
@@ -452,11 +455,11 @@ struct tide_watch {
 /* Its client goes. */
 void tide_watch_cancel(struct tide_watch *watch, struct tide_fired *fired);
 
-/* ---- circle.c ---- */
+/* ---- cycle.c ---- */
 
 /* The command has its waits, and nobody knows of it yet. */
-bool tide_command_closes_circle(struct tide_channel *channel, struct tide_command *command,
-                                const struct tide_command_plan *plan);
+bool tide_command_closes_cycle(struct tide_channel *channel, struct tide_command *command,
+                               const struct tide_command_plan *plan);
 
 /* ---- expression.c ---- */
 

@@ -67,14 +67,14 @@ void tide_points_observe(struct tide_points *points, tide_observer observer, voi
   tide_lock_give(lock);
 }
 
-void tide_points_tell(struct tide_points *points, uint32_t slot,
-                      const struct tide_timeline *timeline, uint64_t ended, enum tide_status status,
-                      uint64_t returned, struct tide_fired *fired) {
+void tide_points_notify(struct tide_points *points, uint32_t slot,
+                        const struct tide_timeline *timeline, uint64_t ended,
+                        enum tide_status status, uint64_t returned, struct tide_fired *fired) {
   if (!points->observer || !slot) return;
   struct tide_observed what = {.slot = slot,
                                .generation = points->slots[slot].generation,
                                .value = timeline->reached.value,
-                               .lowest = timeline->lowest_hole,
+                               .lowest = timeline->lowest_broken,
                                .ended = ended,
                                .status = status,
                                .returned = returned,
@@ -82,8 +82,8 @@ void tide_points_tell(struct tide_points *points, uint32_t slot,
   points->observer(points->observer_user, &what, fired);
 }
 
-void tide_points_tell_none(struct tide_points *points, const struct tide_future *future,
-                           uint64_t from, struct tide_fired *fired) {
+void tide_points_notify_none(struct tide_points *points, const struct tide_future *future,
+                             uint64_t from, struct tide_fired *fired) {
   if (!points->observer) return;
   struct tide_observed what = {.slot = future->slot,
                                .generation = future->generation,

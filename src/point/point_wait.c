@@ -10,14 +10,14 @@ const char *tide_point_state_name(enum tide_point_state state) {
 
 static enum tide_status resolve_compound(struct tide_compound *compound, struct tide_point point,
                                          struct tide_resolved *out_resolved) {
-  struct tide_gate *gate = &compound->debt.gate;
+  struct tide_dependency_node *node = &compound->unmet.node;
   if (point.value != 1) return TIDE_NOT_FOUND;
-  out_resolved->gate = gate->settled ? NULL : gate;
-  out_resolved->status = gate->ended ? (enum tide_status)gate->status : TIDE_OK;
+  out_resolved->node = node->settled ? NULL : node;
+  out_resolved->status = node->ended ? (enum tide_status)node->status : TIDE_OK;
   return TIDE_OK;
 }
 
-/* To look at the gate, and leave it alone. */
+/* To look at the dependency node, and leave it alone. */
 static enum tide_status look_at(struct tide_points *points, struct tide_point point,
                                 struct tide_resolved *out_resolved) {
   struct tide_compound *compound = tide_slot_find(points, point, TIDE_SLOT_COMPOUND);
@@ -25,12 +25,12 @@ static enum tide_status look_at(struct tide_points *points, struct tide_point po
   struct tide_future *future = tide_slot_find(points, point, TIDE_SLOT_FUTURE);
   if (!future || !tide_future_knows(future, point.value)) return TIDE_NOT_FOUND;
   *out_resolved = (struct tide_resolved){.status = TIDE_OK};
-  struct tide_turn *turn;
+  struct tide_pending_value *pending;
   enum tide_await stands =
-      tide_turn_look(future->timeline, point.value, &out_resolved->status, &turn);
+      tide_pending_look(future->timeline, point.value, &out_resolved->status, &pending);
   if (stands == TIDE_AWAIT_REACHED) out_resolved->status = TIDE_OK;
   if (stands != TIDE_AWAIT_QUEUED) return TIDE_OK;
-  out_resolved->gate = &TIDE_CONTAINER(turn, struct tide_promise, debt.turn)->debt.gate;
+  out_resolved->node = &TIDE_CONTAINER(pending, struct tide_promise, unmet.pending)->unmet.node;
   out_resolved->status = TIDE_OK;
   return TIDE_OK;
 }
@@ -38,9 +38,9 @@ static enum tide_status look_at(struct tide_points *points, struct tide_point po
 enum tide_status tide_point_resolve(struct tide_points *points, struct tide_point point,
                                     struct tide_resolved *out_resolved) {
   enum tide_status status = look_at(points, point, out_resolved);
-  struct tide_gate *gate = status == TIDE_OK ? out_resolved->gate : NULL;
-  if (gate && gate->kind == TIDE_GATE_PROMISE)
-    TIDE_CONTAINER(gate, struct tide_promise, debt.gate)->seen = true;
+  struct tide_dependency_node *node = status == TIDE_OK ? out_resolved->node : NULL;
+  if (node && node->kind == TIDE_DEPENDENCY_PROMISE)
+    TIDE_CONTAINER(node, struct tide_promise, unmet.node)->seen = true;
   return status;
 }
 
@@ -53,9 +53,9 @@ enum tide_status tide_point_state(struct tide_points *points, struct tide_point 
   tide_points_expire_unwatched(points, &fired);
   enum tide_status status = look_at(points, point, &found);
   if (status == TIDE_OK) {
-    bool ended = !found.gate || found.gate->ended;
+    bool ended = !found.node || found.node->ended;
     if (ended) *out_state = found.status ? TIDE_POINT_BROKEN : TIDE_POINT_RETIRED;
-    else *out_state = found.gate->scheduled ? TIDE_POINT_SCHEDULED : TIDE_POINT_PROMISED;
+    else *out_state = found.node->scheduled ? TIDE_POINT_SCHEDULED : TIDE_POINT_PROMISED;
     if (out_status) *out_status = ended ? found.status : TIDE_OK;
   }
   tide_points_unlock(points, &fired);
@@ -67,7 +67,7 @@ static inline struct tide_timeline *find_timeline(const struct tide_points *poin
   const struct tide_slot *slot = tide_slot_of(points, point);
   if (!slot || slot->kind == TIDE_SLOT_FREE) return NULL;
   if (slot->kind == TIDE_SLOT_COMPOUND)
-    return point->value == 1 ? ((const struct tide_compound *)slot->object)->debt.timeline : NULL;
+    return point->value == 1 ? ((const struct tide_compound *)slot->object)->unmet.timeline : NULL;
   const struct tide_future *future = slot->object;
   return tide_future_knows(future, point->value) ? future->timeline : NULL;
 }
@@ -105,12 +105,12 @@ static enum tide_status wait_watching(struct tide_points *points, struct tide_ti
 /* Looks, in one hold of the lock. False: a sleep is needed. */
 static bool look_once(struct tide_points *points, const struct tide_point *point, uint64_t deadline,
                       enum tide_status *out_status) {
-  struct tide_turn *turn;
+  struct tide_pending_value *pending;
   enum tide_await stands = TIDE_AWAIT_FAILED;
   struct tide_lock *lock = tide_points_lock(points);
   const struct tide_timeline *timeline = find_timeline(points, point);
   *out_status = TIDE_NOT_FOUND;
-  if (timeline) stands = tide_turn_look(timeline, point->value, out_status, &turn);
+  if (timeline) stands = tide_pending_look(timeline, point->value, out_status, &pending);
   if (stands == TIDE_AWAIT_REACHED) tide_timeline_emit_seen(timeline, point->value);
   tide_lock_give(lock);
   if (stands == TIDE_AWAIT_REACHED) *out_status = TIDE_OK;
@@ -141,7 +141,7 @@ enum tide_status tide_point_when_complete(struct tide_points *points, struct tid
   if (timeline) {
     timepoint->timeline = timeline;
     timepoint->value = point.value;
-    state = tide_timepoint_add_turned(timepoint);
+    state = tide_timepoint_add_single(timepoint);
   }
   tide_lock_give(lock);
   if (!timeline) return TIDE_NOT_FOUND;

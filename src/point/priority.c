@@ -40,26 +40,27 @@ void tide_increase_end(struct tide_increase *increase) {
   struct tide_priority *priority = increase->of;
   if (!priority) return;
   increase->of = NULL;
-  tide_gate_unlisten(&increase->listener);
+  tide_dependency_unlisten(&increase->listener);
   priority->increases[increase->level]--;
   tell(priority);
 }
 
-static void hear_increase(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_increase(struct tide_listener *listener, const struct tide_dependency_node *node,
                           struct tide_fired *fired) {
   (void)fired;
-  if (gate->ended) tide_increase_end(TIDE_CONTAINER(listener, struct tide_increase, listener));
+  if (node->ended) tide_increase_end(TIDE_CONTAINER(listener, struct tide_increase, listener));
 }
 
 void tide_increase_begin(struct tide_increase *increase, struct tide_priority *of,
-                         uint8_t requested, uint8_t base_of_caller, struct tide_gate *gate) {
+                         uint8_t requested, uint8_t base_of_caller,
+                         struct tide_dependency_node *node) {
   uint8_t level = requested < base_of_caller ? requested : base_of_caller;
-  *increase = (struct tide_increase){.listener.hear = hear_increase, .level = level_of(level)};
+  *increase = (struct tide_increase){.listener.notify = hear_increase, .level = level_of(level)};
   tide_list_init(&increase->listener.link);
-  if (!gate || gate->ended) return;
+  if (!node || node->ended) return;
   increase->of = of;
   of->increases[increase->level]++;
-  tide_gate_listen(gate, &increase->listener);
+  tide_dependency_listen(node, &increase->listener);
   tell(of);
 }
 
@@ -90,30 +91,31 @@ void tide_decrease_end(struct tide_decrease *decrease) {
   struct tide_priority *priority = decrease->of;
   if (!priority) return;
   decrease->of = NULL;
-  tide_gate_unlisten(&decrease->dependency);
-  tide_gate_unlisten(&decrease->cancel);
+  tide_dependency_unlisten(&decrease->dependency);
+  tide_dependency_unlisten(&decrease->cancel);
   tide_list_remove(&decrease->link);
   if (decrease->number >= covered_below(priority)) priority->lower -= decrease->amount;
   tell(priority);
 }
 
-static void hear_dependency(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_dependency(struct tide_listener *listener, const struct tide_dependency_node *node,
                             struct tide_fired *fired) {
   (void)fired;
-  if (gate->ended) tide_decrease_end(TIDE_CONTAINER(listener, struct tide_decrease, dependency));
+  if (node->ended) tide_decrease_end(TIDE_CONTAINER(listener, struct tide_decrease, dependency));
 }
 
-static void hear_cancel(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_cancel(struct tide_listener *listener, const struct tide_dependency_node *node,
                         struct tide_fired *fired) {
   (void)fired;
-  if (gate->defined || gate->ended)
+  if (node->defined || node->ended)
     tide_decrease_end(TIDE_CONTAINER(listener, struct tide_decrease, cancel));
 }
 
 void tide_decrease_begin(struct tide_decrease *decrease, struct tide_priority *of, uint32_t amount,
-                         struct tide_gate *dependency, struct tide_gate *cancel) {
+                         struct tide_dependency_node *dependency,
+                         struct tide_dependency_node *cancel) {
   *decrease = (struct tide_decrease){
-      .dependency.hear = hear_dependency, .cancel.hear = hear_cancel, .amount = amount};
+      .dependency.notify = hear_dependency, .cancel.notify = hear_cancel, .amount = amount};
   tide_list_init(&decrease->link);
   tide_list_init(&decrease->dependency.link);
   tide_list_init(&decrease->cancel.link);
@@ -123,8 +125,8 @@ void tide_decrease_begin(struct tide_decrease *decrease, struct tide_priority *o
   decrease->of = of;
   tide_list_push_back(&of->decreases, &decrease->link);
   if (decrease->number >= covered_below(of)) of->lower += amount;
-  tide_gate_listen(dependency, &decrease->dependency);
-  if (cancel) tide_gate_listen(cancel, &decrease->cancel);
+  tide_dependency_listen(dependency, &decrease->dependency);
+  if (cancel) tide_dependency_listen(cancel, &decrease->cancel);
   tell(of);
 }
 

@@ -52,13 +52,15 @@ uint8_t tide_priority_effective(const struct tide_priority *priority);
 void tide_priority_set_base(struct tide_priority *priority, uint8_t base);
 void tide_priority_inherit(struct tide_priority *priority, uint8_t level);
 
-/* Until `gate` ends; NULL: it has, and nothing is lent. */
+/* Until `dependency node` ends; NULL: it has, and nothing is lent. */
 void tide_increase_begin(struct tide_increase *increase, struct tide_priority *of,
-                         uint8_t requested, uint8_t base_of_caller, struct tide_gate *gate);
+                         uint8_t requested, uint8_t base_of_caller,
+                         struct tide_dependency_node *node);
 void tide_increase_end(struct tide_increase *increase);
 /* Until `dependency` ends (NULL: it has), or `cancel` (may be NULL) is queued or ends. */
 void tide_decrease_begin(struct tide_decrease *decrease, struct tide_priority *of, uint32_t amount,
-                         struct tide_gate *dependency, struct tide_gate *cancel);
+                         struct tide_dependency_node *dependency,
+                         struct tide_dependency_node *cancel);
 void tide_decrease_end(struct tide_decrease *decrease);
 void tide_scope_begin(struct tide_priority *priority, struct tide_scope_of_decreases *scope);
 /* Of decreases with numbers below `until`, made or not. */

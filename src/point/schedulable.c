@@ -1,9 +1,9 @@
 /* Waiting until a point is schedulable.
  *
- * Mostly that is one listener on the point's gate. Only what is assumed, or trusted less than the
- * service does, makes the caller's answer differ from everybody's: then what it needs is searched,
- * and listeners are put where it is held up (one in each ALL, all in an ANY). When one of those
- * changes, and not before, it is searched again. */
+ * Mostly that is one listener on the point's dependency node. Only what is assumed, or trusted less
+ * than the service does, makes the caller's answer differ from everybody's: then what it needs is
+ * searched, and listeners are put where it is held up (one in each ALL, all in an ANY). When one of
+ * those changes, and not before, it is searched again. */
 #include "base/check.h"
 #include "point/point.h"
 
@@ -24,9 +24,9 @@ static void call(struct tide_deferred_call *deferred) {
   wait->call(wait, (enum tide_status)watch->status);
 }
 
-/* No lock is held: it waits for its turn among the context's callbacks. */
-static void fire(struct tide_node *node, enum tide_status status) {
-  struct tide_watch *watch = TIDE_CONTAINER(node, struct tide_watch, node);
+/* No lock is held: it waits for its pending value among the context's callbacks. */
+static void fire(struct tide_node *tree_node, enum tide_status status) {
+  struct tide_watch *watch = TIDE_CONTAINER(tree_node, struct tide_watch, tree_node);
   (void)status;
   watch->call.run = call;
   tide_deferred_add(watch->points->context->deferred, &watch->call);
@@ -43,30 +43,30 @@ static void make_stale(struct tide_watch *watch) {
   points->last_stale = &watch->next_stale;
 }
 
-static void hear_root(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_root(struct tide_listener *listener, const struct tide_dependency_node *node,
                       struct tide_fired *fired) {
   struct tide_watch *watch = TIDE_CONTAINER(listener, struct tide_watch, root);
   (void)fired;
-  if (gate->ended) {
-    watch->status = gate->status;
-    watch->gate = NULL; /* it may go */
-    tide_gate_unlisten(listener);
+  if (node->ended) {
+    watch->status = node->status;
+    watch->node = NULL; /* it may go */
+    tide_dependency_unlisten(listener);
   }
   make_stale(watch);
 }
 
-static void hear_look(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_look(struct tide_listener *listener, const struct tide_dependency_node *node,
                       struct tide_fired *fired) {
   struct tide_cell *cell = TIDE_CONTAINER(listener, struct tide_cell, as.look.listener);
-  (void)gate;
+  (void)node;
   (void)fired;
-  tide_gate_unlisten(listener);
+  tide_dependency_unlisten(listener);
   make_stale(cell->as.look.watch);
 }
 
 static void drop_looks(struct tide_watch *watch) {
   for (struct tide_cell *cell = watch->looks; cell; cell = cell->next)
-    tide_gate_unlisten(&cell->as.look.listener);
+    tide_dependency_unlisten(&cell->as.look.listener);
   tide_cells_give(watch->points, watch->looks);
   wait_of(watch)->client->stats.parts -= watch->look_count;
   watch->points->looks -= watch->look_count;
@@ -74,29 +74,29 @@ static void drop_looks(struct tide_watch *watch) {
   watch->look_count = 0;
 }
 
-static bool add_look(void *self, struct tide_gate *gate) {
+static bool add_look(void *self, struct tide_dependency_node *node) {
   struct tide_watch *watch = self;
   struct tide_client *client = wait_of(watch)->client;
   if (!tide_parts_left(watch->points, client)) return false;
   struct tide_cell *cell = tide_cell_take(watch->points);
-  cell->as.look.listener.hear = hear_look;
+  cell->as.look.listener.notify = hear_look;
   cell->as.look.watch = watch;
   cell->next = watch->looks;
   watch->looks = cell;
   watch->look_count++;
   watch->points->looks++;
   client->stats.parts++;
-  tide_gate_listen(gate, &cell->as.look.listener);
+  tide_dependency_listen(node, &cell->as.look.listener);
   return true;
 }
 
 /* ---- judging --------------------------------------------------------------------------- */
 
-static bool is_assumed(void *self, const struct tide_gate *gate) {
+static bool is_assumed(void *self, const struct tide_dependency_node *node) {
   const struct tide_watch *watch = self;
-  const struct tide_promise *promise = TIDE_CONTAINER(gate, struct tide_promise, debt.gate);
+  const struct tide_promise *promise = TIDE_CONTAINER(node, struct tide_promise, unmet.node);
   const struct tide_future *future = promise->future;
-  uint64_t value = promise->debt.turn.node.key;
+  uint64_t value = promise->unmet.pending.tree_node.key;
   for (uint32_t i = 0; i < watch->assumed_count; i++) {
     const struct tide_point *point = &watch->assumed[i];
     if (!future->slot || point->timeline != future->slot ||
@@ -110,36 +110,37 @@ static bool is_assumed(void *self, const struct tide_gate *gate) {
 
 static void finish(struct tide_watch *watch, enum tide_status status, struct tide_fired *fired) {
   drop_looks(watch);
-  tide_gate_unlisten(&watch->root);
+  tide_dependency_unlisten(&watch->root);
   tide_list_remove(&watch->link);
   watch->waiting = false;
   watch->status = (uint32_t)status;
-  watch->node.fire = fire;
-  tide_fired_push(fired, &watch->node, status);
+  watch->tree_node.fire = fire;
+  tide_fired_push(fired, &watch->tree_node, status);
 }
 
 static void judge(struct tide_watch *watch, struct tide_fired *fired) {
   const struct tide_client *client = wait_of(watch)->client;
   struct tide_points *points = watch->points;
-  struct tide_gate *gate = watch->gate;
-  if (!gate || gate->ended) {
-    finish(watch, (enum tide_status)(gate ? gate->status : watch->status), fired);
+  struct tide_dependency_node *node = watch->node;
+  if (!node || node->ended) {
+    finish(watch, (enum tide_status)(node ? node->status : watch->status), fired);
     return;
   }
-  if (gate->scheduled && !client->narrow) {
+  if (node->scheduled && !client->narrow) {
     finish(watch, TIDE_OK, fired);
     return;
   }
-  if (!watch->assumed_count && !client->narrow) return; /* the gate's own word is enough */
+  if (!watch->assumed_count && !client->narrow)
+    return; /* the dependency node's own word is enough */
   struct tide_look look = {.mark = ++points->searches,
                            .narrow = client->narrow ? client : NULL,
                            .assumed = watch->assumed_count ? is_assumed : NULL,
                            .self = watch};
-  if (tide_look_holds(&look, gate)) {
+  if (tide_look_holds(&look, node)) {
     finish(watch, TIDE_OK, fired);
     return;
   }
-  if (!tide_look_why_not(&look, gate, ++points->searches, add_look, watch))
+  if (!tide_look_why_not(&look, node, ++points->searches, add_look, watch))
     finish(watch, TIDE_FULL, fired);
 }
 
@@ -189,12 +190,12 @@ static enum tide_status begin(struct tide_watch *watch, struct tide_point point,
   for (uint32_t i = 0; status == TIDE_OK && i < watch->assumed_count; i++)
     status = check_assumed(client, &watch->assumed[i]);
   if (status != TIDE_OK) return status;
-  watch->gate = found.gate;
+  watch->node = found.node;
   watch->status = (uint32_t)found.status;
   watch->waiting = true;
-  watch->root.hear = hear_root;
+  watch->root.notify = hear_root;
   tide_list_push_back(&client->watches, &watch->link);
-  if (found.gate && !found.gate->ended) tide_gate_listen(found.gate, &watch->root);
+  if (found.node && !found.node->ended) tide_dependency_listen(found.node, &watch->root);
   judge(watch, fired);
   return TIDE_OK;
 }
@@ -227,7 +228,7 @@ bool tide_schedulable_cancel(struct tide_schedulable *wait) {
   if (mine) {
     forget_stale(watch);
     drop_looks(watch);
-    tide_gate_unlisten(&watch->root);
+    tide_dependency_unlisten(&watch->root);
     tide_list_remove(&watch->link);
     watch->waiting = false;
   }

@@ -133,7 +133,7 @@ static inline uint64_t awaited_value(const struct tide_op *op, const struct tide
 }
 
 static inline bool is_point_kept(const struct tide_op *op, const struct tide_op_wait *wait) {
-  const struct tide_need *need = &tide_wait_for_point(op, wait)->need;
+  const struct tide_dependency_edge *need = &tide_wait_for_point(op, wait)->need;
   return !need->target && need->status == TIDE_OK;
 }
 

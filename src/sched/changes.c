@@ -32,7 +32,7 @@ static void apply(struct tide_queue *queue) {
   pass_on(queue, before);
 }
 
-/* A worklist, for chains of waits are as long as their submitters like. Around a circle, which only
+/* A worklist, for chains of waits are as long as their submitters like. Around a cycle, which only
  * values that a host may signal can make, levels go one way until nothing changes. */
 static void changed(struct tide_priority *priority) {
   struct tide_queue *queue = TIDE_CONTAINER(priority, struct tide_queue, priority);
@@ -116,24 +116,29 @@ static struct tide_queue *queue_of(struct tide_channel *channel) {
   return channel ? TIDE_CONTAINER(channel, struct tide_queue_channel, channel)->queue : NULL;
 }
 
-static struct tide_queue *keeper_of(const struct tide_gate *gate) {
-  return queue_of(TIDE_CONTAINER(gate, const struct tide_promise, debt.gate)->future->channel);
+static struct tide_queue *keeper_of(const struct tide_dependency_node *dependency_node) {
+  return queue_of(TIDE_CONTAINER(dependency_node, const struct tide_promise, unmet.dependency_node)
+                      ->future->channel);
 }
 
 #define LOOKS_MOST 1024 /* parts that are looked at, each time that one of them ends */
 
 /* Who keeps a promise, or one of those that a compound is made of. */
-static void add_keepers(struct givers *givers, struct tide_gate *gate,
+static void add_keepers(struct givers *givers, struct tide_dependency_node *dependency_node,
                         const struct tide_queue *waiter) {
-  struct tide_gate *todo = gate;
+  struct tide_dependency_node *todo = dependency_node;
   uint64_t mark = ++waiter->channel->channel.points->searches;
   uint32_t steps = 0;
-  gate->above = NULL;
-  while ((gate = todo) && givers->count < TIDE_LENDS_MAX && steps++ < LOOKS_MOST) {
-    todo = gate->above;
-    if (gate->kind == TIDE_GATE_PROMISE) add_giver(givers, keeper_of(gate), waiter);
-    if (gate->kind != TIDE_GATE_ALL && gate->kind != TIDE_GATE_ANY) continue;
-    for (struct tide_need *need = gate->needs; need && steps++ < LOOKS_MOST; need = need->next) {
+  dependency_node->above = NULL;
+  while ((dependency_node = todo) && givers->count < TIDE_LENDS_MAX && steps++ < LOOKS_MOST) {
+    todo = dependency_node->above;
+    if (dependency_node->kind == TIDE_DEPENDENCY_PROMISE)
+      add_giver(givers, keeper_of(dependency_node), waiter);
+    if (dependency_node->kind != TIDE_DEPENDENCY_ALL &&
+        dependency_node->kind != TIDE_DEPENDENCY_ANY)
+      continue;
+    for (struct tide_dependency_edge *need = dependency_node->needs; need && steps++ < LOOKS_MOST;
+         need = need->next) {
       if (!need->target || need->target->settled || need->target->mark == mark) continue;
       need->target->mark = mark;
       need->target->above = todo;
@@ -147,8 +152,8 @@ static void add_giver_of(struct givers *givers, const struct tide_op *op,
   const struct tide_timeline *timeline = wait->timeline;
   const struct tide_queue *waiter = op->queue;
   if (wait->point) {
-    struct tide_gate *gate = tide_wait_for_point(op, wait)->need.target;
-    if (gate) add_keepers(givers, gate, waiter);
+    struct tide_dependency_node *dependency_node = tide_wait_for_point(op, wait)->need.target;
+    if (dependency_node) add_keepers(givers, dependency_node, waiter);
   } else if (timeline->source == &tide_queue_source) {
     if (timeline->reached.value < wait->value) add_giver(givers, timeline->source_self, waiter);
   } else if (!timeline->source && timeline->reached.value < wait->value) {
@@ -222,30 +227,31 @@ static struct tide_change *take(struct tide_queue *queue) {
   return NULL;
 }
 
-static struct tide_gate *gate_of(const struct tide_queue *queue, struct tide_point point) {
+static struct tide_dependency_node *gate_of(const struct tide_queue *queue,
+                                            struct tide_point point) {
   struct tide_resolved found;
   if (!point.value) return NULL;
   if (tide_point_resolve(queue->channel->channel.points, point, &found) != TIDE_OK) return NULL;
-  return found.gate;
+  return found.dependency_node;
 }
 
 void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
-  struct tide_gate *gate = gate_of(queue, change->point);
+  struct tide_dependency_node *dependency_node = gate_of(queue, change->point);
   change->state = TIDE_CHANGE_UNDER_WAY;
   tide_sched_prioritise(queue->sched);
   if (change->kind == TIDE_CHANGE_SCOPE) {
     tide_scope_end(&queue->priority, &change->as.scope);
     change->state = TIDE_CHANGE_FREE;
   } else if (change->kind == TIDE_CHANGE_DECREASE) {
-    struct tide_gate *cancel = gate_of(queue, change->cancel);
+    struct tide_dependency_node *cancel = gate_of(queue, change->cancel);
     bool cancelled = change->cancel.value && !cancel;
     tide_decrease_begin(&change->as.decrease, &queue->priority, change->amount,
-                        cancelled ? NULL : gate, cancel);
+                        cancelled ? NULL : dependency_node, cancel);
   } else {
-    struct tide_queue *keeper = gate ? keeper_of(gate) : NULL;
+    struct tide_queue *keeper = dependency_node ? keeper_of(dependency_node) : NULL;
     uint8_t base = queue->priority.base;
     tide_increase_begin(&change->as.increase, keeper ? &keeper->priority : &queue->priority,
-                        (uint8_t)change->amount, base, keeper ? gate : NULL);
+                        (uint8_t)change->amount, base, keeper ? dependency_node : NULL);
   }
 }
 
@@ -303,8 +309,9 @@ enum tide_status tide_queue_increase_priority_until(struct tide_queue *queue,
   if (!target.value) return TIDE_NOT_FOUND;
   enum tide_status status = enter(queue, target, &found, diag);
   if (status != TIDE_OK) return status;
-  bool kept = found.gate && found.gate->kind == TIDE_GATE_PROMISE && keeper_of(found.gate);
-  if (found.gate && !kept)
+  bool kept = found.dependency_node && found.dependency_node->kind == TIDE_DEPENDENCY_PROMISE &&
+              keeper_of(found.dependency_node);
+  if (found.dependency_node && !kept)
     status =
         tide_diag_set(diag, TIDE_INVALID, "queue '%s': no channel keeps that point", queue->label);
   if (status == TIDE_OK) status = submit(queue, "increase", &wanted, diag);

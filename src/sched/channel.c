@@ -103,7 +103,7 @@ static enum tide_status insert_locked(struct tide_queue *queue, struct tide_poin
   struct tide_point point;
   struct tide_operation_points points = {.retires = &point, .retire_count = 1};
   struct tide_operation insert = {.label = "insert", .points = &points};
-  enum tide_status status = tide_queue_has_room(queue, &insert, diag);
+  enum tide_status status = tide_queue_has_capacity(queue, &insert, diag);
   if (status == TIDE_OK)
     status = tide_future_promise_named(channel->channel.points, channel->inserted, &point);
   if (status != TIDE_OK)

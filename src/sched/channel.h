@@ -4,7 +4,7 @@
  * when it is over. Its waits for points are ordinary waits (struct tide_op_wait) on the points' own
  * timelines, so that they are classified, elided and imported like any other, with one difference:
  * each is about one point, and nothing but that point's end opens it. So it listens at the point's
- * gate instead of the timeline, and only the record of exactly its value counts.
+ * dependency node instead of the timeline, and only the record of exactly its value counts.
  *
  * All under the scheduler's lock, which is the points' own. */
 #ifndef TIDE_SCHED_CHANNEL_H
@@ -15,7 +15,7 @@
 
 /* Of waits[i] at i. `need` tells how the point stands: no target: it has settled, with `status`. */
 struct tide_point_wait {
-  struct tide_need need;
+  struct tide_dependency_edge need;
   struct tide_listener listener;
   struct tide_op *op;
 };
@@ -46,8 +46,8 @@ struct tide_op_points {
   bool cancels, chooses;
   bool retired; /* what it chooses by is */
   /* What it waits for besides points: nobody here knows whether that ends. */
-  struct tide_gate outside;
-  struct tide_need outside_need;
+  struct tide_dependency_node outside;
+  struct tide_dependency_edge outside_need;
   struct tide_listener cancel, choose;
   struct tide_link cancelled; /* in the channel's list */
   const struct tide_body_class *otherwise;
@@ -69,7 +69,7 @@ struct tide_queue_channel {
 /* What was found about the points of one operation, between its check and its place. */
 struct tide_points_plan {
   struct tide_resolved waits[TIDE_POINTS_MAX + 1];
-  struct tide_need *needs[TIDE_POINTS_MAX + 1];
+  struct tide_dependency_edge *needs[TIDE_POINTS_MAX + 1];
   struct tide_promise *promises[TIDE_POINTS_MAX];
   size_t wait_count, promise_count;
   struct tide_resolved cancel, choose;

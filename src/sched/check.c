@@ -66,7 +66,7 @@ static bool is_blind(const struct tide_checker *checker) { return checker->table
 /* ---- hosts ------------------------------------------------------------------------ */
 
 /* Called with a timeline's guard held, so it only takes notes. */
-static void hear(void *self, const struct tide_event *event) {
+static void notify(void *self, const struct tide_event *event) {
   struct tide_checker *checker = self;
   bool by_host = !event->axis || tide_axis_domain(event->axis) == TIDE_DOMAIN_HOST;
   if (event->kind == TIDE_EVENT_SIGNAL
@@ -373,7 +373,7 @@ enum tide_status tide_check_create(struct tide_sched *sched) {
   if (!checker) return TIDE_NOMEM;
   checker->table.allocator = context->allocator;
   checker->sched = sched;
-  checker->sink = (struct tide_sink){.event = hear, .self = checker};
+  checker->sink = (struct tide_sink){.event = notify, .self = checker};
   sched->checker = checker;
   tide_check_listen(context, &checker->sink);
   return TIDE_OK;

@@ -394,7 +394,7 @@ static void clear_finished_taint(struct tide_queue *queue) {
   tide_frontier_copy(queue->apart, queue->position.frontier, NULL);
   queue->position.frontier = queue->apart;
   if (queue->in_order) /* the copy may list the own entry elsewhere */
-    queue->version.own = (uint32_t)tide_frontier_place(queue->apart, queue->position.axis);
+    queue->version.own = (uint32_t)tide_frontier_slot(queue->apart, queue->position.axis);
   queue->apart->tainted = 0;
   queue->taint_epoch = 0;
   queue->renew = true;

@@ -6,7 +6,7 @@
 /* ---- storage ----------------------------------------------------------------- */
 
 void tide_sched_disown_last(struct tide_sched *sched, struct tide_timeline *timeline) {
-  if (!timeline->turned)
+  if (!timeline->ends_singly)
     tide_timeline_fail_locked(timeline, 0, TIDE_CANCELLED, NULL, &sched->fired);
   if (tide_timeline_let_go_locked(timeline, false)) tide_timeline_free(timeline);
 }
@@ -111,7 +111,7 @@ static inline struct tide_frontier *make_version(struct tide_queue *queue, uint6
     queue->position.frontier = queue->apart;
   }
   if (tide_frontier_get_raised(next, queue->position.axis) == 0) add_own_entry(queue, next, epoch);
-  queue->version.own = (uint32_t)tide_frontier_place_raised(next, queue->position.axis);
+  queue->version.own = (uint32_t)tide_frontier_slot_raised(next, queue->position.axis);
   *tide_frontier_at(next, queue->version.own) = epoch;
   return next;
 }

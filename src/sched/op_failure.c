@@ -44,7 +44,7 @@ void tide_op_drop_cause(struct tide_op *op) {
 void tide_op_break_signal(struct tide_op *op, struct tide_op_signal *signal) {
   struct tide_timeline *timeline = signal->record.timeline;
   /* A timeline keeps its first cause: for later ones none is made. */
-  struct tide_cause *cause = timeline->status || timeline->turned ? NULL : tide_op_cause(op);
+  struct tide_cause *cause = timeline->status || timeline->ends_singly ? NULL : tide_op_cause(op);
   tide_timeline_break(&signal->record, op->status, cause, &op->queue->sched->fired);
 }
 

@@ -103,7 +103,8 @@ enum tide_status tide_points_check(struct tide_queue *queue, const struct tide_o
 
 /* ---- the operation's own ------------------------------------------------------------- */
 
-static void hear_point(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_point(struct tide_listener *listener,
+                       const struct tide_dependency_node *dependency_node,
                        struct tide_fired *fired);
 
 /* `place` is among all waits of the operation. */
@@ -123,9 +124,9 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   wait->next = op->waits;
   op->waits = name;
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
-  own->listener.hear = hear_point;
+  own->listener.notify = hear_point;
   own->op = op;
-  own->need.target = resolved->gate; /* the rest comes when it is inserted */
+  own->need.target = resolved->dependency_node; /* the rest comes when it is inserted */
   own->need.status = (uint32_t)resolved->status;
   tide_list_init(&own->listener.link);
   tide_list_init(&own->need.link);
@@ -139,7 +140,7 @@ static void copy_retired(struct tide_op *op, const struct tide_promise *promise)
   signal->op = op;
   signal->record.timeline = promise->future->timeline;
   signal->record.external = false;
-  signal->record.node.key = promise->debt.turn.node.key;
+  signal->record.node.key = promise->unmet.turn.node.key;
   signal->record.state = TIDE_RECORD_IDLE;
   tide_sched_own(signal->record.timeline);
   signal->next = tide_op_signals(op);
@@ -158,9 +159,11 @@ static void copy_otherwise(struct tide_op *op, const struct tide_operation *oper
   if (size) memcpy(at, points->otherwise_arguments, size);
 }
 
-static void hear_cancel(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_cancel(struct tide_listener *listener,
+                        const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired);
-static void hear_choice(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_choice(struct tide_listener *listener,
+                        const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired);
 
 void tide_points_copy(struct tide_op *op, const struct tide_operation *operation,
@@ -180,17 +183,17 @@ void tide_points_copy(struct tide_op *op, const struct tide_operation *operation
   }
   for (size_t i = 0; i < plan->promise_count; i++) copy_retired(op, plan->promises[i]);
   if (plan->outside) {
-    tide_gate_init(&own->outside, TIDE_GATE_OUTSIDE, NULL);
-    plan->waits[plan->wait_count] = (struct tide_resolved){.gate = &own->outside};
+    tide_dependency_init(&own->outside, TIDE_DEPENDENCY_OUTSIDE, NULL);
+    plan->waits[plan->wait_count] = (struct tide_resolved){.dependency_node = &own->outside};
     plan->needs[plan->wait_count++] = &own->outside_need;
   }
   if (own->cancels) {
-    own->cancel.hear = hear_cancel;
+    own->cancel.notify = hear_cancel;
     tide_list_init(&own->cancel.link);
     tide_list_init(&own->cancelled);
   }
   if (own->chooses) {
-    own->choose.hear = hear_choice;
+    own->choose.notify = hear_choice;
     tide_list_init(&own->choose.link);
     copy_otherwise(op, operation);
   }
@@ -216,14 +219,14 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
                          tide_op_label(op), op->queue->label);
   own->queued = true;
   if (own->cancels) {
-    if (plan->cancel.gate && !plan->cancel.gate->ended)
-      tide_gate_listen(plan->cancel.gate, &own->cancel);
+    if (plan->cancel.dependency_node && !plan->cancel.dependency_node->ended)
+      tide_dependency_listen(plan->cancel.dependency_node, &own->cancel);
     else if (plan->cancel.status == TIDE_OK) cancel(own, fired);
   }
   if (own->chooses) {
-    if (plan->choose.gate && !plan->choose.gate->ended)
-      tide_gate_listen(plan->choose.gate, &own->choose);
-    else own->retired = !plan->choose.gate && plan->choose.status == TIDE_OK;
+    if (plan->choose.dependency_node && !plan->choose.dependency_node->ended)
+      tide_dependency_listen(plan->choose.dependency_node, &own->choose);
+    else own->retired = !plan->choose.dependency_node && plan->choose.status == TIDE_OK;
   }
   tide_points_look_again(channel->points, fired);
   return TIDE_OK;
@@ -235,7 +238,7 @@ static bool despite(const struct tide_op *op) { return (op->flags & TIDE_DESPITE
 
 bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *wait,
                           enum tide_status *out_status) {
-  const struct tide_need *need = &tide_wait_for_point(op, wait)->need;
+  const struct tide_dependency_edge *need = &tide_wait_for_point(op, wait)->need;
   if (need->target) return false;
   *out_status = despite(op) ? TIDE_OK : (enum tide_status)need->status;
   return true;
@@ -255,7 +258,8 @@ enum tide_wait_class tide_point_wait_class(const struct tide_op *op,
   return is_pending(wait) ? TIDE_WAIT_ISSUED : TIDE_WAIT_HELD;
 }
 
-static void hear_point(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_point(struct tide_listener *listener,
+                       const struct tide_dependency_node *dependency_node,
                        struct tide_fired *fired) {
   struct tide_point_wait *own = TIDE_CONTAINER(listener, struct tide_point_wait, listener);
   struct tide_op *op = own->op;
@@ -263,14 +267,14 @@ static void hear_point(struct tide_listener *listener, const struct tide_gate *g
   const struct tide_op_wait *wait = &queue->waits[own - queue->channel->waits];
   bool held = op->state == TIDE_OP_HELD;
   bool promised = held && wait->class_ == TIDE_WAIT_HELD && is_pending(wait);
-  bool over = gate->settled;
+  bool over = dependency_node->settled;
   if (!over && !promised) {
     /* A part of a compound may have ended: its keeper needs the priority no more. */
     if (queue->sched->prioritised) tide_queue_lend(queue);
     return;
   }
-  tide_gate_unlisten(listener);
-  enum tide_status status = (enum tide_status)gate->status;
+  tide_dependency_unlisten(listener);
+  enum tide_status status = (enum tide_status)dependency_node->status;
   tide_fired_push(fired, &tide_wait_node(queue, wait)->node,
                   over && !despite(op) ? status : TIDE_OK);
 }
@@ -279,24 +283,25 @@ void tide_point_wait_listen(struct tide_op *op, struct tide_op_wait *wait) {
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
   tide_wait_queue(op, wait)->state = TIDE_NODE_QUEUED;
   wait->heap = TIDE_HEAP_POINT;
-  tide_gate_listen(own->need.target, &own->listener);
+  tide_dependency_listen(own->need.target, &own->listener);
 }
 
 bool tide_point_wait_forget(const struct tide_op *op, struct tide_op_wait *wait) {
   struct tide_node *node = &tide_wait_node(op->queue, wait)->node;
   if (node->state == TIDE_NODE_FIRED) return false;
-  tide_gate_unlisten(&tide_wait_for_point(op, wait)->listener);
+  tide_dependency_unlisten(&tide_wait_for_point(op, wait)->listener);
   node->state = TIDE_NODE_IDLE;
   return true;
 }
 
-static void hear_choice(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_choice(struct tide_listener *listener,
+                        const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired) {
   struct tide_op_points *own = TIDE_CONTAINER(listener, struct tide_op_points, choose);
   (void)fired;
-  if (!gate->ended) return;
-  tide_gate_unlisten(listener);
-  own->retired = gate->status == TIDE_OK;
+  if (!dependency_node->ended) return;
+  tide_dependency_unlisten(listener);
+  own->retired = dependency_node->status == TIDE_OK;
 }
 
 /* ---- being cancelled from a point ------------------------------------------------------- */
@@ -309,11 +314,12 @@ static void cancel(struct tide_op_points *own, struct tide_fired *fired) {
   tide_fired_push(fired, &channel->cancel, TIDE_OK);
 }
 
-static void hear_cancel(struct tide_listener *listener, const struct tide_gate *gate,
+static void hear_cancel(struct tide_listener *listener,
+                        const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired) {
-  if (!gate->ended) return;
-  tide_gate_unlisten(listener);
-  if (gate->status == TIDE_OK)
+  if (!dependency_node->ended) return;
+  tide_dependency_unlisten(listener);
+  if (dependency_node->status == TIDE_OK)
     cancel(TIDE_CONTAINER(listener, struct tide_op_points, cancel), fired);
 }
 
@@ -346,11 +352,11 @@ void tide_op_points_entered(struct tide_op *op) {
 
 static void end_outside(struct tide_op_points *own) {
   struct tide_fired *fired = &own->op->queue->sched->fired;
-  struct tide_wave wave;
+  struct tide_propagation propagation;
   if (!own->has_outside || own->outside.ended) return;
-  tide_wave_begin(&wave, fired);
-  tide_gate_end(&wave, &own->outside, TIDE_OK);
-  tide_wave_finish(&wave);
+  tide_propagation_begin(&propagation, fired);
+  tide_dependency_end(&propagation, &own->outside, TIDE_OK);
+  tide_propagation_finish(&propagation);
   tide_points_look_again(own->op->queue->channel->channel.points, fired);
 }
 
@@ -399,9 +405,9 @@ void tide_op_points_fail(struct tide_op *op) {
 
 void tide_op_points_free(struct tide_op *op) {
   struct tide_op_points *own = tide_op_points(op);
-  if (own->chooses) tide_gate_unlisten(&own->choose);
+  if (own->chooses) tide_dependency_unlisten(&own->choose);
   if (own->cancels) {
-    tide_gate_unlisten(&own->cancel);
+    tide_dependency_unlisten(&own->cancel);
     tide_list_remove(&own->cancelled);
   }
   op->points = false;

@@ -472,12 +472,12 @@ static inline void tide_sched_look(struct tide_queue *queue) {
   *sched->work_end = queue;
   sched->work_end = &queue->next;
 }
-void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
-                           const struct tide_op *op, struct tide_event *more);
+void tide_sched_emit_traced(struct tide_sched *sched, enum tide_event_kind kind,
+                            const struct tide_op *op, struct tide_event *more);
 static inline void tide_sched_emit(struct tide_sched *sched, enum tide_event_kind kind,
                                    const struct tide_op *op, struct tide_event *more) {
   if (__builtin_expect(sched->context->sink != NULL, 0))
-    tide_sched_emit_heard(sched, kind, op, more);
+    tide_sched_emit_traced(sched, kind, op, more);
 }
 
 /* Emits the finish of a failed operation, also to a sink for failures only. */
@@ -693,9 +693,9 @@ void tide_cancel_fired(struct tide_node *node);
 
 /* ---- submit.c ---- */
 /* Checks the arguments, the queue's state and its free capacity. TIDE_OK, or the submit's error. */
-enum tide_status tide_queue_has_room(struct tide_queue *queue,
-                                     const struct tide_operation *operation,
-                                     struct tide_diag *diag);
+enum tide_status tide_queue_has_capacity(struct tide_queue *queue,
+                                         const struct tide_operation *operation,
+                                         struct tide_diag *diag);
 /* Submits a command that changes priorities, with the lock held. */
 enum tide_status tide_op_submit_change(struct tide_queue *queue,
                                        const struct tide_operation *operation,

@@ -197,8 +197,8 @@ static void emit_event(struct tide_sched *sched, const struct tide_sink *sink,
   sink->event(sink->self, &event);
 }
 
-void tide_sched_emit_heard(struct tide_sched *sched, enum tide_event_kind kind,
-                           const struct tide_op *op, struct tide_event *more) {
+void tide_sched_emit_traced(struct tide_sched *sched, enum tide_event_kind kind,
+                            const struct tide_op *op, struct tide_event *more) {
   emit_event(sched, sched->context->sink, kind, op, more);
 }
 

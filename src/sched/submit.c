@@ -43,7 +43,7 @@ static enum tide_status refuse_wait(const struct tide_queue *queue,
                                     const struct tide_timeline *timeline, size_t i,
                                     struct tide_diag *diag) {
   if (!timeline) return tide_diag_set(diag, TIDE_INVALID, "wait %zu has no timeline", i);
-  if (timeline->turned) return refuse_points(timeline, diag);
+  if (timeline->ends_singly) return refuse_points(timeline, diag);
   return tide_diag_set(diag, TIDE_SCOPE,
                        "timeline '%s' has scope %s; it cannot be waited on from queue '%s'",
                        timeline->label, tide_scope_name(timeline->scope), queue->label);
@@ -54,7 +54,7 @@ static inline enum tide_status check_waits(const struct tide_queue *queue,
                                            struct tide_diag *diag) {
   for (size_t i = 0; i < operation->wait_count; i++) {
     const struct tide_timeline *timeline = operation->waits[i].timeline;
-    if (__builtin_expect(!timeline || !in_scope(timeline, queue) || timeline->turned, 0))
+    if (__builtin_expect(!timeline || !in_scope(timeline, queue) || timeline->ends_singly, 0))
       return refuse_wait(queue, timeline, i, diag);
   }
   return TIDE_OK;
@@ -70,7 +70,7 @@ static enum tide_status check_signal_scope(const struct tide_queue *queue,
       return tide_diag_set(diag, TIDE_SCOPE,
                            "timeline '%s' has scope %s; it cannot be signalled from queue '%s'",
                            timeline->label, tide_scope_name(timeline->scope), queue->label);
-    if (timeline->turned) return refuse_points(timeline, diag);
+    if (timeline->ends_singly) return refuse_points(timeline, diag);
     if (timeline->source)
       return tide_diag_set(diag, TIDE_SCOPE, "the progress of '%s' cannot be signalled",
                            timeline->label);
@@ -312,8 +312,8 @@ static size_t signals_of(const struct tide_operation *operation) {
   return operation->signal_count + (operation->points ? operation->points->retire_count : 0);
 }
 
-static inline bool has_room(const struct tide_queue *queue, size_t ops, size_t waits,
-                            size_t signals, size_t uses) {
+static inline bool has_capacity(const struct tide_queue *queue, size_t ops, size_t waits,
+                                size_t signals, size_t uses) {
   return ops <= queue->free_ops_count && waits <= queue->free_waits_count &&
          signals <= queue->free_signals_count && uses <= queue->free_uses_count;
 }
@@ -432,13 +432,13 @@ static enum tide_status submit_op(struct tide_queue *queue, const struct tide_op
   return admit_op(queue, op, plan, diag);
 }
 
-enum tide_status tide_queue_has_room(struct tide_queue *queue,
-                                     const struct tide_operation *operation,
-                                     struct tide_diag *diag) {
+enum tide_status tide_queue_has_capacity(struct tide_queue *queue,
+                                         const struct tide_operation *operation,
+                                         struct tide_diag *diag) {
   enum tide_status status = check_arguments(queue, operation, diag);
   if (status == TIDE_OK && queue->closing + queue->device->lost) status = refuse_gone(queue, diag);
   if (status != TIDE_OK) return status;
-  if (!has_room(queue, 1, waits_of(operation), signals_of(operation), operation->buffer_count))
+  if (!has_capacity(queue, 1, waits_of(operation), signals_of(operation), operation->buffer_count))
     return refuse_one(queue, operation, diag);
   return TIDE_OK;
 }
@@ -462,7 +462,7 @@ static enum tide_status submit_command(struct tide_queue *queue,
 enum tide_status tide_op_submit_change(struct tide_queue *queue,
                                        const struct tide_operation *operation,
                                        struct tide_change *change, struct tide_diag *diag) {
-  enum tide_status status = tide_queue_has_room(queue, operation, diag);
+  enum tide_status status = tide_queue_has_capacity(queue, operation, diag);
   return status == TIDE_OK ? submit_command(queue, operation, NULL, change, diag) : status;
 }
 
@@ -470,7 +470,7 @@ enum tide_status tide_op_submit_locked(struct tide_queue *queue,
                                        const struct tide_operation *operation,
                                        struct tide_instance *instance, uint64_t *out_sequence,
                                        struct tide_diag *diag) {
-  enum tide_status status = tide_queue_has_room(queue, operation, diag);
+  enum tide_status status = tide_queue_has_capacity(queue, operation, diag);
   if (status != TIDE_OK) return status;
   bool command = operation->points || (queue->channel && (operation->wait_count || instance));
   status = command ? submit_command(queue, operation, instance, NULL, diag)
@@ -537,7 +537,7 @@ static enum tide_status check_batch(struct tide_queue *queue,
   if (status != TIDE_OK) return status;
   status = refuse_gone(queue, diag);
   if (status != TIDE_OK) return status;
-  return has_room(queue, count, waits, signals, uses) ? TIDE_OK : refuse_full(queue, diag);
+  return has_capacity(queue, count, waits, signals, uses) ? TIDE_OK : refuse_full(queue, diag);
 }
 
 enum tide_status tide_queue_submit_all(struct tide_queue *queue,

@@ -12,7 +12,7 @@ static uint32_t cells_to_end(const struct tide_ring *ring, uint64_t count, uint3
   return left < cells ? (uint32_t)left : cells;
 }
 
-bool tide_ring_has_room(const struct tide_ring *ring, uint32_t cells) {
+bool tide_ring_has_capacity(const struct tide_ring *ring, uint32_t cells) {
   uint64_t read = tide_load_acquire(&ring->shared->read);
   return ring->count - read + cells <= ring->size;
 }
@@ -21,7 +21,7 @@ enum tide_status tide_ring_write(struct tide_ring *ring, struct tide_wire_record
                                  bool *out_asleep) {
   uint32_t cells = tide_wire_cells(&record->command);
   if (cells == 0 || cells > ring->size) return TIDE_INVALID;
-  if (!tide_ring_has_room(ring, cells)) return TIDE_FULL;
+  if (!tide_ring_has_capacity(ring, cells)) return TIDE_FULL;
   record->command.cells = (uint16_t)cells;
   uint32_t first = cells_to_end(ring, ring->count, cells);
   memcpy(cell_at(ring, ring->count), record->bytes, (size_t)first * TIDE_WIRE_CELL);

@@ -36,7 +36,7 @@ static inline size_t tide_ring_bytes(uint32_t cells) {
 /* ---- the client ---- */
 
 /* True if so many cells are free. They stay free until the client writes. */
-bool tide_ring_has_room(const struct tide_ring *ring, uint32_t cells);
+bool tide_ring_has_capacity(const struct tide_ring *ring, uint32_t cells);
 /* TIDE_FULL: not so many cells are free now. The record's `cells` is set. TIDE_INVALID: it is too
  * large. *out_ring: the service sleeps, ring its bell. */
 enum tide_status tide_ring_write(struct tide_ring *ring, struct tide_wire_record *record,

@@ -35,7 +35,7 @@ void tide_served_turn_away(struct tide_service *service, int socket, enum tide_s
   goodbye.status = (uint32_t)status;
   (void)!tide_message_send(socket, &goodbye, NULL, 0);
   close(socket);
-  tide_service_tell(service, TIDE_SERVICE_TURNED_AWAY, &stranger, status, NULL);
+  tide_service_notify(service, TIDE_SERVICE_TURNED_AWAY, &stranger, status, NULL);
 }
 
 /* ---- what a client gets ------------------------------------------------------------------ */
@@ -122,7 +122,7 @@ static void welcome_client(struct tide_served *client) {
   client->is_welcome = true;
   tide_list_remove(&client->link);
   tide_list_push_back(&service->clients, &client->link);
-  tide_service_tell(service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
+  tide_service_notify(service, TIDE_SERVICE_CONNECTED, client, TIDE_OK, NULL);
   tide_served_wake(client);
 }
 

@@ -64,7 +64,7 @@ static void begin_pause(struct tide_served *client, uint64_t now, enum tide_stat
   client->paced++;
   if (user->is_told) return;
   user->is_told = true;
-  tide_service_tell(service, TIDE_SERVICE_PACED, client, status, what);
+  tide_service_notify(service, TIDE_SERVICE_PACED, client, status, what);
 }
 
 void tide_pace_charge(struct tide_served *client, const struct tide_wire_view *view,

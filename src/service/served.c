@@ -86,8 +86,8 @@ static void send_refusal(struct tide_served *client, const struct tide_wire_comm
   struct tide_wire_message refusal;
   client->refused++;
   if (!client->user->is_told)
-    tide_service_tell(client->service, TIDE_SERVICE_REFUSED, client, status,
-                      tide_wire_op_name(command->op));
+    tide_service_notify(client->service, TIDE_SERVICE_REFUSED, client, status,
+                        tide_wire_op_name(command->op));
   /* Answers that are still to come keep their room. */
   if (client->outgoing_count + client->pending_count + 1 >= client->outgoing_room) {
     client->dropped++;
@@ -256,8 +256,8 @@ static void leave_user(struct tide_served *client) {
 /* Open promises break before any other object goes; queued commands go on. */
 void tide_served_end(struct tide_served *client, enum tide_status cause) {
   struct tide_service *service = client->service;
-  tide_service_tell(service, client->is_welcome ? TIDE_SERVICE_GONE : TIDE_SERVICE_TURNED_AWAY,
-                    client, cause, NULL);
+  tide_service_notify(service, client->is_welcome ? TIDE_SERVICE_GONE : TIDE_SERVICE_TURNED_AWAY,
+                      client, cause, NULL);
   if (cause != TIDE_OK) say_goodbye(client, cause);
   tide_list_remove(&client->link);
   tide_list_remove(&client->active);

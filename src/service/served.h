@@ -345,8 +345,9 @@ struct tide_service {
 
 /* Wakes the serving thread. Any thread. */
 void tide_service_kick(struct tide_service *service);
-void tide_service_tell(struct tide_service *service, enum tide_service_event_kind kind,
-                       const struct tide_served *client, enum tide_status status, const char *what);
+void tide_service_notify(struct tide_service *service, enum tide_service_event_kind kind,
+                         const struct tide_served *client, enum tide_status status,
+                         const char *what);
 /* How much one client gets a round. */
 #define TIDE_ROUND_COMMANDS 64u
 #define TIDE_ROUND_TIME 100000ull

@@ -31,9 +31,9 @@ void tide_service_stop(struct tide_service *service) {
   errno = error;
 }
 
-void tide_service_tell(struct tide_service *service, enum tide_service_event_kind kind,
-                       const struct tide_served *client, enum tide_status status,
-                       const char *what) {
+void tide_service_notify(struct tide_service *service, enum tide_service_event_kind kind,
+                         const struct tide_served *client, enum tide_status status,
+                         const char *what) {
   if (!service->params.event) return;
   struct tide_service_event event = {.kind = kind,
                                      .status = status,

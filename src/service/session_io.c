@@ -35,7 +35,7 @@ static enum tide_status await_room_by(struct tide_session *session,
   if (cells == 0 || cells > session->ring.size) return TIDE_INVALID;
   for (;;) {
     if (session->status) return (enum tide_status)session->status;
-    if (tide_ring_has_room(&session->ring, cells)) return TIDE_OK;
+    if (tide_ring_has_capacity(&session->ring, cells)) return TIDE_OK;
     uint64_t now = tide_service_now();
     if (!until) until = now + RING_PATIENCE;
     if (now >= until) return TIDE_FULL;

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#define SLICE 50000000ull /* ns; a sleeper checks as often that the service lives */
+#define SLICE 50000000ull /* ns; a parked thread checks as often that the service lives */
 
 /* ---- future timelines ------------------------------------------------------------------ */
 
@@ -59,7 +59,7 @@ enum tide_status tide_session_create_channel_future(struct tide_session *session
 }
 
 /* True if fewer promises are open than the timeline has room for. */
-static bool has_room(const struct tide_session *session, const struct tide_session_name *name) {
+static bool has_capacity(const struct tide_session *session, const struct tide_session_name *name) {
   const struct tide_values_view *own = name->view ? name->view : session->views;
   uint64_t returned = tide_values_returned(&own->values, name->place);
   return name->newest - name->initial - returned < name->capacity;
@@ -73,7 +73,7 @@ enum tide_status tide_session_promise(struct tide_session *session, struct tide_
   struct tide_session_name *name = tide_session_find(session, timeline, TIDE_NAME_FUTURE);
   if (status == TIDE_OK && !name) status = TIDE_NOT_FOUND;
   if (status == TIDE_OK && name->newest == UINT64_MAX) status = TIDE_EXHAUSTED;
-  if (status == TIDE_OK && !has_room(session, name)) status = TIDE_FULL;
+  if (status == TIDE_OK && !has_capacity(session, name)) status = TIDE_FULL;
   if (status == TIDE_OK) {
     record.command.object = tide_session_wire(session, name);
     record.command.value = name->newest + 1;

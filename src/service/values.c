@@ -90,7 +90,7 @@ void tide_values_wake(struct tide_values *values, uint32_t place) {
 }
 
 void tide_values_fail(struct tide_values *values, enum tide_status status) {
-  done(tide_shared_bury(&values->shared, status));
+  done(tide_shared_reap(&values->shared, status));
 }
 
 /* ---- reading ------------------------------------------------------------------------------- */

@@ -97,7 +97,7 @@ void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
   struct tide_frontier *from = position->frontier;
   uint64_t epoch = ++position->epoch;
   struct tide_frontier *to = &push(timeline, value, position->axis, epoch)->frontier;
-  size_t at = tide_frontier_place(from, position->axis);
+  size_t at = tide_frontier_slot(from, position->axis);
   if (at != TIDE_NO_PLACE && tide_frontier_takes(to, from)) {
     tide_frontier_copy_wide(to, from);
     *tide_frontier_at(to, at) = *tide_frontier_at(from, at) = epoch;

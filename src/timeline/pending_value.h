@@ -2,87 +2,90 @@
  * of point/).
  *
  * An ordinary timeline fails from a value upward. Here each pending value has a *turn*, which holds
- * its waiters in place of the timeline's counter. Reaching a value ends all turns up to it well.
- * When a value breaks, its turn becomes a broken range (*hole*), and no other value is affected:
- * every wait for the value, now or later, fails with the range's status. Adjacent ranges with one
- * status are joined.
+ * its waiters in place of the timeline's counter. Reaching a value ends all pending values up to it
+ * well. When a value breaks, its pending value becomes a broken range (*broken range*), and no
+ * other value is affected: every wait for the value, now or later, fails with the range's status.
+ * Adjacent ranges with one status are joined.
  *
- *      reached.value 3        holes  2..2: owner died        turns  4 5
+ *      reached.value 3        broken ranges  2..2: owner died        pending values  4 5
  *
  * A value that is neither pending, reached nor broken fails at once with TIDE_NOT_FOUND, so that no
  * thread waits for a value without a promiser. "v is good" takes two loads: reached.value >= v and
  * v < lowest_hole; from lowest_hole on a lookup is needed, under the guard.
  *
  * The guard is the scheduler's lock from the start. Turns lie in the promises of point/. */
-#ifndef TIDE_TIMELINE_TURN_H
-#define TIDE_TIMELINE_TURN_H
+#ifndef TIDE_TIMELINE_PENDING_VALUE_H
+#define TIDE_TIMELINE_PENDING_VALUE_H
 
 #include "timeline/timeline.h"
 
-struct tide_turn {
+struct tide_pending_value {
   struct tide_tree_node node; /* key: the value; of a broken range its last value */
   struct tide_counter waiters;
   uint64_t first;  /* of a broken range: its first value */
   uint32_t status; /* of a broken range; TIDE_OK: still pending */
 };
 
-static inline struct tide_turn *tide_turn_of(struct tide_tree_node *node) {
-  return (struct tide_turn *)(void *)node;
+static inline struct tide_pending_value *tide_pending_value_of(struct tide_tree_node *node) {
+  return (struct tide_pending_value *)(void *)node;
 }
 
 /* Creates a timeline of this kind, guarded by the scheduler's lock. TIDE_NOMEM. */
-enum tide_status tide_timeline_create_turned(const struct tide_context *context,
+enum tide_status tide_timeline_create_single(const struct tide_context *context,
                                              const struct tide_timeline_params *params,
                                              struct tide_timeline **out_timeline);
 
 /* ---- under the guard ---- */
 
 /* Adds a pending value, above all earlier ones. `turn` has no waiters. */
-static inline void tide_turn_add_locked(struct tide_timeline *timeline, struct tide_turn *turn,
-                                        uint64_t value) {
+static inline void tide_pending_add_locked(struct tide_timeline *timeline,
+                                           struct tide_pending_value *pending, uint64_t value) {
   TIDE_ASSERT(value > timeline->reached.value);
-  turn->first = value;
-  turn->status = TIDE_OK;
-  TIDE_ASSERT(tide_counter_empty(&turn->waiters));
-  bool is_new = tide_tree_insert(&timeline->turns, &turn->node, value);
+  pending->first = value;
+  pending->status = TIDE_OK;
+  TIDE_ASSERT(tide_counter_empty(&pending->waiters));
+  bool is_new = tide_tree_insert(&timeline->pending_values, &pending->node, value);
   TIDE_ASSERT(is_new);
 }
 /* Returns the pending value's turn; NULL if it has ended or was never added. */
-struct tide_turn *tide_turn_find_locked(const struct tide_timeline *timeline, uint64_t value);
-/* Removes a turn up to the reached value, and fires its waiters. NULL if none is left. */
-static inline struct tide_turn *tide_turn_pass_locked(struct tide_timeline *timeline,
-                                                      struct tide_fired *fired) {
-  struct tide_tree_node *first = timeline->turns.first;
+struct tide_pending_value *tide_pending_find_locked(const struct tide_timeline *timeline,
+                                                    uint64_t value);
+/* Removes a pending value up to the reached value, and fires its waiters. NULL if none is left. */
+static inline struct tide_pending_value *tide_pending_pass_locked(struct tide_timeline *timeline,
+                                                                  struct tide_fired *fired) {
+  struct tide_tree_node *first = timeline->pending_values.first;
   if (!first || first->key > timeline->reached.value) return NULL;
-  struct tide_turn *turn = tide_turn_of(first);
-  tide_tree_remove(&timeline->turns, first);
-  if (tide_counter_empty(&turn->waiters)) return turn;
-  turn->waiters.value = first->key;
-  tide_counter_pop_all(&turn->waiters, first->key, fired);
-  return turn;
+  struct tide_pending_value *pending = tide_pending_value_of(first);
+  tide_tree_remove(&timeline->pending_values, first);
+  if (tide_counter_empty(&pending->waiters)) return pending;
+  pending->waiters.value = first->key;
+  tide_counter_pop_all(&pending->waiters, first->key, fired);
+  return pending;
 }
 /* Breaks a pending value, and fires its waiters with `status`. Adjacent broken ranges of one status
- * are joined: returns the number of turns (0 to 2) that this frees, in out_freed. */
-unsigned tide_turn_break_locked(struct tide_timeline *timeline, struct tide_turn *turn,
-                                enum tide_status status, struct tide_fired *fired,
-                                struct tide_turn *out_freed[2]);
-/* Drops all turns before their memory is freed; none is pending. References to the timeline may
- * remain: from lowest_hole on every value then fails with TIDE_CANCELLED. */
-void tide_turn_forget_all_locked(struct tide_timeline *timeline);
+ * are joined: returns the number of pending values (0 to 2) that this frees, in out_freed. */
+unsigned tide_pending_break_locked(struct tide_timeline *timeline,
+                                   struct tide_pending_value *pending, enum tide_status status,
+                                   struct tide_fired *fired,
+                                   struct tide_pending_value *out_freed[2]);
+/* Drops all pending values before their memory is freed; none is pending. References to the
+ * timeline may remain: from lowest_hole on every value then fails with TIDE_CANCELLED. */
+void tide_pending_forget_all_locked(struct tide_timeline *timeline);
 /* Returns the state of a value. Failed: *out_status says why. Pending: *out_turn (may be NULL) is
- * its turn. */
-enum tide_await tide_turn_look_locked(const struct tide_timeline *timeline, uint64_t value,
-                                      enum tide_status *out_status, struct tide_turn **out_turn);
-/* Does tide_turn_look_locked, inline for the newest and the oldest pending value, the usual ones.
- * `out_turn` must not be NULL. */
-static inline enum tide_await tide_turn_look(const struct tide_timeline *timeline, uint64_t value,
-                                             enum tide_status *out_status,
-                                             struct tide_turn **out_turn) {
-  struct tide_tree_node *node = timeline->turns.last;
-  if (node && node->key != value) node = timeline->turns.first;
+ * its pending value. */
+enum tide_await tide_pending_look_locked(const struct tide_timeline *timeline, uint64_t value,
+                                         enum tide_status *out_status,
+                                         struct tide_pending_value **out_pending);
+/* Does tide_pending_look_locked, inline for the newest and the oldest pending value, the usual
+ * ones. `out_turn` must not be NULL. */
+static inline enum tide_await tide_pending_look(const struct tide_timeline *timeline,
+                                                uint64_t value, enum tide_status *out_status,
+                                                struct tide_pending_value **out_pending) {
+  struct tide_tree_node *node = timeline->pending_values.last;
+  if (node && node->key != value) node = timeline->pending_values.first;
   if (!node || node->key != value || timeline->reached.value >= value || timeline->status)
-    return tide_turn_look_locked(timeline, value, out_status, out_turn);
-  *out_turn = tide_turn_of(node);
+    return tide_pending_look_locked(timeline, value, out_status, out_pending);
+  *out_pending = tide_pending_value_of(node);
   return TIDE_AWAIT_QUEUED;
 }
 
@@ -93,10 +96,10 @@ bool tide_timepoint_fits(const struct tide_timepoint *timepoint,
                          const struct tide_context *context);
 /* Queues a timepoint whose call, timeline and value are set. If the result is not
  * TIDE_AWAIT_QUEUED, the caller must use tide_timepoint_call after releasing the guard. */
-enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint);
+enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint);
 void tide_timepoint_call(struct tide_timepoint *timepoint);
-/* Runs nodes that timelines have fired, as tide_fired_run does, and the calls of turns in one go.
- * No lock is held. */
+/* Runs nodes that timelines have fired, as tide_fired_run does, and the calls of pending values in
+ * one go. No lock is held. */
 void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *context);
 
 #endif

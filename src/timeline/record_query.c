@@ -7,8 +7,8 @@ static enum tide_status find(struct tide_timeline *timeline, uint64_t value,
   if (value > timeline->reached.value) return TIDE_TIMEOUT;
   if (value <= timeline->initial) return TIDE_NOT_FOUND;
   enum tide_status status;
-  if (timeline->turned &&
-      tide_turn_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED)
+  if (timeline->ends_singly &&
+      tide_pending_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED)
     return status;
   if (!tide_timeline_reached_locked(timeline, value, out_view))
     *out_view = (struct tide_record_view){.value = value, .reached = true};

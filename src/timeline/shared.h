@@ -11,7 +11,7 @@
  *
  * each by a release store, so a reader that loads them by acquire in the opposite order sees what
  * belongs to what it saw first. A writer that dies between two of them has said less, but nothing
- * wrong; the undertaker's fail or bury says the rest. */
+ * wrong; the reaper's fail or reap says the rest. */
 #ifndef TIDE_TIMELINE_SHARED_H
 #define TIDE_TIMELINE_SHARED_H
 

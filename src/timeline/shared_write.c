@@ -1,4 +1,4 @@
-/* Timelines in shared memory: what the owner writes, and the undertaker. */
+/* Timelines in shared memory: what the owner writes, and the reaper. */
 #include "base/atomic.h"
 #include "timeline/shared.h"
 
@@ -132,7 +132,7 @@ enum tide_status tide_shared_fail(struct tide_shared *shared, uint32_t slot, uin
 }
 
 /* A slot that was closed, but not yet woken, is woken, too. */
-enum tide_status tide_shared_bury(struct tide_shared *shared, enum tide_status status) {
+enum tide_status tide_shared_reap(struct tide_shared *shared, enum tide_status status) {
   if (!tide_shared_fails((uint32_t)status)) return TIDE_INVALID;
   if (!shared->writable) return TIDE_DENIED;
   for (uint32_t i = 0; i < shared->shape.count; i++) {

@@ -15,8 +15,8 @@ static inline void limit_quiet(struct tide_timeline *timeline) {
 
 /* Recomputes host_limit after a change of the pending, reserved or failed values. */
 static inline void limit_host(struct tide_timeline *timeline) {
-  if (timeline->turned) timeline->host_limit = 0; /* only its promiser signals */
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->turned)
+  if (timeline->ends_singly) timeline->host_limit = 0; /* only its promiser signals */
+  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->ends_singly)
     return; /* it stays 0 */
   uint64_t limit = timeline->fail_from;
   if (timeline->pending.first) limit = smaller(limit, timeline->pending.first->key);
@@ -49,7 +49,7 @@ static inline void wake_up_to(struct tide_timeline *timeline, uint64_t value,
 
 /* Returns why the host may not signal this value; TIDE_OK if it may. */
 static enum tide_status refuse_host_signal(const struct tide_timeline *timeline, uint64_t value) {
-  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->turned)
+  if (timeline->scope < TIDE_SCOPE_PROCESS || timeline->operations_only || timeline->ends_singly)
     return TIDE_SCOPE;
   if (tide_timeline_has_failed(timeline, value)) return (enum tide_status)timeline->status;
   if (value <= timeline->reached.value) return TIDE_VALUE;
@@ -71,7 +71,7 @@ void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
     tide_history_push_external(timeline, value);
     limit_quiet(timeline);
   }
-  if (__builtin_expect(tide_timeline_heard(timeline), 0))
+  if (__builtin_expect(tide_timeline_traced(timeline), 0))
     tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, position ? position->axis : 0,
                        position ? position->epoch : 0, position ? position->frontier : NULL,
                        TIDE_OK);
@@ -121,7 +121,7 @@ static __attribute__((noinline)) void emit_external(const struct tide_timeline *
 enum tide_status tide_timeline_signal(struct tide_timeline *timeline, uint64_t value,
                                       struct tide_position *position) {
   if (position) return signal_slow(timeline, value, position);
-  bool heard = tide_timeline_heard(timeline); /* before the exchange, which delays loads */
+  bool heard = tide_timeline_traced(timeline); /* before the exchange, which delays loads */
   struct tide_lock *guard = tide_load_acquire(&timeline->guard);
   if (!tide_lock_take_free(guard)) return signal_slow(timeline, value, NULL);
   if (__builtin_expect(guard != tide_load_relaxed(&timeline->guard), 0)) {
@@ -149,7 +149,7 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
   }
   status = (enum tide_status)timeline->status;
   tide_store_release(&timeline->fail_from, value);
-  if (tide_timeline_heard(timeline))
+  if (tide_timeline_traced(timeline))
     tide_timeline_emit(timeline, TIDE_EVENT_FAIL, value, 0, 0, NULL, status);
   tide_counter_pop_from(&timeline->reached, value, fired, status);
   tide_counter_pop_from(&timeline->promised, value, fired, status);
@@ -161,7 +161,8 @@ void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status)
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (status == TIDE_OK) status = TIDE_FAILED;
-  if (timeline->source || timeline->turned) return; /* only the queue, or the promiser, fails it */
+  if (timeline->source || timeline->ends_singly)
+    return; /* only the queue, or the promiser, fails it */
   struct tide_lock *guard = tide_timeline_lock(timeline);
   tide_timeline_fail_locked(timeline, 0, status, NULL, &fired);
   tide_lock_give(guard);
@@ -220,7 +221,7 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
   } else {
     if (record->external) tide_history_push_external(timeline, value);
     else tide_history_push(timeline, value, axis, epoch, frontier);
-    if (tide_timeline_heard(timeline))
+    if (tide_timeline_traced(timeline))
       tide_timeline_emit(timeline, TIDE_EVENT_SIGNAL, value, axis, epoch,
                          record->external ? NULL : frontier, TIDE_OK);
     tide_store_release(&timeline->reached.value, value);
@@ -244,7 +245,7 @@ void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_cause *cause, struct tide_fired *fired) {
   struct tide_timeline *timeline = record->timeline;
   uint64_t value = record->node.key;
-  if (timeline->turned || value <= timeline->reached.value) return;
+  if (timeline->ends_singly || value <= timeline->reached.value) return;
   tide_timeline_fail_locked(timeline, newest_below(timeline, value) + 1, status, cause, fired);
 }
 
@@ -271,9 +272,9 @@ void tide_timeline_await_promise_locked(struct tide_timeline *timeline, uint64_t
 
 enum tide_status tide_timeline_failed_with(struct tide_timeline *timeline, uint64_t value) {
   enum tide_status status = TIDE_OK;
-  if (!timeline->turned) return tide_timeline_status(timeline);
+  if (!timeline->ends_singly) return tide_timeline_status(timeline);
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  tide_turn_look_locked(timeline, value, &status, NULL);
+  tide_pending_look_locked(timeline, value, &status, NULL);
   tide_lock_give(guard);
   return status;
 }
@@ -290,7 +291,7 @@ static void describe_failure(const struct tide_timeline *timeline, uint64_t valu
 
 struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline) {
   struct tide_failure failure;
-  if (timeline->turned || timeline->cause || !timeline->status) return timeline->cause;
+  if (timeline->ends_singly || timeline->cause || !timeline->status) return timeline->cause;
   describe_failure(timeline, timeline->fail_from, (enum tide_status)timeline->status, &failure);
   timeline->cause = tide_cause_create(timeline->context, &failure);
   return timeline->cause;
@@ -300,11 +301,11 @@ bool tide_timeline_failure(struct tide_timeline *timeline, uint64_t value,
                            struct tide_failure *out_failure) {
   enum tide_status status = TIDE_OK;
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  bool failed = timeline->turned
-                    ? tide_turn_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED
+  bool failed = timeline->ends_singly
+                    ? tide_pending_look_locked(timeline, value, &status, NULL) == TIDE_AWAIT_FAILED
                     : timeline->reached.value < value && tide_timeline_has_failed(timeline, value);
   if (failed && out_failure) {
-    if (!timeline->turned) status = (enum tide_status)timeline->status;
+    if (!timeline->ends_singly) status = (enum tide_status)timeline->status;
     if (timeline->cause) *out_failure = timeline->cause->failure;
     else describe_failure(timeline, value, status, out_failure);
   }
@@ -316,12 +317,12 @@ enum tide_await tide_timeline_look(struct tide_timeline *timeline, uint64_t valu
   enum tide_status status;
   bool reached = tide_load_acquire(&timeline->reached.value) >= value;
   /* A value breaks before a later one is reached, so this load is as new as the one above. */
-  if (value < tide_load_acquire(&timeline->lowest_hole)) {
+  if (value < tide_load_acquire(&timeline->lowest_broken)) {
     if (reached) return TIDE_AWAIT_REACHED;
     return tide_timeline_has_failed(timeline, value) ? TIDE_AWAIT_FAILED : TIDE_AWAIT_QUEUED;
   }
   struct tide_lock *guard = tide_timeline_lock(timeline);
-  enum tide_await stands = tide_turn_look_locked(timeline, value, &status, NULL);
+  enum tide_await stands = tide_pending_look_locked(timeline, value, &status, NULL);
   tide_lock_give(guard);
   return stands;
 }

@@ -17,7 +17,7 @@ static struct tide_timeline *make(const struct tide_context *context, const char
   timeline->number = tide_fetch_add((uint64_t *)&context->timelines, 1u);
   timeline->guard = &timeline->own_lock;
   timeline->fail_from = UINT64_MAX;
-  timeline->lowest_hole = UINT64_MAX;
+  timeline->lowest_broken = UINT64_MAX;
   timeline->references = timeline->owners = 1;
   set_label(timeline, label);
   return timeline;

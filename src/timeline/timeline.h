@@ -67,13 +67,13 @@ struct tide_timeline {
   uint32_t status;
   enum tide_scope scope;
   uint32_t vain_spins;   /* atomic: since one was worth its while; see wait.c */
-  bool turned;           /* its values end one by one: see turn.h */
+  bool ends_singly;      /* its values end one by one: see pending_value.h */
   bool was_held, orphan; /* see tide_timeline_hold_locked */
   bool gone;             /* its values ended one by one, and it is not known any more which broke */
   uint32_t held;         /* by points: the last that is in the two lines */
   uint64_t number;       /* in its context, in the order in which they were made */
-  uint64_t lowest_hole;  /* … UINT64_MAX: none broke */
-  struct tide_tree turns;
+  uint64_t lowest_broken; /* … UINT64_MAX: none broke */
+  struct tide_tree pending_values;
   struct tide_tree pending;      /* struct tide_record, by value */
   struct tide_tree reserved;     /* of held operations */
   struct tide_counter promised;  /* who waits for a pending record; its value is unused */
@@ -92,11 +92,11 @@ struct tide_timeline {
   uint32_t history;
   size_t slot_size;
   uint64_t oldest, newest;
-  uint64_t tracked;       /* number + 1 of the newest tracked one; 0: none */
-  uint64_t dropped;       /* the highest value that fell out of the ring */
-  unsigned char *slots;   /* history + 1 of them; the last keeps the newest tracked record */
-  bool kept;              /* that last slot is in use */
-  struct tide_tree holes; /* where values end one by one, and of it: see turn.h */
+  uint64_t tracked;     /* number + 1 of the newest tracked one; 0: none */
+  uint64_t dropped;     /* the highest value that fell out of the ring */
+  unsigned char *slots; /* history + 1 of them; the last keeps the newest tracked record */
+  bool kept;            /* that last slot is in use */
+  struct tide_tree broken_ranges; /* where values end one by one, and of it: see pending_value.h */
   char label[TIDE_LABEL_SIZE];
 };
 
@@ -168,14 +168,14 @@ static inline bool tide_timeline_let_go_locked(struct tide_timeline *timeline, b
 void tide_timeline_adopt(struct tide_timeline *timeline);
 
 /* Events, when somebody listens. */
-static inline bool tide_timeline_heard(const struct tide_timeline *timeline) {
+static inline bool tide_timeline_traced(const struct tide_timeline *timeline) {
   const struct tide_context *context = timeline->context;
   return ((uintptr_t)context->sink | (uintptr_t)tide_load_relaxed(&context->check)) != 0;
 }
 /* A host has seen that the value was reached. */
 void tide_timeline_emit_wait(const struct tide_timeline *timeline, uint64_t value);
 static inline void tide_timeline_emit_seen(const struct tide_timeline *timeline, uint64_t value) {
-  if (__builtin_expect(tide_timeline_heard(timeline), 0)) tide_timeline_emit_wait(timeline, value);
+  if (__builtin_expect(tide_timeline_traced(timeline), 0)) tide_timeline_emit_wait(timeline, value);
 }
 /* Raises the value from the host: who waits is taken off. Under the guard; it is allowed. */
 void tide_timeline_raise_locked(struct tide_timeline *timeline, uint64_t value,
@@ -187,7 +187,7 @@ static inline void tide_timeline_raise_quick(struct tide_timeline *timeline, uin
                                              struct tide_position *position,
                                              struct tide_fired *fired) {
   if (position || !timeline->newest_external || value >= timeline->wake_at ||
-      tide_timeline_heard(timeline)) /* it is told there */
+      tide_timeline_traced(timeline)) /* it is told there */
     tide_timeline_raise_locked(timeline, value, position, fired);
   else tide_store_release(&timeline->reached.value, value);
 }
@@ -234,9 +234,9 @@ bool tide_timeline_reach(struct tide_record *record, tide_axis axis, uint64_t ep
                          const struct tide_frontier *frontier, struct tide_fired *fired);
 /* A pending record is so no more. */
 void tide_timeline_withdraw(struct tide_record *record);
-/* The record's signal will not come, though it may stay pending until its turn: fails the timeline
- * from just above the newest value below it that is reached, pending or reserved. A turned timeline
- * does not change: its promiser breaks the value alone. */
+/* The record's signal will not come, though it may stay pending until its pending value: fails the
+ * timeline from just above the newest value below it that is reached, pending or reserved. A turned
+ * timeline does not change: its promiser breaks the value alone. */
 void tide_timeline_break(struct tide_record *record, enum tide_status status,
                          struct tide_cause *cause, struct tide_fired *fired);
 /* Fails everything from a value upward. The first status and its cause (NULL: none) stay. */
@@ -279,16 +279,17 @@ static inline void tide_waiting_end(const struct tide_context *context) {
 }
 
 enum tide_await { TIDE_AWAIT_QUEUED, TIDE_AWAIT_REACHED, TIDE_AWAIT_FAILED };
-/* Where values end one by one: see turn.h. */
-enum tide_await tide_turn_await_locked(struct tide_timeline *timeline, uint64_t value,
-                                       struct tide_node *node);
-bool tide_turn_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
+/* Where values end one by one: see pending_value.h. */
+enum tide_await tide_pending_await_locked(struct tide_timeline *timeline, uint64_t value,
+                                          struct tide_node *node);
+bool tide_pending_forget_locked(struct tide_timeline *timeline, struct tide_node *node);
 /* Fires the node when the value is reached or failed; says at once if it is so already. */
 enum tide_await tide_timeline_await(struct tide_timeline *timeline, uint64_t value,
                                     struct tide_node *node);
 static inline enum tide_await tide_timeline_await_locked(struct tide_timeline *timeline,
                                                          uint64_t value, struct tide_node *node) {
-  if (__builtin_expect(timeline->turned, 0)) return tide_turn_await_locked(timeline, value, node);
+  if (__builtin_expect(timeline->ends_singly, 0))
+    return tide_pending_await_locked(timeline, value, node);
   if (timeline->reached.value >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   tide_counter_add(&timeline->reached, node, value);
@@ -309,7 +310,7 @@ bool tide_timeline_forget(struct tide_timeline *timeline, struct tide_node *node
 /* wake_at stays as it is: the next signal that finds nobody there will raise it. */
 static inline bool tide_timeline_forget_locked(struct tide_timeline *timeline,
                                                struct tide_node *node) {
-  if (__builtin_expect(timeline->turned, 0)) return tide_turn_forget_locked(timeline, node);
+  if (__builtin_expect(timeline->ends_singly, 0)) return tide_pending_forget_locked(timeline, node);
   return tide_counter_remove(&timeline->reached, node);
 }
 bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct tide_node *node);

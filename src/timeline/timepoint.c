@@ -29,11 +29,11 @@ static struct tide_wait_point *point_of(struct tide_timepoint *timepoint) {
  * timeline's guard; nobody takes it with a guard held.
  *
  * Where values end one by one it is simpler, and the node's kind says so. There the guard is the
- * context's own, and what waits hangs on a turn, which is over before its timeline goes. So
- * under the guard the node says it all: as long as it is queued there is a timeline, and nobody has
- * to hold it. */
-static inline bool is_turned(const struct tide_point_waiter *waiter) {
-  return waiter->node.kind == TIDE_NODE_TURNED;
+ * context's own, and what waits hangs on a pending value, which is over before its timeline goes.
+ * So under the guard the node says it all: as long as it is queued there is a timeline, and nobody
+ * has to hold it. */
+static inline bool is_single(const struct tide_point_waiter *waiter) {
+  return waiter->node.kind == TIDE_NODE_SINGLE;
 }
 
 /* Tells the context from the notifier that the caller has set there. */
@@ -67,12 +67,12 @@ bool tide_timepoint_fits(const struct tide_timepoint *timepoint,
 }
 
 /* What queuing the node does not write; `call` lies where it has what fires it. */
-static inline struct tide_point_waiter *begin(struct tide_timepoint *timepoint, bool turned) {
+static inline struct tide_point_waiter *begin(struct tide_timepoint *timepoint, bool ends_singly) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   const struct tide_notifier *notifier = timepoint->notifier;
   waiter->node.status = TIDE_OK;
   waiter->node.state = TIDE_NODE_IDLE;
-  waiter->node.kind = turned ? TIDE_NODE_TURNED : TIDE_NODE_TIMEPOINT;
+  waiter->node.kind = ends_singly ? TIDE_NODE_SINGLE : TIDE_NODE_TIMEPOINT;
   waiter->node.own = notifier ? OWN_NOTIFIER(notifier->number) : 0;
   tide_store_release(&waiter->callbacks, (uintptr_t)timepoint->timeline->context | ADDED);
   return waiter;
@@ -83,9 +83,9 @@ static inline void take_callbacks_away(struct tide_point_waiter *waiter) {
 }
 
 /* The callbacks have been taken away. */
-static inline void make_call(struct tide_timepoint *timepoint, bool turned) {
+static inline void make_call(struct tide_timepoint *timepoint, bool ends_singly) {
   enum tide_status status = (enum tide_status)tide_waiter_of_timepoint(timepoint)->node.status;
-  if (!turned) tide_point_let_go(point_of(timepoint));
+  if (!ends_singly) tide_point_let_go(point_of(timepoint));
   timepoint->call(timepoint, status);
 }
 
@@ -93,11 +93,11 @@ static void run(struct tide_deferred_call *call) {
   struct tide_point_waiter *waiter = TIDE_CONTAINER(call, struct tide_point_waiter, call);
   uintptr_t callbacks = waiter->callbacks;
   struct tide_deferred *deferred = context_of(callbacks)->deferred;
-  bool turned = is_turned(waiter);
-  if (!turned) tide_lock_take(&deferred->lock, deferred->platform);
+  bool ends_singly = is_single(waiter);
+  if (!ends_singly) tide_lock_take(&deferred->lock, deferred->platform);
   take_callbacks_away(waiter);
-  if (!turned) tide_lock_give(&deferred->lock);
-  make_call(timepoint_of(waiter), turned);
+  if (!ends_singly) tide_lock_give(&deferred->lock);
+  make_call(timepoint_of(waiter), ends_singly);
 }
 
 static void notify(struct tide_notifier *notifier, struct tide_deferred_call *call) {
@@ -112,15 +112,15 @@ static void notify(struct tide_notifier *notifier, struct tide_deferred_call *ca
 }
 
 /* True: nobody runs callbacks, so this thread does from now on, until it drains them. With one that
- * is no turn's, the section that says so takes the callbacks away, too. */
+ * is no pending value's, the section that says so takes the callbacks away, too. */
 static inline bool begin_calls(struct tide_deferred *deferred, struct tide_point_waiter *waiter,
-                               bool turned) {
+                               bool ends_singly) {
   waiter->call.run = run;
   tide_lock_take(&deferred->lock, deferred->platform);
   bool now = tide_deferred_enter(deferred, &waiter->call);
-  if (now && !turned) take_callbacks_away(waiter);
+  if (now && !ends_singly) take_callbacks_away(waiter);
   tide_lock_give(&deferred->lock);
-  if (now && turned) take_callbacks_away(waiter);
+  if (now && ends_singly) take_callbacks_away(waiter);
   return now;
 }
 
@@ -132,9 +132,9 @@ static void make_due(struct tide_timepoint *timepoint) {
     notify(notifier_of(deferred, waiter), &waiter->call);
     return;
   }
-  bool turned = is_turned(waiter);
-  if (!begin_calls(deferred, waiter, turned)) return;
-  make_call(timepoint, turned);
+  bool ends_singly = is_single(waiter);
+  if (!begin_calls(deferred, waiter, ends_singly)) return;
+  make_call(timepoint, ends_singly);
   tide_deferred_drain(deferred);
 }
 
@@ -146,9 +146,9 @@ static void fire(struct tide_node *node) {
   make_due(timepoint_of(TIDE_CONTAINER(node, struct tide_point_waiter, node)));
 }
 
-/* One of a turn, which is called by whoever fired it. */
-static inline struct tide_timepoint *turned_of(struct tide_node *node) {
-  if (node->kind != TIDE_NODE_TURNED) return NULL;
+/* One of a pending value, which is called by whoever fired it. */
+static inline struct tide_timepoint *single_of(struct tide_node *node) {
+  if (node->kind != TIDE_NODE_SINGLE) return NULL;
   struct tide_point_waiter *waiter = TIDE_CONTAINER(node, struct tide_point_waiter, node);
   return is_notified(waiter) ? NULL : timepoint_of(waiter);
 }
@@ -158,7 +158,7 @@ static inline struct tide_timepoint *turned_of(struct tide_node *node) {
 void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *context) {
   struct tide_deferred *running = NULL;
   for (struct tide_node *node; (node = tide_fired_pop(fired));) {
-    struct tide_timepoint *timepoint = turned_of(node);
+    struct tide_timepoint *timepoint = single_of(node);
     if (!timepoint) {
       if (running) tide_deferred_drain(running);
       running = NULL;
@@ -174,14 +174,14 @@ void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *c
   if (running) tide_deferred_drain(running);
 }
 
-enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint) {
+enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint) {
   struct tide_timeline *timeline = timepoint->timeline;
   struct tide_point_waiter *waiter = begin(timepoint, true);
-  struct tide_turn *turn;
+  struct tide_pending_value *pending;
   enum tide_status status = TIDE_OK;
-  enum tide_await state = tide_turn_look(timeline, timepoint->value, &status, &turn);
+  enum tide_await state = tide_pending_look(timeline, timepoint->value, &status, &pending);
   if (state == TIDE_AWAIT_QUEUED) {
-    tide_counter_add(&turn->waiters, &waiter->node, timepoint->value);
+    tide_counter_add(&pending->waiters, &waiter->node, timepoint->value);
     return state;
   }
   waiter->node.state = TIDE_NODE_FIRED;
@@ -191,9 +191,9 @@ enum tide_await tide_timepoint_add_turned(struct tide_timepoint *timepoint) {
 
 void tide_timepoint_call(struct tide_timepoint *timepoint) { make_due(timepoint); }
 
-static enum tide_status add_turned(struct tide_timepoint *timepoint) {
+static enum tide_status add_single(struct tide_timepoint *timepoint) {
   struct tide_lock *guard = tide_timeline_lock(timepoint->timeline);
-  enum tide_await state = tide_timepoint_add_turned(timepoint);
+  enum tide_await state = tide_timepoint_add_single(timepoint);
   tide_lock_give(guard);
   if (state != TIDE_AWAIT_QUEUED) make_due(timepoint);
   return TIDE_OK;
@@ -203,7 +203,7 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   struct tide_timeline *timeline = timepoint->timeline;
   if (!timeline || !tide_timepoint_fits(timepoint, timeline->context)) return TIDE_INVALID;
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
-  if (timeline->turned) return add_turned(timepoint);
+  if (timeline->ends_singly) return add_single(timepoint);
   struct tide_point_waiter *waiter = begin(timepoint, false);
   enum tide_await state = tide_point_register(tide_point_of(waiter));
   if (state == TIDE_AWAIT_QUEUED) return TIDE_OK;
@@ -214,11 +214,11 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   return TIDE_OK;
 }
 
-static bool cancel_turned(struct tide_timepoint *timepoint, const struct tide_context *context) {
+static bool cancel_single(struct tide_timepoint *timepoint, const struct tide_context *context) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   tide_lock_take(context->sched_lock, context->platform);
   bool mine = waiter->node.state == TIDE_NODE_QUEUED &&
-              tide_turn_forget_locked(timepoint->timeline, &waiter->node);
+              tide_pending_forget_locked(timepoint->timeline, &waiter->node);
   if (mine) take_callbacks_away(waiter); /* a second cancel says no */
   tide_lock_give(context->sched_lock);
   return mine;
@@ -230,7 +230,7 @@ bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   struct tide_timeline *timeline = timepoint->timeline;
   if (!(callbacks & ADDED)) return false; /* it was never added, or its call has begun */
   const struct tide_context *context = context_of(callbacks);
-  if (is_turned(waiter)) return cancel_turned(timepoint, context);
+  if (is_single(waiter)) return cancel_single(timepoint, context);
   struct tide_deferred *deferred = context->deferred;
   bool last = false;
   tide_lock_take(&deferred->lock, deferred->platform);

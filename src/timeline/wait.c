@@ -17,7 +17,7 @@
 
 /* Without a lock: reached, failed, or neither yet. */
 static inline enum tide_await glance(struct tide_timeline *timeline, uint64_t value) {
-  if (__builtin_expect(timeline->turned, 0)) return tide_timeline_look(timeline, value);
+  if (__builtin_expect(timeline->ends_singly, 0)) return tide_timeline_look(timeline, value);
   if (tide_load_acquire(&timeline->reached.value) >= value) return TIDE_AWAIT_REACHED;
   if (tide_timeline_has_failed(timeline, value)) return TIDE_AWAIT_FAILED;
   return TIDE_AWAIT_QUEUED;
@@ -27,17 +27,17 @@ static inline enum tide_await glance(struct tide_timeline *timeline, uint64_t va
 
 static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value,
                                   uint64_t deadline) {
-  struct tide_sleeper sleeper;
-  tide_sleeper_init(&sleeper, timeline->context->platform);
-  enum tide_await state = tide_timeline_await(timeline, value, &sleeper.node);
+  struct tide_parked parked;
+  tide_parked_init(&parked, timeline->context->platform);
+  enum tide_await state = tide_timeline_await(timeline, value, &parked.node);
   if (state == TIDE_AWAIT_REACHED) return TIDE_OK;
   if (state == TIDE_AWAIT_FAILED) return tide_timeline_failed_with(timeline, value);
-  if (!tide_sleeper_sleep(&sleeper, deadline)) {
-    if (tide_timeline_forget(timeline, &sleeper.node)) return TIDE_TIMEOUT;
+  if (!tide_parked_wait(&parked, deadline)) {
+    if (tide_timeline_forget(timeline, &parked.node)) return TIDE_TIMEOUT;
     /* It has been taken off: it will be told, and must hand on. */
-    tide_sleeper_sleep(&sleeper, TIDE_FOREVER);
+    tide_parked_wait(&parked, TIDE_FOREVER);
   }
-  return (enum tide_status)sleeper.node.status;
+  return (enum tide_status)parked.node.status;
 }
 
 /* With a reference, for the timeline may be destroyed while we sleep. */
@@ -99,9 +99,9 @@ static __attribute__((noinline)) enum tide_status wait_turn(struct tide_timeline
 /* What needs no sleep saves no registers. */
 enum tide_status tide_timeline_wait(struct tide_timeline *timeline, uint64_t value,
                                     uint64_t deadline) {
-  if (__builtin_expect(timeline->turned, 0)) return wait_turn(timeline, value, deadline);
+  if (__builtin_expect(timeline->ends_singly, 0)) return wait_turn(timeline, value, deadline);
   if (__builtin_expect(tide_load_acquire(&timeline->reached.value) >= value, 1))
-    return __builtin_expect(tide_timeline_heard(timeline), 0) ? seen(timeline, value) : TIDE_OK;
+    return __builtin_expect(tide_timeline_traced(timeline), 0) ? seen(timeline, value) : TIDE_OK;
   if (tide_timeline_has_failed(timeline, value))
     return (enum tide_status)tide_load_acquire(&timeline->status);
   if (timeline->scope < TIDE_SCOPE_PROCESS) return TIDE_SCOPE;
@@ -173,7 +173,7 @@ static uint32_t keep_one_each(struct tide_wait_any_set *set, bool all) {
       __builtin_prefetch(
           &tide_waiter_of(&points[place_of(set, points[i + AHEAD].timeline)])->first);
     struct tide_point_waiter *waiter = tide_waiter_of(&points[i]);
-    if (points[i].timeline->turned) { /* each value may end in its own way */
+    if (points[i].timeline->ends_singly) { /* each value may end in its own way */
       kept++;
       continue;
     }

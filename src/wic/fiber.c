@@ -66,7 +66,7 @@ static void fiber_main(void *passed);
 static void begin(struct tide_fiber *fiber) {
   const struct tide_crew *crew = tide_load_relaxed(&fiber->carrier)->crew;
   char *stack = tide_stack_at(&crew->stacks, (uint32_t)(fiber - crew->fibers));
-  tide_fiber_place_init(&fiber->place, stack, crew->stacks.bytes, fiber_main);
+  tide_fiber_domain_init(&fiber->place, stack, crew->stacks.bytes, fiber_main);
   tide_fiber_watch_stack(&fiber->watch, stack, crew->stacks.bytes);
   fiber->begun = true;
 }
@@ -86,7 +86,7 @@ TIDE_FIBER_BARE static void leave(struct tide_fiber *self, struct tide_fiber *ne
   if (next && !next->begun) begin(next);
   carrier->held = held;
   carrier->running = next;
-  struct tide_fiber_place *to = next ? &next->place : &carrier->loop;
+  struct tide_fiber_domain *to = next ? &next->place : &carrier->loop;
   tide_fiber_watch_leave(&self->watch, next ? &next->watch : &carrier->watch, ends);
   carrier = tide_fiber_swap(&self->place, to, carrier);
   tide_fiber_watch_arrive(&self->watch);

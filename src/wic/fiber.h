@@ -28,7 +28,7 @@
 struct tide_carrier;
 
 struct tide_fiber {
-  _Alignas(64) struct tide_fiber_place place;
+  _Alignas(64) struct tide_fiber_domain place;
   struct tide_fiber *next;      /* in a queue, or wherever it was put when it parked */
   struct tide_carrier *carrier; /* whose it is; atomic, changes under that one's lock */
   void (*entry)(void *argument, uint64_t index);

@@ -27,7 +27,7 @@ struct tide_carrier {
   uint32_t turns;             /* atomic, only it writes */
   bool glances;               /* it looks after the others before it goes on */
   int *error;                 /* its thread's errno */
-  struct tide_fiber_place loop;
+  struct tide_fiber_domain loop;
   struct tide_crew *crew;
   struct tide_fiber_watch watch;
   _Alignas(64) uint32_t state;       /* atomic, waited on: enum carrier_state */

@@ -6,7 +6,7 @@
 
 #include <fenv.h>
 
-void *tide_fiber_swap(struct tide_fiber_place *from, struct tide_fiber_place *to, void *passed) {
+void *tide_fiber_swap(struct tide_fiber_domain *from, struct tide_fiber_domain *to, void *passed) {
   to->passed = passed;
   swapcontext(&from->context, &to->context);
   return from->passed;
@@ -15,12 +15,12 @@ void *tide_fiber_swap(struct tide_fiber_place *from, struct tide_fiber_place *to
 /* makecontext passes numbers of 32 bits. */
 static void start(uint32_t low, uint32_t high) {
   uint64_t address = (uint64_t)high << 32 | low;
-  struct tide_fiber_place *place = (void *)(uintptr_t)address;
+  struct tide_fiber_domain *place = (void *)(uintptr_t)address;
   place->entry(place->passed);
 }
 
-void tide_fiber_place_init(struct tide_fiber_place *place, void *stack, size_t bytes,
-                           void (*entry)(void *passed)) {
+void tide_fiber_domain_init(struct tide_fiber_domain *place, void *stack, size_t bytes,
+                            void (*entry)(void *passed)) {
   uint64_t address = (uintptr_t)place;
   getcontext(&place->context);
   place->context.uc_stack = (stack_t){.ss_sp = stack, .ss_size = bytes};
@@ -78,8 +78,8 @@ __asm__(
 
 void fiber_start(void) __asm__("fiber_start");
 
-void tide_fiber_place_init(struct tide_fiber_place *place, void *stack, size_t bytes,
-                           void (*entry)(void *passed)) {
+void tide_fiber_domain_init(struct tide_fiber_domain *place, void *stack, size_t bytes,
+                            void (*entry)(void *passed)) {
   uint64_t *top = (uint64_t *)(((uintptr_t)stack + bytes) & ~(uintptr_t)15);
   *--top = 0;
   *--top = 0;
@@ -143,8 +143,8 @@ __asm__(
 
 void fiber_start(void) __asm__("fiber_start");
 
-void tide_fiber_place_init(struct tide_fiber_place *place, void *stack, size_t bytes,
-                           void (*entry)(void *passed)) {
+void tide_fiber_domain_init(struct tide_fiber_domain *place, void *stack, size_t bytes,
+                            void (*entry)(void *passed)) {
   uint64_t *kept = (uint64_t *)((((uintptr_t)stack + bytes) & ~(uintptr_t)15) - KEPT);
   for (int i = 0; i < KEPT / 8; i++) kept[i] = 0;
   kept[0] = (uintptr_t)entry;

@@ -15,23 +15,23 @@
 /* Where somebody who left goes on. */
 #ifdef TIDE_FIBER_UCONTEXT
 #include <ucontext.h>
-struct tide_fiber_place {
+struct tide_fiber_domain {
   ucontext_t context;
   void (*entry)(void *passed);
   void *passed;
 };
 #else
-struct tide_fiber_place {
+struct tide_fiber_domain {
   void *stack; /* what was kept lies here */
 };
 #endif
 
 /* Leaves from here, which *from remembers, to *to. When somebody comes back to *from, on whichever
  * thread, the call returns what they passed. */
-void *tide_fiber_swap(struct tide_fiber_place *from, struct tide_fiber_place *to, void *passed);
+void *tide_fiber_swap(struct tide_fiber_domain *from, struct tide_fiber_domain *to, void *passed);
 /* Who goes to this place finds an empty stack and calls entry(passed), which must not return. */
-void tide_fiber_place_init(struct tide_fiber_place *place, void *stack, size_t bytes,
-                           void (*entry)(void *passed));
+void tide_fiber_domain_init(struct tide_fiber_domain *place, void *stack, size_t bytes,
+                            void (*entry)(void *passed));
 /* Rounding and exceptions as a program finds them. */
 void tide_fiber_plain_floats(void);
 

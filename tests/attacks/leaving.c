@@ -49,18 +49,18 @@ static void leave_full(struct raw *c) {
 /* All of them have gone, and one who stays has asked, when the service looks. */
 TEST(a_full_ring_is_read_in_rounds) {
   struct rig r;
-  struct raw leavers[LEAVERS], asker;
+  struct raw leavers[LEAVERS], client;
   struct tide_token tokens[LEAVERS];
   struct tide_point points[LEAVERS];
   rig_at_end = left_of_clients;
   rig_open(&r, NULL);
   struct holds nobody = attack_nobody(&r);
-  raw_connect(&asker, &r);
+  raw_connect(&client, &r);
   struct tide_session *waiter = rig_connect(&r, "waiter");
   for (uint32_t i = 0; i < LEAVERS; i++) {
     raw_connect(&leavers[i], &r);
     tokens[i] = promise_one(&leavers[i]);
-    redeem(&asker, i + 1, &tokens[i]);
+    redeem(&client, i + 1, &tokens[i]);
     CHECK_OK(tide_session_redeem(waiter, &tokens[i], &points[i]));
     points[i].value = 1;
   }
@@ -69,11 +69,11 @@ TEST(a_full_ring_is_read_in_rounds) {
   for (uint32_t i = 0; i < LEAVERS; i++) {
     struct tide_wire_record record = raw_command(TIDE_WIRE_STATE, i + 1, 1, 1);
     record.command.answer = i + 1;
-    raw_push(&asker, &record);
+    raw_push(&client, &record);
   }
   CHECK(kill(r.server, SIGCONT) == 0);
   for (uint32_t i = 0; i < LEAVERS; i++) {
-    struct tide_wire_message answer = raw_hear(&asker, TIDE_WIRE_ANSWER);
+    struct tide_wire_message answer = raw_hear(&client, TIDE_WIRE_ANSWER);
     CHECK_OK((enum tide_status)answer.status);
     /* A thousand commands are sixteen rounds. */
     if (answer.state == TIDE_POINT_RETIRED) FAIL("the asker waited for a ring that was left");
@@ -82,7 +82,7 @@ TEST(a_full_ring_is_read_in_rounds) {
   for (uint32_t i = 0; i < LEAVERS; i++)
     CHECK_OK(tide_session_wait(waiter, points[i], rig_in(9000)));
   tide_session_close(waiter);
-  raw_close(&asker);
+  raw_close(&client);
   attack_settle(&r, nobody);
   rig_close(&r);
 }

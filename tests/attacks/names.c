@@ -58,7 +58,7 @@ static void signal_foreign(struct scene *s) {
 TEST(a13_signal_a_foreign_timeline) { survive("default grants 1024", 3, signal_foreign); }
 
 /* A million names, most of which somebody else has. */
-static void guess(struct scene *s) {
+static void suggestion(struct scene *s) {
   struct raw c;
   uint64_t seed = 0x9e3779b97f4a7c15ull + s->times;
   uint32_t guesses = 1000000 / (test_slowdown() * test_slowdown());
@@ -90,7 +90,7 @@ static void guess(struct scene *s) {
     raw_close(&c);
   }
 }
-TEST(a14_guess_a_million_names) { survive("default refusals 1M", 3, guess); }
+TEST(a14_guess_a_million_names) { survive("default refusals 1M", 3, suggestion); }
 
 /* A name that was: neither its owner nor one to whom it was granted ever sees what came after. */
 static void stale(struct scene *s) {

@@ -1,10 +1,10 @@
-/* Attacks 6 to 12: circles, and shapes that cost much where a walk is not bounded. The same shapes
+/* Attacks 6 to 12: cycles, and shapes that cost much where a walk is not bounded. The same shapes
  * in one process, where no quota stops them, are in tests/unit/point_deep.c and point_graph.c. */
 #include "attack_rig.h"
 
-/* ---- circles (6 to 8) ---- */
+/* ---- cycles (6 to 8) ---- */
 
-/* Two clients, each of which waits for the other: whoever closes the circle is told at once, what
+/* Two clients, each of which waits for the other: whoever closes the cycle is told at once, what
  * it was to keep breaks, and the other goes on. */
 static void circle_of_two(struct scene *s) {
   struct peer a, b;
@@ -114,7 +114,7 @@ static void lattice(struct scene *s) {
     CHECK_OK(tide_session_when_schedulable(p.s, layer[0], &own, 1, ignore, &calls, NULL));
     CHECK_OK(tide_session_when_complete(p.s, layer[1], ignore, &calls, NULL));
   }
-  /* A command waits for the top, and what it keeps closes no circle; one that would is refused. */
+  /* A command waits for the top, and what it keeps closes no cycle; one that would is refused. */
   peer_submit(&p, &below[0], &own);
   peer_sync(&p);
   CHECK_EQ_U64(tide_session_refusals(p.s), 0);

@@ -81,9 +81,9 @@ static void read_all(const struct tide_shared *view, struct world *world) {
   TIDE_ASSERT(index < SLOTS);
 }
 
-/* The undertaker believes as little. */
+/* The reaper believes as little. */
 static void bury(struct tide_shared *view) {
-  TIDE_ASSERT(tide_shared_bury(view, TIDE_OWNER_DIED) == TIDE_OK);
+  TIDE_ASSERT(tide_shared_reap(view, TIDE_OWNER_DIED) == TIDE_OK);
   for (uint32_t slot = 0; slot < view->shape.count && slot < SLOTS; slot++)
     TIDE_ASSERT(tide_shared_look(view, slot, 1, UINT64_MAX) != TIDE_TIMEOUT);
 }

@@ -120,7 +120,7 @@ static void signal_next(void *self) { signal(self, 0, 3); }
 INTERLEAVE_CASE(overwrite_read, 2, setup_full, NULL, signal_next, read_one)
 INTERLEAVE_CASE(three_read, 1, setup, NULL, signal_three, read_two)
 
-/* ---- failing, and the undertaker
+/* ---- failing, and the reaper
  * ------------------------------------------------------------------- */
 
 static void fail_from_two(void *self) {
@@ -135,7 +135,7 @@ static void signal_then_fail(void *self) {
 static void fail_then_bury(void *self) {
   struct state *s = self;
   fail_from_two(self);
-  EXPECT_OK(tide_shared_bury(&s->owner, TIDE_OWNER_DIED));
+  EXPECT_OK(tide_shared_reap(&s->owner, TIDE_OWNER_DIED));
 }
 static void wait_two_fails(void *self) {
   struct state *s = self;

@@ -426,7 +426,7 @@ static int level_alone(int q) {
   return increases > level ? increases : level;
 }
 
-/* Around a circle, which only what points do not see can make, any level between the least and the
+/* Around a cycle, which only what points do not see can make, any level between the least and the
  * greatest will do. */
 static void check_priorities(void) {
   bool lends[QUEUES][QUEUES] = {{false}};

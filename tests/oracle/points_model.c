@@ -136,11 +136,11 @@ bool model_named(int point) { return m.points[point].named; }
 /* ---- the two questions, each as the least that follows from what is taken for granted ---- */
 
 static bool node_holds[NODES], point_holds[POINTS], command_holds[COMMANDS];
-static const struct mwatch *asking; /* NULL: about circles */
+static const struct mwatch *asking; /* NULL: about cycles */
 
 static bool node_is_held(int node) { return node_holds[node]; }
 
-/* A circle is one even where an ANY was scheduled by a part that may break. */
+/* A cycle is one even where an ANY was scheduled by a part that may break. */
 static bool believes_latch(void) { return asking && !m.narrow[asking->client]; }
 
 static bool node_follows(int node) {
@@ -150,7 +150,7 @@ static bool node_follows(int node) {
   if (n->scheduled && believes_latch()) return true;
   if (asking) return group_holds(node, node_is_held);
   EACH_CHILD(i, node) if (!node_holds[i]) return false;
-  return true; /* a circle through an ANY is one, too */
+  return true; /* a cycle through an ANY is one, too */
 }
 
 static bool is_assumed(const struct mpoint *p) {

@@ -100,7 +100,7 @@ size_t world_add(struct world *w, void (*run)(void *self), void *own) {
   *a = (struct actor){.run = run, .self = own, .there = true};
   a->page = a->tag = SIZE_MAX;
   a->until = TIDE_FOREVER;
-  tide_fiber_place_init(&a->place, stacks[w->actor_count], STACK, act);
+  tide_fiber_domain_init(&a->place, stacks[w->actor_count], STACK, act);
   tide_fiber_watch_stack(&a->watch, stacks[w->actor_count], STACK);
   return w->actor_count++;
 }

@@ -13,7 +13,7 @@
 enum { ACTORS = 16, PAGES = 64, PAGE = 64, FAULTS = 32, TAG_PAGES = 4 };
 
 struct actor {
-  struct tide_fiber_place place;
+  struct tide_fiber_domain place;
   struct tide_fiber_watch watch;
   void (*run)(void *self);
   void *self;
@@ -31,7 +31,7 @@ struct world {
   struct tide_platform platform;
   struct actor actors[ACTORS];
   size_t actor_count, current;
-  struct tide_fiber_place back;
+  struct tide_fiber_domain back;
   struct tide_fiber_watch watch;
   uint64_t now, steps;
   bool bell, giving;

@@ -8,7 +8,7 @@
 enum { MANY = 1000 };
 
 struct note {
-  struct tide_happening happening;
+  struct tide_timer_event event;
   struct tide_clock *clock;
   int number;
   uint64_t again; /* ns until it happens again; 0: never */
@@ -18,11 +18,11 @@ static int noted[4 * MANY];
 static uint64_t times[4 * MANY];
 static size_t noted_count;
 
-static void happen(struct tide_happening *happening) {
-  struct note *note = (struct note *)happening; /* its first member */
+static void fire(struct tide_timer_event *event) {
+  struct note *note = (struct note *)event; /* its first member */
   times[noted_count] = tide_clock_now(note->clock);
   noted[noted_count++] = note->number;
-  if (note->again) tide_clock_at(note->clock, happening, happening->time + note->again);
+  if (note->again) tide_clock_at(note->clock, event, event->time + note->again);
 }
 
 static struct tide_clock *new_clock(uint64_t seed, bool shuffle) {
@@ -34,8 +34,8 @@ static struct tide_clock *new_clock(uint64_t seed, bool shuffle) {
 }
 
 static void expect(struct tide_clock *clock, struct note *note, int number, uint64_t time) {
-  *note = (struct note){.happening = {.happen = happen}, .clock = clock, .number = number};
-  tide_clock_at(clock, &note->happening, time);
+  *note = (struct note){.event = {.fire = fire}, .clock = clock, .number = number};
+  tide_clock_at(clock, &note->event, time);
 }
 
 TEST(things_happen_in_the_order_of_time) {
@@ -74,8 +74,8 @@ TEST(what_is_forgotten_does_not_happen) {
   for (int i = 0; i < MANY; i++) expect(clock, &notes[i], i, (uint64_t)(i * 31 % 97));
   for (int i = 0; i < 100; i++) CHECK(tide_clock_step(clock));
   for (int i = 0; i < MANY; i++)
-    if (i % 3) tide_clock_forget(clock, &notes[i].happening);
-  for (int i = 0; i < MANY; i++) CHECK(!(i % 3) || !notes[i].happening.expected);
+    if (i % 3) tide_clock_forget(clock, &notes[i].event);
+  for (int i = 0; i < MANY; i++) CHECK(!(i % 3) || !notes[i].event.expected);
   size_t before = noted_count;
   while (tide_clock_step(clock))
     ;
@@ -83,7 +83,7 @@ TEST(what_is_forgotten_does_not_happen) {
     CHECK(noted[i] % 3 == 0);
     CHECK(i == before || times[i - 1] <= times[i]);
   }
-  for (int i = 0; i < MANY; i += 3) CHECK(!notes[i].happening.expected);
+  for (int i = 0; i < MANY; i += 3) CHECK(!notes[i].event.expected);
   tide_clock_destroy(clock);
 }
 
@@ -107,19 +107,19 @@ TEST(time_passes_with_what_happens_meanwhile) {
 /* ---- waiting ----------------------------------------------------------------------- */
 
 struct change {
-  struct tide_happening happening;
+  struct tide_timer_event event;
   uint32_t *word;
 };
 
-static void change(struct tide_happening *happening) { ++*((struct change *)happening)->word; }
+static void change(struct tide_timer_event *event) { ++*((struct change *)event)->word; }
 
 TEST(a_wait_ends_when_the_word_changes_or_at_the_deadline) {
   struct tide_clock *clock = new_clock(0, false);
   const struct tide_platform *platform = tide_clock_platform(clock);
   uint32_t word = 0;
-  struct change changes[2] = {{{.happen = change}, &word}, {{.happen = change}, &word}};
-  tide_clock_at(clock, &changes[0].happening, 100);
-  tide_clock_at(clock, &changes[1].happening, 200);
+  struct change changes[2] = {{{.fire = change}, &word}, {{.fire = change}, &word}};
+  tide_clock_at(clock, &changes[0].event, 100);
+  tide_clock_at(clock, &changes[1].event, 200);
   platform->wait(platform->self, &word, 0, 50);
   CHECK_EQ_U64(tide_clock_now(clock), 50);
   platform->wait(platform->self, &word, 0, TIDE_NOW); /* returns at once */

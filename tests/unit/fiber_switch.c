@@ -7,27 +7,27 @@
 #include "wic/fiber_switch.h"
 
 /* Where the processor's own way is the portable one, it is tested twice. */
-#define own_place tide_fiber_place
+#define own_place tide_fiber_domain
 #define own_swap tide_fiber_swap
-#define own_init tide_fiber_place_init
+#define own_init tide_fiber_domain_init
 #define own_floats tide_fiber_plain_floats
 
 #ifndef TIDE_FIBER_UCONTEXT
 #define TIDE_FIBER_UCONTEXT
 #undef TIDE_WIC_FIBER_SWITCH_H
-#define tide_fiber_place portable_place
+#define tide_fiber_domain portable_place
 #define tide_fiber_swap portable_swap
-#define tide_fiber_place_init portable_init
+#define tide_fiber_domain_init portable_init
 #define tide_fiber_plain_floats portable_floats
 #include "wic/fiber_switch.c"
-#undef tide_fiber_place
+#undef tide_fiber_domain
 #undef tide_fiber_swap
-#undef tide_fiber_place_init
+#undef tide_fiber_domain_init
 #undef tide_fiber_plain_floats
 #else
-#define portable_place tide_fiber_place
+#define portable_place tide_fiber_domain
 #define portable_swap tide_fiber_swap
-#define portable_init tide_fiber_place_init
+#define portable_init tide_fiber_domain_init
 #define portable_floats tide_fiber_plain_floats
 #endif
 

@@ -35,7 +35,7 @@ TEST(a_deep_chain) {
     struct tide_point late, k;
     tide_channel_open(&channels[i], r.points);
     futures[i] = on(&r, &channels[i], DEPTH / 2);
-    /* Something that comes last is waited for, so that each wait asks whether it closes a circle.
+    /* Something that comes last is waited for, so that each wait asks whether it closes a cycle.
      */
     late = promise(on(&r, &channels[i], 1));
     CHECK_OK(tide_compound_promise(r.client, 0, &k));
@@ -58,7 +58,7 @@ TEST(a_deep_chain) {
 }
 
 /* The same from the other end: each promise is waited for before it is queued, and each wait asks
- * whether it closes a circle; the last one would. */
+ * whether it closes a cycle; the last one would. */
 #define LINKS 2000
 TEST(a_chain_from_its_end) {
   struct rig r;
@@ -164,7 +164,7 @@ TEST(a_crowd_on_one_channel) {
   struct tide_future *f = on(&r, NULL, 1), *mine = on(&r, &channel, 2);
   struct tide_point held_up = promise(f), early = promise(mine), late = promise(mine), k;
   CHECK_OK(tide_compound_promise(r.client, 0, &k));
-  CHECK_OK(tide_compound_all(r.client, k, &late, 1)); /* so that each wait asks for a circle */
+  CHECK_OK(tide_compound_all(r.client, k, &late, 1)); /* so that each wait asks for a cycle */
   for (int i = 0; i < BLOCKED; i++)
     CHECK_OK(QUEUE(&r, &channel, &commands[i], i == 0 ? &early : NULL, held_up));
   CHECK_STATE(&r, early, TIDE_POINT_PROMISED);
@@ -200,7 +200,7 @@ TEST(one_wake_for_a_hundred) {
   rig_close(&r);
 }
 
-/* A circle that an ANY hides: it counts as scheduled, by a part that may yet break. */
+/* A cycle that an ANY hides: it counts as scheduled, by a part that may yet break. */
 TEST(a_circle_behind_an_any) {
   struct rig r;
   struct tide_channel a;

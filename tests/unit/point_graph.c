@@ -1,4 +1,4 @@
-/* Commands, compounds, what is schedulable, circles, trust: what follows from what, told by a
+/* Commands, compounds, what is schedulable, cycles, trust: what follows from what, told by a
  * scheduler that only tells. */
 #include "point_rig.h"
 
@@ -402,7 +402,7 @@ TEST(what_defining_refuses) {
   rig_close(&r);
 }
 
-/* ---- circles ---- */
+/* ---- cycles ---- */
 
 /* 7: a point that its own channel will retire later, by itself and through a compound. */
 TEST(waiting_for_oneself) {

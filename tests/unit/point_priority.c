@@ -21,7 +21,7 @@ static struct tide_point promise(struct tide_future *f) {
 }
 
 /* In a test of one thread: no lock is needed. NULL: it has ended. */
-static struct tide_gate *gate(struct rig *r, struct tide_point point) {
+static struct tide_dependency_node *gate(struct rig *r, struct tide_point point) {
   struct tide_resolved found;
   CHECK_OK(tide_point_resolve(r->points, point, &found));
   return found.gate;

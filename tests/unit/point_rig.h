@@ -66,7 +66,7 @@ __attribute__((unused)) static void check_state(int line, struct tide_points *po
 
 struct command {
   struct tide_command command;
-  struct tide_need needs[COMMAND_WAITS];
+  struct tide_dependency_edge needs[COMMAND_WAITS];
 };
 
 /* `waits` and `retires` may be NULL. */
@@ -76,7 +76,7 @@ queue_command(struct rig *r, struct tide_channel *channel, struct command *comma
               size_t retire_count, bool passable) {
   struct tide_resolved resolved[COMMAND_WAITS];
   struct tide_promise *promises[COMMAND_WAITS];
-  struct tide_need *needs[COMMAND_WAITS];
+  struct tide_dependency_edge *needs[COMMAND_WAITS];
   struct tide_fired fired;
   enum tide_status status = TIDE_OK;
   tide_fired_init(&fired);

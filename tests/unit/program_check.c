@@ -230,7 +230,7 @@ TEST(waits_for_what_comes_later_are_fine) {
   unload(&l);
 }
 
-TEST(circles) {
+TEST(cycles) {
   CHECK_ERRORS(
       HEAD "q: nop wait b >= 1 signal a = 1\nr: nop wait a >= 1 signal b = 1\n", TIDE_DEADLOCK,
       "6:1: the program is cyclic: line 6 waits for 'b' >= 1 of line 7, line 7 waits for 'a' "
@@ -246,7 +246,7 @@ TEST(circles) {
       TIDE_DEADLOCK,
       "6:1: the program is cyclic: line 6 waits for 'a' >= 1 of line 8, line 8 stands behind "
       "line 7 in queue 'r', line 7 waits for 'b' >= 1 of line 6");
-  /* What hangs on a circle, but is not in it, is not what is shown. */
+  /* What hangs on a cycle, but is not in it, is not what is shown. */
   CHECK_ERRORS(
       HEAD "timeline t\nq: nop wait t >= 1\nr: nop wait a >= 1 signal t = 1\n"
            "queue x, y on d\nx: nop wait b >= 1 signal a = 1\ny: nop wait a >= 1 signal b = 1\n",
@@ -512,7 +512,7 @@ TEST_MAIN(CASE(names_that_nobody_knows), CASE(names_that_come_too_late_or_twice)
           CASE(operations_may_come_before_what_they_use), CASE(bodies_and_their_arguments),
           CASE(indices_and_slices), CASE(declarations_out_of_bounds),
           CASE(a_text_that_grows_without_end), CASE(values_that_do_not_go_up),
-          CASE(values_that_never_come), CASE(waits_for_what_comes_later_are_fine), CASE(circles),
+          CASE(values_that_never_come), CASE(waits_for_what_comes_later_are_fine), CASE(cycles),
           CASE(long_circles), CASE(circles_through_collectives), CASE(takes_that_cannot_be),
           CASE(circles_through_takes), CASE(takes_are_two_steps), CASE(hosts_that_wait_in_vain),
           CASE(lives_of_scratch_buffers), CASE(too_many_operations), CASE(too_deep),

@@ -140,9 +140,9 @@ TEST(fails) {
                                           (enum tide_status)99};
   for (size_t i = 0; i < sizeof not / sizeof *not ; i++) {
     CHECK_STATUS(tide_shared_fail(&owner, 0, 0, not [i]), TIDE_INVALID);
-    CHECK_STATUS(tide_shared_bury(&owner, not [i]), TIDE_INVALID);
+    CHECK_STATUS(tide_shared_reap(&owner, not [i]), TIDE_INVALID);
   }
-  CHECK_STATUS(tide_shared_bury(&reader, TIDE_LOST), TIDE_DENIED);
+  CHECK_STATUS(tide_shared_reap(&reader, TIDE_LOST), TIDE_DENIED);
   CHECK_OK(tide_shared_fail(&owner, 0, 10, TIDE_FAILED)); /* from its own value upward */
   CHECK_STATUS(look(9), TIDE_TIMEOUT);
   CHECK_STATUS(look(10), TIDE_FAILED);
@@ -150,8 +150,8 @@ TEST(fails) {
   CHECK_STATUS(signal_plain(&owner, 0, 10), TIDE_FAILED);
   CHECK_STATUS(tide_shared_publish(&owner, 0, 10, UINT64_MAX), TIDE_FAILED);
   CHECK_OK(signal_plain(&owner, 0, 5));
-  CHECK_OK(tide_shared_bury(&owner, TIDE_OWNER_DIED)); /* the first failure's status stays */
-  CHECK_OK(tide_shared_bury(&owner, TIDE_OWNER_DIED));
+  CHECK_OK(tide_shared_reap(&owner, TIDE_OWNER_DIED)); /* the first failure's status stays */
+  CHECK_OK(tide_shared_reap(&owner, TIDE_OWNER_DIED));
   CHECK_OK(look(5));
   CHECK_STATUS(look(6), TIDE_FAILED);
   CHECK_STATUS(wait_now(6), TIDE_FAILED);
@@ -167,7 +167,7 @@ TEST(highest_fails) {
   CHECK_OK(tide_shared_open(&owner, 0, 1, 0));
   CHECK_STATUS(look(UINT64_MAX), TIDE_TIMEOUT);
   CHECK_OK(signal_plain(&owner, 0, UINT64_MAX - 1));
-  CHECK_OK(tide_shared_bury(&owner, TIDE_OWNER_DIED));
+  CHECK_OK(tide_shared_reap(&owner, TIDE_OWNER_DIED));
   CHECK_OK(look(UINT64_MAX - 1));
   CHECK_STATUS(look(UINT64_MAX), TIDE_OWNER_DIED);
   CHECK_STATUS(signal_plain(&owner, 0, UINT64_MAX), TIDE_OWNER_DIED);
@@ -191,7 +191,7 @@ TEST(lowest_broken) {
   CHECK_STATUS(tide_shared_publish(&reader, 0, 8, 8), TIDE_DENIED);
   CHECK_OK(tide_shared_wake(&owner, 0));
   CHECK_STATUS(tide_shared_wake(&owner, 1), TIDE_INVALID);
-  CHECK_OK(tide_shared_bury(&owner, TIDE_OWNER_DIED));
+  CHECK_OK(tide_shared_reap(&owner, TIDE_OWNER_DIED));
   CHECK_STATUS(look(7), TIDE_NOT_FOUND);
   CHECK_STATUS(look(8), TIDE_OWNER_DIED);
   free(memory);
@@ -399,14 +399,14 @@ TEST(alone) {
   tide_shared_set_alone(&owner, false);
   CHECK_OK(tide_shared_publish(&owner, 0, 3, UINT64_MAX));
   CHECK_EQ_U64(wakes, 1);
-  CHECK_OK(tide_shared_bury(&owner, TIDE_LOST)); /* who waits for slot 1 to be opened, too */
+  CHECK_OK(tide_shared_reap(&owner, TIDE_LOST)); /* who waits for slot 1 to be opened, too */
   CHECK_EQ_U64(wakes, 3);
   free(memory);
 }
 
-/* In a simulation the happenings change the words. */
-static void signal_second(struct tide_happening *happening) {
-  (void)happening;
+/* In a simulation the timer events change the words. */
+static void signal_second(struct tide_timer_event *event) {
+  (void)event;
   CHECK_OK(signal_plain(&owner, 1, 1));
 }
 
@@ -417,8 +417,8 @@ TEST(simulated) {
   owner.platform = reader.platform = tide_clock_platform(clock);
   CHECK_OK(tide_shared_open(&owner, 0, 1, 0));
   CHECK_OK(tide_shared_open(&owner, 1, 1, 0));
-  struct tide_happening happening = {.happen = signal_second};
-  tide_clock_at(clock, &happening, 100);
+  struct tide_timer_event event = {.fire = signal_second};
+  tide_clock_at(clock, &event, 100);
   struct tide_shared_point points[] = {{&reader, 0, 1, 1}, {&reader, 1, 1, 1}};
   size_t index;
   CHECK_STATUS(tide_shared_wait(&reader, 1, 1, 1, 50), TIDE_TIMEOUT);

@@ -21,7 +21,7 @@
 
 static int descriptor;
 static size_t size;
-static struct tide_shared owner; /* who owns, and later the undertaker: mapped to write */
+static struct tide_shared owner; /* who owns, and later the reaper: mapped to write */
 
 static void *map(int protection) {
   void *at = mmap(NULL, size, protection, MAP_SHARED, descriptor, 0);
@@ -250,7 +250,7 @@ static void die_once(struct tide_random *random) {
   int status;
   CHECK(kill(dying, SIGKILL) == 0 && waitpid(dying, &status, 0) == dying);
   CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-  CHECK_OK(tide_shared_bury(&owner, TIDE_OWNER_DIED));
+  CHECK_OK(tide_shared_reap(&owner, TIDE_OWNER_DIED));
   for (int i = 0; i < 3; i++) expect_end(readers[i]);
   close_region();
 }
@@ -341,7 +341,7 @@ TEST(death_at_each_instruction) {
     attach(&view, copy, size, true, LEASE);
     view.platform = &quiet;
     check_at(&view, false);
-    CHECK_OK(tide_shared_bury(&view, TIDE_OWNER_DIED));
+    CHECK_OK(tide_shared_reap(&view, TIDE_OWNER_DIED));
     check_at(&view, true);
     uint64_t reached = tide_shared_value(&view, 0);
     CHECK(reached == last || reached == last + 1 || reached == 0); /* 0: opened anew */

@@ -365,14 +365,14 @@ TEST(a_load_after_the_end) {
 
 /* ---- closing ------------------------------------------------------------------ */
 
-struct asker {
+struct client {
   struct rig *rig;
   struct tide_request request;
   enum tide_status status;
 };
 static void *ask(void *argument) {
-  struct asker *asker = argument;
-  asker->status = tide_medium_request(asker->rig->medium, &asker->request, 1);
+  struct client *client = argument;
+  client->status = tide_medium_request(client->rig->medium, &client->request, 1);
   return NULL;
 }
 
@@ -388,18 +388,18 @@ TEST(asked_for_while_it_closes) {
     CHECK_OK(tide_request_finish(rig.medium, &request, NULL));
     rig_until_idle(&rig);
   }
-  struct asker asker = {.rig = &rig, .request = rig_wants(&rig, 9, 32 * PAGE)};
+  struct client client = {.rig = &rig, .request = rig_wants(&rig, 9, 32 * PAGE)};
   gate_close(&at_drop);
-  CHECK(pthread_create(&thread, NULL, ask, &asker) == 0);
+  CHECK(pthread_create(&thread, NULL, ask, &client) == 0);
   gate_await(&at_drop);
   tide_medium_close(rig.medium, TIDE_LOST);
   gate_open(&at_drop);
   pthread_join(thread, NULL);
-  if (asker.status == TIDE_OK) {
-    CHECK_STATUS(tide_request_finish(rig.medium, &asker.request, NULL), TIDE_LOST);
+  if (client.status == TIDE_OK) {
+    CHECK_STATUS(tide_request_finish(rig.medium, &client.request, NULL), TIDE_LOST);
     CHECK_OK(tide_timeline_signal_external(rig.line, 9));
   } else {
-    CHECK_STATUS(asker.status, TIDE_LOST);
+    CHECK_STATUS(client.status, TIDE_LOST);
   }
   CHECK_EQ_U64(rig_info(&rig).requests, 0);
   CHECK_EQ_U64(rig_info(&rig).free_pages, 32);

@@ -18,7 +18,7 @@ struct run {
   VkDescriptorPool sets;
   VkFence fences[ITEMS_MOST];
   pthread_mutex_t lock; /* guards next_item */
-  pthread_cond_t turned;
+  pthread_cond_t ends_singly;
   int next_item;
 };
 
@@ -425,12 +425,12 @@ static void *run_thread(void *given) {
   for (int i = 0; i < run->program->item_count; i++) {
     if (run->program->items[i].thread != worker->thread) continue;
     pthread_mutex_lock(&run->lock);
-    while (run->next_item != i) pthread_cond_wait(&run->turned, &run->lock);
+    while (run->next_item != i) pthread_cond_wait(&run->ends_singly, &run->lock);
     pthread_mutex_unlock(&run->lock);
     run_item(run, i); /* Only the thread whose item is next gets here. */
     pthread_mutex_lock(&run->lock);
     run->next_item++;
-    pthread_cond_broadcast(&run->turned);
+    pthread_cond_broadcast(&run->ends_singly);
     pthread_mutex_unlock(&run->lock);
   }
   return NULL;
@@ -489,7 +489,7 @@ void execute(struct device *device, const struct program *program, bool is_corre
   run->device = device;
   run->program = program;
   pthread_mutex_init(&run->lock, NULL);
-  pthread_cond_init(&run->turned, NULL);
+  pthread_cond_init(&run->ends_singly, NULL);
   if (program->uses_mix) device_open_pipeline(device);
   make_buffers(run);
   make_semaphores(run);

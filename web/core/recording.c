@@ -365,10 +365,10 @@ bool view_record_begin(void) {
 static void add_waits(uint32_t number) {
   struct tide_view_operation *op = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
   op += number;
-  const struct tide_told *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
+  const struct tide_explained *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
   op->first_wait = (uint32_t)view.rows[TIDE_VIEW_ARRAY_WAITS].count;
   for (size_t i = 0; i < told->wait_count; i++) {
-    const struct tide_told_wait *from = &told->waits[i];
+    const struct tide_explained_wait *from = &told->waits[i];
     struct tide_view_wait *wait = view_add(TIDE_VIEW_ARRAY_WAITS, sizeof *wait, 1);
     if (!wait) return;
     *wait = (struct tide_view_wait){.value = from->is_memory ? -1 : (double)from->value,

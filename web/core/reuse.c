@@ -119,7 +119,7 @@ static bool queue_knows(uint32_t queue, const struct tide_death *death) {
   op += view.moment.newest[queue] - 1;
   if (view.after[view.moment.newest[queue] - 1])
     return tide_death_known(death, view.after[view.moment.newest[queue] - 1]);
-  const struct tide_told *told = &view.explanation.queues[queue].operations[op->sequence - 1];
+  const struct tide_explained *told = &view.explanation.queues[queue].operations[op->sequence - 1];
   size_t size = tide_frontier_size(told->known->count + 1u);
   struct tide_frontier *known = tide_alloc(view.allocator, 1, size);
   if (!known) return false;

@@ -190,7 +190,7 @@ uint32_t tide_view_operation(uint32_t operation) {
   view_answer_begin();
   if (operation >= view.rows[TIDE_VIEW_ARRAY_OPERATIONS].count) return TIDE_NOT_FOUND;
   op += operation;
-  const struct tide_told *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
+  const struct tide_explained *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
   tide_plan_rewind(view.plan);
   while (tide_plan_next(view.plan, &step, NULL) == TIDE_OK && step.kind != TIDE_STEP_END) {
     if (step.number != told->step) continue;

@@ -14,7 +14,7 @@ enum { GPU_BEFORE = 1, GPU_AFTER = 2 };
 
 /* As struct slot of exchange.h lies in memory. */
 struct gpu_slot {
-  uint32_t given, taken, sleepers, length;
+  uint32_t given, taken, parked_list, length;
   uint32_t unused[12];
 };
 
