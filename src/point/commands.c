@@ -31,7 +31,7 @@ enum tide_status tide_channel_insert(struct tide_channel *channel, struct tide_c
 
 static void retire(struct tide_propagation *propagation, struct tide_promise *promise) {
   struct tide_future *future = promise->future;
-  uint64_t value = promise->unmet.pending.tree_node.key;
+  uint64_t value = promise->unmet.pending.node.key;
   if (future->timeline->reached.value < value)
     tide_timeline_raise_locked(future->timeline, value, NULL, propagation->fired);
   tide_future_pass(propagation, future);

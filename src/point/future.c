@@ -60,7 +60,7 @@ static void promise_changed(struct tide_dependency_node *node, struct tide_fired
   struct tide_promise *promise = TIDE_CONTAINER(node, struct tide_promise, unmet.node);
   struct tide_future *future = promise->future;
   if (!node->settled) return;
-  uint64_t value = promise->unmet.pending.tree_node.key;
+  uint64_t value = promise->unmet.pending.node.key;
   enum tide_status status = (enum tide_status)node->status;
   if (!node->status) future->kept++;
   else if (promise->unmet.client) promise->unmet.client->stats.broken++;
@@ -116,7 +116,7 @@ void tide_promise_queue(struct tide_propagation *propagation, struct tide_promis
   struct tide_dependency_node *node = &promise->unmet.node;
   tide_unmet_met(promise->future->points, &promise->unmet);
   uncount(promise);
-  skip_up_to(promise->future, promise->unmet.pending.tree_node.key);
+  skip_up_to(promise->future, promise->unmet.pending.node.key);
   tide_list_push_back(&command->promises, &promise->in_command);
   tide_dependency_add_edge(node, &promise->edge, &command->node, TIDE_OK);
   tide_dependency_define(propagation, node);
@@ -132,7 +132,7 @@ static inline void end_unseen(struct tide_future *future, struct tide_promise *p
   no_longer_skipped(promise);
   give_back(promise);
   if (points->observer)
-    tide_points_notify(points, future->slot, future->timeline, promise->unmet.pending.tree_node.key,
+    tide_points_notify(points, future->slot, future->timeline, promise->unmet.pending.node.key,
                        TIDE_OK, future->returned, fired);
   future->open--;
 }
@@ -446,7 +446,7 @@ static inline struct tide_promise *next_unseen(const struct tide_future *future,
 
 static inline void keep_unseen(struct tide_future *future, struct tide_promise *promise,
                                struct tide_position *position, struct tide_fired *fired) {
-  uint64_t value = promise->unmet.pending.tree_node.key;
+  uint64_t value = promise->unmet.pending.node.key;
   future->newest_queued = value;
   tide_timeline_raise_quick(future->timeline, value, position, fired);
   tide_pending_pass_locked(future->timeline, fired);

@@ -96,7 +96,7 @@ static bool is_assumed(void *self, const struct tide_dependency_node *node) {
   const struct tide_watch *watch = self;
   const struct tide_promise *promise = TIDE_CONTAINER(node, struct tide_promise, unmet.node);
   const struct tide_future *future = promise->future;
-  uint64_t value = promise->unmet.pending.tree_node.key;
+  uint64_t value = promise->unmet.pending.node.key;
   for (uint32_t i = 0; i < watch->assumed_count; i++) {
     const struct tide_point *point = &watch->assumed[i];
     if (!future->slot || point->timeline != future->slot ||

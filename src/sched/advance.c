@@ -25,7 +25,7 @@ static void open_wait(struct tide_op *op, struct tide_op_wait *wait, enum tide_s
   wait->open = true;
   op->unmet--;
   /* An operation that continues despite a broken point must wait for its import, too. */
-  bool broke = wait->point && tide_wait_for_point(op, wait)->need.status != TIDE_OK;
+  bool broke = wait->point && tide_wait_for_point(op, wait)->edge.status != TIDE_OK;
   if (status != TIDE_OK || broke) wait->finish = wait->axis != 0;
   if (status != TIDE_OK) tide_op_fail(op, status, tide_timeline_cause_locked(wait->timeline));
 }
@@ -133,7 +133,7 @@ static inline uint64_t awaited_value(const struct tide_op *op, const struct tide
 }
 
 static inline bool is_point_kept(const struct tide_op *op, const struct tide_op_wait *wait) {
-  const struct tide_dependency_edge *need = &tide_wait_for_point(op, wait)->need;
+  const struct tide_dependency_edge *need = &tide_wait_for_point(op, wait)->edge;
   return !need->target && need->status == TIDE_OK;
 }
 

@@ -117,8 +117,8 @@ static struct tide_queue *queue_of(struct tide_channel *channel) {
 }
 
 static struct tide_queue *keeper_of(const struct tide_dependency_node *dependency_node) {
-  return queue_of(TIDE_CONTAINER(dependency_node, const struct tide_promise, unmet.dependency_node)
-                      ->future->channel);
+  return queue_of(
+      TIDE_CONTAINER(dependency_node, const struct tide_promise, unmet.node)->future->channel);
 }
 
 #define LOOKS_MOST 1024 /* parts that are looked at, each time that one of them ends */
@@ -137,7 +137,7 @@ static void add_keepers(struct givers *givers, struct tide_dependency_node *depe
     if (dependency_node->kind != TIDE_DEPENDENCY_ALL &&
         dependency_node->kind != TIDE_DEPENDENCY_ANY)
       continue;
-    for (struct tide_dependency_edge *need = dependency_node->needs; need && steps++ < LOOKS_MOST;
+    for (struct tide_dependency_edge *need = dependency_node->edges; need && steps++ < LOOKS_MOST;
          need = need->next) {
       if (!need->target || need->target->settled || need->target->mark == mark) continue;
       need->target->mark = mark;
@@ -152,7 +152,7 @@ static void add_giver_of(struct givers *givers, const struct tide_op *op,
   const struct tide_timeline *timeline = wait->timeline;
   const struct tide_queue *waiter = op->queue;
   if (wait->point) {
-    struct tide_dependency_node *dependency_node = tide_wait_for_point(op, wait)->need.target;
+    struct tide_dependency_node *dependency_node = tide_wait_for_point(op, wait)->edge.target;
     if (dependency_node) add_keepers(givers, dependency_node, waiter);
   } else if (timeline->source == &tide_queue_source) {
     if (timeline->reached.value < wait->value) add_giver(givers, timeline->source_self, waiter);
@@ -232,7 +232,7 @@ static struct tide_dependency_node *gate_of(const struct tide_queue *queue,
   struct tide_resolved found;
   if (!point.value) return NULL;
   if (tide_point_resolve(queue->channel->channel.points, point, &found) != TIDE_OK) return NULL;
-  return found.dependency_node;
+  return found.node;
 }
 
 void tide_change_begin(struct tide_queue *queue, struct tide_change *change) {
@@ -309,9 +309,8 @@ enum tide_status tide_queue_increase_priority_until(struct tide_queue *queue,
   if (!target.value) return TIDE_NOT_FOUND;
   enum tide_status status = enter(queue, target, &found, diag);
   if (status != TIDE_OK) return status;
-  bool kept = found.dependency_node && found.dependency_node->kind == TIDE_DEPENDENCY_PROMISE &&
-              keeper_of(found.dependency_node);
-  if (found.dependency_node && !kept)
+  bool kept = found.node && found.node->kind == TIDE_DEPENDENCY_PROMISE && keeper_of(found.node);
+  if (found.node && !kept)
     status =
         tide_diag_set(diag, TIDE_INVALID, "queue '%s': no channel keeps that point", queue->label);
   if (status == TIDE_OK) status = submit(queue, "increase", &wanted, diag);

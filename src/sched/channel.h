@@ -13,9 +13,9 @@
 #include "sched/sched.h"
 #include "tidemark/channel.h"
 
-/* Of waits[i] at i. `need` tells how the point stands: no target: it has settled, with `status`. */
+/* Of waits[i] at i. `edge` tells how the point stands: no target: it has settled, with `status`. */
 struct tide_point_wait {
-  struct tide_dependency_edge need;
+  struct tide_dependency_edge edge;
   struct tide_listener listener;
   struct tide_op *op;
 };
@@ -47,7 +47,7 @@ struct tide_op_points {
   bool retired; /* what it chooses by is */
   /* What it waits for besides points: nobody here knows whether that ends. */
   struct tide_dependency_node outside;
-  struct tide_dependency_edge outside_need;
+  struct tide_dependency_edge outside_edge;
   struct tide_listener cancel, choose;
   struct tide_link cancelled; /* in the channel's list */
   const struct tide_body_class *otherwise;
@@ -69,7 +69,7 @@ struct tide_queue_channel {
 /* What was found about the points of one operation, between its check and its place. */
 struct tide_points_plan {
   struct tide_resolved waits[TIDE_POINTS_MAX + 1];
-  struct tide_dependency_edge *needs[TIDE_POINTS_MAX + 1];
+  struct tide_dependency_edge *edges[TIDE_POINTS_MAX + 1];
   struct tide_promise *promises[TIDE_POINTS_MAX];
   size_t wait_count, promise_count;
   struct tide_resolved cancel, choose;

@@ -250,7 +250,7 @@ static bool kept_by(const struct tide_op *op, const struct tide_op_wait *wait,
   if (!wait->point) return record->below;
   enum tide_status status;
   return tide_point_wait_over(op, wait, &status) &&
-         tide_wait_for_point(op, wait)->need.status == TIDE_OK;
+         tide_wait_for_point(op, wait)->edge.status == TIDE_OK;
 }
 
 static void import_wait(struct tide_checker *checker, struct tide_shadow_clock *clock,

@@ -126,10 +126,10 @@ static void copy_wait(struct tide_op *op, struct tide_point point,
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
   own->listener.notify = hear_point;
   own->op = op;
-  own->need.target = resolved->dependency_node; /* the rest comes when it is inserted */
-  own->need.status = (uint32_t)resolved->status;
+  own->edge.target = resolved->node; /* the rest comes when it is inserted */
+  own->edge.status = (uint32_t)resolved->status;
   tide_list_init(&own->listener.link);
-  tide_list_init(&own->need.link);
+  tide_list_init(&own->edge.link);
 }
 
 static void copy_retired(struct tide_op *op, const struct tide_promise *promise) {
@@ -140,7 +140,7 @@ static void copy_retired(struct tide_op *op, const struct tide_promise *promise)
   signal->op = op;
   signal->record.timeline = promise->future->timeline;
   signal->record.external = false;
-  signal->record.node.key = promise->unmet.turn.node.key;
+  signal->record.node.key = promise->unmet.pending.node.key;
   signal->record.state = TIDE_RECORD_IDLE;
   tide_sched_own(signal->record.timeline);
   signal->next = tide_op_signals(op);
@@ -159,10 +159,10 @@ static void copy_otherwise(struct tide_op *op, const struct tide_operation *oper
   if (size) memcpy(at, points->otherwise_arguments, size);
 }
 
-static void hear_cancel(struct tide_listener *listener,
+static void note_cancel(struct tide_listener *listener,
                         const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired);
-static void hear_choice(struct tide_listener *listener,
+static void note_choice(struct tide_listener *listener,
                         const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired);
 
@@ -179,21 +179,21 @@ void tide_points_copy(struct tide_op *op, const struct tide_operation *operation
   op->asks = own->has_outside || own->cancels || own->chooses || own->change;
   for (size_t i = 0; i < plan->wait_count; i++) {
     copy_wait(op, plan->points->waits[i], &plan->waits[i], operation->wait_count + i);
-    plan->needs[i] = &tide_wait_for_point(op, tide_op_waits(op))->need;
+    plan->edges[i] = &tide_wait_for_point(op, tide_op_waits(op))->edge;
   }
   for (size_t i = 0; i < plan->promise_count; i++) copy_retired(op, plan->promises[i]);
   if (plan->outside) {
     tide_dependency_init(&own->outside, TIDE_DEPENDENCY_OUTSIDE, NULL);
-    plan->waits[plan->wait_count] = (struct tide_resolved){.dependency_node = &own->outside};
-    plan->needs[plan->wait_count++] = &own->outside_need;
+    plan->waits[plan->wait_count] = (struct tide_resolved){.node = &own->outside};
+    plan->edges[plan->wait_count++] = &own->outside_edge;
   }
   if (own->cancels) {
-    own->cancel.notify = hear_cancel;
+    own->cancel.notify = note_cancel;
     tide_list_init(&own->cancel.link);
     tide_list_init(&own->cancelled);
   }
   if (own->chooses) {
-    own->choose.notify = hear_choice;
+    own->choose.notify = note_choice;
     tide_list_init(&own->choose.link);
     copy_otherwise(op, operation);
   }
@@ -207,7 +207,7 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
   struct tide_channel *channel = &op->queue->channel->channel;
   struct tide_fired *fired = &op->queue->sched->fired;
   struct tide_command_plan command = {.waits = plan->waits,
-                                      .needs = plan->needs,
+                                      .edges = plan->edges,
                                       .wait_count = plan->wait_count,
                                       .promises = plan->promises,
                                       .promise_count = plan->promise_count,
@@ -219,14 +219,14 @@ enum tide_status tide_points_insert(struct tide_op *op, const struct tide_points
                          tide_op_label(op), op->queue->label);
   own->queued = true;
   if (own->cancels) {
-    if (plan->cancel.dependency_node && !plan->cancel.dependency_node->ended)
-      tide_dependency_listen(plan->cancel.dependency_node, &own->cancel);
+    if (plan->cancel.node && !plan->cancel.node->ended)
+      tide_dependency_listen(plan->cancel.node, &own->cancel);
     else if (plan->cancel.status == TIDE_OK) cancel(own, fired);
   }
   if (own->chooses) {
-    if (plan->choose.dependency_node && !plan->choose.dependency_node->ended)
-      tide_dependency_listen(plan->choose.dependency_node, &own->choose);
-    else own->retired = !plan->choose.dependency_node && plan->choose.status == TIDE_OK;
+    if (plan->choose.node && !plan->choose.node->ended)
+      tide_dependency_listen(plan->choose.node, &own->choose);
+    else own->retired = !plan->choose.node && plan->choose.status == TIDE_OK;
   }
   tide_points_look_again(channel->points, fired);
   return TIDE_OK;
@@ -238,9 +238,9 @@ static bool despite(const struct tide_op *op) { return (op->flags & TIDE_DESPITE
 
 bool tide_point_wait_over(const struct tide_op *op, const struct tide_op_wait *wait,
                           enum tide_status *out_status) {
-  const struct tide_dependency_edge *need = &tide_wait_for_point(op, wait)->need;
-  if (need->target) return false;
-  *out_status = despite(op) ? TIDE_OK : (enum tide_status)need->status;
+  const struct tide_dependency_edge *edge = &tide_wait_for_point(op, wait)->edge;
+  if (edge->target) return false;
+  *out_status = despite(op) ? TIDE_OK : (enum tide_status)edge->status;
   return true;
 }
 
@@ -283,7 +283,7 @@ void tide_point_wait_listen(struct tide_op *op, struct tide_op_wait *wait) {
   struct tide_point_wait *own = tide_wait_for_point(op, wait);
   tide_wait_queue(op, wait)->state = TIDE_NODE_QUEUED;
   wait->heap = TIDE_HEAP_POINT;
-  tide_dependency_listen(own->need.target, &own->listener);
+  tide_dependency_listen(own->edge.target, &own->listener);
 }
 
 bool tide_point_wait_forget(const struct tide_op *op, struct tide_op_wait *wait) {
@@ -294,7 +294,7 @@ bool tide_point_wait_forget(const struct tide_op *op, struct tide_op_wait *wait)
   return true;
 }
 
-static void hear_choice(struct tide_listener *listener,
+static void note_choice(struct tide_listener *listener,
                         const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired) {
   struct tide_op_points *own = TIDE_CONTAINER(listener, struct tide_op_points, choose);
@@ -314,7 +314,7 @@ static void cancel(struct tide_op_points *own, struct tide_fired *fired) {
   tide_fired_push(fired, &channel->cancel, TIDE_OK);
 }
 
-static void hear_cancel(struct tide_listener *listener,
+static void note_cancel(struct tide_listener *listener,
                         const struct tide_dependency_node *dependency_node,
                         struct tide_fired *fired) {
   if (!dependency_node->ended) return;

@@ -298,10 +298,10 @@ TEST(all_of_one_that_breaks) {
   CHECK_BROKEN(&r, outer, TIDE_IO);
   /* But what waits on the service's side opens when the other has ended, too. */
   CHECK_OK(tide_point_resolve(r.points, outer, &found));
-  CHECK(found.gate && !found.gate->settled);
+  CHECK(found.node && !found.node->settled);
   CHECK_OK(tide_future_fulfil(f, 1, NULL));
   CHECK_OK(tide_point_resolve(r.points, outer, &found));
-  CHECK(!found.gate && found.status == TIDE_IO);
+  CHECK(!found.node && found.status == TIDE_IO);
   rig_close(&r);
 }
 

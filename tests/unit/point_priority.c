@@ -24,7 +24,7 @@ static struct tide_point promise(struct tide_future *f) {
 static struct tide_dependency_node *gate(struct rig *r, struct tide_point point) {
   struct tide_resolved found;
   CHECK_OK(tide_point_resolve(r->points, point, &found));
-  return found.gate;
+  return found.node;
 }
 
 #define CHECK_LEVEL(p, want) CHECK_EQ_U64(tide_priority_effective(p), (want))

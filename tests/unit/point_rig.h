@@ -87,7 +87,7 @@ queue_command(struct rig *r, struct tide_channel *channel, struct command *comma
   for (size_t i = 0; status == TIDE_OK && i < retire_count; i++)
     status = tide_promise_find(channel, retires[i], &promises[i], &fired);
   struct tide_command_plan plan = {.waits = resolved,
-                                   .needs = needs,
+                                   .edges = needs,
                                    .wait_count = wait_count,
                                    .promises = promises,
                                    .promise_count = retire_count,
