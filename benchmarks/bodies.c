@@ -12,9 +12,7 @@
 enum { QUEUES = 8, WORKERS = 2, ROUND = 20000 /* microseconds of work */ };
 
 struct world {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[QUEUES];
   uint64_t places[QUEUES];
@@ -46,13 +44,12 @@ static uint32_t bodies(const struct world *w) {
 
 static void *make(uint32_t microseconds) {
   struct world *w = calloc(1, sizeof *w);
-  struct tide_cpu_params cpu = {.workers = WORKERS};
-  struct tide_queue_params queue = {.operations = ROUND / 10};
+  struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = WORKERS};
+  struct tide_queue_params queue = {.struct_size = sizeof queue, .operations = ROUND / 10};
   if (!w) bench_wrong("memory");
   w->microseconds = microseconds;
-  BENCH_CHECK(tide_context_init(&w->context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_sched_create(&w->context, NULL, &w->sched) == TIDE_OK);
-  BENCH_CHECK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device) == TIDE_OK);
+  BENCH_CHECK(tide_context_create(NULL, &w->context) == TIDE_OK);
+  BENCH_CHECK(tide_cpu_open(w->context, &cpu, &w->device) == TIDE_OK);
   for (int i = 0; i < QUEUES; i++)
     BENCH_CHECK(tide_queue_create(w->device, &queue, &w->queues[i]) == TIDE_OK);
   BENCH_CHECK(sem_init(&w->gate, 0, 0) == 0);
@@ -65,9 +62,8 @@ static void *make_100(void) { return make(100); }
 static void drop(void *state) {
   struct world *w = state;
   for (int i = 0; i < QUEUES; i++) tide_queue_destroy(w->queues[i]);
-  tide_cpu_close(w->cpu);
-  tide_sched_destroy(w->sched);
-  tide_context_fini(&w->context);
+  tide_device_close(w->device);
+  tide_context_destroy(w->context);
   pthread_barrier_destroy(&w->barrier);
   free(w);
 }

@@ -35,18 +35,21 @@ static const char *why(enum tide_status status) {
 /* ---- ours ------------------------------------------------------------------------------- */
 
 static const char *measure_ours(enum tide_medium_engine engine, int cpu, double *out_values) {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
   struct tide_timeline *line;
-  struct tide_medium_params params = {
-      .engine = engine, .pages = 2 * PAGES, .pinned = true, .cpu = (uint32_t)cpu};
-  BENCH_CHECK(tide_context_init(&context, NULL) == TIDE_OK);
-  enum tide_status status = tide_medium_create(&context, &params, &medium);
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .engine = engine,
+                                      .pages = 2 * PAGES,
+                                      .pinned = true,
+                                      .cpu = (uint32_t)cpu};
+  BENCH_CHECK(tide_context_create(NULL, &context) == TIDE_OK);
+  enum tide_status status = tide_medium_create(context, &params, &medium);
   if (status != TIDE_OK) {
-    tide_context_fini(&context);
+    tide_context_destroy(context);
     return why(status);
   }
-  BENCH_CHECK(tide_timeline_create(&context, NULL, &line) == TIDE_OK);
+  BENCH_CHECK(tide_timeline_create(context, NULL, &line) == TIDE_OK);
   BENCH_CHECK(tide_timeline_signal_external(line, 1) == TIDE_OK);
   uint64_t sum = 0, begin = 0;
   for (int warm = 1; warm >= 0; warm--) { /* once, so that the memory is there */
@@ -62,7 +65,7 @@ static const char *measure_ours(enum tide_medium_engine engine, int cpu, double 
   bench_keep(sum);
   tide_medium_destroy(medium);
   tide_timeline_destroy(line);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   return NULL;
 }
 

@@ -21,7 +21,7 @@
 #define STACK ((size_t)36 << 10)
 
 struct stage {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_crew *crew;
   uint32_t carriers, fibers;
   uint64_t total; /* switches, waits or jobs a round */
@@ -36,9 +36,10 @@ struct stage {
 
 static struct stage *stage_of(uint32_t carriers, uint32_t fibers) {
   struct stage *s = calloc(1, sizeof *s);
-  struct tide_crew_params params = {.carriers = carriers, .fibers = fibers};
-  BENCH_CHECK(s != NULL && tide_context_init(&s->context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_crew_create(&s->context, &params, &s->crew) == TIDE_OK);
+  struct tide_crew_params params = {
+      .struct_size = sizeof params, .carriers = carriers, .fibers = fibers};
+  BENCH_CHECK(s != NULL && tide_context_create(NULL, &s->context) == TIDE_OK);
+  BENCH_CHECK(tide_crew_create(s->context, &params, &s->crew) == TIDE_OK);
   s->carriers = carriers;
   s->fibers = fibers;
   s->share = (bench_smoke() ? 20000 : 1000000) / fibers + 1;
@@ -49,7 +50,7 @@ static struct stage *stage_of(uint32_t carriers, uint32_t fibers) {
 static void stage_over(void *state) {
   struct stage *s = state;
   BENCH_CHECK(tide_crew_destroy(s->crew) == TIDE_OK);
-  tide_context_fini(&s->context);
+  tide_context_destroy(s->context);
   free(s->contexts);
   free(s->stacks);
   free(s);

@@ -15,9 +15,7 @@
 enum { MIB = 1 << 20, BLOCK = 4096 };
 
 struct world {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_file *file;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queue;
   int buffered, direct;
@@ -51,9 +49,8 @@ static void fill(struct world *world) {
 static void drop(void *state) {
   struct world *world = state;
   tide_queue_destroy(world->queue);
-  tide_file_close(world->file);
-  tide_sched_destroy(world->sched);
-  tide_context_fini(&world->context);
+  tide_device_close(world->device);
+  tide_context_destroy(world->context);
   close(world->buffered), close(world->direct);
   free(world->data);
   free(world);
@@ -74,13 +71,12 @@ static void *make(size_t request, bool warm) {
   if (!world->data) bench_wrong("memory");
   memset(world->data, 0, world->size);
   fill(world);
-  BENCH_CHECK(tide_context_init(&world->context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_sched_create(&world->context, NULL, &world->sched) == TIDE_OK);
-  BENCH_CHECK(tide_file_open(&world->context, world->sched, NULL, "disk", &world->file,
+  BENCH_CHECK(tide_context_create(NULL, &world->context) == TIDE_OK);
+  BENCH_CHECK(tide_file_open(world->context, TIDE_PARAMS(tide_file_params, .label = "disk"),
                              &world->device) == TIDE_OK);
-  struct tide_queue_params params = {.operations = 4096};
+  struct tide_queue_params params = {.struct_size = sizeof params, .operations = 4096};
   BENCH_CHECK(tide_queue_create(world->device, &params, &world->queue) == TIDE_OK);
-  if (strcmp(tide_file_kind(world->file), "io_uring") == 0) return world;
+  if (strcmp(tide_file_kind(world->device), "io_uring") == 0) return world;
   drop(world);
   return bench_skip("there is no io_uring here");
 }

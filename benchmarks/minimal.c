@@ -18,7 +18,7 @@
 static struct api {
   enum tide_status (*context_init)(struct tide_context *, const struct tide_context_params *);
   void (*context_fini)(struct tide_context *);
-  enum tide_status (*create)(const struct tide_context *, const struct tide_timeline_params *,
+  enum tide_status (*create)(struct tide_context *, const struct tide_timeline_params *,
                              struct tide_timeline **);
   void (*destroy)(struct tide_timeline *);
   enum tide_status (*signal)(struct tide_timeline *, uint64_t, struct tide_position *);
@@ -60,7 +60,7 @@ static void load_api(void) {
 
 /* One timeline of each kind, and waiters of either for first, first + 1 …, added in any order. */
 struct world {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *ours;
   struct fx fx;
   size_t count;
@@ -96,8 +96,8 @@ static struct world *make_world(size_t count) {
   if (bench_smoke() && count > 100) count = 100;
   if (!w) bench_wrong("memory");
   load_api();
-  BENCH_CHECK(api.context_init(&w->context, NULL) == TIDE_OK);
-  BENCH_CHECK(api.create(&w->context, NULL, &w->ours) == TIDE_OK);
+  BENCH_CHECK(api.context_init(w->context, NULL) == TIDE_OK);
+  BENCH_CHECK(api.create(w->context, NULL, &w->ours) == TIDE_OK);
   api.fx_init(&w->fx);
   w->random = (struct tide_random){count};
   w->count = count;
@@ -116,7 +116,7 @@ static struct world *make_world(size_t count) {
 static void drop(void *state) {
   struct world *w = state;
   api.destroy(w->ours);
-  api.context_fini(&w->context);
+  api.context_fini(w->context);
   free(w->points);
   free(w->nodes);
   free(w->order);
@@ -230,7 +230,7 @@ static double in_order_theirs(void *state) {
 #define ANY 1024
 
 struct many {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_wait_point points[ANY];
   struct fx fx[ANY];
   struct fx_node nodes[ANY];
@@ -240,10 +240,10 @@ static void *make_many(void) {
   struct many *many = calloc(1, sizeof *many);
   if (!many) bench_wrong("memory");
   load_api();
-  BENCH_CHECK(api.context_init(&many->context, NULL) == TIDE_OK);
+  BENCH_CHECK(api.context_init(many->context, NULL) == TIDE_OK);
   for (size_t i = 0; i < ANY; i++) {
     many->points[i].value = 1;
-    BENCH_CHECK(api.create(&many->context, NULL, &many->points[i].timeline) == TIDE_OK);
+    BENCH_CHECK(api.create(many->context, NULL, &many->points[i].timeline) == TIDE_OK);
     api.fx_init(&many->fx[i]);
     many->nodes[i].fire = on_fire;
   }
@@ -252,7 +252,7 @@ static void *make_many(void) {
 static void drop_many(void *state) {
   struct many *many = state;
   for (size_t i = 0; i < ANY; i++) api.destroy(many->points[i].timeline);
-  api.context_fini(&many->context);
+  api.context_fini(many->context);
   free(many);
 }
 static double any_ours(void *state) {
@@ -298,7 +298,7 @@ struct relay {
   bool ours;
   int cpu; /* the partner's */
   uint64_t hops;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *lines[2];
   uint32_t words[2];
 };
@@ -349,7 +349,7 @@ static const char *relay_apart(const void *what, double *out) {
   struct relay relay = {
       .ours = !asked[1], .hops = bench_smoke() ? 10 : 5000, .cpu = (int)asked[0] - 1};
   struct tide_platform counting = *(real = tide_platform_linux());
-  struct tide_context_params params = {.platform = &counting};
+  struct tide_context_params params = {.struct_size = sizeof params, .platform = &counting};
   pthread_t thread;
   counting.wait = count_wait;
   counting.wake = count_wake;
@@ -357,9 +357,9 @@ static const char *relay_apart(const void *what, double *out) {
   load_api();
   if (!stay_on((int)asked[0] - 1)) return "too few processors";
   if (!stay_on(0)) return "the first processor is not for us";
-  BENCH_CHECK(api.context_init(&relay.context, &params) == TIDE_OK);
+  BENCH_CHECK(api.context_init(relay.context, &params) == TIDE_OK);
   for (int i = 0; i < 2; i++)
-    BENCH_CHECK(api.create(&relay.context, NULL, &relay.lines[i]) == TIDE_OK);
+    BENCH_CHECK(api.create(relay.context, NULL, &relay.lines[i]) == TIDE_OK);
   BENCH_CHECK(pthread_create(&thread, NULL, partner, &relay) == 0);
   uint64_t start = bench_now();
   for (uint64_t i = 1; i <= relay.hops; i++) {

@@ -62,8 +62,10 @@ static struct text make(uint32_t operations) {
 /* Parses and verifies; the bytes that the module held. */
 static size_t read_it(const struct text *text) {
   struct tide_mods_module *module;
-  struct tide_mods_params params = {
-      .allocator = tide_allocator_system(), .text = text->data, .length = text->length};
+  struct tide_mods_params params = {.struct_size = sizeof params,
+                                    .allocator = tide_allocator_system(),
+                                    .text = text->data,
+                                    .length = text->length};
   if (tide_mods_parse(&params, &module) != TIDE_OK || tide_mods_verify(module) != TIDE_OK) abort();
   size_t memory = tide_mods_memory(module);
   tide_mods_destroy(module);

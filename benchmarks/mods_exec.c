@@ -1,5 +1,6 @@
 /* Kernels on the CPU: how fast instructions run, and what a launch of many CTAs costs. */
 #include "bench.h"
+#include "tidemark/context.h"
 #include "tidemark/mods.h"
 
 #include <stdio.h>
@@ -44,17 +45,17 @@ static const char barriers[] =
     "  }\n"
     "}\n";
 
-static struct tide_context context;
+static struct tide_context *context;
 
 static void *open_context(void) {
-  return tide_context_init(&context, NULL) == TIDE_OK ? &context : bench_skip("no memory");
+  return tide_context_create(NULL, &context) == TIDE_OK ? context : bench_skip("no memory");
 }
-static void close_context(void *state) { tide_context_fini(state); }
+static void close_context(void *state) { tide_context_destroy(state); }
 
 static uint64_t run(struct tide_mods_run_params *params) {
   struct tide_mods_run *run;
   struct tide_mods_run_stats stats;
-  BENCH_CHECK(tide_mods_run_create(&context, params, &run) == TIDE_OK);
+  BENCH_CHECK(tide_mods_run_create(context, params, &run) == TIDE_OK);
   uint64_t begin = bench_spent();
   BENCH_CHECK(tide_mods_run_step(run, UINT64_MAX) == TIDE_OK);
   uint64_t spent = bench_spent() - begin;
@@ -68,8 +69,11 @@ static double simple_ops(void *state) {
   uint64_t out = 0;
   int64_t turns = bench_smoke() ? 1000 : 20000;
   struct tide_mods_argument arguments[] = {{.data = &out, .size = sizeof out}, {.integer = turns}};
-  struct tide_mods_run_params params = {
-      .text = simple, .length = sizeof simple - 1, .arguments = arguments, .argument_count = 2};
+  struct tide_mods_run_params params = {.struct_size = sizeof params,
+                                        .text = simple,
+                                        .length = sizeof simple - 1,
+                                        .arguments = arguments,
+                                        .argument_count = 2};
   uint64_t spent = run(&params);
   return (double)turns * 32 * SIMPLE_OPS / (double)spent * 1e3;
 }
@@ -77,8 +81,10 @@ static double simple_ops(void *state) {
 /* 1024 CTAs of 128 threads, from the text to the end of the last. */
 static double many_ctas(void *state) {
   (void)state;
-  struct tide_mods_run_params params = {
-      .text = barriers, .length = sizeof barriers - 1, .grid = {bench_smoke() ? 64 : 1024, 1, 1}};
+  struct tide_mods_run_params params = {.struct_size = sizeof params,
+                                        .text = barriers,
+                                        .length = sizeof barriers - 1,
+                                        .grid = {bench_smoke() ? 64 : 1024, 1, 1}};
   uint64_t begin = bench_spent();
   (void)run(&params);
   return (double)(bench_spent() - begin) / 1e6;

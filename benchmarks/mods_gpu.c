@@ -25,8 +25,8 @@ static float a[ROWS * DEPTH], b[DEPTH * COLUMNS], c[STREAMS][ROWS * COLUMNS];
 static char why[256];
 
 struct gpu {
-  struct tide_context context;
-  struct tide_cuda *cuda;
+  struct tide_context *context;
+  struct tide_device *cuda;
   struct tide_cuda_info info;
   struct tide_cuda_stream *streams[STREAMS];
   struct tide_mods_gpu *kernels[STREAMS];
@@ -60,7 +60,8 @@ static bool open_kernel(struct gpu *gpu, const char *module, const char *ptx, in
                                                  {.integer = TILES_M},
                                                  {.integer = TILES_N},
                                                  {.integer = SLICES}};
-  struct tide_mods_run_params params = {.text = module,
+  struct tide_mods_run_params params = {.struct_size = sizeof params,
+                                        .text = module,
                                         .length = strlen(module),
                                         .arguments = arguments,
                                         .argument_count = 6,
@@ -68,16 +69,16 @@ static bool open_kernel(struct gpu *gpu, const char *module, const char *ptx, in
   struct tide_diag diag = {.text = ""};
   enum tide_status status = tide_cuda_stream_create(gpu->cuda, &gpu->streams[i]);
   if (status == TIDE_OK)
-    status = tide_mods_gpu_create(&gpu->context, gpu->cuda, &params, ptx, &gpu->kernels[i], &diag);
+    status = tide_mods_gpu_create(gpu->context, gpu->cuda, &params, ptx, &gpu->kernels[i], &diag);
   if (status == TIDE_OK) return true;
   snprintf(why, sizeof why, "%s", diag.text[0] ? diag.text : tide_status_text(status));
   return false;
 }
 
 static bool open_all(struct gpu *gpu, const char *file) {
-  struct tide_cuda_params params = {.depth = 1};
+  struct tide_cuda_params params = {.struct_size = sizeof params, .depth = 1};
   struct tide_diag diag = {.text = ""};
-  if (tide_cuda_create(&gpu->context, &params, &gpu->cuda, &diag) != TIDE_OK) {
+  if (tide_cuda_open(gpu->context, &params, &gpu->cuda, &diag) != TIDE_OK) {
     snprintf(why, sizeof why, "%s", diag.text);
     return false;
   }
@@ -95,7 +96,7 @@ static void close_all(struct gpu *gpu) {
     tide_mods_gpu_destroy(gpu->kernels[i]);
     tide_cuda_stream_destroy(gpu->streams[i]);
   }
-  tide_cuda_destroy(gpu->cuda);
+  tide_device_close(gpu->cuda);
 }
 
 /* ---- measuring ---- */
@@ -143,11 +144,11 @@ static const char *measure(const void *what, unsigned side, double *out_values) 
   fill(a, ROWS * DEPTH, 1);
   fill(b, DEPTH * COLUMNS, 2);
   memset(c, 0, sizeof c);
-  BENCH_CHECK(tide_context_init(&gpu.context, NULL) == TIDE_OK);
+  BENCH_CHECK(tide_context_create(NULL, &gpu.context) == TIDE_OK);
   bool good = open_all(&gpu, files[side]);
   if (good) measure_all(&gpu, out_values);
   close_all(&gpu);
-  tide_context_fini(&gpu.context);
+  tide_context_destroy(gpu.context);
   return good ? NULL : why;
 }
 

@@ -25,7 +25,7 @@ static void lock_unlock(void *state, uint64_t count) {
 /* ---- one point at a time ---------------------------------------------------------------- */
 
 struct world {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_points *points;
   struct tide_client *client;
   struct tide_future *future;
@@ -35,13 +35,13 @@ struct world {
 
 static void open_room(struct world *world, uint32_t timelines) {
   struct tide_points_params params = {
-      .timelines = timelines, .deadline = HOUR, .longest = 2 * HOUR};
-  BENCH_CHECK(tide_context_init(&world->context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_points_create(&world->context, &params, &world->points) == TIDE_OK);
+      .struct_size = sizeof params, .timelines = timelines, .deadline = HOUR, .longest = 2 * HOUR};
+  BENCH_CHECK(tide_context_create(NULL, &world->context) == TIDE_OK);
+  BENCH_CHECK(tide_points_create(world->context, &params, &world->points) == TIDE_OK);
 }
 static void close_room(struct world *world) {
   tide_points_destroy(world->points);
-  tide_context_fini(&world->context);
+  tide_context_destroy(world->context);
 }
 
 static void *make(void) {
@@ -143,7 +143,7 @@ static const char *apart(const void *what, unsigned side, double *out_values) {
   struct tide_point points[BATCH];
   uint32_t rounds = bench_smoke() ? 20 : 2000;
   uint64_t promising = 0, keeping = 0;
-  struct tide_future_params params = {.capacity = BATCH};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = BATCH};
   (void)what;
   (void)side;
   open_room(&world, 4);
@@ -288,17 +288,15 @@ static const char *tasks(const void *what, unsigned side, double *out_values) {
   uint32_t size = ((const struct shape *)what)->size;
   uint32_t rows = (bench_smoke() ? 512 : 200000) / size;
   struct world world = {0};
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
   struct tide_device *device;
   (void)side;
   open_room(&world, 2 * size + 1);
-  BENCH_CHECK(tide_sched_create(&world.context, NULL, &sched) == TIDE_OK);
-  BENCH_CHECK(tide_cpu_open(&world.context, sched, NULL, "cpu", &cpu, &device) == TIDE_OK);
+  BENCH_CHECK(tide_cpu_open(world.context, NULL, &device) == TIDE_OK);
   BENCH_CHECK(tide_client_create(world.points, NULL, &world.client) == TIDE_OK);
   struct lane *lanes = calloc(size, sizeof *lanes);
-  struct tide_queue_params params = {.client = world.client, .operations = CHANNEL_DEPTH};
-  struct tide_future_params future = {.capacity = 2 * CHANNEL_DEPTH};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .client = world.client, .operations = CHANNEL_DEPTH};
+  struct tide_future_params future = {.struct_size = sizeof future, .capacity = 2 * CHANNEL_DEPTH};
   for (uint32_t i = 0; i < size; i++) {
     BENCH_CHECK(tide_queue_create(device, &params, &lanes[i].queue) == TIDE_OK);
     BENCH_CHECK(tide_queue_create_future(lanes[i].queue, &future, &lanes[i].future) == TIDE_OK);
@@ -312,12 +310,11 @@ static const char *tasks(const void *what, unsigned side, double *out_values) {
   tide_client_stats(world.client, &stats);
   BENCH_CHECK(stats.kept == (uint64_t)rows * size && !stats.broken);
   for (uint32_t i = 0; i < size; i++) tide_queue_destroy(lanes[i].queue);
-  tide_cpu_close(cpu);
+  tide_device_close(device);
   tide_client_destroy(world.client, TIDE_OK);
   free(lanes);
   tide_points_destroy(world.points);
-  tide_sched_destroy(sched);
-  tide_context_fini(&world.context);
+  tide_context_destroy(world.context);
   return unit_of(out_values, 1);
 }
 

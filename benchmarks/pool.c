@@ -1,5 +1,6 @@
 /* Buffers from a pool: what a lifecycle costs as its uses grow, against what other pools do about
  * uses (rival_*.h). One trace of eight queues through all of them is in pool_trace.c. */
+#include "causal/context.h"
 #include "bench.h"
 #include "rival_pool.h"
 #include "rival_rmm.h"
@@ -14,7 +15,7 @@
 #define SMALLEST 4096u
 
 struct single {
-  struct tide_context context;
+  struct tide_context *context;
   uint64_t cell;
   struct tide_pool *pool, *covered;
   struct tide_position positions[QUEUES]; /* which know nothing of one another */
@@ -28,15 +29,15 @@ struct single {
 
 static void *single_make(void) {
   struct single *s = calloc(1, sizeof *s);
-  struct tide_pool_params covered = {.frees_cover_uses = true};
-  BENCH_CHECK(s && tide_context_init(&s->context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_pool_create(&s->context, NULL, &s->pool) == TIDE_OK);
-  BENCH_CHECK(tide_pool_create(&s->context, &covered, &s->covered) == TIDE_OK);
+  struct tide_pool_params covered = {.struct_size = sizeof covered, .frees_cover_uses = true};
+  BENCH_CHECK(s && tide_context_create(NULL, &s->context) == TIDE_OK);
+  BENCH_CHECK(tide_pool_create(s->context, NULL, &s->pool) == TIDE_OK);
+  BENCH_CHECK(tide_pool_create(s->context, &covered, &s->covered) == TIDE_OK);
   tide_frontier_init(&s->all.frontier, ROOM);
   for (unsigned i = 0; i < QUEUES; i++) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
-    BENCH_CHECK(tide_tracker_register(s->context.tracker, axis) == TIDE_OK);
-    tide_tracker_set_names(tide_tracker_find(s->context.tracker, axis));
+    BENCH_CHECK(tide_tracker_register(s->context->tracker, axis) == TIDE_OK);
+    tide_tracker_set_names(tide_tracker_find(s->context->tracker, axis));
     tide_frontier_init(&s->frontiers[i].frontier, ROOM);
     s->positions[i] =
         (struct tide_position){.axis = axis, .epoch = 1, .frontier = &s->frontiers[i].frontier};
@@ -56,11 +57,11 @@ static void *single_make(void) {
 static void single_drop(void *state) {
   struct single *s = state;
   for (unsigned i = 0; i < QUEUES; i++) {
-    BENCH_CHECK(tide_tracker_close(s->context.tracker, s->positions[i].axis) == TIDE_OK);
+    BENCH_CHECK(tide_tracker_close(s->context->tracker, s->positions[i].axis) == TIDE_OK);
   }
   BENCH_CHECK(tide_pool_destroy(s->pool) == TIDE_OK);
   BENCH_CHECK(tide_pool_destroy(s->covered) == TIDE_OK);
-  tide_context_fini(&s->context);
+  tide_context_destroy(s->context);
   free(s->rmm);
   free(s->rival);
   free(s);

@@ -17,6 +17,7 @@
  *
  * All of it is the mean of several traces that differ in what was drawn: what one of them needs at
  * its peak is a whole number of chunks, which says as much about the trace as about the policy. */
+#include "causal/context.h"
 #include "bench.h"
 #include "rival_pool.h"
 #include "rival_rmm.h"
@@ -96,7 +97,7 @@ struct machine {
   struct wait pending[QUEUES][QUEUES];
   unsigned pending_count[QUEUES];
   /* ours */
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_pool *pool;
   struct tide_position positions[QUEUES];
   TIDE_FRONTIER_STORAGE(frontiers[QUEUES], ROOM);
@@ -138,16 +139,17 @@ static void machine_init(struct machine *m, const struct question *q) {
   size_t chunk = (size_t)SMALLEST << (asked.classes > 1 ? 6 : 0);
   m->rival = rival_make(SMALLEST);
   m->rmm = rmm_make(m->rival, asked.queues, chunk);
-  BENCH_CHECK(tide_context_init(&m->context, NULL) == TIDE_OK);
-  struct tide_pool_params params = {.chunk = chunk,
+  BENCH_CHECK(tide_context_create(NULL, &m->context) == TIDE_OK);
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .chunk = chunk,
                                     .policy = TIDE_POOL_WAIT_FIRST, /* as the rivals do */
                                     .frees_cover_uses = asked.policy == COVERED,
                                     .uses_are_named = asked.policy == NAMED};
-  BENCH_CHECK(tide_pool_create(&m->context, &params, &m->pool) == TIDE_OK);
+  BENCH_CHECK(tide_pool_create(m->context, &params, &m->pool) == TIDE_OK);
   for (unsigned i = 0; i < asked.queues; i++) {
     tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1);
-    BENCH_CHECK(tide_tracker_register(m->context.tracker, axis) == TIDE_OK);
-    tide_tracker_set_names(tide_tracker_find(m->context.tracker, axis));
+    BENCH_CHECK(tide_tracker_register(m->context->tracker, axis) == TIDE_OK);
+    tide_tracker_set_names(tide_tracker_find(m->context->tracker, axis));
     tide_frontier_init(&m->frontiers[i].frontier, ROOM);
     m->positions[i] = (struct tide_position){.axis = axis, .frontier = &m->frontiers[i].frontier};
   }
@@ -155,10 +157,10 @@ static void machine_init(struct machine *m, const struct question *q) {
 
 static void machine_fini(struct machine *m) {
   for (unsigned i = 0; i < m->q.queues; i++) {
-    BENCH_CHECK(tide_tracker_close(m->context.tracker, m->positions[i].axis) == TIDE_OK);
+    BENCH_CHECK(tide_tracker_close(m->context->tracker, m->positions[i].axis) == TIDE_OK);
   }
   BENCH_CHECK(tide_pool_destroy(m->pool) == TIDE_OK);
-  tide_context_fini(&m->context);
+  tide_context_destroy(m->context);
   free(m->rmm);
   free(m->rival);
 }
@@ -224,7 +226,7 @@ static void insert(struct machine *m, tide_axis axis, uint64_t epoch) {
 static void close_gap(struct machine *m, unsigned queue, struct tide_buffer *buffer) {
   const struct tide_frontier *past = tide_buffer_past(buffer);
   struct tide_frontier *known = m->positions[queue].frontier;
-  struct tide_tracker *tracker = m->context.tracker;
+  struct tide_tracker *tracker = m->context->tracker;
   struct tide_frontier_entry missing[QUEUES], entry;
   unsigned count = 0;
   tide_axis axis;
@@ -390,7 +392,7 @@ static void finish_cycle(struct machine *m, unsigned n) {
 
 static void see(struct machine *m, const uint64_t *done) {
   for (unsigned q = 0; q < m->q.queues; q++) {
-    if (ours(m)) (void)tide_tracker_advance(m->context.tracker, m->positions[q].axis, done[q]);
+    if (ours(m)) (void)tide_tracker_advance(m->context->tracker, m->positions[q].axis, done[q]);
     else m->rival->done[q] = done[q];
   }
 }

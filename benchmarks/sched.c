@@ -9,8 +9,7 @@
 #define CHAIN 100000
 
 struct world {
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *timeline;
@@ -31,14 +30,17 @@ static const struct tide_backend backend = {.name = "inline", .in_order = true};
 static void *make(void) {
   struct world *world = calloc(1, sizeof *world);
   if (!world) bench_wrong("memory");
-  struct tide_queue_params queue = {
-      .label = "chain", .operations = CHAIN, .waits = CHAIN, .signals = CHAIN, .buffers = 1};
-  struct tide_timeline_params timeline = {.label = "step"};
-  BENCH_CHECK(tide_context_init(&world->context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_sched_create(&world->context, NULL, &world->sched) == TIDE_OK);
-  BENCH_CHECK(tide_device_create(world->sched, &backend, "inline", &world->device) == TIDE_OK);
+  struct tide_queue_params queue = {.struct_size = sizeof queue,
+                                    .label = "chain",
+                                    .operations = CHAIN,
+                                    .waits = CHAIN,
+                                    .signals = CHAIN,
+                                    .buffers = 1};
+  struct tide_timeline_params timeline = {.struct_size = sizeof timeline, .label = "step"};
+  BENCH_CHECK(tide_context_create(NULL, &world->context) == TIDE_OK);
+  BENCH_CHECK(tide_device_open(world->context, &backend, "inline", &world->device) == TIDE_OK);
   BENCH_CHECK(tide_queue_create(world->device, &queue, &world->queue) == TIDE_OK);
-  BENCH_CHECK(tide_timeline_create(&world->context, &timeline, &world->timeline) == TIDE_OK);
+  BENCH_CHECK(tide_timeline_create(world->context, &timeline, &world->timeline) == TIDE_OK);
   return world;
 }
 
@@ -46,10 +48,9 @@ static void drop(void *state) {
   struct world *world = state;
   tide_queue_destroy(world->queue);
   BENCH_CHECK(tide_device_settle(world->device, TIDE_FOREVER) == TIDE_OK);
-  BENCH_CHECK(tide_device_destroy(world->device) == TIDE_OK);
-  tide_sched_destroy(world->sched);
+  tide_device_close(world->device);
   tide_timeline_destroy(world->timeline);
-  tide_context_fini(&world->context);
+  tide_context_destroy(world->context);
   free(world);
 }
 

@@ -39,7 +39,8 @@ static void stop(int number) {
 }
 
 static void serve(const struct house *house, const char *policy) {
-  struct tide_service_params params = {.socket = house->path,
+  struct tide_service_params params = {.struct_size = sizeof params,
+                                       .socket = house->path,
                                        .policy = policy,
                                        .policy_length = policy ? strlen(policy) : 0,
                                        .workers = 1};
@@ -66,7 +67,7 @@ static void house_close(struct house *house) {
 }
 
 static struct tide_session *enter(const struct house *house) {
-  struct tide_session_params params = {.socket = house->path};
+  struct tide_session_params params = {.struct_size = sizeof params, .socket = house->path};
   struct tide_session *session = NULL;
   for (int i = 0; i < 5000; i++) {
     if (tide_session_connect(&params, &session, NULL) == TIDE_OK) return session;
@@ -128,7 +129,7 @@ struct player {
 };
 static void player_open(struct player *p, const struct house *house, struct shared *shared,
                         unsigned me) {
-  struct tide_future_params params = {.capacity = 64};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 64};
   p->s = enter(house);
   OK(tide_session_create_future(p->s, &params, &p->own));
   OK(tide_session_grant(p->s, p->own, TIDE_RIGHT_WAIT, &shared->token[me]));
@@ -305,8 +306,8 @@ static void build_lattice(struct attacker *a) {
 }
 /* Between two channels. */
 static void build_chain(struct attacker *a) {
-  struct tide_session_channel_params params = {.operations = 65536};
-  struct tide_future_params future = {.capacity = 32000};
+  struct tide_session_channel_params params = {.struct_size = sizeof params, .operations = 65536};
+  struct tide_future_params future = {.struct_size = sizeof future, .capacity = 32000};
   struct tide_point channel[2] = {a->channel}, line[2] = {a->line};
   OK(tide_session_create_channel(a->s, &params, &channel[1]));
   OK(tide_session_create_channel_future(a->s, channel[1], &future, &line[1]));
@@ -338,8 +339,8 @@ struct attack {
 /* One size: the victim's delay beside it, and what it takes to release it all. */
 static void measure_size(const struct house *house, const struct attack *attack, uint32_t size,
                          double *out_delay, double *out_release) {
-  struct tide_session_channel_params params = {.operations = 65536};
-  struct tide_future_params future = {.capacity = 32000};
+  struct tide_session_channel_params params = {.struct_size = sizeof params, .operations = 65536};
+  struct tide_future_params future = {.struct_size = sizeof future, .capacity = 32000};
   struct attacker a = {.s = enter(house), .size = size};
   struct tide_session *victim = enter(house);
   struct tide_point timeline;
@@ -568,7 +569,7 @@ static const struct bench_contest thousand = {.sides = {"100 hostile of 1000"},
 static double wakes_of_all(void *state) {
   struct asking *a = state;
   struct tide_point timeline, parts[100], half[2], all;
-  struct tide_future_params params = {.capacity = 128};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 128};
   struct rusage before, after;
   OK(tide_session_create_future(a->s, &params, &timeline));
   for (int i = 0; i < 100; i++) parts[i] = promise(a->s, timeline);

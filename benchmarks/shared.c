@@ -60,7 +60,8 @@ static void *map_region(const struct tide_shared_shape *shape, struct tide_share
   void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   BENCH_CHECK(memory != MAP_FAILED);
   BENCH_CHECK(tide_shared_format(memory, size, shape) == TIDE_OK);
-  struct tide_shared_params params = {tide_platform_linux(), true, LEASE};
+  struct tide_shared_params params = {
+      .struct_size = sizeof params, tide_platform_linux(), true, LEASE};
   BENCH_CHECK(tide_shared_attach(out, memory, size, &params) == TIDE_OK);
   return memory;
 }

@@ -13,9 +13,7 @@
 
 struct world {
   struct tide_clock *clock;
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_sim *sim;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[QUEUES];
   struct tide_timeline *timelines[QUEUES];
@@ -30,19 +28,17 @@ static const struct tide_body_class empty = {.name = "empty", .host = nothing};
 
 static void *make(void) {
   struct world *w = calloc(1, sizeof *w);
-  struct tide_sim_params params = {.hands = 4, .cost = 1000};
-  struct tide_queue_params queue = {.operations = 1024};
+  struct tide_sim_params params = {.struct_size = sizeof params, .hands = 4, .cost = 1000};
+  struct tide_queue_params queue = {.struct_size = sizeof queue, .operations = 1024};
   if (!w) bench_wrong("memory");
   BENCH_CHECK(tide_clock_create(tide_allocator_system(), NULL, &w->clock) == TIDE_OK);
-  struct tide_context_params context = {.platform = tide_clock_platform(w->clock)};
-  BENCH_CHECK(tide_context_init(&w->context, &context) == TIDE_OK);
-  BENCH_CHECK(tide_sched_create(&w->context, NULL, &w->sched) == TIDE_OK);
-  BENCH_CHECK(tide_sim_create(&w->context, w->clock, &params, &w->sim) == TIDE_OK);
-  BENCH_CHECK(tide_device_create(w->sched, tide_sim_backend(w->sim), "sim", &w->device) == TIDE_OK);
-  BENCH_CHECK(tide_sim_attach(w->sim, w->device) == TIDE_OK);
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = tide_clock_platform(w->clock)};
+  BENCH_CHECK(tide_context_create(&context_params, &w->context) == TIDE_OK);
+  BENCH_CHECK(tide_sim_open(w->context, w->clock, &params, &w->device) == TIDE_OK);
   for (int i = 0; i < QUEUES; i++) {
     BENCH_CHECK(tide_queue_create(w->device, &queue, &w->queues[i]) == TIDE_OK);
-    BENCH_CHECK(tide_timeline_create(&w->context, NULL, &w->timelines[i]) == TIDE_OK);
+    BENCH_CHECK(tide_timeline_create(w->context, NULL, &w->timelines[i]) == TIDE_OK);
   }
   return w;
 }
@@ -50,13 +46,9 @@ static void *make(void) {
 static void drop(void *state) {
   struct world *w = state;
   for (int i = 0; i < QUEUES; i++) tide_queue_destroy(w->queues[i]);
-  BENCH_CHECK(tide_device_settle(w->device, TIDE_FOREVER) == TIDE_OK);
-  tide_sim_detach(w->sim);
-  BENCH_CHECK(tide_device_destroy(w->device) == TIDE_OK);
-  tide_sim_destroy(w->sim);
+  tide_device_close(w->device);
   for (int i = 0; i < QUEUES; i++) tide_timeline_destroy(w->timelines[i]);
-  tide_sched_destroy(w->sched);
-  tide_context_fini(&w->context);
+  tide_context_destroy(w->context);
   tide_clock_destroy(w->clock);
   free(w);
 }
@@ -105,11 +97,13 @@ static void *make_plan(void) {
            "for i in 0..%d {\n  for j in 0..%d {\n"
            "    q[j]: nop  wait t[(j+1)%%%d] >= i  signal t[j] = i+1  cost 1us\n  }\n}\n",
            QUEUES, QUEUES, QUEUES, (bench_smoke() ? 800 : OPERATIONS) / QUEUES, QUEUES, QUEUES);
-  struct tide_program_params program = {
-      .allocator = tide_allocator_system(), .text = text, .length = strlen(text)};
+  struct tide_program_params program = {.struct_size = sizeof program,
+                                        .allocator = tide_allocator_system(),
+                                        .text = text,
+                                        .length = strlen(text)};
   struct tide_body_set set;
   set.bodies = tide_kernel_bodies(&set.count);
-  struct tide_plan_params plan = {.bodies = &set, .body_set_count = 1};
+  struct tide_plan_params plan = {.struct_size = sizeof plan, .bodies = &set, .body_set_count = 1};
   BENCH_CHECK(tide_program_parse(&program, NULL, &planned->program) == TIDE_OK);
   BENCH_CHECK(tide_plan_create(planned->program, &plan, NULL, &planned->plan) == TIDE_OK);
   return planned;
@@ -124,7 +118,7 @@ static void drop_plan(void *state) {
 
 static double simulate(void *state) {
   struct planned *planned = state;
-  struct tide_simulation_params params = {.plan = planned->plan};
+  struct tide_simulation_params params = {.struct_size = sizeof params, .plan = planned->plan};
   struct tide_simulation *simulation;
   uint64_t start = bench_now();
   BENCH_CHECK(tide_simulate(&params, NULL, &simulation) == TIDE_OK);

@@ -1,6 +1,7 @@
 /* The same calls from several threads at once, each on objects of its own or all on one: what
  * sharing costs, against the textbook under a mutex each. ns a call of one thread, so what scales
  * stays flat as long as there are processors. */
+#include "causal/context.h"
 #include "bench.h"
 #include "rival_pool.h"
 
@@ -25,7 +26,7 @@ struct world {
   enum side side;
   uint64_t calls;
   pthread_barrier_t start;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_pool *pool;
   struct tide_timeline *timelines[THREADS];
   struct tide_position positions[THREADS];
@@ -43,12 +44,12 @@ struct hand {
 static tide_axis axis_of(unsigned i) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, i + 1); }
 
 static void world_init(struct world *w) {
-  BENCH_CHECK(tide_context_init(&w->context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_pool_create(&w->context, NULL, &w->pool) == TIDE_OK);
+  BENCH_CHECK(tide_context_create(NULL, &w->context) == TIDE_OK);
+  BENCH_CHECK(tide_pool_create(w->context, NULL, &w->pool) == TIDE_OK);
   w->rival = rival_make(4096);
   for (unsigned i = 0; i < THREADS; i++) {
-    BENCH_CHECK(tide_timeline_create(&w->context, NULL, &w->timelines[i]) == TIDE_OK);
-    BENCH_CHECK(tide_tracker_register(w->context.tracker, axis_of(i)) == TIDE_OK);
+    BENCH_CHECK(tide_timeline_create(w->context, NULL, &w->timelines[i]) == TIDE_OK);
+    BENCH_CHECK(tide_tracker_register(w->context->tracker, axis_of(i)) == TIDE_OK);
     tide_frontier_init(&w->frontiers[i].frontier, 16);
     w->positions[i] = (struct tide_position){
         .axis = axis_of(i), .epoch = 0, .frontier = &w->frontiers[i].frontier};
@@ -59,10 +60,10 @@ static void world_init(struct world *w) {
 static void world_fini(struct world *w) {
   for (unsigned i = 0; i < THREADS; i++) {
     tide_timeline_destroy(w->timelines[i]);
-    BENCH_CHECK(tide_tracker_close(w->context.tracker, axis_of(i)) == TIDE_OK);
+    BENCH_CHECK(tide_tracker_close(w->context->tracker, axis_of(i)) == TIDE_OK);
   }
   BENCH_CHECK(tide_pool_destroy(w->pool) == TIDE_OK);
-  tide_context_fini(&w->context);
+  tide_context_destroy(w->context);
   free(w->rival);
 }
 
@@ -91,7 +92,7 @@ static void do_ours(struct world *w, unsigned me) {
         else bench_keep(tide_timeline_query(w->timelines[0]));
         break;
       case ADVANCE_OWN:
-        BENCH_CHECK(tide_tracker_advance(w->context.tracker, axis_of(me), i) == TIDE_OK);
+        BENCH_CHECK(tide_tracker_advance(w->context->tracker, axis_of(me), i) == TIDE_OK);
         break;
       case ALLOC_SHARED:
         w->positions[me].epoch = i; /* as a queue does, which knows what it did before */
@@ -99,7 +100,7 @@ static void do_ours(struct world *w, unsigned me) {
         BENCH_CHECK(tide_pool_alloc(w->pool, 4096, &w->positions[me], NULL, &buffer) == TIDE_OK);
         tide_pool_free(buffer, &w->positions[me]);
         if (i % 16 == 0) /* and its work ends */
-          BENCH_CHECK(tide_tracker_advance(w->context.tracker, axis_of(me), i) == TIDE_OK);
+          BENCH_CHECK(tide_tracker_advance(w->context->tracker, axis_of(me), i) == TIDE_OK);
         break;
     }
   }
@@ -139,7 +140,7 @@ static void check(const struct world *w, unsigned threads) {
   for (unsigned i = 0; i < threads && w->side == OURS; i++) {
     if (w->work == SIGNAL_OWN) BENCH_CHECK(tide_timeline_query(w->timelines[i]) == w->calls);
     if (w->work == ADVANCE_OWN)
-      BENCH_CHECK(tide_tracker_finished(w->context.tracker, axis_of(i), w->calls));
+      BENCH_CHECK(tide_tracker_finished(w->context->tracker, axis_of(i), w->calls));
   }
 }
 
@@ -173,7 +174,7 @@ static const char *measure(const void *what, unsigned side, double *out) {
   check(w, q->threads);
   if (w->work == ALLOC_SHARED) /* so that the pool may go */
     for (unsigned i = 0; i < THREADS; i++)
-      BENCH_CHECK(tide_tracker_advance(w->context.tracker, axis_of(i), w->calls + 1) == TIDE_OK);
+      BENCH_CHECK(tide_tracker_advance(w->context->tracker, axis_of(i), w->calls + 1) == TIDE_OK);
   world_fini(w);
   free(w);
   return NULL;

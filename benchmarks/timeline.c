@@ -1,5 +1,6 @@
 /* Timelines through the shared library, as a user calls them, against the least that
  * such a call could do. */
+#include "causal/context.h"
 #include "bench.h"
 #include "rival/rival.h"
 #include "shared_library.h"
@@ -12,7 +13,7 @@
 struct api {
   enum tide_status (*context_init)(struct tide_context *, const struct tide_context_params *);
   void (*context_fini)(struct tide_context *);
-  enum tide_status (*create)(const struct tide_context *, const struct tide_timeline_params *,
+  enum tide_status (*create)(struct tide_context *, const struct tide_timeline_params *,
                              struct tide_timeline **);
   void (*destroy)(struct tide_timeline *);
   enum tide_status (*signal)(struct tide_timeline *, uint64_t, struct tide_position *);
@@ -34,7 +35,7 @@ struct api {
 struct world {
   struct api api;
   void *library, *rivals;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *timeline, *other;
   struct tide_position position;
   TIDE_FRONTIER_STORAGE(known, 16);
@@ -74,15 +75,16 @@ static void *make(void) {
   struct world *world = calloc(1, sizeof *world);
   if (!world) bench_wrong("memory");
   load(world);
-  BENCH_CHECK(world->api.context_init(&world->context, NULL) == TIDE_OK);
-  struct tide_timeline_params params = {.label = "bench", .history = HISTORY};
-  BENCH_CHECK(world->api.create(&world->context, &params, &world->timeline) == TIDE_OK);
-  BENCH_CHECK(world->api.create(&world->context, &params, &world->other) == TIDE_OK);
-  BENCH_CHECK(world->api.create(&world->context, &params, &world->third) == TIDE_OK);
+  BENCH_CHECK(world->api.context_init(world->context, NULL) == TIDE_OK);
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = "bench", .history = HISTORY};
+  BENCH_CHECK(world->api.create(world->context, &params, &world->timeline) == TIDE_OK);
+  BENCH_CHECK(world->api.create(world->context, &params, &world->other) == TIDE_OK);
+  BENCH_CHECK(world->api.create(world->context, &params, &world->third) == TIDE_OK);
   world->position.axis = tide_axis_make(0, TIDE_DOMAIN_HOST, 1);
   world->position.frontier = &world->known.frontier;
   world->api.frontier_init(&world->known.frontier, 16);
-  BENCH_CHECK(world->api.axis_register(world->context.tracker, world->position.axis) == TIDE_OK);
+  BENCH_CHECK(world->api.axis_register(world->context->tracker, world->position.axis) == TIDE_OK);
   for (uint64_t i = 2; i <= ENTRIES; i++)
     world->api.raise(&world->known.frontier, tide_axis_make(0, TIDE_DOMAIN_QUEUE, i), i * 7, NULL);
   return world;
@@ -94,7 +96,7 @@ static void drop(void *state) {
   world->api.destroy(world->timeline);
   world->api.destroy(world->other);
   world->api.destroy(world->third);
-  world->api.context_fini(&world->context);
+  world->api.context_fini(world->context);
   free(world->points);
   free(world->sets);
   dlclose(world->library);

@@ -62,7 +62,8 @@ static void on_wait(struct tide_frontier_wait *wait, enum tide_status status) {
 static void *make(void) {
   struct state *s = calloc(1, sizeof *s);
   if (!s) bench_wrong("memory");
-  struct tide_tracker_params params = {tide_allocator_system(), tide_platform_linux()};
+  struct tide_tracker_params params = {
+      .struct_size = sizeof params, tide_allocator_system(), tide_platform_linux()};
   BENCH_CHECK(tide_tracker_create(&params, &s->tracker) == TIDE_OK);
   tide_frontier_init(&s->needs.frontier, NEEDS);
   tide_frontier_init(&s->knows.frontier, NEEDS);

@@ -1,6 +1,7 @@
 /* Waiting on timelines with threads, many at once, and with calls: against the textbook, a mutex, a
  * condition variable, a list of whoever waits for one of several and a list of calls. The cheap
  * calls that need no waiter are in timeline.c. */
+#include "causal/context.h"
 #include "bench.h"
 
 #include "base/random.h"
@@ -109,17 +110,17 @@ struct line {
   struct plain_timeline plain;
 };
 
-static struct tide_context context;
+static struct tide_context *context;
 
 static void context_once(void) {
-  if (!context.platform) BENCH_CHECK(tide_context_init(&context, NULL) == TIDE_OK);
+  if (!context->platform) BENCH_CHECK(tide_context_create(NULL, &context) == TIDE_OK);
 }
 
 static void line_init(struct line *line, enum side side) {
   context_once();
   line->side = side;
-  struct tide_timeline_params params = {.label = "bench"};
-  if (side == OURS) BENCH_CHECK(tide_timeline_create(&context, &params, &line->ours) == TIDE_OK);
+  struct tide_timeline_params params = {.struct_size = sizeof params, .label = "bench"};
+  if (side == OURS) BENCH_CHECK(tide_timeline_create(context, &params, &line->ours) == TIDE_OK);
   else plain_init(&line->plain);
 }
 
@@ -492,7 +493,7 @@ static const char *find_one(const void *what, unsigned side, double *out) {
   uint64_t times = bench_smoke() ? 2 : 50;
   many_init(&many, (enum side)side, call_count(what));
   if (side == OURS) {
-    BENCH_CHECK(tide_wait_set_create(&context, (uint32_t)many.count, &set) == TIDE_OK);
+    BENCH_CHECK(tide_wait_set_create(context, (uint32_t)many.count, &set) == TIDE_OK);
     for (size_t i = 0; i < many.count; i++)
       BENCH_CHECK(tide_wait_set_add(set, many.lines[i].ours, 1, i, NULL) == TIDE_OK);
   }
@@ -528,16 +529,16 @@ static const char *size_of(const void *what, unsigned side, double *out) {
   out[0] = out[1] = sizeof(struct plain_timeline);
   if (side == TEXTBOOK) return NULL;
   for (uint32_t least = 0; least < 2; least++) {
-    struct tide_context own;
-    struct tide_context_params params = {.allocator = &counting};
-    struct tide_timeline_params history = {.history = least};
+    struct tide_context *own;
+    struct tide_context_params params = {.struct_size = sizeof params, .allocator = &counting};
+    struct tide_timeline_params history = {.struct_size = sizeof history, .history = least};
     struct tide_timeline *timeline;
-    BENCH_CHECK(tide_context_init(&own, &params) == TIDE_OK);
+    BENCH_CHECK(tide_context_create(&params, &own) == TIDE_OK);
     counted = 0;
-    BENCH_CHECK(tide_timeline_create(&own, &history, &timeline) == TIDE_OK);
+    BENCH_CHECK(tide_timeline_create(own, &history, &timeline) == TIDE_OK);
     out[least] = (double)counted;
     tide_timeline_destroy(timeline);
-    tide_context_fini(&own);
+    tide_context_destroy(own);
   }
   return NULL;
 }

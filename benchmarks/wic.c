@@ -35,7 +35,7 @@ struct side {
 };
 
 struct runs {
-  struct tide_context context;
+  struct tide_context *context;
   uint32_t live_count;
   struct {
     uint16_t which, count; /* which run is given back, and how long the new one is */
@@ -69,7 +69,7 @@ static inline void side_step(const struct runs *r, struct side *side) {
 static void side_make(const struct runs *r, struct side *side, enum tide_pages_kind kind) {
   uint32_t count = r->live_count / 7 * 10;
   struct tide_random random = {1};
-  BENCH_CHECK(tide_pages_create(&r->context, kind, PAGES, &side->pages) == TIDE_OK);
+  BENCH_CHECK(tide_pages_create(r->context, kind, PAGES, &side->pages) == TIDE_OK);
   side->live = calloc(count, sizeof *side->live);
   BENCH_CHECK(side->live);
   for (uint32_t i = 0; i < count; i++) side->live[i] = run_take(side, r->drawn[i].count);
@@ -93,7 +93,7 @@ static void side_drop(struct side *side) {
 static void *runs_make(uint32_t longest) {
   struct runs *r = calloc(1, sizeof *r);
   struct tide_random random = {longest};
-  BENCH_CHECK(r && tide_context_init(&r->context, NULL) == TIDE_OK);
+  BENCH_CHECK(r && tide_context_create(NULL, &r->context) == TIDE_OK);
   r->live_count = 2 * TAKEN / (longest + 1);
   for (uint32_t i = 0; i < DRAWN; i++) {
     r->drawn[i].which = (uint16_t)tide_random_below(&random, r->live_count);
@@ -108,7 +108,7 @@ static void runs_drop(void *state) {
   struct runs *r = state;
   side_drop(&r->ours);
   side_drop(&r->theirs);
-  tide_context_fini(&r->context);
+  tide_context_destroy(r->context);
   free(r);
 }
 
@@ -138,7 +138,7 @@ static void runs_theirs(void *state, uint64_t count) {
 enum { TAGS = 16, TAG_ROUNDS = 64 };
 
 struct tags {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
   struct tide_timeline *line;
   uint64_t value, arm_ns, store_ns;
@@ -170,37 +170,41 @@ static void tags_round(struct tags *t, struct tide_tag_page *pages, bool counts)
 static const char *measure_stores(int cpu, double *out_arm, double *out_store) {
   struct tags t = {.value = 0};
   struct tide_tag_page pages[TAGS] = {0};
-  struct tide_medium_params params = {
-      .pages = 2, .requests = 1, .tag_pages = TAGS, .pinned = true, .cpu = (uint32_t)cpu};
-  BENCH_CHECK(tide_context_init(&t.context, NULL) == TIDE_OK);
-  enum tide_status status = tide_medium_create(&t.context, &params, &t.medium);
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .pages = 2,
+                                      .requests = 1,
+                                      .tag_pages = TAGS,
+                                      .pinned = true,
+                                      .cpu = (uint32_t)cpu};
+  BENCH_CHECK(tide_context_create(NULL, &t.context) == TIDE_OK);
+  enum tide_status status = tide_medium_create(t.context, &params, &t.medium);
   if (status != TIDE_OK) {
-    tide_context_fini(&t.context);
+    tide_context_destroy(t.context);
     return status == TIDE_DENIED ? "no right to use userfaultfd" : "no write protection here";
   }
-  BENCH_CHECK(tide_timeline_create(&t.context, NULL, &t.line) == TIDE_OK);
+  BENCH_CHECK(tide_timeline_create(t.context, NULL, &t.line) == TIDE_OK);
   for (int i = 0; i <= (bench_smoke() ? 1 : TAG_ROUNDS); i++) tags_round(&t, pages, i > 0);
   double stores = TAGS * (bench_smoke() ? 1 : TAG_ROUNDS);
   *out_arm = (double)t.arm_ns / stores;
   *out_store = (double)t.store_ns / stores;
   tide_medium_destroy(t.medium);
   tide_timeline_destroy(t.line);
-  tide_context_fini(&t.context);
+  tide_context_destroy(t.context);
   return NULL;
 }
 
 static double measure_calls(void) {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *line;
   uint64_t count = TAGS * TAG_ROUNDS;
-  BENCH_CHECK(tide_context_init(&context, NULL) == TIDE_OK);
-  BENCH_CHECK(tide_timeline_create(&context, NULL, &line) == TIDE_OK);
+  BENCH_CHECK(tide_context_create(NULL, &context) == TIDE_OK);
+  BENCH_CHECK(tide_timeline_create(context, NULL, &line) == TIDE_OK);
   uint64_t begin = bench_now();
   for (uint64_t value = 1; value <= count; value++)
     BENCH_CHECK(tide_timeline_signal_external(line, value) == TIDE_OK);
   double ns = (double)(bench_now() - begin) / (double)count;
   tide_timeline_destroy(line);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   return ns;
 }
 

@@ -30,27 +30,22 @@ static void use(struct tide_queue *queue, struct tide_pool *pool, struct tide_wa
 }
 
 int main(void) {
-  struct tide_context context;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
-  struct tide_sched_params paused = {.paused = true}; /* nothing has run when memory is handed on */
-  struct tide_sched *sched;
   struct tide_queue *queues[2];
   struct tide_timeline *baton;
   struct tide_pool *pool;
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, &paused, &sched));
-  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
-  must(tide_queue_create(device, &(struct tide_queue_params){.label = "a"}, &queues[0]));
-  must(tide_queue_create(device, &(struct tide_queue_params){.label = "b"}, &queues[1]));
-  must(tide_timeline_create(&context, NULL, &baton));
-  must(tide_pool_create(&context, &(struct tide_pool_params){.chunk = 1 << 20}, &pool));
+  /* Paused: nothing has run when memory is handed on. */
+  must(tide_context_create(TIDE_PARAMS(tide_context_params, .paused = true), &context));
+  must(tide_cpu_open(context, NULL, &device));
+  must(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .label = "a"), &queues[0]));
+  must(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .label = "b"), &queues[1]));
+  must(tide_timeline_create(context, NULL, &baton));
+  must(tide_pool_create(context, TIDE_PARAMS(tide_pool_params, .chunk = 1 << 20), &pool));
   for (uint64_t i = 1; i <= 4; i++)
     use(queues[i % 2], pool, (struct tide_wait){baton, i - 1},
         (struct tide_signal){baton, i, false});
-  tide_sched_resume(sched);
+  tide_context_resume(context);
   must(tide_timeline_wait(baton, 4, TIDE_FOREVER));
-  tide_queue_destroy(queues[0]), tide_queue_destroy(queues[1]), tide_timeline_destroy(baton);
-  tide_cpu_close(cpu);
-  must(tide_pool_destroy(pool)), tide_sched_destroy(sched), tide_context_fini(&context);
+  tide_context_destroy(context);
 }

@@ -24,19 +24,16 @@ static void frame_done(struct tide_timepoint *timepoint, enum tide_status status
 }
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *frames;
   struct tide_notifier *notifier;
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  must(tide_context_create(NULL, &context));
+  must(tide_cpu_open(context, NULL, &device));
   must(tide_queue_create(device, NULL, &queue));
-  must(tide_timeline_create(&context, NULL, &frames));
-  must(tide_notifier_create(&context, &notifier));
+  must(tide_timeline_create(context, NULL, &frames));
+  must(tide_notifier_create(context, &notifier));
   for (uint64_t frame = 1; frame <= 3; frame++) {
     struct tide_argument microseconds = {.integer = 5000};
     struct tide_signal signal = {.timeline = frames, .value = frame};
@@ -54,6 +51,5 @@ int main(void) {
   for (size_t done = 0; done < 3;)
     if (epoll_wait(loop, &event, 1, -1) > 0) done += tide_notifier_dispatch(notifier, 16);
   tide_notifier_destroy(notifier), tide_queue_destroy(queue), tide_timeline_destroy(frames);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched), tide_context_fini(&context);
+  tide_device_close(device);
 }

@@ -29,18 +29,15 @@ static enum tide_status show(void *arguments) {
 static const struct tide_body_class show_class = {.name = "show", .host = show};
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queue;
   struct import import = {.event = eventfd(0, EFD_CLOEXEC)};
   pthread_t thread;
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  must(tide_context_create(NULL, &context));
+  must(tide_cpu_open(context, NULL, &device));
   must(tide_queue_create(device, NULL, &queue));
-  must(tide_timeline_create(&context, NULL, &import.timeline));
+  must(tide_timeline_create(context, NULL, &import.timeline));
   for (int frame = 1; frame <= 3; frame++) { /* nobody has promised these values: they are held */
     struct tide_wait wait = {import.timeline, (uint64_t)frame};
     struct tide_operation operation = {.waits = &wait, .wait_count = 1, .body = &show_class};
@@ -52,6 +49,5 @@ int main(void) {
   must(tide_queue_drain(queue, TIDE_FOREVER));
   pthread_join(thread, NULL);
   tide_queue_destroy(queue), tide_timeline_destroy(import.timeline);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched), tide_context_fini(&context);
+  tide_device_close(device);
 }

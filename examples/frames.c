@@ -17,21 +17,21 @@ static enum tide_status count(void *arguments) {
 static const struct tide_body_class show = {.name = "show", .host = count};
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_points *points;
   struct tide_client *player;
   struct tide_queue *screen;
   struct tide_future *user;
   struct tide_point stop, more, last[2];
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
-  must(tide_points_create(&context, NULL, &points));
+  must(tide_context_create(NULL, &context));
+  must(tide_cpu_open(context, NULL, &device));
+  must(tide_points_create(context, NULL, &points));
   must(tide_client_create(points, NULL, &player));
-  must(tide_queue_create(device, &(struct tide_queue_params){.client = player}, &screen));
+  must(tide_queue_create(device,
+                         &(struct tide_queue_params){
+                             .struct_size = sizeof(struct tide_queue_params), .client = player},
+                         &screen));
   must(tide_future_create(player, NULL, &user));
   must(tide_future_promise(user, 0, &stop));
   must(tide_future_promise(user, 0, &more));
@@ -48,9 +48,8 @@ int main(void) {
   must(tide_queue_drain(screen, TIDE_FOREVER));
   printf("%d frames shown, the others were taken back\n", shown);
   tide_queue_destroy(screen);
-  tide_cpu_close(cpu);
+  tide_device_close(device);
   tide_client_destroy(player, TIDE_OK);
   tide_points_destroy(points);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
 }

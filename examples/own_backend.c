@@ -30,19 +30,17 @@ static enum tide_status say(void *arguments) {
 static const struct tide_body_class say_class = {.name = "say", .host = say};
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *gate;
   int kicks = 0;
   struct tide_backend backend = {.name = "main thread", .kick = kick, .self = &kicks};
   backend.in_order = true, backend.domain = TIDE_DOMAIN_QUEUE;
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_device_create(sched, &backend, "main", &device));
+  must(tide_context_create(NULL, &context));
+  must(tide_device_open(context, &backend, "main", &device));
   must(tide_queue_create(device, NULL, &queue));
-  must(tide_timeline_create(&context, NULL, &gate));
+  must(tide_timeline_create(context, NULL, &gate));
   static const char *const words[] = {"hello", "from", "behind the gate"};
   for (int i = 0; i < 3; i++) {
     struct tide_wait wait = {gate, 1};
@@ -54,6 +52,5 @@ int main(void) {
   must(tide_timeline_signal_external(gate, 1)); /* the host opens the gate */
   printf("%d ran; work was announced %d times\n", pump(device), kicks);
   tide_queue_destroy(queue), tide_timeline_destroy(gate);
-  must(tide_device_settle(device, TIDE_FOREVER)), must(tide_device_destroy(device));
-  tide_sched_destroy(sched), tide_context_fini(&context);
+  must(tide_device_settle(device, TIDE_FOREVER)), tide_device_close(device);
 }

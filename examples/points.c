@@ -19,13 +19,13 @@ static void told(struct tide_timepoint *timepoint, enum tide_status status) {
 }
 
 int main(void) {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_points *points;
   struct tide_client *browser, *page;
   struct tide_future *released, *ready;
   struct tide_point free_again, swaps[2], both, late;
-  must(tide_context_init(&context, NULL));
-  must(tide_points_create(&context, NULL, &points));
+  must(tide_context_create(NULL, &context));
+  must(tide_points_create(context, NULL, &points));
   must(tide_client_create(points, NULL, &browser));
   must(tide_client_create(points, NULL, &page));
   must(tide_future_create(browser, NULL, &released));
@@ -47,11 +47,10 @@ int main(void) {
   must(tide_future_fulfil(released, 1, NULL));
 
   /* A promise that nobody keeps: whoever waits is told after its 10 ms, by nobody's help. */
-  uint64_t now = context.platform->now(context.platform->self);
-  must(tide_future_promise(ready, now + 10000000, &late));
+  must(tide_future_promise(ready, tide_after_ms(context, 10), &late));
   printf("the next one: %s\n", tide_status_text(tide_point_wait(points, late, TIDE_FOREVER)));
   tide_client_destroy(page, TIDE_OK);
   tide_client_destroy(browser, TIDE_OK);
   tide_points_destroy(points);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
 }

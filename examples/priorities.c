@@ -11,25 +11,23 @@ static void must(enum tide_status status) {
 
 static struct tide_queue *channel(struct tide_device *device, struct tide_client *client,
                                   uint8_t priority) {
-  struct tide_queue_params params = {.client = client, .priority = priority};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .client = client, .priority = priority};
   struct tide_queue *queue;
   must(tide_queue_create(device, &params, &queue));
   return queue;
 }
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_points *points;
   struct tide_client *client;
   struct tide_future *frames, *consumed;
   struct tide_point frame, taken;
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
-  must(tide_points_create(&context, NULL, &points));
+  must(tide_context_create(NULL, &context));
+  must(tide_cpu_open(context, NULL, &device));
+  must(tide_points_create(context, NULL, &points));
   must(tide_client_create(points, NULL, &client));
   struct tide_queue *browser = channel(device, client, 12), *page = channel(device, client, 8);
   must(tide_queue_create_future(page, NULL, &frames));

@@ -26,17 +26,14 @@ static const struct tide_body_class bodies[] = {{.name = "square", .host = squar
                                                 {.name = "sum", .host = sum}};
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[2];
   struct tide_timeline *timelines[2];
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  must(tide_context_create(NULL, &context));
+  must(tide_cpu_open(context, NULL, &device));
   for (int i = 0; i < 2; i++) must(tide_queue_create(device, NULL, &queues[i]));
-  for (int i = 0; i < 2; i++) must(tide_timeline_create(&context, NULL, &timelines[i]));
+  for (int i = 0; i < 2; i++) must(tide_timeline_create(context, NULL, &timelines[i]));
   int number = 0, total = 0;
   for (uint64_t turn = 1; turn <= 10; turn++) /* all at once; each waits for the one before */
     for (int i = 0; i < 2; i++) {
@@ -52,7 +49,6 @@ int main(void) {
   must(tide_timeline_wait(timelines[1], 10, TIDE_FOREVER));
   printf("the squares of 1 to 10 add up to %d\n", total);
   for (int i = 0; i < 2; i++) tide_timeline_destroy(timelines[i]), tide_queue_destroy(queues[i]);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }

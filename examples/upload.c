@@ -19,22 +19,25 @@ static void submit(struct tide_queue *queue, const char *text,
 }
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_points *points;
   struct tide_client *client;
   struct tide_queue *upload, *draw;
   struct tide_future *reads, *textures;
   struct tide_point drawn, read, texture;
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
-  must(tide_points_create(&context, NULL, &points));
+  must(tide_context_create(NULL, &context));
+  must(tide_cpu_open(context, NULL, &device));
+  must(tide_points_create(context, NULL, &points));
   must(tide_client_create(points, NULL, &client));
-  must(tide_queue_create(device, &(struct tide_queue_params){.client = client}, &upload));
-  must(tide_queue_create(device, &(struct tide_queue_params){.client = client}, &draw));
+  must(tide_queue_create(device,
+                         &(struct tide_queue_params){
+                             .struct_size = sizeof(struct tide_queue_params), .client = client},
+                         &upload));
+  must(tide_queue_create(device,
+                         &(struct tide_queue_params){
+                             .struct_size = sizeof(struct tide_queue_params), .client = client},
+                         &draw));
   must(tide_queue_create_future(upload, NULL, &reads));
   must(tide_queue_create_future(upload, NULL, &textures));
   must(tide_future_promise(reads, 0, &read));

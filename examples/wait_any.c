@@ -11,20 +11,17 @@ static void must(enum tide_status status) {
 }
 
 int main(void) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[LANES];
   struct tide_timeline *done[LANES], *gate;
-  struct tide_cpu_params workers = {.workers = LANES};
-  must(tide_context_init(&context, NULL));
-  must(tide_sched_create(&context, NULL, &sched));
-  must(tide_cpu_open(&context, sched, &workers, "cpu", &cpu, &device));
-  must(tide_timeline_create(&context, NULL, &gate));
+  struct tide_cpu_params workers = {.struct_size = sizeof workers, .workers = LANES};
+  must(tide_context_create(NULL, &context));
+  must(tide_cpu_open(context, &workers, &device));
+  must(tide_timeline_create(context, NULL, &gate));
   for (int i = 0; i < LANES; i++) { /* each works, then signals; all but lane 1 wait for the gate */
     must(tide_queue_create(device, NULL, &queues[i]));
-    must(tide_timeline_create(&context, NULL, &done[i]));
+    must(tide_timeline_create(context, NULL, &done[i]));
     struct tide_argument microseconds = {.integer = 20000};
     struct tide_wait wait = {gate, 1};
     struct tide_signal signal = {.timeline = done[i], .value = 1};
@@ -45,14 +42,11 @@ int main(void) {
   must(tide_timeline_signal_external(gate, 1));
   must(tide_wait_all(points, LANES, TIDE_FOREVER));
   printf("all %d are done\n", LANES);
-  const struct tide_platform *platform = context.platform; /* deadlines are absolute times */
   points[0].value = 2;
-  enum tide_status status =
-      tide_wait_any(points, 1, platform->now(platform->self) + 1000000, &first);
+  enum tide_status status = tide_wait_any(points, 1, tide_after_ms(context, 1), &first);
   printf("a second value of lane 0: %s\n", tide_status_text(status));
   for (int i = 0; i < LANES; i++) tide_timeline_destroy(done[i]), tide_queue_destroy(queues[i]);
   tide_timeline_destroy(gate);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }

@@ -1,8 +1,9 @@
 /* Runs: a module and a launch behind the public interface; the axis of their progress. */
+#include "base/params.h"
 #include "mods/exec.h"
 #include "mods/kernel.h"
 #include "base/memory.h"
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 
 #define STEPS_MAX ((uint64_t)1 << 36)
 #define MEMORY_MAX ((uint64_t)1 << 32)
@@ -74,17 +75,19 @@ static enum tide_status progress(void *self) {
   struct tide_mods_run *run = self;
   if (!run->progress) {
     run->position.epoch++;
-    return tide_tracker_advance(run->context->tracker, run->position.axis, run->position.epoch);
+    return tide_tracker_advance(tide_context_tracker(run->context), run->position.axis,
+                                run->position.epoch);
   }
   return tide_timeline_signal(run->progress, ++run->value, &run->position);
 }
 
 static enum tide_status take_axis(struct tide_mods_run *run) {
   enum tide_status status =
-      tide_lease_take(run->context->lease, TIDE_DOMAIN_KERNEL, &run->position.axis);
+      tide_lease_take(tide_context_lease(run->context), TIDE_DOMAIN_KERNEL, &run->position.axis);
   tide_frontier_init(&run->frontier.frontier, FRONTIER_CAPACITY);
   run->position.frontier = &run->frontier.frontier;
-  if (status == TIDE_OK) status = tide_tracker_register(run->context->tracker, run->position.axis);
+  if (status == TIDE_OK)
+    status = tide_tracker_register(tide_context_tracker(run->context), run->position.axis);
   run->registered = status == TIDE_OK;
   return status;
 }
@@ -92,7 +95,7 @@ static enum tide_status take_axis(struct tide_mods_run *run) {
 /* ---- the public interface ---- */
 
 static enum tide_status load(struct tide_mods_run *run, const struct tide_mods_run_params *params) {
-  enum tide_status status = tide_ir_create(run->context->allocator, &run->ir);
+  enum tide_status status = tide_ir_create(tide_context_allocator(run->context), &run->ir);
   if (status != TIDE_OK) return status;
   run->ir->sink = params->sink;
   struct tide_ir_parse_params parse = {
@@ -114,8 +117,8 @@ static enum tide_status launch(struct tide_mods_run *run,
   tide_ir_op kernel = tide_exec_find_kernel(run->ir, params->kernel, &status);
   if (!kernel || !tide_exec_take_shape(run->ir, kernel, params, &machine.shape, &status))
     return status;
-  status =
-      tide_exec_translate(&run->program, run->ir, kernel, &machine.shape, run->context->allocator);
+  status = tide_exec_translate(&run->program, run->ir, kernel, &machine.shape,
+                               tide_context_allocator(run->context));
   if (status != TIDE_OK || !take_arguments(run, kernel, params, slots, &status)) return status;
   machine.arguments = slots;
   machine.global_count = run->global_count;
@@ -132,8 +135,12 @@ static enum tide_status launch(struct tide_mods_run *run,
 enum tide_status tide_mods_run_create(struct tide_context *context,
                                       const struct tide_mods_run_params *params,
                                       struct tide_mods_run **out_run) {
-  struct tide_mods_run *run = tide_alloc(context->allocator, 1, sizeof *run);
+  struct tide_mods_run_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
   *out_run = NULL;
+  if (known != TIDE_OK) return known;
+  params = &own;
+  struct tide_mods_run *run = tide_alloc(tide_context_allocator(context), 1, sizeof *run);
   if (!run) return TIDE_NOMEM;
   run->context = context;
   if (params->progress) {
@@ -156,12 +163,12 @@ enum tide_status tide_mods_run_step(struct tide_mods_run *run, uint64_t steps) {
   if (status == TIDE_TIMEOUT || run->ended) return status;
   run->ended = true;
   if (status == TIDE_OK) {
-    (void)tide_tracker_close(run->context->tracker, run->position.axis);
+    (void)tide_tracker_close(tide_context_tracker(run->context), run->position.axis);
     return status;
   }
   if (run->progress) tide_timeline_fail(run->progress, status);
-  (void)tide_tracker_fail(run->context->tracker, run->position.axis, status);
-  (void)tide_tracker_certify(run->context->tracker, run->position.axis);
+  (void)tide_tracker_fail(tide_context_tracker(run->context), run->position.axis, status);
+  (void)tide_tracker_certify(tide_context_tracker(run->context), run->position.axis);
   return status;
 }
 
@@ -169,14 +176,14 @@ void tide_mods_run_destroy(struct tide_mods_run *run) {
   if (!run) return;
   if (run->registered && !run->ended) {
     if (run->progress) tide_timeline_fail(run->progress, TIDE_CANCELLED);
-    (void)tide_tracker_fail(run->context->tracker, run->position.axis, TIDE_CANCELLED);
-    (void)tide_tracker_certify(run->context->tracker, run->position.axis);
+    (void)tide_tracker_fail(tide_context_tracker(run->context), run->position.axis, TIDE_CANCELLED);
+    (void)tide_tracker_certify(tide_context_tracker(run->context), run->position.axis);
   }
   tide_exec_machine_fini(&run->machine);
   if (run->program.allocator) tide_exec_program_fini(&run->program);
   tide_ir_destroy(run->ir);
   tide_timeline_release(run->progress);
-  tide_free(run->context->allocator, run, 1, sizeof *run);
+  tide_free(tide_context_allocator(run->context), run, 1, sizeof *run);
 }
 
 enum tide_status tide_mods_run_import(struct tide_mods_run *run, struct tide_timeline *timeline,

@@ -17,8 +17,8 @@ struct buffer {
 };
 
 struct tide_mods_gpu {
-  const struct tide_context *context;
-  struct tide_cuda *cuda;
+  struct tide_context *context;
+  struct tide_device *cuda;
   struct tide_cuda_module *module;
   struct tide_cuda_launch launch;
   unsigned char parameters[8 * ARGUMENTS_MAX];
@@ -122,16 +122,16 @@ static enum tide_status load(struct tide_mods_gpu *gpu, struct tide_ir *ir,
   return status;
 }
 
-enum tide_status tide_mods_gpu_create(const struct tide_context *context, struct tide_cuda *cuda,
+enum tide_status tide_mods_gpu_create(struct tide_context *context, struct tide_device *cuda,
                                       const struct tide_mods_run_params *params, const char *ptx,
                                       struct tide_mods_gpu **out_gpu, struct tide_diag *diag) {
   struct tide_ir *ir = NULL;
   *out_gpu = NULL;
-  struct tide_mods_gpu *gpu = tide_alloc(context->allocator, 1, sizeof *gpu);
+  struct tide_mods_gpu *gpu = tide_alloc(tide_context_allocator(context), 1, sizeof *gpu);
   if (!gpu) return TIDE_NOMEM;
   gpu->context = context;
   gpu->cuda = cuda;
-  enum tide_status status = tide_ir_create(context->allocator, &ir);
+  enum tide_status status = tide_ir_create(tide_context_allocator(context), &ir);
   if (status == TIDE_OK) {
     ir->sink = params->sink;
     status = load(gpu, ir, params, ptx, diag);
@@ -149,7 +149,7 @@ void tide_mods_gpu_destroy(struct tide_mods_gpu *gpu) {
     tide_cuda_free_host(gpu->cuda, gpu->buffers[i].pinned);
   }
   tide_cuda_unload(gpu->module);
-  tide_free(gpu->context->allocator, gpu, 1, sizeof *gpu);
+  tide_free(tide_context_allocator(gpu->context), gpu, 1, sizeof *gpu);
 }
 
 /* ---- on a stream ---- */

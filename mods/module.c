@@ -1,4 +1,5 @@
 /* What the public header shows: modules, and probes put into them. */
+#include "base/params.h"
 #include "mods/verify.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -13,6 +14,10 @@ struct tide_mods_module {
 
 enum tide_status tide_mods_parse(const struct tide_mods_params *params,
                                  struct tide_mods_module **out_module) {
+  struct tide_mods_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   struct tide_ir_parse_params text = {.text = params->text,
                                       .length = params->length,
                                       .file = params->file,

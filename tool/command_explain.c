@@ -46,6 +46,7 @@ static enum tide_status run_paused(struct tide_explanation *e, const struct limi
   struct tide_run_result result;
   struct tide_run *run;
   struct tide_run_params params = {
+      .struct_size = sizeof params,
       .platform = tide_platform_linux(),
       .allocator = tide_allocator_system(),
       .plan = e->plan,

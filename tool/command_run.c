@@ -343,6 +343,7 @@ static bool make_trace(struct running *running) {
   const struct tide_plan_tables *tables = running->job->report.tables;
   uint64_t events = tables->operations * 8 + tables->waits + tables->signals + 1024;
   struct tide_trace_params params = {
+      .struct_size = sizeof params,
       .platform = running->job->platform,
       .allocator = tide_allocator_system(),
       .events = events > (1u << 22) ? 1u << 22 : (size_t)events,

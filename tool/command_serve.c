@@ -112,7 +112,7 @@ static int serve(struct tide_service_params *params, const char *config) {
 
 int tide_tool_serve(int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
-  struct tide_service_params params = {.socket = NULL};
+  struct tide_service_params params = {.struct_size = sizeof params, .socket = NULL};
   const char *config = NULL, *log = NULL;
   uint64_t workers = 0, domain = 1;
   char path[200];

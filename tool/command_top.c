@@ -129,7 +129,8 @@ static int watch(const struct tide_top_view *view, bool once, uint64_t interval)
 
 int tide_tool_top(int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
-  struct tide_session_params params = {.label = "top", .patience = PATIENCE};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .label = "top", .patience = PATIENCE};
   struct tide_diag diag = {.status = TIDE_OK};
   struct tide_top_view view = {.rows = 8};
   uint64_t interval = 1000, rows = 8, trust_uid = 0;

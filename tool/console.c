@@ -105,15 +105,15 @@ void tide_tool_watch_run(struct tide_run *run) {
 
 static void diagnose(void) {
   enum { ROOM = 1 << 16 };
-  struct tide_sched *sched = watched ? tide_run_sched(watched) : NULL;
+  struct tide_context *context = watched ? tide_run_context(watched) : NULL;
   clear_progress();
-  if (!sched) {
+  if (!context) {
     fputs("tidemark: nothing runs on queues just now\n", stderr);
     return;
   }
   char *text = malloc(ROOM);
   if (!text) return;
-  size_t length = tide_sched_diagnose(sched, text, ROOM);
+  size_t length = tide_context_diagnose(context, text, ROOM);
   if (!length) fputs("tidemark: nothing waits\n", stderr);
   else fprintf(stderr, "%s%s", text, length >= ROOM ? "\n… and more\n" : "");
   free(text);

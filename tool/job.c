@@ -95,6 +95,7 @@ bool tide_job_run(struct tide_job *job, const struct tide_job_kind *kind,
     return false;
   }
   struct tide_run_params params = {
+      .struct_size = sizeof params,
       .platform = job->platform,
       .allocator = tide_allocator_system(),
       .plan = job->program.plan,

@@ -49,7 +49,8 @@ bool tide_tool_read(struct tide_tool_program *program, const char *path, bool sy
   struct tide_diag diags[DIAGS_MOST];
   struct tide_report report = {.diags = diags, .capacity = DIAGS_MOST};
   if (!tide_tool_read_text(program, path)) return false;
-  struct tide_program_params params = {.allocator = tide_allocator_system(),
+  struct tide_program_params params = {.struct_size = sizeof params,
+                                       .allocator = tide_allocator_system(),
                                        .text = program->text,
                                        .length = program->length,
                                        .syntax_only = syntax_only};
@@ -126,7 +127,8 @@ bool tide_tool_plan(struct tide_tool_program *program) {
   struct tide_diag diags[DIAGS_MOST];
   struct tide_report report = {.diags = diags, .capacity = DIAGS_MOST};
   program->sets[0].bodies = tide_kernel_bodies(&program->sets[0].count);
-  struct tide_plan_params params = {.bodies = program->sets,
+  struct tide_plan_params params = {.struct_size = sizeof params,
+                                    .bodies = program->sets,
                                     .body_set_count = program->plugin_count + 1,
                                     .settings = program->settings,
                                     .setting_count = program->setting_count};

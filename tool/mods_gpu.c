@@ -10,7 +10,7 @@
 
 struct gpu {
   struct tide_context *context;
-  struct tide_cuda *cuda;
+  struct tide_device *cuda;
   struct tide_cuda_stream *stream;
   struct tide_mods_gpu *kernel;
   struct tide_cuda_info info;
@@ -23,7 +23,8 @@ static bool wrong(enum tide_status status, const char *what, const struct tide_d
 }
 
 static uint64_t now(const struct gpu *gpu) {
-  return gpu->context->platform->now(gpu->context->platform->self);
+  const struct tide_platform *platform = tide_context_platform(gpu->context);
+  return platform->now(platform->self);
 }
 
 /* ---- the PTX ---- */
@@ -144,9 +145,10 @@ static bool with_ptx(struct gpu *gpu, struct tide_mods_launch *launch,
 int tide_mods_launch_on_gpu(struct tide_mods_launch *launch, struct tide_context *context,
                             const struct tide_mods_gpu_choice *choice, bool quiet) {
   struct gpu gpu = {.context = context};
-  struct tide_cuda_params params = {.driver = choice->driver, .depth = 1};
+  struct tide_cuda_params params = {
+      .struct_size = sizeof params, .driver = choice->driver, .depth = 1};
   struct tide_diag diag = {.text = ""};
-  enum tide_status status = tide_cuda_create(context, &params, &gpu.cuda, &diag);
+  enum tide_status status = tide_cuda_open(context, &params, &gpu.cuda, &diag);
   if (status == TIDE_UNSUPPORTED) {
     printf("SKIP: %s\n", diag.text);
     return TIDE_EXIT_OK;
@@ -156,6 +158,6 @@ int tide_mods_launch_on_gpu(struct tide_mods_launch *launch, struct tide_context
   status = tide_cuda_stream_create(gpu.cuda, &gpu.stream);
   bool good = !wrong(status, "a stream", NULL) && with_ptx(&gpu, launch, choice, quiet);
   tide_cuda_stream_destroy(gpu.stream);
-  tide_cuda_destroy(gpu.cuda);
+  tide_device_close(gpu.cuda);
   return good ? TIDE_EXIT_OK : TIDE_EXIT_FAILED;
 }

@@ -153,7 +153,7 @@ static int run_all(struct settings *settings, struct tide_context *context) {
 int tide_tool_mods_run(int argc, char **argv) {
   struct settings settings = {.explore = 1};
   struct tide_mods_input input = {.name = NULL};
-  struct tide_context context;
+  struct tide_context *context;
   int status = parse_arguments(&settings, argc, argv);
   if (status >= 0) return status;
   if (!tide_mods_read(&input, settings.file)) return TIDE_EXIT_FAILED;
@@ -162,9 +162,9 @@ int tide_tool_mods_run(int argc, char **argv) {
   settings.launch.params.file = input.name;
   settings.launch.params.sink = &tide_mods_stderr;
   status = TIDE_EXIT_FAILED;
-  if (tide_context_init(&context, NULL) == TIDE_OK) {
-    if (tide_mods_launch_prepare(&settings.launch)) status = run_all(&settings, &context);
-    tide_context_fini(&context);
+  if (tide_context_create(NULL, &context) == TIDE_OK) {
+    if (tide_mods_launch_prepare(&settings.launch)) status = run_all(&settings, context);
+    tide_context_destroy(context);
   } else {
     tide_tool_error("out of memory");
   }

@@ -2,7 +2,7 @@
 #include "tool/job.h"
 
 static void put_row(struct tide_json *json, const char *key, const struct tide_report_row *row) {
-  const struct tide_sched_stats *sched = &row->result.sched;
+  const struct tide_context_stats *sched = &row->result.sched;
   const struct tide_pool_stats *pool = &row->result.pool;
   if (!row->there) return;
   tide_json_open(json, key, '{');

@@ -169,7 +169,7 @@ static void print_stalls(const struct tide_sim_outcome *tracked) {
 
 static void print_waits(const struct tide_sim_outcome *tracked,
                         const struct tide_sim_outcome *other) {
-  const struct tide_sched_stats *sched = &tracked->result->run.sched;
+  const struct tide_context_stats *sched = &tracked->result->run.sched;
   printf("  waits            %11s%12s%12s%12s%16s\n", "submitted", "resolved", "elided", "issued",
          "between queues");
   printf("    tracked        %11llu%12llu%12llu%12llu%16llu\n", (unsigned long long)sched->waits,
@@ -225,7 +225,7 @@ static void print_memory_waits(const struct tide_sim_outcome *tracked,
 }
 
 static void print_stats(const struct tide_sim_job *job, const struct tide_sim_outcome *tracked) {
-  const struct tide_sched_stats *sched = &tracked->result->run.sched;
+  const struct tide_context_stats *sched = &tracked->result->run.sched;
   if (!job->stats) return;
   printf("  stats            held at submit %llu, signals %llu, picked %llu, devices woken %llu\n",
          (unsigned long long)sched->held, (unsigned long long)sched->signals,

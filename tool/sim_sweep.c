@@ -77,7 +77,7 @@ static bool plan_with(struct sweep *sweep, const struct tide_setting *settings, 
 }
 
 static void note(struct tide_sim_point *point, const struct tide_simulation_result *result) {
-  const struct tide_sched_stats *sched = &result->run.sched;
+  const struct tide_context_stats *sched = &result->run.sched;
   double entered = sched->entered ? (double)sched->entered : 1;
   point->operations = result->operations;
   point->makespan = result->makespan;

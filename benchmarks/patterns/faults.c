@@ -19,7 +19,7 @@ struct place {
 };
 
 struct faults {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
   struct tide_timeline **given, **taken; /* of each direction's readers: [2 * consumers] */
   struct place *places;                  /* as the exchange's slots */
@@ -38,7 +38,7 @@ static void close_lines(struct tide_timeline **lines, size_t count) {
 static struct tide_timeline **open_lines(const struct faults *f, size_t count) {
   struct tide_timeline **lines = calloc(count, sizeof *lines);
   for (size_t i = 0; lines && i < count; i++)
-    if (tide_timeline_create(&f->context, NULL, &lines[i]) != TIDE_OK) {
+    if (tide_timeline_create(f->context, NULL, &lines[i]) != TIDE_OK) {
       close_lines(lines, count);
       return NULL;
     }
@@ -53,7 +53,7 @@ static void close_faults(struct exchange *x) {
   tide_medium_destroy(f->medium);
   close_lines(f->given, line_count(x));
   close_lines(f->taken, line_count(x));
-  tide_context_fini(&f->context);
+  tide_context_destroy(f->context);
   free(f->places);
   free(f);
   x->state = NULL;
@@ -72,12 +72,13 @@ static const char *open_faults(struct exchange *x, enum tide_medium_engine engin
   size_t pages = 2 * messages * (x->place / 4096);
   struct faults *f = calloc(1, sizeof *f);
   if (!f) return why_not(TIDE_NOMEM);
-  if (tide_context_init(&f->context, NULL) != TIDE_OK) {
+  if (tide_context_create(NULL, &f->context) != TIDE_OK) {
     free(f);
     return why_not(TIDE_NOMEM);
   }
   x->state = f;
   struct tide_medium_params params = {
+      .struct_size = sizeof params,
       .label = "patterns",
       .engine = engine,
       .pages = pages > TIDE_MEDIUM_PAGES ? UINT32_MAX : (uint32_t)pages,
@@ -86,7 +87,7 @@ static const char *open_faults(struct exchange *x, enum tide_medium_engine engin
       .cpu = x->shape.cores[0] >= 0 ? (uint32_t)x->shape.cores[0] : 0,
       .linger = x->shape.cores[0] >= 0 ? LINGER : 0,
   };
-  enum tide_status status = tide_medium_create(&f->context, &params, &f->medium);
+  enum tide_status status = tide_medium_create(f->context, &params, &f->medium);
   if (status != TIDE_OK) return why_not(status);
   f->places = aligned_alloc(64, messages * sizeof *f->places);
   f->given = open_lines(f, line_count(x));
@@ -214,13 +215,13 @@ static bool crew(struct exchange *x, void (*entry)(void *argument, uint32_t inde
   struct tide_crew *fibers;
   uint32_t cpu = (uint32_t)x->shape.cores[0];
   uint32_t jobs = x->shape.consumers + x->shape.others;
-  struct tide_crew_params params = {.fibers = jobs};
+  struct tide_crew_params params = {.struct_size = sizeof params, .fibers = jobs};
   if (x->shape.cores[0] >= 0) {
     params.carriers = 1;
     params.cpus = &cpu;
     params.linger = LINGER;
   }
-  if (tide_crew_create(&f->context, &params, &fibers) != TIDE_OK) {
+  if (tide_crew_create(f->context, &params, &fibers) != TIDE_OK) {
     x->problem = "there is no memory for the fibers";
     return false;
   }

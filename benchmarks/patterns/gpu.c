@@ -16,8 +16,8 @@
 extern const char gpu_ptx[];
 
 struct gpu {
-  struct tide_context context;
-  struct tide_cuda *cuda;
+  struct tide_context *context;
+  struct tide_device *cuda;
   struct tide_cuda_info info;
   struct tide_cuda_module *module;
   struct tide_cuda_kernel *pattern, *interference;
@@ -26,8 +26,8 @@ struct gpu {
 /* ---- opening -------------------------------------------------------------------------- */
 
 static enum tide_status open_all(struct gpu *gpu, const char *driver, struct tide_diag *diag) {
-  struct tide_cuda_params params = {.driver = driver, .depth = 1};
-  enum tide_status status = tide_cuda_create(&gpu->context, &params, &gpu->cuda, diag);
+  struct tide_cuda_params params = {.struct_size = sizeof params, .driver = driver, .depth = 1};
+  enum tide_status status = tide_cuda_open(gpu->context, &params, &gpu->cuda, diag);
   if (status == TIDE_OK) status = tide_cuda_load(gpu->cuda, gpu_ptx, &gpu->module, diag);
   if (status == TIDE_OK) status = tide_cuda_find(gpu->module, "pattern", &gpu->pattern);
   if (status == TIDE_OK) status = tide_cuda_find(gpu->module, "interference", &gpu->interference);
@@ -35,10 +35,11 @@ static enum tide_status open_all(struct gpu *gpu, const char *driver, struct tid
 }
 
 struct gpu *gpu_open(const char *driver, char *said, size_t size, bool *out_none) {
-  struct tide_context_params params = {.platform = tide_platform_linux()};
+  struct tide_context_params params = {.struct_size = sizeof params,
+                                       .platform = tide_platform_linux()};
   struct tide_diag diag = {.text = ""};
   struct gpu *gpu = calloc(1, sizeof *gpu);
-  enum tide_status status = gpu ? tide_context_init(&gpu->context, &params) : TIDE_NOMEM;
+  enum tide_status status = gpu ? tide_context_create(&params, &gpu->context) : TIDE_NOMEM;
   if (status == TIDE_OK) {
     status = open_all(gpu, driver, &diag);
     if (status != TIDE_OK) gpu_close(gpu);
@@ -57,8 +58,8 @@ struct gpu *gpu_open(const char *driver, char *said, size_t size, bool *out_none
 void gpu_close(struct gpu *gpu) {
   if (!gpu) return;
   tide_cuda_unload(gpu->module);
-  tide_cuda_destroy(gpu->cuda);
-  tide_context_fini(&gpu->context);
+  tide_device_close(gpu->cuda);
+  tide_context_destroy(gpu->context);
   free(gpu);
 }
 

@@ -21,7 +21,7 @@ struct warp {
 
 struct scene {
   const struct scale *scale;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
   struct tide_timeline *line;
   struct warp *warps;
@@ -132,8 +132,10 @@ static void *produce(void *argument) {
 static const char *open_scene(struct scene *s) {
   const struct scale *scale = s->scale;
   uint32_t pages = 2 * (scale->warps < 64 ? 64 : scale->warps);
-  struct tide_medium_params params = {
-      .engine = TIDE_MEDIUM_FIBERS, .pages = pages, .requests = pages};
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .engine = TIDE_MEDIUM_FIBERS,
+                                      .pages = pages,
+                                      .requests = pages};
   s->warps = aligned_alloc(64, (scale->warps * sizeof *s->warps + 63) / 64 * 64);
   s->plain = calloc(scale->polls ? scale->warps : 1, BYTES);
   if (!s->warps || !s->plain) return "there is no memory for the warps";
@@ -143,10 +145,10 @@ static const char *open_scene(struct scene *s) {
     s->warps[i].sum = 0;
   }
   if (scale->polls) return NULL;
-  enum tide_status status = tide_medium_create(&s->context, &params, &s->medium);
+  enum tide_status status = tide_medium_create(s->context, &params, &s->medium);
   if (status == TIDE_DENIED) return "it may not use userfaultfd";
   if (status != TIDE_OK) return "there is no userfaultfd, or no memory for it";
-  if (tide_timeline_create(&s->context, NULL, &s->line) != TIDE_OK)
+  if (tide_timeline_create(s->context, NULL, &s->line) != TIDE_OK)
     return "there is no memory for a timeline";
   return NULL;
 }
@@ -172,10 +174,12 @@ static const char *run_scene(struct scene *s, uint64_t *out_ns) {
   struct tide_crew *crew;
   pthread_t producer;
   uint32_t cpu = (uint32_t)s->cores[0], all = s->scale->warps;
-  struct tide_crew_params params = {
-      .carriers = 1, .cpus = &cpu, .fibers = s->scale->outstanding ? s->scale->outstanding : all};
+  struct tide_crew_params params = {.struct_size = sizeof params,
+                                    .carriers = 1,
+                                    .cpus = &cpu,
+                                    .fibers = s->scale->outstanding ? s->scale->outstanding : all};
   if (params.fibers > all) params.fibers = all;
-  if (tide_crew_create(&s->context, &params, &crew) != TIDE_OK)
+  if (tide_crew_create(s->context, &params, &crew) != TIDE_OK)
     return "there is no memory for so many fibers";
   uint64_t begin = exchange_now();
   const char *problem = NULL;
@@ -196,7 +200,7 @@ void scale_run(const struct scale *scale, struct scale_outcome *out) {
   struct scene s = {.scale = scale};
   *out = (struct scale_outcome){.said = NULL};
   if (!run_cores(s.cores)) out->said = "two devices need two cores";
-  else if (tide_context_init(&s.context, NULL) != TIDE_OK) out->said = "there is no memory";
+  else if (tide_context_create(NULL, &s.context) != TIDE_OK) out->said = "there is no memory";
   if (out->said) return;
   s.loops = loops_for(scale->us) / 2;
   out->said = open_scene(&s);
@@ -208,6 +212,6 @@ void scale_run(const struct scale *scale, struct scale_outcome *out) {
     out->faults = info.faults;
   }
   close_scene(&s);
-  tide_context_fini(&s.context);
+  tide_context_destroy(s.context);
   out->good = !out->said;
 }

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tide_context context;
+static struct tide_context *context;
 static struct tide_sched *sched;
 static struct tide_cpu *cpu;
 static struct tide_device *device;
@@ -32,12 +32,12 @@ static const struct tide_body_class empty = {.name = "empty", .host = body, .non
 
 const char *peer_open(uint32_t workers, const char *folder) {
   (void)folder;
-  struct tide_cpu_params params = {.workers = workers};
-  if (tide_context_init(&context, NULL) != TIDE_OK) return "no context";
-  if (tide_sched_create(&context, NULL, &sched) != TIDE_OK) return "no scheduler";
-  if (tide_cpu_open(&context, sched, &params, "cpu", &cpu, &device) != TIDE_OK) return "no device";
+  struct tide_cpu_params params = {.struct_size = sizeof params, .workers = workers};
+  if (tide_context_create(NULL, &context) != TIDE_OK) return "no context";
+  if (tide_sched_create(context, NULL, &sched) != TIDE_OK) return "no scheduler";
+  if (tide_cpu_open(context, &params, &device) != TIDE_OK) return "no device";
 #ifdef HELD
-  if (tide_timeline_create(&context, NULL, &host) != TIDE_OK) return "no timeline";
+  if (tide_timeline_create(context, NULL, &host) != TIDE_OK) return "no timeline";
 #endif
   return NULL;
 }
@@ -60,8 +60,11 @@ const char *peer_prepare(const struct peer_run *run) {
   if (!operations || !waits || !queues || !progress) return "no memory";
   const char *why = NULL;
   for (uint32_t i = 0; i < graph->queues && !why; i++) {
-    struct tide_queue_params params = {
-        .operations = operations[i], .waits = waits[i] + 1, .signals = 1, .buffers = 1};
+    struct tide_queue_params params = {.struct_size = sizeof params,
+                                       .operations = operations[i],
+                                       .waits = waits[i] + 1,
+                                       .signals = 1,
+                                       .buffers = 1};
     if (tide_queue_create(device, &params, &queues[i]) != TIDE_OK) why = "no queue";
     else progress[i] = tide_queue_progress(queues[i]);
   }

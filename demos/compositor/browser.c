@@ -55,7 +55,8 @@ static void ask_about(struct browser *b, struct ticket *ticket) {
 static bool take_hello(struct browser *b, enum who who, const struct message *hello) {
   struct tide_session *session = b->me->session;
   struct layer *layer = &b->layers[who];
-  struct tide_future_params params = {.label = who_names[who], .capacity = 64};
+  struct tide_future_params params = {
+      .struct_size = sizeof params, .label = who_names[who], .capacity = 64};
   struct message welcome = {.kind = WELCOME};
   if (layer->ready || tide_session_redeem(session, &hello->tokens[0], &layer->drawn) != TIDE_OK)
     return false;

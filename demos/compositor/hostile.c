@@ -65,7 +65,8 @@ static void fail(struct hostile *h, struct tide_point frame) {
 static void open_hostile(struct hostile *h) {
   struct tide_session *session = h->me->session;
   struct message hello = {.kind = HELLO};
-  struct tide_future_params future = {.label = "drawn", .capacity = 1024};
+  struct tide_future_params future = {
+      .struct_size = sizeof future, .label = "drawn", .capacity = 1024};
   bool good =
       tide_session_create_channel(session, NULL, &h->channel) == TIDE_OK &&
       tide_session_create_channel_future(session, h->channel, &future, &h->drawn) == TIDE_OK &&

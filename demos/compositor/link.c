@@ -60,7 +60,8 @@ static void on_refusal(void *user, uint64_t sequence, const char *what, enum tid
 
 void party_open(struct party *me) {
   struct tide_diag diag = {.status = TIDE_OK};
-  struct tide_session_params params = {.socket = me->scene->socket,
+  struct tide_session_params params = {.struct_size = sizeof params,
+                                       .socket = me->scene->socket,
                                        .label = who_names[me->who],
                                        .trust_uid = me->scene->trust_uid,
                                        .refused = on_refusal,

@@ -108,7 +108,8 @@ static void paint_by_copies(struct renderer *r, uint64_t frame) {
 
 void open_painter(struct renderer *r) {
   struct party *me = r->me;
-  struct tide_future_params future = {.label = "source read", .capacity = 8};
+  struct tide_future_params future = {
+      .struct_size = sizeof future, .label = "source read", .capacity = 8};
   if (me->who == ADVERT) {
     must(me,
          tide_session_create_buffer(me->session, (uint64_t)SPRITE_WIDTH * SPRITE_HEIGHT * 4,

@@ -61,8 +61,10 @@ static void say_hello(struct renderer *r) {
 static void open_renderer(struct renderer *r) {
   struct party *me = r->me;
   struct tide_session *session = me->session;
-  struct tide_session_channel_params params = {.label = who_names[me->who], .operations = 192};
-  struct tide_future_params future = {.label = "drawn", .capacity = 32};
+  struct tide_session_channel_params params = {
+      .struct_size = sizeof params, .label = who_names[me->who], .operations = 192};
+  struct tide_future_params future = {
+      .struct_size = sizeof future, .label = "drawn", .capacity = 32};
   must(me, tide_session_create_channel(session, &params, &r->channel), "a channel");
   must(me, tide_session_create_channel_future(session, r->channel, &future, &r->drawn),
        "a timeline");

@@ -15,9 +15,9 @@ void open_screen(struct browser *b) {
   struct tide_session *session = b->me->session;
   uint64_t size = (uint64_t)scene->width * scene->height * 4;
   struct tide_session_channel_params screen = {
-      .label = "screen", .operations = 128, .priority = 12};
+      .struct_size = sizeof screen, .label = "screen", .operations = 128, .priority = 12};
   struct tide_session_channel_params urgent = {
-      .label = "urgent", .operations = 128, .priority = 12};
+      .struct_size = sizeof urgent, .label = "urgent", .operations = 128, .priority = 12};
   must(b->me, tide_session_create_channel(session, &screen, &b->screen), "a channel");
   must(b->me, tide_session_create_channel(session, &urgent, &b->urgent), "a channel");
   must(b->me, tide_session_create_channel_future(session, b->screen, NULL, &b->visible),

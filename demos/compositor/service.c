@@ -24,8 +24,10 @@ void run_service(struct party *me, int ready) {
   char policy[128];
   struct tide_diag diag = {.status = TIDE_OK};
   write_policy(policy, sizeof policy);
-  struct tide_service_params params = {
-      .socket = me->scene->socket, .policy = policy, .policy_length = strlen(policy)};
+  struct tide_service_params params = {.struct_size = sizeof params,
+                                       .socket = me->scene->socket,
+                                       .policy = policy,
+                                       .policy_length = strlen(policy)};
   if (tide_service_create(&params, &service, &diag) != TIDE_OK) give_up(me, "%s", diag.text);
   signal(SIGTERM, on_term);
   if (write(ready, "", 1) != 1) give_up(me, "nobody wants it");

@@ -38,7 +38,7 @@
 #ifndef TIDEMARK_BACKEND_H
 #define TIDEMARK_BACKEND_H
 
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,31 +92,30 @@ struct tide_backend {
    * function. */
   bool (*takes)(void *self, const struct tide_body_class *body);
   /* There is work again. Any thread, no lock held; may be called after an exchange found it
-   * already. NULL: nobody sleeps, somebody calls exchange by himself. */
+   * already. NULL: no thread sleeps for work. */
   void (*kick)(void *self);
   void *self;
   /* Work that is out was cancelled: see tide_work_is_cancelled. Any thread, no lock held. NULL:
-   * what runs, runs to its end. */
+   * running work runs to its end. */
   void (*cancel)(void *self);
+  /* Called by tide_device_open: starts the executor's threads, which exchange with `device`. An
+   * error is open's answer; then `stop` is not called. NULL: nothing to start. */
+  enum tide_status (*start)(void *self, struct tide_device *device);
+  /* Called by tide_device_close after the last work was handed back and the last kick returned:
+   * joins the executor's threads, and frees what `self` owns. NULL: nothing to stop. */
+  void (*stop)(void *self);
 };
 
-/* The device's queues are made on it. The backend outlives the device, which the caller
- * destroys. TIDE_NOMEM. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_create(struct tide_sched *sched,
-                                                             const struct tide_backend *backend,
-                                                             const char *label,
-                                                             struct tide_device **out_device);
-/* TIDE_BUSY while it has queues (or work of destroyed ones) left. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_destroy(struct tide_device *device);
-/* Blocks until a destroy could succeed, given that all queues were destroyed. TIDE_TIMEOUT. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device *device,
-                                                             uint64_t deadline);
-/* TIDE_OK, or the status with which the device was lost. */
-TIDE_API enum tide_status tide_device_status(struct tide_device *device);
-/* True: the device was lost, and *out_failure (may be NULL) says why. Any thread; never blocks. */
-TIDE_API bool tide_device_failure(struct tide_device *device, struct tide_failure *out_failure);
-/* "" when none was given. Lives as long as the device. */
-TIDE_API const char *tide_device_label(const struct tide_device *device);
+/* Opens a device on a backend, which is copied; `self` outlives the device. The label is copied,
+ * cut at 31 bytes; NULL: none. TIDE_NOMEM; the status of `start`. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_open(struct tide_context *context,
+                                                           const struct tide_backend *backend,
+                                                           const char *label,
+                                                           struct tide_device **out_device);
+/* The device's copy, and its context. They live as long as the device. */
+TIDE_API const struct tide_backend *tide_device_backend(const struct tide_device *device);
+/* See tide_device_backend. */
+TIDE_API struct tide_context *tide_device_context(const struct tide_device *device);
 
 /* Hands back `done_count` works and takes up to `most` that may start. Returns how many; *out_more
  * (may be NULL) says whether more could start right now. `done` and `out_work` may be one array. */

@@ -167,6 +167,7 @@ static inline bool tide_frontier_next(struct tide_frontier_cursor *cursor,
   return true;
 }
 
+struct tide_context; /* context.h */
 struct tide_tracker;
 
 /* What may be evicted when a frontier is full. NULL where one is taken means: no
@@ -282,11 +283,12 @@ struct tide_position {
  * epochs, for ever. A failed axis' unfinished epochs satisfy nobody until its backend certifies
  * that they can no longer touch memory. Advancing costs O(log waiters of that axis). */
 struct tide_tracker_params {
+  size_t struct_size;
   const struct tide_allocator *allocator;
   const struct tide_platform *platform;
 };
 
-/* Both params are required. TIDE_NOMEM. Contexts make their own: this is for who has none. */
+/* Both params are required. TIDE_NOMEM. A context makes its own. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_tracker_create(const struct tide_tracker_params *params, struct tide_tracker **out_tracker);
 /* Nobody may wait any more. NULL is fine. */
@@ -341,49 +343,6 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_tracker_wait(struct tide_tracker 
                                                             size_t node_count);
 /* True: `done` will never run. False: it has run or is running on another thread. */
 TIDE_API bool tide_tracker_cancel(struct tide_frontier_wait *wait);
-
-/* ---- context -------------------------------------------------------------- */
-
-struct tide_deferred;
-struct tide_lock;
-
-struct tide_blocked_bodies;
-
-/* What every object is made with. Filled once, outlives all that was made with it. */
-struct tide_context {
-  const struct tide_platform *platform;
-  const struct tide_allocator *allocator;
-  const struct tide_sink *sink;     /* of all events; NULL: nobody listens */
-  const struct tide_sink *failures; /* private: the sink, if it wants failures only; else NULL */
-  struct tide_tracker *tracker;
-  struct tide_lease *lease;
-  uint8_t frontier_capacity;      /* of queues, records and buffers */
-  struct tide_deferred *deferred; /* private: callbacks that wait for their turn */
-  struct tide_lock *sched_lock;   /* private: a scheduler's, and of every timeline it uses */
-  const struct tide_sink *check;  /* private: check mode listens to host signals and waits */
-  uint32_t hearing;               /* private: calls of `check` under way, and whether it goes */
-  uint32_t scheduled;             /* private: it has a scheduler */
-  uint64_t timelines;             /* private: that were made, from the beginning */
-  uint32_t waiting;               /* private: threads that block until some value is reached */
-  struct tide_blocked_bodies *blocked; /* private: bodies that block until some value is reached */
-  struct tide_lease own_lease;
-  bool owns_tracker;
-};
-
-struct tide_context_params {
-  const struct tide_platform *platform;   /* NULL: Linux */
-  const struct tide_allocator *allocator; /* NULL: malloc */
-  const struct tide_sink *sink;
-  struct tide_lease *lease;  /* NULL: private, machine 0 */
-  uint8_t frontier_capacity; /* 0: 16 */
-};
-
-/* Makes a tracker and, unless given, a lease. TIDE_NOMEM; TIDE_INVALID where a NULL
- * default does not exist (freestanding builds). */
-TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_context_init(struct tide_context *context, const struct tide_context_params *params);
-/* All that was made with it must be gone. */
-TIDE_API void tide_context_fini(struct tide_context *context);
 
 #ifdef __cplusplus
 }

@@ -43,7 +43,7 @@
  *   one. These run to their end, and their points break. A recovery starts when all commands before
  *   it are over.
  * - A queue that is no channel goes on: a failed operation fails those that wait for its signals,
- *   and no others (sched.h).
+ *   and no others (queue.h).
  *
  * Priority. Who goes next on a device is decided by
  *
@@ -64,7 +64,7 @@
 #define TIDEMARK_CHANNEL_H
 
 #include "tidemark/point.h"
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -43,6 +43,7 @@ struct tide_timer_event {
 };
 
 struct tide_clock_params {
+  size_t struct_size;
   uint64_t seed;  /* of the platform's random numbers, and of the order of what is simultaneous */
   uint64_t start; /* the time at first */
   bool shuffle;   /* what is simultaneous happens in any order */

@@ -36,7 +36,6 @@
 extern "C" {
 #endif
 
-struct tide_cuda;
 struct tide_cuda_stream;
 struct tide_cuda_module;
 struct tide_cuda_kernel; /* lives as long as its module */
@@ -45,36 +44,30 @@ struct tide_cuda_kernel; /* lives as long as its module */
 #define TIDE_CUDA_NAME 64
 
 struct tide_cuda_params {
+  size_t struct_size;
+  const char *label;  /* copied, cut at 31 bytes; NULL: "gpu" */
   const char *driver; /* the shared object to load; NULL: libcuda.so.1 */
   uint32_t ordinal;   /* which GPU */
   uint32_t depth;     /* operations under way at once, at most TIDE_CUDA_DEPTH_MOST; 0: 16 */
   uint64_t limit;     /* ns that one may take; 0: ten seconds; TIDE_FOREVER: none */
 };
 
-/* TIDE_UNSUPPORTED: no driver, too old a one, or no GPU; TIDE_NOT_FOUND: none of that ordinal;
- * TIDE_INVALID: too deep; or what the driver answers. `diag` (may be NULL) says which of it. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_create(const struct tide_context *context,
-                                                           const struct tide_cuda_params *params,
-                                                           struct tide_cuda **out_cuda,
-                                                           struct tide_diag *diag);
-/* In order, domain queue; takes bodies with `enqueue`, and no others. */
-TIDE_API const struct tide_backend *tide_cuda_backend(const struct tide_cuda *cuda);
-/* As tide_cpu_attach, of the one thread that talks to the driver. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_attach(struct tide_cuda *cuda,
-                                                           struct tide_device *device);
-/* As tide_cpu_detach: blocks until what is under way is over, however long that takes. */
-TIDE_API void tide_cuda_detach(struct tide_cuda *cuda);
-/* Detaches, if that was not done, and frees. Streams, modules and memory were given back. NULL is
- * fine. */
-TIDE_API void tide_cuda_destroy(struct tide_cuda *cuda);
-/* As tide_cpu_open and tide_cpu_close. */
-TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_cuda_open(const struct tide_context *context, struct tide_sched *sched,
-               const struct tide_cuda_params *params, const char *label,
-               struct tide_cuda **out_cuda, struct tide_device **out_device,
-               struct tide_diag *diag);
-/* As tide_cpu_close. NULL is fine. */
-TIDE_API void tide_cuda_close(struct tide_cuda *cuda);
+/* In order; takes bodies with struct tide_cuda_ops. NULL params are the defaults. TIDE_UNSUPPORTED:
+ * no driver, too old a one, or no GPU; TIDE_NOT_FOUND: none of that ordinal; TIDE_INVALID: too
+ * deep; or the driver's answer. `diag` (may be NULL) says which of it. Closed by tide_device_close,
+ * which blocks until the GPU is done; streams, modules and memory were given back before. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_open(struct tide_context *context,
+                                                         const struct tide_cuda_params *params,
+                                                         struct tide_device **out_device,
+                                                         struct tide_diag *diag);
+
+/* The bodies of a CUDA device: the `ops` of their class points to `ops` here. */
+struct tide_cuda_ops {
+  struct tide_body_ops ops; /* kind: TIDE_OPS_CUDA */
+  /* Puts the work on the stream, in order, and waits for none of it. If it fails the operation
+   * does, once the work that it had put there is over. Called by the device's own thread. */
+  enum tide_status (*enqueue)(const void *arguments, struct tide_cuda_stream *stream);
+};
 
 struct tide_cuda_info {
   char name[TIDE_CUDA_NAME];
@@ -85,32 +78,32 @@ struct tide_cuda_info {
   bool wait_value;  /* tide_cuda_wait_value works */
   bool clusters;    /* launches may have them */
 };
-/* Constant from create on. */
-TIDE_API void tide_cuda_info(const struct tide_cuda *cuda, struct tide_cuda_info *out_info);
+/* Fills in the properties of a CUDA device; they never change. */
+TIDE_API void tide_cuda_info(const struct tide_device *gpu, struct tide_cuda_info *out_info);
 
 /* ---- memory --------------------------------------------------------------------- */
 
 /* On the device; nothing is set. TIDE_NOMEM. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_alloc(struct tide_cuda *cuda, size_t size,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_alloc(struct tide_device *gpu, size_t size,
                                                           uint64_t *out_address);
 /* Nothing uses it any more. 0 is fine. */
-TIDE_API void tide_cuda_free(struct tide_cuda *cuda, uint64_t address);
+TIDE_API void tide_cuda_free(struct tide_device *gpu, uint64_t address);
 /* On the host, pinned: the pointer is its address on the device, too. TIDE_NOMEM. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_alloc_host(struct tide_cuda *cuda, size_t size,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_alloc_host(struct tide_device *gpu, size_t size,
                                                                void **out_memory);
 /* NULL is fine. */
-TIDE_API void tide_cuda_free_host(struct tide_cuda *cuda, void *memory);
+TIDE_API void tide_cuda_free_host(struct tide_device *gpu, void *memory);
 /* Pins memory that there is already, whole pages. TIDE_NOMEM; TIDE_INVALID: it is pinned. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_pin(struct tide_cuda *cuda, void *memory,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_pin(struct tide_device *gpu, void *memory,
                                                         size_t size);
 /* What was pinned there. */
-TIDE_API void tide_cuda_unpin(struct tide_cuda *cuda, void *memory);
+TIDE_API void tide_cuda_unpin(struct tide_device *gpu, void *memory);
 
 /* ---- kernels --------------------------------------------------------------------- */
 
 /* PTX, as text. TIDE_CORRUPT: it does not assemble; TIDE_UNSUPPORTED: not for this GPU or driver.
  * `diag` has the first of what the driver's assembler says. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_load(struct tide_cuda *cuda, const char *ptx,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_load(struct tide_device *gpu, const char *ptx,
                                                          struct tide_cuda_module **out_module,
                                                          struct tide_diag *diag);
 /* None of its kernels runs. NULL is fine. */
@@ -151,7 +144,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_cuda_write_value(struct tide_cuda
 
 /* A stream of one's own, beside those of the queues. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_cuda_stream_create(struct tide_cuda *cuda, struct tide_cuda_stream **out_stream);
+tide_cuda_stream_create(struct tide_device *gpu, struct tide_cuda_stream **out_stream);
 /* Blocks until all of it is over, however long that takes. NULL is fine. */
 TIDE_API void tide_cuda_stream_destroy(struct tide_cuda_stream *stream);
 /* Until all of it is over. TIDE_TIMEOUT; TIDE_LOST …: it has failed. */

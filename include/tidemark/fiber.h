@@ -46,6 +46,7 @@ struct tide_fiber;
 #define TIDE_FIBERS_MAX (1u << 20)
 
 struct tide_crew_params {
+  size_t struct_size;
   uint32_t carriers;  /* threads; 0: as many as the machine has cores */
   uint32_t fibers;    /* stacks, so many are under way at most; 0: 1024 */
   size_t stack_bytes; /* of each, without the page that ends it; rounded up to pages, and to what a
@@ -59,7 +60,7 @@ struct tide_crew_params {
 /* Starts the carriers, which have the signal mask of the caller. NULL params are the defaults.
  * TIDE_NOMEM: no memory, address space or threads; TIDE_INVALID: more than TIDE_CARRIERS_MAX or
  * TIDE_FIBERS_MAX, or a CPU that this process may not use. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_crew_create(const struct tide_context *context,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_crew_create(struct tide_context *context,
                                                            const struct tide_crew_params *params,
                                                            struct tide_crew **out_crew);
 /* Joins the carriers and gives all back. TIDE_BUSY, and nothing changes, while a job has not

@@ -26,7 +26,7 @@ TIDE_API const struct tide_body *tide_kernel_find(const char *name);
 
 /* A plugin exports a function of this type, named tide_plugin_bodies. `abi` is what it was built
  * against: TIDE_PLUGIN_ABI. */
-#define TIDE_PLUGIN_ABI 1
+#define TIDE_PLUGIN_ABI 2
 struct tide_plugin {
   uint32_t abi;
   size_t body_count;

@@ -56,7 +56,7 @@
 #ifndef TIDEMARK_MEMORY_H
 #define TIDEMARK_MEMORY_H
 
-#include "tidemark/causal.h"
+#include "tidemark/context.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,6 +85,7 @@ enum tide_pool_policy {
 #define TIDE_POOL_BUDGET_LEAST ((size_t)64 << 20)
 
 struct tide_pool_params {
+  size_t struct_size;
   const char *label;
   const struct tide_memory_source *source; /* NULL: the context's allocator */
   size_t limit; /* bytes taken from the source at most, never exceeded; 0: none */
@@ -125,7 +126,7 @@ struct tide_pool_stats {
 /* NULL params are the defaults. TIDE_NOMEM; TIDE_INVALID: an alignment that is no power of two, a
  * source without a function, an unknown policy. Takes nothing from the
  * source before the first allocation. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(const struct tide_context *context,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_pool_create(struct tide_context *context,
                                                            const struct tide_pool_params *params,
                                                            struct tide_pool **out_pool);
 /* TIDE_BUSY while buffers live or blocks are not finished by the tracker; nothing changes then. */

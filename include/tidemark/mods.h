@@ -55,6 +55,7 @@ struct tide_mods_sink {
 struct tide_mods_module;
 
 struct tide_mods_params {
+  size_t struct_size;
   const struct tide_allocator *allocator; /* outlives the module */
   const char *text;                       /* any bytes; outlives the module */
   size_t length;
@@ -167,6 +168,7 @@ struct tide_mods_argument {
 };
 
 struct tide_mods_run_params {
+  size_t struct_size;
   const char *text; /* the module; any bytes; used until destroy, as the file's name is */
   size_t length;
   const char *file;
@@ -244,7 +246,7 @@ TIDE_API const struct tide_body_class *tide_mods_body(void);
  * hangs until the deadline of whoever waits. */
 
 struct tide_mods_gpu;
-struct tide_cuda;        /* cuda.h */
+struct tide_device;      /* device.h */
 struct tide_cuda_stream; /* cuda.h */
 
 /* `params` as of a run; seed, limits and progress are not looked at, and an argument may be
@@ -253,7 +255,7 @@ struct tide_cuda_stream; /* cuda.h */
  * kernel; or as tide_cuda_alloc and tide_cuda_load. Why is told to the sink, or, where it is the
  * GPU's, to `diag` (may be NULL). */
 TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_mods_gpu_create(const struct tide_context *context, struct tide_cuda *cuda,
+tide_mods_gpu_create(struct tide_context *context, struct tide_device *cuda,
                      const struct tide_mods_run_params *params, const char *ptx,
                      struct tide_mods_gpu **out_gpu, struct tide_diag *diag);
 /* Nothing of it is under way. NULL is fine. */

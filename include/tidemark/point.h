@@ -101,6 +101,7 @@ TIDE_API const char *tide_point_state_name(enum tide_point_state state);
 struct tide_points;
 
 struct tide_points_params {
+  size_t struct_size;
   uint32_t domain;    /* this one's number; 0: 1 */
   uint32_t timelines; /* future timelines and compounds at a time, at most 2^20; 0: 256 */
   uint32_t parts;     /* parts of compounds, and what waits for "schedulable" look at; 0: 1024 */
@@ -114,7 +115,7 @@ struct tide_points_params {
  * `manual`: simulated platforms have no threads. TIDE_NOMEM; TIDE_INVALID: a capacity too large, or
  * deadline > longest; or what the platform says when it cannot spawn. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_points_create(const struct tide_context *context, const struct tide_points_params *params,
+tide_points_create(struct tide_context *context, const struct tide_points_params *params,
                    struct tide_points **out_points);
 /* All its clients must be gone. NULL is fine. */
 TIDE_API void tide_points_destroy(struct tide_points *points);
@@ -131,6 +132,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_points_trust(struct tide_points *
 struct tide_client;
 
 struct tide_client_params {
+  size_t struct_size;
   const char *label;  /* copied, cut at 31 bytes */
   uint32_t timelines; /* quotas, of what the room has; 0: no limit but the room's */
   uint32_t parts;
@@ -165,6 +167,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_client_trust(struct tide_client *
 struct tide_future;
 
 struct tide_future_params {
+  size_t struct_size;
   const char *label;
   uint32_t capacity; /* promises at a time, and runs of broken ones that are remembered; 0: 16 */
   uint64_t initial;  /* the first promise is for the value above it */

@@ -30,7 +30,7 @@
 #ifndef TIDEMARK_PROGRAM_H
 #define TIDEMARK_PROGRAM_H
 
-#include "tidemark/sched.h"
+#include "tidemark/file.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,6 +109,7 @@ TIDE_API size_t tide_program_diag_print(const char *file_name, const struct tide
 struct tide_program;
 
 struct tide_program_params {
+  size_t struct_size;
   const struct tide_allocator *allocator; /* outlives the program and its plans */
   const char *text;                       /* any bytes; copied */
   size_t length;
@@ -317,6 +318,7 @@ struct tide_setting {
 };
 
 struct tide_plan_params {
+  size_t struct_size;
   const struct tide_body_set *bodies; /* searched in order */
   size_t body_set_count;
   const struct tide_setting *settings; /* copied */

@@ -25,7 +25,7 @@
  * refused or that failed first.
  *
  * Threads: a run, and the plan while it is being run, are used by one thread at a time;
- * tide_run_sched may be asked from another one.
+ * tide_run_context may be asked from another one.
  *
  * Source: docs/programs.md; docs/performance.md.
  */
@@ -42,8 +42,7 @@ extern "C" {
 /* ---- what comes from outside ----------------------------------------------------- */
 
 struct tide_device_request {
-  const struct tide_context *context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   const struct tide_plan_device *device; /* its label, and its options with their places */
 };
 
@@ -52,15 +51,12 @@ struct tide_device_kind {
   const char *name;
   const char *summary; /* one line for people */
   bool in_order;       /* as its backend says */
-  /* Makes a device of request->sched. An option that it does not know is its error to report, at
-   * the option's place. *out_handle is what destroy gets. */
-  enum tide_status (*create)(void *self, const struct tide_device_request *request,
-                             struct tide_device **out_device, void **out_handle,
-                             struct tide_diag *diag);
-  /* All queues are gone and the device has settled. */
-  void (*destroy)(void *self, void *handle);
-  /* What it is in this run ("2 workers"); returns the length. May be NULL. */
-  size_t (*describe)(void *self, void *handle, char *buffer, size_t size);
+  /* Opens a device in request->context. An unknown option is its error to report, at the option's
+   * location. The run closes the device. */
+  enum tide_status (*open)(void *self, const struct tide_device_request *request,
+                           struct tide_device **out_device, struct tide_diag *diag);
+  /* Describes the device in this run ("2 workers"); returns the length. May be NULL. */
+  size_t (*describe)(void *self, const struct tide_device *device, char *buffer, size_t size);
   void *self;
 };
 
@@ -105,7 +101,7 @@ struct tide_taken {
 struct tide_take_source {
   /* For one queue, whose operations run one after the other. Each takes up to `bytes`, in up to
    * `pieces` pieces. */
-  enum tide_status (*open)(void *self, const struct tide_context *context, const char *label,
+  enum tide_status (*open)(void *self, struct tide_context *context, const char *label,
                            uint64_t bytes, uint32_t pieces, void **out_taker,
                            struct tide_diag *diag);
   /* Calls the body's host function; it stalls where it loads what is not there. Returns the body's
@@ -132,6 +128,7 @@ struct tide_run_stand_in {
 };
 
 struct tide_run_params {
+  size_t struct_size;
   const struct tide_platform *platform;   /* NULL: Linux */
   const struct tide_allocator *allocator; /* NULL: malloc */
   struct tide_plan *plan;                 /* is rewound */
@@ -163,8 +160,8 @@ struct tide_run_result {
   uint64_t wall;   /* ns from the first submit (paused: from when things could start) to the end */
   uint64_t submit; /* ns spent until all was submitted */
   uint64_t operations, failed;
-  struct tide_sched_stats sched; /* zero for sequential runs */
-  struct tide_pool_stats pool;   /* tracked runs only */
+  struct tide_context_stats sched; /* zero for sequential runs */
+  struct tide_pool_stats pool;     /* tracked runs only */
   /* Of the baselines. */
   uint64_t events;        /* binary events that were made: for dependencies … */
   uint64_t use_events;    /* … and for uses of recycled buffers */
@@ -187,8 +184,8 @@ tide_run_execute(struct tide_run *run, struct tide_run_result *out_result, struc
 /* What a buffer that is not scratch holds after the run, until destroy; NULL for a scratch buffer.
  */
 TIDE_API const void *tide_run_buffer(const struct tide_run *run, uint32_t buffer);
-/* For tide_sched_diagnose, from any thread until destroy; NULL for a sequential run. */
-TIDE_API struct tide_sched *tide_run_sched(struct tide_run *run);
+/* For tide_context_diagnose, from any thread until destroy; NULL for a sequential run. */
+TIDE_API struct tide_context *tide_run_context(struct tide_run *run);
 /* Which queue, or collective, of the plan has this axis; false when none has. */
 TIDE_API bool tide_run_axis_queue(const struct tide_run *run, tide_axis axis, uint32_t *out_queue);
 /* Likewise, a collective of the plan. */

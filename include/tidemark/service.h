@@ -40,7 +40,7 @@
 #define TIDEMARK_SERVICE_H
 
 #include "tidemark/point.h"
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 #include "tidemark/shared.h"
 
 #ifdef __cplusplus
@@ -73,6 +73,7 @@ struct tide_service_event {
 };
 
 struct tide_service_params {
+  size_t struct_size;
   const char *socket; /* path of the socket */
   const char *policy; /* text, see docs/service.md; NULL: everybody has the defaults */
   size_t policy_length;
@@ -113,6 +114,7 @@ TIDE_API void tide_service_destroy(struct tide_service *service);
 struct tide_session;
 
 struct tide_session_params {
+  size_t struct_size;
   const char *socket;
   const char *label;  /* for people; copied, cut at 31 bytes */
   uint64_t deadline;  /* absolute, for all that connecting takes; 0: 5 s from now */
@@ -334,6 +336,7 @@ TIDE_API void *tide_session_buffer_data(struct tide_session *session, struct tid
  * ------------------------------------------------------------------------------------ */
 
 struct tide_session_channel_params {
+  size_t struct_size;
   const char *label;   /* copied, cut at 31 bytes */
   uint32_t operations; /* capacity; 0: 64 */
   uint8_t priority;    /* base priority, cut to what the policy allows; 0: 8 */

@@ -78,6 +78,7 @@ struct tide_shared {
 };
 
 struct tide_shared_params {
+  size_t struct_size;
   const struct tide_platform *platform; /* required; it outlives the view */
   bool writable;                        /* the memory is mapped so, and this process may signal */
   uint64_t lease; /* of whom the axes come: the same number in all processes that share a lease; 0:

@@ -37,8 +37,6 @@ extern "C" {
 
 /* ---- a device ------------------------------------------------------------------------ */
 
-struct tide_sim;
-
 /* Who decides about time, and looks on. Every function may be NULL. */
 struct tide_sim_script {
   /* When may this work start at the earliest? It has been taken, and keeps no hand busy until then.
@@ -57,6 +55,8 @@ struct tide_sim_script {
 #define TIDE_SIM_STALLS UINT64_MAX
 
 struct tide_sim_params {
+  size_t struct_size;
+  const char *label;       /* copied, cut at 31 bytes; NULL: "sim" */
   uint32_t hands;          /* how much it does at once, at most 65536; 0: 1 */
   bool out_of_order;       /* operations of one queue overlap, and end in any order */
   enum tide_domain domain; /* of its queues' axes; 0: TIDE_DOMAIN_QUEUE */
@@ -66,27 +66,19 @@ struct tide_sim_params {
   bool skip_bodies;                     /* else host functions run, at their end */
 };
 
-/* The context's platform is `clock`'s. TIDE_INVALID: too many hands; TIDE_NOMEM. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_create(const struct tide_context *context,
-                                                          struct tide_clock *clock,
-                                                          const struct tide_sim_params *params,
-                                                          struct tide_sim **out_sim);
-/* What tide_device_create takes; lives as long as the sim. */
-TIDE_API const struct tide_backend *tide_sim_backend(const struct tide_sim *sim);
-/* From here on it takes work. TIDE_INVALID: a device is attached already. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_attach(struct tide_sim *sim,
-                                                          struct tide_device *device);
-/* Once tide_device_settle has returned TIDE_OK, before the device is destroyed. */
-TIDE_API void tide_sim_detach(struct tide_sim *sim);
+/* The context's platform is `clock`'s, which outlives the device. NULL params are the defaults.
+ * TIDE_INVALID: too many hands; TIDE_NOMEM. */
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_open(struct tide_context *context,
+                                                        struct tide_clock *clock,
+                                                        const struct tide_sim_params *params,
+                                                        struct tide_device **out_device);
 /* Its hands stop where they are, in the middle of things, and take nothing new … */
-TIDE_API void tide_sim_halt(struct tide_sim *sim);
+TIDE_API void tide_sim_halt(struct tide_device *device);
 /* … until they go on: what would have ended meanwhile ends now. */
-TIDE_API void tide_sim_resume(struct tide_sim *sim);
+TIDE_API void tide_sim_resume(struct tide_device *device);
 /* Work that has stalled may go on at this time, as soon as a hand is free. TIDE_NOMEM. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_again(struct tide_sim *sim,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_sim_again(struct tide_device *device,
                                                          struct tide_work *work, uint64_t time);
-/* Detaches, if that was not done, and frees. NULL is fine. */
-TIDE_API void tide_sim_destroy(struct tide_sim *sim);
 
 /* ---- a plan ---------------------------------------------------------------------------- */
 
@@ -111,6 +103,7 @@ struct tide_sim_link {
 };
 
 struct tide_simulation_params {
+  size_t struct_size;
   const struct tide_allocator *allocator; /* NULL: malloc */
   struct tide_plan *plan;                 /* is rewound */
   enum tide_run_mode mode;                /* all but sequential */

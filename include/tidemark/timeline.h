@@ -59,7 +59,7 @@
 #ifndef TIDEMARK_TIMELINE_H
 #define TIDEMARK_TIMELINE_H
 
-#include "tidemark/causal.h"
+#include "tidemark/context.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -90,6 +90,7 @@ struct tide_scope_usage {
 TIDE_API enum tide_scope tide_scope_for(const struct tide_scope_usage *usage);
 
 struct tide_timeline_params {
+  size_t struct_size;
   const char *label; /* copied, cut at 31 bytes; may be NULL */
   enum tide_scope scope;
   uint64_t initial; /* the first value; nothing is known about it */
@@ -104,7 +105,7 @@ struct tide_timeline_params {
  * is made here has waiters and calls of this process, which no other can see; tidemark/shared.h
  * has timelines that lie in shared memory. Allocates all it will ever need. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_timeline_create(const struct tide_context *context, const struct tide_timeline_params *params,
+tide_timeline_create(struct tide_context *context, const struct tide_timeline_params *params,
                      struct tide_timeline **out_timeline);
 /* Adds an owner. The caller is one, and releases it later. */
 TIDE_API void tide_timeline_retain(struct tide_timeline *timeline);
@@ -236,7 +237,7 @@ struct tide_wait_ready {
   enum tide_status status; /* TIDE_OK: reached; else the failure */
 };
 /* TIDE_INVALID: capacity 0; TIDE_NOMEM. The only call of a set that allocates. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_create(const struct tide_context *context,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_create(struct tide_context *context,
                                                                uint32_t capacity,
                                                                struct tide_wait_set **out_set);
 /* Takes all members off first. Nobody may use the set any more. NULL is fine. */
@@ -286,7 +287,7 @@ TIDE_API bool tide_timepoint_cancel(struct tide_timepoint *timepoint);
 
 /* A queue of due timepoints with a descriptor for epoll: readable while something is due.
  * TIDE_NOMEM; TIDE_FULL: no descriptors left; or what else the platform says. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_notifier_create(const struct tide_context *context,
+TIDE_API TIDE_MUST_CHECK enum tide_status tide_notifier_create(struct tide_context *context,
                                                                struct tide_notifier **out_notifier);
 /* No timepoint may use it any more. */
 TIDE_API void tide_notifier_destroy(struct tide_notifier *notifier);

@@ -29,6 +29,7 @@ extern "C" {
 struct tide_trace;
 
 struct tide_trace_params {
+  size_t struct_size;
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
   size_t events; /* kept, the newest; 0: 65536; rounded up to a power of two */

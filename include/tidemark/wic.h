@@ -81,6 +81,7 @@ TIDE_API const char *tide_medium_engine_name(enum tide_medium_engine engine);
 #define TIDE_MEDIUM_TAG_PAGES (1u << 16)
 
 struct tide_medium_params {
+  size_t struct_size;
   const char *label; /* copied, cut at 31 bytes; may be NULL */
   enum tide_medium_engine engine;
   uint32_t pages;     /* of both halves together, rounded up to an even number; 0: 16384; at most
@@ -105,7 +106,7 @@ struct tide_medium_params {
  * TIDE_FULL: no descriptors left,
  * or 64 media for fibers. All memory is taken here. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
-tide_medium_create(const struct tide_context *context, const struct tide_medium_params *params,
+tide_medium_create(struct tide_context *context, const struct tide_medium_params *params,
                    struct tide_medium **out_medium);
 /* Fails all requests that are not available, and any that come later, with `status` (TIDE_OK:
  * TIDE_CANCELLED): whoever is stalled goes on. */

@@ -66,14 +66,18 @@ static const struct tide_param write_[] = {FILE_("file"), NUMBER("offset"), IN("
 
 #define WITH(params) params, sizeof params / sizeof params[0]
 #define NONE NULL, 0
-#define HOST(name)                                                                                 \
-  { #name, RUN(name), TIDE_IO_NONE, NULL, false, NULL, NULL, false }
-#define FAILING(name)                                                                              \
-  { #name, RUN(name), TIDE_IO_NONE, NULL, false, NULL, NULL, true }
-#define BRIEF(name)                                                                                \
-  { #name, RUN(name), TIDE_IO_NONE, NULL, true, NULL, NULL, false }
-#define STORAGE(name, verb)                                                                        \
-  { #name, RUN(name), verb, RING(name), false, NULL, NULL, false }
+#define HOST(body)                                                                                 \
+  { .name = #body, .host = RUN(body) }
+#define FAILING(body)                                                                              \
+  { .name = #body, .host = RUN(body), .fails = true }
+#define NON_BLOCKING(body)                                                                         \
+  { .name = #body, .host = RUN(body), .non_blocking = true }
+#define STORAGE(body, file_ops)                                                                    \
+  { .name = #body, .host = RUN(body), .ops = &file_ops.ops }
+
+static const struct tide_file_ops read_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, RING(read)};
+static const struct tide_file_ops sync_ops = {{TIDE_OPS_FILE}, TIDE_IO_SYNC, RING(sync)};
+static const struct tide_file_ops write_ops = {{TIDE_OPS_FILE}, TIDE_IO_WRITE, RING(write)};
 
 /* Sorted by name; tide_kernel_find relies on it. */
 static const struct tide_body bodies[] = {
@@ -92,16 +96,16 @@ static const struct tide_body bodies[] = {
     {HOST(gemm), WITH(gemm), "c += a * b, n x n floats, by rows"},
     {HOST(hash), WITH(hash), "out = the 8-byte XXH3 digest of from"},
     {HOST(iota), WITH(iota), "64-bit words start, start + 1, ..."},
-    {BRIEF(nop), NONE, "nothing"},
+    {NON_BLOCKING(nop), NONE, "nothing"},
     {HOST(png_read), WITH(png_read), "decodes a PNG file to 8-bit rows; 0 = any width or height"},
     {HOST(png_write), WITH(png_write), "8-bit rows, 1 to 4 channels, to a PNG file"},
-    {STORAGE(read, TIDE_IO_READ), WITH(read_), "reads the whole buffer from a file"},
+    {STORAGE(read, read_ops), WITH(read_), "reads the whole buffer from a file"},
     {HOST(reduce), WITH(reduce), "out = the sum of 64-bit words"},
     {HOST(sort), WITH(sort), "32-bit words in ascending order"},
     {HOST(spin), WITH(spin), "keeps its worker busy"},
     {HOST(stencil), WITH(stencil), "32-bit grid: (4 x centre + 4 neighbours) / 8, edges clamped"},
-    {STORAGE(sync, TIDE_IO_SYNC), WITH(sync_), "waits until the file's bytes are on the disk"},
-    {STORAGE(write, TIDE_IO_WRITE), WITH(write_), "writes the whole buffer to a file"},
+    {STORAGE(sync, sync_ops), WITH(sync_), "waits until the file's bytes are on the disk"},
+    {STORAGE(write, write_ops), WITH(write_), "writes the whole buffer to a file"},
 };
 
 const struct tide_body *tide_kernel_bodies(size_t *out_count) {

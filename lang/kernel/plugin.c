@@ -61,14 +61,17 @@ static enum tide_status check_body(const char *path, const struct tide_plugin *p
     if (strcmp(plugin->bodies[i].class_.name, class_->name) == 0)
       return tide_diag_set(diag, TIDE_CORRUPT, "plugin %s: body '%s' comes twice", path,
                            class_->name);
-  bool rings = class_->verb != TIDE_IO_NONE;
-  if (!class_->host && !rings)
+  const struct tide_body_ops *ops = class_->ops;
+  const struct tide_file_ops *file = NULL;
+  if (ops && ops->kind == TIDE_OPS_FILE) file = (const struct tide_file_ops *)(const void *)ops;
+  if (!class_->host && !ops)
     return tide_diag_set(diag, TIDE_CORRUPT, "plugin %s: body '%s' has no function", path,
                          class_->name);
-  if ((unsigned)class_->verb > TIDE_IO_SYNC || rings != (class_->io != NULL))
+  if (file &&
+      (file->verb == TIDE_IO_NONE || (unsigned)file->verb > TIDE_IO_SYNC || !file->describe))
     return tide_diag_set(diag, TIDE_CORRUPT,
-                         "plugin %s: body '%s' needs both an I/O verb and its function, or neither",
-                         path, class_->name);
+                         "plugin %s: the file ops of body '%s' need a verb and a function", path,
+                         class_->name);
   return check_params(path, body, diag);
 }
 

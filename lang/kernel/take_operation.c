@@ -209,11 +209,12 @@ static enum tide_status say_why(struct tide_diag *diag, enum tide_status status)
 
 /* One operation's runs have a half to themselves: the last page of a piece is its own, and pages
  * come in rows. */
-static enum tide_status open(void *self, const struct tide_context *context, const char *label,
+static enum tide_status open(void *self, struct tide_context *context, const char *label,
                              uint64_t bytes, uint32_t pieces, void **out_taker,
                              struct tide_diag *diag) {
   uint64_t half = bytes / tide_region_page() + pieces + 1;
-  struct tide_medium_params params = {.label = label,
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .label = label,
                                       .engine = TIDE_MEDIUM_MONITOR,
                                       .requests = 2 * RUNS * (uint32_t)TIDE_PARAMS_MAX};
   (void)self;
@@ -221,12 +222,12 @@ static enum tide_status open(void *self, const struct tide_context *context, con
     return tide_diag_set(diag, TIDE_FULL, "%llu bytes are too many to be taken at once",
                          (unsigned long long)bytes);
   params.pages = 4 * (uint32_t)half; /* twice: what is finished is not free at once */
-  struct taker *taker = tide_alloc(context->allocator, 1, sizeof *taker);
+  struct taker *taker = tide_alloc(tide_context_allocator(context), 1, sizeof *taker);
   if (!taker) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");
-  taker->platform = context->platform;
+  taker->platform = tide_context_platform(context);
   enum tide_status status = tide_medium_create(context, &params, &taker->medium);
   if (status == TIDE_OK) *out_taker = taker;
-  else tide_free(context->allocator, taker, 1, sizeof *taker);
+  else tide_free(tide_context_allocator(context), taker, 1, sizeof *taker);
   return status == TIDE_OK ? TIDE_OK : say_why(diag, status);
 }
 

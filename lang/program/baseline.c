@@ -147,8 +147,8 @@ enum tide_status tide_baseline_create(struct tide_run *run, struct tide_diag *di
 
 static enum tide_status make_event(struct tide_run *run, struct tide_timeline **out_event) {
   struct tide_timeline_params params = {
-      .label = "event", .scope = TIDE_SCOPE_PROCESS, .history = 1};
-  return tide_timeline_create(&run->context, &params, out_event);
+      .struct_size = sizeof params, .label = "event", .scope = TIDE_SCOPE_PROCESS, .history = 1};
+  return tide_timeline_create(run->context, &params, out_event);
 }
 
 enum tide_status tide_baseline_make_events(struct tide_run *run, struct tide_diag *diag) {

@@ -79,11 +79,18 @@ static bool fits(const struct binder *b, const struct tide_param *param,
   return false;
 }
 
+/* What a body does with its file; TIDE_IO_NONE: its class does not say. */
+static enum tide_io_verb verb_of(const struct tide_body_class *class_) {
+  const struct tide_body_ops *ops = class_->ops;
+  if (!ops || ops->kind != TIDE_OPS_FILE) return TIDE_IO_NONE;
+  return ((const struct tide_file_ops *)(const void *)ops)->verb;
+}
+
 /* A file's use against how it was declared, where the body says what it does. */
 static bool file_fits(struct binder *b, const struct tide_program_argument *a) {
   uint32_t index = b->plan->spans[a->reference.symbol].first;
   const struct tide_plan_file *file = &b->plan->files[index];
-  enum tide_io_verb verb = b->body->class_.verb;
+  enum tide_io_verb verb = verb_of(&b->body->class_);
   if (file->mode == TIDE_FILE_WRITE && verb == TIDE_IO_READ) {
     return tide_error(b->errors, TIDE_MISMATCH, a->line, a->column,
                       "file '%s' is declared 'write'; it cannot be read", file->label);

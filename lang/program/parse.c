@@ -1,4 +1,5 @@
 /* Blocks and statements, and what all of the parser needs. */
+#include "base/params.h"
 #include "program/parse.h"
 #include "base/memory.h"
 
@@ -385,6 +386,10 @@ static void parse_text(struct tide_program *program, struct tide_errors *errors,
 
 enum tide_status tide_program_parse(const struct tide_program_params *params,
                                     struct tide_report *report, struct tide_program **out_program) {
+  struct tide_program_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   struct tide_errors errors = {.report = report};
   *out_program = NULL;
   if (report) report->count = 0;

@@ -1,3 +1,4 @@
+#include "base/params.h"
 #include "program/plan.h"
 #include "base/memory.h"
 
@@ -43,6 +44,10 @@ static void make(struct tide_plan *plan, const struct tide_plan_params *params,
 enum tide_status tide_plan_create(const struct tide_program *program,
                                   const struct tide_plan_params *params, struct tide_report *report,
                                   struct tide_plan **out_plan) {
+  struct tide_plan_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   struct tide_errors errors = {.report = report};
   *out_plan = NULL;
   if (report) report->count = 0;

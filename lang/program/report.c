@@ -142,7 +142,7 @@ static void put_row(struct tide_text *text, const char *name) {
 
 static void print_wait_row(const struct tide_report_row *row, const char *name,
                            struct tide_text *text) {
-  const struct tide_sched_stats *stats = &row->result.sched;
+  const struct tide_context_stats *stats = &row->result.sched;
   if (!row->there) return;
   put_row(text, name);
   put_number(text, stats->waits, COLUMN);
@@ -239,7 +239,7 @@ static void print_stats(const struct tide_run_report *report, struct tide_text *
   const struct tide_report_row *row =
       report->quiet || !report->online.there ? &report->paused : &report->online;
   if (!report->stats || !row->there) return;
-  const struct tide_sched_stats *stats = &row->result.sched;
+  const struct tide_context_stats *stats = &row->result.sched;
   tide_text_format(text, "  stats     held at submit ");
   put_number(text, stats->held, 0);
   tide_text_format(text, ", signals ");

@@ -1,6 +1,7 @@
 /* A run from its creation to its end. */
 #include "base/atomic.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/text.h"
 #include "program/run_state.h"
 
@@ -22,7 +23,10 @@ static void free_run(struct tide_run *run) {
 
 enum tide_status tide_run_create(const struct tide_run_params *params, struct tide_diag *diag,
                                  struct tide_run **out_run) {
-  struct tide_run_params filled = *params;
+  struct tide_run_params filled;
+  enum tide_status known = tide_params_copy(&filled, sizeof filled, params);
+  if (known != TIDE_OK)
+    return tide_diag_set(diag, known, "struct_size is not of a tide_run_params");
   fill_defaults(&filled);
   if (!filled.platform || !filled.allocator || !filled.plan)
     return tide_diag_set(diag, TIDE_INVALID, "a run needs a plan, a platform and an allocator");
@@ -72,7 +76,8 @@ static enum tide_status submit_all(struct tide_run *run, struct tide_diag *diag)
 }
 
 static uint64_t now(const struct tide_run *run) {
-  return run->context.platform->now(run->context.platform->self);
+  const struct tide_platform *platform = tide_context_platform(run->context);
+  return platform->now(platform->self);
 }
 
 static enum tide_status execute(struct tide_run *run, struct tide_diag *diag) {
@@ -82,7 +87,7 @@ static enum tide_status execute(struct tide_run *run, struct tide_diag *diag) {
   if (run->params.submit_only) return status;
   if (run->params.paused) {
     start = now(run);
-    tide_sched_resume(run->sched);
+    tide_context_resume(run->context);
   }
   if (status == TIDE_OK) status = tide_run_drain(run, diag);
   run->result.wall = now(run) - start;
@@ -108,7 +113,7 @@ enum tide_status tide_run_execute(struct tide_run *run, struct tide_run_result *
     status = tide_sequential_execute(run, &own);
   } else {
     status = execute(run, &own);
-    tide_sched_stats(run->sched, &run->result.sched);
+    tide_context_stats(run->context, &run->result.sched);
     tide_pool_stats(run->pool, &run->result.pool);
     leave_out_static(run, &run->result.pool);
     run->result.operations = run->submitted;
@@ -136,11 +141,11 @@ size_t tide_run_describe_device(const struct tide_run *run, uint32_t device, cha
   if (!run->devices || device >= run->tables->device_count) return 0;
   const struct tide_run_device *made = &run->devices[device];
   if (!made->kind || !made->kind->describe) return 0;
-  return made->kind->describe(made->kind->self, made->handle, buffer, size);
+  return made->kind->describe(made->kind->self, made->device, buffer, size);
 }
 
-struct tide_sched *tide_run_sched(struct tide_run *run) {
-  return run->sched;
+struct tide_context *tide_run_context(struct tide_run *run) {
+  return run->context;
 }
 
 bool tide_run_axis_collective(const struct tide_run *run, tide_axis axis,

@@ -8,6 +8,7 @@
 enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag) {
   size_t buffers = run->tables->buffer_count + 16;
   struct tide_pool_params params = {
+      .struct_size = sizeof params,
       .label = "buffers",
       .limit = run->params.memory,
       .chunk = run->baseline && run->params.memory ? LIMITED_BASELINE_CHUNK : 0,
@@ -16,7 +17,7 @@ enum tide_status tide_run_make_pool(struct tide_run *run, struct tide_diag *diag
       .uses_are_named = true, /* the language knows no other uses */
       .source = run->params.stand_in ? run->params.stand_in->memory : NULL,
   };
-  enum tide_status status = tide_pool_create(&run->context, &params, &run->pool);
+  enum tide_status status = tide_pool_create(run->context, &params, &run->pool);
   return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "the pool cannot be made");
 }
 

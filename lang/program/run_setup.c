@@ -34,9 +34,9 @@ static enum tide_status make_device(struct tide_run *run, size_t index, struct t
   for (size_t i = 0; i < run->params.kind_count && !kind; i++)
     if (strcmp(run->params.kinds[i].name, device->kind) == 0) kind = &run->params.kinds[i];
   if (!kind) return unknown_kind(run, device, diag);
-  struct tide_device_request request = {&run->context, run->sched, device};
+  struct tide_device_request request = {run->context, device};
   struct tide_diag own = {.status = TIDE_OK};
-  enum tide_status status = kind->create(kind->self, &request, &made->device, &made->handle, &own);
+  enum tide_status status = kind->open(kind->self, &request, &made->device, &own);
   if (status == TIDE_OK) {
     made->kind = kind;
     return TIDE_OK;
@@ -77,7 +77,8 @@ static void queue_capacity(const struct tide_run *run, size_t index,
 static enum tide_status make_queue(struct tide_run *run, size_t index, struct tide_diag *diag) {
   const struct tide_plan_queue *queue = &run->tables->queues[index];
   struct tide_run_queue *made = &run->queues[index];
-  struct tide_queue_params params = {.label = queue->label, .priority = queue->priority};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .label = queue->label, .priority = queue->priority};
   queue_capacity(run, index, &params);
   uint32_t places = 1;
   while (places < params.operations) places *= 2;
@@ -122,12 +123,13 @@ static enum tide_status make_timeline(struct tide_run *run, size_t index, struct
   const struct tide_plan_timeline *timeline = &run->tables->timelines[index];
   if (timeline->collective != TIDE_PLAN_NONE) return TIDE_OK; /* the collective brings it */
   struct tide_timeline_params params = {
+      .struct_size = sizeof params,
       .label = timeline->label,
       .scope = run->baseline ? TIDE_SCOPE_PROCESS : timeline->scope,
       .initial = timeline->initial,
       .operations_only = timeline->operations_only && !run->baseline,
   };
-  enum tide_status status = tide_timeline_create(&run->context, &params, &run->timelines[index]);
+  enum tide_status status = tide_timeline_create(run->context, &params, &run->timelines[index]);
   if (status == TIDE_OK) return TIDE_OK;
   return tide_diag_at(diag, status, timeline->line, timeline->column,
                       "timeline '%s' cannot be made: %s", timeline->label,
@@ -135,15 +137,15 @@ static enum tide_status make_timeline(struct tide_run *run, size_t index, struct
 }
 
 static enum tide_status make_host(struct tide_run *run, struct tide_diag *diag) {
-  uint8_t capacity = run->context.frontier_capacity;
+  uint8_t capacity = run->frontier_capacity;
   run->host.frontier = tide_alloc(run->allocator, 1, tide_frontier_size(capacity));
   enum tide_status status = run->host.frontier ? TIDE_OK : TIDE_NOMEM;
   tide_axis axis = 0;
   if (status == TIDE_OK) {
     tide_frontier_init(run->host.frontier, capacity);
-    status = tide_lease_take(run->context.lease, TIDE_DOMAIN_HOST, &axis);
+    status = tide_lease_take(tide_context_lease(run->context), TIDE_DOMAIN_HOST, &axis);
   }
-  if (status == TIDE_OK) status = tide_tracker_register(run->context.tracker, axis);
+  if (status == TIDE_OK) status = tide_tracker_register(tide_context_tracker(run->context), axis);
   if (status == TIDE_OK) run->host.axis = axis;
   return status == TIDE_OK ? TIDE_OK : tide_diag_set(diag, status, "out of memory");
 }
@@ -174,23 +176,20 @@ static enum tide_status make_context(struct tide_run *run, struct tide_diag *dia
   if (axes < 16) axes = 16;
   if (run->params.frontier) axes = run->params.frontier;
   struct tide_context_params params = {
+      .struct_size = sizeof params,
       .platform = run->params.platform,
       .allocator = run->params.allocator,
       .sink = tide_run_sink(run),
       .frontier_capacity = (uint8_t)(axes > 255 ? 255 : axes),
-  };
-  enum tide_status status = tide_context_init(&run->context, &params);
-  if (status != TIDE_OK) return tide_diag_set(diag, status, "%s", tide_status_text(status));
-  run->has_context = true;
-  struct tide_sched_params sched = {
       .paused = run->params.paused,
       .check = run->params.check,
       .finding = run->params.finding,
       .finding_user = run->params.finding_user,
   };
-  status = tide_sched_create(&run->context, &sched, &run->sched);
+  run->frontier_capacity = params.frontier_capacity;
+  enum tide_status status = tide_context_create(&params, &run->context);
   if (status == TIDE_OK) return TIDE_OK;
-  return tide_diag_set(diag, status, "the scheduler cannot be made: %s", tide_status_text(status));
+  return tide_diag_set(diag, status, "the context cannot be made: %s", tide_status_text(status));
 }
 
 static size_t most_of(const struct tide_run *run, bool waits) {
@@ -284,13 +283,11 @@ void tide_run_teardown(struct tide_run *run) {
   for (size_t i = 0; run->timelines && i < tables->timeline_count; i++)
     if (tables->timelines[i].collective == TIDE_PLAN_NONE) tide_timeline_destroy(run->timelines[i]);
   for (size_t i = 0; run->devices && i < tables->device_count; i++)
-    if (run->devices[i].kind)
-      run->devices[i].kind->destroy(run->devices[i].kind->self, run->devices[i].handle);
-  tide_sched_destroy(run->sched);
-  if (run->host.axis) (void)tide_tracker_close(run->context.tracker, run->host.axis);
+    tide_device_close(run->devices[i].device);
+  if (run->host.axis) (void)tide_tracker_close(tide_context_tracker(run->context), run->host.axis);
   if (run->host.frontier)
-    tide_free(a, run->host.frontier, 1, tide_frontier_size(run->context.frontier_capacity));
-  if (run->has_context) tide_context_fini(&run->context);
+    tide_free(a, run->host.frontier, 1, tide_frontier_size(run->frontier_capacity));
+  tide_context_destroy(run->context);
   for (size_t i = 0; run->queues && i < tables->queue_count; i++)
     tide_free(a, run->queues[i].places, (size_t)run->queues[i].place_mask + 1,
               sizeof *run->queues[i].places);

@@ -19,7 +19,6 @@ struct tide_place {
 struct tide_run_device {
   const struct tide_device_kind *kind;
   struct tide_device *device;
-  void *handle;
 };
 
 struct tide_run_queue {
@@ -58,14 +57,13 @@ struct tide_run {
   struct tide_run_params params;
   const struct tide_plan_tables *tables;
   const struct tide_allocator *allocator;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_sink sink; /* ours: notes the first failure, then hands on */
-  bool has_context;
+  uint8_t frontier_capacity;
   bool takes;         /* some queue has a taker */
   bool names_buffers; /* operations say which they use: some are recycled, or check mode asks */
   bool executed;
   uint32_t over; /* atomic: what is left is being cancelled */
-  struct tide_sched *sched;
   struct tide_pool *pool;
   struct tide_run_device *devices;
   struct tide_run_queue *queues;
@@ -92,7 +90,7 @@ struct tide_run {
 };
 
 static inline const struct tide_platform *tide_run_platform(const struct tide_run *run) {
-  return run->context.platform;
+  return tide_context_platform(run->context);
 }
 
 /* ---- run_setup.c ---- */

@@ -147,7 +147,7 @@ enum tide_status tide_run_open_taker(struct tide_run *run, uint32_t index, struc
   if (!source) return refuse(queue, diag, TIDE_UNSUPPORTED, "there is nothing here to take with");
   struct tide_diag own = {.status = TIDE_OK};
   void **taker = &run->queues[index].taker;
-  enum tide_status status = source->open(source->self, &run->context, queue->label,
+  enum tide_status status = source->open(source->self, run->context, queue->label,
                                          queue->taken_bytes, queue->taken_pieces, taker, &own);
   run->takes |= status == TIDE_OK;
   if (status == TIDE_OK) return TIDE_OK;

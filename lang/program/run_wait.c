@@ -130,7 +130,7 @@ static enum tide_status wait_for(struct tide_run *run, const struct tide_step_va
 enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step *step,
                                     struct tide_diag *diag) {
   enum tide_status status = TIDE_OK;
-  if (run->params.paused) tide_sched_resume(run->sched);
+  if (run->params.paused) tide_context_resume(run->context);
   for (size_t i = 0; status == TIDE_OK && i < step->wait_count; i++) {
     const struct tide_step_value *wait = &step->waits[i];
     status = wait_for(run, wait);
@@ -146,7 +146,7 @@ enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step
   }
   if (run->params.paused) {
     let_all_finish(run);
-    tide_sched_pause(run->sched);
+    tide_context_pause(run->context);
   }
   return status;
 }
@@ -155,7 +155,7 @@ enum tide_status tide_run_host_wait(struct tide_run *run, const struct tide_step
 
 static enum tide_status stuck(struct tide_run *run, struct tide_diag *diag) {
   char text[192];
-  tide_sched_diagnose(run->sched, text, sizeof text);
+  tide_context_diagnose(run->context, text, sizeof text);
   for (char *c = text; *c; c++)
     if (*c == '\n') *c = 0;
   return tide_diag_set(diag, TIDE_DEADLOCK, "what is left waits for ever: %s", text);

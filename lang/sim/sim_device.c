@@ -1,6 +1,8 @@
 /* A device that takes time: hands on a clock. */
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/params.h"
+#include "tidemark/backend.h"
 #include "tidemark/sim.h"
 
 #define HANDS_MOST 65536u
@@ -24,7 +26,6 @@ struct parked {
 
 struct tide_sim {
   struct tide_sim_params params;
-  struct tide_backend backend;
   const struct tide_allocator *allocator;
   struct tide_clock *clock;
   struct tide_device *device;
@@ -172,78 +173,20 @@ static void looked(struct tide_timer_event *event) {
 
 static void kick(void *self) {
   struct tide_sim *sim = self;
-  if (sim->device && !sim->look.expected)
+  if (!sim->look.expected)
     tide_clock_at(sim->clock, &sim->look, tide_clock_now(sim->clock) + sim->params.wake);
 }
 
-/* ---- making --------------------------------------------------------------------------- */
+/* ---- opening and closing ---------------------------------------------------------------- */
 
-enum tide_status tide_sim_create(const struct tide_context *context, struct tide_clock *clock,
-                                 const struct tide_sim_params *params, struct tide_sim **out_sim) {
-  struct tide_sim_params asked = params ? *params : (struct tide_sim_params){0};
-  const struct tide_allocator *a = context->allocator;
-  if (asked.hands > HANDS_MOST) return TIDE_INVALID;
-  if (!asked.hands) asked.hands = 1;
-  struct tide_sim *sim = tide_alloc(a, 1, sizeof *sim);
-  if (!sim) return TIDE_NOMEM;
-  sim->hands = tide_alloc(a, asked.hands, sizeof *sim->hands);
-  if (!sim->hands) {
-    tide_free(a, sim, 1, sizeof *sim);
-    return TIDE_NOMEM;
-  }
-  sim->params = asked;
-  sim->allocator = a;
-  sim->clock = clock;
-  sim->ready_end = &sim->ready;
-  sim->look.fire = looked;
-  for (uint32_t i = asked.hands; i-- > 0;) {
-    sim->hands[i] = (struct hand){.sim = sim, .number = i, .next = sim->rest};
-    sim->hands[i].end.fire = ended;
-    sim->rest = &sim->hands[i];
-  }
-  sim->backend = (struct tide_backend){
-      .name = "sim",
-      .in_order = !asked.out_of_order,
-      .hands = 1, /* one look finds work for all of them */
-      .domain = asked.domain ? asked.domain : TIDE_DOMAIN_QUEUE,
-      .kick = kick,
-      .self = sim,
-  };
-  *out_sim = sim;
-  return TIDE_OK;
-}
-
-const struct tide_backend *tide_sim_backend(const struct tide_sim *sim) { return &sim->backend; }
-
-enum tide_status tide_sim_attach(struct tide_sim *sim, struct tide_device *device) {
-  if (!device || sim->device) return TIDE_INVALID;
+static enum tide_status start_executor(void *self, struct tide_device *device) {
+  struct tide_sim *sim = self;
   sim->device = device;
   kick(sim);
   return TIDE_OK;
 }
 
-void tide_sim_halt(struct tide_sim *sim) { sim->halted = true; }
-
-void tide_sim_resume(struct tide_sim *sim) {
-  sim->halted = false;
-  for (uint32_t i = 0; i < sim->params.hands; i++)
-    if (sim->hands[i].due && !goes_on(&sim->hands[i])) hand_back(sim, end(&sim->hands[i]));
-  look(sim);
-}
-
-enum tide_status tide_sim_again(struct tide_sim *sim, struct tide_work *work, uint64_t time) {
-  return park(sim, work, time) ? TIDE_OK : TIDE_NOMEM;
-}
-
-void tide_sim_detach(struct tide_sim *sim) {
-  TIDE_ASSERT(!sim->ready && !sim->parked_count);
-  tide_clock_forget(sim->clock, &sim->look);
-  sim->device = NULL;
-}
-
-void tide_sim_destroy(struct tide_sim *sim) {
-  if (!sim) return;
-  tide_sim_detach(sim);
+static void free_sim(struct tide_sim *sim) {
   while (sim->spare) {
     struct parked *parked = sim->spare;
     sim->spare = parked->next;
@@ -251,4 +194,78 @@ void tide_sim_destroy(struct tide_sim *sim) {
   }
   tide_free(sim->allocator, sim->hands, sim->params.hands, sizeof *sim->hands);
   tide_free(sim->allocator, sim, 1, sizeof *sim);
+}
+
+static void stop_executor(void *self) {
+  struct tide_sim *sim = self;
+  TIDE_ASSERT(!sim->ready && !sim->parked_count);
+  tide_clock_forget(sim->clock, &sim->look);
+  free_sim(sim);
+}
+
+static void add_hands(struct tide_sim *sim) {
+  for (uint32_t i = sim->params.hands; i-- > 0;) {
+    sim->hands[i] = (struct hand){.sim = sim, .number = i, .next = sim->rest};
+    sim->hands[i].end.fire = ended;
+    sim->rest = &sim->hands[i];
+  }
+}
+
+static struct tide_sim *allocate(const struct tide_allocator *a,
+                                 const struct tide_sim_params *params) {
+  struct tide_sim *sim = tide_alloc(a, 1, sizeof *sim);
+  if (!sim) return NULL;
+  sim->hands = tide_alloc(a, params->hands, sizeof *sim->hands);
+  if (!sim->hands) {
+    tide_free(a, sim, 1, sizeof *sim);
+    return NULL;
+  }
+  sim->params = *params;
+  sim->allocator = a;
+  sim->ready_end = &sim->ready;
+  sim->look.fire = looked;
+  add_hands(sim);
+  return sim;
+}
+
+enum tide_status tide_sim_open(struct tide_context *context, struct tide_clock *clock,
+                               const struct tide_sim_params *params,
+                               struct tide_device **out_device) {
+  struct tide_sim_params own;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK) return status;
+  if (own.hands > HANDS_MOST) return TIDE_INVALID;
+  if (!own.hands) own.hands = 1;
+  struct tide_sim *sim = allocate(tide_context_allocator(context), &own);
+  if (!sim) return TIDE_NOMEM;
+  sim->clock = clock;
+  struct tide_backend backend = {.name = "sim",
+                                 .in_order = !own.out_of_order,
+                                 .hands = 1, /* one look finds work for all of them */
+                                 .domain = own.domain ? own.domain : TIDE_DOMAIN_QUEUE,
+                                 .kick = kick,
+                                 .start = start_executor,
+                                 .stop = stop_executor,
+                                 .self = sim};
+  status = tide_device_open(context, &backend, own.label ? own.label : "sim", out_device);
+  if (status != TIDE_OK) free_sim(sim);
+  return status;
+}
+
+static struct tide_sim *sim_of(const struct tide_device *device) {
+  return tide_device_backend(device)->self;
+}
+
+void tide_sim_halt(struct tide_device *device) { sim_of(device)->halted = true; }
+
+void tide_sim_resume(struct tide_device *device) {
+  struct tide_sim *sim = sim_of(device);
+  sim->halted = false;
+  for (uint32_t i = 0; i < sim->params.hands; i++)
+    if (sim->hands[i].due && !goes_on(&sim->hands[i])) hand_back(sim, end(&sim->hands[i]));
+  look(sim);
+}
+
+enum tide_status tide_sim_again(struct tide_device *device, struct tide_work *work, uint64_t time) {
+  return park(sim_of(device), work, time) ? TIDE_OK : TIDE_NOMEM;
 }

@@ -1,5 +1,6 @@
 /* A whole plan on simulated devices: the runner runs it as ever, on a clock, with bodies that only
  * take time and memory that is not there. */
+#include "base/params.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -116,6 +117,8 @@ static void end(void *self, struct tide_work *work, uint32_t hand, uint64_t now)
 static enum tide_status make(struct tide_simulation *s, const struct tide_device_request *request,
                              struct tide_sim_made *made, bool file) {
   struct tide_sim_params params = {
+      .struct_size = sizeof params,
+      .label = request->device->label,
       .hands = made->result.hands,
       .out_of_order = file,
       .domain = file ? TIDE_DOMAIN_STORAGE : TIDE_DOMAIN_QUEUE,
@@ -127,29 +130,12 @@ static enum tide_status make(struct tide_simulation *s, const struct tide_device
   made->last = tide_alloc(s->allocator, params.hands, sizeof *made->last);
   if (!made->last) return TIDE_NOMEM;
   memset(made->last, 0xff, params.hands * sizeof *made->last);
-  enum tide_status status = tide_sim_create(request->context, s->clock, &params, &made->sim);
-  if (status == TIDE_OK)
-    status = tide_device_create(request->sched, tide_sim_backend(made->sim), request->device->label,
-                                &made->device);
-  if (status == TIDE_OK) status = tide_sim_attach(made->sim, made->device);
-  return status;
-}
-
-static void unmake(void *self, void *handle) {
-  struct tide_sim_made *made = handle;
-  (void)self;
-  if (made->sim) tide_sim_detach(made->sim);
-  enum tide_status status = tide_device_destroy(made->device);
-  TIDE_ASSERT(status == TIDE_OK);
-  tide_sim_destroy(made->sim);
-  made->device = NULL;
-  made->sim = NULL;
+  return tide_sim_open(request->context, s->clock, &params, &made->device);
 }
 
 static enum tide_status make_any(struct tide_simulation *s,
                                  const struct tide_device_request *request, bool file,
-                                 struct tide_device **out_device, void **out_handle,
-                                 struct tide_diag *diag) {
+                                 struct tide_device **out_device, struct tide_diag *diag) {
   size_t index = (size_t)(request->device - s->tables->devices);
   struct tide_sim_made *made = &s->devices[index];
   uint32_t workers = s->params.workers ? s->params.workers : 1;
@@ -161,34 +147,25 @@ static enum tide_status make_any(struct tide_simulation *s,
   if (status != TIDE_OK) return status;
   if (!file && s->params.workers_all) made->result.hands = s->params.workers_all;
   status = make(s, request, made, file);
-  if (status != TIDE_OK) {
-    if (made->device) unmake(NULL, made);
-    tide_sim_destroy(made->sim);
-    made->sim = NULL;
-    return status;
-  }
-  *out_device = made->device;
-  *out_handle = made;
-  return TIDE_OK;
+  if (status == TIDE_OK) *out_device = made->device;
+  return status;
 }
 
 static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
-                                 struct tide_device **out_device, void **out_handle,
-                                 struct tide_diag *diag) {
-  return make_any(self, request, false, out_device, out_handle, diag);
+                                 struct tide_device **out_device, struct tide_diag *diag) {
+  return make_any(self, request, false, out_device, diag);
 }
 
 static enum tide_status make_file(void *self, const struct tide_device_request *request,
-                                  struct tide_device **out_device, void **out_handle,
-                                  struct tide_diag *diag) {
-  return make_any(self, request, true, out_device, out_handle, diag);
+                                  struct tide_device **out_device, struct tide_diag *diag) {
+  return make_any(self, request, true, out_device, diag);
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "in order; `workers N`, `machine N`", true, make_cpu, unmake, NULL, NULL},
-    {"file", "out of order; `depth N`, `machine N`", false, make_file, unmake, NULL, NULL},
-    {"sim", "in order, and only ever simulated; `workers N`, `machine N`", true, make_cpu, unmake,
-     NULL, NULL},
+    {"cpu", "in order; `workers N`, `machine N`", true, make_cpu, NULL, NULL},
+    {"file", "out of order; `depth N`, `machine N`", false, make_file, NULL, NULL},
+    {"sim", "in order, and only ever simulated; `workers N`, `machine N`", true, make_cpu, NULL,
+     NULL},
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
@@ -320,7 +297,8 @@ static bool reserve(struct tide_simulation *s) {
 
 static enum tide_status set_up(struct tide_simulation *s, struct tide_diag *diag) {
   const struct tide_allocator *a = s->allocator;
-  struct tide_clock_params clock = {.seed = s->params.seed, .shuffle = s->params.seed != 0};
+  struct tide_clock_params clock = {
+      .struct_size = sizeof clock, .seed = s->params.seed, .shuffle = s->params.seed != 0};
   s->devices = tide_alloc(a, s->tables->device_count, sizeof *s->devices);
   s->queues = tide_alloc(a, s->tables->queue_count, sizeof *s->queues);
   s->links = tide_alloc(a, s->params.link_count, sizeof *s->links);
@@ -344,6 +322,7 @@ static enum tide_status set_up(struct tide_simulation *s, struct tide_diag *diag
 
 static enum tide_status make_run(struct tide_simulation *s, struct tide_diag *diag) {
   struct tide_run_params params = {
+      .struct_size = sizeof params,
       .platform = tide_clock_platform(s->clock),
       .allocator = s->allocator,
       .plan = s->params.plan,
@@ -376,6 +355,10 @@ static const struct tide_allocator *some_allocator(void) { return NULL; }
 
 enum tide_status tide_simulate(const struct tide_simulation_params *params, struct tide_diag *diag,
                                struct tide_simulation **out_simulation) {
+  struct tide_simulation_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   const struct tide_allocator *a = params->allocator ? params->allocator : some_allocator();
   *out_simulation = NULL;
   if (!a || !params->plan || params->mode == TIDE_RUN_SEQUENTIAL)

@@ -92,7 +92,6 @@ struct tide_sim_gap {
 
 struct tide_sim_made { /* a device of the plan */
   struct tide_simulation *simulation;
-  struct tide_sim *sim;
   struct tide_device *device;
   struct tide_sim_script script;
   struct tide_sim_device_result result;

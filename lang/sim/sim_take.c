@@ -42,7 +42,7 @@ void tide_sim_take_again(struct tide_simulation *s, struct tide_sim_op *op,
 }
 
 static void again(struct tide_sim_made *made, struct tide_work *work, uint64_t time) {
-  if (tide_sim_again(made->sim, work, time) != TIDE_OK) made->simulation->no_memory = true;
+  if (tide_sim_again(made->device, work, time) != TIDE_OK) made->simulation->no_memory = true;
 }
 
 /* The value is there, or never will be. */

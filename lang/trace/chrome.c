@@ -5,7 +5,7 @@
  * many as run at once where a device works out of order. Then it is written. */
 #include "base/memory.h"
 #include "base/text.h"
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 #include "trace/event_ring.h"
 
 #define SIGNALS_SEEN 4096 /* events before the end of a stall among which its signal is */

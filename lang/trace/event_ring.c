@@ -1,4 +1,5 @@
 /* Keeps the newest events. */
+#include "base/params.h"
 #include "trace/event_ring.h"
 #include "base/memory.h"
 
@@ -43,6 +44,10 @@ static void on_event(void *self, const struct tide_event *event) {
 
 enum tide_status tide_trace_create(const struct tide_trace_params *params,
                                    struct tide_trace **out_trace) {
+  struct tide_trace_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   size_t events = params->events ? params->events : EVENTS_DEFAULT, room = 64;
   if (!params->platform || !params->allocator || events > EVENTS_MOST) return TIDE_INVALID;
   while (room < events) room *= 2;

@@ -1,5 +1,6 @@
 /* A platform whose time is made up: see tidemark/clock.h. What is to happen stands in a pairing
  * heap through the timer events themselves, so that nothing is allocated for it. */
+#include "base/params.h"
 #include "tidemark/clock.h"
 #include "base/atomic.h"
 #include "base/check.h"
@@ -183,6 +184,10 @@ const struct tide_platform *tide_clock_platform(struct tide_clock *clock) {
 enum tide_status tide_clock_create(const struct tide_allocator *allocator,
                                    const struct tide_clock_params *params,
                                    struct tide_clock **out_clock) {
+  struct tide_clock_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   struct tide_clock *clock = tide_alloc(allocator, 1, sizeof *clock);
   if (!clock) return TIDE_NOMEM;
   if (params) clock->params = *params;

@@ -1,9 +1,10 @@
-/* The context: what every object is made with. */
+/* The context's parts that need no scheduler, and the objects that it owns. */
+#include "causal/context.h"
+
 #include "base/body_frame.h"
+#include "base/check.h"
 #include "base/deferred.h"
-#include "base/lock.h"
 #include "base/memory.h"
-#include "tidemark/causal.h"
 
 #define DEFAULT_FRONTIER_CAPACITY 16
 
@@ -15,49 +16,101 @@ static const struct tide_platform *default_platform(void) { return NULL; }
 static const struct tide_allocator *default_allocator(void) { return NULL; }
 #endif
 
-enum tide_status tide_context_init(struct tide_context *context,
-                                   const struct tide_context_params *params) {
-  static const struct tide_context_params defaults = {0};
-  if (!params) params = &defaults;
-  *context = (struct tide_context){
-      .platform = params->platform ? params->platform : default_platform(),
-      .allocator = params->allocator ? params->allocator : default_allocator(),
-      .sink = params->sink && !params->sink->failures_only ? params->sink : NULL,
-      .failures = params->sink && params->sink->failures_only ? params->sink : NULL,
-      .lease = params->lease,
-      .frontier_capacity =
-          params->frontier_capacity ? params->frontier_capacity : DEFAULT_FRONTIER_CAPACITY,
-  };
-  if (!context->platform || !context->allocator) return TIDE_INVALID;
+static void take_params(struct tide_context *context, const struct tide_context_params *params) {
+  const struct tide_sink *sink = params->sink;
+  context->sink = sink && !sink->failures_only ? sink : NULL;
+  context->failures = sink && sink->failures_only ? sink : NULL;
+  context->lease = params->lease;
   if (!context->lease) {
     tide_lease_init(&context->own_lease, 0);
     context->lease = &context->own_lease;
   }
-  context->deferred = tide_alloc(context->allocator, 1, sizeof *context->deferred);
-  context->sched_lock = tide_alloc(context->allocator, 1, sizeof *context->sched_lock);
-  context->blocked = tide_alloc(context->allocator, 1, sizeof *context->blocked);
-  if (!context->deferred || !context->sched_lock || !context->blocked) {
-    tide_context_fini(context);
-    return TIDE_NOMEM;
-  }
-  tide_deferred_init(context->deferred, context->platform);
-  tide_lock_init(&context->blocked->lock);
-  tide_list_init(&context->blocked->frames);
-  struct tide_tracker_params tracker = {context->allocator, context->platform};
-  enum tide_status status = tide_tracker_create(&tracker, &context->tracker);
-  context->owns_tracker = status == TIDE_OK;
-  if (status != TIDE_OK) tide_context_fini(context);
-  return status;
+  context->frontier_capacity =
+      params->frontier_capacity ? params->frontier_capacity : DEFAULT_FRONTIER_CAPACITY;
 }
 
-void tide_context_fini(struct tide_context *context) {
-  if (context->owns_tracker) tide_tracker_destroy(context->tracker);
-  tide_free(context->allocator, context->deferred, 1, sizeof *context->deferred);
-  tide_free(context->allocator, context->sched_lock, 1, sizeof *context->sched_lock);
-  tide_free(context->allocator, context->blocked, 1, sizeof *context->blocked);
-  context->blocked = NULL;
-  context->deferred = NULL;
-  context->sched_lock = NULL;
-  context->tracker = NULL;
-  context->owns_tracker = false;
+enum tide_status tide_context_allocate(const struct tide_context_params *params,
+                                       struct tide_context **out_context) {
+  const struct tide_platform *platform = params->platform ? params->platform : default_platform();
+  const struct tide_allocator *a = params->allocator ? params->allocator : default_allocator();
+  if (!platform || !a) return TIDE_INVALID;
+  struct tide_context *context = tide_alloc(a, 1, sizeof *context);
+  if (!context) return TIDE_NOMEM;
+  context->platform = platform;
+  context->allocator = a;
+  take_params(context, params);
+  tide_lock_init(&context->owned_lock);
+  for (int i = 0; i < TIDE_OWNED_STAGES; i++) tide_list_init(&context->owned[i]);
+  context->deferred = tide_alloc(a, 1, sizeof *context->deferred);
+  context->sched_lock = tide_alloc(a, 1, sizeof *context->sched_lock);
+  context->blocked = tide_alloc(a, 1, sizeof *context->blocked);
+  struct tide_tracker_params tracker = {.struct_size = sizeof tracker, a, platform};
+  enum tide_status status = context->deferred && context->sched_lock && context->blocked
+                                ? tide_tracker_create(&tracker, &context->tracker)
+                                : TIDE_NOMEM;
+  if (status != TIDE_OK) {
+    tide_context_free(context);
+    return status;
+  }
+  tide_deferred_init(context->deferred, platform);
+  tide_lock_init(&context->blocked->lock);
+  tide_list_init(&context->blocked->frames);
+  *out_context = context;
+  return TIDE_OK;
+}
+
+void tide_context_free(struct tide_context *context) {
+  const struct tide_allocator *a = context->allocator;
+  tide_tracker_destroy(context->tracker);
+  tide_free(a, context->deferred, 1, sizeof *context->deferred);
+  tide_free(a, context->sched_lock, 1, sizeof *context->sched_lock);
+  tide_free(a, context->blocked, 1, sizeof *context->blocked);
+  tide_free(a, context, 1, sizeof *context);
+}
+
+/* ---- owned objects ---------------------------------------------------------------- */
+
+void tide_context_own(struct tide_context *context, enum tide_owned_stage stage,
+                      struct tide_owned *owned, void (*destroy)(struct tide_owned *owned)) {
+  owned->destroy = destroy;
+  tide_lock_take(&context->owned_lock, context->platform);
+  tide_list_push_back(&context->owned[stage], &owned->link);
+  tide_lock_give(&context->owned_lock);
+}
+
+void tide_context_disown(struct tide_context *context, struct tide_owned *owned) {
+  if (!owned->destroy) return;
+  tide_lock_take(&context->owned_lock, context->platform);
+  tide_list_remove(&owned->link);
+  tide_lock_give(&context->owned_lock);
+  owned->destroy = NULL;
+}
+
+void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_stage stage) {
+  const struct tide_link *list = &context->owned[stage];
+  /* An object may destroy others, or disown itself late: the list is read anew each time. */
+  while (!tide_list_empty(list)) {
+    struct tide_owned *owned = TIDE_CONTAINER(list->prev, struct tide_owned, link);
+    owned->destroy(owned);
+  }
+}
+
+/* ---- what it was created with ------------------------------------------------------ */
+
+const struct tide_platform *tide_context_platform(const struct tide_context *context) {
+  return context->platform;
+}
+const struct tide_allocator *tide_context_allocator(const struct tide_context *context) {
+  return context->allocator;
+}
+struct tide_lease *tide_context_lease(const struct tide_context *context) {
+  return context->lease;
+}
+struct tide_tracker *tide_context_tracker(const struct tide_context *context) {
+  return context->tracker;
+}
+
+uint64_t tide_after_ms(const struct tide_context *context, uint64_t ms) {
+  uint64_t now = context->platform->now(context->platform->self);
+  return ms >= (TIDE_FOREVER - now) / 1000000 ? TIDE_FOREVER : now + ms * 1000000;
 }

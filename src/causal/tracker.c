@@ -1,4 +1,5 @@
 /* The tracker: what the host has seen finish. tracker_axis.h says why it is right. */
+#include "base/params.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "causal/tracker_axis.h"
@@ -27,6 +28,10 @@ static void free_table(const struct tide_allocator *allocator, struct tide_axis_
 
 enum tide_status tide_tracker_create(const struct tide_tracker_params *params,
                                      struct tide_tracker **out_tracker) {
+  struct tide_tracker_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   struct tide_tracker *tracker = alloc_lines(params->allocator, sizeof *tracker);
   if (!tracker) return TIDE_NOMEM;
   tracker->platform = params->platform;

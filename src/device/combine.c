@@ -4,9 +4,8 @@
 #define PATIENCE_MOST 8000  /* ns */
 #define SILENT_MOST 6       /* then every 64th exchange is posted */
 
-void tide_combiner_client_init(struct tide_combiner_client *client,
-                               const struct tide_context *context, struct tide_device *device,
-                               size_t most) {
+void tide_combiner_client_init(struct tide_combiner_client *client, struct tide_context *context,
+                               struct tide_device *device, size_t most) {
   *client = (struct tide_combiner_client){
       .context = context, .sched = device->sched, .patience = PATIENCE_FIRST};
   client->request.device = device;

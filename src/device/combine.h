@@ -9,7 +9,7 @@
 #include "sched/delegation.h"
 
 struct tide_combiner_client {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_sched *sched;
   uint64_t patience; /* ns: limit of the wait for a combiner */
   uint32_t silent;   /* recent requests without a combiner, about */
@@ -18,9 +18,8 @@ struct tide_combiner_client {
   struct tide_delegation request;
 };
 
-void tide_combiner_client_init(struct tide_combiner_client *client,
-                               const struct tide_context *context, struct tide_device *device,
-                               size_t most);
+void tide_combiner_client_init(struct tide_combiner_client *client, struct tide_context *context,
+                               struct tide_device *device, size_t most);
 /* Posts the request and waits for a combiner. All works at hand must have succeeded. False if none
  * came: the request is unchanged. */
 bool tide_combine_request(struct tide_combiner_client *client);

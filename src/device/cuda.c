@@ -4,6 +4,7 @@
 #include "base/atomic.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/text.h"
 
 #define DEPTH_DEFAULT 16
@@ -24,6 +25,12 @@ static void kick(void *self) { rouse(self); }
 static uint64_t now(const struct tide_cuda *cuda) {
   const struct tide_platform *platform = cuda->context->platform;
   return platform->now(platform->self);
+}
+
+/* NULL if the class has no ops for CUDA. */
+static const struct tide_cuda_ops *ops_of(const struct tide_body_class *body) {
+  const struct tide_body_ops *ops = body->ops;
+  return ops && ops->kind == TIDE_OPS_CUDA ? (const struct tide_cuda_ops *)(const void *)ops : NULL;
 }
 
 /* A queue keeps its stream where it can. */
@@ -49,7 +56,7 @@ static void begin(struct tide_cuda *cuda, struct tide_work *work) {
   cuda->under_way++;
   if (!work->body) return; /* over already */
   cuda->frame.failure.status = TIDE_OK;
-  enum tide_status status = work->body->enqueue(tide_work_arguments(work), &slot->stream);
+  enum tide_status status = ops_of(work->body)->enqueue(tide_work_arguments(work), &slot->stream);
   if (status != TIDE_OK) tide_work_fail(work, tide_body_failure(&cuda->frame, status));
   tide_cuda_stream_mark(&slot->stream);
 }
@@ -169,7 +176,8 @@ static void cuda_main(void *argument) {
 
 static bool takes(void *self, const struct tide_body_class *body) {
   (void)self;
-  return body->enqueue != NULL;
+  const struct tide_cuda_ops *ops = ops_of(body);
+  return ops && ops->enqueue;
 }
 
 static enum tide_status learn(struct tide_cuda *cuda, struct tide_diag *diag) {
@@ -232,100 +240,63 @@ static enum tide_status fill_in(struct tide_cuda *cuda, const struct tide_cuda_p
   return status;
 }
 
-enum tide_status tide_cuda_create(const struct tide_context *context,
-                                  const struct tide_cuda_params *params,
-                                  struct tide_cuda **out_cuda, struct tide_diag *diag) {
-  struct tide_cuda_params asked = params ? *params : (struct tide_cuda_params){0};
-  if (asked.depth > TIDE_CUDA_DEPTH_MOST)
-    return tide_diag_set(diag, TIDE_INVALID, "a GPU has at most %u operations under way, not %u",
-                         TIDE_CUDA_DEPTH_MOST, asked.depth);
-  struct tide_cuda *cuda = tide_alloc(context->allocator, 1, sizeof *cuda);
-  if (!cuda) return TIDE_NOMEM;
-  cuda->context = context;
-  cuda->depth = asked.depth ? asked.depth : DEPTH_DEFAULT;
-  cuda->limit = asked.limit ? asked.limit : LIMIT_DEFAULT;
-  enum tide_status status = fill_in(cuda, &asked, diag);
-  if (status != TIDE_OK) {
-    tide_free(context->allocator, cuda, 1, sizeof *cuda);
-    return status;
-  }
-  cuda->backend = (struct tide_backend){.name = "cuda",
-                                        .in_order = true,
-                                        .hands = 1,
-                                        .domain = TIDE_DOMAIN_QUEUE,
-                                        .takes = takes,
-                                        .kick = kick,
-                                        .self = cuda};
-  *out_cuda = cuda;
-  return TIDE_OK;
-}
-
-const struct tide_backend *tide_cuda_backend(const struct tide_cuda *cuda) {
-  return &cuda->backend;
-}
-
-void tide_cuda_info(const struct tide_cuda *cuda, struct tide_cuda_info *out_info) {
-  *out_info = cuda->info;
-}
-
-enum tide_status tide_cuda_attach(struct tide_cuda *cuda, struct tide_device *device) {
+static enum tide_status start(void *self, struct tide_device *device) {
+  struct tide_cuda *cuda = self;
   const struct tide_platform *platform = cuda->context->platform;
-  if (!device || cuda->device) return TIDE_INVALID;
   cuda->device = device;
-  tide_store_release(&cuda->stop, 0u);
-  enum tide_status status =
-      platform->spawn(platform->self, "tide-cuda", cuda_main, cuda, &cuda->thread);
-  if (status != TIDE_OK) cuda->device = NULL;
-  return status;
+  return platform->spawn(platform->self, "tide-cuda", cuda_main, cuda, &cuda->thread);
 }
 
-void tide_cuda_detach(struct tide_cuda *cuda) {
-  const struct tide_platform *platform = cuda->context->platform;
-  if (!cuda->device) return;
-  tide_store_release(&cuda->stop, 1u);
-  rouse(cuda);
-  platform->join(platform->self, cuda->thread);
-  /* Whoever told of the last end may still be on his way back. */
-  while (tide_load_acquire(&cuda->inside)) platform->yield(platform->self);
-  cuda->device = NULL;
-}
-
-void tide_cuda_destroy(struct tide_cuda *cuda) {
-  if (!cuda) return;
-  tide_cuda_detach(cuda);
+static void free_cuda(struct tide_cuda *cuda) {
   free_slots(cuda, cuda->depth);
   tide_cuda_driver_close(&cuda->driver);
   tide_free(cuda->context->allocator, cuda, 1, sizeof *cuda);
 }
 
-/* ---- both halves at once ----------------------------------------------------------------------
- */
-
-enum tide_status tide_cuda_open(const struct tide_context *context, struct tide_sched *sched,
-                                const struct tide_cuda_params *params, const char *label,
-                                struct tide_cuda **out_cuda, struct tide_device **out_device,
-                                struct tide_diag *diag) {
-  struct tide_cuda *cuda;
-  struct tide_device *device = NULL;
-  enum tide_status status = tide_cuda_create(context, params, &cuda, diag);
-  if (status != TIDE_OK) return status;
-  status = tide_device_create(sched, &cuda->backend, label, &device);
-  if (status == TIDE_OK) status = tide_cuda_attach(cuda, device);
-  if (status != TIDE_OK) {
-    if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK); /* nobody has seen it */
-    tide_cuda_destroy(cuda);
-    return status;
-  }
-  *out_cuda = cuda;
-  *out_device = device;
-  return TIDE_OK;
+static void stop(void *self) {
+  struct tide_cuda *cuda = self;
+  const struct tide_platform *platform = cuda->context->platform;
+  tide_store_release(&cuda->stop, 1u);
+  rouse(cuda);
+  platform->join(platform->self, cuda->thread);
+  /* The driver's thread that reported the last end may not have returned yet. */
+  while (tide_load_acquire(&cuda->inside)) platform->yield(platform->self);
+  free_cuda(cuda);
 }
 
-void tide_cuda_close(struct tide_cuda *cuda) {
-  if (!cuda) return;
-  struct tide_device *device = cuda->device;
-  if (device) TIDE_ASSERT(tide_device_settle(device, TIDE_FOREVER) == TIDE_OK);
-  tide_cuda_detach(cuda);
-  if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK);
-  tide_cuda_destroy(cuda);
+enum tide_status tide_cuda_open(struct tide_context *context, const struct tide_cuda_params *params,
+                                struct tide_device **out_device, struct tide_diag *diag) {
+  struct tide_cuda_params own;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK)
+    return tide_diag_set(diag, status, "struct_size is not of a tide_cuda_params");
+  if (own.depth > TIDE_CUDA_DEPTH_MOST)
+    return tide_diag_set(diag, TIDE_INVALID, "a GPU has at most %u operations under way, not %u",
+                         TIDE_CUDA_DEPTH_MOST, own.depth);
+  struct tide_cuda *cuda = tide_alloc(context->allocator, 1, sizeof *cuda);
+  if (!cuda) return TIDE_NOMEM;
+  cuda->context = context;
+  cuda->depth = own.depth ? own.depth : DEPTH_DEFAULT;
+  cuda->limit = own.limit ? own.limit : LIMIT_DEFAULT;
+  status = fill_in(cuda, &own, diag);
+  if (status != TIDE_OK) {
+    tide_free(context->allocator, cuda, 1, sizeof *cuda);
+    return status;
+  }
+  struct tide_backend backend = {.name = "cuda",
+                                 .in_order = true,
+                                 .hands = 1,
+                                 .domain = TIDE_DOMAIN_QUEUE,
+                                 .takes = takes,
+                                 .kick = kick,
+                                 .start = start,
+                                 .stop = stop,
+                                 .self = cuda};
+  status = tide_device_open(context, &backend, own.label ? own.label : "gpu", out_device);
+  if (status != TIDE_OK) free_cuda(cuda);
+  return status;
+}
+
+void tide_cuda_info(const struct tide_device *gpu, struct tide_cuda_info *out_info) {
+  *out_info = tide_cuda_of(gpu)->info;
 }

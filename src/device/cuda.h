@@ -3,7 +3,9 @@
 #define TIDE_DEVICE_CUDA_H
 
 #include "base/body_frame.h"
+#include "causal/context.h"
 #include "device/cuda_driver.h"
+#include "tidemark/backend.h"
 #include "tidemark/cuda.h"
 
 /* How often a stream that has not called back is asked whether it has failed: a driver does not
@@ -29,11 +31,10 @@ struct tide_cuda_slot {
 };
 
 struct tide_cuda {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_cuda_driver driver;
   struct tide_cuda_info info;
-  struct tide_backend backend;
-  struct tide_device *device; /* NULL: detached */
+  struct tide_device *device;
   struct tide_thread *thread;
   uint64_t limit;
   uint32_t doze;   /* atomic, waited on */
@@ -44,6 +45,11 @@ struct tide_cuda {
   uint32_t under_way;           /* likewise */
   struct tide_body_frame frame; /* likewise */
 };
+
+/* The executor of a device that tide_cuda_open has opened. */
+static inline struct tide_cuda *tide_cuda_of(const struct tide_device *gpu) {
+  return tide_device_backend(gpu)->self;
+}
 
 enum tide_status tide_cuda_stream_init(struct tide_cuda *cuda, struct tide_cuda_stream *stream);
 /* Nothing is under way on it. */

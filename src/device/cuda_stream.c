@@ -7,30 +7,36 @@
 
 /* ---- memory ---------------------------------------------------------------------------- */
 
-enum tide_status tide_cuda_alloc(struct tide_cuda *cuda, size_t size, uint64_t *out_address) {
+enum tide_status tide_cuda_alloc(struct tide_device *gpu, size_t size, uint64_t *out_address) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   return tide_status_of_cuda(TIDE_CUDA_IN(&cuda->driver, call.alloc(out_address, size)));
 }
 
-void tide_cuda_free(struct tide_cuda *cuda, uint64_t address) {
+void tide_cuda_free(struct tide_device *gpu, uint64_t address) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   if (address) TIDE_CUDA_BACK(&cuda->driver, call.free(address));
 }
 
-enum tide_status tide_cuda_alloc_host(struct tide_cuda *cuda, size_t size, void **out_memory) {
+enum tide_status tide_cuda_alloc_host(struct tide_device *gpu, size_t size, void **out_memory) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   return tide_status_of_cuda(
       TIDE_CUDA_IN(&cuda->driver,
                    call.alloc_host(out_memory, size, TIDE_CU_HOST_PORTABLE | TIDE_CU_HOST_MAPPED)));
 }
 
-void tide_cuda_free_host(struct tide_cuda *cuda, void *memory) {
+void tide_cuda_free_host(struct tide_device *gpu, void *memory) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   if (memory) TIDE_CUDA_BACK(&cuda->driver, call.free_host(memory));
 }
 
-enum tide_status tide_cuda_pin(struct tide_cuda *cuda, void *memory, size_t size) {
+enum tide_status tide_cuda_pin(struct tide_device *gpu, void *memory, size_t size) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   return tide_status_of_cuda(TIDE_CUDA_IN(
       &cuda->driver, call.pin(memory, size, TIDE_CU_HOST_PORTABLE | TIDE_CU_HOST_MAPPED)));
 }
 
-void tide_cuda_unpin(struct tide_cuda *cuda, void *memory) {
+void tide_cuda_unpin(struct tide_device *gpu, void *memory) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   TIDE_CUDA_BACK(&cuda->driver, call.unpin(memory));
 }
 
@@ -47,8 +53,9 @@ static void keep_first_line(char *log) {
   *log = 0;
 }
 
-enum tide_status tide_cuda_load(struct tide_cuda *cuda, const char *ptx,
+enum tide_status tide_cuda_load(struct tide_device *gpu, const char *ptx,
                                 struct tide_cuda_module **out_module, struct tide_diag *diag) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   char log[200] = "";
   int options[] = {TIDE_CU_JIT_ERROR_LOG, TIDE_CU_JIT_ERROR_LOG_SIZE};
   void *values[] = {log, (void *)(uintptr_t)sizeof log};
@@ -188,8 +195,9 @@ void tide_cuda_stream_fini(struct tide_cuda_stream *stream) {
   TIDE_CUDA_BACK(&stream->cuda->driver, call.stream_destroy(stream->handle));
 }
 
-enum tide_status tide_cuda_stream_create(struct tide_cuda *cuda,
+enum tide_status tide_cuda_stream_create(struct tide_device *gpu,
                                          struct tide_cuda_stream **out_stream) {
+  struct tide_cuda *cuda = tide_cuda_of(gpu);
   const struct tide_allocator *allocator = cuda->context->allocator;
   struct tide_cuda_stream *stream = tide_alloc(allocator, 1, sizeof *stream);
   if (!stream) return TIDE_NOMEM;

@@ -1,11 +1,12 @@
 /* The file device: a ring, or threads where the kernel has none to give; and streams beside it. */
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/text.h"
 #include "device/uring.h"
 #include "device/transfer.h"
 #include "device/workers.h"
-#include "tidemark/device.h"
+#include "tidemark/backend.h"
 
 #include <string.h>
 
@@ -14,10 +15,8 @@
 #define THREADS_MOST 8
 
 struct tide_file {
-  const struct tide_context *context;
-  struct tide_backend backend;
-  struct tide_device *device; /* NULL: detached */
-  struct tide_ring *ring;     /* NULL: threads */
+  struct tide_context *context;
+  struct tide_ring *ring; /* NULL: threads */
   struct tide_workers workers;
   struct tide_streams streams;
   char kind[96];
@@ -25,7 +24,8 @@ struct tide_file {
 
 static bool takes(void *self, const struct tide_body_class *body) {
   (void)self;
-  return body->verb != TIDE_IO_NONE && body->io != NULL;
+  const struct tide_file_ops *ops = tide_file_ops_of(body);
+  return ops && ops->verb != TIDE_IO_NONE && ops->describe != NULL;
 }
 
 static void kick(void *self) {
@@ -47,7 +47,7 @@ static bool run_transfer(void *self, struct tide_work *work) {
   struct stat info;
   int error;
   if (!work->body) return true;
-  enum tide_io_verb verb = work->body->verb;
+  enum tide_io_verb verb = tide_transfer_verb(work);
   if (!tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) return true;
   if (verb != TIDE_IO_SYNC && fstat(io.descriptor, &info) == 0 &&
       tide_streams_want(&file->streams, verb, &io, &info)) {
@@ -86,96 +86,59 @@ static enum tide_status use_best(struct tide_file *file, uint32_t depth, bool fo
   return status;
 }
 
-enum tide_status tide_file_create(const struct tide_context *context,
-                                  const struct tide_file_params *params,
-                                  struct tide_file **out_file) {
-  uint32_t depth = params && params->depth ? params->depth : DEPTH_DEFAULT;
-  if (depth > DEPTH_MOST) return TIDE_INVALID;
-  struct tide_file *file = tide_alloc(context->allocator, 1, sizeof *file);
-  if (!file) return TIDE_NOMEM;
-  file->context = context;
-  tide_streams_init(&file->streams, context);
-  file->backend = (struct tide_backend){.name = "file",
-                                        .in_order = false,
-                                        .domain = TIDE_DOMAIN_STORAGE,
-                                        .takes = takes,
-                                        .kick = kick,
-                                        .cancel = cancel,
-                                        .self = file};
-  enum tide_status status = use_best(file, depth, params && params->force_threads);
-  if (status != TIDE_OK) {
-    tide_free(context->allocator, file, 1, sizeof *file);
-    return status;
-  }
-  file->backend.hands = file->ring ? 1 : file->workers.capacity;
-  *out_file = file;
-  return TIDE_OK;
-}
-
-const struct tide_backend *tide_file_backend(const struct tide_file *file) {
-  return &file->backend;
-}
-const char *tide_file_kind(const struct tide_file *file) { return file->kind; }
-
-enum tide_status tide_file_attach(struct tide_file *file, struct tide_device *device) {
-  if (!device || file->device) return TIDE_INVALID;
+static enum tide_status start(void *self, struct tide_device *device) {
+  struct tide_file *file = self;
   tide_streams_start(&file->streams, device);
-  enum tide_status status = file->ring ? tide_ring_start(file->ring, device)
-                                       : tide_workers_start(&file->workers, device, "tide-file");
-  if (status == TIDE_OK) file->device = device;
-  return status;
+  return file->ring ? tide_ring_start(file->ring, device)
+                    : tide_workers_start(&file->workers, device, "tide-file");
 }
 
-void tide_file_detach(struct tide_file *file) {
-  if (!file->device) return;
-  if (file->ring) tide_ring_stop(file->ring);
-  else tide_workers_stop(&file->workers);
-  tide_streams_stop(&file->streams);
-  file->device = NULL;
-}
-
-void tide_file_destroy(struct tide_file *file) {
-  if (!file) return;
-  tide_file_detach(file);
+static void free_file(struct tide_file *file) {
   if (file->ring) tide_ring_destroy(file->ring);
   else tide_workers_fini(&file->workers);
   tide_streams_fini(&file->streams);
   tide_free(file->context->allocator, file, 1, sizeof *file);
 }
 
-/* ---- both halves at once --------------------------------------------------------------- */
+static void stop(void *self) {
+  struct tide_file *file = self;
+  if (file->ring) tide_ring_stop(file->ring);
+  else tide_workers_stop(&file->workers);
+  tide_streams_stop(&file->streams);
+  free_file(file);
+}
 
-enum tide_status tide_file_open(const struct tide_context *context, struct tide_sched *sched,
-                                const struct tide_file_params *params, const char *label,
-                                struct tide_file **out_file, struct tide_device **out_device) {
-  struct tide_file *file;
-  struct tide_device *device = NULL;
-  enum tide_status status = tide_file_create(context, params, &file);
+enum tide_status tide_file_open(struct tide_context *context, const struct tide_file_params *params,
+                                struct tide_device **out_device) {
+  struct tide_file_params own;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
   if (status != TIDE_OK) return status;
-  status = tide_device_create(sched, &file->backend, label, &device);
-  if (status == TIDE_OK) status = tide_file_attach(file, device);
+  if (own.depth > DEPTH_MOST) return TIDE_INVALID;
+  struct tide_file *file = tide_alloc(context->allocator, 1, sizeof *file);
+  if (!file) return TIDE_NOMEM;
+  file->context = context;
+  tide_streams_init(&file->streams, context);
+  status = use_best(file, own.depth ? own.depth : DEPTH_DEFAULT, own.force_threads);
   if (status != TIDE_OK) {
-    if (device)
-      TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK); /* no other thread has seen it */
-    tide_file_destroy(file);
+    tide_free(context->allocator, file, 1, sizeof *file);
     return status;
   }
-  *out_file = file;
-  *out_device = device;
-  return TIDE_OK;
+  struct tide_backend backend = {.name = "file",
+                                 .in_order = false,
+                                 .hands = file->ring ? 1 : file->workers.capacity,
+                                 .domain = TIDE_DOMAIN_STORAGE,
+                                 .takes = takes,
+                                 .kick = kick,
+                                 .cancel = cancel,
+                                 .start = start,
+                                 .stop = stop,
+                                 .self = file};
+  status = tide_device_open(context, &backend, own.label ? own.label : "file", out_device);
+  if (status != TIDE_OK) free_file(file);
+  return status;
 }
 
-void tide_file_close(struct tide_file *file) {
-  TIDE_ASSERT(tide_file_close_until(file, TIDE_FOREVER) == TIDE_OK);
-}
-
-enum tide_status tide_file_close_until(struct tide_file *file, uint64_t deadline) {
-  if (!file) return TIDE_OK;
-  struct tide_device *device = file->device;
-  enum tide_status status = device ? tide_device_settle(device, deadline) : TIDE_OK;
-  if (status != TIDE_OK) return status;
-  tide_file_detach(file);
-  if (device) TIDE_ASSERT(tide_device_destroy(device) == TIDE_OK);
-  tide_file_destroy(file);
-  return TIDE_OK;
+const char *tide_file_kind(const struct tide_device *device) {
+  const struct tide_backend *backend = tide_device_backend(device);
+  return backend->kick == kick ? ((const struct tide_file *)backend->self)->kind : "";
 }

@@ -39,7 +39,7 @@ struct channel {
   struct tide_link streams[2];
 };
 
-void tide_streams_init(struct tide_streams *streams, const struct tide_context *context) {
+void tide_streams_init(struct tide_streams *streams, struct tide_context *context) {
   *streams = (struct tide_streams){.context = context, .event = -1, .probe = -1};
   tide_lock_init(&streams->lock);
   tide_list_init(&streams->incoming);

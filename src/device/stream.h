@@ -19,13 +19,15 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "causal/context.h"
 #include "tidemark/backend.h"
+#include "tidemark/file.h"
 
 #include <poll.h>
 #include <sys/stat.h>
 
 struct tide_streams {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_lock lock; /* guards the next four */
   struct tide_link incoming;
@@ -40,7 +42,7 @@ struct tide_streams {
   size_t poll_capacity;
 };
 
-void tide_streams_init(struct tide_streams *streams, const struct tide_context *context);
+void tide_streams_init(struct tide_streams *streams, struct tide_context *context);
 void tide_streams_start(struct tide_streams *streams, struct tide_device *device);
 /* True if this transfer is one for tide_streams_take. `info` is the descriptor's. */
 bool tide_streams_want(struct tide_streams *streams, enum tide_io_verb verb,

@@ -5,6 +5,7 @@
 #define TIDE_DEVICE_TRANSFER_H
 
 #include "tidemark/backend.h"
+#include "tidemark/file.h"
 
 /* A single system call moves at most this much; larger transfers take several. */
 #define TIDE_TRANSFER_MOST 0x7ffff000u
@@ -14,6 +15,16 @@
 #define TIDE_REPEATS_AT_ONCE 8u
 #define TIDE_REPEATS_MOST 128u
 #define TIDE_REPEAT_PAUSE 20000000u /* ns */
+
+/* Returns a body class's ops for file devices; NULL if it has none. */
+static inline const struct tide_file_ops *tide_file_ops_of(const struct tide_body_class *body) {
+  const struct tide_body_ops *ops = body->ops;
+  return ops && ops->kind == TIDE_OPS_FILE ? (const struct tide_file_ops *)(const void *)ops : NULL;
+}
+/* TIDE_IO_NONE if the work has no body. */
+static inline enum tide_io_verb tide_transfer_verb(const struct tide_work *work) {
+  return work->body ? tide_file_ops_of(work->body)->verb : TIDE_IO_NONE;
+}
 
 /* The status that a system error number (positive) stands for. */
 enum tide_status tide_status_of_errno(int number);

@@ -88,7 +88,8 @@ bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io) {
   frame.failure.status = TIDE_OK;
   struct tide_body_frame *before = tide_body_frame_set(&frame);
   *out_io = (struct tide_io){.descriptor = -1};
-  enum tide_status status = work->body->io(tide_work_arguments(work), out_io);
+  enum tide_status status =
+      tide_file_ops_of(work->body)->describe(tide_work_arguments(work), out_io);
   /* To the kernel an offset of -1 is the file's own position. */
   if (status == TIDE_OK && (out_io->size > INT64_MAX || out_io->offset > INT64_MAX - out_io->size))
     status = tide_body_report(TIDE_INVALID, 0, "offset %lu is outside of any file",

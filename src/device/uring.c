@@ -41,7 +41,7 @@ struct slot {
 enum tag { TAG_CANCEL = 1, TAG_TIMER = 2, TAG_MASK = 3 };
 
 struct tide_ring {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_streams *streams;
   struct io_uring uring;
   uint32_t depth;
@@ -107,7 +107,7 @@ static enum tide_status open_ring(struct tide_ring *ring, int *out_error) {
   return TIDE_OK;
 }
 
-enum tide_status tide_ring_create(const struct tide_context *context, uint32_t depth,
+enum tide_status tide_ring_create(struct tide_context *context, uint32_t depth,
                                   struct tide_streams *streams, struct tide_ring **out_ring,
                                   int *out_error) {
   struct tide_ring *ring = tide_alloc(context->allocator, 1, sizeof *ring);
@@ -232,7 +232,7 @@ static void write_directly(struct tide_ring *ring, struct tide_work *work,
 static void begin(struct tide_ring *ring, struct tide_work *work) {
   struct tide_io io = {0};
   struct stat info;
-  enum tide_io_verb verb = work->body ? work->body->verb : TIDE_IO_NONE;
+  enum tide_io_verb verb = tide_transfer_verb(work);
   if (!work->body || !tide_transfer_prepare(work, &io) || (verb != TIDE_IO_SYNC && io.size == 0)) {
     finish(ring, work);
     return;

@@ -26,7 +26,7 @@
 struct tide_ring;
 
 /* *out_error is the system's error number when there is no io_uring (TIDE_UNSUPPORTED). */
-enum tide_status tide_ring_create(const struct tide_context *context, uint32_t depth,
+enum tide_status tide_ring_create(struct tide_context *context, uint32_t depth,
                                   struct tide_streams *streams, struct tide_ring **out_ring,
                                   int *out_error);
 /* TIDE_LOST: it broke before. TIDE_NOMEM. */

@@ -13,7 +13,7 @@ enum rest_state { SPINNING, SLEEPING, CALLED };
 #define SPIN_LEAST 500 /* ns; below that a worker does not spin */
 #define BATCH 10000 /* ns: about the cost of waking another thread, which could share the works */
 
-enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
+enum tide_status tide_workers_init(struct tide_workers *pool, struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
                                    tide_worker_run run) {
   size_t size = count * sizeof *pool->workers;
@@ -108,7 +108,7 @@ static bool park_until_called(struct tide_worker *worker) {
  * else take them one by one, and each time the lock and all guarded data from the submitter's
  * cache. The delay grows with its gain, and ends while a thread blocks on a result. */
 static void gather_operations(struct tide_worker *worker) {
-  const struct tide_context *context = worker->pool->context;
+  struct tide_context *context = worker->pool->context;
   const struct tide_platform *platform = context->platform;
   if (worker->gather < GATHER_LEAST) return;
   uint64_t start = platform->now(platform->self);

@@ -35,7 +35,7 @@ struct tide_worker {
 } __attribute__((aligned(64)));
 
 struct tide_workers {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_device *device;
   tide_worker_run run;
   tide_worker_take take; /* used instead of `run` if not NULL; set between init and start */
@@ -53,7 +53,7 @@ struct tide_workers {
 };
 
 /* Prepares `count` threads, which tide_workers_start starts. TIDE_NOMEM. */
-enum tide_status tide_workers_init(struct tide_workers *pool, const struct tide_context *context,
+enum tide_status tide_workers_init(struct tide_workers *pool, struct tide_context *context,
                                    uint32_t count, size_t at_once, uint64_t spin_most,
                                    tide_worker_run run);
 /* Starts the threads, for `device`. On failure none is left running; returns spawn's error. */

@@ -1,4 +1,5 @@
 /* The pool: making one, asking it for memory, taking it apart. */
+#include "base/params.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "causal/tracker.h"
@@ -28,7 +29,7 @@ static size_t snapshot_tracker(void *self, tide_axis *axes, uint64_t *epochs, si
   return tide_tracker_snapshot(self, axes, epochs, size);
 }
 
-static void pool_init(struct tide_pool *pool, const struct tide_context *context,
+static void pool_init(struct tide_pool *pool, struct tide_context *context,
                       const struct tide_pool_params *params) {
   pool->context = context;
   pool->align = params->align > 16 ? params->align : params->align ? 16 : DEFAULT_ALIGN;
@@ -56,19 +57,21 @@ static void pool_init(struct tide_pool *pool, const struct tide_context *context
 }
 
 static void pool_free(struct tide_pool *pool) {
-  const struct tide_context *context = pool->context;
+  struct tide_context *context = pool->context;
   tide_pool_preallocated_free(pool);
   tide_free(context->allocator, pool->scratch, 1, tide_frontier_size(context->frontier_capacity));
   tide_free(context->allocator, pool, 1, sizeof *pool);
 }
 
-enum tide_status tide_pool_create(const struct tide_context *context,
+enum tide_status tide_pool_create(struct tide_context *context,
                                   const struct tide_pool_params *params,
                                   struct tide_pool **out_pool) {
-  static const struct tide_pool_params defaults = {0};
+  struct tide_pool_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   if (!context || !out_pool) return TIDE_INVALID;
   *out_pool = NULL;
-  if (!params) params = &defaults;
   if (!params_good(params)) return TIDE_INVALID;
   struct tide_pool *pool = tide_alloc(context->allocator, 1, sizeof *pool);
   if (!pool) return TIDE_NOMEM;

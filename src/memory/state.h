@@ -22,6 +22,7 @@
 
 #include "base/check.h"
 #include "base/lock.h"
+#include "causal/context.h"
 #include "memory/bins.h"
 #include "memory/death.h"
 #include "memory/grace.h"
@@ -78,7 +79,7 @@ struct tide_slab {
 };
 
 struct tide_pool {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_memory_source source;
   size_t limit, chunk, align; /* limit: 0 for none */
   bool waits_first;           /* params.policy */

@@ -94,8 +94,8 @@ static enum tide_status begin(struct tide_client *client, struct tide_compound *
 /* domain: of a stand-in; 0: a compound. */
 static enum tide_status create(struct tide_client *client, uint32_t domain, uint64_t deadline,
                                struct tide_point *out_point) {
-  const struct tide_context *context = client->points->context;
-  static const struct tide_timeline_params params = {.history = 1};
+  struct tide_context *context = client->points->context;
+  static const struct tide_timeline_params params = {.struct_size = sizeof params, .history = 1};
   size_t size = domain ? sizeof(struct tide_stand_in) : sizeof(struct tide_compound);
   struct tide_compound *compound = tide_alloc(context->allocator, 1, size);
   if (!compound) return TIDE_NOMEM;

@@ -1,4 +1,5 @@
 /* Future timelines: promises that are kept in order. */
+#include "base/params.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "causal/tracker.h"
@@ -198,22 +199,25 @@ static void put_promises(struct tide_future *future, struct tide_promise *promis
 enum tide_status tide_future_create_on(struct tide_client *client, struct tide_channel *channel,
                                        const struct tide_future_params *params,
                                        struct tide_future **out_future) {
-  static const struct tide_future_params defaults = {0};
-  if (!params) params = &defaults;
+  struct tide_future_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   uint32_t capacity = params->capacity ? params->capacity : 16;
   if (capacity > TIDE_FUTURE_MOST) return TIDE_INVALID;
-  const struct tide_context *context = client->points->context;
+  struct tide_context *context = client->points->context;
   const struct tide_allocator *allocator = context->allocator;
   struct tide_promise *promises = tide_alloc(allocator, capacity, sizeof *promises);
   struct tide_future *future = tide_alloc(allocator, 1, sizeof *future);
-  struct tide_timeline *own = NULL;
-  struct tide_timeline_params timeline = {.label = params->label, .initial = params->initial};
+  struct tide_timeline *values = NULL;
+  struct tide_timeline_params timeline = {
+      .struct_size = sizeof timeline, .label = params->label, .initial = params->initial};
   enum tide_status status =
-      promises && future ? tide_timeline_create_single(context, &timeline, &own) : TIDE_NOMEM;
+      promises && future ? tide_timeline_create_single(context, &timeline, &values) : TIDE_NOMEM;
   if (status == TIDE_OK) {
     *future = (struct tide_future){.points = client->points,
                                    .client = client,
-                                   .timeline = own,
+                                   .timeline = values,
                                    .capacity = capacity,
                                    .initial = params->initial,
                                    .newest = params->initial,
@@ -227,7 +231,7 @@ enum tide_status tide_future_create_on(struct tide_client *client, struct tide_c
     *out_future = future;
     return TIDE_OK;
   }
-  tide_timeline_release(own);
+  tide_timeline_release(values);
   free_storage(allocator, future, promises, capacity);
   return status;
 }

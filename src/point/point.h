@@ -92,7 +92,7 @@ typedef void (*tide_observer)(void *user, const struct tide_observed *what,
                               struct tide_fired *fired);
 
 struct tide_points {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_lock *lock; /* the context's scheduler's */
   const struct tide_platform *platform;
   struct tide_slot *slots;

@@ -1,4 +1,5 @@
 /* The room: names, parts, the lock, and whose word counts. */
+#include "base/params.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "point/point.h"
@@ -9,7 +10,7 @@
 #define BEHIND 100000000u /* ns, see now_about; 15 ms were seen */
 
 void tide_points_unlock_and_look(struct tide_points *points, struct tide_fired *fired) {
-  const struct tide_context *context = points->context;
+  struct tide_context *context = points->context;
   const struct tide_platform *platform = context->platform;
   tide_points_look_again(points, fired);
   bool nudge = points->nudge;
@@ -209,11 +210,13 @@ static bool make_room(struct tide_points *points) {
   return true;
 }
 
-enum tide_status tide_points_create(const struct tide_context *context,
+enum tide_status tide_points_create(struct tide_context *context,
                                     const struct tide_points_params *params,
                                     struct tide_points **out_points) {
-  static const struct tide_points_params defaults = {0};
-  if (!params) params = &defaults;
+  struct tide_points_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   uint64_t longest = params->longest ? params->longest : 10 * SECOND;
   uint64_t deadline = params->deadline ? params->deadline : SECOND < longest ? SECOND : longest;
   if (params->timelines > MOST || params->parts > MOST || deadline > longest) return TIDE_INVALID;
@@ -260,8 +263,10 @@ void tide_points_destroy(struct tide_points *points) {
 enum tide_status tide_client_create(struct tide_points *points,
                                     const struct tide_client_params *params,
                                     struct tide_client **out_client) {
-  static const struct tide_client_params defaults = {0};
-  if (!params) params = &defaults;
+  struct tide_client_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   struct tide_client *client = tide_alloc(points->context->allocator, 1, sizeof *client);
   if (!client) return TIDE_NOMEM;
   size_t length = params->label ? strlen(params->label) : 0;

@@ -401,7 +401,7 @@ static size_t start_behind_each(struct tide_work **out_work, size_t count, size_
 /* True if one exchange may hand out more works after `last`. Works of one batch would all be told
  * the same times. */
 static inline bool takes_more(const struct tide_device *device, const struct tide_work *last) {
-  const struct tide_context *context = device->sched->context;
+  struct tide_context *context = device->sched->context;
   const struct tide_sink *sink = context->sink ? context->sink : context->failures;
   if (!device->backend->sequential) return true;
   return last->body && last->body->non_blocking && !(sink && sink->wants_time);

@@ -7,7 +7,8 @@
 
 static enum tide_status make_inserted(struct tide_queue *queue, struct tide_client *client) {
   struct tide_queue_channel *channel = queue->channel;
-  struct tide_future_params params = {.label = queue->label, .capacity = queue->op_capacity};
+  struct tide_future_params params = {
+      .struct_size = sizeof params, .label = queue->label, .capacity = queue->op_capacity};
   struct tide_future *future;
   if (params.capacity > TIDE_FUTURE_MOST) params.capacity = TIDE_FUTURE_MOST;
   enum tide_status status = tide_future_create_on(client, &channel->channel, &params, &future);

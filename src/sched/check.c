@@ -48,7 +48,7 @@ void tide_check_report(struct tide_sched *sched) {
     }
     tide_lock_give(sched->lock);
     if (!any) return;
-    if (sched->params.finding) sched->params.finding(sched->params.finding_user, &diag);
+    if (sched->finding) sched->finding(sched->finding_user, &diag);
   }
 }
 
@@ -368,21 +368,21 @@ void tide_check_freed(struct tide_queue *queue, struct tide_buffer *buffer) {
  */
 
 enum tide_status tide_check_create(struct tide_sched *sched) {
-  struct tide_context *context = (struct tide_context *)sched->context;
+  struct tide_context *context = sched->context;
   struct tide_checker *checker = tide_alloc(context->allocator, 1, sizeof *checker);
   if (!checker) return TIDE_NOMEM;
   checker->table.allocator = context->allocator;
   checker->sched = sched;
   checker->sink = (struct tide_sink){.event = notify, .self = checker};
   sched->checker = checker;
-  tide_check_listen(context, &checker->sink);
+  context->check = &checker->sink;
   return TIDE_OK;
 }
 
 void tide_check_destroy(struct tide_sched *sched) {
-  struct tide_context *context = (struct tide_context *)sched->context;
+  struct tide_context *context = sched->context;
   struct tide_shadow_table *table = &sched->checker->table;
-  tide_check_stop(context);
+  context->check = NULL;
   tide_shadow_clock_fini(table, &sched->checker->record);
   tide_shadow_clock_fini(table, &sched->checker->before);
   tide_shadow_fini(table);

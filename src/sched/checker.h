@@ -3,7 +3,7 @@
 #ifndef TIDE_SCHED_CHECKER_H
 #define TIDE_SCHED_CHECKER_H
 
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 
 struct tide_op;
 struct tide_timeline;

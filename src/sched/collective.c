@@ -36,7 +36,7 @@ struct tide_member {
 struct tide_collective {
   struct tide_collective *next_gone; /* in sched->gone_collectives, once it is over */
   struct tide_sched *sched;
-  struct tide_link in_sched; /* sched->collectives, as long as it has members */
+  struct tide_link in_sched; /* sched->collectives */
   bool closing;              /* destroyed: it goes when instance `last` has finished */
   bool released;             /* lost, and over: its members don't belong to it any more */
   enum tide_status lost;     /* a member is: how */
@@ -387,7 +387,7 @@ void tide_collective_free(struct tide_collective *collective) {
 }
 
 static enum tide_status make_ring(struct tide_collective *collective) {
-  const struct tide_context *context = collective->sched->context;
+  struct tide_context *context = collective->sched->context;
   const struct tide_allocator *a = context->allocator;
   size_t ring = (size_t)collective->mask + 1, count = collective->count;
   collective->record_size = tide_frontier_size(context->frontier_capacity);
@@ -453,7 +453,7 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
                                         struct tide_collective **out_collective) {
   if (count == 0 || count > 4096 || !distinct(members, count)) return TIDE_INVALID;
   struct tide_sched *sched = members[0]->sched;
-  const struct tide_context *context = sched->context;
+  struct tide_context *context = sched->context;
   struct tide_collective *collective = tide_alloc(context->allocator, 1, sizeof *collective);
   if (!collective) return TIDE_NOMEM;
   collective->sched = sched;
@@ -486,7 +486,7 @@ enum tide_status tide_collective_create(struct tide_queue *const *members, size_
 
 static void close_collective(struct tide_collective *collective) {
   struct tide_sched *sched = collective->sched;
-  if (!collective->released) tide_list_remove(&collective->in_sched);
+  tide_list_remove(&collective->in_sched);
   tide_tracker_close_collect(sched->context->tracker, collective->tracked, &sched->fired);
   collective->tracked = NULL;
   tide_timeline_fail_locked(collective->progress, 0, TIDE_CANCELLED, NULL, &sched->fired);
@@ -505,7 +505,6 @@ static void end_if_over(struct tide_collective *collective) {
     close_collective(collective);
   } else if (collective->lost && !collective->released) {
     tide_tracker_certify_collect(sched->context->tracker, collective->tracked, &sched->fired);
-    tide_list_remove(&collective->in_sched);
     release_members(collective);
   }
 }
@@ -531,10 +530,7 @@ static void find_last(struct tide_collective *collective) {
     if (collective->next[i] - 1 > collective->last) collective->last = collective->next[i] - 1;
 }
 
-void tide_collective_destroy(struct tide_collective *collective) {
-  if (!collective) return;
-  struct tide_sched *sched = collective->sched;
-  tide_sched_enter(sched);
+static void destroy_locked(struct tide_collective *collective) {
   find_last(collective);
   for (uint64_t n = collective->finished + 1; n <= collective->last; n++) {
     struct tide_instance *instance = instance_at(collective, n);
@@ -543,7 +539,24 @@ void tide_collective_destroy(struct tide_collective *collective) {
   publish_finished(collective);
   collective->closing = true;
   end_if_over(collective);
+}
+
+void tide_collective_destroy(struct tide_collective *collective) {
+  if (!collective) return;
+  struct tide_sched *sched = collective->sched;
+  tide_sched_enter(sched);
+  destroy_locked(collective);
   tide_sched_leave(sched);
+}
+
+void tide_collectives_destroy_locked(struct tide_sched *sched) {
+  struct tide_link *all = &sched->collectives, *at = all->next;
+  while (at != all) {
+    struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
+    bool is_left = !collective->closing;
+    if (is_left) destroy_locked(collective);
+    at = is_left ? all->next : at->next; /* the list may have changed */
+  }
 }
 
 /* ---- losing a member -------------------------------------------------------------------- */
@@ -586,6 +599,7 @@ void tide_collectives_lose(struct tide_queue *queue, enum tide_status status) {
   for (struct tide_link *at = all->next, *next; at != all; at = next) {
     struct tide_collective *collective = TIDE_CONTAINER(at, struct tide_collective, in_sched);
     next = at->next;
+    if (collective->released) continue;
     for (size_t i = 0; i < collective->count; i++) {
       if (collective->members[i] != queue) continue;
       lose_member(collective, i, status);

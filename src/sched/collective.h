@@ -3,7 +3,7 @@
 #ifndef TIDE_SCHED_COLLECTIVE_H
 #define TIDE_SCHED_COLLECTIVE_H
 
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 
 struct tide_collective;
 struct tide_op;
@@ -15,6 +15,8 @@ bool tide_instance_circular(struct tide_op *part);
 bool tide_instance_arrive(struct tide_op *part);
 void tide_instance_finished(struct tide_op *part);
 /* The queue is destroyed, or its device is lost; its own operations know it already. */
+/* Destroys all collectives that their users left. */
+void tide_collectives_destroy_locked(struct tide_sched *sched);
 void tide_collectives_lose(struct tide_queue *queue, enum tide_status status);
 /* Frees one that was destroyed, after its last part. No lock is held. */
 void tide_collective_free(struct tide_collective *collective);

@@ -103,7 +103,8 @@ static void describe_queue(struct tide_text *text, struct tide_queue *queue) {
     describe_pending(text, tide_op_of_link(at));
 }
 
-size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size) {
+size_t tide_context_diagnose(struct tide_context *context, char *buffer, size_t size) {
+  struct tide_sched *sched = context->sched;
   struct tide_blocked_bodies *blocked = sched->context->blocked;
   struct tide_text text;
   tide_text_init(&text, buffer, size);

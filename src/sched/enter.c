@@ -78,7 +78,7 @@ TIDE_APART static void add_gap_waits(struct tide_queue *queue, struct tide_op *o
 /* Epochs of versions with equally many entries count alike. So a call is due only before that
  * number or the taint changes. */
 TIDE_APART void tide_queue_count_frontiers(struct tide_queue *queue) {
-  struct tide_sched_stats *stats = &queue->sched->stats;
+  struct tide_context_stats *stats = &queue->sched->stats;
   uint64_t epochs = queue->position.epoch - queue->counted;
   if (!epochs) return;
   stats->frontier_entries += epochs * queue->newest->count;
@@ -376,7 +376,7 @@ static bool try_enter(struct tide_queue *queue, struct tide_op *op) {
   tide_list_remove(&tide_op_rare(op)->link);
   count_held(op, false);
   op->refused = status != TIDE_OK;
-  tide_queue_drain_changed(queue);
+  tide_queue_notify_waiters(queue);
   tide_op_enter(queue, op);
   return true;
 }
@@ -418,5 +418,5 @@ void tide_op_leave(struct tide_op *op, enum tide_status status) {
   tide_sched_look(queue);
   if (in_flight) queue->in_flight++;
   else tide_op_free(op);
-  tide_queue_drain_changed(queue);
+  tide_queue_notify_waiters(queue);
 }

@@ -1,4 +1,5 @@
 /* A queue: its storage, made once, and its place in the house. */
+#include "base/params.h"
 #include "base/memory.h"
 #include "causal/tracker.h"
 #include "sched/arbiter.h"
@@ -70,7 +71,7 @@ static size_t frontier_words(const struct tide_queue *queue) {
 #define TOUCHED (sizeof(struct tide_frontier) + (1 + 8) * sizeof(uint64_t))
 
 static enum tide_status make_storage(struct tide_queue *queue) {
-  const struct tide_context *context = queue->sched->context;
+  struct tide_context *context = queue->sched->context;
   const struct tide_allocator *a = context->allocator;
   uint32_t ring = 1;
   /* One more than can be unfinished: the newest finished record is always there. */
@@ -126,7 +127,7 @@ void tide_queue_free_storage(struct tide_queue *queue) {
 }
 
 static enum tide_status register_axis(struct tide_queue *queue) {
-  const struct tide_context *context = queue->sched->context;
+  struct tide_context *context = queue->sched->context;
   enum tide_domain domain = queue->device->backend->domain;
   if (!domain) domain = TIDE_DOMAIN_QUEUE;
   enum tide_status status = tide_lease_take(context->lease, domain, &queue->position.axis);
@@ -159,9 +160,12 @@ static bool take_params(struct tide_queue *queue, const struct tide_queue_params
 enum tide_status tide_queue_create(struct tide_device *device,
                                    const struct tide_queue_params *params,
                                    struct tide_queue **out_queue) {
-  static const struct tide_queue_params defaults = {0};
+  struct tide_queue_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   struct tide_sched *sched = device->sched;
-  const struct tide_context *context = sched->context;
+  struct tide_context *context = sched->context;
   struct tide_queue *queue = tide_alloc(context->allocator, 1, sizeof *queue);
   if (!queue) return TIDE_NOMEM;
   queue->sched = sched;
@@ -170,15 +174,14 @@ enum tide_status tide_queue_create(struct tide_device *device,
   queue->heard = context->sink || sched->checker;
   queue->next_start = 1;
   tide_list_init(&queue->held);
-  enum tide_status status =
-      take_params(queue, params ? params : &defaults) ? TIDE_OK : TIDE_INVALID;
+  enum tide_status status = take_params(queue, params) ? TIDE_OK : TIDE_INVALID;
   if (status == TIDE_OK) status = make_storage(queue);
   if (status == TIDE_OK) {
     status = tide_timeline_create_sourced(context, queue->label, &tide_queue_source, queue,
                                           &queue->progress);
   }
   if (status == TIDE_OK) status = register_axis(queue);
-  if (status == TIDE_OK) status = tide_queue_open_channel(queue, params ? params : &defaults);
+  if (status == TIDE_OK) status = tide_queue_open_channel(queue, params);
   if (status == TIDE_OK) chain_storage(queue);
   if (status != TIDE_OK) {
     /* The tracker names this queue as the axis's owner. */
@@ -263,10 +266,7 @@ bool tide_work_is_cancelled(const struct tide_work *work) {
   return cancelled;
 }
 
-void tide_queue_destroy(struct tide_queue *queue) {
-  if (!queue) return;
-  struct tide_sched *sched = queue->sched;
-  tide_sched_enter(sched);
+void tide_queue_destroy_locked(struct tide_queue *queue) {
   queue->closing = true;
   if (queue->channel) tide_queue_close_channel(queue, TIDE_CANCELLED);
   tide_queue_leave_held(queue, TIDE_CANCELLED);
@@ -275,7 +275,15 @@ void tide_queue_destroy(struct tide_queue *queue) {
     if (op && !cancel_running(op)) tide_op_cancel(op, TIDE_CANCELLED);
   }
   if (queue->members) tide_collectives_lose(queue, TIDE_CANCELLED);
+  tide_queue_notify_waiters(queue);
   tide_sched_look(queue);
+}
+
+void tide_queue_destroy(struct tide_queue *queue) {
+  if (!queue) return;
+  struct tide_sched *sched = queue->sched;
+  tide_sched_enter(sched);
+  tide_queue_destroy_locked(queue);
   tide_sched_leave(sched);
 }
 
@@ -283,7 +291,7 @@ void tide_queue_close_if_over(struct tide_queue *queue) {
   struct tide_sched *sched = queue->sched;
   if (queue->look) return; /* it comes again */
   if (!queue->closing || queue->published < queue->position.epoch || queue->in_flight ||
-      queue->drainers || queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
+      queue->waiters || queue->members || !tide_list_empty(&queue->held) || !queue->tracked)
     return;
   if (queue->device->lost && !queue->device->certified) return;
   if (queue->channel && queue->channel->cancel.state != TIDE_NODE_IDLE) return;
@@ -329,13 +337,23 @@ enum tide_status tide_queue_cancel(struct tide_queue *queue, uint64_t sequence) 
   return status;
 }
 
-/* ---- draining ------------------------------------------------------------------------ */
+/* ---- waiting for the queue: draining, and for capacity ---------------------------------- */
 
-void tide_queue_drain_changed(struct tide_queue *queue) {
+void tide_queue_wake_waiters(struct tide_queue *queue) {
   const struct tide_platform *platform = tide_sched_platform(queue->sched);
-  if (!queue->drainers) return;
-  tide_fetch_add(&queue->drain_word, 1u);
-  platform->wake(platform->self, &queue->drain_word, UINT32_MAX);
+  tide_fetch_add(&queue->changes, 1u);
+  platform->wake(platform->self, &queue->changes, UINT32_MAX);
+}
+
+/* Blocks until the queue's changes are not `seen` any more. False if the deadline has passed. */
+static bool await_change(struct tide_queue *queue, uint32_t seen, uint64_t deadline) {
+  struct tide_context *context = queue->sched->context;
+  const struct tide_platform *platform = context->platform;
+  if (deadline == TIDE_NOW) return false;
+  tide_waiting_begin(context);
+  platform->wait(platform->self, &queue->changes, seen, deadline);
+  tide_waiting_end(context);
+  return deadline == TIDE_FOREVER || platform->now(platform->self) < deadline;
 }
 
 /* The epoch to wait for, once nothing that was submitted before is held; 0: it still is. */
@@ -356,23 +374,17 @@ static bool drain_target(struct tide_queue *queue, uint64_t sequence, uint64_t *
 
 enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   struct tide_sched *sched = queue->sched;
-  const struct tide_platform *platform = tide_sched_platform(sched);
   struct tide_scope_of_decreases scope;
   uint64_t epoch = 0;
   tide_sched_enter(sched);
   uint64_t sequence = queue->sequence;
   tide_scope_begin_over(&queue->priority, &scope, UINT64_MAX);
-  queue->drainers++;
-  bool found = drain_target(queue, sequence, &epoch), late = false;
-  while (!found && !late) {
-    uint32_t word = tide_load_relaxed(&queue->drain_word);
+  queue->waiters++;
+  bool found = drain_target(queue, sequence, &epoch), in_time = true;
+  while (!found && in_time) {
+    uint32_t seen = tide_load_relaxed(&queue->changes);
     tide_sched_leave(sched);
-    if (deadline != TIDE_NOW) {
-      tide_waiting_begin(sched->context);
-      platform->wait(platform->self, &queue->drain_word, word, deadline);
-      tide_waiting_end(sched->context);
-    }
-    late = deadline != TIDE_FOREVER && platform->now(platform->self) >= deadline;
+    in_time = await_change(queue, seen, deadline);
     tide_sched_enter(sched);
     found = drain_target(queue, sequence, &epoch);
   }
@@ -381,10 +393,31 @@ enum tide_status tide_queue_drain(struct tide_queue *queue, uint64_t deadline) {
   if (found) status = tide_timeline_wait(queue->progress, epoch, deadline);
   tide_sched_enter(sched);
   tide_scope_end(&queue->priority, &scope);
-  queue->drainers--; /* it may go now, if it was destroyed meanwhile */
+  queue->waiters--; /* it may go now, if it was destroyed meanwhile */
   tide_sched_look(queue);
   tide_sched_leave(sched);
   return status;
+}
+
+enum tide_status tide_queue_submit_wait(struct tide_queue *queue,
+                                        const struct tide_operation *operation, uint64_t deadline,
+                                        uint64_t *out_sequence, struct tide_diag *diag) {
+  struct tide_sched *sched = queue->sched;
+  enum tide_status status = tide_queue_submit(queue, operation, out_sequence, diag);
+  if (status != TIDE_FULL) return status;
+  tide_sched_enter(sched);
+  queue->waiters++;
+  tide_sched_leave(sched);
+  uint32_t seen;
+  do {
+    seen = tide_load_acquire(&queue->changes);
+    status = tide_queue_submit(queue, operation, out_sequence, diag);
+  } while (status == TIDE_FULL && await_change(queue, seen, deadline));
+  tide_sched_enter(sched);
+  queue->waiters--; /* it may go now, if it was destroyed meanwhile */
+  tide_sched_look(queue);
+  tide_sched_leave(sched);
+  return status == TIDE_FULL ? TIDE_TIMEOUT : status;
 }
 
 /* ---- small questions -------------------------------------------------------------------- */

@@ -255,8 +255,8 @@ struct tide_queue {
   struct tide_queue_channel *channel; /* NULL: not a channel */
   struct tide_channel_failure failure;
   bool ready, look, retry_held, closing;
-  uint32_t drain_word; /* atomic, waited on: changes with the held list while `drainers` > 0 */
-  uint32_t drainers;
+  uint32_t changes; /* atomic, waited on: counts up while `waiters` > 0 */
+  uint32_t waiters; /* threads that drain the queue, or wait for capacity; they keep its storage */
   struct tide_wait_node turn[TIDE_WAITS_FEW];
   char label[TIDE_LABEL_SIZE];
 };
@@ -265,7 +265,8 @@ struct tide_queue {
 
 struct tide_device {
   struct tide_sched *sched;
-  const struct tide_backend *backend;
+  const struct tide_backend *backend; /* `own` */
+  struct tide_backend own;
   struct tide_link in_sched;
   struct tide_link queues;
   struct tide_queue *only; /* the ready queue, if it is the only one: in no list then */
@@ -289,12 +290,12 @@ struct tide_device {
 
 struct tide_sched {
   struct tide_lock *lock; /* the context's, which also guards timelines that operations use */
-  uint32_t references;    /* atomic: the owner, and threads that report findings */
+  uint32_t reporting;     /* atomic, waited on: threads that report findings of check mode */
   bool paused;
   bool prioritised; /* priorities differ, or have differed */
   bool changing;
   struct tide_queue *changed, **last_changed; /* queues whose priority must be recomputed */
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_link devices;
   struct tide_queue *work, **work_end; /* dirty queues */
   struct tide_fired fired;             /* nodes that fired under the lock */
@@ -304,12 +305,13 @@ struct tide_sched {
   struct tide_link collectives; /* collectives with members */
   struct tide_collective *gone_collectives;
   bool calls;                            /* work is due after unlocking */
-  struct tide_sched_stats stats;         /* the waits are counted below */
+  struct tide_context_stats stats;       /* the waits are counted below */
   uint64_t waits_of[TIDE_WAIT_HELD + 1]; /* by enum tide_wait_class */
   uint64_t search;                       /* number of the newest deadlock search */
   uint64_t batch;                        /* number of the newest submit_all */
   struct tide_checker *checker;          /* check mode; else NULL */
-  struct tide_sched_params params;
+  void (*finding)(void *user, const struct tide_diag *diag); /* of the context's params */
+  void *finding_user;
   /* The frontier that the current operation would start with: the queue's own until something is
    * imported, then the queue's next version, or `scratch` if that might overflow. */
   const struct tide_frontier *known;
@@ -551,7 +553,8 @@ static inline void tide_sched_answer_and_leave(struct tide_sched *sched) {
 }
 
 /* ---- device.c ---- */
-void tide_sched_unref(struct tide_sched *sched);
+/* Destroys the device's queues that its user left. */
+void tide_device_destroy_queues_locked(struct tide_device *device);
 
 /* ---- queue.c ---- */
 extern const struct tide_record_source tide_queue_source;
@@ -577,7 +580,12 @@ void tide_op_fail_early(struct tide_op *op, enum tide_status status);
 /* Drops the waits of a failed operation, except those with an import. */
 void tide_op_give_up_waits(struct tide_op *op);
 /* Wakes draining threads after a change of the held list. */
-void tide_queue_drain_changed(struct tide_queue *queue);
+void tide_queue_destroy_locked(struct tide_queue *queue);
+void tide_queue_wake_waiters(struct tide_queue *queue);
+/* The held list has changed, or storage of an operation came free. */
+static inline void tide_queue_notify_waiters(struct tide_queue *queue) {
+  if (__builtin_expect(queue->waiters != 0, 0)) tide_queue_wake_waiters(queue);
+}
 
 /* ---- enter.c ---- */
 /* Gives the operation its epoch, just after its classification: `known` must be current. */
@@ -620,6 +628,7 @@ static inline __attribute__((always_inline)) void tide_op_free(struct tide_op *o
   op->unmet = queue->free_ops;
   queue->free_ops = (uint32_t)((uint64_t *)(void *)(op + 1) - (uint64_t *)(void *)queue->ops);
   queue->free_ops_count++;
+  tide_queue_notify_waiters(queue);
 }
 static inline struct tide_op *tide_queue_op(const struct tide_queue *queue, uint64_t epoch) {
   return queue->places[epoch & queue->ring_mask].op;

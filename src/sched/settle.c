@@ -147,15 +147,17 @@ void tide_sched_leave_and_call(struct tide_sched *sched) {
   struct tide_queue *gone = sched->gone;
   struct tide_collective *collectives = sched->gone_collectives;
   bool check = sched->checker != NULL;
-  const struct tide_context *context = sched->context;
+  struct tide_context *context = sched->context;
   sched->gone = NULL;
   sched->gone_collectives = NULL;
   sched->calls = again;
-  if (check) tide_fetch_add(&sched->references, 1u);
+  if (check) tide_fetch_add(&sched->reporting, 1u);
   tide_lock_give(sched->lock);
   if (check) {
     tide_check_report(sched);
-    tide_sched_unref(sched);
+    /* The last touch: then the scheduler may be gone. */
+    if (tide_fetch_sub(&sched->reporting, 1u) == 1)
+      platform->wake(platform->self, &sched->reporting, UINT32_MAX);
   }
   if (again) { /* more devices than one batch: the first ones keep the scheduler alive */
     tide_sched_enter(sched);
@@ -203,7 +205,7 @@ void tide_sched_emit_traced(struct tide_sched *sched, enum tide_event_kind kind,
 }
 
 void tide_sched_emit_failure(struct tide_sched *sched, struct tide_op *op) {
-  const struct tide_context *context = sched->context;
+  struct tide_context *context = sched->context;
   const struct tide_sink *sink = context->sink ? context->sink : context->failures;
   if (!sink) return;
   const struct tide_cause *cause = tide_op_cause(op);

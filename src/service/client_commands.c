@@ -99,8 +99,10 @@ static enum tide_status call_future(const struct call *c) {
   if (status != TIDE_OK) return status;
   char label[TIDE_WIRE_LABEL];
   tide_wire_label(c->view, label);
-  struct tide_future_params params = {
-      .label = label, .capacity = c->command->number, .initial = c->command->value};
+  struct tide_future_params params = {.struct_size = sizeof params,
+                                      .label = label,
+                                      .capacity = c->command->number,
+                                      .initial = c->command->value};
   if (!params.capacity) params.capacity = 16;
   if (params.capacity > client->limits.promises - client->promises ||
       client->timelines >= client->limits.timelines)

@@ -41,7 +41,7 @@ void tide_served_turn_away(struct tide_service *service, int socket, enum tide_s
 /* ---- what a client gets ------------------------------------------------------------------ */
 
 static enum tide_status make_tables(struct tide_served *client) {
-  const struct tide_allocator *allocator = client->service->context.allocator;
+  const struct tide_allocator *allocator = client->service->context->allocator;
   client->entries = tide_alloc(allocator, client->limits.handles, sizeof *client->entries);
   if (!client->entries) return TIDE_NOMEM;
   /* Before anything else can fail: tide_served_end walks the lists of a table that exists. */
@@ -66,7 +66,8 @@ static enum tide_status make_memory(struct tide_served *client) {
 }
 
 static enum tide_status make_client(struct tide_served *client) {
-  struct tide_client_params params = {.label = client->label,
+  struct tide_client_params params = {.struct_size = sizeof params,
+                                      .label = client->label,
                                       .timelines = tide_policy_timelines(&client->limits),
                                       .parts = client->limits.parts ? client->limits.parts : 1};
   enum tide_status status = make_tables(client);
@@ -218,7 +219,7 @@ static enum tide_status admit_connection(struct tide_service *service, int socke
   user->hellos++;
   bool full = is_full(service, user);
   struct tide_served *client =
-      full ? NULL : tide_alloc(service->context.allocator, 1, sizeof *client);
+      full ? NULL : tide_alloc(service->context->allocator, 1, sizeof *client);
   if (!client) {
     user->hellos--; /* the caller releases the record */
     return full ? TIDE_FULL : TIDE_NOMEM;

@@ -294,7 +294,7 @@ enum tide_status tide_line_submit(struct tide_served *client, struct tide_line *
 enum tide_status tide_line_create(struct tide_served *client, struct tide_entry *entry,
                                   const struct tide_wire_view *view) {
   struct tide_service *service = client->service;
-  const struct tide_allocator *allocator = service->context.allocator;
+  const struct tide_allocator *allocator = service->context->allocator;
   const struct tide_wire_command *command = view->command;
   char label[TIDE_WIRE_LABEL];
   if (client->channels >= client->limits.channels) return TIDE_FULL;
@@ -306,7 +306,8 @@ enum tide_status tide_line_create(struct tide_served *client, struct tide_entry 
   if (priority > client->limits.priority) priority = client->limits.priority;
   struct tide_line *line = tide_alloc(allocator, 1, sizeof *line);
   struct tide_job *jobs = tide_alloc(allocator, capacity, sizeof *jobs);
-  struct tide_queue_params params = {.label = label,
+  struct tide_queue_params params = {.struct_size = sizeof params,
+                                     .label = label,
                                      .operations = capacity + TIDE_POLICY_CHANGES,
                                      .priority = (uint8_t)priority,
                                      .client = client->client,
@@ -343,7 +344,7 @@ void tide_line_close(struct tide_line *line, uint64_t close_by) {
 }
 
 static void free_line(struct tide_line *line) {
-  const struct tide_allocator *allocator = line->service->context.allocator;
+  const struct tide_allocator *allocator = line->service->context->allocator;
   struct tide_publication *at = &line->published->places[line->place];
   tide_list_remove(&line->link);
   line->service->closing_count--;
@@ -405,6 +406,6 @@ void tide_lines_end(struct tide_service *service) {
   struct tide_link *link = service->closing.next;
   for (; link != &service->closing; link = link->next)
     TIDE_CONTAINER(link, struct tide_line, link)->close_by = 0;
-  const struct tide_platform *platform = service->context.platform;
+  const struct tide_platform *platform = service->context->platform;
   while (tide_lines_reap(service)) platform->yield(platform->self);
 }

@@ -8,7 +8,7 @@ static void destroy(struct tide_published *published) {
   tide_list_remove(&published->link);
   tide_lock_give(lock);
   tide_mapping_close(&published->mapping);
-  tide_free(service->context.allocator, published, 1,
+  tide_free(service->context->allocator, published, 1,
             sizeof *published + published->count * sizeof published->places[0]);
 }
 
@@ -30,7 +30,7 @@ static void wake(struct tide_node *node, enum tide_status status) {
 enum tide_status tide_published_create(struct tide_service *service, uint64_t owner,
                                        uint32_t places, struct tide_published **out_published) {
   struct tide_published *published = tide_alloc(
-      service->context.allocator, 1, sizeof *published + places * sizeof published->places[0]);
+      service->context->allocator, 1, sizeof *published + places * sizeof published->places[0]);
   if (!published) return TIDE_NOMEM;
   enum tide_status status =
       tide_mapping_create(&published->mapping, "tidemark-values", tide_values_bytes(places), true);
@@ -44,7 +44,7 @@ enum tide_status tide_published_create(struct tide_service *service, uint64_t ow
     status = tide_values_attach(&published->values, published->mapping.memory, places, true);
   if (status != TIDE_OK) {
     tide_mapping_close(&published->mapping);
-    tide_free(service->context.allocator, published, 1,
+    tide_free(service->context->allocator, published, 1,
               sizeof *published + places * sizeof published->places[0]);
     return status;
   }

@@ -30,7 +30,8 @@ static void refuse_points(struct tide_served *client, const struct tide_wire_vie
 }
 
 enum tide_status tide_broken_points_create(struct tide_service *service) {
-  static const struct tide_client_params params = {.label = "refused"};
+  static const struct tide_client_params params = {.struct_size = sizeof params,
+                                                   .label = "refused"};
   enum tide_status status = tide_client_create(service->points, &params, &service->self);
   for (unsigned cause = 1; status == TIDE_OK && cause < TIDE_BROKEN_POINTS; cause++)
     status = tide_compound_create_broken(service->self, (enum tide_status)cause,

@@ -9,7 +9,7 @@
 #define BELL_BIT 1u /* of an event's data: the client's bell, not its socket */
 
 static const struct tide_allocator *allocator_of(const struct tide_served *client) {
-  return client->service->context.allocator;
+  return client->service->context->allocator;
 }
 
 /* ---- outgoing ------------------------------------------------------------------------ */

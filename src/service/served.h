@@ -19,7 +19,8 @@
 #include "service/system.h"
 #include "service/user.h"
 #include "service/values.h"
-#include "tidemark/device.h"
+#include "tidemark/cpu.h"
+#include "tidemark/file.h"
 #include "tidemark/service.h"
 
 struct epoll_event;
@@ -298,9 +299,7 @@ struct tide_service {
   struct tide_service_params params;
   char *path;
   struct tide_policy policy;
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_points *points;
   struct tide_client *self;                     /* of the broken points */

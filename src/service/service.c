@@ -1,4 +1,5 @@
 /* The service's loop, its making and its end. */
+#include "base/params.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "service/work.h"
@@ -142,7 +143,7 @@ static int milliseconds(uint64_t until) {
 }
 
 static bool anything_finished(struct tide_service *service) {
-  tide_lock_take(&service->finished_lock, service->context.platform);
+  tide_lock_take(&service->finished_lock, service->context->platform);
   bool some = service->finished != NULL;
   tide_lock_give(&service->finished_lock);
   return some;
@@ -242,24 +243,23 @@ static enum tide_status open_parts(struct tide_service *service) {
     if (these > timelines) timelines = these;
     if (limits->parts > parts) parts = limits->parts;
   }
-  struct tide_points_params points = {.domain = service->params.domain,
+  struct tide_points_params points = {.struct_size = sizeof points,
+                                      .domain = service->params.domain,
                                       .timelines = room_for(policy, timelines) + TIDE_BROKEN_POINTS,
                                       .parts = room_for(policy, parts ? parts : 1) / 2 + 1 +
                                                spare_for(policy, parts)};
-  struct tide_context_params context = {.allocator = allocator_of(&service->params)};
-  struct tide_cpu_params cpu = {.workers = service->params.workers};
-  enum tide_status status = tide_context_init(&service->context, &context);
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .allocator = allocator_of(&service->params)};
+  struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = service->params.workers};
+  enum tide_status status = tide_context_create(&context_params, &service->context);
   if (status != TIDE_OK) return status;
-  status = tide_sched_create(&service->context, NULL, &service->sched);
-  if (status == TIDE_OK)
-    status = tide_cpu_open(&service->context, service->sched, &cpu, "cpu", &service->cpu,
-                           &service->device);
-  if (status == TIDE_OK) status = tide_points_create(&service->context, &points, &service->points);
+  status = tide_cpu_open(service->context, &cpu, &service->device);
+  if (status == TIDE_OK) status = tide_points_create(service->context, &points, &service->points);
   for (uint32_t i = 0; status == TIDE_OK && i < policy->trusted_count; i++)
     status = tide_points_trust(service->points, policy->trusted[i]);
   if (status != TIDE_OK) return status;
-  service->places =
-      tide_alloc(service->context.allocator, (size_t)points.timelines + 1, sizeof *service->places);
+  service->places = tide_alloc(service->context->allocator, (size_t)points.timelines + 1,
+                               sizeof *service->places);
   if (!service->places) return TIDE_NOMEM;
   service->spare_parts = spare_for(policy, parts);
   tide_points_observe(service->points, tide_publish_observe, service);
@@ -268,14 +268,13 @@ static enum tide_status open_parts(struct tide_service *service) {
 
 static void free_service(struct tide_service *service) {
   const struct tide_allocator *allocator = allocator_of(&service->params);
-  if (service->context.tracker) {
+  if (service->context) {
     uint32_t places = service->points ? service->points->slot_count + 1 : 0;
-    tide_cpu_close(service->cpu); /* its threads may still report ends */
+    tide_device_close(service->device); /* its threads may still report ends */
     tide_client_destroy(service->self, TIDE_OK);
     tide_points_destroy(service->points);
-    tide_sched_destroy(service->sched);
-    tide_free(service->context.allocator, service->places, places, sizeof *service->places);
-    tide_context_fini(&service->context);
+    tide_free(service->context->allocator, service->places, places, sizeof *service->places);
+    tide_context_destroy(service->context);
   }
   if (service->listener >= 0)
     tide_endpoint_close(&service->endpoint, service->path, service->listener);
@@ -288,7 +287,12 @@ static void free_service(struct tide_service *service) {
 
 enum tide_status tide_service_create(const struct tide_service_params *params,
                                      struct tide_service **out_service, struct tide_diag *diag) {
-  if (!params || !params->socket || !params->socket[0])
+  struct tide_service_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK)
+    return tide_diag_set(diag, known, "struct_size is not of a tide_service_params");
+  params = &own;
+  if (!params->socket || !params->socket[0])
     return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
   const struct tide_allocator *allocator = allocator_of(params);
   struct tide_service *service = tide_alloc(allocator, 1, sizeof *service);

@@ -1,4 +1,5 @@
 /* A session: connecting, and the table of its names. */
+#include "base/params.h"
 #include "service/session.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -315,7 +316,12 @@ static enum tide_status open_session(struct tide_session *session,
 
 enum tide_status tide_session_connect(const struct tide_session_params *params,
                                       struct tide_session **out_session, struct tide_diag *diag) {
-  if (!params || !params->socket || !params->socket[0])
+  struct tide_session_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK)
+    return tide_diag_set(diag, known, "struct_size is not of a tide_session_params");
+  params = &own;
+  if (!params->socket || !params->socket[0])
     return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
   struct tide_session *session = tide_alloc(allocator(), 1, sizeof *session);
   if (!session) return tide_diag_set(diag, TIDE_NOMEM, "out of memory");

@@ -1,4 +1,5 @@
 /* A session's points: promises, compounds, waits, tokens. */
+#include "base/params.h"
 #include "base/memory.h"
 #include "point/point.h"
 #include "service/session.h"
@@ -13,12 +14,14 @@
 static enum tide_status make_future(struct tide_session *session, struct tide_wire_name channel,
                                     const struct tide_future_params *params,
                                     struct tide_point *out_timeline) {
-  static const struct tide_future_params defaults = {0};
+  struct tide_future_params own;
   struct tide_session_name *name;
-  if (!params) params = &defaults;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK) return status;
+  params = &own;
   uint32_t capacity = params->capacity ? params->capacity : 16;
   if (capacity > session->limits.promises) return TIDE_FULL;
-  enum tide_status status = tide_session_claim(session, true, &name);
+  status = tide_session_claim(session, true, &name);
   if (status != TIDE_OK) return status;
   struct tide_wire_record record = {.command = {.op = TIDE_WIRE_FUTURE,
                                                 .object = tide_session_wire(session, name),

@@ -1,4 +1,5 @@
 /* A session's channels and buffers. */
+#include "base/params.h"
 #include "base/memory.h"
 #include "service/session.h"
 #include "tidemark/channel.h"
@@ -61,11 +62,13 @@ void *tide_session_buffer_data(struct tide_session *session, struct tide_point b
 enum tide_status tide_session_create_channel(struct tide_session *session,
                                              const struct tide_session_channel_params *params,
                                              struct tide_point *out_channel) {
-  static const struct tide_session_channel_params defaults = {0};
+  struct tide_session_channel_params own;
   struct tide_session_name *name;
-  if (!params) params = &defaults;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK) return status;
+  params = &own;
   tide_session_lock(session);
-  enum tide_status status = tide_session_claim(session, false, &name);
+  status = tide_session_claim(session, false, &name);
   if (status == TIDE_OK) {
     uint32_t operations = params->operations ? params->operations : 64;
     if (!params->operations && operations > session->limits.operations)

@@ -97,10 +97,10 @@ static enum tide_status describe_timeline(struct tide_served *client, uint64_t f
 /* A piece of the text, made anew for each: it is for people, and may change between two pieces. */
 static enum tide_status diagnose(struct tide_service *service, uint64_t offset,
                                  struct tide_wire_message *answer) {
-  const struct tide_allocator *allocator = service->context.allocator;
+  const struct tide_allocator *allocator = service->context->allocator;
   char *text = tide_alloc(allocator, 1, DIAGNOSIS_MOST);
   if (!text) return TIDE_NOMEM;
-  size_t length = tide_sched_diagnose(service->sched, text, DIAGNOSIS_MOST);
+  size_t length = tide_context_diagnose(service->context, text, DIAGNOSIS_MOST);
   if (length >= DIAGNOSIS_MOST) length = DIAGNOSIS_MOST - 1;
   size_t piece = offset < length ? length - (size_t)offset : 0;
   if (piece > sizeof answer->numbers) piece = sizeof answer->numbers;

@@ -4,7 +4,7 @@
 
 enum tide_status tide_store_begin(struct tide_service *service, uint64_t size,
                                   struct tide_store **out_store) {
-  struct tide_store *store = tide_alloc(service->context.allocator, 1, sizeof *store);
+  struct tide_store *store = tide_alloc(service->context->allocator, 1, sizeof *store);
   if (!store) return TIDE_NOMEM;
   store->service = service;
   store->mapping = (struct tide_mapping){.size = size, .descriptor = -1};
@@ -89,7 +89,7 @@ void tide_stores_reap(struct tide_service *service) {
     if (store->orphan) service->orphan_bytes -= store->mapping.size;
     tide_list_remove(&store->link);
     tide_mapping_close(&store->mapping);
-    tide_free(service->context.allocator, store, 1, sizeof *store);
+    tide_free(service->context->allocator, store, 1, sizeof *store);
     store = next;
   }
 }

@@ -27,10 +27,10 @@ enum tide_status tide_grant_create(struct tide_served *client, struct tide_entry
                                    bool writable, struct tide_token *out_token) {
   struct tide_service *service = client->service;
   if (client->grants >= client->limits.grants) return TIDE_FULL;
-  struct tide_grant *grant = tide_alloc(service->context.allocator, 1, sizeof *grant);
+  struct tide_grant *grant = tide_alloc(service->context->allocator, 1, sizeof *grant);
   if (!grant) return TIDE_NOMEM;
   if (getrandom(&grant->token, sizeof grant->token, 0) != (ssize_t)sizeof grant->token) {
-    tide_free(service->context.allocator, grant, 1, sizeof *grant);
+    tide_free(service->context->allocator, grant, 1, sizeof *grant);
     return TIDE_UNSUPPORTED;
   }
   struct tide_grant **at = bucket(service, &grant->token);
@@ -54,6 +54,6 @@ void tide_grants_drop(struct tide_entry *entry) {
     while (*at != grant) at = &(*at)->next;
     *at = grant->next;
     grant->client->grants--;
-    tide_free(service->context.allocator, grant, 1, sizeof *grant);
+    tide_free(service->context->allocator, grant, 1, sizeof *grant);
   }
 }

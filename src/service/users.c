@@ -4,7 +4,7 @@
 
 static void free_user(struct tide_service *service, struct tide_user *user) {
   tide_list_remove(&user->link);
-  tide_free(service->context.allocator, user, 1, sizeof *user);
+  tide_free(service->context->allocator, user, 1, sizeof *user);
 }
 
 static bool is_idle(const struct tide_user *user) {
@@ -38,7 +38,7 @@ struct tide_user *tide_user_find(struct tide_service *service, uint32_t uid) {
     if (user->uid == uid) return user;
   }
   forget_users(service);
-  struct tide_user *user = tide_alloc(service->context.allocator, 1, sizeof *user);
+  struct tide_user *user = tide_alloc(service->context->allocator, 1, sizeof *user);
   if (!user) return NULL;
   user->uid = uid;
   user->rule = tide_policy_find(&service->policy, uid);

@@ -25,7 +25,8 @@ enum tide_status tide_values_format(void *memory, uint32_t places) {
 
 enum tide_status tide_values_attach(struct tide_values *out_values, void *memory, uint32_t places,
                                     bool writable) {
-  struct tide_shared_params params = {.platform = tide_platform_linux(), .writable = writable};
+  struct tide_shared_params params = {
+      .struct_size = sizeof params, .platform = tide_platform_linux(), .writable = writable};
   enum tide_status status =
       tide_shared_attach(&out_values->shared, memory, region_bytes(places), &params);
   if (status != TIDE_OK) return status;

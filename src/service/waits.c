@@ -5,7 +5,7 @@
 #include "service/work.h"
 
 static void free_pending(struct tide_service *service, struct tide_pending *pending) {
-  tide_free(service->context.allocator, pending, 1, sizeof *pending);
+  tide_free(service->context->allocator, pending, 1, sizeof *pending);
 }
 
 /* The number tells the place, so that nothing has to be searched. */
@@ -17,7 +17,8 @@ enum tide_status tide_pending_begin(struct tide_served *client, uint32_t answer,
                                     struct tide_pending **out_pending) {
   struct tide_pending **place = place_of(client, answer);
   if (*place) return TIDE_BUSY;
-  struct tide_pending *pending = tide_alloc(client->service->context.allocator, 1, sizeof *pending);
+  struct tide_pending *pending =
+      tide_alloc(client->service->context->allocator, 1, sizeof *pending);
   if (!pending) return TIDE_NOMEM;
   pending->service = client->service;
   pending->client = client;
@@ -46,7 +47,7 @@ static void finish(struct tide_pending *pending, enum tide_status status) {
   struct tide_service *service = pending->service;
   pending->status = (uint32_t)status;
   pending->next = NULL;
-  tide_lock_take(&service->finished_lock, service->context.platform);
+  tide_lock_take(&service->finished_lock, service->context->platform);
   *service->last_finished = pending;
   service->last_finished = &pending->next;
   tide_lock_give(&service->finished_lock);
@@ -85,7 +86,7 @@ void tide_pending_forget_all(struct tide_served *client) {
 }
 
 void tide_pending_deliver(struct tide_service *service) {
-  tide_lock_take(&service->finished_lock, service->context.platform);
+  tide_lock_take(&service->finished_lock, service->context->platform);
   struct tide_pending *pending = service->finished;
   service->finished = NULL;
   service->last_finished = &service->finished;

@@ -2,7 +2,7 @@
 #include "base/atomic.h"
 #include "base/memory.h"
 
-struct tide_cause *tide_cause_create(const struct tide_context *context,
+struct tide_cause *tide_cause_create(struct tide_context *context,
                                      const struct tide_failure *failure) {
   struct tide_cause *cause = tide_alloc(context->allocator, 1, sizeof *cause);
   if (!cause) return NULL;

@@ -9,7 +9,7 @@
 #ifndef TIDE_TIMELINE_CAUSE_H
 #define TIDE_TIMELINE_CAUSE_H
 
-#include "tidemark/causal.h"
+#include "causal/context.h"
 
 struct tide_cause {
   const struct tide_allocator *allocator;
@@ -18,7 +18,7 @@ struct tide_cause {
 };
 
 /* Returns a cause with one reference, the caller's; NULL: no memory. */
-struct tide_cause *tide_cause_create(const struct tide_context *context,
+struct tide_cause *tide_cause_create(struct tide_context *context,
                                      const struct tide_failure *failure);
 /* Returns the cause. NULL is fine for both. */
 struct tide_cause *tide_cause_retain(struct tide_cause *cause);

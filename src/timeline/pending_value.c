@@ -2,7 +2,7 @@
 #include "timeline/pending_value.h"
 #include "base/check.h"
 
-enum tide_status tide_timeline_create_single(const struct tide_context *context,
+enum tide_status tide_timeline_create_single(struct tide_context *context,
                                              const struct tide_timeline_params *params,
                                              struct tide_timeline **out_timeline) {
   enum tide_status status = tide_timeline_create(context, params, out_timeline);

@@ -31,7 +31,7 @@ static inline struct tide_pending_value *tide_pending_value_of(struct tide_tree_
 }
 
 /* Creates a timeline of this kind, guarded by the scheduler's lock. TIDE_NOMEM. */
-enum tide_status tide_timeline_create_single(const struct tide_context *context,
+enum tide_status tide_timeline_create_single(struct tide_context *context,
                                              const struct tide_timeline_params *params,
                                              struct tide_timeline **out_timeline);
 
@@ -92,14 +92,13 @@ static inline enum tide_await tide_pending_look(const struct tide_timeline *time
 /* ---- timepoints of such timelines: timepoint.c ---- */
 
 /* True if the timepoint has a call, and its notifier, if any, belongs to this context. */
-bool tide_timepoint_fits(const struct tide_timepoint *timepoint,
-                         const struct tide_context *context);
+bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_context *context);
 /* Queues a timepoint whose call, timeline and value are set. If the result is not
  * TIDE_AWAIT_QUEUED, the caller must use tide_timepoint_call after releasing the guard. */
 enum tide_await tide_timepoint_add_single(struct tide_timepoint *timepoint);
 void tide_timepoint_call(struct tide_timepoint *timepoint);
 /* Runs nodes that timelines have fired, as tide_fired_run does, and the calls of pending values in
  * one go. No lock is held. */
-void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *context);
+void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context);
 
 #endif

@@ -1,4 +1,5 @@
 /* Timelines in shared memory: what a region looks like, and its readers. */
+#include "base/params.h"
 #include "timeline/shared.h"
 #include "base/atomic.h"
 
@@ -60,12 +61,16 @@ static enum tide_status read_shape(const void *memory, size_t size,
 
 enum tide_status tide_shared_attach(struct tide_shared *out_shared, void *memory, size_t size,
                                     const struct tide_shared_params *params) {
-  if (!params || !params->platform || !aligned(memory)) return TIDE_INVALID;
+  struct tide_shared_params own;
+  enum tide_status status = tide_params_copy(&own, sizeof own, params);
+  if (status != TIDE_OK) return status;
+  params = &own;
+  if (!params->platform || !aligned(memory)) return TIDE_INVALID;
   struct tide_shared shared = {.memory = memory,
                                .platform = params->platform,
                                .lease = params->lease,
                                .writable = params->writable};
-  enum tide_status status = read_shape(memory, size, &shared.shape);
+  status = read_shape(memory, size, &shared.shape);
   if (status != TIDE_OK) return status;
   shared.record_size = record_size(&shared.shape);
   shared.slot_size = slot_size(&shared.shape);

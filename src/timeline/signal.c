@@ -92,7 +92,7 @@ static __attribute__((noinline)) enum tide_status signal_locked(struct tide_time
       return status;
     }
   }
-  const struct tide_context *context = timeline->context;
+  struct tide_context *context = timeline->context;
   struct tide_fired fired;
   tide_fired_init(&fired);
   tide_timeline_raise_locked(timeline, value, position, &fired);
@@ -157,7 +157,7 @@ void tide_timeline_fail_locked(struct tide_timeline *timeline, uint64_t value,
 }
 
 void tide_timeline_fail(struct tide_timeline *timeline, enum tide_status status) {
-  const struct tide_context *context = timeline->context;
+  struct tide_context *context = timeline->context;
   struct tide_fired fired;
   tide_fired_init(&fired);
   if (status == TIDE_OK) status = TIDE_FAILED;

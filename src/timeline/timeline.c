@@ -1,3 +1,4 @@
+#include "base/params.h"
 #include "timeline/timeline.h"
 #include "base/check.h"
 #include "base/memory.h"
@@ -10,7 +11,7 @@ static void set_label(struct tide_timeline *timeline, const char *label) {
   timeline->label[length] = 0;
 }
 
-static struct tide_timeline *make(const struct tide_context *context, const char *label) {
+static struct tide_timeline *make(struct tide_context *context, const char *label) {
   struct tide_timeline *timeline = tide_alloc(context->allocator, 1, sizeof *timeline);
   if (!timeline) return NULL;
   timeline->context = context;
@@ -29,38 +30,17 @@ static void emit(const struct tide_sink *sink, const struct tide_platform *platf
   sink->event(sink->self, event);
 }
 
-#define HEARING_ENDS 0x80000000u
-
-static void tell_check(const struct tide_context *context, struct tide_event *event) {
-  uint32_t *hearing = (uint32_t *)&context->hearing;
-  if (!tide_load_relaxed(&context->check)) return;
-  if (!(tide_fetch_add(hearing, 1u) & HEARING_ENDS))
-    emit(tide_load_acquire(&context->check), context->platform, event);
-  if (tide_fetch_sub(hearing, 1u) & HEARING_ENDS)
-    context->platform->wake(context->platform->self, hearing, UINT32_MAX);
+static void tell_check(struct tide_context *context, struct tide_event *event) {
+  if (context->check) emit(context->check, context->platform, event);
 }
 
-void tide_check_listen(struct tide_context *context, const struct tide_sink *check) {
-  bool ended = tide_load_acquire(&context->hearing) & HEARING_ENDS;
-  /* Whoever finds the flag gone finds this one; before the first, there is no flag, but NULL. */
-  tide_store_release(&context->check, check);
-  if (ended) tide_fetch_sub(&context->hearing, HEARING_ENDS);
-}
-
-void tide_check_stop(struct tide_context *context) {
-  const struct tide_platform *platform = context->platform;
-  uint32_t left;
-  tide_fetch_or(&context->hearing, HEARING_ENDS);
-  while ((left = tide_load_acquire(&context->hearing)) != HEARING_ENDS)
-    platform->wait(platform->self, &context->hearing, left, TIDE_FOREVER);
-  tide_store_release(&context->check, NULL);
-}
-
-enum tide_status tide_timeline_create(const struct tide_context *context,
+enum tide_status tide_timeline_create(struct tide_context *context,
                                       const struct tide_timeline_params *params,
                                       struct tide_timeline **out_timeline) {
-  static const struct tide_timeline_params defaults = {0};
-  if (!params) params = &defaults;
+  struct tide_timeline_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   if ((unsigned)params->scope > TIDE_SCOPE_SYSTEM) return TIDE_INVALID;
   if (params->scope == TIDE_SCOPE_SYSTEM)
     return TIDE_UNSUPPORTED; /* those are in tidemark/shared.h: they need memory, and an owner */
@@ -81,7 +61,7 @@ enum tide_status tide_timeline_create(const struct tide_context *context,
   return TIDE_OK;
 }
 
-enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,
+enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline) {
   struct tide_timeline *timeline = make(context, label);
@@ -174,7 +154,7 @@ enum tide_scope tide_scope_for(const struct tide_scope_usage *usage) {
 void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,
                         uint64_t value, tide_axis axis, uint64_t epoch,
                         const struct tide_frontier *frontier, enum tide_status status) {
-  const struct tide_context *context = timeline->context;
+  struct tide_context *context = timeline->context;
   struct tide_event event = {.kind = kind,
                              .thread = context->platform->thread_id(context->platform->self),
                              .axis = axis,

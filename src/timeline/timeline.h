@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/memory.h"
 #include "base/tree.h"
+#include "causal/context.h"
 #include "tidemark/timeline.h"
 #include "timeline/cause.h"
 
@@ -61,7 +62,7 @@ struct tide_timeline {
   uint64_t fail_from;        /* values >= it have failed; UINT64_MAX: none */
   uint64_t *newest_external; /* where the newest record will keep its value, which is the timeline's
                                 as long as it is the newest; NULL: it is tracked */
-  const struct tide_context *context;
+  struct tide_context *context;
   uint64_t host_limit; /* a host may signal below it: what has failed, is pending or reserved is
                           not below; 0 where hosts may not signal at all */
   uint32_t status;
@@ -169,7 +170,7 @@ void tide_timeline_adopt(struct tide_timeline *timeline);
 
 /* Events, when somebody listens. */
 static inline bool tide_timeline_traced(const struct tide_timeline *timeline) {
-  const struct tide_context *context = timeline->context;
+  struct tide_context *context = timeline->context;
   return ((uintptr_t)context->sink | (uintptr_t)tide_load_relaxed(&context->check)) != 0;
 }
 /* A host has seen that the value was reached. */
@@ -196,7 +197,7 @@ static inline void tide_timeline_raise_quick(struct tide_timeline *timeline, uin
 void tide_timeline_refresh(struct tide_timeline *timeline);
 
 /* For sched's progress timelines: guarded by the scheduler's lock, records from a source. */
-enum tide_status tide_timeline_create_sourced(const struct tide_context *context, const char *label,
+enum tide_status tide_timeline_create_sourced(struct tide_context *context, const char *label,
                                               const struct tide_record_source *source, void *self,
                                               struct tide_timeline **out_timeline);
 
@@ -264,17 +265,17 @@ struct tide_cause *tide_timeline_cause_locked(struct tide_timeline *timeline);
 /* A thread blocks until something is reached: workers that let operations come together don't any
  * more. (None does so where interleavings are explored, and every access is one more to explore.)
  */
-static inline void tide_waiting_count(const struct tide_context *context, uint32_t more) {
+static inline void tide_waiting_count(struct tide_context *context, uint32_t more) {
 #ifdef TIDE_INTERLEAVE
   (void)context, (void)more;
 #else
   tide_fetch_add((uint32_t *)&context->waiting, more);
 #endif
 }
-static inline void tide_waiting_begin(const struct tide_context *context) {
+static inline void tide_waiting_begin(struct tide_context *context) {
   tide_waiting_count(context, 1u);
 }
-static inline void tide_waiting_end(const struct tide_context *context) {
+static inline void tide_waiting_end(struct tide_context *context) {
   tide_waiting_count(context, -1u);
 }
 
@@ -318,10 +319,6 @@ bool tide_timeline_forget_promise_locked(struct tide_timeline *timeline, struct 
 /* For check mode alone: a timeline was made, perhaps where another one was. */
 #define TIDE_EVENT_MADE ((enum tide_event_kind)100)
 
-/* Check mode comes and goes with its scheduler, while others signal. Once this has returned nobody
- * is in `check` any more, and nobody will be. */
-void tide_check_listen(struct tide_context *context, const struct tide_sink *check);
-void tide_check_stop(struct tide_context *context);
 void tide_timeline_emit(const struct tide_timeline *timeline, enum tide_event_kind kind,
                         uint64_t value, tide_axis axis, uint64_t epoch,
                         const struct tide_frontier *frontier, enum tide_status status);

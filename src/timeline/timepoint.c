@@ -6,7 +6,7 @@
 #include "timeline/waiter.h"
 
 struct tide_notifier {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_notifier *next; /* of the context's; guarded by the callbacks' lock */
   uint32_t number;            /* which of them */
   struct tide_lock lock;
@@ -39,8 +39,8 @@ static inline bool is_single(const struct tide_point_waiter *waiter) {
 /* Tells the context from the notifier that the caller has set there. */
 #define ADDED ((uintptr_t)1)
 
-static inline const struct tide_context *context_of(uintptr_t callbacks) {
-  return (const struct tide_context *)(callbacks & ~ADDED);
+static inline struct tide_context *context_of(uintptr_t callbacks) {
+  return (struct tide_context *)(callbacks & ~ADDED);
 }
 
 /* The node's own word: does it hold its timeline as points do, and the number of its notifier. So
@@ -61,8 +61,7 @@ static struct tide_notifier *notifier_of(struct tide_deferred *deferred,
   return notifier;
 }
 
-bool tide_timepoint_fits(const struct tide_timepoint *timepoint,
-                         const struct tide_context *context) {
+bool tide_timepoint_fits(const struct tide_timepoint *timepoint, struct tide_context *context) {
   return timepoint->call && (!timepoint->notifier || timepoint->notifier->context == context);
 }
 
@@ -155,7 +154,7 @@ static inline struct tide_timepoint *single_of(struct tide_node *node) {
 
 /* The context is looked at only as long as somebody who keeps it has not been told: whoever is
  * woken may tear it down. */
-void tide_fired_run_calls(struct tide_fired *fired, const struct tide_context *context) {
+void tide_fired_run_calls(struct tide_fired *fired, struct tide_context *context) {
   struct tide_deferred *running = NULL;
   for (struct tide_node *node; (node = tide_fired_pop(fired));) {
     struct tide_timepoint *timepoint = single_of(node);
@@ -214,7 +213,7 @@ enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint) {
   return TIDE_OK;
 }
 
-static bool cancel_single(struct tide_timepoint *timepoint, const struct tide_context *context) {
+static bool cancel_single(struct tide_timepoint *timepoint, struct tide_context *context) {
   struct tide_point_waiter *waiter = tide_waiter_of_timepoint(timepoint);
   tide_lock_take(context->sched_lock, context->platform);
   bool mine = waiter->node.state == TIDE_NODE_QUEUED &&
@@ -229,7 +228,7 @@ bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   uintptr_t callbacks = tide_load_acquire(&waiter->callbacks);
   struct tide_timeline *timeline = timepoint->timeline;
   if (!(callbacks & ADDED)) return false; /* it was never added, or its call has begun */
-  const struct tide_context *context = context_of(callbacks);
+  struct tide_context *context = context_of(callbacks);
   if (is_single(waiter)) return cancel_single(timepoint, context);
   struct tide_deferred *deferred = context->deferred;
   bool last = false;
@@ -241,7 +240,7 @@ bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   return mine;
 }
 
-enum tide_status tide_notifier_create(const struct tide_context *context,
+enum tide_status tide_notifier_create(struct tide_context *context,
                                       struct tide_notifier **out_notifier) {
   struct tide_notifier *notifier = tide_alloc(context->allocator, 1, sizeof *notifier);
   if (!notifier) return TIDE_NOMEM;
@@ -265,7 +264,7 @@ enum tide_status tide_notifier_create(const struct tide_context *context,
 
 void tide_notifier_destroy(struct tide_notifier *notifier) {
   if (!notifier) return;
-  const struct tide_context *context = notifier->context;
+  struct tide_context *context = notifier->context;
   struct tide_deferred *deferred = context->deferred;
   TIDE_ASSERT(!notifier->first);
   tide_lock_take(&deferred->lock, deferred->platform);

@@ -43,7 +43,7 @@ static enum tide_status sleep_for(struct tide_timeline *timeline, uint64_t value
 /* With a reference, for the timeline may be destroyed while we sleep. */
 static enum tide_status sleep_safely(struct tide_timeline *timeline, uint64_t value,
                                      uint64_t deadline) {
-  const struct tide_context *context = timeline->context;
+  struct tide_context *context = timeline->context;
   const struct tide_wait_point point = {.timeline = timeline, .value = value};
   tide_timeline_hold(timeline);
   struct tide_body_frame *frame = tide_body_blocks(context->blocked, context->platform, &point, 1);
@@ -75,7 +75,7 @@ static __attribute__((noinline)) enum tide_status seen(struct tide_timeline *tim
 
 static __attribute__((noinline)) enum tide_status wait_long(struct tide_timeline *timeline,
                                                             uint64_t value, uint64_t deadline) {
-  const struct tide_context *context = timeline->context;
+  struct tide_context *context = timeline->context;
   tide_waiting_begin(context);
   enum tide_await state = spin(timeline, value);
   enum tide_status status = TIDE_OK;
@@ -271,7 +271,7 @@ enum tide_status tide_wait_any_wait(struct tide_wait_any_set *set, uint64_t dead
     if (word == 1) break;
     if (deadline == TIDE_NOW) return TIDE_TIMEOUT;
     /* Not latched, so the set holds all its timelines. */
-    const struct tide_context *context = set->points[0].timeline->context;
+    struct tide_context *context = set->points[0].timeline->context;
     const struct tide_platform *platform = context->platform;
     tide_waiting_begin(context);
     struct tide_body_frame *frame =

@@ -19,7 +19,7 @@ struct member {
 /* `lock` guards the lists and the members' states. A timeline's guard may be taken
  * under it, never the other way round: nodes fire when no guard is held. */
 struct tide_wait_set {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_lock lock;
   struct tide_node *free;
   struct tide_fired ready;
@@ -37,7 +37,7 @@ static void lock_set(struct tide_wait_set *set) {
   tide_lock_take(&set->lock, set->context->platform);
 }
 
-enum tide_status tide_wait_set_create(const struct tide_context *context, uint32_t capacity,
+enum tide_status tide_wait_set_create(struct tide_context *context, uint32_t capacity,
                                       struct tide_wait_set **out_set) {
   if (capacity == 0) return TIDE_INVALID;
   struct tide_wait_set *set = tide_alloc(context->allocator, 1, sizeof *set);

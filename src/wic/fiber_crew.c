@@ -1,4 +1,5 @@
 /* Crews: making and ending them, and handing out jobs. */
+#include "base/params.h"
 #include "wic/fiber_crew.h"
 #include "base/memory.h"
 
@@ -87,7 +88,7 @@ static void set_label(struct tide_crew *crew, const char *label) {
   for (size_t i = 0; i + 1 < sizeof crew->label && label[i]; i++) crew->label[i] = label[i];
 }
 
-static enum tide_status make(const struct tide_context *context, uint32_t carriers, uint32_t fibers,
+static enum tide_status make(struct tide_context *context, uint32_t carriers, uint32_t fibers,
                              size_t stack_bytes, struct tide_crew **out_crew) {
   const struct tide_allocator *allocator = context->allocator;
   struct tide_crew *crew = tide_alloc(allocator, 1, sizeof *crew);
@@ -106,13 +107,15 @@ static enum tide_status make(const struct tide_context *context, uint32_t carrie
   return TIDE_OK;
 }
 
-enum tide_status tide_crew_create(const struct tide_context *context,
+enum tide_status tide_crew_create(struct tide_context *context,
                                   const struct tide_crew_params *params,
                                   struct tide_crew **out_crew) {
-  static const struct tide_crew_params defaults;
+  struct tide_crew_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   const struct tide_platform *platform = context->platform;
   struct tide_crew *crew;
-  if (!params) params = &defaults;
   uint32_t carriers = params->carriers ? params->carriers : platform->cores(platform->self);
   uint32_t fibers = params->fibers ? params->fibers : FIBERS;
   if (carriers > TIDE_CARRIERS_MAX || fibers > TIDE_FIBERS_MAX) return TIDE_INVALID;

@@ -15,6 +15,7 @@
 #ifndef TIDE_WIC_FIBER_CREW_H
 #define TIDE_WIC_FIBER_CREW_H
 
+#include "causal/context.h"
 #include "wic/fiber.h"
 #include "wic/fiber_stack.h"
 
@@ -48,7 +49,7 @@ struct tide_fiber_jobs {
 };
 
 struct tide_crew {
-  const struct tide_context *context;
+  struct tide_context *context;
   struct tide_carrier *carriers;
   struct tide_fiber *fibers;
   struct tide_stacks stacks;

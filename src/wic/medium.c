@@ -1,4 +1,5 @@
 /* A medium, made and unmade. */
+#include "base/params.h"
 #include "wic/medium.h"
 #include "base/check.h"
 #include "base/memory.h"
@@ -25,7 +26,7 @@ static void free_medium(struct tide_medium *medium) {
   tide_free(allocator, medium, 1, sizeof *medium);
 }
 
-static enum tide_status make_tables(const struct tide_context *context, struct tide_medium *medium,
+static enum tide_status make_tables(struct tide_context *context, struct tide_medium *medium,
                                     bool paper_tree) {
   const struct tide_allocator *allocator = medium->allocator;
   size_t pages = 2 * (size_t)medium->half;
@@ -52,11 +53,13 @@ static void copy_label(struct tide_medium *medium, const char *label) {
   if (length) memcpy(medium->label, label, length);
 }
 
-enum tide_status tide_medium_create(const struct tide_context *context,
+enum tide_status tide_medium_create(struct tide_context *context,
                                     const struct tide_medium_params *params,
                                     struct tide_medium **out_medium) {
-  static const struct tide_medium_params defaults = {0};
-  if (!params) params = &defaults;
+  struct tide_medium_params own;
+  enum tide_status known = tide_params_copy(&own, sizeof own, params);
+  if (known != TIDE_OK) return known;
+  params = &own;
   uint32_t pages = params->pages ? params->pages : 16384;
   uint32_t requests = params->requests ? params->requests : 1024;
   if (pages > TIDE_MEDIUM_PAGES || requests > TIDE_MEDIUM_PAGES ||

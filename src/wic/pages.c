@@ -3,7 +3,7 @@
 
 #include "base/check.h"
 
-enum tide_status tide_pages_create(const struct tide_context *context, enum tide_pages_kind kind,
+enum tide_status tide_pages_create(struct tide_context *context, enum tide_pages_kind kind,
                                    uint32_t count, struct tide_pages **out_pages) {
   if (!context || !out_pages || count == 0 || count > TIDE_PAGES_MOST) return TIDE_INVALID;
   if (kind != TIDE_PAGES_FAST && kind != TIDE_PAGES_TREE) return TIDE_INVALID;

@@ -20,7 +20,7 @@
 #ifndef TIDE_WIC_PAGES_H
 #define TIDE_WIC_PAGES_H
 
-#include "tidemark/causal.h"
+#include "causal/context.h"
 
 #define TIDE_PAGES_MOST (1u << 24)
 #define TIDE_PAGES_NONE UINT32_MAX
@@ -31,7 +31,7 @@ struct tide_pages;
 
 /* All `count` pages are free, and numbered from 0. TIDE_INVALID unless it is 1 … TIDE_PAGES_MOST.
  */
-TIDE_MUST_CHECK enum tide_status tide_pages_create(const struct tide_context *context,
+TIDE_MUST_CHECK enum tide_status tide_pages_create(struct tide_context *context,
                                                    enum tide_pages_kind kind, uint32_t count,
                                                    struct tide_pages **out_pages);
 /* What is still taken goes with it. */

@@ -32,7 +32,7 @@ static void note(enum tide_status status, const char *call) {
 
 static struct tide_session *connect_once(const struct rig *r, const char *label) {
   struct tide_session_params params = {
-      .socket = r->path, .label = label, .deadline = rig_in(20000)};
+      .struct_size = sizeof params, .socket = r->path, .label = label, .deadline = rig_in(20000)};
   struct tide_session *s = NULL;
   enum tide_status status = tide_session_connect(&params, &s, NULL);
   CHECK(status != TIDE_TIMEOUT);
@@ -40,7 +40,8 @@ static struct tide_session *connect_once(const struct rig *r, const char *label)
 }
 
 static void make_objects(struct user *u) {
-  struct tide_session_channel_params channel = {.label = "channel", .operations = 16};
+  struct tide_session_channel_params channel = {
+      .struct_size = sizeof channel, .label = "channel", .operations = 16};
   called(tide_session_create_future(u->s, NULL, &u->hosts));
   called(tide_session_create_future(u->s, NULL, &u->gates));
   called(tide_session_create_channel(u->s, &channel, &u->channel));
@@ -265,7 +266,8 @@ TEST(every_allocation_of_its_making_may_fail) {
   CHECK(mkdtemp(folder) != NULL);
   snprintf(path, sizeof path, "%s/socket", folder);
   failing_share();
-  struct tide_service_params params = {.socket = path,
+  struct tide_service_params params = {.struct_size = sizeof params,
+                                       .socket = path,
                                        .policy = small,
                                        .policy_length = strlen(small),
                                        .workers = 1,

@@ -257,10 +257,13 @@ struct peer {
 };
 __attribute__((unused)) static void peer_open(struct peer *p, const struct rig *r,
                                               uint32_t capacity) {
-  struct tide_future_params params = {.capacity = capacity < 60000 ? capacity : 60000};
-  struct tide_session_channel_params channel = {.operations = capacity};
+  struct tide_future_params params = {.struct_size = sizeof params,
+                                      .capacity = capacity < 60000 ? capacity : 60000};
+  struct tide_session_channel_params channel = {.struct_size = sizeof channel,
+                                                .operations = capacity};
   p->s = rig_connect(r, "peer");
-  struct tide_future_params few = {.capacity = capacity < 64 ? capacity : 64};
+  struct tide_future_params few = {.struct_size = sizeof few,
+                                   .capacity = capacity < 64 ? capacity : 64};
   CHECK_OK(tide_session_create_future(p->s, &few, &p->hosts));
   CHECK_OK(tide_session_create_channel(p->s, &channel, &p->channel));
   CHECK_OK(tide_session_create_channel_future(p->s, p->channel, &params, &p->line));

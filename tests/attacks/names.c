@@ -151,7 +151,7 @@ static void large_numbers(struct scene *s) {
   struct raw c;
   struct tide_session *session = rig_connect(&s->r, "large");
   for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
-    struct tide_future_params params = {.initial = starts[i]};
+    struct tide_future_params params = {.struct_size = sizeof params, .initial = starts[i]};
     struct tide_point timeline, point;
     CHECK_OK(tide_session_create_future(session, &params, &timeline));
     for (uint64_t n = 1; n < 8; n++) {

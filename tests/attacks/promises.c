@@ -137,7 +137,8 @@ TEST(broken_with_a_cause_that_says_not_yet) { survive(NULL, 3, lying_cause); }
  * decreases go below nothing. Whatever it does, its commands and the victim's all run, and it is
  * told what it may not. */
 static void climb(struct scene *s) {
-  struct tide_session_channel_params high = {.priority = 255, .operations = 32};
+  struct tide_session_channel_params high = {
+      .struct_size = sizeof high, .priority = 255, .operations = 32};
   struct peer low, proxy;
   peer_open(&low, &s->r, 64);
   peer_open(&proxy, &s->r, 64);
@@ -226,7 +227,8 @@ TEST(a27_inversion_chain) {
   static const uint8_t priorities[] = {1, 5, 9, 5};
   CHECK_OK(tide_session_create_buffer(s, 8, &buffer));
   for (int i = 0; i < 4; i++) {
-    struct tide_session_channel_params params = {.priority = priorities[i]};
+    struct tide_session_channel_params params = {.struct_size = sizeof params,
+                                                 .priority = priorities[i]};
     p[i].s = s;
     CHECK_OK(tide_session_create_channel(s, &params, &p[i].channel));
     CHECK_OK(tide_session_create_channel_future(s, p[i].channel, NULL, &p[i].line));

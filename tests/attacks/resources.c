@@ -131,7 +131,7 @@ static void take_all(struct tide_session *s, unsigned taken[7]) {
   struct tide_point points[512], object, parts[96], never;
   struct tide_token token;
   memset(taken, 0, 7 * sizeof *taken);
-  struct tide_future_params params = {.capacity = 64};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 64};
   CHECK_OK(tide_session_create_future(s, &params, &points[0]));
   for (int i = 0; i < 64; i++)
     CHECK_OK(tide_session_promise(s, points[0], rig_in(9000), &parts[i]));

@@ -47,7 +47,8 @@ static void crowd(struct scene *s) {
   int sockets[MANY];
   struct holds before = attack_look(&s->r);
   open_silent(&s->r, sockets, MANY);
-  struct tide_session_params params = {.socket = s->r.path, .label = "honest"};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = s->r.path, .label = "honest"};
   struct tide_session *session;
   CHECK_OK(tide_session_connect(&params, &session, NULL));
   check_victim(session);

@@ -105,7 +105,8 @@ static void act(struct actor *a) {
 
 /* Works by the library, and ends in its own way: it closes, or it just goes. */
 static void worker(const struct rig *r, struct actor *a) {
-  struct tide_session_params params = {.socket = r->path, .label = "worker"};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = r->path, .label = "worker"};
   if (tide_session_connect(&params, &a->s, NULL) != TIDE_OK) return;
   uint32_t steps = pick(a, 4000);
   for (uint32_t i = 0; i < steps && tide_session_status(a->s) == TIDE_OK; i++) act(a);

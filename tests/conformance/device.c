@@ -1,4 +1,5 @@
 /* What every device must do: one list of cases, run over every kind of device. */
+#include "causal/context.h"
 #include "rig.h"
 
 #include "base/random.h"
@@ -90,7 +91,7 @@ static void values_appear_in_order(void) {
     CHECK(value >= seen && progress >= value);
     seen = value;
     for (; checked < seen; checked++) CHECK_EQ_U64(cells[checked + 1], checked + 1);
-    if (seen > 0) CHECK(tide_tracker_finished(rig.context.tracker, tide_queue_axis(queue), seen));
+    if (seen > 0) CHECK(tide_tracker_finished(rig.context->tracker, tide_queue_axis(queue), seen));
     if (submitted == COUNT && seen < COUNT) reached(timeline, seen + 1);
   }
   tide_queue_destroy(queue);
@@ -139,13 +140,10 @@ static void writes_are_visible_across_devices(void) {
   static uint64_t here[ROUNDS + 1], there[ROUNDS + 1];
   open_given(&rig);
   other.context = rig.context; /* the same scheduler drives both */
-  other.sched = rig.sched;
   other.words = rig.words;
   other.clock = rig.clock;
   if (rig.kind->alone) other.kind = rig.kind;
-  other.kind->create(&other);
-  CHECK_OK(tide_device_create(rig.sched, other.backend, "other", &other.device));
-  other.kind->attach(&other);
+  other.kind->open(&other);
   struct tide_queue *a = rig_queue(&rig, "a", 64), *b = rig_queue(&other, "b", 64);
   struct tide_timeline *ping = rig_timeline(&rig, "ping"), *pong = rig_timeline(&rig, "pong");
   for (uint64_t i = 1; i <= ROUNDS; i++) {
@@ -162,9 +160,7 @@ static void writes_are_visible_across_devices(void) {
   tide_queue_destroy(a), tide_queue_destroy(b);
   tide_timeline_destroy(ping), tide_timeline_destroy(pong);
   CHECK_OK(tide_device_settle(other.device, rig_later(20000)));
-  other.kind->detach(&other);
-  CHECK_OK(tide_device_destroy(other.device));
-  other.kind->destroy(&other);
+  tide_device_close(other.device);
   rig_close(&rig);
 }
 
@@ -215,7 +211,7 @@ static void manual_kick(void *self) { (void)self; }
 static void manual_open(struct manual *manual, struct rig *rig) {
   manual->backend = (struct tide_backend){
       .name = "manual", .in_order = true, .domain = TIDE_DOMAIN_QUEUE, .kick = manual_kick};
-  CHECK_OK(tide_device_create(rig->sched, &manual->backend, "manual", &manual->device));
+  CHECK_OK(tide_device_open(rig->context, &manual->backend, "manual", &manual->device));
   CHECK_OK(tide_queue_create(manual->device, NULL, &manual->queue));
 }
 
@@ -229,7 +225,7 @@ static void manual_step(struct manual *manual) {
 static void manual_close(struct manual *manual) {
   tide_queue_destroy(manual->queue);
   CHECK_OK(tide_device_settle(manual->device, rig_later(20000)));
-  CHECK_OK(tide_device_destroy(manual->device));
+  tide_device_close(manual->device);
 }
 
 static void submit_counted(struct tide_queue *queue, struct rig *rig, uint32_t *started,
@@ -237,7 +233,7 @@ static void submit_counted(struct tide_queue *queue, struct rig *rig, uint32_t *
   struct cell cell = {.rig = rig, .number = 1, .started = started};
   struct tide_operation operation = {.waits = wait,
                                      .wait_count = wait != NULL,
-                                     .body = &cell_class,
+                                     .body = cell_class(&cell),
                                      .arguments = &cell,
                                      .arguments_size = sizeof cell};
   CHECK_OK(tide_queue_submit(queue, &operation, out_sequence, NULL));
@@ -404,7 +400,7 @@ static void many_threads_submit(void) {
   struct rig rig;
   struct submitter submitters[QUEUES];
   open_given(&rig);
-  const struct tide_platform *platform = rig.context.platform;
+  const struct tide_platform *platform = rig.context->platform;
   for (int i = 0; i < QUEUES; i++) {
     submitters[i] = (struct submitter){&rig, rig_queue(&rig, "queue", 32),
                                        rig_timeline(&rig, "timeline"), scaled(4000) + 1, NULL};
@@ -470,7 +466,8 @@ static void free_hands_take_work(void) {
 
 static void what_it_cannot_do_is_refused(void) {
   static const struct tide_body_class none = {.name = "none", .host = NULL};
-  static const struct tide_body_class half = {.name = "half", .verb = TIDE_IO_READ};
+  static const struct tide_file_ops half_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, NULL};
+  static const struct tide_body_class half = {.name = "half", .ops = &half_ops.ops};
   static const struct tide_body_class host_only = {.name = "host", .host = meet};
   struct rig rig;
   open_given(&rig);

@@ -1,3 +1,4 @@
+#include "causal/context.h"
 #include "fake.h"
 
 #include "harness.h"
@@ -10,8 +11,6 @@
 #define FAKE_DEPTH 64
 
 struct fake {
-  const struct tide_context *context;
-  struct tide_backend backend;
   struct tide_device *device;
   struct tide_thread *thread;
   struct tide_random random;
@@ -22,24 +21,10 @@ struct fake {
 
 static void fake_kick(void *self) {
   struct fake *fake = self;
-  const struct tide_platform *platform = fake->context->platform;
+  const struct tide_platform *platform = tide_platform_linux();
   tide_fetch_add(&fake->kicks, 1u);
   platform->wake(platform->self, &fake->kicks, 1);
 }
-
-struct fake *fake_create(const struct tide_context *context, bool in_order, uint32_t depth) {
-  struct fake *fake = calloc(1, sizeof *fake);
-  CHECK(fake && depth >= 1 && depth <= FAKE_DEPTH);
-  *fake = (struct fake){.context = context, .depth = depth, .random = {42}};
-  fake->backend = (struct tide_backend){.name = in_order ? "inorder" : "shuffled",
-                                        .in_order = in_order,
-                                        .domain = TIDE_DOMAIN_QUEUE,
-                                        .kick = fake_kick,
-                                        .self = fake};
-  return fake;
-}
-
-const struct tide_backend *fake_backend(const struct fake *fake) { return &fake->backend; }
 
 static struct tide_work *take_any(struct fake *fake, struct tide_work **works, size_t *count) {
   size_t at = tide_random_below(&fake->random, *count);
@@ -50,7 +35,7 @@ static struct tide_work *take_any(struct fake *fake, struct tide_work **works, s
 
 static void fake_main(void *argument) {
   struct fake *fake = argument;
-  const struct tide_platform *platform = fake->context->platform;
+  const struct tide_platform *platform = tide_platform_linux();
   struct tide_work *waiting[FAKE_DEPTH], *ran[FAKE_DEPTH], *done[FAKE_DEPTH];
   size_t waiting_count = 0, ran_count = 0;
   for (;;) {
@@ -73,17 +58,34 @@ static void fake_main(void *argument) {
   }
 }
 
-void fake_attach(struct fake *fake, struct tide_device *device) {
-  const struct tide_platform *platform = fake->context->platform;
+static enum tide_status start(void *self, struct tide_device *device) {
+  struct fake *fake = self;
+  const struct tide_platform *platform = tide_platform_linux();
   fake->device = device;
-  CHECK_OK(platform->spawn(platform->self, "fake", fake_main, fake, &fake->thread));
+  return platform->spawn(platform->self, "fake", fake_main, fake, &fake->thread);
 }
 
-void fake_detach(struct fake *fake) {
-  const struct tide_platform *platform = fake->context->platform;
+static void stop(void *self) {
+  struct fake *fake = self;
+  const struct tide_platform *platform = tide_platform_linux();
   tide_store_release(&fake->stop, 1u);
   fake_kick(fake);
   platform->join(platform->self, fake->thread);
+  free(fake);
 }
 
-void fake_destroy(struct fake *fake) { free(fake); }
+struct tide_device *fake_device(struct tide_context *context, bool in_order, uint32_t depth) {
+  struct fake *fake = calloc(1, sizeof *fake);
+  struct tide_device *device;
+  CHECK(fake && depth >= 1 && depth <= FAKE_DEPTH);
+  *fake = (struct fake){.depth = depth, .random = {42}};
+  struct tide_backend backend = {.name = in_order ? "inorder" : "shuffled",
+                                 .in_order = in_order,
+                                 .domain = TIDE_DOMAIN_QUEUE,
+                                 .kick = fake_kick,
+                                 .start = start,
+                                 .stop = stop,
+                                 .self = fake};
+  CHECK_OK(tide_device_open(context, &backend, backend.name, &device));
+  return device;
+}

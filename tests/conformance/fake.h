@@ -6,12 +6,7 @@
 
 #include "tidemark/backend.h"
 
-struct fake;
-
-struct fake *fake_create(const struct tide_context *context, bool in_order, uint32_t depth);
-const struct tide_backend *fake_backend(const struct fake *fake);
-void fake_attach(struct fake *fake, struct tide_device *device);
-void fake_detach(struct fake *fake);
-void fake_destroy(struct fake *fake);
+/* Opens a device on such an executor, which the device owns. */
+struct tide_device *fake_device(struct tide_context *context, bool in_order, uint32_t depth);
 
 #endif

@@ -247,10 +247,10 @@ static void many_more_than_the_depth(void) {
   static uint64_t words[COUNT];
   rig_open(&rig, test_given());
   struct tide_queue *queue = rig_queue(&rig, "queue", COUNT);
-  tide_sched_pause(rig.sched);
+  tide_context_pause(rig.context);
   for (uint64_t i = 0; i < COUNT; i++)
     submit(queue, "read", rig.words, 8 * i, &words[i], 8, NULL, 0);
-  tide_sched_resume(rig.sched);
+  tide_context_resume(rig.context);
   CHECK_OK(tide_queue_drain(queue, rig_later(30000)));
   for (uint64_t i = 0; i < COUNT; i++) CHECK_EQ_U64(words[i], i);
   tide_queue_destroy(queue);
@@ -292,14 +292,14 @@ static void forbid_io_uring(void) {
 }
 
 static void without_io_uring_threads_do_it(void) {
-  struct tide_context context;
-  struct tide_file *file;
+  struct tide_context *context;
+  struct tide_device *file;
   forbid_io_uring();
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_file_create(&context, NULL, &file));
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_file_open(context, NULL, &file));
   CHECK_EQ_STR(tide_file_kind(file), "threads (io_uring: Operation not permitted)");
-  tide_file_destroy(file);
-  tide_context_fini(&context);
+  tide_device_close(file);
+  tide_context_destroy(context);
 }
 
 #define ON(kind, name)                                                                             \

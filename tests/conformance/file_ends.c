@@ -221,30 +221,28 @@ static void a_hanging_file_is_cancelled(void) {
 
 /* What has not been given back is kept, and close says so; later it can be closed after all. */
 static void a_close_has_a_deadline(bool threads, bool broken) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_file *file;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *timeline;
-  struct tide_file_params params = {.depth = 2, .force_threads = threads};
+  struct tide_file_params params = {
+      .struct_size = sizeof params, .depth = 2, .force_threads = threads};
   char *word = malloc(8);
   int words = memfd_create("words", MFD_CLOEXEC);
   CHECK(word && words >= 0 && write(words, "12345678", 8) == 8);
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_file_open(&context, sched, &params, "file", &file, &device));
-  if (!threads && strcmp(tide_file_kind(file), "io_uring") != 0)
-    SKIP("this system gives %s", tide_file_kind(file));
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_file_open(context, &params, &device));
+  if (!threads && strcmp(tide_file_kind(device), "io_uring") != 0)
+    SKIP("this system gives %s", tide_file_kind(device));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
-  CHECK_OK(tide_timeline_create(&context, NULL, &timeline));
+  CHECK_OK(tide_timeline_create(context, NULL, &timeline));
   faults_plan(FAULT_HANG, 1, 0);
   submit(queue, "read", words, word, 8, timeline, 1, NULL);
   while (faults_left(FAULT_HANG)) usleep(100);
   if (broken) { /* the next transfer finds out */
     faults_plan(FAULT_REFUSE, UINT32_MAX, EPERM);
     struct tide_timeline *later;
-    CHECK_OK(tide_timeline_create(&context, NULL, &later));
+    CHECK_OK(tide_timeline_create(context, NULL, &later));
     submit_late(queue, words, word, 8, later, TIDE_DENIED);
     CHECK_STATUS(tide_timeline_wait(later, 1, rig_later(20000)), TIDE_DENIED);
     tide_timeline_destroy(later);
@@ -256,14 +254,13 @@ static void a_close_has_a_deadline(bool threads, bool broken) {
   }
   tide_queue_destroy(queue);
   CHECK(tide_timeline_wait(timeline, 1, TIDE_FOREVER) == (broken ? TIDE_DENIED : TIDE_CANCELLED));
-  CHECK_STATUS(tide_file_close_until(file, rig_later(50)), TIDE_TIMEOUT);
-  CHECK_STATUS(tide_file_close_until(file, TIDE_NOW), TIDE_TIMEOUT);
+  CHECK_STATUS(tide_device_close_until(device, rig_later(50)), TIDE_TIMEOUT);
+  CHECK_STATUS(tide_device_close_until(device, TIDE_NOW), TIDE_TIMEOUT);
   faults_release();
-  CHECK_OK(tide_file_close_until(file, rig_later(20000)));
+  CHECK_OK(tide_device_close_until(device, rig_later(20000)));
   free(word);
   tide_timeline_destroy(timeline);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   close(words);
   faults_end();
 }
@@ -283,24 +280,21 @@ static const struct tide_sink failures = {.event = note_failure, .failures_only 
 
 /* Refused for good: told with the number, certified by itself, and no core spins meanwhile. */
 static void refused_for_good(int error, enum tide_status status) {
-  struct tide_context context;
-  struct tide_context_params with_sink = {.sink = &failures};
-  struct tide_sched *sched;
-  struct tide_file *file;
+  struct tide_context *context;
+  struct tide_context_params with_sink = {.struct_size = sizeof with_sink, .sink = &failures};
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *timeline;
   int words = memfd_create("words", MFD_CLOEXEC), ends[2];
   char word[8], byte;
   CHECK(words >= 0 && write(words, "12345678", 8) == 8 && pipe2(ends, O_CLOEXEC) == 0);
-  CHECK_OK(tide_context_init(&context, &with_sink));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_file_open(&context, sched, NULL, "file", &file, &device));
-  if (strcmp(tide_file_kind(file), "io_uring") != 0)
-    SKIP("this system gives %s", tide_file_kind(file));
+  CHECK_OK(tide_context_create(&with_sink, &context));
+  CHECK_OK(tide_file_open(context, NULL, &device));
+  if (strcmp(tide_file_kind(device), "io_uring") != 0)
+    SKIP("this system gives %s", tide_file_kind(device));
   CHECK(!tide_device_failure(device, NULL));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
-  CHECK_OK(tide_timeline_create(&context, NULL, &timeline));
+  CHECK_OK(tide_timeline_create(context, NULL, &timeline));
   submit(queue, "read", words, word, 8, timeline, 1, NULL);
   submit(queue, "read", ends[0], &byte, 1, timeline, 2, NULL); /* this one is elsewhere */
   CHECK_OK(tide_timeline_wait(timeline, 1, rig_later(20000)));
@@ -308,7 +302,7 @@ static void refused_for_good(int error, enum tide_status status) {
   getrusage(RUSAGE_SELF, &before);
   faults_plan(FAULT_REFUSE, UINT32_MAX, (uint32_t)error);
   struct tide_timeline *later;
-  CHECK_OK(tide_timeline_create(&context, NULL, &later));
+  CHECK_OK(tide_timeline_create(context, NULL, &later));
   submit_late(queue, words, word, 8, later, status);
   CHECK_STATUS(tide_timeline_wait(later, 1, rig_later(30000)), status);
   CHECK_STATUS(tide_timeline_wait(timeline, 2, rig_later(20000)), status);
@@ -321,13 +315,12 @@ static void refused_for_good(int error, enum tide_status status) {
   struct tide_queue *another;
   CHECK_STATUS(tide_queue_create(device, NULL, &another), status);
   tide_queue_destroy(queue);
-  CHECK_OK(tide_file_close_until(file, rig_later(20000)));
+  CHECK_OK(tide_device_close_until(device, rig_later(20000)));
   /* EPERM may have come while nothing was to be submitted: then no transfer has the number. */
   CHECK(failed.code == error || (error == EPERM && !failed.code));
   CHECK_STATUS(failed.status, status);
   tide_timeline_destroy(timeline), tide_timeline_destroy(later);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   close(words), close(ends[0]), close(ends[1]);
 }
 

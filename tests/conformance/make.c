@@ -49,8 +49,7 @@ static uint32_t two_cores(void *self) {
 
 static struct tide_platform platform;
 static struct tide_allocator allocator;
-static struct tide_context context;
-static struct tide_sched *sched;
+static struct tide_context *context;
 
 static void open_context(struct scarce *scarce) {
   *scarce = (struct scarce){.allocations_left = UINT32_MAX};
@@ -59,169 +58,134 @@ static void open_context(struct scarce *scarce) {
   platform.spawn = scarce_spawn;
   platform.cores = two_cores;
   allocator = (struct tide_allocator){scarce_alloc, scarce_free, scarce};
-  struct tide_context_params params = {.platform = &platform, .allocator = &allocator};
-  CHECK_OK(tide_context_init(&context, &params));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
+  struct tide_context_params params = {
+      .struct_size = sizeof params, .platform = &platform, .allocator = &allocator};
+  CHECK_OK(tide_context_create(&params, &context));
 }
 
 static void close_context(struct scarce *scarce) {
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   CHECK_EQ_U64((uint64_t)scarce->live, 0);
 }
 
 TEST(parameters_have_limits_and_defaults) {
   struct scarce scarce;
-  struct tide_cpu *cpu;
-  struct tide_file *file;
+  struct tide_device *cpu, *file;
   open_context(&scarce);
-  struct tide_cpu_params too_many = {.workers = 257};
-  CHECK_STATUS(tide_cpu_create(&context, &too_many, &cpu), TIDE_INVALID);
-  CHECK_OK(tide_cpu_create(&context, NULL, &cpu));
+  struct tide_cpu_params too_many = {.struct_size = sizeof too_many, .workers = 257};
+  CHECK_STATUS(tide_cpu_open(context, &too_many, &cpu), TIDE_INVALID);
+  CHECK_OK(tide_cpu_open(context, NULL, &cpu));
   CHECK_EQ_U64(tide_cpu_workers(cpu), 1); /* one fewer than cores */
-  CHECK(tide_cpu_backend(cpu)->in_order && tide_cpu_backend(cpu)->domain == TIDE_DOMAIN_QUEUE);
-  tide_cpu_destroy(cpu);
-  tide_cpu_destroy(NULL);
-  struct tide_file_params too_deep = {.depth = 4097};
-  CHECK_STATUS(tide_file_create(&context, &too_deep, &file), TIDE_INVALID);
-  struct tide_file_params deepest = {.depth = 4096};
-  CHECK_OK(tide_file_create(&context, &deepest, &file));
-  CHECK(!tide_file_backend(file)->in_order &&
-        tide_file_backend(file)->domain == TIDE_DOMAIN_STORAGE);
-  tide_file_destroy(file);
-  tide_file_destroy(NULL);
+  CHECK_EQ_STR(tide_file_kind(cpu), "");
+  CHECK(tide_device_backend(cpu)->in_order);
+  CHECK(tide_device_backend(cpu)->domain == TIDE_DOMAIN_QUEUE);
+  struct tide_file_params too_deep = {.struct_size = sizeof too_deep, .depth = 4097};
+  CHECK_STATUS(tide_file_open(context, &too_deep, &file), TIDE_INVALID);
+  struct tide_file_params deepest = {.struct_size = sizeof deepest, .depth = 4096};
+  CHECK_OK(tide_file_open(context, &deepest, &file));
+  CHECK_EQ_U64(tide_cpu_workers(file), 0);
+  CHECK(!tide_device_backend(file)->in_order);
+  CHECK(tide_device_backend(file)->domain == TIDE_DOMAIN_STORAGE);
+  tide_device_close(NULL);
+  tide_device_close(cpu);
+  tide_device_close(file);
   close_context(&scarce);
 }
 
-TEST(one_device_at_a_time) {
+/* Fields that an older or a newer caller has, or lacks. */
+TEST(parameters_have_a_size) {
+  struct newer {
+    struct tide_cpu_params known;
+    uint64_t unknown;
+  } newer = {.known = {.struct_size = sizeof newer, .workers = 2}};
   struct scarce scarce;
-  struct tide_cpu *cpu;
-  struct tide_file *file;
-  struct tide_device *device, *storage;
+  struct tide_device *cpu;
   open_context(&scarce);
-  CHECK_OK(tide_cpu_create(&context, NULL, &cpu));
-  CHECK_OK(tide_file_create(&context, NULL, &file));
-  CHECK_OK(tide_device_create(sched, tide_cpu_backend(cpu), "cpu", &device));
-  CHECK_OK(tide_device_create(sched, tide_file_backend(file), "file", &storage));
-  for (int round = 0; round < 3; round++) {
-    CHECK_STATUS(tide_cpu_attach(cpu, NULL), TIDE_INVALID);
-    CHECK_OK(tide_cpu_attach(cpu, device));
-    CHECK_STATUS(tide_cpu_attach(cpu, device), TIDE_INVALID);
-    CHECK_STATUS(tide_file_attach(file, NULL), TIDE_INVALID);
-    CHECK_OK(tide_file_attach(file, storage));
-    CHECK_STATUS(tide_file_attach(file, storage), TIDE_INVALID);
-    tide_cpu_detach(cpu), tide_cpu_detach(cpu);
-    tide_file_detach(file), tide_file_detach(file);
-  }
-  CHECK_OK(tide_device_destroy(device));
-  CHECK_OK(tide_device_destroy(storage));
-  tide_cpu_destroy(cpu);
-  tide_file_destroy(file);
+  CHECK_STATUS(tide_cpu_open(context, &(struct tide_cpu_params){.workers = 2}, &cpu), TIDE_INVALID);
+  CHECK_STATUS(tide_cpu_open(context, &(struct tide_cpu_params){.struct_size = 7}, &cpu),
+               TIDE_INVALID);
+  struct tide_cpu_params older = {
+      .struct_size = offsetof(struct tide_cpu_params, workers), .label = "old", .workers = 400};
+  CHECK_OK(tide_cpu_open(context, &older, &cpu));
+  CHECK_EQ_U64(tide_cpu_workers(cpu), 1);
+  CHECK_EQ_STR(tide_device_label(cpu), "old");
+  tide_device_close(cpu);
+  CHECK_OK(tide_cpu_open(context, &newer.known, &cpu));
+  CHECK_EQ_U64(tide_cpu_workers(cpu), 2);
+  tide_device_close(cpu);
+  newer.unknown = 1;
+  CHECK_STATUS(tide_cpu_open(context, &newer.known, &cpu), TIDE_UNSUPPORTED);
   close_context(&scarce);
 }
 
-TEST(both_halves_at_once) {
+/* Queues and devices that the user left go with their context. */
+TEST(the_context_closes_its_devices) {
   struct scarce scarce;
-  struct tide_cpu *cpu;
-  struct tide_file *file;
-  struct tide_device *device, *storage;
-  open_context(&scarce);
-  CHECK_OK(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
-  CHECK_OK(tide_file_open(&context, sched, NULL, "file", &file, &storage));
-  CHECK_EQ_STR(tide_device_label(device), "cpu");
+  struct tide_device *cpu, *file;
   struct tide_queue *queue, *other;
-  CHECK_OK(tide_queue_create(device, NULL, &queue));
-  CHECK_OK(tide_queue_create(storage, NULL, &other));
-  tide_queue_destroy(queue), tide_queue_destroy(other);
-  tide_cpu_close(cpu), tide_cpu_close(NULL);
-  tide_file_close(file), tide_file_close(NULL);
-  int64_t before = scarce.live; /* the tracker remembers closed axes */
-  scarce_threads.threads_left = 0;
-  CHECK_STATUS(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device), TIDE_NOMEM);
-  CHECK_STATUS(tide_file_open(&context, sched, NULL, "file", &file, &storage), TIDE_NOMEM);
-  scarce_threads.threads_left = UINT32_MAX;
-  enum tide_status status = TIDE_NOMEM;
-  for (uint32_t left = 0; status != TIDE_OK; left++) {
-    scarce.allocations_left = left;
-    status = tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device);
-    scarce.allocations_left = UINT32_MAX;
-    CHECK(left < 20 && (status == TIDE_OK || (status == TIDE_NOMEM && scarce.live == before)));
-  }
-  tide_cpu_close(cpu);
-  CHECK(scarce.live == before);
+  open_context(&scarce);
+  CHECK_OK(tide_cpu_open(context, NULL, &cpu));
+  CHECK_OK(tide_file_open(context, NULL, &file));
+  CHECK_EQ_STR(tide_device_label(cpu), "cpu");
+  CHECK_OK(tide_queue_create(cpu, NULL, &queue));
+  CHECK_OK(tide_queue_create(file, NULL, &other));
+  CHECK_OK(tide_queue_create(cpu, NULL, &other));
+  tide_queue_destroy(other);
   close_context(&scarce);
 }
 
 TEST(no_memory_is_an_error_and_leaves_nothing) {
   struct scarce scarce;
+  struct tide_device *device;
   open_context(&scarce);
   int64_t before = scarce.live;
-  for (int threads = 0; threads < 2; threads++) {
+  for (int kind = 0; kind < 3; kind++) {
     enum tide_status status = TIDE_NOMEM;
     for (uint32_t left = 0; status != TIDE_OK; left++) {
-      struct tide_file_params params = {.force_threads = threads};
-      struct tide_file *file = NULL;
+      struct tide_file_params params = {.struct_size = sizeof params, .force_threads = kind == 1};
       scarce.allocations_left = left;
-      status = tide_file_create(&context, &params, &file);
+      status = kind == 2 ? tide_cpu_open(context, NULL, &device)
+                         : tide_file_open(context, &params, &device);
       scarce.allocations_left = UINT32_MAX;
       CHECK(left < 20 && (status == TIDE_OK || status == TIDE_NOMEM));
-      tide_file_destroy(file);
+      if (status == TIDE_OK) tide_device_close(device);
       CHECK(scarce.live == before);
     }
-  }
-  enum tide_status status = TIDE_NOMEM;
-  for (uint32_t left = 0; status != TIDE_OK; left++) {
-    struct tide_cpu *cpu = NULL;
-    scarce.allocations_left = left;
-    status = tide_cpu_create(&context, NULL, &cpu);
-    scarce.allocations_left = UINT32_MAX;
-    CHECK(left < 20 && (status == TIDE_OK || status == TIDE_NOMEM));
-    tide_cpu_destroy(cpu);
-    CHECK(scarce.live == before);
   }
   close_context(&scarce);
 }
 
-TEST(no_threads_is_an_error_and_can_be_tried_again) {
+TEST(no_threads_is_an_error_and_leaves_nothing) {
   struct scarce scarce;
-  struct tide_cpu *cpu;
-  struct tide_file *file;
-  struct tide_device *device, *storage;
+  struct tide_device *device;
   open_context(&scarce);
-  struct tide_cpu_params params = {.workers = 3};
-  CHECK_OK(tide_cpu_create(&context, &params, &cpu));
-  CHECK_OK(tide_file_create(&context, NULL, &file));
-  CHECK_OK(tide_device_create(sched, tide_cpu_backend(cpu), "cpu", &device));
-  CHECK_OK(tide_device_create(sched, tide_file_backend(file), "file", &storage));
+  int64_t before = scarce.live;
+  struct tide_cpu_params params = {.struct_size = sizeof params, .workers = 3};
   for (uint32_t left = 0; left < 3; left++) {
     scarce_threads.threads_left = left;
-    CHECK_STATUS(tide_cpu_attach(cpu, device), TIDE_NOMEM);
+    CHECK_STATUS(tide_cpu_open(context, &params, &device), TIDE_NOMEM);
+    CHECK(scarce.live == before);
   }
   scarce_threads.threads_left = 0;
-  CHECK_STATUS(tide_file_attach(file, storage), TIDE_NOMEM);
+  CHECK_STATUS(tide_file_open(context, NULL, &device), TIDE_NOMEM);
+  CHECK(scarce.live == before);
   scarce_threads.threads_left = UINT32_MAX;
-  CHECK_OK(tide_cpu_attach(cpu, device));
-  CHECK_OK(tide_file_attach(file, storage));
-  tide_cpu_detach(cpu);
-  tide_file_detach(file);
-  CHECK_OK(tide_device_destroy(device));
-  CHECK_OK(tide_device_destroy(storage));
-  tide_cpu_destroy(cpu);
-  tide_file_destroy(file);
+  CHECK_OK(tide_cpu_open(context, &params, &device));
+  tide_device_close(device);
   close_context(&scarce);
 }
 
 TEST(no_descriptors_is_an_error) {
   struct scarce scarce;
-  struct tide_file *file;
+  struct tide_device *file;
   open_context(&scarce);
   int next = dup(0);
   CHECK(next >= 0 && close(next) == 0);
   for (int more = 0; more < 2; more++) { /* none for the event; then none for the ring */
     struct rlimit limit = {(rlim_t)(next + more), 1024};
     CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
-    enum tide_status status = tide_file_create(&context, NULL, &file);
-    if (status == TIDE_OK) tide_file_destroy(file); /* threads, where rings are forbidden */
+    enum tide_status status = tide_file_open(context, NULL, &file);
+    if (status == TIDE_OK) tide_device_close(file); /* threads, where rings are forbidden */
     else CHECK_STATUS(status, TIDE_FULL);
   }
   close_context(&scarce);
@@ -230,17 +194,11 @@ TEST(no_descriptors_is_an_error) {
 /* Nobody wakes while there is nothing to do: counted in voluntary switches, not in time. */
 TEST(idle_devices_sleep) {
   struct scarce scarce;
-  struct tide_cpu *cpu;
-  struct tide_file *file;
   struct tide_device *device, *storage;
   open_context(&scarce);
-  struct tide_cpu_params params = {.workers = 4};
-  CHECK_OK(tide_cpu_create(&context, &params, &cpu));
-  CHECK_OK(tide_file_create(&context, NULL, &file));
-  CHECK_OK(tide_device_create(sched, tide_cpu_backend(cpu), "cpu", &device));
-  CHECK_OK(tide_device_create(sched, tide_file_backend(file), "file", &storage));
-  CHECK_OK(tide_cpu_attach(cpu, device));
-  CHECK_OK(tide_file_attach(file, storage));
+  struct tide_cpu_params params = {.struct_size = sizeof params, .workers = 4};
+  CHECK_OK(tide_cpu_open(context, &params, &device));
+  CHECK_OK(tide_file_open(context, NULL, &storage));
   struct timespec nap = {0, 50000000};
   struct rusage before, after;
   nanosleep(&nap, NULL);
@@ -248,14 +206,12 @@ TEST(idle_devices_sleep) {
   nanosleep(&nap, NULL), nanosleep(&nap, NULL), nanosleep(&nap, NULL), nanosleep(&nap, NULL);
   getrusage(RUSAGE_SELF, &after);
   CHECK(after.ru_nvcsw - before.ru_nvcsw < 20); /* our four naps, and whatever the system does */
-  tide_cpu_destroy(cpu);
-  tide_file_destroy(file);
-  CHECK_OK(tide_device_destroy(device));
-  CHECK_OK(tide_device_destroy(storage));
+  tide_device_close(device);
+  tide_device_close(storage);
   close_context(&scarce);
 }
 
-TEST_MAIN(CASE(parameters_have_limits_and_defaults), CASE(one_device_at_a_time),
-          CASE(both_halves_at_once), CASE(no_memory_is_an_error_and_leaves_nothing),
-          CASE(no_threads_is_an_error_and_can_be_tried_again), CASE(no_descriptors_is_an_error),
+TEST_MAIN(CASE(parameters_have_limits_and_defaults), CASE(parameters_have_a_size),
+          CASE(the_context_closes_its_devices), CASE(no_memory_is_an_error_and_leaves_nothing),
+          CASE(no_threads_is_an_error_and_leaves_nothing), CASE(no_descriptors_is_an_error),
           CASE(idle_devices_sleep))

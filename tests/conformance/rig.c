@@ -12,57 +12,42 @@
 
 /* ---- the kinds ---------------------------------------------------------------------- */
 
-static void cpu_create(struct rig *rig) {
-  struct tide_cpu_params params = {.workers = rig->kind->number};
-  struct tide_cpu *cpu;
-  CHECK_OK(tide_cpu_create(&rig->context, &params, &cpu));
-  rig->executor = cpu;
-  rig->backend = tide_cpu_backend(cpu);
+static void cpu_open(struct rig *rig) {
+  struct tide_cpu_params params = {
+      .struct_size = sizeof params, .label = rig->kind->name, .workers = rig->kind->number};
+  CHECK_OK(tide_cpu_open(rig->context, &params, &rig->device));
 }
-static void cpu_attach(struct rig *rig) { CHECK_OK(tide_cpu_attach(rig->executor, rig->device)); }
-static void cpu_detach(struct rig *rig) { tide_cpu_detach(rig->executor); }
-static void cpu_destroy(struct rig *rig) { tide_cpu_destroy(rig->executor); }
 
-static void file_make(struct rig *rig, bool threads) {
-  struct tide_file_params params = {.depth = rig->kind->number, .force_threads = threads};
-  struct tide_file *file;
-  CHECK_OK(tide_file_create(&rig->context, &params, &file));
-  rig->executor = file;
-  rig->backend = tide_file_backend(file);
+static void file_open(struct rig *rig, bool threads) {
+  struct tide_file_params params = {.struct_size = sizeof params,
+                                    .label = rig->kind->name,
+                                    .depth = rig->kind->number,
+                                    .force_threads = threads};
+  CHECK_OK(tide_file_open(rig->context, &params, &rig->device));
 }
-static void ring_create(struct rig *rig) {
-  file_make(rig, false);
-  const char *kind = tide_file_kind(rig->executor);
+static void ring_open(struct rig *rig) {
+  file_open(rig, false);
+  const char *kind = tide_file_kind(rig->device);
   if (strcmp(kind, "io_uring") != 0) SKIP("this system gives %s", kind);
 }
-static void threads_create(struct rig *rig) {
-  file_make(rig, true);
-  CHECK(strncmp(tide_file_kind(rig->executor), "threads", 7) == 0);
+static void threads_open(struct rig *rig) {
+  file_open(rig, true);
+  CHECK(strncmp(tide_file_kind(rig->device), "threads", 7) == 0);
 }
-static void file_attach(struct rig *rig) { CHECK_OK(tide_file_attach(rig->executor, rig->device)); }
-static void file_detach(struct rig *rig) { tide_file_detach(rig->executor); }
-static void file_destroy(struct rig *rig) { tide_file_destroy(rig->executor); }
 
-static void fake_make(struct rig *rig) {
-  struct fake *fake = fake_create(&rig->context, rig->kind->in_order, rig->kind->number);
-  rig->executor = fake;
-  rig->backend = fake_backend(fake);
+static void fake_open(struct rig *rig) {
+  rig->device = fake_device(rig->context, rig->kind->in_order, rig->kind->number);
 }
-static void fake_attach_(struct rig *rig) { fake_attach(rig->executor, rig->device); }
-static void fake_detach_(struct rig *rig) { fake_detach(rig->executor); }
-static void fake_destroy_(struct rig *rig) { fake_destroy(rig->executor); }
 
-static void sim_make(struct rig *rig) {
-  struct tide_sim_params params = {
-      .hands = rig->kind->number, .out_of_order = !rig->kind->in_order, .wake = 700, .cost = 1000};
-  struct tide_sim *sim;
-  CHECK_OK(tide_sim_create(&rig->context, rig->clock, &params, &sim));
-  rig->executor = sim;
-  rig->backend = tide_sim_backend(sim);
+static void sim_open(struct rig *rig) {
+  struct tide_sim_params params = {.struct_size = sizeof params,
+                                   .label = rig->kind->name,
+                                   .hands = rig->kind->number,
+                                   .out_of_order = !rig->kind->in_order,
+                                   .wake = 700,
+                                   .cost = 1000};
+  CHECK_OK(tide_sim_open(rig->context, rig->clock, &params, &rig->device));
 }
-static void sim_attach(struct rig *rig) { CHECK_OK(tide_sim_attach(rig->executor, rig->device)); }
-static void sim_detach(struct rig *rig) { tide_sim_detach(rig->executor); }
-static void sim_destroy(struct rig *rig) { tide_sim_destroy(rig->executor); }
 
 /* ---- a GPU, or a driver that only looks like one --------------------------------------- */
 
@@ -70,7 +55,7 @@ static void sim_destroy(struct rig *rig) { tide_sim_destroy(rig->executor); }
 #define PAGE 4096u
 #define PAGES 2048
 struct gpu {
-  struct tide_cuda *cuda;
+  struct tide_device *device;
   uint64_t words;
   uint32_t page_count;
   void *pages[PAGES];
@@ -79,31 +64,34 @@ struct gpu {
 static void gpu_put_words(struct rig *rig, struct gpu *gpu) {
   struct tide_cuda_stream *stream;
   void *words;
-  CHECK_OK(tide_cuda_alloc(gpu->cuda, RIG_WORDS * 8, &gpu->words));
-  CHECK_OK(tide_cuda_alloc_host(gpu->cuda, RIG_WORDS * 8, &words));
+  CHECK_OK(tide_cuda_alloc(gpu->device, RIG_WORDS * 8, &gpu->words));
+  CHECK_OK(tide_cuda_alloc_host(gpu->device, RIG_WORDS * 8, &words));
   CHECK(pread(rig->words, words, RIG_WORDS * 8, 0) == RIG_WORDS * 8);
-  CHECK_OK(tide_cuda_stream_create(gpu->cuda, &stream));
+  CHECK_OK(tide_cuda_stream_create(gpu->device, &stream));
   CHECK_OK(tide_cuda_copy(stream, gpu->words, (uint64_t)(uintptr_t)words, RIG_WORDS * 8));
   CHECK_OK(tide_cuda_stream_wait(stream, rig_later(20000)));
   tide_cuda_stream_destroy(stream);
-  tide_cuda_free_host(gpu->cuda, words);
+  tide_cuda_free_host(gpu->device, words);
 }
 
-static void gpu_make(struct rig *rig, const char *driver) {
-  struct tide_cuda_params params = {.driver = driver, .depth = rig->kind->number};
+static void gpu_open(struct rig *rig, const char *driver) {
+  struct tide_cuda_params params = {.struct_size = sizeof params,
+                                    .label = rig->kind->name,
+                                    .driver = driver,
+                                    .depth = rig->kind->number};
   struct tide_diag diag = {0};
   struct gpu *gpu = calloc(1, sizeof *gpu);
   CHECK(gpu != NULL);
-  enum tide_status status = tide_cuda_create(&rig->context, &params, &gpu->cuda, &diag);
+  enum tide_status status = tide_cuda_open(rig->context, &params, &rig->device, &diag);
   if (status == TIDE_UNSUPPORTED && !driver) SKIP("%s", diag.text);
   CHECK_OK(status);
+  gpu->device = rig->device;
   gpu_put_words(rig, gpu);
-  rig->executor = gpu;
-  rig->backend = tide_cuda_backend(gpu->cuda);
+  rig->gpu = gpu;
 }
 
-static void cuda_create(struct rig *rig) { gpu_make(rig, NULL); }
-static void mock_create(struct rig *rig) {
+static void cuda_open(struct rig *rig) { gpu_open(rig, NULL); }
+static void mock_open(struct rig *rig) {
   static char path[PATH_MAX + 64];
   char folder[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", folder, sizeof folder - 1);
@@ -111,17 +99,11 @@ static void mock_create(struct rig *rig) {
   folder[length] = 0;
   *strrchr(folder, '/') = 0;
   snprintf(path, sizeof path, "%s/plugin-cuda.so", folder);
-  gpu_make(rig, path);
+  gpu_open(rig, path);
 }
-static void gpu_attach(struct rig *rig) {
-  CHECK_OK(tide_cuda_attach(((struct gpu *)rig->executor)->cuda, rig->device));
-}
-static void gpu_detach(struct rig *rig) { tide_cuda_detach(((struct gpu *)rig->executor)->cuda); }
-static void gpu_destroy(struct rig *rig) {
-  struct gpu *gpu = rig->executor;
-  for (uint32_t i = 0; i < gpu->page_count; i++) tide_cuda_unpin(gpu->cuda, gpu->pages[i]);
-  tide_cuda_free(gpu->cuda, gpu->words);
-  tide_cuda_destroy(gpu->cuda);
+static void gpu_give_back(struct gpu *gpu) {
+  for (uint32_t i = 0; i < gpu->page_count; i++) tide_cuda_unpin(gpu->device, gpu->pages[i]);
+  tide_cuda_free(gpu->device, gpu->words);
   free(gpu);
 }
 
@@ -131,17 +113,17 @@ static void gpu_pin(struct gpu *gpu, const void *cell) {
   for (uint32_t i = gpu->page_count; i-- > 0;)
     if (gpu->pages[i] == page) return;
   CHECK(gpu->page_count < PAGES);
-  CHECK_OK(tide_cuda_pin(gpu->cuda, page, PAGE));
+  CHECK_OK(tide_cuda_pin(gpu->device, page, PAGE));
   gpu->pages[gpu->page_count++] = page;
 }
 
-#define CPU cpu_create, cpu_attach, cpu_detach, cpu_destroy, false
-#define RING ring_create, file_attach, file_detach, file_destroy, false
-#define THREADS threads_create, file_attach, file_detach, file_destroy, false
-#define SIM sim_make, sim_attach, sim_detach, sim_destroy, true
-#define CUDA cuda_create, gpu_attach, gpu_detach, gpu_destroy, false
-#define MOCK mock_create, gpu_attach, gpu_detach, gpu_destroy, false
-#define FAKE fake_make, fake_attach_, fake_detach_, fake_destroy_, false
+#define CPU cpu_open, false
+#define RING ring_open, false
+#define THREADS threads_open, false
+#define SIM sim_open, true
+#define CUDA cuda_open, false
+#define MOCK mock_open, false
+#define FAKE fake_open, false
 
 const struct rig_kind rig_kinds[] = {
     {"cpu1", true, true, 1, CPU},           {"cpu2", true, true, 2, CPU},
@@ -169,27 +151,23 @@ static int open_words(void) {
 
 void rig_open(struct rig *rig, const struct rig_kind *kind) {
   *rig = (struct rig){.kind = kind, .words = open_words()};
-  struct tide_context_params context = {.platform = tide_platform_linux()};
-  struct tide_clock_params clock = {.seed = 5, .shuffle = true};
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = tide_platform_linux()};
+  struct tide_clock_params clock = {.struct_size = sizeof clock, .seed = 5, .shuffle = true};
   if (kind->alone) {
     CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &rig->clock));
-    context.platform = tide_clock_platform(rig->clock);
+    context_params.platform = tide_clock_platform(rig->clock);
   }
-  CHECK_OK(tide_context_init(&rig->context, &context));
-  CHECK_OK(tide_sched_create(&rig->context, NULL, &rig->sched));
-  kind->create(rig);
-  CHECK(rig->backend->in_order == kind->in_order);
-  CHECK_OK(tide_device_create(rig->sched, rig->backend, kind->name, &rig->device));
-  kind->attach(rig);
+  CHECK_OK(tide_context_create(&context_params, &rig->context));
+  kind->open(rig);
+  CHECK(tide_device_backend(rig->device)->in_order == kind->in_order);
 }
 
 void rig_close(struct rig *rig) {
   CHECK_OK(tide_device_settle(rig->device, rig_later(20000)));
-  rig->kind->detach(rig);
-  CHECK_OK(tide_device_destroy(rig->device));
-  rig->kind->destroy(rig);
-  tide_sched_destroy(rig->sched);
-  tide_context_fini(&rig->context);
+  if (rig->gpu) gpu_give_back(rig->gpu);
+  tide_device_close(rig->device);
+  tide_context_destroy(rig->context);
   tide_clock_destroy(rig->clock);
   close(rig->words);
 }
@@ -200,16 +178,17 @@ uint64_t rig_later(unsigned milliseconds) {
 }
 
 struct tide_queue *rig_queue(struct rig *rig, const char *label, uint32_t capacity) {
-  struct tide_queue_params params = {.label = label, .operations = capacity};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .label = label, .operations = capacity};
   struct tide_queue *queue;
   CHECK_OK(tide_queue_create(rig->device, &params, &queue));
   return queue;
 }
 
 struct tide_timeline *rig_timeline(struct rig *rig, const char *label) {
-  struct tide_timeline_params params = {.label = label};
+  struct tide_timeline_params params = {.struct_size = sizeof params, .label = label};
   struct tide_timeline *timeline;
-  CHECK_OK(tide_timeline_create(&rig->context, &params, &timeline));
+  CHECK_OK(tide_timeline_create(rig->context, &params, &timeline));
   return timeline;
 }
 
@@ -255,7 +234,7 @@ static enum tide_status cell_io(const void *arguments, struct tide_io *out_io) {
 /* The word of its number is copied from the device to the cell. */
 static enum tide_status cell_enqueue(const void *arguments, struct tide_cuda_stream *stream) {
   const struct cell *cell = arguments;
-  struct gpu *gpu = cell->rig->executor;
+  struct gpu *gpu = cell->rig->gpu;
   check_start(cell);
   if (cell->lane) {
     CHECK_EQ_U64(cell->lane->last + 1, cell->lane_place);
@@ -266,11 +245,15 @@ static enum tide_status cell_enqueue(const void *arguments, struct tide_cuda_str
   return tide_cuda_copy(stream, (uint64_t)(uintptr_t)cell->cell, gpu->words + cell->number * 8, 8);
 }
 
-const struct tide_body_class cell_class = {.name = "cell",
-                                           .host = cell_host,
-                                           .verb = TIDE_IO_READ,
-                                           .io = cell_io,
-                                           .enqueue = cell_enqueue};
+static const struct tide_file_ops file_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, cell_io};
+static const struct tide_cuda_ops cuda_ops = {{TIDE_OPS_CUDA}, cell_enqueue};
+static const struct tide_body_class classes[] = {
+    {.name = "cell", .host = cell_host, .ops = &file_ops.ops},
+    {.name = "cell", .host = cell_host, .ops = &cuda_ops.ops}};
+
+const struct tide_body_class *cell_class(const struct cell *cell) {
+  return &classes[cell->rig->gpu != NULL];
+}
 
 void cell_submit(struct tide_queue *queue, const struct cell *cell, const struct tide_wait *waits,
                  size_t wait_count, struct tide_timeline *timeline, uint64_t value) {
@@ -279,7 +262,7 @@ void cell_submit(struct tide_queue *queue, const struct cell *cell, const struct
                                      .wait_count = wait_count,
                                      .signals = &signal,
                                      .signal_count = timeline != NULL,
-                                     .body = &cell_class,
+                                     .body = cell_class(cell),
                                      .arguments = cell,
                                      .arguments_size = sizeof *cell};
   for (;;) {

@@ -10,7 +10,8 @@
 #include "harness.h"
 
 #include "base/atomic.h"
-#include "tidemark/device.h"
+#include "tidemark/cpu.h"
+#include "tidemark/file.h"
 #include "tidemark/sim.h"
 
 struct rig;
@@ -20,23 +21,17 @@ struct rig_kind {
   bool in_order;
   bool host;       /* runs host functions: cases may rely on when exactly a body starts and ends */
   uint32_t number; /* workers, or the depth */
-  /* Makes the executor and says its backend. */
-  void (*create)(struct rig *rig);
-  void (*attach)(struct rig *rig);
-  void (*detach)(struct rig *rig);
-  void (*destroy)(struct rig *rig);
-  bool alone; /* on a clock whose time is made up: there is one thread */
+  void (*open)(struct rig *rig); /* sets rig->device */
+  bool alone;                    /* on a clock whose time is made up: there is one thread */
 };
 
 struct rig {
   const struct rig_kind *kind;
   struct tide_clock *clock; /* alone */
-  struct tide_context context;
-  struct tide_sched *sched;
-  const struct tide_backend *backend;
+  struct tide_context *context;
   struct tide_device *device;
-  void *executor;
-  int words; /* word n of this file is n */
+  struct gpu *gpu; /* of a CUDA device; else NULL */
+  int words;       /* word n of this file is n */
 };
 
 extern const struct rig_kind rig_kinds[];
@@ -77,7 +72,8 @@ struct cell {
   struct cell_check checks[2];
 };
 
-extern const struct tide_body_class cell_class;
+/* The class whose ops fit the device of cell->rig. */
+const struct tide_body_class *cell_class(const struct cell *cell);
 
 /* Submits, and waits for room when there is none. */
 void cell_submit(struct tide_queue *queue, const struct cell *cell, const struct tide_wait *waits,

@@ -26,7 +26,8 @@ static enum tide_status run_once(struct tide_context *context, const char *text,
   struct tide_mods_argument arguments[8] = {{0}};
   for (size_t i = 0; i < argument_count; i++)
     arguments[i] = (struct tide_mods_argument){memory, MEMORY, 3, 3.0};
-  struct tide_mods_run_params params = {.text = text,
+  struct tide_mods_run_params params = {.struct_size = sizeof params,
+                                        .text = text,
                                         .length = length,
                                         .file = "fuzz.mlir",
                                         .arguments = arguments,
@@ -52,17 +53,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static uint64_t memory[MEMORY / 8];
-  struct tide_context context;
+  struct tide_context *context;
   uint64_t first, again;
-  if (size < 1 || tide_context_init(&context, NULL) != TIDE_OK) return 0;
+  if (size < 1 || tide_context_create(NULL, &context) != TIDE_OK) return 0;
   const char *text = (const char *)data + 1;
   for (size_t count = 0; count <= 3; count++) {
     uint64_t seed = data[0];
-    enum tide_status one = run_once(&context, text, size - 1, seed, count, &first, memory);
-    enum tide_status two = run_once(&context, text, size - 1, seed, count, &again, memory);
+    enum tide_status one = run_once(context, text, size - 1, seed, count, &first, memory);
+    enum tide_status two = run_once(context, text, size - 1, seed, count, &again, memory);
     expect(one == two && first == again);
     if (one != TIDE_MISMATCH) break;
   }
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   return 0;
 }

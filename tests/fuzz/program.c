@@ -17,7 +17,8 @@ static struct tide_program *parse(const char *text, size_t length, bool syntax_o
   struct tide_diag diags[3];
   struct tide_report report = {diags, 3, 0};
   struct tide_program *program;
-  struct tide_program_params params = {.allocator = tide_allocator_system(),
+  struct tide_program_params params = {.struct_size = sizeof params,
+                                       .allocator = tide_allocator_system(),
                                        .text = text,
                                        .length = length,
                                        .syntax_only = syntax_only};
@@ -32,7 +33,7 @@ static struct tide_plan *plan(const struct tide_program *program) {
   struct tide_report report = {diags, 3, 0};
   struct tide_body_set set = {NULL, 0};
   set.bodies = tide_kernel_bodies(&set.count);
-  struct tide_plan_params params = {&set, 1, NULL, 0, OPERATIONS_MAX};
+  struct tide_plan_params params = {.struct_size = sizeof params, &set, 1, NULL, 0, OPERATIONS_MAX};
   struct tide_plan *result;
   enum tide_status status = tide_plan_create(program, &params, &report, &result);
   expect((status == TIDE_OK) == (report.count == 0));
@@ -91,7 +92,8 @@ static void simulate(struct tide_plan *plan, enum tide_run_mode mode) {
   const struct tide_plan_tables *tables = tide_plan_tables(plan);
   struct tide_diag diag = {.status = TIDE_OK};
   struct tide_simulation *simulation;
-  struct tide_simulation_params params = {.plan = plan,
+  struct tide_simulation_params params = {.struct_size = sizeof params,
+                                          .plan = plan,
                                           .mode = mode,
                                           .cost = 100,
                                           .wait_cost = 7,

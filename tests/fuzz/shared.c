@@ -90,7 +90,7 @@ static void bury(struct tide_shared *view) {
 
 static void make_good(struct world *world, const struct tide_platform *platform) {
   static const struct tide_shared_shape shape = {SLOTS, 3, 4};
-  struct tide_shared_params params = {platform, true, LEASE};
+  struct tide_shared_params params = {.struct_size = sizeof params, platform, true, LEASE};
   struct tide_shared owner;
   TIDE_FRONTIER_STORAGE(known, 4);
   TIDE_ASSERT(tide_shared_format(world->region, world->region_size, &shape) == TIDE_OK);
@@ -134,7 +134,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   bool whole = data[0] & 1;
   if (!whole) make_good(&world, &platform);
   lay_over(&world, whole);
-  struct tide_shared_params params = {&platform, false, LEASE};
+  struct tide_shared_params params = {.struct_size = sizeof params, &platform, false, LEASE};
   struct tide_shared view;
   if (tide_shared_attach(&view, world.region, world.region_size, &params) == TIDE_OK) {
     read_all(&view, &world);

@@ -13,13 +13,14 @@ struct more {
 
 static void setup_channel(void *self) {
   struct more *m = self;
-  struct tide_points_params room = {.manual = true, .timelines = 3, .parts = 1};
-  struct tide_future_params params = {.capacity = 2};
+  struct tide_points_params room = {
+      .struct_size = sizeof room, .manual = true, .timelines = 3, .parts = 1};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 2};
   setup_sched(&m->s, false);
   m->s.backend =
       (struct tide_backend){.name = "case", .in_order = true, .kick = kick, .self = self};
-  EXPECT_OK(tide_device_create(m->s.sched, &m->s.backend, "device", &m->s.device));
-  EXPECT_OK(tide_points_create(&m->s.context, &room, &m->points));
+  EXPECT_OK(tide_device_open(m->s.context, &m->s.backend, "device", &m->s.device));
+  EXPECT_OK(tide_points_create(m->s.context, &room, &m->points));
   EXPECT_OK(tide_client_create(m->points, NULL, &m->client));
   struct tide_queue_params queue = small;
   queue.client = m->client;
@@ -96,10 +97,9 @@ static enum tide_status status_of(struct more *m, struct tide_point point) {
 static void tear_down(struct more *m) {
   tide_queue_destroy(m->channel);
   EXPECT_OK(tide_device_settle(m->s.device, TIDE_NOW));
-  EXPECT_OK(tide_device_destroy(m->s.device));
+  tide_device_close(m->s.device);
   tide_client_destroy(m->client, TIDE_OK);
   tide_points_destroy(m->points);
-  tide_sched_destroy(m->s.sched);
 }
 
 /* The second is behind the first in its channel, whichever comes first. */

@@ -3,12 +3,11 @@
 
 #include "harness.h"
 #include "tidemark/tidemark.h"
-#include "tidemark/device.h"
+#include "tidemark/cpu.h"
+#include "tidemark/file.h"
 
 struct state {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[2];
   struct tide_timeline *lines[2];
@@ -28,15 +27,15 @@ static const struct tide_body_class count = {.name = "count", .host = body};
 
 static void setup_workers(struct state *s, uint32_t workers) {
   static const struct tide_queue_params small = {
-      .operations = 2, .waits = 2, .signals = 2, .buffers = 2};
-  struct tide_context_params params = {.frontier_capacity = 4};
-  struct tide_cpu_params cpu = {.workers = workers, .spin_ns = TIDE_CPU_NO_SPIN};
-  EXPECT_OK(tide_context_init(&s->context, &params));
-  EXPECT_OK(tide_sched_create(&s->context, NULL, &s->sched));
-  EXPECT_OK(tide_cpu_open(&s->context, s->sched, &cpu, "cpu", &s->cpu, &s->device));
+      .struct_size = sizeof small, .operations = 2, .waits = 2, .signals = 2, .buffers = 2};
+  struct tide_context_params params = {.struct_size = sizeof params, .frontier_capacity = 4};
+  struct tide_cpu_params cpu = {
+      .struct_size = sizeof cpu, .workers = workers, .spin_ns = TIDE_CPU_NO_SPIN};
+  EXPECT_OK(tide_context_create(&params, &s->context));
+  EXPECT_OK(tide_cpu_open(s->context, &cpu, &s->device));
   for (int i = 0; i < 2; i++) {
     EXPECT_OK(tide_queue_create(s->device, &small, &s->queues[i]));
-    EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[i]));
+    EXPECT_OK(tide_timeline_create(s->context, NULL, &s->lines[i]));
   }
 }
 static void setup_one(void *self) { setup_workers(self, 1); }
@@ -62,8 +61,7 @@ static void await(struct state *s, int which) {
 }
 static void end_all(struct state *s) {
   for (int i = 0; i < 2; i++) tide_queue_destroy(s->queues[i]);
-  tide_cpu_close(s->cpu);
-  tide_sched_destroy(s->sched);
+  tide_device_close(s->device);
 }
 
 /* One operation, and the end. */

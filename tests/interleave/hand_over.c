@@ -6,14 +6,14 @@
 #include "tidemark/tidemark.h"
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *line;
 };
 
 static void setup(void *self) {
   struct state *s = self;
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->line));
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  EXPECT_OK(tide_timeline_create(s->context, NULL, &s->line));
 }
 
 static void signal_one(void *self) {

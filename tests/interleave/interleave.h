@@ -3,7 +3,7 @@
  * A case is a setup, two or three threads and a final check. The explorer runs it
  * again and again, each time in another order, until it has seen all that differ:
  *
- *   struct state { struct tide_context context; struct tide_timeline *t; };
+ *   struct state { struct tide_context *context; struct tide_timeline *t; };
  *   static void setup(void *self) { … }
  *   static void signaller(void *self) { … EXPECT(…); … }
  *   static void waiter(void *self) { … }

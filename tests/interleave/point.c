@@ -6,7 +6,7 @@
 #include "tidemark/tidemark.h"
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_points *points;
   struct tide_client *client;
   struct tide_future *future;
@@ -21,11 +21,12 @@ struct state {
 
 static void setup(void *self) {
   struct state *s = self;
-  struct tide_points_params room = {.manual = true, .timelines = 1, .parts = 1};
-  struct tide_future_params params = {.capacity = 2};
+  struct tide_points_params room = {
+      .struct_size = sizeof room, .manual = true, .timelines = 1, .parts = 1};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 2};
   uint64_t value;
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  EXPECT_OK(tide_points_create(&s->context, &room, &s->points));
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  EXPECT_OK(tide_points_create(s->context, &room, &s->points));
   EXPECT_OK(tide_client_create(s->points, NULL, &s->client));
   EXPECT_OK(tide_future_create(s->client, &params, &s->future));
   EXPECT_OK(tide_future_promise(s->future, 0, &s->first));

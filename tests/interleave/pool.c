@@ -1,4 +1,5 @@
 /* The pool: free against alloc, use against free, and who may touch reused memory. */
+#include "causal/context.h"
 #include "interleave.h"
 
 #include "harness.h"
@@ -8,7 +9,7 @@
 #define AXIS 0x0003000000000001ull
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_pool *pool;
   struct tide_buffer *buffer;
   unsigned char *memory;
@@ -18,10 +19,12 @@ struct state {
 
 static void setup(void *self) {
   struct state *s = self;
-  struct tide_context_params context = {.frontier_capacity = 4};
-  struct tide_pool_params params = {.chunk = 4096, .buffers = 4, .limit = 4096};
-  EXPECT_OK(tide_context_init(&s->context, &context));
-  EXPECT_OK(tide_pool_create(&s->context, &params, &s->pool));
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .frontier_capacity = 4};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .chunk = 4096, .buffers = 4, .limit = 4096};
+  EXPECT_OK(tide_context_create(&context_params, &s->context));
+  EXPECT_OK(tide_pool_create(s->context, &params, &s->pool));
 }
 
 /* ---- blocks ---- */
@@ -44,7 +47,7 @@ static void all_free(void *self) {
 static void setup_dead(void *self) {
   struct state *s = self;
   setup(self);
-  EXPECT_OK(tide_tracker_register(s->context.tracker, AXIS));
+  EXPECT_OK(tide_tracker_register(s->context->tracker, AXIS));
   tide_frontier_init(&s->knows.frontier, 4);
   tide_frontier_raise(&s->knows.frontier, AXIS, 1, NULL);
   s->position = (struct tide_position){.axis = AXIS, .epoch = 1, .frontier = &s->knows.frontier};
@@ -54,7 +57,7 @@ static void setup_dead(void *self) {
 static void run_and_finish(void *self) {
   struct state *s = self;
   *(volatile unsigned char *)s->memory = 2;
-  EXPECT_OK(tide_tracker_advance(s->context.tracker, AXIS, 1));
+  EXPECT_OK(tide_tracker_advance(s->context->tracker, AXIS, 1));
 }
 static void free_early(void *self) {
   struct state *s = self;
@@ -114,7 +117,7 @@ static void take_twice(void *self) {
 static void setup_repeated(void *self) {
   struct state *s = self;
   setup_dead(self);
-  EXPECT_OK(tide_tracker_register(s->context.tracker, OTHER));
+  EXPECT_OK(tide_tracker_register(s->context->tracker, OTHER));
   for (uint64_t epoch = 1; epoch <= 2; epoch++) /* the second time there is a place for it */
     tide_buffer_use(s->buffer, &(struct tide_naming){AXIS, epoch, &s->knows.frontier, 1});
 }
@@ -144,12 +147,14 @@ static void both_are_kept(void *self) {
 /* One chunk is somebody's that runs; one more is within the limit, with room for two. */
 static void setup_growing(void *self) {
   struct state *s = self;
-  struct tide_context_params context = {.frontier_capacity = 4};
-  struct tide_pool_params params = {.chunk = 4096, .buffers = 4, .limit = 8192};
-  EXPECT_OK(tide_context_init(&s->context, &context));
-  EXPECT_OK(tide_pool_create(&s->context, &params, &s->pool));
-  EXPECT_OK(tide_tracker_register(s->context.tracker, AXIS));
-  EXPECT_OK(tide_tracker_register(s->context.tracker, OTHER));
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .frontier_capacity = 4};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .chunk = 4096, .buffers = 4, .limit = 8192};
+  EXPECT_OK(tide_context_create(&context_params, &s->context));
+  EXPECT_OK(tide_pool_create(s->context, &params, &s->pool));
+  EXPECT_OK(tide_tracker_register(s->context->tracker, AXIS));
+  EXPECT_OK(tide_tracker_register(s->context->tracker, OTHER));
   tide_frontier_init(&s->knows.frontier, 4);
   tide_frontier_raise(&s->knows.frontier, AXIS, 1, NULL);
   s->position = (struct tide_position){.axis = AXIS, .epoch = 1, .frontier = &s->knows.frontier};

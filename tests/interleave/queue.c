@@ -18,7 +18,7 @@ static void wait_for_it(void *self) {
 static void look_for_it(void *self) {
   struct state *s = self;
   if (!tide_timeline_query(s->lines[0])) return;
-  EXPECT(tide_tracker_finished(s->context.tracker, tide_queue_axis(s->queue), 1));
+  EXPECT(tide_tracker_finished(s->context->tracker, tide_queue_axis(s->queue), 1));
 }
 static void submit_after_host(void *self) {
   struct state *s = self;
@@ -48,7 +48,7 @@ static const struct tide_body_class quick = {.name = "quick", .host = body, .non
 static void setup_sequential(void *self) {
   struct state *s = self;
   setup(self);
-  s->backend.sequential = true;
+  ((struct tide_backend *)(uintptr_t)tide_device_backend(s->device))->sequential = true;
   s->to_do = 2;
 }
 static void submit_quick(struct state *s, int line) {
@@ -64,7 +64,7 @@ static void submit_first_quick(void *self) { submit_quick(self, 0); }
 static void submit_second_quick(void *self) { submit_quick(self, 1); }
 static void work_in_turn(void *self) {
   struct state *s = self;
-  const struct tide_platform *platform = s->context.platform;
+  const struct tide_platform *platform = s->context->platform;
   struct tide_work *work[2];
   size_t got = 0;
   for (unsigned left = s->to_do; left > 0 || got > 0;) {
@@ -83,12 +83,12 @@ static void both_ran(void *self) {
 
 /* A worker that asks whoever submits to do its exchange: it looks once, and takes it back. */
 static size_t exchange_or_ask(struct state *s, struct tide_delegation *request) {
-  const struct tide_platform *platform = s->context.platform;
+  const struct tide_platform *platform = s->context->platform;
   uint32_t heard = tide_load_relaxed(&request->answered);
   bool more;
-  EXPECT(tide_delegation_post(s->sched, request));
+  EXPECT(tide_delegation_post(s->context->sched, request));
   if (tide_load_acquire(&request->answered) == heard &&
-      tide_delegation_take_back(s->sched, request)) {
+      tide_delegation_take_back(s->context->sched, request)) {
     size_t got = tide_device_exchange(s->device, request->works, request->count, request->works,
                                       request->most, &more);
     return request->count = (uint32_t)got;
@@ -100,7 +100,7 @@ static size_t exchange_or_ask(struct state *s, struct tide_delegation *request) 
 }
 static void ask_in_turn(void *self) {
   struct state *s = self;
-  const struct tide_platform *platform = s->context.platform;
+  const struct tide_platform *platform = s->context->platform;
   struct tide_delegation request = {.device = s->device, .most = 2};
   size_t got = 0;
   for (unsigned left = s->to_do; left > 0 || got > 0; left -= (unsigned)got) {
@@ -184,8 +184,7 @@ static void end_all(void *self) {
   struct state *s = self;
   tide_queue_destroy(s->queue);
   EXPECT_OK(tide_device_settle(s->device, TIDE_FOREVER));
-  EXPECT_OK(tide_device_destroy(s->device));
-  tide_sched_destroy(s->sched);
+  tide_device_close(s->device);
 }
 static void setup_running(void *self) {
   struct state *s = self;
@@ -220,34 +219,6 @@ static void cancel_and_end(void *self) {
 INTERLEAVE_CASE(end_hand_back, 1, setup_running, NULL, end_all, hand_back, wait_for_line)
 INTERLEAVE_CASE(end_kick, 1, setup_held, NULL, cancel_and_end, signal_and_end)
 
-/* ---- check mode ends while the host signals ---- */
-
-static void setup_checked(void *self) {
-  struct state *s = self;
-  setup_sched(s, true);
-  EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->host));
-}
-static void end_sched(void *self) {
-  struct state *s = self;
-  tide_sched_destroy(s->sched);
-}
-static void end_and_begin_sched(void *self) {
-  struct state *s = self;
-  tide_sched_destroy(s->sched);
-  struct tide_sched_params params = {.check = true};
-  enum tide_status status = tide_sched_create(&s->context, &params, &s->sched);
-  EXPECT(status == TIDE_OK);
-}
-static void wait_for_host(void *self) {
-  struct state *s = self;
-  EXPECT_OK(tide_timeline_wait(s->host, 1, TIDE_FOREVER));
-}
-
-INTERLEAVE_CASE(end_check, 2, setup_checked, NULL, end_sched, signal_host)
-INTERLEAVE_CASE(check_again, 2, setup_checked, end_sched, end_and_begin_sched, signal_host)
-INTERLEAVE_CASE(end_check_three, 0, setup_checked, NULL, end_sched, signal_host, wait_for_host)
-
 TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
           CASE(batch_batch), CASE(batch_asked), CASE(batch_published), CASE(cancel_start),
-          CASE(drain_complete), CASE(drain_held), CASE(end_hand_back), CASE(end_kick),
-          CASE(end_check), CASE(check_again), CASE(end_check_three))
+          CASE(drain_complete), CASE(drain_held), CASE(end_hand_back), CASE(end_kick))

@@ -77,8 +77,7 @@ static void tear_down(void *self) {
   struct more *m = self;
   tide_queue_destroy(m->s.queue);
   EXPECT_OK(tide_device_settle(m->s.device, TIDE_NOW + 1));
-  EXPECT_OK(tide_device_destroy(m->s.device));
-  tide_sched_destroy(m->s.sched);
+  tide_device_close(m->s.device);
 }
 
 /* What was taken fails: it does not stay for ever. */

@@ -3,6 +3,7 @@
 #ifndef INTERLEAVE_QUEUE_SETUP_H
 #define INTERLEAVE_QUEUE_SETUP_H
 
+#include "causal/context.h"
 #include "interleave.h"
 
 #include "base/atomic.h"
@@ -10,8 +11,7 @@
 #include "tidemark/tidemark.h"
 
 struct state {
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_backend backend;
   struct tide_queue *queue, *other;
@@ -25,7 +25,7 @@ struct state {
 
 static inline void kick(void *self) {
   struct state *s = self;
-  const struct tide_platform *platform = s->context.platform;
+  const struct tide_platform *platform = s->context->platform;
   tide_fetch_add(&s->kicks, 1u);
   platform->wake(platform->self, &s->kicks, 1);
 }
@@ -37,22 +37,21 @@ static inline enum tide_status body(void *arguments) {
 static const struct tide_body_class count = {.name = "count", .host = body};
 
 static const struct tide_queue_params small = {
-    .operations = 2, .waits = 4, .signals = 4, .buffers = 2};
+    .struct_size = sizeof small, .operations = 2, .waits = 4, .signals = 4, .buffers = 2};
 
 static inline void setup_sched(struct state *s, bool check) {
-  struct tide_context_params params = {.frontier_capacity = 4};
-  EXPECT_OK(tide_context_init(&s->context, &params));
-  struct tide_sched_params sched = {.check = check};
-  EXPECT_OK(tide_sched_create(&s->context, &sched, &s->sched));
+  struct tide_context_params params = {
+      .struct_size = sizeof params, .frontier_capacity = 4, .check = check};
+  EXPECT_OK(tide_context_create(&params, &s->context));
 }
 static inline void setup(void *self) {
   struct state *s = self;
   setup_sched(s, false);
   s->backend = (struct tide_backend){.name = "case", .in_order = true, .kick = kick, .self = s};
-  EXPECT_OK(tide_device_create(s->sched, &s->backend, "device", &s->device));
+  EXPECT_OK(tide_device_open(s->context, &s->backend, "device", &s->device));
   EXPECT_OK(tide_queue_create(s->device, &small, &s->queue));
-  EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->host));
-  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[i]));
+  EXPECT_OK(tide_timeline_create(s->context, NULL, &s->host));
+  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(s->context, NULL, &s->lines[i]));
   s->to_do = 1;
 }
 static inline void setup_two(void *self) {
@@ -80,7 +79,7 @@ static inline void submit(struct state *s, struct tide_queue *queue, struct tide
 /* The backend: until `to_do` bodies have run. */
 static inline void work(void *self) {
   struct state *s = self;
-  const struct tide_platform *platform = s->context.platform;
+  const struct tide_platform *platform = s->context->platform;
   struct tide_work *work = NULL;
   for (unsigned left = s->to_do; left > 0 || work;) {
     uint32_t kicks = tide_load_acquire(&s->kicks);

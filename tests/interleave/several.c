@@ -1,12 +1,13 @@
 /* Waits for any and for all of several timelines: signal against signal, deadline, failure,
  * and against the end of the set. The sets and points live in memory that goes right after. */
+#include "causal/context.h"
 #include "interleave.h"
 
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *lines[2];
   struct tide_wait_point *points;
   struct tide_wait_any_set *set;
@@ -14,17 +15,17 @@ struct state {
 
 static void setup(void *self) {
   struct state *s = self;
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[i]));
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(s->context, NULL, &s->lines[i]));
 }
 
 static void *take(struct state *s, size_t size) {
-  void *memory = s->context.allocator->alloc(s->context.allocator->self, size, 16);
+  void *memory = s->context->allocator->alloc(s->context->allocator->self, size, 16);
   EXPECT(memory);
   return memory;
 }
 static void give(struct state *s, void *memory, size_t size) {
-  s->context.allocator->free(s->context.allocator->self, memory, size);
+  s->context->allocator->free(s->context->allocator->self, memory, size);
 }
 static struct tide_wait_point *take_points(struct state *s) {
   struct tide_wait_point *points = take(s, 2 * sizeof *points);

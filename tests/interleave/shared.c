@@ -11,7 +11,7 @@
 static const tide_axis axis_a = 0x0000200000000001u;
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_shared owner, reader;
   _Alignas(64) unsigned char memory[64 + 2 * SLOT_SIZE];
   enum tide_status status, second;
@@ -21,7 +21,8 @@ static void format(struct state *s) {
   struct tide_shared_shape shape = {2, 2, 1};
   EXPECT(tide_shared_size(&shape) == sizeof s->memory);
   EXPECT_OK(tide_shared_format(s->memory, sizeof s->memory, &shape));
-  struct tide_shared_params params = {tide_platform_linux(), true, LEASE};
+  struct tide_shared_params params = {
+      .struct_size = sizeof params, tide_platform_linux(), true, LEASE};
   EXPECT_OK(tide_shared_attach(&s->owner, s->memory, sizeof s->memory, &params));
   params.writable = false;
   EXPECT_OK(tide_shared_attach(&s->reader, s->memory, sizeof s->memory, &params));

@@ -1,11 +1,12 @@
 /* One timeline: signal against wait, deadline, failure and destruction. */
+#include "causal/context.h"
 #include "interleave.h"
 
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *line;
   enum tide_status status;
   bool refused;
@@ -16,8 +17,8 @@ struct state {
 
 static void setup(void *self) {
   struct state *s = self;
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->line));
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  EXPECT_OK(tide_timeline_create(s->context, NULL, &s->line));
 }
 
 static void signal_one(void *self) {
@@ -161,7 +162,7 @@ static void setup_tracked(void *self) {
   tide_frontier_init(&s->own.frontier, 4);
   tide_frontier_init(&s->copy.frontier, 4);
   s->position = (struct tide_position){.axis = HOST, .frontier = &s->own.frontier};
-  EXPECT_OK(tide_tracker_register(s->context.tracker, HOST));
+  EXPECT_OK(tide_tracker_register(s->context->tracker, HOST));
 }
 static void signal_tracked(void *self) {
   struct state *s = self;
@@ -172,7 +173,7 @@ static void look(void *self) {
   struct state *s = self;
   struct tide_record_info info;
   uint64_t value = tide_timeline_query(s->line);
-  EXPECT(tide_tracker_finished(s->context.tracker, HOST, value) || !value);
+  EXPECT(tide_tracker_finished(s->context->tracker, HOST, value) || !value);
   if (!value) return;
   EXPECT_OK(tide_timeline_frontier_at(s->line, value, &s->copy.frontier, &info));
   EXPECT(info.value == value && info.epoch == value && info.axis == HOST);
@@ -190,7 +191,7 @@ TEST(publish_read) {
 static void wait_and_look(void *self) {
   struct state *s = self;
   EXPECT_OK(tide_timeline_wait(s->line, 2, TIDE_FOREVER));
-  EXPECT(tide_tracker_epoch(s->context.tracker, HOST) == 2);
+  EXPECT(tide_tracker_epoch(s->context->tracker, HOST) == 2);
 }
 
 TEST(publish_wait) {

@@ -1,4 +1,5 @@
 /* Timepoints: cancel says for sure whether the call will run. */
+#include "causal/context.h"
 #include "interleave.h"
 
 #include "harness.h"
@@ -10,7 +11,7 @@ struct call {
 };
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *lines[2];
   struct call *point, *other;
   struct tide_notifier *notifier;
@@ -33,7 +34,7 @@ static void pass_on(struct tide_timepoint *point, enum tide_status status) {
 
 static struct call *make(struct state *s, int line,
                          void (*call)(struct tide_timepoint *, enum tide_status)) {
-  struct call *point = s->context.allocator->alloc(s->context.allocator->self, sizeof *point, 16);
+  struct call *point = s->context->allocator->alloc(s->context->allocator->self, sizeof *point, 16);
   EXPECT(point);
   *point = (struct call){
       .timepoint = {.timeline = s->lines[line], .value = 1, .call = call, .notifier = s->notifier},
@@ -41,8 +42,8 @@ static struct call *make(struct state *s, int line,
   return point;
 }
 static void setup_lines(struct state *s) {
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[i]));
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  for (int i = 0; i < 2; i++) EXPECT_OK(tide_timeline_create(s->context, NULL, &s->lines[i]));
 }
 static void setup(void *self) {
   struct state *s = self;
@@ -61,7 +62,7 @@ static void setup_chain(void *self) {
 static void setup_notified(void *self) {
   struct state *s = self;
   setup_lines(s);
-  EXPECT_OK(tide_notifier_create(&s->context, &s->notifier));
+  EXPECT_OK(tide_notifier_create(s->context, &s->notifier));
   s->point = make(s, 0, count);
   s->other = make(s, 1, count);
   EXPECT_OK(tide_timepoint_add(&s->point->timepoint));
@@ -85,7 +86,7 @@ static void cancel(void *self) {
   struct state *s = self;
   s->cancelled = tide_timepoint_cancel(&s->point->timepoint);
   if (!s->cancelled) return;
-  s->context.allocator->free(s->context.allocator->self, s->point, sizeof *s->point);
+  s->context->allocator->free(s->context->allocator->self, s->point, sizeof *s->point);
 }
 static void dispatch(void *self) {
   struct state *s = self;
@@ -96,7 +97,7 @@ static void dispatch(void *self) {
 static void setup_notified_one(void *self) {
   struct state *s = self;
   setup_lines(s);
-  EXPECT_OK(tide_notifier_create(&s->context, &s->notifier));
+  EXPECT_OK(tide_notifier_create(s->context, &s->notifier));
   s->point = make(s, 0, count);
   EXPECT_OK(tide_timepoint_add(&s->point->timepoint));
 }

@@ -1,4 +1,5 @@
 /* The tracker: advance against wait, cancel, failure, close and the next axis in its state. */
+#include "causal/context.h"
 #include "interleave.h"
 
 #include "causal/tracker.h"
@@ -10,7 +11,7 @@
 #define NEW 0x0003000000000003ull
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_tracker *tracker;
   struct tide_tracker_axis *at;
   struct tide_frontier_wait wait;
@@ -42,8 +43,8 @@ static void fired_later(struct tide_node *node, enum tide_status status) {
 
 static void setup(void *self) {
   struct state *s = self;
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  s->tracker = s->context.tracker;
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  s->tracker = s->context->tracker;
   EXPECT_OK(tide_tracker_register(s->tracker, ONE));
   EXPECT_OK(tide_tracker_register(s->tracker, TWO));
   s->at = tide_tracker_find(s->tracker, ONE);

@@ -5,7 +5,7 @@
 #include "tidemark/tidemark.h"
 
 struct state {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *lines[2];
   struct tide_wait_set *set;
   uint64_t member;
@@ -15,18 +15,18 @@ struct state {
 
 static void setup(void *self) {
   struct state *s = self;
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  EXPECT_OK(tide_wait_set_create(&s->context, 2, &s->set));
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  EXPECT_OK(tide_wait_set_create(s->context, 2, &s->set));
   for (int i = 0; i < 2; i++) {
-    EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[i]));
+    EXPECT_OK(tide_timeline_create(s->context, NULL, &s->lines[i]));
     EXPECT_OK(tide_wait_set_add(s->set, s->lines[i], 1, (uint64_t)i + 10, i ? NULL : &s->member));
   }
 }
 static void setup_empty(void *self) {
   struct state *s = self;
-  EXPECT_OK(tide_context_init(&s->context, NULL));
-  EXPECT_OK(tide_wait_set_create(&s->context, 2, &s->set));
-  EXPECT_OK(tide_timeline_create(&s->context, NULL, &s->lines[0]));
+  EXPECT_OK(tide_context_create(NULL, &s->context));
+  EXPECT_OK(tide_wait_set_create(s->context, 2, &s->set));
+  EXPECT_OK(tide_timeline_create(s->context, NULL, &s->lines[0]));
 }
 
 static void signal_first(void *self) {

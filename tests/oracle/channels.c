@@ -76,7 +76,7 @@ static void make_future(void) {
   if (host ? !w.clients[client = (int)below(CLIENTS)]
            : !w.queues[q].queue || w.queues[q].lost || !w.clients[client = w.queues[q].client])
     return;
-  struct tide_future_params params = {.capacity = 64};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 64};
   EXPECT_STATUS(host ? tide_future_create(w.clients[client], &params, &w.futures[f])
                      : tide_queue_create_future(w.queues[q].queue, &params, &w.futures[f]),
                 TIDE_OK, "future", f);
@@ -638,8 +638,10 @@ static void open_queue(int q) {
   queue->priority = (uint8_t)(1 + below(15));
   queue->last = -1;
   queue->inserted = q;
-  struct tide_queue_params params = {
-      .client = w.clients[queue->client], .priority = queue->priority, .operations = OPS};
+  struct tide_queue_params params = {.struct_size = sizeof params,
+                                     .client = w.clients[queue->client],
+                                     .priority = queue->priority,
+                                     .operations = OPS};
   CHECK_OK(tide_queue_create(w.devices[queue->device], &params, &queue->queue));
   w.reals[q] = queue->queue;
   queue->axis = tide_queue_axis(queue->queue);
@@ -649,23 +651,25 @@ static void open_queue(int q) {
 }
 
 static void begin(void) {
-  struct tide_points_params params = {.manual = true, .parts = 1u << 14};
-  struct tide_clock_params clock = {.start = 1000 * MS};
+  struct tide_points_params params = {
+      .struct_size = sizeof params, .manual = true, .parts = 1u << 14};
+  struct tide_clock_params clock = {.struct_size = sizeof clock, .start = 1000 * MS};
   w.sink = (struct tide_sink){.event = channels_event};
   CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &points_room.clock));
-  struct tide_context_params context = {
-      .platform = tide_clock_platform(points_room.clock), .sink = &w.sink, .frontier_capacity = 64};
-  CHECK_OK(tide_context_init(&points_room.context, &context));
-  CHECK_OK(tide_points_create(&points_room.context, &params, &points_room.points));
-  CHECK_OK(tide_sched_create(&points_room.context, NULL, &w.sched));
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = tide_clock_platform(points_room.clock),
+                                               .sink = &w.sink,
+                                               .frontier_capacity = 64};
+  CHECK_OK(tide_context_create(&context_params, &points_room.context));
+  CHECK_OK(tide_points_create(points_room.context, &params, &points_room.points));
   for (int i = 0; i < CLIENTS; i++)
     CHECK_OK(tide_client_create(points_room.points, NULL, &w.clients[i]));
   for (int d = 0; d < DEVICES; d++) {
     w.backends[d] = (struct tide_backend){.name = "made up", .in_order = d == 0, .hands = OUT};
-    CHECK_OK(tide_device_create(w.sched, &w.backends[d], "device", &w.devices[d]));
+    CHECK_OK(tide_device_open(points_room.context, &w.backends[d], "device", &w.devices[d]));
   }
   for (int q = 0; q < QUEUES; q++) open_queue(q);
-  CHECK_OK(tide_timeline_create(&points_room.context, NULL, &w.host));
+  CHECK_OK(tide_timeline_create(points_room.context, NULL, &w.host));
 }
 
 static void run_out(void) {
@@ -699,14 +703,13 @@ static void finish(void) {
     if (w.clients[c]) destroy_client(c);
   for (int d = 0; d < DEVICES; d++) {
     CHECK_OK(tide_device_settle(w.devices[d], TIDE_NOW));
-    CHECK_OK(tide_device_destroy(w.devices[d]));
+    tide_device_close(w.devices[d]);
   }
   if (points_room.points->free_cells != points_room.points->part_count)
     points_violation("parts are lost");
   tide_timeline_release(w.host);
   tide_points_destroy(points_room.points);
-  tide_sched_destroy(w.sched);
-  tide_context_fini(&points_room.context);
+  tide_context_destroy(points_room.context);
   tide_clock_destroy(points_room.clock);
 }
 

@@ -431,7 +431,7 @@ static int level_alone(int q) {
 static void check_priorities(void) {
   bool lends[QUEUES][QUEUES] = {{false}};
   int alone[QUEUES], least[QUEUES], most[QUEUES];
-  if (!w.sched->prioritised) return;
+  if (!points_room.context->sched->prioritised) return;
   for (int q = 0; q < QUEUES; q++) {
     if (!w.queues[q].queue) continue;
     find_lends(q, lends[q]);

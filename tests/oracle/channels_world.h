@@ -66,7 +66,6 @@ struct channel_queue {
 
 struct channels {
   struct tide_sink sink;
-  struct tide_sched *sched;
   struct tide_device *devices[DEVICES];
   struct tide_backend backends[DEVICES];
   struct tide_work *out[DEVICES][OUT];

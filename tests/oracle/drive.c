@@ -327,8 +327,8 @@ static void pause(struct program *program) {
   struct world *world = program->world;
   world->paused = !world->paused;
   LOG(world, "%s", world->paused ? "pause" : "resume");
-  if (world->paused) tide_sched_pause(world->sched);
-  else tide_sched_resume(world->sched);
+  if (world->paused) tide_context_pause(world->context);
+  else tide_context_resume(world->context);
 }
 
 /* ---- one step

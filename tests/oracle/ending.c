@@ -1,4 +1,5 @@
 /* Driving a program to its end: nothing hangs, nothing is lost, everything is given back. */
+#include "causal/context.h"
 #include "oracle.h"
 
 #include <string.h>
@@ -29,7 +30,7 @@ static struct wait *hopeless(struct op *op) {
 static void check_diagnosis(struct program *program, const struct op *op) {
   static char text[1 << 16];
   char name[20] = "'";
-  size_t length = tide_sched_diagnose(program->world->sched, text, sizeof text);
+  size_t length = tide_context_diagnose(program->world->context, text, sizeof text);
   if (length >= sizeof text) return;
   strcat(strcat(name, op->label), "'");
   ENSURE(program->world, strstr(text, name),
@@ -149,8 +150,8 @@ static void run_to_end(struct program *program) {
  */
 
 static void check_stats(struct world *world) {
-  struct tide_sched_stats stats, *counted = &world->counted;
-  tide_sched_stats(world->sched, &stats);
+  struct tide_context_stats stats, *counted = &world->counted;
+  tide_context_stats(world->context, &stats);
 #define SAME(field)                                                                                \
   ENSURE(world, stats.field == counted->field, "stats." #field " is %lu, not %lu",                 \
          (unsigned long)stats.field, (unsigned long)counted->field)
@@ -202,7 +203,7 @@ static void destroy_queues(struct program *program) {
     enum tide_status status = tide_device_settle(device->handle, TIDE_NOW);
     ENSURE(world, status == TIDE_OK, "%s does not settle: %s", device->label,
            tide_status_name(status));
-    status = tide_device_destroy(device->handle);
+    status = tide_device_close_until(device->handle, TIDE_NOW);
     ENSURE(world, status == TIDE_OK, "%s cannot be destroyed: %s", device->label,
            tide_status_name(status));
   }
@@ -211,7 +212,7 @@ static void destroy_queues(struct program *program) {
 void program_end(struct program *program) {
   struct world *world = program->world;
   program->random.state = ~program->seed;
-  if (world->paused) tide_sched_resume(world->sched);
+  if (world->paused) tide_context_resume(world->context);
   world->paused = false;
   for (uint32_t i = 0; i < program->device_count; i++)
     if (program->devices[i].lost && !program->devices[i].certified)
@@ -230,7 +231,7 @@ void program_end(struct program *program) {
   }
   wakes_end(program);
   for (uint32_t i = 0; i < program->host_count; i++)
-    (void)tide_tracker_close(world->context.tracker, program->hosts[i].position.axis);
+    (void)tide_tracker_close(world->context->tracker, program->hosts[i].position.axis);
 }
 
 void program_close(struct program *program) {

@@ -122,7 +122,7 @@ void watch_class(struct op *op, const struct tide_event *event) {
   if (seen == TIDE_WAIT_RESOLVED) check_resolved(op, wait, event);
   if (seen == TIDE_WAIT_ELIDED) check_elided(op, wait, event);
   if (seen == TIDE_WAIT_ISSUED) issued_brings(op, wait, event);
-  struct tide_sched_stats *counted = &world->counted;
+  struct tide_context_stats *counted = &world->counted;
   counted->waits++;
   counted->waits_resolved += seen == TIDE_WAIT_RESOLVED;
   counted->waits_elided += seen == TIDE_WAIT_ELIDED;

@@ -1,4 +1,5 @@
 /* A program's devices, queues, timelines, hosts and pool, drawn from its seed. */
+#include "causal/context.h"
 #include "oracle.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ static void make_device(struct program *program) {
                                           .domain = domain,
                                           .kick = kick,
                                           .self = device};
-  if (tide_device_create(program->world->sched, &device->backend, device->label, &device->handle) !=
+  if (tide_device_open(program->world->context, &device->backend, device->label, &device->handle) !=
       TIDE_OK)
     abort();
   device->awake = true;
@@ -77,7 +78,8 @@ struct queue *queue_make(struct program *program) {
   for (queue->mask = 1; queue->mask < queue->operations + 1;) queue->mask *= 2;
   queue->mask--;
   snprintf(queue->label, sizeof queue->label, "q%d", queue->index);
-  struct tide_queue_params params = {.label = queue->label,
+  struct tide_queue_params params = {.struct_size = sizeof params,
+                                     .label = queue->label,
                                      .operations = queue->operations,
                                      .waits = queue->waits,
                                      .signals = queue->signals,
@@ -119,12 +121,13 @@ static void make_line(struct program *program) {
   line->initial = line->value = chance(program, 300) ? pick(program, 4) : 0;
   uint32_t history = config->history ? config->history : 1 + (uint32_t)pick(program, 16);
   for (line->history = 1; line->history < history;) line->history *= 2;
-  struct tide_timeline_params params = {.label = line->label,
+  struct tide_timeline_params params = {.struct_size = sizeof params,
+                                        .label = line->label,
                                         .scope = line->scope,
                                         .initial = line->initial,
                                         .history = history,
                                         .operations_only = line->operations_only};
-  if (tide_timeline_create(&program->world->context, &params, &line->handle) != TIDE_OK) abort();
+  if (tide_timeline_create(program->world->context, &params, &line->handle) != TIDE_OK) abort();
 }
 
 /* A timeline of its own for each queue, which all of its operations signal. */
@@ -136,9 +139,11 @@ static void make_own_lines(struct program *program) {
     line->operations_only = chance(program, program->config.operations_only);
     uint32_t history = 1 + (uint32_t)pick(program, 16);
     for (line->history = 1; line->history < history;) line->history *= 2;
-    struct tide_timeline_params params = {
-        .label = line->label, .history = history, .operations_only = line->operations_only};
-    if (tide_timeline_create(&program->world->context, &params, &line->handle) != TIDE_OK) abort();
+    struct tide_timeline_params params = {.struct_size = sizeof params,
+                                          .label = line->label,
+                                          .history = history,
+                                          .operations_only = line->operations_only};
+    if (tide_timeline_create(program->world->context, &params, &line->handle) != TIDE_OK) abort();
     program->own_lines[i] = line;
   }
 }
@@ -147,11 +152,11 @@ static void make_host(struct program *program) {
   struct world *world = program->world;
   struct host *host = &program->hosts[program->host_count++];
   tide_axis id;
-  if (tide_lease_take(world->context.lease, TIDE_DOMAIN_HOST, &id) != TIDE_OK) abort();
-  if (tide_tracker_register(world->context.tracker, id) != TIDE_OK) abort();
+  if (tide_lease_take(world->context->lease, TIDE_DOMAIN_HOST, &id) != TIDE_OK) abort();
+  if (tide_tracker_register(world->context->tracker, id) != TIDE_OK) abort();
   host->axis = axis_add(program, id);
   world->axes[host->axis].records = keep(MAX_EPOCHS * sizeof(struct vec));
-  tide_frontier_init(&host->frontier.frontier, world->context.frontier_capacity);
+  tide_frontier_init(&host->frontier.frontier, world->context->frontier_capacity);
   host->position = (struct tide_position){.axis = id, .frontier = &host->frontier.frontier};
 }
 
@@ -178,7 +183,7 @@ bool collective_make(struct program *program, struct queue *const *members, uint
   snprintf(collective->progress->label, sizeof collective->progress->label, "C%u",
            program->collective_count);
   /* A collective's axis is the next of its domain. */
-  uint64_t ordinal = world->context.lease->next[TIDE_DOMAIN_COLLECTIVE] - 1;
+  uint64_t ordinal = world->context->lease->next[TIDE_DOMAIN_COLLECTIVE] - 1;
   collective->axis = axis_add(program, tide_axis_make(0, TIDE_DOMAIN_COLLECTIVE, ordinal));
   world->axes[collective->axis].collective = collective;
   program->collectives[program->collective_count++] = collective;
@@ -210,7 +215,8 @@ void program_make(struct program *program, struct world *world, const struct con
   for (uint32_t i = 0; i < config->hosts; i++) make_host(program);
   for (uint32_t i = 0; i < config->collectives; i++) make_collective(program);
   if (!config->buffers) return;
-  struct tide_pool_params params = {.label = "p",
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .label = "p",
                                     .limit = config->limit,
                                     .policy = config->wait_first ? TIDE_POOL_WAIT_FIRST
                                                                  : TIDE_POOL_GROW_FIRST,
@@ -218,5 +224,5 @@ void program_make(struct program *program, struct world *world, const struct con
                                     .align = 16,
                                     .buffers = config->tiny,
                                     .uses_are_named = chance(program, 500)};
-  if (tide_pool_create(&world->context, &params, &program->pool) != TIDE_OK) abort();
+  if (tide_pool_create(world->context, &params, &program->pool) != TIDE_OK) abort();
 }

@@ -289,9 +289,8 @@ struct program {
 
 struct world {
   uint64_t seed;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_sink sink;
-  struct tide_sched *sched;
   struct program programs[MAX_PROGRAMS];
   uint32_t program_count;
   struct axis axes[MAX_AXES];
@@ -301,7 +300,7 @@ struct world {
   /* What other threads do while the library blocks; false: nothing. NULL: it may not block. */
   bool (*meanwhile)(struct world *world);
   uint64_t events;
-  struct tide_sched_stats counted;
+  struct tide_context_stats counted;
   uint64_t checks, elided_checked;
   struct {
     const void *handle;
@@ -334,7 +333,7 @@ struct outcome {
   bool violated;
   char why[512];
   uint32_t steps;
-  struct tide_sched_stats stats;
+  struct tide_context_stats stats;
   struct tide_pool_stats pool;
   uint64_t checks;
 };

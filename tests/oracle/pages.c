@@ -26,7 +26,7 @@ struct world {
   enum tide_pages_kind kind;
   uint32_t count;   /* of pages */
   uint32_t longest; /* of the runs that are asked for, mostly */
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_pages *pages;
   struct tide_random random;
   struct run *runs; /* that are taken */
@@ -178,8 +178,8 @@ static const char *run(enum tide_pages_kind kind, uint64_t seed, uint32_t count,
   w.runs = calloc(w.count, sizeof *w.runs);
   w.taken = calloc(w.count, 1);
   CHECK(w.runs && w.taken);
-  CHECK_OK(tide_context_init(&w.context, NULL));
-  CHECK_OK(tide_pages_create(&w.context, kind, w.count, &w.pages));
+  CHECK_OK(tide_context_create(NULL, &w.context));
+  CHECK_OK(tide_pages_create(w.context, kind, w.count, &w.pages));
   bool right = agrees(&w);
   uint32_t steps = 0;
   while (right && steps < 300) right = ++steps && step(&w);
@@ -188,7 +188,7 @@ static const char *run(enum tide_pages_kind kind, uint64_t seed, uint32_t count,
     right = agrees(&w);
   }
   tide_pages_destroy(w.pages);
-  tide_context_fini(&w.context);
+  tide_context_destroy(w.context);
   free(w.runs);
   free(w.taken);
   tally->worlds++;

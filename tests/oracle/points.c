@@ -88,7 +88,7 @@ static void make_future(void) {
   int f = (int)below(FUTURES), client = (int)below(CLIENTS);
   if (futures[f] || m.futures[f].alive) return;
   int channel = chance(30) ? -1 : (int)below(CHANNELS);
-  struct tide_future_params params = {.capacity = 64};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 64};
   EXPECT_STATUS(tide_future_create_on(clients[client], channel < 0 ? NULL : &channels[channel],
                                       &params, &futures[f]),
                 TIDE_OK, "making future timeline", f);
@@ -635,7 +635,8 @@ static void make_step(void) {
 }
 
 static void begin(void) {
-  struct tide_points_params params = {.manual = true, .parts = 1u << 14};
+  struct tide_points_params params = {
+      .struct_size = sizeof params, .manual = true, .parts = 1u << 14};
   rig_open_with(&points_room, &params, NULL);
   tide_client_destroy(points_room.client, TIDE_OK);
   for (int i = 0; i < CLIENTS; i++)
@@ -664,7 +665,7 @@ static void finish(void) {
       points_room.points->free_groups != points_room.points->part_count)
     points_violation("parts are lost");
   tide_points_destroy(points_room.points);
-  tide_context_fini(&points_room.context);
+  tide_context_destroy(points_room.context);
   tide_clock_destroy(points_room.clock);
 }
 

@@ -101,7 +101,7 @@ static void check_point(int i) {
   tide_points_lock(points_room.points);
   found = tide_point_resolve(points_room.points, p->name, &resolved);
   bool settled = found == TIDE_OK && (!resolved.node || resolved.node->settled);
-  tide_lock_give(points_room.context.sched_lock);
+  tide_lock_give(points_room.context->sched_lock);
   if (settled != p->settled) points_violation("point %d opens service-side waits: %d", i, settled);
 }
 

@@ -157,10 +157,10 @@ static bool satisfies(struct world *w, const struct tide_frontier *known,
   uint64_t epoch;
   tide_buffer_past_signaller(buffer, &axis, &epoch);
   if (axis && (tide_frontier_get(known, axis) >= epoch ||
-               tide_tracker_finished(w->context.tracker, axis, epoch))) {
+               tide_tracker_finished(w->context->tracker, axis, epoch))) {
     return true;
   }
-  return tide_frontier_satisfied(known, w->context.tracker, tide_buffer_past(buffer));
+  return tide_frontier_satisfied(known, w->context->tracker, tide_buffer_past(buffer));
 }
 
 /* ---- the order of reuse ---- */
@@ -175,7 +175,7 @@ struct offer {
 static bool is_over(struct world *w, const struct tide_frontier *known, tide_axis axis,
                     uint64_t epoch) {
   return tide_frontier_get(known, axis) >= epoch ||
-         tide_tracker_finished(w->context.tracker, axis, epoch);
+         tide_tracker_finished(w->context->tracker, axis, epoch);
 }
 
 /* How many entries of a death frontier are missing: 1 for a signaller. SIZE_MAX: some of them
@@ -190,11 +190,11 @@ static size_t count_missing(struct world *w, const struct tide_death *death,
   for (struct tide_frontier_cursor at = tide_frontier_begin(f); tide_frontier_next(&at, &entry);) {
     if (is_over(w, known, entry.axis, entry.epoch)) continue;
     missing++;
-    can_wait &= tide_tracker_find(w->context.tracker, entry.axis) != NULL;
+    can_wait &= tide_tracker_find(w->context->tracker, entry.axis) != NULL;
   }
   if (missing == 0 && !f->tainted) return 0;
   if (f->tainted) return SIZE_MAX;
-  if (death->axis) return tide_tracker_find(w->context.tracker, death->axis) ? 1 : SIZE_MAX;
+  if (death->axis) return tide_tracker_find(w->context->tracker, death->axis) ? 1 : SIZE_MAX;
   return can_wait ? missing : SIZE_MAX;
 }
 
@@ -349,7 +349,7 @@ static void import_record(struct world *w, struct op *op, struct tide_frontier *
   struct op *from = &w->ops[op->record_of];
   tide_axis axis = w->lines[from->queue].position.axis;
   if (tide_frontier_get(known, axis) < from->epoch &&
-      !tide_tracker_finished(w->context.tracker, axis, from->epoch)) {
+      !tide_tracker_finished(w->context->tracker, axis, from->epoch)) {
     need(op, axis, from->epoch);
   }
   tide_frontier_merge(known, &from->record.frontier, eviction);
@@ -357,7 +357,7 @@ static void import_record(struct world *w, struct op *op, struct tide_frontier *
 
 static void enter(struct world *w, struct op *op) {
   struct line *line = &w->lines[op->queue];
-  struct tide_tracker *tracker = w->context.tracker;
+  struct tide_tracker *tracker = w->context->tracker;
   struct tide_eviction eviction = {tracker, line->position.axis};
   struct tide_frontier *f = line->position.frontier;
   bool was = f->tainted && tide_tracker_epoch(tracker, line->position.axis) < line->taint_epoch;
@@ -459,14 +459,14 @@ static void do_step(struct world *w, struct op *op) {
 static void do_publish(struct world *w, struct line *line) {
   line->published = really_finished(w, line);
   if (!line->closed) {
-    (void)tide_tracker_advance(w->context.tracker, line->position.axis, line->published);
+    (void)tide_tracker_advance(w->context->tracker, line->position.axis, line->published);
   }
 }
 
 /* The host waits for a record, or signals one of its own. */
 static void do_host(struct world *w) {
   struct line *host = &w->lines[0];
-  struct tide_eviction eviction = {w->context.tracker, host->position.axis};
+  struct tide_eviction eviction = {w->context->tracker, host->position.axis};
   if (chance(w, 30)) {
     host->position.epoch++;
     tide_frontier_raise(host->position.frontier, host->position.axis, host->position.epoch,
@@ -483,10 +483,11 @@ static void add_line(struct world *w, bool host) {
   unsigned index = w->line_count++;
   struct line *line = &w->lines[index];
   tide_axis axis;
-  CHECK_OK(tide_lease_take(w->context.lease, host ? TIDE_DOMAIN_HOST : TIDE_DOMAIN_QUEUE, &axis));
-  CHECK_OK(tide_tracker_register(w->context.tracker, axis));
+  CHECK_OK(tide_lease_take(w->context->lease, host ? TIDE_DOMAIN_HOST : TIDE_DOMAIN_QUEUE, &axis));
+  CHECK_OK(tide_tracker_register(w->context->tracker, axis));
   line->stranger = !host && chance(w, w->setting.strangers);
-  if (!host && !line->stranger) tide_tracker_set_names(tide_tracker_find(w->context.tracker, axis));
+  if (!host && !line->stranger)
+    tide_tracker_set_names(tide_tracker_find(w->context->tracker, axis));
   line->host = host;
   line->in_order = host || !chance(w, w->setting.out_of_order);
   tide_frontier_init(&line->frontier.frontier, w->setting.capacity);
@@ -498,7 +499,7 @@ static void do_close(struct world *w) {
   struct line *line = &w->lines[1 + below(w, w->line_count - 1)];
   if (line->closed || line->held_count || w->line_count == AXES) return;
   if (really_finished(w, line) < line->position.epoch) return;
-  CHECK_OK(tide_tracker_close(w->context.tracker, line->position.axis));
+  CHECK_OK(tide_tracker_close(w->context->tracker, line->position.axis));
   line->closed = true;
   add_line(w, false);
 }
@@ -548,7 +549,7 @@ static void wind_up(struct world *w) {
   if (!w->setting.grace) {
     for (unsigned i = 0; i < w->line_count; i++) {
       if (!w->lines[i].closed) {
-        CHECK_OK(tide_tracker_close(w->context.tracker, w->lines[i].position.axis));
+        CHECK_OK(tide_tracker_close(w->context->tracker, w->lines[i].position.axis));
       }
     }
   }
@@ -572,19 +573,21 @@ const char *pool_world_run(const struct setting *setting, uint64_t seed, struct 
   w->random.state = seed;
   w->tally = tally;
   struct tide_allocator allocator = {piece_alloc, piece_free, w};
-  struct tide_context_params params = {.allocator = &allocator,
+  struct tide_context_params params = {.struct_size = sizeof params,
+                                       .allocator = &allocator,
                                        .frontier_capacity = setting->capacity};
-  CHECK_OK(tide_context_init(&w->context, &params));
+  CHECK_OK(tide_context_create(&params, &w->context));
   struct tide_memory_source source = {arena_map, arena_unmap, w};
   w->limit = ARENA - below(w, 4) * (ARENA / 8);
-  struct tide_pool_params pool = {.source = &source,
+  struct tide_pool_params pool = {.struct_size = sizeof pool,
+                                  .source = &source,
                                   .limit = w->limit,
                                   .policy = setting->waits_first ? TIDE_POOL_WAIT_FIRST
                                                                  : TIDE_POOL_GROW_FIRST,
                                   .chunk = chance(w, 50) ? ARENA : ARENA / 4,
                                   .frees_cover_uses = setting->covers,
                                   .uses_are_named = setting->strangers || chance(w, 50)};
-  CHECK_OK(tide_pool_create(&w->context, &pool, &w->pool));
+  CHECK_OK(tide_pool_create(w->context, &pool, &w->pool));
   /* The lines give their epochs themselves, so the tracker cannot be asked. */
   tide_pool_set_grace(w->pool, setting->grace ? live_axes : NULL, w);
   add_line(w, true);
@@ -595,7 +598,7 @@ const char *pool_world_run(const struct setting *setting, uint64_t seed, struct 
     add_stats(w);
     if (tide_pool_destroy(w->pool) != TIDE_OK) violate(w, "the pool cannot be destroyed");
   }
-  if (!w->violation) tide_context_fini(&w->context);
+  if (!w->violation) tide_context_destroy(w->context);
   if (w->pieces) violate(w, "memory is left over");
   while (w->pieces) piece_free(w, w->pieces + 1, w->pieces->size);
   return w->violation;

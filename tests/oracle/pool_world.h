@@ -92,7 +92,7 @@ struct world {
   struct setting setting;
   struct piece *pieces;
   struct tide_random random;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_pool *pool;
   struct line lines[AXES];
   unsigned line_count; /* line 0 is a host */

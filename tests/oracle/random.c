@@ -19,7 +19,7 @@
 
 struct totals {
   uint64_t programs, checks;
-  struct tide_sched_stats stats;
+  struct tide_context_stats stats;
 };
 
 static void add(struct totals *totals, const struct outcome *outcome) {

@@ -167,7 +167,7 @@ void run_seed(uint64_t seed, const struct config *config, bool verbose, bool con
     world.ending = true;
     program_end(program);
     program_close(program);
-    tide_sched_stats(world.sched, &out->stats);
+    tide_context_stats(world.context, &out->stats);
     world_close(&world);
   } else {
     out->violated = true;

@@ -13,7 +13,7 @@ static void check_failed(struct world *world, enum tide_status status, size_t be
 static void try_queue(struct program *program) {
   struct device *device = &program->devices[pick(program, program->device_count)];
   struct tide_queue *queue;
-  struct tide_queue_params params = {.operations = 2};
+  struct tide_queue_params params = {.struct_size = sizeof params, .operations = 2};
   size_t before = memory_live();
   if (device->lost) return;
   enum tide_status status = tide_queue_create(device->handle, &params, &queue);
@@ -24,7 +24,7 @@ static void try_queue(struct program *program) {
 static void try_timeline(struct program *program) {
   struct tide_timeline *timeline;
   size_t before = memory_live();
-  enum tide_status status = tide_timeline_create(&program->world->context, NULL, &timeline);
+  enum tide_status status = tide_timeline_create(program->world->context, NULL, &timeline);
   if (status == TIDE_OK) tide_timeline_destroy(timeline);
   else check_failed(program->world, status, before, "a timeline");
   ENSURE(program->world, memory_live() == before, "a timeline leaves something behind");
@@ -34,7 +34,7 @@ static void try_pool(struct program *program) {
   struct tide_pool *pool;
   struct tide_buffer *buffer;
   size_t before = memory_live();
-  enum tide_status status = tide_pool_create(&program->world->context, NULL, &pool);
+  enum tide_status status = tide_pool_create(program->world->context, NULL, &pool);
   if (status != TIDE_OK) {
     check_failed(program->world, status, before, "a pool");
     return;

@@ -329,7 +329,7 @@ void submit_instance(struct program *program, struct collective *collective) {
     if (part(program, collective, i, false)) continue;
     if (i == 0) return;
     world->paused = false;
-    tide_sched_resume(world->sched);
+    tide_context_resume(world->context);
     program_run_out(program);
     if (!part(program, collective, i, true)) return;
   }

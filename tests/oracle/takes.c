@@ -262,15 +262,19 @@ static bool try_seed(struct world *w, uint64_t seed, uint64_t *stalls) {
   memset(w, 0, sizeof *w);
   generate(&w->program, seed);
   set.bodies = tide_kernel_bodies(&set.count);
-  struct tide_program_params text = {
-      .allocator = tide_allocator_system(), .text = w->program.text, .length = w->program.length};
-  struct tide_plan_params params = {.bodies = &set, .body_set_count = 1};
+  struct tide_program_params text = {.struct_size = sizeof text,
+                                     .allocator = tide_allocator_system(),
+                                     .text = w->program.text,
+                                     .length = w->program.length};
+  struct tide_plan_params params = {
+      .struct_size = sizeof params, .bodies = &set, .body_set_count = 1};
   if (tide_program_parse(&text, &report, &program) != TIDE_OK) FAIL("%s", diag.text);
   if (tide_plan_create(program, &params, &report, &plan) != TIDE_OK)
     FAIL("%u:%u: %s\n%s", diag.line, diag.column, diag.text, w->program.text);
   read_plan(w, plan);
   struct tide_sink sink = {.event = on_event, .self = w};
   struct tide_simulation_params how = {
+      .struct_size = sizeof how,
       .plan = plan,
       .seed = seed,
       .spread = (enum tide_sim_spread)tide_random_below(&random, 3),

@@ -1,5 +1,6 @@
 /* Somebody on the host who wants to be called: nobody is forgotten, and whoever is called about a
  * value finds its record, and finished what it tells of. */
+#include "causal/context.h"
 #include "oracle.h"
 
 struct waker {
@@ -34,7 +35,7 @@ static void check_record(struct waker *waker) {
          "%s is at %lu, but its record says %s", line->label, (unsigned long)waker->value,
          tide_status_name(status));
   if (status != TIDE_OK || !info.axis) return;
-  ENSURE(world, tide_tracker_finished(world->context.tracker, info.axis, info.epoch),
+  ENSURE(world, tide_tracker_finished(world->context->tracker, info.axis, info.epoch),
          "%s is at %lu, but its signaller has not finished", line->label,
          (unsigned long)waker->value);
 }

@@ -172,19 +172,19 @@ void world_open(struct world *world, uint64_t seed, uint8_t frontier_capacity, b
   world->seed = seed;
   world->lines = keep_raw(LOG_LINES * sizeof world->lines[0]);
   world->sink = (struct tide_sink){.event = watch, .self = world};
-  struct tide_context_params params = {.platform = &platform,
+  struct tide_context_params params = {.struct_size = sizeof params,
+                                       .platform = &platform,
                                        .allocator = &allocator,
                                        .sink = &world->sink,
-                                       .frontier_capacity = frontier_capacity};
-  if (tide_context_init(&world->context, &params) != TIDE_OK) abort();
-  struct tide_sched_params sched = {
-      .check = check, .finding = heard_finding, .finding_user = world};
+                                       .frontier_capacity = frontier_capacity,
+                                       .check = check,
+                                       .finding = heard_finding,
+                                       .finding_user = world};
   world->checking = check;
-  if (tide_sched_create(&world->context, &sched, &world->sched) != TIDE_OK) abort();
+  if (tide_context_create(&params, &world->context) != TIDE_OK) abort();
 }
 
 void world_close(struct world *world) {
-  tide_sched_destroy(world->sched);
-  tide_context_fini(&world->context);
+  tide_context_destroy(world->context);
   ENSURE(world, memory_live() == 0, "%zu pieces of memory were not given back", memory_live());
 }

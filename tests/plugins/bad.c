@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+static const struct tide_file_ops half = {{TIDE_OPS_FILE}, TIDE_IO_READ, NULL};
+
 static enum tide_status nothing(void *arguments) {
   (void)arguments;
   return TIDE_OK;
@@ -23,7 +25,7 @@ const struct tide_plugin *tide_plugin_bodies(void) {
     case 'n': bodies[1].class_.name = "2nd"; break;
     case 'd': bodies[1].class_.name = "one"; break;
     case 'f': bodies[1].class_.host = NULL; break;
-    case 'v': bodies[1].class_.verb = TIDE_IO_READ; break;
+    case 'v': bodies[1].class_.ops = &half.ops; break;
     case 'm': bodies[0].param_count = 1000; break;
     case 'k': params[1].kind = (enum tide_param_kind)77; break;
     case 'o': params[1].optional = false; break;

@@ -55,8 +55,9 @@ static void must(enum tide_status status, const char *what) {
 }
 
 static void connect_to(const char *socket) {
-  struct tide_session_params params = {.socket = socket, .label = "client"};
-  struct tide_future_params large = {.capacity = 64};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = socket, .label = "client"};
+  struct tide_future_params large = {.struct_size = sizeof large, .capacity = 64};
   enum tide_status status = TIDE_LOST;
   for (int i = 0; i < 1000 && status != TIDE_OK; i++) { /* it may not listen yet */
     status = tide_session_connect(&params, &c.session, NULL);

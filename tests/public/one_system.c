@@ -90,14 +90,17 @@ struct promise {
 };
 
 static void attach(struct tide_shared *shared, const struct common *common) {
-  struct tide_shared_params params = {
-      .platform = tide_platform_linux(), .writable = true, .lease = LEASE};
+  struct tide_shared_params params = {.struct_size = sizeof params,
+                                      .platform = tide_platform_linux(),
+                                      .writable = true,
+                                      .lease = LEASE};
   must(tide_shared_attach(shared, common->region, common->region_size, &params), "attach");
 }
 
 static void be_partner(const struct common *common) {
   struct tide_session *session;
-  struct tide_session_params params = {.socket = common->socket, .label = "partner"};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = common->socket, .label = "partner"};
   struct tide_point timeline, point;
   struct greeting greeting;
   struct promise promise = {0};
@@ -135,10 +138,7 @@ static void be_partner(const struct common *common) {
 struct leader {
   const struct common *common;
   enum how how;
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
-  struct tide_file *file;
+  struct tide_context *context;
   struct tide_device *cpu_device, *file_device;
   struct tide_queue *disk, *right, *last;
   struct tide_timeline *read, *partner, *taken, *window;
@@ -166,7 +166,8 @@ static enum tide_status name_read(const void *arguments, struct tide_io *out) {
   *out = (struct tide_io){.descriptor = copy->descriptor, .data = copy->data, .size = TILE};
   return TIDE_OK;
 }
-static const struct tide_body_class reads = {.name = "read", .verb = TIDE_IO_READ, .io = name_read};
+static const struct tide_file_ops read_ops = {{TIDE_OPS_FILE}, TIDE_IO_READ, name_read};
+static const struct tide_body_class reads = {.name = "read", .ops = &read_ops.ops};
 
 struct touching {
   struct leader *leader;
@@ -236,23 +237,18 @@ static enum tide_status run_kernel(void *arguments) {
 static const struct tide_body_class runs = {.name = "kernel", .host = run_kernel};
 
 static void open_all(struct leader *leader) {
-  must(tide_context_init(&leader->context, NULL), "context");
-  must(tide_sched_create(&leader->context, NULL, &leader->sched), "scheduler");
-  must(tide_cpu_open(&leader->context, leader->sched, NULL, "cpu", &leader->cpu,
-                     &leader->cpu_device),
-       "cpu");
-  must(tide_file_open(&leader->context, leader->sched, NULL, "file", &leader->file,
-                      &leader->file_device),
-       "file");
+  must(tide_context_create(NULL, &leader->context), "context");
+  must(tide_cpu_open(leader->context, NULL, &leader->cpu_device), "cpu");
+  must(tide_file_open(leader->context, NULL, &leader->file_device), "file");
   must(tide_queue_create(leader->file_device, NULL, &leader->disk), "disk");
   must(tide_queue_create(leader->cpu_device, NULL, &leader->right), "right");
   must(tide_queue_create(leader->cpu_device, NULL, &leader->last), "last");
-  must(tide_timeline_create(&leader->context, NULL, &leader->read), "read");
-  must(tide_timeline_create(&leader->context, NULL, &leader->partner), "partner");
-  must(tide_timeline_create(&leader->context, NULL, &leader->taken), "taken");
-  must(tide_timeline_create(&leader->context, NULL, &leader->window), "window");
-  struct tide_medium_params medium = {.pages = 1024};
-  must(tide_medium_create(&leader->context, &medium, &leader->medium), "medium");
+  must(tide_timeline_create(leader->context, NULL, &leader->read), "read");
+  must(tide_timeline_create(leader->context, NULL, &leader->partner), "partner");
+  must(tide_timeline_create(leader->context, NULL, &leader->taken), "taken");
+  must(tide_timeline_create(leader->context, NULL, &leader->window), "window");
+  struct tide_medium_params medium = {.struct_size = sizeof medium, .pages = 1024};
+  must(tide_medium_create(leader->context, &medium, &leader->medium), "medium");
   attach(&leader->shared, leader->common);
 }
 
@@ -308,8 +304,8 @@ static void take_over(struct leader *leader) {
 
 static tide_axis new_axis(struct leader *leader) {
   tide_axis axis;
-  must(tide_lease_take(leader->context.lease, TIDE_DOMAIN_HOST, &axis), "axis");
-  must(tide_tracker_register(leader->context.tracker, axis), "register");
+  must(tide_lease_take(tide_context_lease(leader->context), TIDE_DOMAIN_HOST, &axis), "axis");
+  must(tide_tracker_register(tide_context_tracker(leader->context), axis), "register");
   return axis;
 }
 
@@ -395,23 +391,23 @@ static void close_all(struct leader *leader) {
   tide_queue_destroy(leader->disk);
   tide_queue_destroy(leader->right);
   tide_queue_destroy(leader->last);
-  tide_cpu_close(leader->cpu);
-  tide_file_close(leader->file);
+  tide_device_close(leader->cpu_device);
+  tide_device_close(leader->file_device);
   must(tide_pool_destroy(leader->pool), "the pool is empty");
   tide_timeline_destroy(leader->read);
   tide_timeline_destroy(leader->partner);
   tide_timeline_destroy(leader->taken);
   tide_mods_run_destroy(leader->kernel);
   tide_timeline_destroy(leader->window);
-  tide_sched_destroy(leader->sched);
-  tide_context_fini(&leader->context);
+  tide_context_destroy(leader->context);
   sem_destroy(&leader->asked);
   sem_destroy(&leader->ran);
 }
 
 /* The partner has promised: its point is waited for here by a name of this session. */
 static struct tide_point meet(struct leader *leader) {
-  struct tide_session_params params = {.socket = leader->common->socket, .label = "leader"};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = leader->common->socket, .label = "leader"};
   struct greeting greeting = {.axis = leader->partner_axis = new_axis(leader)};
   struct promise promise;
   struct tide_point point;
@@ -427,13 +423,14 @@ static struct tide_point meet(struct leader *leader) {
 static void load_kernel(struct leader *leader, struct tide_buffer *tile) {
   struct tide_mods_argument arguments[] = {{.data = tide_buffer_data(tile), .size = TILE},
                                            {.integer = TILES}};
-  struct tide_mods_run_params params = {.text = module,
+  struct tide_mods_run_params params = {.struct_size = sizeof params,
+                                        .text = module,
                                         .length = sizeof module - 1,
                                         .arguments = arguments,
                                         .argument_count = 2,
                                         .grid = {2},
                                         .progress = leader->window};
-  must(tide_mods_run_create(&leader->context, &params, &leader->kernel), "the kernel");
+  must(tide_mods_run_create(leader->context, &params, &leader->kernel), "the kernel");
 }
 
 /* All of it, once. Was the reuse known? */
@@ -442,7 +439,8 @@ static bool lead(const struct common *common, enum how how, int input) {
   struct leader *me = &leader;
   void *memory = common->tile;
   struct tide_memory_source source = {.map = one_block, .unmap = no_unmap, .self = &memory};
-  struct tide_pool_params pool = {.source = &source, .limit = TILE, .chunk = TILE};
+  struct tide_pool_params pool = {
+      .struct_size = sizeof pool, .source = &source, .limit = TILE, .chunk = TILE};
   struct tide_buffer *tile;
   struct tide_request request = {.bytes = TILE, .source = common->tile, .tag_count = 1};
   pthread_t thread;
@@ -450,7 +448,7 @@ static bool lead(const struct common *common, enum how how, int input) {
   sem_init(&leader.ran, 0, 0);
   open_all(me);
   must(tide_shared_open(&leader.shared, READ_SLOT, 1, 0), "the leader's slot");
-  must(tide_pool_create(&leader.context, &pool, &leader.pool), "pool");
+  must(tide_pool_create(leader.context, &pool, &leader.pool), "pool");
   struct tide_point promised = meet(me);
   must(tide_queue_alloc(leader.disk, leader.pool, TILE, "tile", &tile), "the tile");
   need(tide_buffer_data(tile) == common->tile, "it lies in shared memory");
@@ -496,7 +494,7 @@ static pid_t start_service(const struct common *common) {
   need(pid >= 0, "fork");
   if (pid == 0) {
     struct tide_service *service;
-    struct tide_service_params params = {.socket = common->socket};
+    struct tide_service_params params = {.struct_size = sizeof params, .socket = common->socket};
     must(tide_service_create(&params, &service, NULL), "service");
     need(write(ready[1], &byte, 1) == 1, "ready");
     must(tide_service_run(service), "serve");
@@ -563,12 +561,12 @@ static bool run(enum how how) {
 }
 
 int main(void) {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
-  if (tide_context_init(&context, NULL) != TIDE_OK) return 1;
-  enum tide_status status = tide_medium_create(&context, NULL, &medium);
+  if (tide_context_create(NULL, &context) != TIDE_OK) return 1;
+  enum tide_status status = tide_medium_create(context, NULL, &medium);
   if (status == TIDE_OK) tide_medium_destroy(medium);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   if (status != TIDE_OK) {
     printf("SKIP one_system: no page faults here: %s\n", tide_status_text(status));
     return 0;

@@ -36,7 +36,7 @@ struct asked {
 
 struct scene {
   struct world world;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
   struct asked asked[ASKED];
   size_t count;
@@ -230,7 +230,7 @@ static void prepare(struct asked *a, uint32_t number) {
   if (a->sourced) a->request.source = a->source;
   if (world_below(4) == 0) a->request.deadline = scene->world.now + 1 + world_below(400);
   for (uint32_t i = 0; i < tags; i++) {
-    CHECK_OK(tide_timeline_create(&scene->context, NULL, &a->lines[i]));
+    CHECK_OK(tide_timeline_create(scene->context, NULL, &a->lines[i]));
     a->request.tags[i] = (struct tide_tag){a->lines[i], 1};
   }
 }
@@ -377,17 +377,21 @@ static void say_who_waits(const struct world *w) {
 }
 
 static bool try_seed(uint64_t seed, struct tally *tally) {
-  struct tide_medium_params params = {
-      .label = "sim", .pages = PAGES / 4, .requests = 8, .tag_pages = CONSUMERS};
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .label = "sim",
+                                      .pages = PAGES / 4,
+                                      .requests = 8,
+                                      .tag_pages = CONSUMERS};
   scene = calloc(1, sizeof *scene);
   CHECK(scene);
   struct world *w = &scene->world;
   world_open(w, seed);
   params.engine = (enum tide_medium_engine)(seed % 3);
   params.paper_tree = world_below(2);
-  struct tide_context_params context = {.platform = &w->platform};
-  CHECK_OK(tide_context_init(&scene->context, &context));
-  CHECK_OK(tide_medium_create(&scene->context, &params, &scene->medium));
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = &w->platform};
+  CHECK_OK(tide_context_create(&context_params, &scene->context));
+  CHECK_OK(tide_medium_create(scene->context, &params, &scene->medium));
   scene->consumers_left = CONSUMERS;
   scene->producers_left = PRODUCERS;
   for (int i = 0; i < CONSUMERS; i++) world_add(w, consumer, NULL);
@@ -403,7 +407,7 @@ static bool try_seed(uint64_t seed, struct tally *tally) {
   world_close(w);
   good = !scene->why[0];
   for (size_t i = 0; i < scene->count; i++) drop_lines(&scene->asked[i]);
-  if (good) tide_context_fini(&scene->context);
+  if (good) tide_context_destroy(scene->context);
   return good;
 }
 
@@ -451,7 +455,8 @@ static void doomed(void *own) {
 
 /* True while the producer dies before its end. */
 static bool die_at(uint64_t seed, uint32_t step) {
-  struct tide_medium_params params = {.pages = PAGES / 4, .requests = 8, .tag_pages = CONSUMERS};
+  struct tide_medium_params params = {
+      .struct_size = sizeof params, .pages = PAGES / 4, .requests = 8, .tag_pages = CONSUMERS};
   scene = calloc(1, sizeof *scene);
   CHECK(scene);
   struct world *w = &scene->world;
@@ -460,9 +465,10 @@ static bool die_at(uint64_t seed, uint32_t step) {
   death = step;
   begun = 0;
   params.engine = (enum tide_medium_engine)(seed % 3);
-  struct tide_context_params context = {.platform = &w->platform};
-  CHECK_OK(tide_context_init(&scene->context, &context));
-  CHECK_OK(tide_medium_create(&scene->context, &params, &scene->medium));
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = &w->platform};
+  CHECK_OK(tide_context_create(&context_params, &scene->context));
+  CHECK_OK(tide_medium_create(scene->context, &params, &scene->medium));
   scene->consumers_left = scene->count = 2;
   uint32_t all = 0;
   for (uint32_t i = 0; i < 2; i++) {
@@ -491,7 +497,7 @@ static bool die_at(uint64_t seed, uint32_t step) {
   if (scene->why[0]) FAIL("seed %llu, step %u: %s", (unsigned long long)seed, step, scene->why);
   world_close(w);
   for (size_t i = 0; i < scene->count; i++) drop_lines(&scene->asked[i]);
-  tide_context_fini(&scene->context);
+  tide_context_destroy(scene->context);
   forget_scene();
   return step < all;
 }

@@ -42,8 +42,7 @@ static const struct tide_backend backend = {.name = "inline", .in_order = true, 
 struct life {
   struct meter meter;
   struct tide_allocator allocator;
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[2];
   struct tide_timeline *timelines[2], *gate;
@@ -51,7 +50,6 @@ struct life {
   struct tide_wait_set *set;
   struct tide_notifier *notifier;
   struct tide_collective *collective;
-  struct tide_sched_params params;
   uint64_t value, ran, findings;
   struct tide_diag last;
 };
@@ -65,24 +63,26 @@ static void found(void *user, const struct tide_diag *diag) {
 /* Makes one of each; stops at the first refusal, which must be for memory. */
 static enum tide_status open_checked_life(struct life *life, uint64_t fail_at, bool check) {
   memset(life, 0, sizeof *life);
-  life->params = (struct tide_sched_params){.check = check, .finding = found, .finding_user = life};
   life->meter.fail_at = fail_at;
   life->allocator = (struct tide_allocator){meter_alloc, meter_free, &life->meter};
-  struct tide_context_params context = {.allocator = &life->allocator};
-  struct tide_queue_params queue = {.operations = 64};
-  struct tide_pool_params pool = {.chunk = 1 << 16, .buffers = 8};
-  enum tide_status status = tide_context_init(&life->context, &context);
-  if (status == TIDE_OK) status = tide_sched_create(&life->context, &life->params, &life->sched);
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .allocator = &life->allocator,
+                                               .check = check,
+                                               .finding = found,
+                                               .finding_user = life};
+  struct tide_queue_params queue = {.struct_size = sizeof queue, .operations = 64};
+  struct tide_pool_params pool = {.struct_size = sizeof pool, .chunk = 1 << 16, .buffers = 8};
+  enum tide_status status = tide_context_create(&context_params, &life->context);
   if (status == TIDE_OK)
-    status = tide_device_create(life->sched, &backend, "inline", &life->device);
+    status = tide_device_open(life->context, &backend, "inline", &life->device);
   for (int i = 0; i < 2 && status == TIDE_OK; i++) {
     status = tide_queue_create(life->device, &queue, &life->queues[i]);
-    if (status == TIDE_OK) status = tide_timeline_create(&life->context, NULL, &life->timelines[i]);
+    if (status == TIDE_OK) status = tide_timeline_create(life->context, NULL, &life->timelines[i]);
   }
-  if (status == TIDE_OK) status = tide_timeline_create(&life->context, NULL, &life->gate);
-  if (status == TIDE_OK) status = tide_pool_create(&life->context, &pool, &life->pool);
-  if (status == TIDE_OK) status = tide_wait_set_create(&life->context, 8, &life->set);
-  if (status == TIDE_OK) status = tide_notifier_create(&life->context, &life->notifier);
+  if (status == TIDE_OK) status = tide_timeline_create(life->context, NULL, &life->gate);
+  if (status == TIDE_OK) status = tide_pool_create(life->context, &pool, &life->pool);
+  if (status == TIDE_OK) status = tide_wait_set_create(life->context, 8, &life->set);
+  if (status == TIDE_OK) status = tide_notifier_create(life->context, &life->notifier);
   if (status == TIDE_OK) status = tide_collective_create(life->queues, 2, "all", &life->collective);
   return status;
 }
@@ -107,13 +107,12 @@ static void close_life(struct life *life) {
   for (int i = 0; i < 2; i++) tide_queue_destroy(life->queues[i]);
   if (life->device) {
     CHECK_OK(tide_device_settle(life->device, TIDE_FOREVER));
-    CHECK_OK(tide_device_destroy(life->device));
+    tide_device_close(life->device);
   }
   if (life->pool) CHECK_OK(tide_pool_destroy(life->pool));
   for (int i = 0; i < 2; i++) tide_timeline_destroy(life->timelines[i]);
   tide_timeline_destroy(life->gate);
-  tide_sched_destroy(life->sched);
-  tide_context_fini(&life->context);
+  tide_context_destroy(life->context);
   CHECK_EQ_U64((uint64_t)life->meter.out, 0);
 }
 
@@ -216,8 +215,10 @@ TEST(a_trace_without_memory) {
   for (uint64_t n = 1;; n++) {
     struct meter meter = {.fail_at = n};
     struct tide_allocator allocator = {meter_alloc, meter_free, &meter};
-    struct tide_trace_params params = {
-        .platform = tide_platform_linux(), .allocator = &allocator, .events = 8};
+    struct tide_trace_params params = {.struct_size = sizeof params,
+                                       .platform = tide_platform_linux(),
+                                       .allocator = &allocator,
+                                       .events = 8};
     struct tide_trace *trace = NULL;
     enum tide_status status = tide_trace_create(&params, &trace);
     if (status == TIDE_OK) {
@@ -246,14 +247,10 @@ TEST(nothing_may_be_destroyed) {
   tide_tracker_destroy(NULL);
   tide_queue_destroy(NULL);
   tide_collective_destroy(NULL);
-  CHECK_OK(tide_device_destroy(NULL));
+  tide_device_close(NULL);
   CHECK_OK(tide_pool_destroy(NULL));
-  tide_sched_destroy(NULL);
   tide_trace_destroy(NULL);
-  tide_cpu_destroy(NULL);
-  tide_cpu_close(NULL);
-  tide_file_destroy(NULL);
-  tide_file_close(NULL);
+  tide_context_destroy(NULL);
   tide_program_destroy(NULL);
   tide_plan_destroy(NULL);
   tide_run_destroy(NULL);

@@ -13,7 +13,8 @@ struct lane {
 };
 
 static void lane_open(struct fake *f, struct lane *lane, uint8_t level) {
-  struct tide_queue_params params = {.label = "lane", .priority = level, .operations = 1024};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .label = "lane", .priority = level, .operations = 1024};
   lane->level = level;
   CHECK_OK(tide_queue_create(f->device, &params, &lane->queue));
 }

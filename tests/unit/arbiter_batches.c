@@ -8,7 +8,8 @@ static const struct tide_body_class quick = {
 
 static struct tide_queue *lane(struct tide_device *device, uint8_t level, uint32_t count) {
   struct tide_queue *queue;
-  struct tide_queue_params params = {.label = "lane", .priority = level, .operations = 1024};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .label = "lane", .priority = level, .operations = 1024};
   CHECK_OK(tide_queue_create(device, &params, &queue));
   struct tide_operation operation = {.body = &quick, .label = "x"};
   for (uint32_t i = 0; i < count; i++) CHECK_OK(tide_queue_submit(queue, &operation, NULL, NULL));
@@ -20,7 +21,7 @@ static void open_sequential(struct fake *f, struct tide_backend *backend,
   fake_open(f, true, 16);
   *backend = f->backend;
   backend->sequential = true;
-  CHECK_OK(tide_device_create(f->sched, backend, "sequential", device));
+  CHECK_OK(tide_device_open(f->context, backend, "sequential", device));
 }
 static void run_out(struct tide_device *device) {
   struct tide_work *out[16], *done[16];
@@ -59,7 +60,7 @@ TEST(the_last_is_picked_within_the_bound) {
   run_out(device);
   for (int i = 0; i <= R; i++) tide_queue_destroy(lanes[i]);
   CHECK_OK(tide_device_settle(device, TIDE_NOW));
-  CHECK_OK(tide_device_destroy(device));
+  tide_device_close(device);
   fake_close(&f);
   CHECK(picks <= 128 + R);
 }
@@ -89,7 +90,7 @@ TEST(the_lower_waits_for_the_higher) {
   tide_queue_destroy(low);
   tide_queue_destroy(high);
   CHECK_OK(tide_device_settle(device, TIDE_NOW));
-  CHECK_OK(tide_device_destroy(device));
+  tide_device_close(device);
   fake_close(&f);
   CHECK(lows <= 16);
 }
@@ -101,18 +102,16 @@ static void kick(void *self) { (void)self; }
 static size_t second_batch(bool listen, uint64_t *out_epochs) {
   enum { LANES = 8 };
   struct tide_sink sink = {.event = hear};
-  struct tide_context_params params = {.sink = listen ? &sink : NULL};
+  struct tide_context_params params = {.struct_size = sizeof params, .sink = listen ? &sink : NULL};
   struct tide_backend backend = {
       .name = "fake", .in_order = true, .sequential = true, .kick = kick};
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *lanes[LANES];
   struct tide_work *out[16], *done[16];
   struct tide_operation operation = {.body = &quick};
-  CHECK_OK(tide_context_init(&context, &params));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_device_create(sched, &backend, "d", &device));
+  CHECK_OK(tide_context_create(&params, &context));
+  CHECK_OK(tide_device_open(context, &backend, "d", &device));
   for (int i = 0; i < LANES; i++) {
     CHECK_OK(tide_queue_create(device, NULL, &lanes[i]));
     CHECK_OK(tide_queue_submit(lanes[i], &operation, NULL, NULL));
@@ -131,9 +130,8 @@ static size_t second_batch(bool listen, uint64_t *out_epochs) {
   }
   for (int i = 0; i < LANES; i++) tide_queue_destroy(lanes[i]);
   CHECK_OK(tide_device_settle(device, TIDE_NOW));
-  CHECK_OK(tide_device_destroy(device));
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
   return batch;
 }
 

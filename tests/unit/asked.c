@@ -1,5 +1,6 @@
 /* Workers that ask whoever submits to do their exchanges, and all that may happen meanwhile: each
  * operation runs once, with its own arguments, and each call is made once, or is cancelled. */
+#include "causal/context.h"
 #include "harness.h"
 #include "sched/delegation.h"
 #include "tidemark/tidemark.h"
@@ -26,9 +27,7 @@ struct submitter {
   uint32_t number;
 };
 struct world {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[QUEUES];
   struct submitter submitters[SUBMITTERS];
@@ -140,9 +139,9 @@ static void *submitting(void *argument) {
       tide_queue_set_priority(w->queues[next(&s->seed) % QUEUES],
                               (uint8_t)(next(&s->seed) % 4 + 7));
     if (kind == 1 && s->number == 0) {
-      tide_sched_pause(w->sched);
+      tide_context_pause(w->context);
       (void)submit(new_id(), NULL, false);
-      tide_sched_resume(w->sched);
+      tide_context_resume(w->context);
     }
     if (kind == 2 && i > 8) {
       struct call *call = &s->calls[i - 1 - next(&s->seed) % 7];
@@ -176,19 +175,19 @@ static void *submitting(void *argument) {
 }
 
 static void go(uint64_t seed, uint32_t workers, uint32_t spin, bool check, enum ending ending) {
-  struct tide_cpu_params cpu = {.workers = workers, .spin_ns = spin};
-  struct tide_sched_params sched = {.check = check};
-  struct tide_queue_params queue = {.operations = 40 + (uint32_t)(seed % 7) * 50};
+  struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = workers, .spin_ns = spin};
+  struct tide_context_params context = {.struct_size = sizeof context, .check = check};
+  struct tide_queue_params queue = {.struct_size = sizeof queue,
+                                    .operations = 40 + (uint32_t)(seed % 7) * 50};
   w = calloc(1, sizeof *w);
   CHECK(w && !pthread_mutex_init(&w->mutex, NULL));
-  CHECK_OK(tide_context_init(&w->context, NULL));
-  CHECK_OK(tide_sched_create(&w->context, &sched, &w->sched));
-  CHECK_OK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device));
+  CHECK_OK(tide_context_create(&context, &w->context));
+  CHECK_OK(tide_cpu_open(w->context, &cpu, &w->device));
   for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_create(w->device, &queue, &w->queues[q]));
   for (uint32_t i = 0; i < SUBMITTERS; i++) {
     struct submitter *s = &w->submitters[i];
     s->seed = seed + i, s->number = i;
-    CHECK_OK(tide_timeline_create(&w->context, NULL, &s->line));
+    CHECK_OK(tide_timeline_create(w->context, NULL, &s->line));
     CHECK(!pthread_create(&s->thread, NULL, submitting, s));
   }
   for (int i = 0; i < SUBMITTERS; i++) pthread_join(w->submitters[i].thread, NULL);
@@ -199,17 +198,13 @@ static void go(uint64_t seed, uint32_t workers, uint32_t spin, bool check, enum 
     for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_drain(w->queues[q], TIDE_FOREVER));
   if (ending == LOSE) {
     tide_device_lose(w->device, TIDE_LOST);
-    tide_cpu_detach(w->cpu);
     tide_device_certify(w->device);
   }
   for (int q = 0; q < QUEUES; q++) tide_queue_destroy(w->queues[q]);
   CHECK_OK(tide_device_settle(w->device, TIDE_FOREVER));
-  tide_cpu_detach(w->cpu);
-  CHECK_OK(tide_device_destroy(w->device));
-  tide_cpu_destroy(w->cpu);
+  tide_device_close(w->device);
   for (int i = 0; i < SUBMITTERS; i++) tide_timeline_destroy(w->submitters[i].line);
-  tide_sched_destroy(w->sched);
-  tide_context_fini(&w->context);
+  tide_context_destroy(w->context);
   CHECK_EQ_U64(w->wrong, 0);
   for (uint32_t i = 0; i < MOST; i++) {
     size_t kind = w->taken[i] % 100;
@@ -247,17 +242,16 @@ static void hear(void *self, const struct tide_event *event) { *(uint64_t *)self
 TEST(in_check_mode_and_heard) {
   static const struct tide_body_class body = {
       .name = "0", .host = run0, .non_blocking = true, .over = over_whom};
-  struct tide_sched_params sched = {.check = true};
-  struct tide_cpu_params cpu = {.workers = 1};
+  struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = 1};
   struct tide_operation operation = {.body = &body};
   w = calloc(1, sizeof *w);
   CHECK(w);
   uint64_t heard = 0;
   struct tide_sink sink = {.event = hear, .self = &heard};
-  struct tide_context_params context = {.sink = &sink};
-  CHECK_OK(tide_context_init(&w->context, &context));
-  CHECK_OK(tide_sched_create(&w->context, &sched, &w->sched));
-  CHECK_OK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device));
+  struct tide_context_params context_params = {
+      .struct_size = sizeof context_params, .sink = &sink, .check = true};
+  CHECK_OK(tide_context_create(&context_params, &w->context));
+  CHECK_OK(tide_cpu_open(w->context, &cpu, &w->device));
   CHECK_OK(tide_queue_create(w->device, NULL, &w->queues[0]));
   submits = true;
   for (uint32_t taken = 0; taken < 200000 / test_slowdown();)
@@ -266,9 +260,8 @@ TEST(in_check_mode_and_heard) {
   CHECK_OK(tide_queue_drain(w->queues[0], TIDE_FOREVER));
   CHECK(heard > 0);
   tide_queue_destroy(w->queues[0]);
-  tide_cpu_close(w->cpu);
-  tide_sched_destroy(w->sched);
-  tide_context_fini(&w->context);
+  tide_device_close(w->device);
+  tide_context_destroy(w->context);
   free(w);
   if (over_here == 0) SKIP("no submit met a worker that asked"); /* which is a matter of chance */
 }
@@ -286,14 +279,12 @@ TEST(own_calls_in_the_submit) {
   static const struct tide_body_class body = {.name = "0", .host = run0, .non_blocking = true};
   static const struct tide_backend backend = {
       .name = "inline", .in_order = true, .sequential = true, .kick = no_kick};
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[2];
   struct call calls[2] = {0};
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_device_create(sched, &backend, "inline", &device));
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_device_open(context, &backend, "inline", &device));
   for (int i = 0; i < 2; i++) {
     CHECK_OK(tide_queue_create(device, NULL, &queues[i]));
     calls[i].point = (struct tide_timepoint){
@@ -304,19 +295,18 @@ TEST(own_calls_in_the_submit) {
   struct tide_operation work = {.body = &body}, empty = {.body = NULL};
   CHECK_OK(tide_queue_submit(queues[0], &work, NULL, NULL));
   CHECK_EQ_U64(tide_device_exchange(device, NULL, 0, request.works, 1, NULL), 1);
-  CHECK(tide_delegation_post(sched, &request));
+  CHECK(tide_delegation_post(context->sched, &request));
   CHECK_OK(tide_queue_submit(queues[1], &empty, NULL, NULL));
   CHECK_EQ_U64(request.answered, 1);
   CHECK_EQ_U64(calls[1].made, 1);
   CHECK_EQ_U64(calls[0].made, 0);
   struct tide_fired fired = request.calls;
-  tide_fired_run_calls(&fired, &context);
+  tide_fired_run_calls(&fired, context);
   CHECK_EQ_U64(calls[0].made, 1);
   for (int i = 0; i < 2; i++) tide_queue_destroy(queues[i]);
   CHECK_OK(tide_device_settle(device, TIDE_FOREVER));
-  CHECK_OK(tide_device_destroy(device));
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }
 
 TEST_MAIN(CASE(one), CASE(two), CASE(four), CASE(no_spin), CASE(checked),

@@ -54,23 +54,32 @@ static void expect(const char *text, const char *part) {
 
 /* With one worker that never ends, so the host ends it; with two the second runs the inner one. */
 static void try_with(uint32_t workers, enum way way) {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *outer;
-  struct job job = {.way = way, .context = &context}, *address = &job;
+  struct job job = {.way = way}, *address = &job;
   char text[2000] = "";
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_cpu_open(&context, sched, &(struct tide_cpu_params){.workers = workers}, "cpu",
-                         &cpu, &device));
-  CHECK_OK(tide_queue_create(device, &(struct tide_queue_params){.label = "outer"}, &outer));
-  CHECK_OK(tide_queue_create(device, &(struct tide_queue_params){.label = "inner"}, &job.inner));
+  CHECK_OK(tide_context_create(NULL, &context));
+  job.context = context;
+  CHECK_OK(tide_cpu_open(context, TIDE_PARAMS(tide_cpu_params, .workers = workers), &device));
+  CHECK_OK(tide_queue_create(device,
+                             &(struct tide_queue_params){
+                                 .struct_size = sizeof(struct tide_queue_params), .label = "outer"},
+                             &outer));
+  CHECK_OK(tide_queue_create(device,
+                             &(struct tide_queue_params){
+                                 .struct_size = sizeof(struct tide_queue_params), .label = "inner"},
+                             &job.inner));
   CHECK_OK(
-      tide_timeline_create(&context, &(struct tide_timeline_params){.label = "done"}, &job.done));
-  CHECK_OK(
-      tide_timeline_create(&context, &(struct tide_timeline_params){.label = "other"}, &job.other));
+      tide_timeline_create(context,
+                           &(struct tide_timeline_params){
+                               .struct_size = sizeof(struct tide_timeline_params), .label = "done"},
+                           &job.done));
+  CHECK_OK(tide_timeline_create(
+      context,
+      &(struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
+                                     .label = "other"},
+      &job.other));
   struct tide_operation operation = {.label = "outer",
                                      .body = &waits_class,
                                      .arguments = &address,
@@ -79,7 +88,7 @@ static void try_with(uint32_t workers, enum way way) {
   if (workers == 1) {
     while (!strstr(text, "its body waits")) {
       usleep(1000);
-      tide_sched_diagnose(sched, text, sizeof text);
+      tide_context_diagnose(context, text, sizeof text);
     }
     expect(text, "queue 'outer': operation 'outer' (1) runs, and its body waits for");
     expect(text, way == SET ? "a wait-set" : "'done' >= 1 (at 0; 'inner' of queue 'inner' will");
@@ -91,24 +100,21 @@ static void try_with(uint32_t workers, enum way way) {
   }
   CHECK_OK(tide_queue_drain(outer, TIDE_FOREVER));
   CHECK_OK(tide_queue_drain(job.inner, TIDE_FOREVER));
-  CHECK_EQ_U64(tide_sched_diagnose(sched, text, sizeof text), 0);
+  CHECK_EQ_U64(tide_context_diagnose(context, text, sizeof text), 0);
   if (workers == 2) CHECK_OK(tide_timeline_wait(job.done, 1, TIDE_NOW));
   tide_queue_destroy(outer);
   tide_queue_destroy(job.inner);
   tide_timeline_destroy(job.done);
   tide_timeline_destroy(job.other);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }
 
 /* ---- threads that wait for the host ------------------------------------------------------------
  */
 
 struct crew {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *a, *b;
   struct tide_timeline *gate; /* the host signals it */
@@ -116,19 +122,27 @@ struct crew {
 };
 
 static void open_crew(struct crew *c, uint32_t workers) {
-  struct tide_cpu_params params = {.workers = workers};
+  struct tide_cpu_params params = {.struct_size = sizeof params, .workers = workers};
   memset(c, 0, sizeof *c);
-  CHECK_OK(tide_context_init(&c->context, NULL));
-  CHECK_OK(tide_sched_create(&c->context, NULL, &c->sched));
-  CHECK_OK(tide_cpu_open(&c->context, c->sched, &params, "cpu", &c->cpu, &c->device));
-  CHECK_OK(tide_queue_create(c->device, &(struct tide_queue_params){.label = "a"}, &c->a));
-  CHECK_OK(tide_queue_create(c->device, &(struct tide_queue_params){.label = "b"}, &c->b));
+  CHECK_OK(tide_context_create(NULL, &c->context));
+  CHECK_OK(tide_cpu_open(c->context, &params, &c->device));
+  CHECK_OK(tide_queue_create(
+      c->device,
+      &(struct tide_queue_params){.struct_size = sizeof(struct tide_queue_params), .label = "a"},
+      &c->a));
+  CHECK_OK(tide_queue_create(
+      c->device,
+      &(struct tide_queue_params){.struct_size = sizeof(struct tide_queue_params), .label = "b"},
+      &c->b));
   CHECK_OK(
-      tide_timeline_create(&c->context, &(struct tide_timeline_params){.label = "gate"}, &c->gate));
+      tide_timeline_create(c->context,
+                           &(struct tide_timeline_params){
+                               .struct_size = sizeof(struct tide_timeline_params), .label = "gate"},
+                           &c->gate));
 }
 
 static size_t diagnose(struct crew *c) {
-  return tide_sched_diagnose(c->sched, c->text, sizeof c->text);
+  return tide_context_diagnose(c->context, c->text, sizeof c->text);
 }
 
 static void close_crew(struct crew *c) {
@@ -138,9 +152,8 @@ static void close_crew(struct crew *c) {
   tide_queue_destroy(c->a);
   tide_queue_destroy(c->b);
   tide_timeline_destroy(c->gate);
-  tide_cpu_close(c->cpu);
-  tide_sched_destroy(c->sched);
-  tide_context_fini(&c->context);
+  tide_device_close(c->device);
+  tide_context_destroy(c->context);
 }
 
 static enum tide_status waits_for_host(void *arguments) {
@@ -198,7 +211,7 @@ TEST(a_callback_is_no_body) {
   struct crew c;
   struct tide_timeline *done;
   open_crew(&c, 1);
-  CHECK_OK(tide_timeline_create(&c.context, NULL, &done));
+  CHECK_OK(tide_timeline_create(c.context, NULL, &done));
   struct callback callback = {.point = {.timeline = done, .value = 1, .call = wait_in_callback},
                               .gate = c.gate};
   CHECK_OK(tide_timepoint_add(&callback.point));

@@ -7,8 +7,8 @@ static void count_cancel(void *self) { ++*(uint32_t *)self; }
 /* `other` can cancel, `device` cannot. */
 static void open_with_cancel(struct fake *f) {
   fake_open(f, true, 16);
-  f->other_backend.cancel = count_cancel;
-  f->other_backend.kick = NULL;
+  fake_backend_of(f->other)->cancel = count_cancel;
+  fake_backend_of(f->other)->kick = NULL;
 }
 
 TEST(a_destroyed_queue_tells_the_waiters_of_what_runs) {
@@ -70,13 +70,13 @@ TEST(the_backend_is_called_though_no_hand_is_idle) {
   struct fake f;
   uint64_t sequence;
   open_with_cancel(&f);
-  f.other_backend.kick = fake_kick;
+  fake_backend_of(f.other)->kick = fake_kick;
   struct tide_queue *queue = fake_queue_on(f.other, "queue", 0);
   CHECK_OK(tide_queue_submit(queue, &OPERATION(.label = "a"), &sequence, NULL));
   /* It gets all that it wants, so it is not idle. */
   f.count = (uint32_t)tide_device_exchange(f.other, NULL, 0, f.out, 1, NULL);
   CHECK(fake_out(&f, "a"));
-  f.other_backend.kick = NULL;
+  fake_backend_of(f.other)->kick = NULL;
   f.kicks = 0;
   CHECK_OK(tide_queue_cancel(queue, sequence));
   CHECK_EQ_U64(f.kicks, 1);
@@ -92,8 +92,8 @@ TEST(a_channel_goes_on_behind_it) {
   struct tide_failure why = {.status = TIDE_IO, .code = 5, .text = "its own"};
   uint64_t sequence;
   open_world(&w);
-  w.f.other_backend.cancel = count_cancel;
-  w.f.other_backend.kick = NULL;
+  fake_backend_of(w.f.other)->cancel = count_cancel;
+  fake_backend_of(w.f.other)->kick = NULL;
   struct tide_queue *away = CHANNEL(w.f.other, .label = "away", .client = w.client);
   struct tide_future *future = future_of(away, 8);
   struct tide_point cut = promise(future), next = promise(future), behind;
@@ -146,10 +146,10 @@ TEST(without_cancel_what_runs_runs_on) {
 TEST(memory_waits_for_the_end) {
   struct fake f;
   open_with_cancel(&f);
-  struct tide_pool_params params = {.buffers = 4};
+  struct tide_pool_params params = {.struct_size = sizeof params, .buffers = 4};
   struct tide_pool *pool;
   struct tide_buffer *buffer, *other, *again;
-  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  CHECK_OK(tide_pool_create(f.context, &params, &pool));
   CHECK_OK(tide_pool_alloc(pool, 4096, NULL, "buffer", &buffer));
   struct tide_queue *queue = fake_queue_on(f.other, "queue", 0);
   struct tide_use use = {.buffer = buffer, .access = TIDE_WRITE};

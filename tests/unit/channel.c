@@ -654,10 +654,11 @@ TEST(plain_waits_lend_too) {
   struct world w;
   open_world(&w);
   struct tide_timeline *t = fake_timeline(&w.f, "t", false);
-  struct tide_queue_params params = {.label = "low", .priority = 1};
+  struct tide_queue_params params = {.struct_size = sizeof params, .label = "low", .priority = 1};
   struct tide_queue *low, *high;
   CHECK_OK(tide_queue_create(w.f.device, &params, &low));
-  params = (struct tide_queue_params){.label = "high", .priority = 14};
+  params = (struct tide_queue_params){
+      .struct_size = sizeof(struct tide_queue_params), .label = "high", .priority = 14};
   CHECK_OK(tide_queue_create(w.f.device, &params, &high));
   CHECK_OK(SUBMIT(low, .label = "x", SIGNALS({t, 1})));
   CHECK_OK(SUBMIT(high, .label = "y", WAITS({t, 1})));
@@ -678,7 +679,7 @@ TEST(a_long_chain_lends_without_recursion) {
   open_world(&w);
   struct tide_queue **queue = calloc(N, sizeof *queue);
   struct tide_timeline **t = calloc(N, sizeof *t);
-  struct tide_queue_params params = {.operations = 1, .priority = 1};
+  struct tide_queue_params params = {.struct_size = sizeof params, .operations = 1, .priority = 1};
   for (int i = 0; i < N; i++) {
     t[i] = fake_timeline(&w.f, "t", false);
     CHECK_OK(tide_queue_create(w.f.device, &params, &queue[i]));

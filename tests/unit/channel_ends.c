@@ -45,7 +45,8 @@ TEST(a_channel_of_a_lost_device_leaves_nothing_behind) {
   open_world(&w);
   CHECK_OK(tide_client_create(w.points, NULL, &mortal));
   tide_device_lose(w.f.other, TIDE_LOST);
-  struct tide_queue_params params = {.label = "late", .client = mortal};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .label = "late", .client = mortal};
   CHECK_STATUS(tide_queue_create(w.f.other, &params, &queue), TIDE_LOST);
   tide_client_stats(mortal, &stats);
   CHECK(stats.timelines == 0);
@@ -242,23 +243,12 @@ TEST(check_mode_knows_what_a_later_point_covers) {
   unsigned findings = 0;
   struct tide_pool *pool;
   struct tide_buffer *buffer;
-  open_world(&w);
-  tide_queue_destroy(w.a);
-  tide_queue_destroy(w.b);
-  tide_queue_destroy(w.c);
-  CHECK_OK(tide_device_destroy(w.f.device));
-  CHECK_OK(tide_device_destroy(w.f.other));
-  tide_sched_destroy(w.f.sched);
-  struct tide_sched_params params = {
-      .check = true, .finding = count_finding, .finding_user = &findings};
-  CHECK_OK(tide_sched_create(&w.f.context, &params, &w.f.sched));
-  CHECK_OK(tide_device_create(w.f.sched, &w.f.backend, "fake", &w.f.device));
-  CHECK_OK(tide_device_create(w.f.sched, &w.f.other_backend, "other", &w.f.other));
-  w.a = CHANNEL(w.f.device, .label = "a", .client = w.client, .operations = 8);
-  w.b = CHANNEL(w.f.device, .label = "b", .client = w.client, .operations = 8);
-  tide_future_destroy(w.fa);
-  w.fa = future_of(w.a, 8);
-  CHECK_OK(tide_pool_create(&w.f.context, NULL, &pool));
+  open_world_with(&w,
+                  (struct tide_context_params){.struct_size = sizeof(struct tide_context_params),
+                                               .check = true,
+                                               .finding = count_finding,
+                                               .finding_user = &findings});
+  CHECK_OK(tide_pool_create(w.f.context, NULL, &pool));
   CHECK_OK(tide_queue_alloc(w.a, pool, 64, "buffer", &buffer));
   struct tide_use write = {buffer, TIDE_WRITE, 0, 0}, read = {buffer, TIDE_READ, 0, 0};
   struct tide_point p = promise(w.fa), q = promise(w.fa);
@@ -273,6 +263,7 @@ TEST(check_mode_knows_what_a_later_point_covers) {
   fake_run_out(&w.f);
   tide_queue_destroy(w.a);
   tide_queue_destroy(w.b);
+  tide_queue_destroy(w.c);
   w.a = w.b = w.c = NULL;
   CHECK_OK(tide_pool_destroy(pool));
   close_world(&w);

@@ -520,9 +520,7 @@ static enum tide_status fail_run(void *arguments) {
 }
 
 struct crew {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_points *points;
   struct tide_client *client;
@@ -530,13 +528,12 @@ struct crew {
 };
 
 static void open_crew(struct crew *c, uint32_t workers) {
-  struct tide_cpu_params cpu = {.workers = workers};
-  struct tide_points_params room = {.manual = true};
+  struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = workers};
+  struct tide_points_params room = {.struct_size = sizeof room, .manual = true};
   ran = failed = 0;
-  CHECK_OK(tide_context_init(&c->context, NULL));
-  CHECK_OK(tide_sched_create(&c->context, NULL, &c->sched));
-  CHECK_OK(tide_cpu_open(&c->context, c->sched, &cpu, "cpu", &c->cpu, &c->device));
-  CHECK_OK(tide_points_create(&c->context, &room, &c->points));
+  CHECK_OK(tide_context_create(NULL, &c->context));
+  CHECK_OK(tide_cpu_open(c->context, &cpu, &c->device));
+  CHECK_OK(tide_points_create(c->context, &room, &c->points));
   CHECK_OK(tide_client_create(c->points, NULL, &c->client));
   /* As many points may break, each apart from the others. */
   c->queue = CHANNEL(c->device, .client = c->client, .operations = 2048);
@@ -546,11 +543,10 @@ static void open_crew(struct crew *c, uint32_t workers) {
 static void close_crew(struct crew *c) {
   tide_queue_destroy(c->queue);
   tide_queue_destroy(c->other);
-  tide_cpu_close(c->cpu);
+  tide_device_close(c->device);
   tide_client_destroy(c->client, TIDE_OK);
   tide_points_destroy(c->points);
-  tide_sched_destroy(c->sched);
-  tide_context_fini(&c->context);
+  tide_context_destroy(c->context);
 }
 
 /* Brief bodies are taken several at once. */
@@ -618,12 +614,12 @@ TEST(held_behind_one_that_runs_despite) {
   struct tide_future *future = future_of(c.other, 4);
   struct tide_point never, behind;
   CHECK_OK(tide_future_promise(future, TIDE_FOREVER, &never));
-  tide_sched_pause(c.sched);
+  tide_context_pause(c.context);
   CHECK_OK(tide_queue_submit(c.queue, &fails, NULL, NULL));
   CHECK_OK(tide_queue_submit(c.queue, &despite, NULL, NULL));
   CHECK_OK(tide_queue_wait_point(c.queue, never, 0, NULL));
   CHECK_OK(tide_queue_insert_point(c.queue, &behind, NULL));
-  tide_sched_resume(c.sched);
+  tide_context_resume(c.context);
   CHECK_STATUS(tide_point_wait(c.points, behind, TIDE_FOREVER), TIDE_IO);
   CHECK_EQ_U64(ran, 1);
   CHECK_STATUS(tide_point_wait(c.points, never, TIDE_NOW), TIDE_TIMEOUT);

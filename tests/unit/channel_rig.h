@@ -30,27 +30,37 @@ static inline struct tide_queue *channel(struct tide_device *device,
   CHECK_OK(tide_queue_create(device, params, &queue));
   return queue;
 }
-#define CHANNEL(device, ...) channel((device), &(const struct tide_queue_params){__VA_ARGS__})
+#define CHANNEL(device, ...)                                                                       \
+  channel((device), &(const struct tide_queue_params){                                             \
+                        .struct_size = sizeof(struct tide_queue_params), __VA_ARGS__})
 
 static inline struct tide_future *future_of(struct tide_queue *queue, uint32_t capacity) {
-  struct tide_future_params params = {.label = "future", .capacity = capacity};
+  struct tide_future_params params = {
+      .struct_size = sizeof params, .label = "future", .capacity = capacity};
   struct tide_future *future;
   CHECK_OK(tide_queue_create_future(queue, &params, &future));
   return future;
 }
 
-static inline void open_world(struct world *w) {
-  struct tide_points_params params = {.manual = true, .parts = 8192};
-  struct tide_clock_params clock = {.start = 1000 * MS};
+/* The context's parameters but for platform and sink. */
+static inline void open_world_with(struct world *w, struct tide_context_params context) {
+  struct tide_points_params params = {.struct_size = sizeof params, .manual = true, .parts = 8192};
+  struct tide_clock_params clock = {.struct_size = sizeof clock, .start = 1000 * MS};
   CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &w->clock));
-  fake_open_on(&w->f, tide_clock_platform(w->clock), true, 16);
-  CHECK_OK(tide_points_create(&w->f.context, &params, &w->points));
+  context.platform = tide_clock_platform(w->clock);
+  fake_open_with(&w->f, context, true);
+  CHECK_OK(tide_points_create(w->f.context, &params, &w->points));
   CHECK_OK(tide_client_create(w->points, NULL, &w->client));
   w->a = CHANNEL(w->f.device, .label = "a", .client = w->client, .operations = 64);
   w->b = CHANNEL(w->f.device, .label = "b", .client = w->client, .operations = 64);
   w->c = CHANNEL(w->f.device, .label = "c", .client = w->client, .operations = 64);
   w->fa = future_of(w->a, 64);
   w->fb = future_of(w->b, 64);
+}
+
+static inline void open_world(struct world *w) {
+  open_world_with(w, (struct tide_context_params){.struct_size = sizeof(struct tide_context_params),
+                                                  .frontier_capacity = 16});
 }
 
 static inline void close_world(struct world *w) {

@@ -27,7 +27,8 @@ static void fire(struct tide_timer_event *event) {
 
 static struct tide_clock *new_clock(uint64_t seed, bool shuffle) {
   struct tide_clock *clock;
-  struct tide_clock_params params = {.seed = seed, .shuffle = shuffle};
+  struct tide_clock_params params = {
+      .struct_size = sizeof params, .seed = seed, .shuffle = shuffle};
   noted_count = 0;
   CHECK_OK(tide_clock_create(tide_allocator_system(), &params, &clock));
   return clock;
@@ -148,7 +149,8 @@ TEST(a_wait_that_nothing_can_end_is_told) {
   static bool stuck;
   static struct tide_clock *clock;
   static uint32_t word;
-  struct tide_clock_params params = {.stuck = is_stuck, .user = &stuck};
+  struct tide_clock_params params = {
+      .struct_size = sizeof params, .stuck = is_stuck, .user = &stuck};
   CHECK_OK(tide_clock_create(tide_allocator_system(), &params, &clock));
   const struct tide_platform *platform = tide_clock_platform(clock);
   if (setjmp(out) == 0) {

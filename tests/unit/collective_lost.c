@@ -1,4 +1,5 @@
 /* A collective loses a member: its queue is destroyed, or its device is lost. Nobody hangs. */
+#include "causal/context.h"
 #include "fake_device.h"
 
 struct lost {
@@ -41,7 +42,7 @@ static void certify(struct lost *l) {
 
 static bool axis_finished(struct lost *l, uint64_t epoch) {
   tide_axis axis = tide_axis_make(0, TIDE_DOMAIN_COLLECTIVE, 1);
-  return tide_tracker_finished(l->f.context.tracker, axis, epoch);
+  return tide_tracker_finished(l->f.context->tracker, axis, epoch);
 }
 
 /* Nothing comes of it any more, and everybody is told. */
@@ -424,7 +425,7 @@ static void probe_instance(struct lost *l, struct probe *probe, uint64_t number)
   tide_frontier_init(&entry.frontier, 1);
   tide_frontier_raise(&entry.frontier, tide_axis_make(0, TIDE_DOMAIN_COLLECTIVE, 1), number, NULL);
   *probe = (struct probe){.wait = {.nodes = &probe->node, .done = probe_done, .user = probe}};
-  CHECK_OK(tide_tracker_wait(l->f.context.tracker, &entry.frontier, &probe->wait, 1));
+  CHECK_OK(tide_tracker_wait(l->f.context->tracker, &entry.frontier, &probe->wait, 1));
 }
 
 /* What runs on is awaited; what comes after it has failed. */

@@ -7,9 +7,7 @@ enum { MEMBERS = 300, OTHERS = 3, CAPACITY = 8 };
 
 struct many {
   struct tide_clock *clock;
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_sim *sim;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[MEMBERS], *other[OTHERS];
   struct tide_timeline *told[OTHERS];
@@ -17,22 +15,20 @@ struct many {
 };
 
 static void many_open(struct many *m) {
-  struct tide_sim_params params = {.hands = 7, .cost = 100};
+  struct tide_sim_params params = {.struct_size = sizeof params, .hands = 7, .cost = 100};
   CHECK_OK(tide_clock_create(tide_allocator_system(), NULL, &m->clock));
-  struct tide_context_params context = {.platform = tide_clock_platform(m->clock),
-                                        .frontier_capacity = CAPACITY};
-  CHECK_OK(tide_context_init(&m->context, &context));
-  CHECK_OK(tide_sched_create(&m->context, NULL, &m->sched));
-  CHECK_OK(tide_sim_create(&m->context, m->clock, &params, &m->sim));
-  CHECK_OK(tide_device_create(m->sched, tide_sim_backend(m->sim), "sim", &m->device));
-  CHECK_OK(tide_sim_attach(m->sim, m->device));
-  struct tide_queue_params small = {.operations = 8};
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = tide_clock_platform(m->clock),
+                                               .frontier_capacity = CAPACITY};
+  CHECK_OK(tide_context_create(&context_params, &m->context));
+  CHECK_OK(tide_sim_open(m->context, m->clock, &params, &m->device));
+  struct tide_queue_params small = {.struct_size = sizeof small, .operations = 8};
   /* Not in the order of their axes. */
   for (int i = MEMBERS - 1; i >= 0; i--)
     CHECK_OK(tide_queue_create(m->device, &small, &m->queues[i ^ 1]));
   for (int i = 0; i < OTHERS; i++) {
     CHECK_OK(tide_queue_create(m->device, &small, &m->other[i]));
-    CHECK_OK(tide_timeline_create(&m->context, NULL, &m->told[i]));
+    CHECK_OK(tide_timeline_create(m->context, NULL, &m->told[i]));
   }
   CHECK_OK(tide_collective_create(m->queues, MEMBERS, "all", &m->all));
 }
@@ -44,12 +40,8 @@ static void many_close(struct many *m) {
     tide_timeline_destroy(m->told[i]);
   }
   tide_collective_destroy(m->all);
-  CHECK_OK(tide_device_settle(m->device, TIDE_FOREVER));
-  tide_sim_detach(m->sim);
-  CHECK_OK(tide_device_destroy(m->device));
-  tide_sim_destroy(m->sim);
-  tide_sched_destroy(m->sched);
-  tide_context_fini(&m->context);
+  tide_device_close(m->device);
+  tide_context_destroy(m->context);
   tide_clock_destroy(m->clock);
 }
 

@@ -56,7 +56,7 @@ static void round_of(struct tide_device *device, uint64_t first) {
   struct tide_collective *all, *rest;
   struct member members[MEMBERS], survivors[MEMBERS];
   pthread_t threads[MEMBERS];
-  struct tide_queue_params params = {.label = "q", .operations = 16};
+  struct tide_queue_params params = {.struct_size = sizeof params, .label = "q", .operations = 16};
   for (size_t i = 0; i < MEMBERS; i++) CHECK_OK(tide_queue_create(device, &params, &q[i]));
   CHECK_OK(tide_collective_create(q, MEMBERS, "all", &all));
   struct tide_timeline *progress = tide_collective_progress(all);
@@ -84,18 +84,15 @@ static void round_of(struct tide_device *device, uint64_t first) {
 }
 
 TEST(member_destroyed_while_all_submit) {
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
-  struct tide_cpu *cpu;
-  struct tide_cpu_params params = {.workers = 2, .spin_ns = TIDE_CPU_NO_SPIN};
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_cpu_open(&context, sched, &params, "cpu", &cpu, &device));
+  struct tide_cpu_params params = {
+      .struct_size = sizeof params, .workers = 2, .spin_ns = TIDE_CPU_NO_SPIN};
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_cpu_open(context, &params, &device));
   for (uint64_t i = 0; i < ROUNDS; i++) round_of(device, i % 7);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }
 
 TEST_MAIN(CASE(member_destroyed_while_all_submit))

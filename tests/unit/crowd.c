@@ -12,7 +12,7 @@ enum { CROWD = 40 };
 
 static struct tide_platform counting;
 static const struct tide_platform *real;
-static struct tide_context context;
+static struct tide_context *context;
 static struct tide_timeline *line;
 static uint32_t asleep; /* how often somebody went to sleep */
 static _Thread_local uint32_t wakes;
@@ -31,14 +31,14 @@ static void open_line(void) {
   counting = *real;
   counting.wait = count_wait;
   counting.wake = count_wake;
-  struct tide_context_params params = {.platform = &counting};
-  CHECK_OK(tide_context_init(&context, &params));
-  CHECK_OK(tide_timeline_create(&context, NULL, &line));
+  struct tide_context_params params = {.struct_size = sizeof params, .platform = &counting};
+  CHECK_OK(tide_context_create(&params, &context));
+  CHECK_OK(tide_timeline_create(context, NULL, &line));
   asleep = 0;
 }
 static void close_line(void) {
   tide_timeline_destroy(line);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
 }
 
 static uint64_t now(void) { return real->now(real->self); }

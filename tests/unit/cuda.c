@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tide_context context;
-static struct tide_sched *sched;
+static struct tide_context *context;
 static struct fake_cuda *fake;
 static struct tide_platform platform;
 static uint32_t spawns_left;
@@ -28,14 +27,12 @@ static void setup(void) {
   spawns_left = 1000000;
   platform = *tide_platform_linux();
   platform.spawn = scarce_spawn;
-  struct tide_context_params params = {.platform = &platform};
-  CHECK_OK(tide_context_init(&context, &params));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
+  struct tide_context_params params = {.struct_size = sizeof params, .platform = &platform};
+  CHECK_OK(tide_context_create(&params, &context));
 }
 
 static void teardown(void) {
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   fake_driver_check(fake);
 }
 
@@ -44,66 +41,65 @@ static uint64_t later(unsigned ms) {
 }
 
 static struct tide_cuda_params usual(void) {
-  return (struct tide_cuda_params){.driver = fake_driver_path, .depth = 4};
+  return (struct tide_cuda_params){
+      .struct_size = sizeof(struct tide_cuda_params), .driver = fake_driver_path, .depth = 4};
 }
 
 /* ---- opening --------------------------------------------------------------------------- */
 
 TEST(no_driver_is_said) {
+  struct tide_device *device = NULL;
   struct tide_diag diag = {0};
-  struct tide_cuda *cuda = NULL;
   setup();
-  struct tide_cuda_params none = {.driver = "/nowhere/libcuda.so.1"};
-  CHECK_STATUS(tide_cuda_create(&context, &none, &cuda, &diag), TIDE_UNSUPPORTED);
+  struct tide_cuda_params none = {.struct_size = sizeof none, .driver = "/nowhere/libcuda.so.1"};
+  CHECK_STATUS(tide_cuda_open(context, &none, &device, &diag), TIDE_UNSUPPORTED);
   CHECK(strstr(diag.text, "there is no GPU driver") && strstr(diag.text, "/nowhere/"));
   /* A library, but no driver. */
-  struct tide_cuda_params other = {.driver = "libm.so.6"};
-  CHECK_STATUS(tide_cuda_create(&context, &other, &cuda, &diag), TIDE_UNSUPPORTED);
+  struct tide_cuda_params other = {.struct_size = sizeof other, .driver = "libm.so.6"};
+  CHECK_STATUS(tide_cuda_open(context, &other, &device, &diag), TIDE_UNSUPPORTED);
   CHECK(strstr(diag.text, "it has no cuInit"));
-  CHECK(cuda == NULL);
+  CHECK(device == NULL);
   teardown();
 }
 
 TEST(what_a_driver_lacks_is_said) {
+  struct tide_device *device = NULL;
   struct tide_diag diag = {0};
-  struct tide_cuda *cuda = NULL;
   setup();
   struct tide_cuda_params params = usual();
   fake->devices = 0;
-  CHECK_STATUS(tide_cuda_create(&context, &params, &cuda, &diag), TIDE_UNSUPPORTED);
+  CHECK_STATUS(tide_cuda_open(context, &params, &device, &diag), TIDE_UNSUPPORTED);
   CHECK(strstr(diag.text, "no GPU"));
   fake->devices = 2;
   params.ordinal = 2;
-  CHECK_STATUS(tide_cuda_create(&context, &params, &cuda, &diag), TIDE_NOT_FOUND);
+  CHECK_STATUS(tide_cuda_open(context, &params, &device, &diag), TIDE_NOT_FOUND);
   CHECK_EQ_STR(diag.text, "there is no GPU 2: there are 2");
   params.ordinal = 1;
   fake->version = 11040;
-  CHECK_STATUS(tide_cuda_create(&context, &params, &cuda, &diag), TIDE_UNSUPPORTED);
+  CHECK_STATUS(tide_cuda_open(context, &params, &device, &diag), TIDE_UNSUPPORTED);
   CHECK(strstr(diag.text, "version 11040, and 12000"));
   fake->version = 12000;
   fake->abilities = 6;
-  CHECK_STATUS(tide_cuda_create(&context, &params, &cuda, &diag), TIDE_UNSUPPORTED);
+  CHECK_STATUS(tide_cuda_open(context, &params, &device, &diag), TIDE_UNSUPPORTED);
   CHECK(strstr(diag.text, "addresses"));
   params.depth = TIDE_CUDA_DEPTH_MOST + 1;
-  CHECK_STATUS(tide_cuda_create(&context, &params, &cuda, &diag), TIDE_INVALID);
+  CHECK_STATUS(tide_cuda_open(context, &params, &device, &diag), TIDE_INVALID);
   params.depth = TIDE_CUDA_DEPTH_MOST;
   fake->abilities = 1;
-  CHECK_OK(tide_cuda_create(&context, &params, &cuda, &diag));
+  CHECK_OK(tide_cuda_open(context, &params, &device, &diag));
   struct tide_cuda_info info;
-  tide_cuda_info(cuda, &info);
+  tide_cuda_info(device, &info);
   CHECK_EQ_STR(info.name, "a GPU that is none");
   CHECK(info.major == 9 && info.minor == 0 && info.driver == 12000 && info.shared_bytes == 232448);
   CHECK(!info.clusters && !info.wait_value && info.multiprocessors == 64);
   struct tide_cuda_stream *stream;
-  CHECK_OK(tide_cuda_stream_create(cuda, &stream));
+  CHECK_OK(tide_cuda_stream_create(device, &stream));
   CHECK_STATUS(tide_cuda_wait_value(stream, 4096, 1), TIDE_UNSUPPORTED);
   CHECK_STATUS(tide_cuda_write_value(stream, 4096, 1), TIDE_UNSUPPORTED);
   CHECK_STATUS(tide_cuda_launch(stream, &(struct tide_cuda_launch){.cluster = {2}}),
                TIDE_UNSUPPORTED);
   tide_cuda_stream_destroy(stream);
-  tide_cuda_destroy(cuda);
-  tide_cuda_destroy(NULL);
-  tide_cuda_close(NULL);
+  tide_device_close(device);
   teardown();
 }
 
@@ -119,7 +115,7 @@ struct add {
 };
 
 TEST(kernels_run_in_order_on_a_stream) {
-  struct tide_cuda *cuda;
+  struct tide_device *device;
   struct tide_cuda_stream *stream;
   struct tide_cuda_module *module = NULL;
   struct tide_cuda_kernel *add, *none = NULL;
@@ -128,16 +124,16 @@ TEST(kernels_run_in_order_on_a_stream) {
   void *host;
   setup();
   struct tide_cuda_params params = usual();
-  CHECK_OK(tide_cuda_create(&context, &params, &cuda, NULL));
-  CHECK_STATUS(tide_cuda_load(cuda, "nothing", &module, &diag), TIDE_CORRUPT);
+  CHECK_OK(tide_cuda_open(context, &params, &device, NULL));
+  CHECK_STATUS(tide_cuda_load(device, "nothing", &module, &diag), TIDE_CORRUPT);
   CHECK_EQ_STR(diag.text,
                "the GPU driver does not load this: it answers 218: ptxas fatal: no .version");
-  CHECK_OK(tide_cuda_load(cuda, ptx, &module, NULL));
+  CHECK_OK(tide_cuda_load(device, ptx, &module, NULL));
   CHECK_STATUS(tide_cuda_find(module, "ad", &none), TIDE_NOT_FOUND);
   CHECK_OK(tide_cuda_find(module, "add", &add));
-  CHECK_OK(tide_cuda_alloc(cuda, 400, &words));
-  CHECK_OK(tide_cuda_alloc_host(cuda, 400, &host));
-  CHECK_OK(tide_cuda_stream_create(cuda, &stream));
+  CHECK_OK(tide_cuda_alloc(device, 400, &words));
+  CHECK_OK(tide_cuda_alloc_host(device, 400, &host));
+  CHECK_OK(tide_cuda_stream_create(device, &stream));
   CHECK_OK(tide_cuda_fill(stream, words, 0, 400));
   struct add arguments = {words, 100, 7};
   struct tide_cuda_launch launch = {
@@ -154,26 +150,25 @@ TEST(kernels_run_in_order_on_a_stream) {
   CHECK_EQ_U64(fake->clustered, 1);
   tide_cuda_stream_destroy(stream);
   tide_cuda_stream_destroy(NULL);
-  tide_cuda_free(cuda, words);
-  tide_cuda_free(cuda, 0);
-  tide_cuda_free_host(cuda, host);
+  tide_cuda_free(device, words);
+  tide_cuda_free(device, 0);
+  tide_cuda_free_host(device, host);
   tide_cuda_unload(module);
   tide_cuda_unload(NULL);
-  tide_cuda_destroy(cuda);
   teardown();
 }
 
 TEST(a_stream_waits_for_a_value) {
-  struct tide_cuda *cuda;
+  struct tide_device *device;
   struct tide_cuda_stream *stream;
   uint32_t *words;
   void *host;
   setup();
   struct tide_cuda_params params = usual();
-  CHECK_OK(tide_cuda_create(&context, &params, &cuda, NULL));
-  CHECK_OK(tide_cuda_alloc_host(cuda, 64, &host));
+  CHECK_OK(tide_cuda_open(context, &params, &device, NULL));
+  CHECK_OK(tide_cuda_alloc_host(device, 64, &host));
   words = memset(host, 0, 64);
-  CHECK_OK(tide_cuda_stream_create(cuda, &stream));
+  CHECK_OK(tide_cuda_stream_create(device, &stream));
   CHECK_OK(tide_cuda_wait_value(stream, (uint64_t)(uintptr_t)&words[0], 3));
   CHECK_OK(tide_cuda_write_value(stream, (uint64_t)(uintptr_t)&words[8], 5));
   CHECK_STATUS(tide_cuda_stream_wait(stream, later(20)), TIDE_TIMEOUT);
@@ -182,8 +177,7 @@ TEST(a_stream_waits_for_a_value) {
   CHECK_OK(tide_cuda_stream_wait(stream, later(20000)));
   CHECK_EQ_U64(tide_load_acquire(&words[8]), 5);
   tide_cuda_stream_destroy(stream);
-  tide_cuda_free_host(cuda, host);
-  tide_cuda_destroy(cuda);
+  tide_cuda_free_host(device, host);
   teardown();
 }
 
@@ -194,18 +188,20 @@ static enum tide_status fill_enqueue(const void *arguments, struct tide_cuda_str
   const struct add *a = arguments;
   return tide_cuda_fill(stream, a->words, (uint8_t)a->number, a->count);
 }
-static const struct tide_body_class fill_class = {.name = "fill", .enqueue = fill_enqueue};
+static const struct tide_cuda_ops fill_ops = {{TIDE_OPS_CUDA}, fill_enqueue};
+static const struct tide_body_class fill_class = {.name = "fill", .ops = &fill_ops.ops};
 
 static enum tide_status trap_enqueue(const void *arguments, struct tide_cuda_stream *stream) {
   struct tide_cuda_launch launch = {.kernel = *(struct tide_cuda_kernel *const *)arguments};
   return tide_cuda_launch(stream, &launch);
 }
-static const struct tide_body_class trap_class = {.name = "trap", .enqueue = trap_enqueue};
+static const struct tide_cuda_ops trap_ops = {{TIDE_OPS_CUDA}, trap_enqueue};
+static const struct tide_body_class trap_class = {.name = "trap", .ops = &trap_ops.ops};
 
 static struct tide_timeline *timeline_of(void) {
-  struct tide_timeline_params params = {.label = "done"};
+  struct tide_timeline_params params = {.struct_size = sizeof params, .label = "done"};
   struct tide_timeline *timeline;
-  CHECK_OK(tide_timeline_create(&context, &params, &timeline));
+  CHECK_OK(tide_timeline_create(context, &params, &timeline));
   return timeline;
 }
 
@@ -222,16 +218,15 @@ static void submit(struct tide_queue *queue, const struct tide_body_class *body,
 
 /* All of a device's life; the first thing that the driver refuses is the answer. */
 static enum tide_status live_once(const struct tide_cuda_params *params) {
-  struct tide_cuda *cuda;
   struct tide_device *device;
   struct tide_queue *queue;
   void *host = NULL;
-  enum tide_status status = tide_cuda_open(&context, sched, params, "gpu", &cuda, &device, NULL);
+  enum tide_status status = tide_cuda_open(context, params, &device, NULL);
   if (status != TIDE_OK) return status;
   struct tide_timeline *done = timeline_of();
-  status = tide_cuda_alloc_host(cuda, 256, &host);
+  status = tide_cuda_alloc_host(device, 256, &host);
   if (status == TIDE_OK) {
-    struct tide_queue_params queue_params = {.operations = 8};
+    struct tide_queue_params queue_params = {.struct_size = sizeof queue_params, .operations = 8};
     CHECK_OK(tide_queue_create(device, &queue_params, &queue));
     memset(host, 0, 256);
     for (uint32_t i = 1; i <= 3; i++) {
@@ -249,11 +244,8 @@ static enum tide_status live_once(const struct tide_cuda_params *params) {
     CHECK_OK(tide_device_settle(device, later(20000)));
   }
   tide_timeline_destroy(done);
-  /* The thread is at its end, so nothing of it is on its way when the memory goes. */
-  tide_cuda_detach(cuda);
-  tide_cuda_free_host(cuda, host);
-  CHECK_OK(tide_device_destroy(device));
-  tide_cuda_destroy(cuda);
+  tide_cuda_free_host(device, host);
+  tide_device_close(device);
   return status;
 }
 
@@ -283,31 +275,28 @@ TEST(any_call_may_fail) {
 }
 
 TEST(no_memory_and_no_thread_leave_nothing) {
-  struct tide_cuda *cuda;
   struct tide_device *device;
   setup();
   struct tide_cuda_params params = usual();
   spawns_left = 0;
-  CHECK_STATUS(tide_cuda_open(&context, sched, &params, "gpu", &cuda, &device, NULL), TIDE_NOMEM);
+  CHECK_STATUS(tide_cuda_open(context, &params, &device, NULL), TIDE_NOMEM);
   CHECK_EQ_U64(fake->live, 0);
   spawns_left = 1;
-  CHECK_OK(tide_cuda_open(&context, sched, &params, "gpu", &cuda, &device, NULL));
-  CHECK_STATUS(tide_cuda_attach(cuda, device), TIDE_INVALID);
-  tide_cuda_close(cuda);
+  CHECK_OK(tide_cuda_open(context, &params, &device, NULL));
+  tide_device_close(device);
   teardown();
 }
 
 /* A kernel fails: everything unfinished does, and the context is beyond use. */
 TEST(a_kernel_that_fails_loses_the_device) {
-  struct tide_cuda *cuda;
   struct tide_device *device;
   struct tide_queue *queue, *other;
   struct tide_cuda_module *module;
   struct tide_cuda_kernel *trap;
   setup();
   struct tide_cuda_params params = usual();
-  CHECK_OK(tide_cuda_open(&context, sched, &params, "gpu", &cuda, &device, NULL));
-  CHECK_OK(tide_cuda_load(cuda, ptx, &module, NULL));
+  CHECK_OK(tide_cuda_open(context, &params, &device, NULL));
+  CHECK_OK(tide_cuda_load(device, ptx, &module, NULL));
   CHECK_OK(tide_cuda_find(module, "trap", &trap));
   struct tide_timeline *done = timeline_of(), *never = timeline_of();
   CHECK_OK(tide_queue_create(device, NULL, &queue));
@@ -331,21 +320,20 @@ TEST(a_kernel_that_fails_loses_the_device) {
   tide_timeline_destroy(never);
   CHECK_OK(tide_device_settle(device, later(20000)));
   tide_cuda_unload(module);
-  tide_cuda_close(cuda);
+  tide_device_close(device);
   teardown();
 }
 
 /* An operation that takes too long: those who wait hear of it at the limit, but its memory counts
  * as used until the driver says that it is over. */
 TEST(an_operation_has_a_limit) {
-  struct tide_cuda *cuda;
   struct tide_device *device;
   struct tide_queue *queue;
   static uint8_t bytes[64];
   setup();
   struct tide_cuda_params params = usual();
   params.limit = 20000000;
-  CHECK_OK(tide_cuda_open(&context, sched, &params, "gpu", &cuda, &device, NULL));
+  CHECK_OK(tide_cuda_open(context, &params, &device, NULL));
   struct tide_timeline *done = timeline_of();
   CHECK_OK(tide_queue_create(device, NULL, &queue));
   tide_store_ordered(&fake->held, 1u);
@@ -359,32 +347,31 @@ TEST(an_operation_has_a_limit) {
   CHECK_OK(tide_device_settle(device, later(20000)));
   CHECK_EQ_U64(bytes[63], 9);
   tide_timeline_destroy(done);
-  tide_cuda_close(cuda);
+  tide_device_close(device);
   teardown();
 }
 
 /* A queue of a GPU whose streams start nothing. */
 struct busy {
-  struct tide_cuda *cuda;
+  struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *done;
 };
 
 static struct busy open_busy(void) {
   struct busy b;
-  struct tide_device *device;
   setup();
   struct tide_cuda_params params = usual();
-  CHECK_OK(tide_cuda_open(&context, sched, &params, "gpu", &b.cuda, &device, NULL));
+  CHECK_OK(tide_cuda_open(context, &params, &b.device, NULL));
   b.done = timeline_of();
-  CHECK_OK(tide_queue_create(device, NULL, &b.queue));
+  CHECK_OK(tide_queue_create(b.device, NULL, &b.queue));
   tide_store_ordered(&fake->held, 1u);
   return b;
 }
 
 static void close_busy(struct busy *b) {
   tide_timeline_destroy(b->done);
-  tide_cuda_close(b->cuda);
+  tide_device_close(b->device);
   teardown();
 }
 

@@ -57,7 +57,7 @@ struct waiters {
 static void wait_early(struct waiters *early, struct fake *f, struct tide_timeline *timeline) {
   early->call = (struct call){.point = {.timeline = timeline, .value = THREE, .call = called}};
   CHECK_OK(tide_timepoint_add(&early->call.point));
-  CHECK_OK(tide_wait_set_create(&f->context, 4, &early->set));
+  CHECK_OK(tide_wait_set_create(f->context, 4, &early->set));
   CHECK_OK(tide_wait_set_add(early->set, timeline, THREE, 33, NULL));
   start(&early->one, timeline, false);
   start(&early->any, timeline, true);
@@ -206,7 +206,7 @@ TEST(released_under_waiters) {
   CHECK_OK(SUBMIT(a, .label = "held", WAITS({t, THREE})));
   wait_early(&early, &f, t);
   /* The threads have no reference of their own: they must sleep before it is released. */
-  while (tide_load_acquire(&f.context.waiting) < 2) usleep(1000);
+  while (tide_load_acquire(&f.context->waiting) < 2) usleep(1000);
   usleep(50000);
   tide_timeline_release(t);
   CHECK_STATUS(fake_status(&f, "held"), TIDE_CANCELLED);
@@ -234,7 +234,7 @@ static void wait_alone(struct waiters *early, struct fake *f, struct tide_queue 
                        struct tide_timeline *timeline, enum lone lone) {
   switch (lone) {
     case LONE_MEMBER:
-      CHECK_OK(tide_wait_set_create(&f->context, 1, &early->set));
+      CHECK_OK(tide_wait_set_create(f->context, 1, &early->set));
       CHECK_OK(tide_wait_set_add(early->set, timeline, THREE, 33, NULL));
       return;
     case LONE_TIMEPOINT:

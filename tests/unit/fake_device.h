@@ -27,9 +27,8 @@ struct fake_event {
 };
 
 struct fake {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_sink sink;
-  struct tide_sched *sched;
   struct tide_device *device, *other; /* `other` completes in any order */
   struct tide_backend backend, other_backend;
   struct tide_work *out[64];
@@ -63,21 +62,34 @@ static const struct tide_body_class fake_body = {.name = "fake", .host = fake_ne
 static inline void fake_kick(void *self) { ++*(uint32_t *)self; }
 
 /* platform NULL: the system's. */
-static inline void fake_open_on(struct fake *f, const struct tide_platform *platform, bool in_order,
-                                uint8_t capacity) {
+/* The context's parameters but for its sink. */
+static inline void fake_open_with(struct fake *f, struct tide_context_params params,
+                                  bool in_order) {
   memset(f, 0, sizeof *f);
   f->sink = (struct tide_sink){.event = fake_event, .self = f};
-  struct tide_context_params params = {
-      .platform = platform, .sink = &f->sink, .frontier_capacity = capacity};
-  CHECK_OK(tide_context_init(&f->context, &params));
-  CHECK_OK(tide_sched_create(&f->context, NULL, &f->sched));
+  params.sink = &f->sink;
+  CHECK_OK(tide_context_create(&params, &f->context));
   f->backend = (struct tide_backend){
       .name = "fake", .in_order = in_order, .kick = fake_kick, .self = &f->kicks};
   f->other_backend = f->backend;
   f->other_backend.in_order = false;
   f->other_backend.domain = TIDE_DOMAIN_STORAGE;
-  CHECK_OK(tide_device_create(f->sched, &f->backend, "fake", &f->device));
-  CHECK_OK(tide_device_create(f->sched, &f->other_backend, "other", &f->other));
+  CHECK_OK(tide_device_open(f->context, &f->backend, "fake", &f->device));
+  CHECK_OK(tide_device_open(f->context, &f->other_backend, "other", &f->other));
+}
+
+/* A device's backend, to change it under way. */
+static inline struct tide_backend *fake_backend_of(struct tide_device *device) {
+  return (struct tide_backend *)(uintptr_t)tide_device_backend(device);
+}
+
+static inline void fake_open_on(struct fake *f, const struct tide_platform *platform, bool in_order,
+                                uint8_t capacity) {
+  fake_open_with(f,
+                 (struct tide_context_params){.struct_size = sizeof(struct tide_context_params),
+                                              .platform = platform,
+                                              .frontier_capacity = capacity},
+                 in_order);
 }
 
 static inline void fake_open(struct fake *f, bool in_order, uint8_t capacity) {
@@ -87,7 +99,8 @@ static inline void fake_open(struct fake *f, bool in_order, uint8_t capacity) {
 static inline struct tide_queue *fake_queue_on(struct tide_device *device, const char *label,
                                                uint32_t operations) {
   struct tide_queue *queue;
-  struct tide_queue_params params = {.label = label, .operations = operations};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .label = label, .operations = operations};
   CHECK_OK(tide_queue_create(device, &params, &queue));
   return queue;
 }
@@ -98,8 +111,9 @@ static inline struct tide_queue *fake_queue(struct fake *f, const char *label) {
 static inline struct tide_timeline *fake_timeline(struct fake *f, const char *label,
                                                   bool operations_only) {
   struct tide_timeline *timeline;
-  struct tide_timeline_params params = {.label = label, .operations_only = operations_only};
-  CHECK_OK(tide_timeline_create(&f->context, &params, &timeline));
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = label, .operations_only = operations_only};
+  CHECK_OK(tide_timeline_create(f->context, &params, &timeline));
   return timeline;
 }
 
@@ -198,10 +212,9 @@ static inline enum tide_status fake_status(struct fake *f, const char *label) {
 static inline void fake_close(struct fake *f) {
   CHECK_OK(tide_device_settle(f->device, TIDE_NOW));
   CHECK_OK(tide_device_settle(f->other, TIDE_NOW));
-  CHECK_OK(tide_device_destroy(f->device));
-  CHECK_OK(tide_device_destroy(f->other));
-  tide_sched_destroy(f->sched);
-  tide_context_fini(&f->context);
+  tide_device_close(f->device);
+  tide_device_close(f->other);
+  tide_context_destroy(f->context);
 }
 
 #endif

@@ -20,20 +20,21 @@
 
 /* ---- a crew to test ------------------------------------------------------------------ */
 
-static struct tide_context context;
+static struct tide_context *context;
 
 static struct tide_crew *crew_of(uint32_t carriers, uint32_t fibers) {
-  struct tide_crew_params params = {.carriers = carriers, .fibers = fibers};
+  struct tide_crew_params params = {
+      .struct_size = sizeof params, .carriers = carriers, .fibers = fibers};
   struct tide_crew *crew = NULL;
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_crew_create(&context, &params, &crew));
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_crew_create(context, &params, &crew));
   return crew;
 }
 
 static void crew_over(struct tide_crew *crew) {
   CHECK_OK(tide_crew_wait(crew, TIDE_FOREVER));
   CHECK_OK(tide_crew_destroy(crew));
-  tide_context_fini(&context);
+  tide_context_destroy(context);
 }
 
 static void lock(struct tide_lock *l) { tide_lock_take(l, tide_platform_linux()); }
@@ -337,14 +338,15 @@ static void parks_twice(void *argument, uint64_t index) {
 /* Carriers sleep while all fibers wait, and readying a hundred of them at once wakes each once. */
 TEST(one_wake_for_each_carrier_that_sleeps) {
   struct tide_platform platform = *tide_platform_linux();
-  struct tide_crew_params params = {.carriers = 2, .fibers = 100};
-  struct tide_context_params context_params = {.platform = &platform};
+  struct tide_crew_params params = {.struct_size = sizeof params, .carriers = 2, .fibers = 100};
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = &platform};
   struct tide_crew *crew;
   struct gate gate = {.seed = 1};
   uint64_t count;
   platform.wake = counting_wake;
-  CHECK_OK(tide_context_init(&context, &context_params));
-  CHECK_OK(tide_crew_create(&context, &params, &crew));
+  CHECK_OK(tide_context_create(&context_params, &context));
+  CHECK_OK(tide_crew_create(context, &params, &crew));
   CHECK_OK(tide_crew_run(crew, parks_twice, &gate, 100));
   until(&gate.fibers, 100);
   while (resting(crew) < 2) sched_yield();
@@ -671,10 +673,11 @@ static int how_it_dies(bool locked) {
   if (child == 0) {
     if (locked && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) _exit(99);
     close(2);
-    struct tide_crew_params params = {.carriers = 1, .fibers = 4, .stack_bytes = 64 << 10};
+    struct tide_crew_params params = {
+        .struct_size = sizeof params, .carriers = 1, .fibers = 4, .stack_bytes = 64 << 10};
     struct tide_crew *crew;
-    CHECK_OK(tide_context_init(&context, NULL));
-    CHECK_OK(tide_crew_create(&context, &params, &crew));
+    CHECK_OK(tide_context_create(NULL, &context));
+    CHECK_OK(tide_crew_create(context, &params, &crew));
     CHECK_OK(tide_crew_run(crew, goes_too_deep, NULL, 2)); /* number 1 does */
     _exit(tide_crew_wait(crew, TIDE_FOREVER) == TIDE_OK ? 0 : 1);
   }
@@ -712,14 +715,13 @@ static void scarce_free(void *self, void *memory, size_t size) {
 
 TEST(allocations_fail) {
   static const struct tide_allocator scarce = {scarce_alloc, scarce_free, NULL};
-  struct tide_crew_params params = {.carriers = 2, .fibers = 4};
+  struct tide_crew_params params = {.struct_size = sizeof params, .carriers = 2, .fibers = 4};
   struct tide_crew *crew = NULL;
   uint32_t count = 0, failures = 0;
-  CHECK_OK(tide_context_init(&context, NULL));
-  context.allocator = &scarce;
+  CHECK_OK(tide_context_create(NULL, &context));
+  context->allocator = &scarce;
   enum tide_status status;
-  for (int most = 0; (allowed = most, status = tide_crew_create(&context, &params, &crew));
-       most++) {
+  for (int most = 0; (allowed = most, status = tide_crew_create(context, &params, &crew)); most++) {
     CHECK_STATUS(status, TIDE_NOMEM);
     failures++;
   }
@@ -732,8 +734,8 @@ TEST(allocations_fail) {
   CHECK_OK(tide_crew_wait(crew, TIDE_FOREVER));
   CHECK_EQ_U64(count, 100);
   CHECK_OK(tide_crew_destroy(crew));
-  context.allocator = tide_allocator_system();
-  tide_context_fini(&context);
+  context->allocator = tide_allocator_system();
+  tide_context_destroy(context);
 }
 
 static uint32_t threads_left;
@@ -747,42 +749,55 @@ static enum tide_status scarce_spawn(void *self, const char *name, void (*entry)
 
 TEST(threads_fail) {
   struct tide_platform platform = *tide_platform_linux();
-  struct tide_context_params context_params = {.platform = &platform};
-  struct tide_crew_params params = {.carriers = 3, .fibers = 4};
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = &platform};
+  struct tide_crew_params params = {.struct_size = sizeof params, .carriers = 3, .fibers = 4};
   struct tide_crew *crew = NULL;
   platform.spawn = scarce_spawn;
-  CHECK_OK(tide_context_init(&context, &context_params));
+  CHECK_OK(tide_context_create(&context_params, &context));
   for (uint32_t most = 0; most < 3; most++) {
     threads_left = most;
-    CHECK_STATUS(tide_crew_create(&context, &params, &crew), TIDE_NOMEM);
+    CHECK_STATUS(tide_crew_create(context, &params, &crew), TIDE_NOMEM);
   }
   CHECK(crew == NULL);
   threads_left = 3;
-  CHECK_OK(tide_crew_create(&context, &params, &crew));
+  CHECK_OK(tide_crew_create(context, &params, &crew));
   CHECK_OK(tide_crew_destroy(crew));
-  tide_context_fini(&context);
+  tide_context_destroy(context);
 }
 
 TEST(what_cannot_be) {
   struct tide_crew *crew = NULL;
   uint32_t none[1] = {100000};
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_STATUS(tide_crew_create(&context, &(struct tide_crew_params){.carriers = 1025}, &crew),
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_STATUS(
+      tide_crew_create(context,
+                       &(struct tide_crew_params){.struct_size = sizeof(struct tide_crew_params),
+                                                  .carriers = 1025},
+                       &crew),
+      TIDE_INVALID);
+  CHECK_STATUS(
+      tide_crew_create(context,
+                       &(struct tide_crew_params){.struct_size = sizeof(struct tide_crew_params),
+                                                  .fibers = TIDE_FIBERS_MAX + 1},
+                       &crew),
+      TIDE_INVALID);
+  CHECK_STATUS(tide_crew_create(
+                   context,
+                   &(struct tide_crew_params){
+                       .struct_size = sizeof(struct tide_crew_params), .carriers = 1, .cpus = none},
+                   &crew),
                TIDE_INVALID);
-  CHECK_STATUS(
-      tide_crew_create(&context, &(struct tide_crew_params){.fibers = TIDE_FIBERS_MAX + 1}, &crew),
-      TIDE_INVALID);
-  CHECK_STATUS(
-      tide_crew_create(&context, &(struct tide_crew_params){.carriers = 1, .cpus = none}, &crew),
-      TIDE_INVALID);
-  struct tide_crew_params large = {
-      .carriers = 1, .fibers = TIDE_FIBERS_MAX, .stack_bytes = 1u << 30};
-  CHECK_STATUS(tide_crew_create(&context, &large, &crew), TIDE_NOMEM);
+  struct tide_crew_params large = {.struct_size = sizeof large,
+                                   .carriers = 1,
+                                   .fibers = TIDE_FIBERS_MAX,
+                                   .stack_bytes = 1u << 30};
+  CHECK_STATUS(tide_crew_create(context, &large, &crew), TIDE_NOMEM);
   large.stack_bytes = SIZE_MAX;
-  CHECK_STATUS(tide_crew_create(&context, &large, &crew), TIDE_NOMEM);
+  CHECK_STATUS(tide_crew_create(context, &large, &crew), TIDE_NOMEM);
   CHECK(crew == NULL);
   CHECK_OK(tide_crew_destroy(NULL));
-  CHECK_OK(tide_crew_create(&context, NULL, &crew));
+  CHECK_OK(tide_crew_create(context, NULL, &crew));
   CHECK_STATUS(tide_crew_run(crew, NULL, NULL, 1), TIDE_INVALID);
   CHECK_OK(tide_crew_run(crew, counts, NULL, 0));
   crew_over(crew);
@@ -802,10 +817,11 @@ static void looks_where(void *argument, uint64_t index) {
 TEST(carriers_stay_on_their_cpu) {
   struct on_cpu o = {(uint32_t)sched_getcpu(), 0};
   uint32_t cpus[2] = {o.cpu, o.cpu};
-  struct tide_crew_params params = {.carriers = 2, .fibers = 16, .cpus = cpus, .label = "pinned"};
+  struct tide_crew_params params = {
+      .struct_size = sizeof params, .carriers = 2, .fibers = 16, .cpus = cpus, .label = "pinned"};
   struct tide_crew *crew;
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_crew_create(&context, &params, &crew));
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_crew_create(context, &params, &crew));
   CHECK_OK(tide_crew_run(crew, looks_where, &o, 1000));
   crew_over(crew);
   CHECK_EQ_U64(o.wrong, 0);

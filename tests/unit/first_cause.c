@@ -237,20 +237,20 @@ static const struct tide_body_class brief_class = {
 
 TEST(bodies_say_why) {
   for (int brief = 0; brief < 2; brief++) {
-    struct tide_context context;
-    struct tide_sched *sched;
-    struct tide_cpu *cpu;
+    struct tide_context *context;
     struct tide_device *device;
-    struct tide_cpu_params params = {.workers = 2};
+    struct tide_cpu_params params = {.struct_size = sizeof params, .workers = 2};
     struct tide_queue *queue;
     struct tide_timeline *t[3];
     static const int numbers[] = {ENOSPC, -1, 0};
-    CHECK_OK(tide_context_init(&context, NULL));
-    CHECK_OK(tide_sched_create(&context, NULL, &sched));
-    CHECK_OK(tide_cpu_open(&context, sched, &params, "cpu", &cpu, &device));
-    CHECK_OK(tide_queue_create(device, &(struct tide_queue_params){.label = "q"}, &queue));
+    CHECK_OK(tide_context_create(NULL, &context));
+    CHECK_OK(tide_cpu_open(context, &params, &device));
+    CHECK_OK(tide_queue_create(
+        device,
+        &(struct tide_queue_params){.struct_size = sizeof(struct tide_queue_params), .label = "q"},
+        &queue));
     for (int i = 0; i < 3; i++) {
-      CHECK_OK(tide_timeline_create(&context, NULL, &t[i]));
+      CHECK_OK(tide_timeline_create(context, NULL, &t[i]));
       struct tide_signal signal = {.timeline = t[i], .value = 1};
       struct tide_operation operation = {.label = i ? "other" : "first",
                                          .body = brief ? &brief_class : &reports_class,
@@ -270,9 +270,8 @@ TEST(bodies_say_why) {
     CHECK_STATUS(tide_body_report(TIDE_IO, 1, "not heard"), TIDE_IO);
     tide_queue_destroy(queue);
     for (int i = 0; i < 3; i++) tide_timeline_destroy(t[i]);
-    tide_cpu_close(cpu);
-    tide_sched_destroy(sched);
-    tide_context_fini(&context);
+    tide_device_close(device);
+    tide_context_destroy(context);
   }
 }
 
@@ -293,19 +292,20 @@ static void scarce_free(void *self, void *memory, size_t size) {
 /* The status is never lost. */
 TEST(without_memory_the_status_remains) {
   static const struct tide_allocator scarce = {scarce_alloc, scarce_free, NULL};
-  struct tide_context context;
-  struct tide_context_params params = {.allocator = &scarce};
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
+  struct tide_context_params params = {.struct_size = sizeof params, .allocator = &scarce};
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *t;
   int number = ENOSPC;
-  CHECK_OK(tide_context_init(&context, &params));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_cpu_open(&context, sched, NULL, "cpu", &cpu, &device));
+  CHECK_OK(tide_context_create(&params, &context));
+  CHECK_OK(tide_cpu_open(context, NULL, &device));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
-  CHECK_OK(tide_timeline_create(&context, &(struct tide_timeline_params){.label = "t"}, &t));
+  CHECK_OK(
+      tide_timeline_create(context,
+                           &(struct tide_timeline_params){
+                               .struct_size = sizeof(struct tide_timeline_params), .label = "t"},
+                           &t));
   struct tide_signal signal = {.timeline = t, .value = 1};
   struct tide_operation operation = {.label = "first",
                                      .body = &reports_class,
@@ -320,9 +320,8 @@ TEST(without_memory_the_status_remains) {
   empty = false;
   tide_queue_destroy(queue);
   tide_timeline_destroy(t);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }
 
 TEST_MAIN(CASE(travels_down_a_pipeline), CASE(crosses_a_collective),

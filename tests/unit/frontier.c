@@ -232,7 +232,8 @@ TEST(copy_into_a_smaller_one) {
 }
 
 TEST(finished_entries_go_first_and_without_taint) {
-  struct tide_tracker_params params = {tide_allocator_system(), tide_platform_linux()};
+  struct tide_tracker_params params = {
+      .struct_size = sizeof params, tide_allocator_system(), tide_platform_linux()};
   struct tide_tracker *tracker;
   CHECK_OK(tide_tracker_create(&params, &tracker));
   for (uint64_t i = 1; i <= 6; i++) CHECK_OK(tide_tracker_register(tracker, queue(i)));

@@ -118,7 +118,7 @@ TEST(a_plugin_that_breaks_a_rule_is_refused) {
       {"name", "body 2 needs", TIDE_CORRUPT},
       {"double", "comes twice", TIDE_CORRUPT},
       {"function", "no function", TIDE_CORRUPT},
-      {"verb", "neither", TIDE_CORRUPT},
+      {"verb", "need a verb and a function", TIDE_CORRUPT},
       {"many", "1000 parameters", TIDE_CORRUPT},
       {"kind", "kind 77", TIDE_CORRUPT},
       {"order", "follows an optional", TIDE_CORRUPT},

@@ -1,5 +1,6 @@
 /* Whoever signals may be the last to know: as soon as the others have been told, they may take
  * everything down. Then nothing of it is touched any more. */
+#include "causal/context.h"
 #include "harness.h"
 
 #include "base/atomic.h"
@@ -48,9 +49,20 @@ static void *signal_it(void *timeline) {
   return NULL;
 }
 
+/* Each piece in pages of its own, so that a touch of what is gone is seen. */
+static void *map(void *self, size_t size, size_t align) {
+  void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  (void)self;
+  CHECK(align <= 4096);
+  return memory == MAP_FAILED ? NULL : memory;
+}
+static void unmap(void *self, void *memory, size_t size) {
+  (void)self;
+  CHECK(munmap(memory, size) == 0);
+}
+
 TEST(a_kick_is_the_last_touch) {
   static struct tide_backend backend = {.name = "own", .in_order = true, .kick = kick};
-  struct tide_sched *sched;
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_timeline *timeline;
@@ -59,13 +71,11 @@ TEST(a_kick_is_the_last_touch) {
   system_ = paused = *tide_platform_linux();
   paused.wait = paused_wait;
   paused.wake = paused_wake;
-  /* In a page of its own, so that a touch is seen. */
-  struct tide_context *context =
-      mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  CHECK(context != MAP_FAILED && sizeof *context <= 4096);
-  CHECK_OK(tide_context_init(context, &(struct tide_context_params){.platform = &paused}));
-  CHECK_OK(tide_sched_create(context, NULL, &sched));
-  CHECK_OK(tide_device_create(sched, &backend, "device", &device));
+  static const struct tide_allocator pages = {.alloc = map, .free = unmap};
+  struct tide_context *context;
+  CHECK_OK(tide_context_create(
+      TIDE_PARAMS(tide_context_params, .platform = &paused, .allocator = &pages), &context));
+  CHECK_OK(tide_device_open(context, &backend, "device", &device));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
   CHECK_OK(tide_timeline_create(context, NULL, &timeline));
   struct tide_wait wait = {timeline, 1};
@@ -79,11 +89,9 @@ TEST(a_kick_is_the_last_touch) {
   CHECK_OK(tide_timeline_wait(tide_queue_progress(queue), 1, TIDE_FOREVER));
   tide_queue_destroy(queue);
   CHECK_OK(tide_device_settle(device, TIDE_FOREVER));
-  CHECK_OK(tide_device_destroy(device));
-  tide_sched_destroy(sched);
+  tide_device_close(device);
   tide_timeline_destroy(timeline);
-  tide_context_fini(context);
-  CHECK(munmap(context, 4096) == 0);
+  tide_context_destroy(context);
   tide_store_release(&gone, 1u);
   pthread_join(thread, NULL);
 }

@@ -138,7 +138,8 @@ TEST(merge_is_the_least_upper_bound) {
 
 /* A tracker that knows the three axes at the epochs of `code`. */
 static struct tide_tracker *make_tracker(unsigned code) {
-  struct tide_tracker_params params = {tide_allocator_system(), tide_platform_linux()};
+  struct tide_tracker_params params = {
+      .struct_size = sizeof params, tide_allocator_system(), tide_platform_linux()};
   struct tide_tracker *tracker;
   CHECK_OK(tide_tracker_create(&params, &tracker));
   for (unsigned i = 0; i < 3; i++) {
@@ -269,7 +270,8 @@ static void random_round(struct tide_random *random, uint8_t capacity, uint64_t 
   CHECK(tide_frontier_dominates(&f.frontier, &g.frontier) == naive_dominates(&nf, &ng));
   CHECK(tide_frontier_compare(&f.frontier, &g.frontier) == naive_compare(&nf, &ng));
 
-  struct tide_tracker_params params = {tide_allocator_system(), tide_platform_linux()};
+  struct tide_tracker_params params = {
+      .struct_size = sizeof params, tide_allocator_system(), tide_platform_linux()};
   struct tide_tracker *tracker = NULL;
   naive_clear(&finished);
   if (tide_random_below(random, 4) == 0) {

@@ -155,7 +155,7 @@ static void show(const struct history *history) {
 /* ---- recording ---- */
 
 struct world {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_timeline *timeline;
   struct tide_pool *pool;
   struct history history;
@@ -253,10 +253,11 @@ static void run(struct world *world, void *(*work)(void *)) {
 
 static void check_seed(uint64_t seed, bool pool) {
   struct world world = {.seed = seed};
-  struct tide_pool_params params = {.buffers = BLOCKS, .chunk = 65536};
-  CHECK_OK(tide_context_init(&world.context, NULL));
-  CHECK_OK(tide_timeline_create(&world.context, NULL, &world.timeline));
-  CHECK_OK(tide_pool_create(&world.context, &params, &world.pool));
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .buffers = BLOCKS, .chunk = 65536};
+  CHECK_OK(tide_context_create(NULL, &world.context));
+  CHECK_OK(tide_timeline_create(world.context, NULL, &world.timeline));
+  CHECK_OK(tide_pool_create(world.context, &params, &world.pool));
   run(&world, pool ? call_pool : call_timeline);
   if (!explained(&world.history, pool ? pool_step : timeline_step)) {
     show(&world.history);
@@ -264,7 +265,7 @@ static void check_seed(uint64_t seed, bool pool) {
   }
   CHECK_OK(tide_pool_destroy(world.pool));
   tide_timeline_destroy(world.timeline);
-  tide_context_fini(&world.context);
+  tide_context_destroy(world.context);
 }
 
 TEST(timelines) {

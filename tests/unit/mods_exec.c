@@ -1,8 +1,10 @@
 /* Running kernels: their progress as an axis, questions between CTAs, runs as operations, limits.
  */
-#include "tidemark/device.h"
+#include "causal/context.h"
+#include "tidemark/cpu.h"
+#include "tidemark/file.h"
 #include "tidemark/mods.h"
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 #include "harness.h"
 
 #include <stdio.h>
@@ -49,7 +51,7 @@ static const char walk[] =
 #define TILES 12
 
 struct scene {
-  struct tide_context context;
+  struct tide_context *context;
   int32_t out[TILES];
   struct tide_mods_argument arguments[2];
   struct tide_mods_run_params params;
@@ -67,11 +69,12 @@ static struct tide_mods_sink sink = {.diagnostic = hear};
 
 static void open_scene(struct scene *scene) {
   memset(scene, 0, sizeof *scene);
-  CHECK_OK(tide_context_init(&scene->context, NULL));
+  CHECK_OK(tide_context_create(NULL, &scene->context));
   sink.self = scene;
   scene->arguments[0] = (struct tide_mods_argument){.data = scene->out, .size = sizeof scene->out};
   scene->arguments[1] = (struct tide_mods_argument){.integer = TILES};
-  scene->params = (struct tide_mods_run_params){.text = walk,
+  scene->params = (struct tide_mods_run_params){.struct_size = sizeof(struct tide_mods_run_params),
+                                                .text = walk,
                                                 .length = sizeof walk - 1,
                                                 .file = "walk.mlir",
                                                 .arguments = scene->arguments,
@@ -81,7 +84,7 @@ static void open_scene(struct scene *scene) {
                                                 .sink = &sink};
 }
 
-static void close_scene(struct scene *scene) { tide_context_fini(&scene->context); }
+static void close_scene(struct scene *scene) { tide_context_destroy(scene->context); }
 
 TEST(each_tile_is_an_epoch_of_a_kernel_axis) {
   struct scene s;
@@ -91,9 +94,12 @@ TEST(each_tile_is_an_epoch_of_a_kernel_axis) {
   struct tide_record_info info;
   open_scene(&s);
   CHECK_OK(
-      tide_timeline_create(&s.context, &(struct tide_timeline_params){.history = 64}, &timeline));
+      tide_timeline_create(s.context,
+                           &(struct tide_timeline_params){
+                               .struct_size = sizeof(struct tide_timeline_params), .history = 64},
+                           &timeline));
   s.params.progress = timeline;
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   tide_axis axis = tide_mods_run_axis(run);
   CHECK_EQ_U64(tide_axis_domain(axis), TIDE_DOMAIN_KERNEL);
   /* Step by step: the value only goes up, and the tracker is never behind it. */
@@ -101,7 +107,7 @@ TEST(each_tile_is_an_epoch_of_a_kernel_axis) {
   enum tide_status status;
   while ((status = tide_mods_run_step(run, 20)) == TIDE_TIMEOUT) {
     uint64_t value = tide_timeline_query(timeline);
-    CHECK(value >= last && tide_tracker_epoch(s.context.tracker, axis) == value);
+    CHECK(value >= last && tide_tracker_epoch(s.context->tracker, axis) == value);
     seen += value != last;
     last = value;
   }
@@ -110,7 +116,7 @@ TEST(each_tile_is_an_epoch_of_a_kernel_axis) {
   CHECK_EQ_U64(tide_timeline_query(timeline), TILES);
   CHECK_OK(tide_timeline_frontier_at(timeline, 7, NULL, &info));
   CHECK(info.axis == axis && info.epoch == 7);
-  CHECK(tide_tracker_finished(s.context.tracker, axis, TILES));
+  CHECK(tide_tracker_finished(s.context->tracker, axis, TILES));
   tide_mods_run_statistics(run, &stats);
   CHECK(stats.tiles == TILES && stats.windows == 2 && stats.ctas == 2 && stats.threads == 64);
   for (int i = 0; i < TILES; i++) CHECK(s.out[i] == 1);
@@ -129,12 +135,12 @@ TEST(what_a_run_waited_for_its_records_teach) {
   open_scene(&s);
   tide_frontier_init(&own.frontier, 4);
   tide_frontier_init(&known.frontier, 4);
-  CHECK_OK(tide_timeline_create(&s.context, NULL, &before));
-  CHECK_OK(tide_timeline_create(&s.context, NULL, &timeline));
-  CHECK_OK(tide_lease_take(s.context.lease, TIDE_DOMAIN_HOST, &host));
-  CHECK_OK(tide_tracker_register(s.context.tracker, host));
+  CHECK_OK(tide_timeline_create(s.context, NULL, &before));
+  CHECK_OK(tide_timeline_create(s.context, NULL, &timeline));
+  CHECK_OK(tide_lease_take(s.context->lease, TIDE_DOMAIN_HOST, &host));
+  CHECK_OK(tide_tracker_register(s.context->tracker, host));
   s.params.progress = timeline;
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   CHECK(tide_mods_run_import(run, before, 1) == TIDE_TIMEOUT);
   struct tide_position position = {.axis = host, .frontier = &own.frontier};
   CHECK_OK(tide_timeline_signal(before, 1, &position));
@@ -155,7 +161,7 @@ TEST(a_question_is_answered_at_a_throttle) {
   struct tide_mods_run *run;
   uint64_t progress = 99;
   open_scene(&s);
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   /* Outside of a window: refused. */
   CHECK_STATUS(tide_mods_run_query(run, 0, 1), TIDE_DENIED);
   CHECK_STATUS(tide_mods_run_query(run, 0, 2), TIDE_NOT_FOUND);
@@ -197,7 +203,7 @@ TEST(each_window_has_its_own_progress) {
       (size_t)snprintf(text, sizeof text, "%.*s%s%.*s      }\n%s", (int)(start - walk), walk,
                        around, (int)(end - start), start, end);
   s.params.text = text;
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   do {
     CHECK_STATUS(tide_mods_run_step(run, 1), TIDE_TIMEOUT);
     tide_mods_run_statistics(run, &stats);
@@ -222,18 +228,15 @@ TEST(a_kernel_is_an_operation_that_others_follow) {
   struct tide_mods_run *run;
   struct tide_timeline *timeline, *done;
   open_scene(&s);
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
   struct tide_device *device;
   struct tide_queue *kernels, *followers;
-  CHECK_OK(tide_sched_create(&s.context, NULL, &sched));
-  CHECK_OK(tide_cpu_open(&s.context, sched, NULL, "cpu", &cpu, &device));
+  CHECK_OK(tide_cpu_open(s.context, NULL, &device));
   CHECK_OK(tide_queue_create(device, NULL, &kernels));
   CHECK_OK(tide_queue_create(device, NULL, &followers));
-  CHECK_OK(tide_timeline_create(&s.context, NULL, &timeline));
-  CHECK_OK(tide_timeline_create(&s.context, NULL, &done));
+  CHECK_OK(tide_timeline_create(s.context, NULL, &timeline));
+  CHECK_OK(tide_timeline_create(s.context, NULL, &done));
   s.params.progress = timeline;
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   struct tide_wait wait = {timeline, 6};
   struct tide_signal follow = {.timeline = done, .value = 1};
   CHECK_OK(tide_queue_submit(followers,
@@ -254,8 +257,7 @@ TEST(a_kernel_is_an_operation_that_others_follow) {
   CHECK_OK(tide_timeline_wait(timeline, TILES, TIDE_FOREVER));
   tide_queue_destroy(kernels);
   tide_queue_destroy(followers);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched);
+  tide_device_close(device);
   tide_mods_run_destroy(run);
   tide_timeline_destroy(timeline);
   tide_timeline_destroy(done);
@@ -267,10 +269,10 @@ TEST(who_waits_for_a_run_that_fails_learns_why) {
   struct tide_mods_run *run;
   struct tide_timeline *timeline;
   open_scene(&s);
-  CHECK_OK(tide_timeline_create(&s.context, NULL, &timeline));
+  CHECK_OK(tide_timeline_create(s.context, NULL, &timeline));
   s.params.progress = timeline;
   s.arguments[0].size = 4 * 5; /* the sixth tile has no place */
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   CHECK_STATUS(tide_mods_run_step(run, UINT64_MAX), TIDE_FAILED);
   CHECK_STATUS(tide_mods_run_step(run, UINT64_MAX), TIDE_FAILED);
   CHECK(strstr(s.message, "accesses 4 bytes at byte 2"));
@@ -286,9 +288,9 @@ TEST(a_run_that_is_given_up_fails_its_waiters) {
   struct tide_mods_run *run;
   struct tide_timeline *timeline;
   open_scene(&s);
-  CHECK_OK(tide_timeline_create(&s.context, NULL, &timeline));
+  CHECK_OK(tide_timeline_create(s.context, NULL, &timeline));
   s.params.progress = timeline;
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   CHECK_STATUS(tide_mods_run_step(run, 10), TIDE_TIMEOUT);
   tide_mods_run_destroy(run);
   CHECK_STATUS(tide_timeline_wait(timeline, TILES, TIDE_FOREVER), TIDE_CANCELLED);
@@ -302,11 +304,11 @@ TEST(one_seed_is_one_schedule) {
   struct tide_mods_run_stats first, again;
   open_scene(&s);
   for (s.params.seed = 0; s.params.seed < 20; s.params.seed++) {
-    CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+    CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
     CHECK_OK(tide_mods_run_step(run, UINT64_MAX));
     tide_mods_run_statistics(run, &first);
     tide_mods_run_destroy(run);
-    CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+    CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
     CHECK_OK(tide_mods_run_step(run, UINT64_MAX));
     tide_mods_run_statistics(run, &again);
     tide_mods_run_destroy(run);
@@ -321,7 +323,7 @@ TEST(a_thousand_ctas) {
   struct tide_mods_run_stats stats;
   open_scene(&s);
   s.params.grid[0] = 1024;
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   CHECK_OK(tide_mods_run_step(run, UINT64_MAX));
   tide_mods_run_statistics(run, &stats);
   CHECK(stats.ctas == 1024 && stats.windows == 1024 && stats.tiles == TILES);
@@ -338,7 +340,7 @@ TEST(what_cannot_be_launched) {
   s.params = good;                                                                                 \
   s.message[0] = 0;                                                                                \
   change;                                                                                          \
-  CHECK_STATUS(tide_mods_run_create(&s.context, &s.params, &run), status);                         \
+  CHECK_STATUS(tide_mods_run_create(s.context, &s.params, &run), status);                          \
   CHECK(!run && s.message[0])
   REFUSED(TIDE_INVALID, s.params.grid[0] = 3);
   REFUSED(TIDE_INVALID, s.params.grid[0] = 65538);
@@ -351,7 +353,7 @@ TEST(what_cannot_be_launched) {
   s.params = good;
   s.params.steps_max = 100;
   s.message[0] = 0;
-  CHECK_OK(tide_mods_run_create(&s.context, &s.params, &run));
+  CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   CHECK_STATUS(tide_mods_run_step(run, UINT64_MAX), TIDE_EXHAUSTED);
   CHECK(strstr(s.message, "it may never be"));
   tide_mods_run_destroy(run);

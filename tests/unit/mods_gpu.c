@@ -1,5 +1,6 @@
 /* A module's kernel on a GPU, over a driver that is none: how parameters are packed, what shape is
  * launched, what each failure leaves. */
+#include "causal/context.h"
 #include "harness.h"
 
 #include "base/atomic.h"
@@ -21,8 +22,8 @@ static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
                           ".visible .entry trap() { trap; ret; }\n";
 
 struct scene {
-  struct tide_context context;
-  struct tide_cuda *cuda;
+  struct tide_context *context;
+  struct tide_device *cuda;
   struct tide_cuda_stream *stream;
   struct fake_cuda *fake;
   double from, numbers[10];
@@ -40,9 +41,10 @@ static void open_scene(struct scene *scene, struct tide_mods_sink *sink) {
   memset(scene, 0, sizeof *scene);
   scene->fake = fake_driver_load();
   *sink = (struct tide_mods_sink){hear, scene};
-  struct tide_cuda_params params = {.driver = fake_driver_path, .depth = 1};
-  CHECK_OK(tide_context_init(&scene->context, NULL));
-  CHECK_OK(tide_cuda_create(&scene->context, &params, &scene->cuda, NULL));
+  struct tide_cuda_params params = {
+      .struct_size = sizeof params, .driver = fake_driver_path, .depth = 1};
+  CHECK_OK(tide_context_create(NULL, &scene->context));
+  CHECK_OK(tide_cuda_open(scene->context, &params, &scene->cuda, NULL));
   CHECK_OK(tide_cuda_stream_create(scene->cuda, &scene->stream));
   scene->from = 1.5;
   scene->arguments[0] = (struct tide_mods_argument){.data = &scene->from, .size = 8};
@@ -50,7 +52,8 @@ static void open_scene(struct scene *scene, struct tide_mods_sink *sink) {
     scene->arguments[i] = (struct tide_mods_argument){.integer = -i, .number = i + 0.25};
   scene->arguments[7] =
       (struct tide_mods_argument){.data = scene->numbers, .size = sizeof scene->numbers};
-  scene->params = (struct tide_mods_run_params){.text = text,
+  scene->params = (struct tide_mods_run_params){.struct_size = sizeof(struct tide_mods_run_params),
+                                                .text = text,
                                                 .length = sizeof text - 1,
                                                 .kernel = "mix",
                                                 .arguments = scene->arguments,
@@ -61,19 +64,19 @@ static void open_scene(struct scene *scene, struct tide_mods_sink *sink) {
 
 static void close_scene(struct scene *scene) {
   tide_cuda_stream_destroy(scene->stream);
-  tide_cuda_destroy(scene->cuda);
-  tide_context_fini(&scene->context);
+  tide_device_close(scene->cuda);
+  tide_context_destroy(scene->context);
   fake_driver_check(scene->fake);
 }
 
 static uint64_t later(const struct scene *scene) {
-  const struct tide_platform *platform = scene->context.platform;
+  const struct tide_platform *platform = scene->context->platform;
   return platform->now(platform->self) + (uint64_t)20000000000u * test_slowdown();
 }
 
 static enum tide_status create(struct scene *scene, struct tide_mods_gpu **out_gpu,
                                struct tide_diag *diag) {
-  return tide_mods_gpu_create(&scene->context, scene->cuda, &scene->params, ptx, out_gpu, diag);
+  return tide_mods_gpu_create(scene->context, scene->cuda, &scene->params, ptx, out_gpu, diag);
 }
 
 static enum tide_status run(struct scene *scene) {

@@ -53,7 +53,8 @@ static void read_example(const char *path) {
 
 static enum tide_status read_print(const struct tide_allocator *allocator) {
   static char printed[1 << 17];
-  struct tide_mods_params params = {.allocator = allocator, .text = text, .length = length};
+  struct tide_mods_params params = {
+      .struct_size = sizeof params, .allocator = allocator, .text = text, .length = length};
   struct tide_mods_module *module;
   enum tide_status status = tide_mods_parse(&params, &module);
   if (status != TIDE_OK) return status;
@@ -82,28 +83,30 @@ static enum tide_status lower(const struct tide_allocator *allocator) {
 static enum tide_status run(const struct tide_allocator *allocator) {
   static uint64_t memory[6][2048];
   struct tide_mods_argument arguments[8] = {{0}};
-  struct tide_context context;
-  struct tide_context_params params = {.allocator = allocator};
+  struct tide_context *context;
+  struct tide_context_params params = {.struct_size = sizeof params, .allocator = allocator};
   for (int i = 0; i < 5; i++) arguments[i] = (struct tide_mods_argument){memory[i], 8192, 0, 0};
   memset(memory, 0, sizeof memory);
   arguments[5].integer = 2, arguments[6].integer = 5, arguments[7].integer = 16;
-  struct tide_mods_run_params launch = {.text = text,
+  struct tide_mods_run_params launch = {.struct_size = sizeof launch,
+                                        .text = text,
                                         .length = length,
                                         .arguments = arguments,
                                         .argument_count = 8,
                                         .grid = {2, 2, 1}};
   struct tide_mods_run *kernel = NULL;
-  enum tide_status status = tide_context_init(&context, &params);
+  enum tide_status status = tide_context_create(&params, &context);
   if (status != TIDE_OK) return status;
-  status = tide_mods_run_create(&context, &launch, &kernel);
+  status = tide_mods_run_create(context, &launch, &kernel);
   if (status == TIDE_OK) status = tide_mods_run_step(kernel, UINT64_MAX);
   tide_mods_run_destroy(kernel);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   return status;
 }
 
 static enum tide_status probe(const struct tide_allocator *allocator) {
-  struct tide_mods_params params = {.allocator = allocator, .text = text, .length = length};
+  struct tide_mods_params params = {
+      .struct_size = sizeof params, .allocator = allocator, .text = text, .length = length};
   struct tide_mods_module *module;
   struct tide_mods_cursor cursor;
   struct tide_mods_window window;
@@ -182,8 +185,10 @@ static int64_t most_bytes(const char *format, uint32_t operations) {
   to += sprintf(to, "  return\n}\n");
   struct meter meter = {0};
   struct tide_allocator allocator = {meter_alloc, meter_free, &meter};
-  struct tide_mods_params params = {
-      .allocator = &allocator, .text = module, .length = (size_t)(to - module)};
+  struct tide_mods_params params = {.struct_size = sizeof params,
+                                    .allocator = &allocator,
+                                    .text = module,
+                                    .length = (size_t)(to - module)};
   struct tide_mods_module *read;
   CHECK_OK(tide_mods_parse(&params, &read));
   CHECK_OK(tide_mods_verify(read));

@@ -26,8 +26,11 @@ static void note(void *self, const struct tide_mods_diagnostic *d) {
 
 static struct tide_mods_module *parse(const char *text, const struct tide_mods_sink *sink) {
   struct tide_mods_module *module;
-  struct tide_mods_params params = {
-      .allocator = tide_allocator_system(), .text = text, .length = strlen(text), .sink = sink};
+  struct tide_mods_params params = {.struct_size = sizeof params,
+                                    .allocator = tide_allocator_system(),
+                                    .text = text,
+                                    .length = strlen(text),
+                                    .sink = sink};
   CHECK_OK(tide_mods_parse(&params, &module));
   return module;
 }
@@ -60,7 +63,8 @@ TEST(what_is_wrong_goes_to_the_sink) {
   char last[200] = "";
   struct tide_mods_sink sink = {note, last};
   struct tide_mods_module *module;
-  struct tide_mods_params params = {.allocator = tide_allocator_system(),
+  struct tide_mods_params params = {.struct_size = sizeof params,
+                                    .allocator = tide_allocator_system(),
                                     .text = "func.func @f() { func.return %x : i32 }",
                                     .length = 39,
                                     .sink = &sink};

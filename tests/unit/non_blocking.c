@@ -14,9 +14,7 @@ enum { QUEUES = 4, EACH = 4000 };
 struct world {
   struct tide_sink sink;
   uint32_t failures; /* that the sink got */
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[QUEUES];
   uint32_t ran[QUEUES]; /* plain: operations of a queue follow each other */
@@ -55,21 +53,23 @@ static void hear(void *self, const struct tide_event *event) {
 }
 
 static void open_world(struct world *w, uint32_t workers) {
-  struct tide_cpu_params cpu = {.workers = workers};
-  struct tide_queue_params queue = {.operations = EACH + 1, .waits = EACH};
+  struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = workers};
+  struct tide_queue_params queue = {
+      .struct_size = sizeof queue, .operations = EACH + 1, .waits = EACH};
   memset(w, 0, sizeof *w);
   w->sink = (struct tide_sink){.event = hear, .self = w, .failures_only = true};
-  CHECK_OK(tide_context_init(&w->context, &(struct tide_context_params){.sink = &w->sink}));
-  CHECK_OK(tide_sched_create(&w->context, NULL, &w->sched));
-  CHECK_OK(tide_cpu_open(&w->context, w->sched, &cpu, "cpu", &w->cpu, &w->device));
+  CHECK_OK(tide_context_create(
+      &(struct tide_context_params){.struct_size = sizeof(struct tide_context_params),
+                                    .sink = &w->sink},
+      &w->context));
+  CHECK_OK(tide_cpu_open(w->context, &cpu, &w->device));
   for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_create(w->device, &queue, &w->queues[q]));
 }
 
 static void close_world(struct world *w) {
   for (int q = 0; q < QUEUES; q++) tide_queue_destroy(w->queues[q]);
-  tide_cpu_close(w->cpu);
-  tide_sched_destroy(w->sched);
-  tide_context_fini(&w->context);
+  tide_device_close(w->device);
+  tide_context_destroy(w->context);
   CHECK(!w->wrong);
 }
 
@@ -94,8 +94,8 @@ static void in_order(uint32_t workers) {
     CHECK_OK(tide_queue_drain(w.queues[q], TIDE_FOREVER));
     CHECK_EQ_U64(w.ran[q], EACH);
   }
-  struct tide_sched_stats stats;
-  tide_sched_stats(w.sched, &stats);
+  struct tide_context_stats stats;
+  tide_context_stats(w.context, &stats);
   CHECK_EQ_U64(stats.failed, QUEUES * (EACH / 100));
   CHECK_EQ_U64(w.failures, stats.failed);
   CHECK_EQ_U64(stats.finished, QUEUES * EACH);

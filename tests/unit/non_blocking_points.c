@@ -7,9 +7,7 @@
 
 enum { QUEUES = 4, EACH = 3000 };
 static struct world {
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_points *room;
   struct tide_client *client;
@@ -33,17 +31,19 @@ static enum tide_status step(void *arguments) {
 static const struct tide_body_class quick = {.name = "step", .host = step, .non_blocking = true};
 
 static void go(uint32_t workers, uint32_t fail_each) {
-  struct tide_cpu_params cpu = {.workers = workers};
+  struct tide_cpu_params cpu = {.struct_size = sizeof cpu, .workers = workers};
   memset(&w, 0, sizeof w);
-  CHECK_OK(tide_context_init(&w.context, NULL));
-  CHECK_OK(tide_sched_create(&w.context, NULL, &w.sched));
-  CHECK_OK(tide_cpu_open(&w.context, w.sched, &cpu, "cpu", &w.cpu, &w.device));
-  struct tide_points_params room = {.manual = true};
-  CHECK_OK(tide_points_create(&w.context, &room, &w.room));
+  CHECK_OK(tide_context_create(NULL, &w.context));
+  CHECK_OK(tide_cpu_open(w.context, &cpu, &w.device));
+  struct tide_points_params room = {.struct_size = sizeof room, .manual = true};
+  CHECK_OK(tide_points_create(w.context, &room, &w.room));
   CHECK_OK(tide_client_create(w.room, NULL, &w.client));
-  struct tide_queue_params queue = {
-      .operations = EACH + 1, .waits = EACH, .signals = EACH, .client = w.client};
-  struct tide_future_params future = {.capacity = EACH + 1};
+  struct tide_queue_params queue = {.struct_size = sizeof queue,
+                                    .operations = EACH + 1,
+                                    .waits = EACH,
+                                    .signals = EACH,
+                                    .client = w.client};
+  struct tide_future_params future = {.struct_size = sizeof future, .capacity = EACH + 1};
   for (int q = 0; q < QUEUES; q++) {
     CHECK_OK(tide_queue_create(w.device, &queue, &w.queues[q]));
     CHECK_OK(tide_queue_create_future(w.queues[q], &future, &w.futures[q]));
@@ -72,11 +72,10 @@ static void go(uint32_t workers, uint32_t fail_each) {
   if (!fail_each)
     for (int q = 0; q < QUEUES; q++) CHECK_EQ_U64(w.ran[q], EACH);
   for (int q = 0; q < QUEUES; q++) tide_queue_destroy(w.queues[q]);
-  tide_cpu_close(w.cpu);
+  tide_device_close(w.device);
   tide_client_destroy(w.client, TIDE_OK);
   tide_points_destroy(w.room);
-  tide_sched_destroy(w.sched);
-  tide_context_fini(&w.context);
+  tide_context_destroy(w.context);
   CHECK(!w.wrong);
 }
 TEST(one) { go(1, 0); }

@@ -46,10 +46,9 @@ struct reader {
 
 struct world {
   struct tide_random random;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_sink sink;
   uint64_t heard;
-  struct tide_sched *sched;
   struct device devices[2];
   struct tide_queue *queues[QUEUES];
   struct tide_timeline *timelines[TIMELINES];
@@ -104,22 +103,24 @@ static void open_world(struct world *world, uint64_t seed, enum way way) {
   world->alike = below(world, 2);
   bool sequential = below(world, 2);
   world->sink = (struct tide_sink){.event = hear, .self = world};
-  struct tide_context_params params = {.sink = way == LISTENER ? &world->sink : NULL,
+  struct tide_context_params params = {.struct_size = sizeof params,
+                                       .sink = way == LISTENER ? &world->sink : NULL,
                                        .frontier_capacity = (uint8_t)(2 + below(world, 6))};
-  CHECK_OK(tide_context_init(&world->context, &params));
-  CHECK_OK(tide_sched_create(&world->context, NULL, &world->sched));
+  CHECK_OK(tide_context_create(&params, &world->context));
   for (int i = 0; i < 2; i++) {
     struct device *device = &world->devices[i];
     device->backend = (struct tide_backend){
         .name = "inline", .in_order = i == 0, .hands = 1, .kick = kick, .self = device};
     device->backend.sequential = i == 0 && sequential;
-    CHECK_OK(tide_device_create(world->sched, &device->backend, "inline", &device->device));
+    CHECK_OK(tide_device_open(world->context, &device->backend, "inline", &device->device));
   }
-  struct tide_points_params room = {.deadline = HOUR, .longest = HOUR, .manual = true};
-  CHECK_OK(tide_points_create(&world->context, &room, &world->room));
+  struct tide_points_params room = {
+      .struct_size = sizeof room, .deadline = HOUR, .longest = HOUR, .manual = true};
+  CHECK_OK(tide_points_create(world->context, &room, &world->room));
   CHECK_OK(tide_client_create(world->room, NULL, &world->client));
   for (int i = 0; i < QUEUES; i++) {
-    struct tide_queue_params queue = {.operations = 4 + (uint32_t)below(world, 30),
+    struct tide_queue_params queue = {.struct_size = sizeof queue,
+                                      .operations = 4 + (uint32_t)below(world, 30),
                                       .client = i < CHANNELS ? world->client : NULL,
                                       .priority =
                                           world->alike ? 0 : (uint8_t)(1 + below(world, 15))};
@@ -129,7 +130,7 @@ static void open_world(struct world *world, uint64_t seed, enum way way) {
   }
   CHECK_OK(tide_future_create(world->client, NULL, &world->futures[CHANNELS]));
   for (int i = 0; i < TIMELINES; i++)
-    CHECK_OK(tide_timeline_create(&world->context, NULL, &world->timelines[i]));
+    CHECK_OK(tide_timeline_create(world->context, NULL, &world->timelines[i]));
 }
 
 /* ---- steps ---- */
@@ -264,14 +265,14 @@ static size_t ask(struct world *world, struct device *device, struct tide_work *
   request->most = (uint32_t)most;
   request->count = (uint32_t)count;
   for (size_t i = 0; i < count; i++) request->works[i] = done[i];
-  CHECK(tide_delegation_post(world->sched, request));
+  CHECK(tide_delegation_post(world->context->sched, request));
   world->submits = true;
   CHECK(tide_queue_submit(world->queues[0], &refused, NULL, NULL) == TIDE_INVALID);
   world->submits = false;
   CHECK_EQ_U64(request->answered, ++device->asked);
-  CHECK(!tide_delegation_take_back(world->sched, request));
+  CHECK(!tide_delegation_take_back(world->context->sched, request));
   struct tide_fired calls = request->calls;
-  tide_fired_run_calls(&calls, &world->context);
+  tide_fired_run_calls(&calls, world->context);
   for (size_t i = 0; i < request->task_count; i++) {
     const struct tide_task *task = &request->tasks[i];
     const struct tide_work *work = out_taken[i] = request->works[i];
@@ -344,8 +345,8 @@ static void step(struct world *world) {
   else if (kind < 96) see(world, "cancel", tide_queue_cancel(queue, below(world, 60)), 0);
   else if (kind < 98 && world->alike) return;
   else if (kind < 98) tide_queue_set_priority(queue, (uint8_t)below(world, TIDE_PRIORITY_LEVELS));
-  else if (world->paused) tide_sched_resume(world->sched), world->paused = false;
-  else if (kind == 98) tide_sched_pause(world->sched), world->paused = true;
+  else if (world->paused) tide_context_resume(world->context), world->paused = false;
+  else if (kind == 98) tide_context_pause(world->context), world->paused = true;
   else if (below(world, 20) == 0)
     tide_device_lose(world->devices[below(world, 2)].device, TIDE_LOST);
 }
@@ -354,9 +355,9 @@ static void step(struct world *world) {
 
 static void look(struct world *world) {
   TIDE_FRONTIER_STORAGE(frontier, TIDE_FRONTIER_CAPACITY_MAX);
-  struct tide_sched_stats stats;
+  struct tide_context_stats stats;
   char text[512];
-  tide_sched_stats(world->sched, &stats);
+  tide_context_stats(world->context, &stats);
   for (size_t i = 0; i < sizeof stats / sizeof(uint64_t); i++) {
     uint64_t word;
     memcpy(&word, (char *)&stats + i * sizeof word, sizeof word);
@@ -369,7 +370,7 @@ static void look(struct world *world) {
     tide_frontier_print(&frontier.frontier, text, sizeof text);
     see(world, text, epoch, tide_timeline_query(tide_queue_progress(world->queues[i])));
     see(world, "tracked", tide_queue_axis(world->queues[i]),
-        tide_tracker_epoch(world->context.tracker, tide_queue_axis(world->queues[i])));
+        tide_tracker_epoch(world->context->tracker, tide_queue_axis(world->queues[i])));
   }
   for (int i = 0; i < TIMELINES; i++) {
     uint64_t value = tide_timeline_query(world->timelines[i]);
@@ -391,7 +392,7 @@ static void look(struct world *world) {
 }
 
 static void close_world(struct world *world) {
-  if (world->paused) tide_sched_resume(world->sched);
+  if (world->paused) tide_context_resume(world->context);
   for (int i = 0; i < QUEUES; i++) tide_queue_destroy(world->queues[i]);
   for (int i = 0; i < 2; i++) {
     struct device *device = &world->devices[i];
@@ -403,13 +404,12 @@ static void close_world(struct world *world) {
   for (int i = 0; i < 2; i++) tide_device_certify(world->devices[i].device);
   for (int i = 0; i < 2; i++) {
     CHECK_OK(tide_device_settle(world->devices[i].device, TIDE_FOREVER));
-    CHECK_OK(tide_device_destroy(world->devices[i].device));
+    tide_device_close(world->devices[i].device);
   }
   for (int i = 0; i < TIMELINES; i++) tide_timeline_destroy(world->timelines[i]);
   tide_client_destroy(world->client, TIDE_OK);
   tide_points_destroy(world->room);
-  tide_sched_destroy(world->sched);
-  tide_context_fini(&world->context);
+  tide_context_destroy(world->context);
   see(world, "end", 0, 0);
 }
 
@@ -467,15 +467,13 @@ static void submit_waiting(struct tide_queue *queue, struct tide_timeline *timel
 /* Frontiers of two entries. What the middle one's third record says of three axes does not fit, so
  * it is tainted, and lists the same two axes as one of those that wait for it. */
 TEST(taint_is_learned) {
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *first, *middle, *last;
-  struct tide_context_params params = {.frontier_capacity = 2};
+  struct tide_context_params params = {.struct_size = sizeof params, .frontier_capacity = 2};
   struct tide_backend backend = {.name = "idle", .in_order = true, .hands = 1};
-  CHECK_OK(tide_context_init(&context, &params));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_device_create(sched, &backend, "idle", &device));
+  CHECK_OK(tide_context_create(&params, &context));
+  CHECK_OK(tide_device_open(context, &backend, "idle", &device));
   CHECK_OK(tide_queue_create(device, NULL, &first));
   CHECK_OK(tide_queue_create(device, NULL, &middle));
   CHECK_OK(tide_queue_create(device, NULL, &last));
@@ -495,9 +493,8 @@ TEST(taint_is_learned) {
   tide_queue_destroy(first);
   tide_queue_destroy(middle);
   tide_queue_destroy(last);
-  CHECK_OK(tide_device_destroy(device));
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }
 
 /* All that can start starts, and is over. */
@@ -514,19 +511,17 @@ static void run_all(struct tide_device *device) {
 /* What one wait was, the next one in its storage is not: the first was for a value without a
  * record, and the second, which comes next, has to be waited for. */
 TEST(a_wait_that_was_another_before) {
-  struct tide_context context;
-  struct tide_sched *sched;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *one, *two;
   struct tide_timeline *host, *of_one, *of_two;
   struct tide_work *works[4];
   struct tide_backend backend = {.name = "by hand", .in_order = true, .hands = 1};
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_sched_create(&context, NULL, &sched));
-  CHECK_OK(tide_device_create(sched, &backend, "by hand", &device));
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_device_open(context, &backend, "by hand", &device));
   CHECK_OK(tide_queue_create(device, NULL, &one));
   CHECK_OK(tide_queue_create(device, NULL, &two));
-  CHECK_OK(tide_timeline_create(&context, NULL, &host));
+  CHECK_OK(tide_timeline_create(context, NULL, &host));
   CHECK_OK(tide_timeline_signal(host, 1, NULL));
   of_one = tide_queue_progress(one);
   of_two = tide_queue_progress(two);
@@ -549,9 +544,8 @@ TEST(a_wait_that_was_another_before) {
   tide_timeline_destroy(host);
   tide_queue_destroy(one);
   tide_queue_destroy(two);
-  CHECK_OK(tide_device_destroy(device));
-  tide_sched_destroy(sched);
-  tide_context_fini(&context);
+  tide_device_close(device);
+  tide_context_destroy(context);
 }
 
 TEST_MAIN(CASE(comes_to_the_same), CASE(one_that_runs_is_not_sorted_by_the_next),

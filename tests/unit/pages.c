@@ -41,24 +41,24 @@ static void meter_free(void *self, void *memory, size_t size) {
 struct rig {
   struct meter meter;
   struct tide_allocator allocator;
-  struct tide_context context;
+  struct tide_context *context;
 };
 
 static void rig_open(struct rig *rig) {
   *rig = (struct rig){.allocator = {meter_alloc, meter_free, &rig->meter}};
-  CHECK_OK(tide_context_init(&rig->context,
-                             &(struct tide_context_params){.allocator = &rig->allocator}));
+  CHECK_OK(tide_context_create(TIDE_PARAMS(tide_context_params, .allocator = &rig->allocator),
+                               &rig->context));
 }
 
 static void rig_close(struct rig *rig) {
-  tide_context_fini(&rig->context);
+  tide_context_destroy(rig->context);
   CHECK_EQ_U64((uint64_t)rig->meter.out, 0);
   CHECK_EQ_U64((uint64_t)rig->meter.bytes, 0);
 }
 
 static struct tide_pages *make(struct rig *rig, unsigned kind, uint32_t count) {
   struct tide_pages *pages;
-  CHECK_OK(tide_pages_create(&rig->context, kinds[kind], count, &pages));
+  CHECK_OK(tide_pages_create(rig->context, kinds[kind], count, &pages));
   CHECK_EQ_U64(tide_pages_free_count(pages), count);
   CHECK_EQ_U64(tide_pages_largest(pages), count);
   return pages;
@@ -67,8 +67,8 @@ static struct tide_pages *make(struct rig *rig, unsigned kind, uint32_t count) {
 TEST(bad_arguments) {
   struct rig rig;
   struct tide_pages *pages = NULL;
-  const struct tide_context *context = &rig.context;
   rig_open(&rig);
+  struct tide_context *context = rig.context;
   EACH(kind) {
     CHECK_STATUS(tide_pages_create(context, kinds[kind], 0, &pages), TIDE_INVALID);
     CHECK_STATUS(tide_pages_create(context, kinds[kind], TIDE_PAGES_MOST + 1, &pages),
@@ -190,7 +190,7 @@ TEST(every_allocation_may_fail) {
       int64_t out = rig.meter.out;
       CHECK(n < 20);
       rig.meter.fail_at = rig.meter.asked + n;
-      status = tide_pages_create(&rig.context, kinds[kind], 16384, &pages);
+      status = tide_pages_create(rig.context, kinds[kind], 16384, &pages);
       rig.meter.fail_at = 0;
       if (status == TIDE_OK) {
         CHECK(n > 3); /* all of them have had their turn */

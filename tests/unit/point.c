@@ -3,7 +3,8 @@
 #include "fake_device.h"
 
 static struct tide_future *future(struct rig *r, uint32_t capacity) {
-  struct tide_future_params params = {.label = "frames", .capacity = capacity};
+  struct tide_future_params params = {
+      .struct_size = sizeof params, .label = "frames", .capacity = capacity};
   struct tide_future *made;
   CHECK_OK(tide_future_create(r->client, &params, &made));
   return made;
@@ -113,7 +114,7 @@ TEST(every_wait_of_timelines_works) {
   struct tide_point p[5];
   for (int i = 1; i <= 4; i++) p[i] = promise(f);
   CHECK_OK(tide_point_timeline(r.points, p[1], &line, &value));
-  CHECK_OK(tide_wait_set_create(&r.context, 4, &set));
+  CHECK_OK(tide_wait_set_create(r.context, 4, &set));
   for (uint64_t i = 1; i <= 3; i++) CHECK_OK(tide_wait_set_add(set, line, i, i, NULL));
   CHECK_OK(tide_future_break(f, 2, TIDE_LOST));
   CHECK_OK(tide_future_fulfil(f, 3, NULL));
@@ -263,7 +264,7 @@ TEST(holes_join_from_both_sides) {
 TEST(values_run_out) {
   struct rig r;
   struct tide_point p;
-  struct tide_future_params params = {.initial = UINT64_MAX - 2};
+  struct tide_future_params params = {.struct_size = sizeof params, .initial = UINT64_MAX - 2};
   struct tide_future *f;
   rig_open(&r);
   CHECK_OK(tide_future_create(r.client, &params, &f));
@@ -351,11 +352,12 @@ TEST(a_client_that_goes) {
 
 TEST(quotas) {
   struct rig r;
-  struct tide_client_params few = {.timelines = 2, .parts = 3};
+  struct tide_client_params few = {.struct_size = sizeof few, .timelines = 2, .parts = 3};
   struct tide_client *client;
   struct tide_point k, l, p[4];
   struct tide_future *f;
-  struct tide_points_params room = {.manual = true, .timelines = 4, .parts = 8};
+  struct tide_points_params room = {
+      .struct_size = sizeof room, .manual = true, .timelines = 4, .parts = 8};
   rig_open_with(&r, &room, NULL);
   CHECK_OK(tide_client_create(r.points, &few, &client));
   f = future(&r, 4);
@@ -384,30 +386,30 @@ TEST(quotas) {
 
 /* With the platform's own clock and thread: nobody looks but the thread. */
 TEST(a_thread_watches_deadlines) {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_points *points;
   struct tide_client *client;
   struct tide_future *f;
   struct tide_point p, q;
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_points_create(&context, NULL, &points));
+  CHECK_OK(tide_context_create(NULL, &context));
+  CHECK_OK(tide_points_create(context, NULL, &points));
   CHECK_OK(tide_client_create(points, NULL, &client));
   CHECK_OK(tide_future_create(client, NULL, &f));
-  uint64_t now = context.platform->now(context.platform->self);
+  uint64_t now = context->platform->now(context->platform->self);
   CHECK_OK(tide_future_promise(f, now + 3600 * 1000 * MS, &q));
   CHECK_OK(tide_future_promise(f, now + 5 * MS, &p)); /* earlier than what it sleeps for */
   CHECK_STATUS(tide_point_wait(points, p, TIDE_FOREVER), TIDE_TIMED_OUT);
-  CHECK(context.platform->now(context.platform->self) >= now + 5 * MS);
+  CHECK(context->platform->now(context->platform->self) >= now + 5 * MS);
   CHECK_OK(tide_future_fulfil(f, 1, NULL));
   tide_client_destroy(client, TIDE_OK);
   tide_points_destroy(points);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
 }
 
 /* Until sched tells points what it does, it leaves their timelines alone. */
 TEST(operations_refuse_points) {
   static struct fake f;
-  struct tide_points_params params = {.manual = true};
+  struct tide_points_params params = {.struct_size = sizeof params, .manual = true};
   struct tide_points *points;
   struct tide_client *client;
   struct tide_future *future;
@@ -417,7 +419,7 @@ TEST(operations_refuse_points) {
   uint64_t value;
   fake_open(&f, true, 16);
   struct tide_queue *a = fake_queue(&f, "a");
-  CHECK_OK(tide_points_create(&f.context, &params, &points));
+  CHECK_OK(tide_points_create(f.context, &params, &points));
   CHECK_OK(tide_client_create(points, NULL, &client));
   CHECK_OK(tide_future_create(client, NULL, &future));
   p = promise(future);
@@ -437,15 +439,21 @@ TEST(bad_rooms) {
   struct rig r;
   struct tide_points *points;
   rig_open(&r);
-  struct tide_points_params params = {.timelines = (1u << 20) + 1, .manual = true};
-  CHECK_STATUS(tide_points_create(&r.context, &params, &points), TIDE_INVALID);
-  params = (struct tide_points_params){.parts = UINT32_MAX, .manual = true};
-  CHECK_STATUS(tide_points_create(&r.context, &params, &points), TIDE_INVALID);
-  params = (struct tide_points_params){.deadline = 2, .longest = 1, .manual = true};
-  CHECK_STATUS(tide_points_create(&r.context, &params, &points), TIDE_INVALID);
-  params = (struct tide_points_params){.manual = false}; /* this platform has no threads */
-  CHECK_STATUS(tide_points_create(&r.context, &params, &points), TIDE_UNSUPPORTED);
-  struct tide_future_params big = {.capacity = (1u << 20) + 1};
+  struct tide_points_params params = {
+      .struct_size = sizeof params, .timelines = (1u << 20) + 1, .manual = true};
+  CHECK_STATUS(tide_points_create(r.context, &params, &points), TIDE_INVALID);
+  params = (struct tide_points_params){
+      .struct_size = sizeof(struct tide_points_params), .parts = UINT32_MAX, .manual = true};
+  CHECK_STATUS(tide_points_create(r.context, &params, &points), TIDE_INVALID);
+  params = (struct tide_points_params){.struct_size = sizeof(struct tide_points_params),
+                                       .deadline = 2,
+                                       .longest = 1,
+                                       .manual = true};
+  CHECK_STATUS(tide_points_create(r.context, &params, &points), TIDE_INVALID);
+  params = (struct tide_points_params){.struct_size = sizeof(struct tide_points_params),
+                                       .manual = false}; /* this platform has no threads */
+  CHECK_STATUS(tide_points_create(r.context, &params, &points), TIDE_UNSUPPORTED);
+  struct tide_future_params big = {.struct_size = sizeof big, .capacity = (1u << 20) + 1};
   struct tide_future *f;
   CHECK_STATUS(tide_future_create(r.client, &big, &f), TIDE_INVALID);
   tide_points_destroy(NULL);

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 
 static struct tide_future *on(struct rig *r, struct tide_channel *channel, uint32_t capacity) {
-  struct tide_future_params params = {.capacity = capacity};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = capacity};
   struct tide_future *f;
   CHECK_OK(tide_future_create_on(r->client, channel, &params, &f));
   return f;
@@ -17,7 +17,8 @@ static struct tide_point promise(struct tide_future *f) {
 }
 
 static void open_large(struct rig *r) {
-  struct tide_points_params params = {.manual = true, .timelines = 1 << 16, .parts = 1 << 18};
+  struct tide_points_params params = {
+      .struct_size = sizeof params, .manual = true, .timelines = 1 << 16, .parts = 1 << 18};
   rig_open_with(r, &params, NULL);
 }
 
@@ -268,7 +269,7 @@ static void counted_free(void *self, void *memory, size_t size) {
 
 TEST(nothing_is_allocated_on_the_way) {
   struct counting c = {{counted_alloc, counted_free, &c}, 0, UINT64_MAX, 0};
-  struct tide_points_params params = {.manual = true};
+  struct tide_points_params params = {.struct_size = sizeof params, .manual = true};
   struct rig r;
   struct tide_channel a;
   struct command command;
@@ -309,23 +310,24 @@ TEST(memory_runs_out_anywhere) {
   for (uint64_t left = 4; left < 40; left++) {
     struct counting c = {{counted_alloc, counted_free, &c}, 0, UINT64_MAX, 0};
     struct rig r = {0};
-    struct tide_clock_params clock = {.start = 1};
+    struct tide_clock_params clock = {.struct_size = sizeof clock, .start = 1};
     CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &r.clock));
-    struct tide_context_params context = {.platform = tide_clock_platform(r.clock),
-                                          .allocator = &c.allocator};
-    CHECK_OK(tide_context_init(&r.context, &context));
-    struct tide_points_params params = {.manual = true};
+    struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                                 .platform = tide_clock_platform(r.clock),
+                                                 .allocator = &c.allocator};
+    CHECK_OK(tide_context_create(&context_params, &r.context));
+    struct tide_points_params params = {.struct_size = sizeof params, .manual = true};
     struct tide_client *client = NULL;
     struct tide_future *f = NULL;
     struct tide_point k;
     c.left = left;
-    bool through = tide_points_create(&r.context, &params, &r.points) == TIDE_OK &&
+    bool through = tide_points_create(r.context, &params, &r.points) == TIDE_OK &&
                    tide_client_create(r.points, NULL, &client) == TIDE_OK &&
                    tide_future_create(client, NULL, &f) == TIDE_OK &&
                    tide_compound_promise(client, 0, &k) == TIDE_OK;
     tide_client_destroy(client, TIDE_OK);
     tide_points_destroy(r.points);
-    tide_context_fini(&r.context);
+    tide_context_destroy(r.context);
     tide_clock_destroy(r.clock);
     CHECK_EQ_U64(c.pieces, 0);
     CHECK(through == (left >= c.calls));

@@ -3,7 +3,7 @@
 #include "point_rig.h"
 
 static struct tide_future *on(struct rig *r, struct tide_channel *channel, const char *label) {
-  struct tide_future_params params = {.label = label, .capacity = 8};
+  struct tide_future_params params = {.struct_size = sizeof params, .label = label, .capacity = 8};
   struct tide_future *f;
   CHECK_OK(tide_future_create_on(r->client, channel, &params, &f));
   return f;
@@ -247,13 +247,13 @@ TEST(kept_with_a_position) {
   rig_open(&r);
   struct tide_position host = {.frontier = &known.frontier};
   tide_frontier_init(&known.frontier, 4);
-  CHECK_OK(tide_lease_take(r.context.lease, TIDE_DOMAIN_HOST, &host.axis));
+  CHECK_OK(tide_lease_take(r.context->lease, TIDE_DOMAIN_HOST, &host.axis));
   struct tide_future *f = on(&r, NULL, "f");
   struct tide_point p = promise(f);
   CHECK_STATUS(tide_future_fulfil(f, 1, &host), TIDE_NOT_FOUND); /* not registered */
-  CHECK_OK(tide_tracker_register(r.context.tracker, host.axis));
+  CHECK_OK(tide_tracker_register(r.context->tracker, host.axis));
   CHECK_OK(tide_future_fulfil(f, 1, &host));
-  CHECK(tide_tracker_finished(r.context.tracker, host.axis, 1));
+  CHECK(tide_tracker_finished(r.context->tracker, host.axis, 1));
   CHECK_OK(tide_point_timeline(r.points, p, &line, &value));
   CHECK_OK(tide_timeline_frontier_at(line, value, NULL, &info));
   CHECK_EQ_U64(info.axis, host.axis);
@@ -550,7 +550,7 @@ TEST(assuming) {
 
 /* Looking where it is held up takes parts; when there are none left, the caller is told. */
 TEST(no_room_to_look) {
-  struct tide_points_params params = {.manual = true, .parts = 4};
+  struct tide_points_params params = {.struct_size = sizeof params, .manual = true, .parts = 4};
   struct rig r;
   struct tide_client *me;
   struct tide_future *mine;
@@ -578,7 +578,7 @@ TEST(no_room_to_look) {
 
 /* 15: a name's generation is used once; a place whose generations ran out is used no more. */
 TEST(generations_run_out) {
-  struct tide_points_params params = {.manual = true, .timelines = 2};
+  struct tide_points_params params = {.struct_size = sizeof params, .manual = true, .timelines = 2};
   struct rig r;
   struct tide_future *f, *g;
   enum tide_point_state state;

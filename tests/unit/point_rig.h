@@ -14,7 +14,7 @@
 
 struct rig {
   struct tide_clock *clock;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_points *points;
   struct tide_client *client;
 };
@@ -22,25 +22,26 @@ struct rig {
 __attribute__((unused)) static void rig_open_with(struct rig *r,
                                                   const struct tide_points_params *params,
                                                   const struct tide_allocator *allocator) {
-  struct tide_clock_params clock = {.start = 1000 * MS};
+  struct tide_clock_params clock = {.struct_size = sizeof clock, .start = 1000 * MS};
   memset(r, 0, sizeof *r);
   CHECK_OK(tide_clock_create(tide_allocator_system(), &clock, &r->clock));
-  struct tide_context_params context = {.platform = tide_clock_platform(r->clock),
-                                        .allocator = allocator};
-  CHECK_OK(tide_context_init(&r->context, &context));
-  CHECK_OK(tide_points_create(&r->context, params, &r->points));
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = tide_clock_platform(r->clock),
+                                               .allocator = allocator};
+  CHECK_OK(tide_context_create(&context_params, &r->context));
+  CHECK_OK(tide_points_create(r->context, params, &r->points));
   CHECK_OK(tide_client_create(r->points, NULL, &r->client));
 }
 
 __attribute__((unused)) static void rig_open(struct rig *r) {
-  struct tide_points_params params = {.manual = true};
+  struct tide_points_params params = {.struct_size = sizeof params, .manual = true};
   rig_open_with(r, &params, NULL);
 }
 
 __attribute__((unused)) static void rig_close(struct rig *r) {
   tide_client_destroy(r->client, TIDE_OK);
   tide_points_destroy(r->points);
-  tide_context_fini(&r->context);
+  tide_context_destroy(r->context);
   tide_clock_destroy(r->clock);
 }
 

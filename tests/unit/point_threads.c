@@ -9,7 +9,7 @@
 #define WAITERS 3
 
 struct shared {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_points *points;
   struct tide_client *client;
   struct tide_future *future;
@@ -21,14 +21,14 @@ struct shared {
 static uint64_t round_of(struct shared *s, uint64_t after) {
   uint64_t promised;
   while ((promised = atomic_load(&s->promised)) <= after)
-    s->context.platform->yield(s->context.platform->self);
+    s->context->platform->yield(s->context->platform->self);
   return promised;
 }
 
 /* Promises one after the other, and keeps most; others it breaks, some are for their deadlines. */
 static void *promiser(void *self) {
   struct shared *s = self;
-  const struct tide_platform *platform = s->context.platform;
+  const struct tide_platform *platform = s->context->platform;
   for (uint64_t i = 1; i <= ROUNDS; i++) {
     bool late = i % 50 == 7;
     uint64_t soon = platform->now(platform->self) + (late ? MS / 10 : 5000 * MS);
@@ -82,7 +82,7 @@ static void *watcher(void *self) {
     CHECK_OK(tide_point_when_schedulable(&waits[i], s->names[i], NULL, 0));
     if (i % 2 == 0 || !tide_schedulable_cancel(&waits[i])) called++;
   }
-  while (atomic_load(&s->calls) < called) s->context.platform->yield(s->context.platform->self);
+  while (atomic_load(&s->calls) < called) s->context->platform->yield(s->context->platform->self);
   return NULL;
 }
 
@@ -113,9 +113,9 @@ TEST(all_at_once) {
   static struct shared s;
   static void *(*const roles[])(void *) = {promiser, waiter, waiter, watcher, combiner};
   pthread_t threads[sizeof roles / sizeof *roles];
-  struct tide_future_params params = {.capacity = 512};
-  CHECK_OK(tide_context_init(&s.context, NULL));
-  CHECK_OK(tide_points_create(&s.context, NULL, &s.points));
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 512};
+  CHECK_OK(tide_context_create(NULL, &s.context));
+  CHECK_OK(tide_points_create(s.context, NULL, &s.points));
   CHECK_OK(tide_client_create(s.points, NULL, &s.client));
   CHECK_OK(tide_future_create(s.client, &params, &s.future));
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
@@ -124,7 +124,7 @@ TEST(all_at_once) {
     CHECK(pthread_join(threads[i], NULL) == 0);
   tide_client_destroy(s.client, TIDE_OK);
   tide_points_destroy(s.points);
-  tide_context_fini(&s.context);
+  tide_context_destroy(s.context);
 }
 
 /* Clients that come and go, while others wait for what they promised: nobody hangs. */
@@ -158,13 +158,13 @@ static void *waits_for_them(void *self) {
 TEST(clients_come_and_go) {
   static struct shared s;
   pthread_t threads[WAITERS];
-  CHECK_OK(tide_context_init(&s.context, NULL));
-  CHECK_OK(tide_points_create(&s.context, NULL, &s.points));
+  CHECK_OK(tide_context_create(NULL, &s.context));
+  CHECK_OK(tide_points_create(s.context, NULL, &s.points));
   for (int i = 0; i < WAITERS; i++)
     CHECK(pthread_create(&threads[i], NULL, i ? waits_for_them : comes_and_goes, &s) == 0);
   for (int i = 0; i < WAITERS; i++) CHECK(pthread_join(threads[i], NULL) == 0);
   tide_points_destroy(s.points);
-  tide_context_fini(&s.context);
+  tide_context_destroy(s.context);
 }
 
 TEST_MAIN(CASE(all_at_once), CASE(clients_come_and_go))

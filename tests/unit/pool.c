@@ -1,4 +1,5 @@
 /* What a buffer's past is, when memory is handed on, and to whom. */
+#include "causal/context.h"
 #include "pool_rig.h"
 
 TEST(first_is_fresh) {
@@ -78,11 +79,11 @@ TEST(gap_needs_known_axes) {
   b = take_all(&rig, 1);
   CHECK_REUSE(b, TIDE_REUSE_KNOWN);
   drop(&rig, 1, b);
-  CHECK_OK(tide_tracker_register(rig.context.tracker, stranger));
+  CHECK_OK(tide_tracker_register(rig.context->tracker, stranger));
   b = take_all(&rig, 2);
   CHECK_REUSE(b, TIDE_REUSE_GAP);
   drop(&rig, 2, b);
-  CHECK_OK(tide_tracker_close(rig.context.tracker, stranger));
+  CHECK_OK(tide_tracker_close(rig.context->tracker, stranger));
   rig_close(&rig);
 }
 
@@ -211,7 +212,7 @@ TEST(out_of_order_queue_knows) {
 }
 
 static void finish_to(struct rig *rig, unsigned queue, uint64_t epoch) {
-  CHECK_OK(tide_tracker_advance(rig->context.tracker, axis_of(rig, queue), epoch));
+  CHECK_OK(tide_tracker_advance(rig->context->tracker, axis_of(rig, queue), epoch));
 }
 
 /* Where entries would not tell all, the newest epoch has to do: it stands for everything. */
@@ -268,7 +269,8 @@ TEST(freed_by_the_host) {
 
 TEST(host_prefers_fresh_to_a_gap) {
   struct rig rig;
-  struct tide_pool_params params = {.limit = 8 * KIB, .chunk = 4 * KIB};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .limit = 8 * KIB, .chunk = 4 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_buffer *b = take(&rig, 0, 4 * KIB), *c;
   submit(&rig, 0, b);
@@ -291,7 +293,8 @@ TEST(host_prefers_fresh_to_a_gap) {
 /* Known before finished before the smallest gap before fresh. */
 TEST(preference_of_a_pool_that_waits_first) {
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 64 * KIB, .policy = TIDE_POOL_WAIT_FIRST};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .chunk = 64 * KIB, .policy = TIDE_POOL_WAIT_FIRST};
   rig_open(&rig, 8, &params);
   struct tide_buffer *gap2 = take(&rig, 0, KIB), *gap1 = take(&rig, 0, KIB),
                      *finished = take(&rig, 0, KIB), *known = take(&rig, 0, KIB);
@@ -508,7 +511,8 @@ TEST(tainted_with_a_signaller) {
 
 TEST(grace_period) {
   struct rig rig;
-  struct tide_pool_params params = {.limit = 8 * KIB, .chunk = 4 * KIB};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .limit = 8 * KIB, .chunk = 4 * KIB};
   rig_open(&rig, 1, &params);
   struct snapshot snapshot = {.rig = &rig};
   struct tide_buffer *a = take(&rig, 0, 4 * KIB), *b = take(&rig, 0, 4 * KIB), *c;
@@ -520,7 +524,7 @@ TEST(grace_period) {
   CHECK_EQ_U64(snapshot.asked, 1);
   drop_tainted(&rig, b); /* in the next */
   for (unsigned i = 0; i < 2; i++) {
-    (void)tide_tracker_advance(rig.context.tracker, axis_of(&rig, i), 1);
+    (void)tide_tracker_advance(rig.context->tracker, axis_of(&rig, i), 1);
     CHECK_STATUS(tide_pool_alloc(rig.pool, 1, at(&rig, 0), NULL, &c), TIDE_NOMEM);
   }
   CHECK_EQ_U64(snapshot.asked, 1); /* shared by all that wait */
@@ -651,7 +655,7 @@ TEST(frees_cover_uses) {
 
 TEST(buffers_are_limited) {
   struct rig rig;
-  struct tide_pool_params params = {.buffers = 3};
+  struct tide_pool_params params = {.struct_size = sizeof params, .buffers = 3};
   rig_open(&rig, 8, &params);
   char mine[8];
   struct tide_buffer *b[3], *more;
@@ -680,9 +684,9 @@ TEST(events) {
   rig_open(&rig, 8, NULL);
   struct tide_event notes[4] = {{0}};
   struct tide_sink sink = {.event = note, .wants_time = true, .self = notes};
-  struct tide_pool_params params = {.label = "tiles"};
-  rig.context.sink = &sink;
-  CHECK_OK(tide_pool_create(&rig.context, &params, &rig.pool));
+  struct tide_pool_params params = {.struct_size = sizeof params, .label = "tiles"};
+  rig.context->sink = &sink;
+  CHECK_OK(tide_pool_create(rig.context, &params, &rig.pool));
   struct tide_buffer *b = take(&rig, 0, 100);
   submit(&rig, 0, b);
   drop(&rig, 0, b);

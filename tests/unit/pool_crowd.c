@@ -2,13 +2,16 @@
  * with each tier of the processor's instructions, since each reads it in another way. */
 #define RIG_QUEUES 24
 #define RIG_ROOM 32
+#include "causal/context.h"
 #include "causal/frontier.h"
 #include "pool_rig.h"
 
 #include "tiers.h"
 
-static const struct tide_pool_params named_chunk = {
-    .limit = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+static const struct tide_pool_params named_chunk = {.struct_size = sizeof named_chunk,
+                                                    .limit = 64 * KIB,
+                                                    .chunk = 64 * KIB,
+                                                    .uses_are_named = true};
 
 /* `count` queues that know nothing of each other use it; queue 20 knows what each did before. */
 static void used_by_many(unsigned tier) {
@@ -71,7 +74,8 @@ static void hosts_are_many(unsigned tier) {
 /* A position with more room than the pool's frontiers have, whose entries reach over more axes than
  * fit there: few enough they are all the same. */
 static void wide_positions(unsigned tier) {
-  static const struct tide_pool_params chunk = {.limit = 64 * KIB, .chunk = 64 * KIB};
+  static const struct tide_pool_params chunk = {
+      .struct_size = sizeof chunk, .limit = 64 * KIB, .chunk = 64 * KIB};
   struct rig rig;
   be_of_tier(tier);
   for (unsigned used = 0; used < 2; used++) {
@@ -79,7 +83,7 @@ static void wide_positions(unsigned tier) {
     struct tide_frontier *known = at(&rig, 0)->frontier;
     tide_axis last = axis_of(&rig, RIG_QUEUES - 1);
     for (unsigned i = 1; i < 10; i++) {
-      CHECK_OK(tide_tracker_register(rig.context.tracker, last + 2 * i));
+      CHECK_OK(tide_tracker_register(rig.context->tracker, last + 2 * i));
       tide_frontier_raise(known, last + 2 * i, 1, NULL);
     }
     struct tide_buffer *b = take_all(&rig, 0);
@@ -91,7 +95,7 @@ static void wide_positions(unsigned tier) {
     CHECK_OK(tide_frontier_validate(tide_buffer_past(b), NULL));
     CHECK(tide_frontier_compare(tide_buffer_past(b), known) == TIDE_EQUAL);
     drop(&rig, 20, b);
-    for (unsigned i = 1; i < 10; i++) (void)tide_tracker_close(rig.context.tracker, last + 2 * i);
+    for (unsigned i = 1; i < 10; i++) (void)tide_tracker_close(rig.context->tracker, last + 2 * i);
     rig_close(&rig);
   }
 }

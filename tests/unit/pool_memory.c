@@ -35,15 +35,22 @@ TEST(arguments) {
   struct rig rig;
   struct tide_pool *pool;
   struct tide_buffer *b;
-  rig_open(&rig, 8, &(struct tide_pool_params){0});
+  rig_open(&rig, 8, &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params)});
   struct tide_memory_source half = {.map = source_map};
   CHECK_STATUS(tide_pool_create(NULL, NULL, &pool), TIDE_INVALID);
-  CHECK_STATUS(tide_pool_create(&rig.context, &(struct tide_pool_params){.align = 48}, &pool),
+  CHECK_STATUS(tide_pool_create(rig.context,
+                                &(struct tide_pool_params){
+                                    .struct_size = sizeof(struct tide_pool_params), .align = 48},
+                                &pool),
                TIDE_INVALID);
-  CHECK_STATUS(tide_pool_create(&rig.context, &(struct tide_pool_params){.source = &half}, &pool),
-               TIDE_INVALID);
+  CHECK_STATUS(
+      tide_pool_create(rig.context,
+                       &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
+                                                  .source = &half},
+                       &pool),
+      TIDE_INVALID);
   CHECK(pool == NULL);
-  CHECK_OK(tide_pool_create(&rig.context, NULL, &pool));
+  CHECK_OK(tide_pool_create(rig.context, NULL, &pool));
   CHECK_OK(tide_pool_destroy(pool));
   CHECK_OK(tide_pool_destroy(NULL));
   tide_pool_free(NULL, NULL);
@@ -60,7 +67,8 @@ TEST(absurd_sizes) {
   struct rig rig;
   struct tide_buffer *b;
   for (int limited = 0; limited < 3; limited++) {
-    struct tide_pool_params params = {.limit = limited == 1 ? 1 << 20
+    struct tide_pool_params params = {.struct_size = sizeof params,
+                                      .limit = limited == 1 ? 1 << 20
                                                : limited    ? SIZE_MAX
                                                             : 0,
                                       .chunk = limited == 2 ? SIZE_MAX : 0};
@@ -82,8 +90,10 @@ TEST(alignment) {
       struct rig rig;
       struct source source = make_source(1 << 24, skew);
       source.calls.self = &source;
-      struct tide_pool_params params = {
-          .source = &source.calls, .align = aligns[a], .chunk = 256 * KIB};
+      struct tide_pool_params params = {.struct_size = sizeof params,
+                                        .source = &source.calls,
+                                        .align = aligns[a],
+                                        .chunk = 256 * KIB};
       rig_open(&rig, 8, &params);
       struct tide_buffer *b[8];
       for (unsigned i = 0; i < 8; i++) {
@@ -106,7 +116,8 @@ TEST(limit) {
   struct rig rig;
   struct source source = make_source(SIZE_MAX, 0);
   source.calls.self = &source;
-  struct tide_pool_params params = {.source = &source.calls, .limit = 100 * KIB, .chunk = 64 * KIB};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .source = &source.calls, .limit = 100 * KIB, .chunk = 64 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_buffer *a = take(&rig, 0, 60 * KIB), *b, *c;
   CHECK_EQ_U64(source.mapped, 64 * KIB);
@@ -130,7 +141,7 @@ TEST(poor_source) {
   struct rig rig;
   struct source source = make_source(10 * KIB, 0);
   source.calls.self = &source;
-  struct tide_pool_params params = {.source = &source.calls};
+  struct tide_pool_params params = {.struct_size = sizeof params, .source = &source.calls};
   rig_open(&rig, 8, &params);
   struct tide_buffer *a = take(&rig, 0, 8 * KIB), *b;
   CHECK_STATUS(tide_pool_alloc(rig.pool, 4 * KIB, at(&rig, 0), NULL, &b), TIDE_NOMEM);
@@ -143,7 +154,8 @@ TEST(trim_takes_only_what_is_over) {
   struct rig rig;
   struct source source = make_source(SIZE_MAX, 0);
   source.calls.self = &source;
-  struct tide_pool_params params = {.source = &source.calls, .chunk = 16 * KIB};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .source = &source.calls, .chunk = 16 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_buffer *b[3];
   for (unsigned i = 0; i < 3; i++) b[i] = take(&rig, i, 16 * KIB), submit(&rig, i, b[i]);
@@ -167,7 +179,8 @@ TEST(trim_takes_only_what_is_over) {
 TEST(fragments_join) {
   enum { COUNT = 400 };
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 1024 * KIB, .limit = 1024 * KIB};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .chunk = 1024 * KIB, .limit = 1024 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_random random = {7};
   struct tide_buffer *b[COUNT] = {0};
@@ -196,7 +209,8 @@ TEST(fragments_join) {
  * leave the fewest waits. A host does not wait for devices, and gets new memory. */
 TEST(neighbours_before_the_source) {
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 64 * KIB, .policy = TIDE_POOL_WAIT_FIRST};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .chunk = 64 * KIB, .policy = TIDE_POOL_WAIT_FIRST};
   rig_open(&rig, 8, &params);
   struct tide_buffer *b[8], *two, *host;
   for (unsigned i = 0; i < 8; i++) b[i] = take(&rig, i % 5, 8 * KIB);
@@ -228,7 +242,8 @@ TEST(neighbours_before_the_source) {
 TEST(fragmentation_is_bounded) {
   enum { COUNT = 512 };
   struct rig rig;
-  struct tide_pool_params params = {.chunk = 4096 * KIB, .limit = 4096 * KIB};
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .chunk = 4096 * KIB, .limit = 4096 * KIB};
   rig_open(&rig, 8, &params);
   struct tide_random random = {3};
   struct tide_buffer *b[COUNT] = {0};
@@ -272,7 +287,7 @@ static bool exercise(struct rig *rig, unsigned step) {
 }
 
 TEST(each_allocation_fails_once) {
-  struct tide_pool_params params = {.chunk = 32 * KIB};
+  struct tide_pool_params params = {.struct_size = sizeof params, .chunk = 32 * KIB};
   for (int on = 0; on < 2; on++) {
     for (uint64_t n = 1;; n++) {
       struct rig rig;
@@ -280,7 +295,7 @@ TEST(each_allocation_fails_once) {
       uint64_t before = rig.allocs;
       rig.fail_at = before + n;
       rig.fail_on = on;
-      enum tide_status status = tide_pool_create(&rig.context, &params, &rig.pool);
+      enum tide_status status = tide_pool_create(rig.context, &params, &rig.pool);
       CHECK(status == TIDE_OK || (status == TIDE_NOMEM && !rig.pool));
       bool all = rig.pool && exercise(&rig, 10);
       bool reached = rig.allocs >= rig.fail_at;
@@ -295,7 +310,9 @@ TEST(each_allocation_fails_once) {
 
 TEST(no_allocation_when_warm) {
   struct rig rig;
-  rig_open(&rig, 8, &(struct tide_pool_params){.chunk = 64 * KIB});
+  rig_open(&rig, 8,
+           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
+                                      .chunk = 64 * KIB});
   for (int i = 0; i < 3; i++) (void)exercise(&rig, 0);
   uint64_t before = rig.allocs;
   for (int i = 0; i < 100; i++) {
@@ -353,7 +370,10 @@ static void *hammer(void *argument) {
 
 TEST(threads) {
   struct rig rig;
-  rig_open(&rig, 8, &(struct tide_pool_params){.chunk = 16 * KIB, .limit = 128 * KIB});
+  rig_open(&rig, 8,
+           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
+                                      .chunk = 16 * KIB,
+                                      .limit = 128 * KIB});
   struct tide_buffer *handed[HANDED] = {0};
   struct hammer hammers[HAMMERS];
   pthread_t threads[HAMMERS];

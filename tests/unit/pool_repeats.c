@@ -1,13 +1,16 @@
 /* Queues that use a buffer again and again, without the pool's lock: what its past is next is what
  * it would be if each use had been told under it. */
+#include "causal/context.h"
 #include "pool_rig.h"
 
 #include "base/random.h"
 #include <pthread.h>
 #include <stdio.h>
 
-static const struct tide_pool_params named_chunk = {
-    .limit = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+static const struct tide_pool_params named_chunk = {.struct_size = sizeof named_chunk,
+                                                    .limit = 64 * KIB,
+                                                    .chunk = 64 * KIB,
+                                                    .uses_are_named = true};
 
 /* What `uses` is to be: at most one entry a queue, and none that a later use knew. */
 struct model {
@@ -37,7 +40,7 @@ static void hear_of(struct rig *rig, struct model *m, unsigned queue, unsigned f
 
 static bool idle_by_model(struct rig *rig, const struct model *m) {
   for (unsigned q = 0; q < RIG_QUEUES; q++) {
-    if (!tide_tracker_finished(rig->context.tracker, axis_of(rig, q), m->uses[q]) && m->uses[q]) {
+    if (!tide_tracker_finished(rig->context->tracker, axis_of(rig, q), m->uses[q]) && m->uses[q]) {
       return false;
     }
   }
@@ -100,7 +103,7 @@ TEST(idle_asks_repeats) {
   tide_buffer_retain(b); /* as an operation does */
   for (unsigned queue = 0; queue < RIG_QUEUES; queue++) {
     for (int i = 0; i < 3; i++) use(&rig, &m, queue, b);
-    (void)tide_tracker_advance(rig.context.tracker, axis_of(&rig, queue), 2);
+    (void)tide_tracker_advance(rig.context->tracker, axis_of(&rig, queue), 2);
     CHECK(!tide_buffer_idle(b) && !idle_by_model(&rig, &m));
     finish(&rig, queue);
     CHECK(tide_buffer_idle(b) && idle_by_model(&rig, &m));

@@ -3,6 +3,7 @@
 #ifndef TESTS_UNIT_POOL_RIG_H
 #define TESTS_UNIT_POOL_RIG_H
 
+#include "causal/context.h"
 #include "causal/tracker.h"
 #include "harness.h"
 #include "memory/pool.h"
@@ -22,7 +23,7 @@ struct rig_queue {
 
 struct rig {
   struct tide_allocator allocator;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_pool *pool;
   struct rig_queue queues[RIG_QUEUES];
   uint64_t allocs;  /* so far */
@@ -53,18 +54,19 @@ static inline void rig_open(struct rig *rig, uint8_t capacity,
                             const struct tide_pool_params *params) {
   memset(rig, 0, sizeof *rig);
   rig->allocator = (struct tide_allocator){rig_alloc, rig_free, rig};
-  struct tide_context_params context = {.allocator = &rig->allocator,
-                                        .frontier_capacity = capacity};
-  CHECK_OK(tide_context_init(&rig->context, &context));
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .allocator = &rig->allocator,
+                                               .frontier_capacity = capacity};
+  CHECK_OK(tide_context_create(&context_params, &rig->context));
   for (unsigned i = 0; i < RIG_QUEUES; i++) {
     struct rig_queue *queue = &rig->queues[i];
     tide_axis axis;
-    CHECK_OK(tide_lease_take(rig->context.lease, TIDE_DOMAIN_QUEUE, &axis));
-    CHECK_OK(tide_tracker_register(rig->context.tracker, axis));
+    CHECK_OK(tide_lease_take(rig->context->lease, TIDE_DOMAIN_QUEUE, &axis));
+    CHECK_OK(tide_tracker_register(rig->context->tracker, axis));
     tide_frontier_init(&queue->frontier.frontier, RIG_ROOM);
     queue->position = (struct tide_position){.axis = axis, .frontier = &queue->frontier.frontier};
   }
-  if (params) CHECK_OK(tide_pool_create(&rig->context, params, &rig->pool));
+  if (params) CHECK_OK(tide_pool_create(rig->context, params, &rig->pool));
   /* The rig gives epochs without telling the tracker, so that must not be asked for grace periods.
    */
   if (params) tide_pool_set_grace(rig->pool, NULL, NULL);
@@ -80,7 +82,7 @@ static inline tide_axis axis_of(struct rig *rig, unsigned queue) {
 /* Queues 0 to `count` - 1 are a scheduler's: what has an epoch there names its buffers. */
 static inline void rig_name(struct rig *rig, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
-    tide_tracker_set_names(tide_tracker_find(rig->context.tracker, axis_of(rig, i)));
+    tide_tracker_set_names(tide_tracker_find(rig->context->tracker, axis_of(rig, i)));
   }
 }
 
@@ -109,7 +111,7 @@ static inline void learn(struct rig *rig, unsigned queue, unsigned from) {
 
 /* The tracker sees everything of the queue finish. */
 static inline void finish(struct rig *rig, unsigned queue) {
-  (void)tide_tracker_advance(rig->context.tracker, axis_of(rig, queue), at(rig, queue)->epoch);
+  (void)tide_tracker_advance(rig->context->tracker, axis_of(rig, queue), at(rig, queue)->epoch);
 }
 static inline void finish_all(struct rig *rig) {
   for (unsigned i = 0; i < RIG_QUEUES; i++) finish(rig, i);
@@ -134,15 +136,16 @@ static inline struct tide_pool_stats stats_of(struct rig *rig) {
 static inline void rig_close(struct rig *rig) {
   finish_all(rig);
   for (unsigned i = 0; i < RIG_QUEUES; i++) {
-    (void)tide_tracker_close(rig->context.tracker, axis_of(rig, i));
+    (void)tide_tracker_close(rig->context->tracker, axis_of(rig, i));
   }
   CHECK_OK(tide_pool_destroy(rig->pool));
-  tide_context_fini(&rig->context);
+  tide_context_destroy(rig->context);
   CHECK_EQ_U64((uint64_t)rig->live_bytes, 0);
 }
 
 /* One small chunk and no more: whoever wants memory must take what others had. */
-static const struct tide_pool_params one_chunk = {.limit = 64 * KIB, .chunk = 64 * KIB};
+static const struct tide_pool_params one_chunk = {
+    .struct_size = sizeof one_chunk, .limit = 64 * KIB, .chunk = 64 * KIB};
 
 static inline void check_past(struct rig *rig, const struct tide_buffer *buffer, const char *text) {
   char said[256], want[256];

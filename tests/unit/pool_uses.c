@@ -1,8 +1,10 @@
 /* What a buffer's past is where all that touches memory names it: the last uses, and no more. */
 #include "pool_rig.h"
 
-static const struct tide_pool_params named_chunk = {
-    .limit = 64 * KIB, .chunk = 64 * KIB, .uses_are_named = true};
+static const struct tide_pool_params named_chunk = {.struct_size = sizeof named_chunk,
+                                                    .limit = 64 * KIB,
+                                                    .chunk = 64 * KIB,
+                                                    .uses_are_named = true};
 
 TEST(last_use_counts) {
   struct rig rig;

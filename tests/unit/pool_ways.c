@@ -1,5 +1,6 @@
 /* A listener changes nothing of what a pool does: one random program with and without it, and all
  * that can be seen is the same. */
+#include "causal/context.h"
 #include "pool_rig.h"
 
 #include "base/random.h"
@@ -144,12 +145,12 @@ static void go_both_ways(struct pair *p, const struct tide_pool_params *params, 
     s->live[0] = take(&s->rig, 0, 4 * KIB);
     s->base = tide_buffer_data(s->live[0]);
   }
-  p->sides[1].rig.context.sink = &sink;
+  p->sides[1].rig.context->sink = &sink;
   for (unsigned n = 0; n < STEPS; n++) {
     step(p);
     check_stats(p);
   }
-  p->sides[1].rig.context.sink = NULL;
+  p->sides[1].rig.context->sink = NULL;
   for (unsigned i = 0; i < 2; i++) {
     for (unsigned slot = 0; slot < LIVE; slot++) drop(&p->sides[i].rig, 0, p->sides[i].live[slot]);
     rig_close(&p->sides[i].rig);
@@ -172,8 +173,16 @@ static void both_ways(struct tide_pool_params params) {
   CHECK(pair.met[TIDE_REUSE_GAP] > 200 && pair.met[TIDE_REUSE_KNOWN] > 200);
 }
 
-TEST(uses_unnamed) { both_ways((struct tide_pool_params){0}); }
-TEST(uses_named) { both_ways((struct tide_pool_params){.uses_are_named = true}); }
-TEST(frees_cover_uses) { both_ways((struct tide_pool_params){.frees_cover_uses = true}); }
+TEST(uses_unnamed) {
+  both_ways((struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params)});
+}
+TEST(uses_named) {
+  both_ways((struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
+                                      .uses_are_named = true});
+}
+TEST(frees_cover_uses) {
+  both_ways((struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
+                                      .frees_cover_uses = true});
+}
 
 TEST_MAIN(CASE(uses_unnamed), CASE(uses_named), CASE(frees_cover_uses))

@@ -123,8 +123,10 @@ TEST(layout) {
     snprintf(path, sizeof path, "examples/%s.tide", names[i]);
     char *text = read_file(path, &length);
     CHECK(text && text[0] == '#');
-    struct tide_program_params params = {
-        .allocator = tide_allocator_system(), .text = text, .length = length};
+    struct tide_program_params params = {.struct_size = sizeof params,
+                                         .allocator = tide_allocator_system(),
+                                         .text = text,
+                                         .length = length};
     struct tide_program *program;
     CHECK_OK(tide_program_parse(&params, NULL, &program));
     char *out = malloc(length * 2 + 64);

@@ -4,8 +4,11 @@
 static struct tide_program *read_syntax(const char *text, size_t length) {
   struct tide_diag diag = {0};
   struct tide_report report = {&diag, 1, 0};
-  struct tide_program_params params = {
-      .allocator = tide_allocator_system(), .text = text, .length = length, .syntax_only = true};
+  struct tide_program_params params = {.struct_size = sizeof params,
+                                       .allocator = tide_allocator_system(),
+                                       .text = text,
+                                       .length = length,
+                                       .syntax_only = true};
   struct tide_program *program;
   enum tide_status status = tide_program_parse(&params, &report, &program);
   if (status != TIDE_OK) FAIL("%u:%u: %s", diag.line, diag.column, diag.text);
@@ -100,7 +103,7 @@ TEST(a_buffer_that_is_too_small) {
 
 TEST(no_plan_of_syntax_alone) {
   struct tide_program *program = read_syntax("q: nop", 6);
-  struct tide_plan_params params = {NULL, 0, NULL, 0, 0};
+  struct tide_plan_params params = {.struct_size = sizeof params, NULL, 0, NULL, 0, 0};
   struct tide_plan *plan;
   CHECK_STATUS(tide_plan_create(program, &params, NULL, &plan), TIDE_INVALID);
   tide_program_destroy(program);

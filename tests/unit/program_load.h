@@ -47,8 +47,10 @@ static inline void load_with(struct loaded *l, const struct tide_allocator *allo
   sets[1].bodies = tide_kernel_bodies(&sets[1].count);
   *l = (struct loaded){.report = {NULL, 20, 0}};
   l->report.diags = l->diags;
-  struct tide_program_params program = {.allocator = allocator, .text = text, .length = length};
-  struct tide_plan_params plan = {sets, 2, settings, setting_count, operations};
+  struct tide_program_params program = {
+      .struct_size = sizeof program, .allocator = allocator, .text = text, .length = length};
+  struct tide_plan_params plan = {
+      .struct_size = sizeof plan, sets, 2, settings, setting_count, operations};
   l->status = tide_program_parse(&program, &l->report, &l->program);
   if (l->status == TIDE_OK) l->status = tide_plan_create(l->program, &plan, &l->report, &l->plan);
   CHECK((l->status == TIDE_OK) == (l->report.count == 0));

@@ -323,7 +323,7 @@ TEST(two_plans_of_one_program) {
   struct tide_setting more = {"k", "3"};
   struct tide_body_set set = {NULL, 0};
   set.bodies = tide_kernel_bodies(&set.count);
-  struct tide_plan_params params = {&set, 1, &more, 1, 0};
+  struct tide_plan_params params = {.struct_size = sizeof params, &set, 1, &more, 1, 0};
   struct tide_plan *other;
   CHECK_OK(tide_plan_create(l.program, &params, NULL, &other));
   char *two = steps_of(l.plan), *three = steps_of(other);

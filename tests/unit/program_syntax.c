@@ -234,8 +234,10 @@ TEST(errors_are_counted_but_not_without_end) {
   unload(&l);
   /* A report without room, and none at all. */
   struct tide_report none = {NULL, 0, 0};
-  struct tide_program_params params = {
-      .allocator = tide_allocator_system(), .text = text, .length = 3000};
+  struct tide_program_params params = {.struct_size = sizeof params,
+                                       .allocator = tide_allocator_system(),
+                                       .text = text,
+                                       .length = 3000};
   struct tide_program *program;
   CHECK_STATUS(tide_program_parse(&params, &none, &program), TIDE_CORRUPT);
   CHECK(none.count > 0 && !program);

@@ -3,7 +3,8 @@
 #include "harness.h"
 
 #include "base/random.h"
-#include "tidemark/device.h"
+#include "tidemark/cpu.h"
+#include "tidemark/file.h"
 #include "tidemark/kernel.h"
 #include "tidemark/sim.h"
 #include "tidemark/wic.h"
@@ -28,45 +29,16 @@ enum {
 
 /* ---- a device kind ------------------------------------------------------------------ */
 
-struct made {
-  struct tide_cpu *cpu;
-  struct tide_device *device;
-};
-
-static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
-                                 struct tide_device **out_device, void **out_handle,
-                                 struct tide_diag *diag) {
-  struct tide_cpu_params params = {.workers = 2 + request->device->takers};
+static enum tide_status open_cpu(void *self, const struct tide_device_request *request,
+                                 struct tide_device **out_device, struct tide_diag *diag) {
+  struct tide_cpu_params params = {.struct_size = sizeof params,
+                                   .label = request->device->label,
+                                   .workers = 2 + request->device->takers};
   (void)self, (void)diag;
-  struct made *made = calloc(1, sizeof *made);
-  CHECK(made);
-  enum tide_status status = tide_cpu_create(request->context, &params, &made->cpu);
-  if (status == TIDE_OK)
-    status = tide_device_create(request->sched, tide_cpu_backend(made->cpu), request->device->label,
-                                &made->device);
-  if (status == TIDE_OK) status = tide_cpu_attach(made->cpu, made->device);
-  if (status != TIDE_OK) {
-    if (made->device) CHECK_OK(tide_device_destroy(made->device));
-    tide_cpu_destroy(made->cpu);
-    free(made);
-    return status;
-  }
-  *out_device = made->device;
-  *out_handle = made;
-  return TIDE_OK;
+  return tide_cpu_open(request->context, &params, out_device);
 }
 
-static void destroy_cpu(void *self, void *handle) {
-  struct made *made = handle;
-  (void)self;
-  tide_cpu_detach(made->cpu);
-  CHECK_OK(tide_device_destroy(made->device));
-  tide_cpu_destroy(made->cpu);
-  free(made);
-}
-
-static const struct tide_device_kind kinds[] = {
-    {"cpu", "threads", true, make_cpu, destroy_cpu, NULL, NULL}};
+static const struct tide_device_kind kinds[] = {{"cpu", "threads", true, open_cpu, NULL, NULL}};
 
 /* ---- random programs ------------------------------------------------------------------- */
 
@@ -178,11 +150,13 @@ static bool load(struct loaded *loaded, const struct generated *g) {
   loaded->generated = g;
   struct tide_diag diag = {.status = TIDE_OK};
   struct tide_report report = {&diag, 1, 0};
-  struct tide_program_params params = {
-      .allocator = tide_allocator_system(), .text = g->text, .length = g->length};
+  struct tide_program_params params = {.struct_size = sizeof params,
+                                       .allocator = tide_allocator_system(),
+                                       .text = g->text,
+                                       .length = g->length};
   struct tide_body_set set;
   set.bodies = tide_kernel_bodies(&set.count);
-  struct tide_plan_params plan = {.bodies = &set, .body_set_count = 1};
+  struct tide_plan_params plan = {.struct_size = sizeof plan, .bodies = &set, .body_set_count = 1};
   if (tide_program_parse(&params, &report, &loaded->program) != TIDE_OK) FAIL("%s", diag.text);
   enum tide_status status = tide_plan_create(loaded->program, &plan, &report, &loaded->plan);
   if (status == TIDE_OK) return true;
@@ -209,7 +183,8 @@ static void no_finding(void *user, const struct tide_diag *diag) {
 static struct tide_run *run(const struct loaded *loaded, const struct way *way,
                             struct tide_run_result *result) {
   struct tide_diag diag = {.status = TIDE_OK};
-  struct tide_run_params params = {.plan = loaded->plan,
+  struct tide_run_params params = {.struct_size = sizeof params,
+                                   .plan = loaded->plan,
                                    .kinds = kinds,
                                    .kind_count = 1,
                                    .takes = tide_medium_takes(),
@@ -333,12 +308,12 @@ TEST(every_way_gives_the_same) { every_way(false, false, 40 / (test_slowdown() >
 TEST(waits_for_what_comes_later) { every_way(true, false, 120 / (test_slowdown() > 3 ? 4 : 1)); }
 
 static bool may_fault(void) {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
-  CHECK_OK(tide_context_init(&context, NULL));
-  enum tide_status status = tide_medium_create(&context, NULL, &medium);
+  CHECK_OK(tide_context_create(NULL, &context));
+  enum tide_status status = tide_medium_create(context, NULL, &medium);
   if (status == TIDE_OK) tide_medium_destroy(medium);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   return status == TIDE_OK;
 }
 
@@ -392,7 +367,8 @@ TEST(every_allocation_fails_once) {
       struct tide_run_result result;
       struct tide_run *made = NULL;
       poor.allocator = (struct tide_allocator){poor_alloc, poor_free, &poor};
-      struct tide_run_params params = {.allocator = &poor.allocator,
+      struct tide_run_params params = {.struct_size = sizeof params,
+                                       .allocator = &poor.allocator,
                                        .plan = loaded.plan,
                                        .kinds = kinds,
                                        .kind_count = 1,
@@ -439,6 +415,7 @@ static uint64_t simulated(const struct loaded *loaded, struct tide_simulation_pa
 static void simulate_ways(const struct loaded *loaded, struct tide_random *random, bool later) {
   enum tide_run_mode last = later ? TIDE_RUN_EVENTS : TIDE_RUN_BARRIER;
   struct tide_simulation_params params = {
+      .struct_size = sizeof params,
       .seed = tide_random_below(random, 100),
       .cost = 1 + tide_random_below(random, 5000),
       .cost_per_kib = tide_random_below(random, 5000),

@@ -33,8 +33,8 @@ TEST(every_class) {
   fake_run(&f, "third");
   CHECK_STATUS(fake_status(&f, "failed"), TIDE_IO);
   CHECK(!fake_ran(&f, "failed"));
-  struct tide_sched_stats stats;
-  tide_sched_stats(f.sched, &stats);
+  struct tide_context_stats stats;
+  tide_context_stats(f.context, &stats);
   CHECK_EQ_U64(stats.waits,
                stats.waits_resolved + stats.waits_elided + stats.waits_issued + stats.waits_failed);
   CHECK_EQ_U64(stats.waits_elided, 2);
@@ -308,19 +308,19 @@ TEST(deadlock_in_one_queue) {
   fake_open(&f, true, 16);
   struct tide_queue *a = fake_queue(&f, "left");
   struct tide_timeline *t = fake_timeline(&f, "t", true);
-  struct tide_sched_stats before, after;
+  struct tide_context_stats before, after;
   CHECK_OK(SUBMIT(a, .label = "waiter", WAITS({t, 1})));
-  tide_sched_stats(f.sched, &before);
+  tide_context_stats(f.context, &before);
   uint32_t events = f.event_count;
   CHECK_STATUS(tide_queue_submit(a, &OPERATION(.label = "giver", SIGNALS({t, 1})), NULL, &diag),
                TIDE_DEADLOCK);
   CHECK(strstr(diag.text, "'giver'") && strstr(diag.text, "'waiter'") &&
         strstr(diag.text, "'left'"));
-  tide_sched_stats(f.sched, &after);
+  tide_context_stats(f.context, &after);
   CHECK(memcmp(&before, &after, sizeof before) == 0);
   CHECK_EQ_U64(f.event_count, events);
   char text[400];
-  tide_sched_diagnose(f.sched, text, sizeof text);
+  tide_context_diagnose(f.context, text, sizeof text);
   CHECK(strstr(text, "'waiter'") && strstr(text, "'t' >= 1"));
   tide_queue_destroy(a);
   tide_timeline_destroy(t);
@@ -425,8 +425,9 @@ TEST(deadlock_on_a_queue_of_its_own) {
   fake_open(&f, true, 16);
   struct tide_queue *a = fake_queue(&f, "a");
   struct tide_timeline *t;
-  struct tide_timeline_params params = {.label = "t", .scope = TIDE_SCOPE_QUEUE};
-  CHECK_OK(tide_timeline_create(&f.context, &params, &t));
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = "t", .scope = TIDE_SCOPE_QUEUE};
+  CHECK_OK(tide_timeline_create(f.context, &params, &t));
   CHECK_OK(SUBMIT(a, .label = "waiter", .flags = TIDE_MAY_BE_PASSED, WAITS({t, 1})));
   CHECK_OK(SUBMIT(a, .label = "passes", SIGNALS({t, 2})));
   fake_run_out(&f);
@@ -505,8 +506,9 @@ TEST(submit_all_or_none) {
   fake_open(&f, true, 16);
   struct tide_queue *a = fake_queue_on(f.device, "a", 4);
   struct tide_timeline *t = fake_timeline(&f, "t", true), *narrow;
-  struct tide_timeline_params params = {.label = "narrow", .scope = TIDE_SCOPE_QUEUE};
-  CHECK_OK(tide_timeline_create(&f.context, &params, &narrow));
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = "narrow", .scope = TIDE_SCOPE_QUEUE};
+  CHECK_OK(tide_timeline_create(f.context, &params, &narrow));
   size_t taken = 99;
   struct tide_operation good[] = {OPERATION(.label = "x", SIGNALS({t, 1})),
                                   OPERATION(.label = "y", SIGNALS({t, 2}))};
@@ -592,10 +594,13 @@ TEST(scopes) {
   struct tide_queue *a = fake_queue(&f, "left"), *b = fake_queue(&f, "right");
   struct tide_queue *far = fake_queue_on(f.other, "far", 0);
   struct tide_timeline *queue, *device;
-  struct tide_timeline_params params = {.label = "tiles", .scope = TIDE_SCOPE_QUEUE};
-  CHECK_OK(tide_timeline_create(&f.context, &params, &queue));
-  params = (struct tide_timeline_params){.label = "images", .scope = TIDE_SCOPE_DEVICE};
-  CHECK_OK(tide_timeline_create(&f.context, &params, &device));
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = "tiles", .scope = TIDE_SCOPE_QUEUE};
+  CHECK_OK(tide_timeline_create(f.context, &params, &queue));
+  params = (struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
+                                         .label = "images",
+                                         .scope = TIDE_SCOPE_DEVICE};
+  CHECK_OK(tide_timeline_create(f.context, &params, &device));
   /* A refused submit binds nothing. */
   CHECK_STATUS(SUBMIT(far, WAITS({queue, 2}), SIGNALS({queue, 2})), TIDE_INVALID);
   struct tide_timeline *t = fake_timeline(&f, "t", true);

@@ -1,4 +1,5 @@
 /* The scheduler: what is cancelled, fails, is destroyed or lost; and collectives. */
+#include "causal/context.h"
 #include "fake_device.h"
 
 /* ---- cancelling ---------------------------------------------------------------------------- */
@@ -64,7 +65,7 @@ TEST(drain) {
   fake_run(&f, "one");
   CHECK_OK(tide_queue_drain(a, TIDE_NOW));
   CHECK_OK(SUBMIT(a, .label = "held", WAITS({t, 1})));
-  uint64_t soon = f.context.platform->now(f.context.platform->self) + 2000000;
+  uint64_t soon = f.context->platform->now(f.context->platform->self) + 2000000;
   CHECK_STATUS(tide_queue_drain(a, soon), TIDE_TIMEOUT);
   CHECK_OK(tide_timeline_signal_external(t, 1));
   fake_run(&f, "held");
@@ -89,7 +90,6 @@ TEST(destroy_with_waiters) {
   tide_queue_destroy(a);
   CHECK_STATUS(fake_status(&f, "held"), TIDE_CANCELLED);
   CHECK_STATUS(tide_device_settle(f.device, TIDE_NOW), TIDE_TIMEOUT);
-  CHECK_STATUS(tide_device_destroy(f.device), TIDE_BUSY);
   fake_give(&f, "runs", TIDE_OK);
   CHECK_EQ_U64(tide_timeline_query(t), 1);
   CHECK_STATUS(fake_status(&f, "waits"), TIDE_CANCELLED);
@@ -124,8 +124,8 @@ TEST(failure_goes_on_as_first_cause) {
   CHECK(fake_runs(&f, "other"));
   CHECK_STATUS(tide_timeline_wait(u, 1, TIDE_FOREVER), TIDE_IO);
   fake_run_out(&f);
-  struct tide_sched_stats stats;
-  tide_sched_stats(f.sched, &stats);
+  struct tide_context_stats stats;
+  tide_context_stats(f.context, &stats);
   CHECK_EQ_U64(stats.failed, 4);
   tide_queue_destroy(a);
   tide_queue_destroy(b);
@@ -231,12 +231,12 @@ TEST(pause) {
   struct fake f;
   fake_open(&f, true, 16);
   struct tide_queue *a = fake_queue(&f, "a");
-  tide_sched_pause(f.sched);
+  tide_context_pause(f.context);
   uint32_t kicks = f.kicks;
   CHECK_OK(SUBMIT(a, .label = "one"));
   CHECK(!fake_runs(&f, "one"));
   CHECK_EQ_U64(f.kicks, kicks);
-  tide_sched_resume(f.sched);
+  tide_context_resume(f.context);
   CHECK(f.kicks > kicks);
   fake_run(&f, "one");
   kicks = f.kicks;
@@ -399,14 +399,14 @@ TEST(lose_and_certify) {
   CHECK_STATUS(fake_status(&f, "held"), TIDE_LOST);
   CHECK_STATUS(SUBMIT(a, .label = "no"), TIDE_LOST);
   CHECK(!fake_runs(&f, "after"));
-  CHECK(!tide_tracker_finished(f.context.tracker, tide_queue_axis(a), 1));
+  CHECK(!tide_tracker_finished(f.context->tracker, tide_queue_axis(a), 1));
   tide_device_certify(f.device);
   f.count = 0;
   CHECK_STATUS(fake_status(&f, "runs"), TIDE_LOST);
   CHECK_STATUS(fake_status(&f, "waits"), TIDE_LOST);
   CHECK_STATUS(fake_status(&f, "other"), TIDE_LOST);
   CHECK(fake_runs(&f, "after"));
-  CHECK(tide_tracker_finished(f.context.tracker, tide_queue_axis(a), 2));
+  CHECK(tide_tracker_finished(f.context->tracker, tide_queue_axis(a), 2));
   fake_run_out(&f);
   tide_queue_destroy(a);
   tide_queue_destroy(b);
@@ -429,7 +429,7 @@ TEST(certified_work_keeps_its_place) {
   fake_take(&f, "slow");
   tide_device_lose(f.device, TIDE_LOST);
   tide_device_certify(f.device);
-  CHECK(!tide_tracker_finished(f.context.tracker, tide_queue_axis(a), 1));
+  CHECK(!tide_tracker_finished(f.context->tracker, tide_queue_axis(a), 1));
   CHECK(!fake_runs(&f, "after"));
   fake_give(&f, "slow", TIDE_OK);
   CHECK_STATUS(fake_status(&f, "lost"), TIDE_LOST);
@@ -444,28 +444,25 @@ TEST(certified_work_keeps_its_place) {
   fake_close(&f);
 }
 
-/* ---- the scheduler itself -------------------------------------------------------------------- */
+/* ---- what is left of a queue --------------------------------------------------------------------
+ */
 
-TEST(one_scheduler_a_context) {
+TEST(progress_outlives_its_device) {
   struct fake f;
-  struct tide_sched *second;
   fake_open(&f, true, 16);
-  CHECK_STATUS(tide_sched_create(&f.context, NULL, &second), TIDE_BUSY);
   struct tide_queue *a = fake_queue(&f, "a");
   struct tide_timeline *progress = tide_queue_progress(a);
   tide_timeline_retain(progress);
   tide_queue_destroy(a);
   CHECK_OK(tide_device_settle(f.device, TIDE_NOW));
-  CHECK_OK(tide_device_destroy(f.device));
-  CHECK_OK(tide_device_destroy(f.other));
-  tide_sched_destroy(f.sched);
-  CHECK_OK(tide_sched_create(&f.context, NULL, &second));
-  tide_timeline_release(progress); /* whoever still holds it does not mind */
-  tide_sched_destroy(second);
-  tide_context_fini(&f.context);
+  tide_device_close(f.device);
+  tide_device_close(f.other);
+  CHECK_STATUS(tide_timeline_wait(progress, 1, TIDE_FOREVER), TIDE_CANCELLED);
+  tide_timeline_release(progress);
+  tide_context_destroy(f.context);
 }
 
-TEST_MAIN(CASE(one_scheduler_a_context), CASE(cancel), CASE(cancel_ready), CASE(drain),
+TEST_MAIN(CASE(progress_outlives_its_device), CASE(cancel), CASE(cancel_ready), CASE(drain),
           CASE(destroy_with_waiters), CASE(failure_goes_on_as_first_cause),
           CASE(elided_below_the_record), CASE(failing_keeps_its_place),
           CASE(nothing_imported_nothing_awaited), CASE(timeline_destroyed_under_operations),

@@ -28,7 +28,8 @@ TEST(what_is_let_go_is_sorted_once) {
   struct tide_queue *opener = fake_queue(&f, "opener");
   CHECK_OK(SUBMIT(opener, .label = "open", SIGNALS({gate, 1})));
   for (struct lane *lane = lanes; lane < lanes + LANES; lane++) {
-    struct tide_queue_params params = {.operations = 1, .waits = 1, .signals = 1, .buffers = 1};
+    struct tide_queue_params params = {
+        .struct_size = sizeof params, .operations = 1, .waits = 1, .signals = 1, .buffers = 1};
     CHECK_OK(tide_queue_create(f.device, &params, &lane->queue));
     lane->end = fake_timeline(&f, "end", true);
     struct tide_operation end = {WAITS({gate, 1}), SIGNALS({lane->end, 1})};

@@ -3,8 +3,9 @@
 
 static struct tide_pool *pool_of(struct fake *f, struct tide_device *device) {
   struct tide_pool *pool;
-  struct tide_pool_params params = {.label = "tiles", .chunk = 4096, .device = device};
-  CHECK_OK(tide_pool_create(&f->context, &params, &pool));
+  struct tide_pool_params params = {
+      .struct_size = sizeof params, .label = "tiles", .chunk = 4096, .device = device};
+  CHECK_OK(tide_pool_create(f->context, &params, &pool));
   return pool;
 }
 
@@ -54,10 +55,13 @@ static void recycled(bool in_order) {
                     *third = fake_queue(&f, "third");
   struct tide_timeline *steps = fake_timeline(&f, "steps", false);
   struct tide_pool *pool;
-  struct tide_pool_params params = {
-      .label = "pages", .chunk = 4096, .limit = 4096, .uses_are_named = true};
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .label = "pages",
+                                    .chunk = 4096,
+                                    .limit = 4096,
+                                    .uses_are_named = true};
   struct tide_buffer *page, *again;
-  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  CHECK_OK(tide_pool_create(f.context, &params, &pool));
   CHECK_OK(SUBMIT(first, .label = "begin", SIGNALS({steps, 1})));
   CHECK_OK(tide_queue_alloc(second, pool, 4096, "page", &page));
   CHECK_OK(SUBMIT(second, .label = "fill", WAITS({steps, 1}),
@@ -97,10 +101,10 @@ TEST(own_progress_is_no_news) {
   fake_open(&f, true, 16);
   struct tide_queue *q = fake_queue(&f, "q");
   struct tide_pool *pool;
-  struct tide_pool_params params = {.label = "pages", .chunk = 4096};
+  struct tide_pool_params params = {.struct_size = sizeof params, .label = "pages", .chunk = 4096};
   struct tide_buffer *page, *again;
-  struct tide_sched_stats stats;
-  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  struct tide_context_stats stats;
+  CHECK_OK(tide_pool_create(f.context, &params, &pool));
   CHECK_OK(SUBMIT(q, .label = "first"));
   fake_run(&f, "first");
   CHECK_OK(tide_queue_alloc(q, pool, 4096, "page", &page));
@@ -114,7 +118,7 @@ TEST(own_progress_is_no_news) {
                   .buffers = &(struct tide_use){.buffer = again, .access = TIDE_WRITE},
                   .buffer_count = 1));
   CHECK_EQ_U64(fake_class(&f, "refill", 0), TIDE_WAIT_RESOLVED);
-  tide_sched_stats(f.sched, &stats);
+  tide_context_stats(f.context, &stats);
   CHECK_EQ_U64(stats.gap_waits, 0);
   tide_queue_free(q, again);
   fake_run_out(&f);
@@ -132,10 +136,13 @@ TEST(a_gap_is_over_with_the_uses) {
                     *third = fake_queue(&f, "third");
   struct tide_timeline *steps = fake_timeline(&f, "steps", false);
   struct tide_pool *pool;
-  struct tide_pool_params params = {
-      .label = "pages", .chunk = 4096, .limit = 4096, .uses_are_named = true};
+  struct tide_pool_params params = {.struct_size = sizeof params,
+                                    .label = "pages",
+                                    .chunk = 4096,
+                                    .limit = 4096,
+                                    .uses_are_named = true};
   struct tide_buffer *page, *again;
-  CHECK_OK(tide_pool_create(&f.context, &params, &pool));
+  CHECK_OK(tide_pool_create(f.context, &params, &pool));
   CHECK_OK(tide_queue_alloc(second, pool, 4096, "page", &page));
   struct tide_use use = {.buffer = page, .access = TIDE_READ};
   CHECK_OK(SUBMIT(first, .label = "one", SIGNALS({steps, 1}), .buffers = &use, .buffer_count = 1));

@@ -97,7 +97,7 @@ static void make_queues(struct world *w) {
   for (size_t i = 0; i < w->count; i++) {
     for (uint64_t skip = far ? below(w, 60) : below(w, 2); skip > 0; skip--) {
       tide_axis axis;
-      CHECK_OK(tide_lease_take(w->fake.context.lease, TIDE_DOMAIN_QUEUE, &axis));
+      CHECK_OK(tide_lease_take(w->fake.context->lease, TIDE_DOMAIN_QUEUE, &axis));
     }
     w->queues[i] =
         fake_queue_on(in_order && below(w, 10) ? w->fake.device : w->fake.other, "q", 16);
@@ -109,13 +109,13 @@ static uint64_t program(uint64_t seed) {
   static const uint8_t capacities[] = {8, 9, 12, 16, 24, 40, 64, 255};
   w = (struct world){.random = {seed}};
   fake_open(&w.fake, true, capacities[below(&w, 8)]);
-  w.fake.context.sink = NULL;
+  w.fake.context->sink = NULL;
   w.count = 8 + below(&w, QUEUES - 8);
   make_queues(&w);
   for (int i = 0; i < 400; i++) step(&w);
   give_some(&w, 0);
   for (size_t i = 0; i < w.count; i++) tide_queue_destroy(w.queues[i]);
-  w.fake.context.sink = &w.fake.sink;
+  w.fake.context->sink = &w.fake.sink;
   fake_close(&w.fake);
   return w.windows;
 }
@@ -132,14 +132,14 @@ TEST(own_place_when_a_taint_heals) {
   static struct world w;
   w = (struct world){.count = 16};
   fake_open(&w.fake, true, 16);
-  w.fake.context.sink = NULL;
+  w.fake.context->sink = NULL;
   for (size_t i = 0; i < w.count; i++) w.queues[i] = fake_queue_on(w.fake.device, "q", 0);
   struct tide_queue *queue = w.queues[13];
   struct tide_timeline *chain = fake_timeline(&w.fake, "chain", true),
                        *host = fake_timeline(&w.fake, "host", false);
   tide_axis axis;
-  CHECK_OK(tide_lease_take(w.fake.context.lease, TIDE_DOMAIN_QUEUE, &axis));
-  CHECK_OK(tide_tracker_register(w.fake.context.tracker, axis));
+  CHECK_OK(tide_lease_take(w.fake.context->lease, TIDE_DOMAIN_QUEUE, &axis));
+  CHECK_OK(tide_tracker_register(w.fake.context->tracker, axis));
   for (uint64_t i = 0; i < 6; i++)
     CHECK_OK(i ? SUBMIT(w.queues[2 * i + 1], WAITS({chain, i}), SIGNALS({chain, i + 1}))
                : SUBMIT(w.queues[1], SIGNALS({chain, 1})));
@@ -163,7 +163,7 @@ TEST(own_place_when_a_taint_heals) {
   for (size_t i = 0; i < w.count; i++) tide_queue_destroy(w.queues[i]);
   tide_timeline_release(chain);
   tide_timeline_release(host);
-  w.fake.context.sink = &w.fake.sink;
+  w.fake.context->sink = &w.fake.sink;
   fake_close(&w.fake);
 }
 

@@ -32,7 +32,7 @@ TEST(promise_and_fulfil_alone) {
 /* Gives its token, promises, and keeps when told to. */
 static void producer(const struct rig *r, int in, int out) {
   struct tide_session *s = rig_connect(r, "producer");
-  struct tide_future_params params = {.capacity = 64};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 64};
   struct tide_point timeline, point;
   struct tide_token token;
   char order;
@@ -298,7 +298,7 @@ TEST(service_that_ends_or_dies) {
 TEST(promises_are_bounded) {
   struct rig r;
   struct tide_point timeline, point[4], more;
-  struct tide_future_params params = {.capacity = 4};
+  struct tide_future_params params = {.struct_size = sizeof params, .capacity = 4};
   rig_open(&r, NULL);
   struct tide_session *s = rig_connect(&r, "greedy");
   CHECK_OK(tide_session_create_future(s, &params, &timeline));

@@ -11,7 +11,7 @@ static void stage_open(struct stage *t, const struct rig *r, const char *label) 
   t->s = rig_connect(r, label);
   CHECK_OK(tide_session_create_channel(t->s, NULL, &t->channel));
   CHECK_OK(tide_session_create_channel_future(t->s, t->channel, NULL, &t->timeline));
-  struct tide_future_params large = {.capacity = 64};
+  struct tide_future_params large = {.struct_size = sizeof large, .capacity = 64};
   CHECK_OK(tide_session_create_future(t->s, &large, &t->mine));
 }
 
@@ -214,7 +214,7 @@ TEST(unread_buffers_cost_no_descriptors) {
   rig_open(&r, NULL);
   rig_descriptors = 0;
   stage_open(&t, &r, "many");
-  struct tide_future_params large = {.capacity = 64};
+  struct tide_future_params large = {.struct_size = sizeof large, .capacity = 64};
   CHECK_OK(tide_session_create_channel_future(t.s, t.channel, &large, &t.timeline));
   gate = hold_up(&t);
   for (int i = 0; i < 40; i++) {

@@ -7,7 +7,8 @@ struct stage { /* a session with a channel, and a timeline of its commands */
 };
 
 static void stage_open(struct stage *t, const struct rig *r, const char *label, uint8_t priority) {
-  struct tide_session_channel_params params = {.label = label, .priority = priority};
+  struct tide_session_channel_params params = {
+      .struct_size = sizeof params, .label = label, .priority = priority};
   t->s = rig_connect(r, label);
   CHECK_OK(tide_session_create_channel(t->s, &params, &t->channel));
   CHECK_OK(tide_session_create_channel_future(t->s, t->channel, NULL, &t->timeline));

@@ -8,7 +8,7 @@ struct stage { /* a session with a channel, a timeline of its commands, and a bu
 };
 
 static void stage_open(struct stage *t, const struct rig *r) {
-  struct tide_future_params large = {.capacity = 64};
+  struct tide_future_params large = {.struct_size = sizeof large, .capacity = 64};
   t->s = rig_connect(r, "stage");
   CHECK_OK(tide_session_create_channel(t->s, NULL, &t->channel));
   CHECK_OK(tide_session_create_channel_future(t->s, t->channel, &large, &t->timeline));

@@ -65,7 +65,7 @@ TEST(storm_of_connections) {
   }
   check_victim(victim);
   for (int i = 0; i < 7; i++) some[i] = rig_connect(&r, "one of many");
-  struct tide_session_params params = {.socket = r.path};
+  struct tide_session_params params = {.struct_size = sizeof params, .socket = r.path};
   CHECK_STATUS(tide_session_connect(&params, &some[7], NULL), TIDE_FULL);
   check_victim(victim);
   for (int i = 0; i < 7; i++) tide_session_close(some[i]);
@@ -77,7 +77,7 @@ TEST(policy_denies) {
   struct rig r;
   struct tide_session *s;
   rig_open(&r, "default denied");
-  struct tide_session_params params = {.socket = r.path};
+  struct tide_session_params params = {.struct_size = sizeof params, .socket = r.path};
   enum tide_status status = TIDE_LOST; /* until it listens */
   for (int i = 0; i < 100 && status == TIDE_LOST; i++) {
     status = tide_session_connect(&params, &s, NULL);
@@ -237,7 +237,7 @@ TEST(quotas_are_of_each) {
   CHECK_OK(tide_session_create_buffer(victim, 60000, &more));
   CHECK_OK(tide_session_create_channel(victim, NULL, &more));
   /* Room for promises is of all timelines together. */
-  struct tide_future_params large = {.capacity = 3000};
+  struct tide_future_params large = {.struct_size = sizeof large, .capacity = 3000};
   CHECK_OK(tide_session_destroy(victim, points[0]));
   CHECK_OK(tide_session_destroy(victim, points[1]));
   CHECK_OK(tide_session_sync(victim, rig_in(5000)));

@@ -30,7 +30,8 @@ static const char *lock_of(const struct rig *r) {
 
 static struct tide_service *make(const struct rig *r) {
   struct tide_diag diag = {.status = TIDE_OK};
-  struct tide_service_params params = {.socket = r->path, .workers = 1};
+  struct tide_service_params params = {
+      .struct_size = sizeof params, .socket = r->path, .workers = 1};
   struct tide_service *service = NULL;
   if (tide_service_create(&params, &service, &diag) != TIDE_OK) FAIL("no service: %s", diag.text);
   return service;
@@ -38,7 +39,8 @@ static struct tide_service *make(const struct rig *r) {
 
 static void check_refused(const struct rig *r, const char *why) {
   struct tide_diag diag = {.status = TIDE_OK};
-  struct tide_service_params params = {.socket = r->path, .workers = 1};
+  struct tide_service_params params = {
+      .struct_size = sizeof params, .socket = r->path, .workers = 1};
   struct tide_service *service = NULL;
   CHECK_STATUS(tide_service_create(&params, &service, &diag), TIDE_IO);
   if (!strstr(diag.text, why)) FAIL("'%s' is not in '%s'", why, diag.text);
@@ -144,7 +146,8 @@ TEST(what_is_no_lock) {
 
 static void contend(const struct rig *r, unsigned times) {
   for (unsigned i = 0; i < times; i++) {
-    struct tide_service_params params = {.socket = r->path, .workers = 1};
+    struct tide_service_params params = {
+        .struct_size = sizeof params, .socket = r->path, .workers = 1};
     struct tide_service *service;
     if (tide_service_create(&params, &service, NULL) != TIDE_OK) continue;
     char mine[128];

@@ -35,7 +35,8 @@ static enum tide_status connect_as(const struct rig *r, uint32_t uid, uint32_t t
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
-    struct tide_session_params params = {.socket = r->path, .trust_uid = trust_uid};
+    struct tide_session_params params = {
+        .struct_size = sizeof params, .socket = r->path, .trust_uid = trust_uid};
     struct tide_session *s = NULL;
     struct tide_diag diag;
     become(uid);

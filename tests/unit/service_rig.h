@@ -62,7 +62,8 @@ static void rig_serve(struct rig *r, const char *policy) {
   struct rlimit narrow = {rig_address_space, rig_address_space};
   if (rig_descriptors && setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(3);
   if (rig_address_space && setrlimit(RLIMIT_AS, &narrow) != 0) _exit(3);
-  struct tide_service_params params = {.socket = r->path,
+  struct tide_service_params params = {.struct_size = sizeof params,
+                                       .socket = r->path,
                                        .policy = policy,
                                        .policy_length = policy ? strlen(policy) : 0,
                                        .workers = rig_workers,
@@ -96,7 +97,8 @@ __attribute__((unused)) static void rig_open(struct rig *r, const char *policy) 
 /* As the client of another process would. */
 __attribute__((unused)) static struct tide_session *rig_connect(const struct rig *r,
                                                                 const char *label) {
-  struct tide_session_params params = {.socket = r->path, .label = label};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = r->path, .label = label};
   struct tide_session *session = NULL;
   struct tide_diag diag = {.status = TIDE_OK};
   for (int i = 0; i < 100; i++) { /* it may have bound its socket, and not listen yet */

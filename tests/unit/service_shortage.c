@@ -12,8 +12,11 @@ static struct told told_of(const char *policy, uint64_t descriptors, uint64_t by
   struct told told;
   CHECK(mkdtemp(folder) != NULL);
   snprintf(path, sizeof path, "%s/socket", folder);
-  struct tide_service_params params = {
-      .socket = path, .policy = policy, .policy_length = strlen(policy), .workers = 1};
+  struct tide_service_params params = {.struct_size = sizeof params,
+                                       .socket = path,
+                                       .policy = policy,
+                                       .policy_length = strlen(policy),
+                                       .workers = 1};
   struct tide_service *service;
   CHECK_OK(tide_service_create(&params, &service, NULL));
   struct rlimit limit;

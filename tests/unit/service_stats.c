@@ -7,8 +7,9 @@
  * go on; a compound that is defined, and one that is not. */
 static void exhibit(const struct rig *r, int in, int out) {
   struct tide_session *s = rig_connect(r, "exhibit");
-  struct tide_session_channel_params params = {.label = "road", .priority = 5};
-  struct tide_future_params named = {.label = "lane", .capacity = 32};
+  struct tide_session_channel_params params = {
+      .struct_size = sizeof params, .label = "road", .priority = 5};
+  struct tide_future_params named = {.struct_size = sizeof named, .label = "lane", .capacity = 32};
   struct tide_point channel, lane, gate, never, p[7], whole, empty;
   char order;
   CHECK_OK(tide_session_create_channel(s, &params, &channel));
@@ -102,7 +103,7 @@ TEST(an_admin_sees_timelines_and_channels) {
 /* More promises than are counted in one hold of the lock. */
 TEST(what_is_counted_is_bounded) {
   struct rig r;
-  struct tide_future_params large = {.capacity = 5000};
+  struct tide_future_params large = {.struct_size = sizeof large, .capacity = 5000};
   struct tide_session_timeline_stats t;
   struct tide_session_client_stats client;
   struct tide_point lane, p;

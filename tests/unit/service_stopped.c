@@ -33,7 +33,8 @@ static void check_times_out(const struct rig *r) {
   struct tide_session *s = NULL;
   struct tide_diag diag;
   uint64_t deadline = tide_service_now() + LIMIT * MS;
-  struct tide_session_params params = {.socket = r->path, .deadline = deadline};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = r->path, .deadline = deadline};
   CHECK_STATUS(tide_session_connect(&params, &s, &diag), TIDE_TIMEOUT);
   CHECK(tide_service_now() >= deadline && s == NULL);
   CHECK(strstr(diag.text, "the service does not") != NULL);
@@ -90,7 +91,8 @@ TEST(connecting_when_it_goes_on) {
     _exit(0);
   }
   for (unsigned i = 0; i < count; i++) close(sockets[i]);
-  struct tide_session_params params = {.socket = r.path, .deadline = rig_in(20000)};
+  struct tide_session_params params = {
+      .struct_size = sizeof params, .socket = r.path, .deadline = rig_in(20000)};
   struct tide_session *s;
   CHECK_OK(tide_session_connect(&params, &s, NULL));
   tide_session_close(s);
@@ -131,7 +133,7 @@ TEST(answers_that_do_not_come) {
   rig_open(&r, "default channels 2 timelines 8 buffers 2");
   struct tide_session *s, *other = rig_connect(&r, "other");
   struct tide_session_params params = {
-      .socket = r.path, .label = "hasty", .patience = LIMIT * MS / 4};
+      .struct_size = sizeof params, .socket = r.path, .label = "hasty", .patience = LIMIT * MS / 4};
   CHECK_OK(tide_session_connect(&params, &s, NULL));
   struct tide_point timeline, point, channel, buffer, foreign;
   struct tide_token token;

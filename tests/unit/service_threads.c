@@ -21,7 +21,7 @@ static void open_shared(struct shared *t) {
   memset(t, 0, sizeof *t);
   rig_open(&t->r, "default cells 64");
   t->s = rig_connect(&t->r, "threads");
-  struct tide_future_params many = {.capacity = 4 * CELLS};
+  struct tide_future_params many = {.struct_size = sizeof many, .capacity = 4 * CELLS};
   CHECK_OK(tide_session_create_future(t->s, &many, &t->fill));
 }
 
@@ -83,7 +83,7 @@ TEST(each_thread_promises_its_own_value) {
 
 /* A channel, a promise of the host's, and one of the channel's for each thread. */
 static void open_channel(struct shared *t, uint32_t operations, struct tide_point *gate) {
-  struct tide_session_channel_params one = {.operations = operations};
+  struct tide_session_channel_params one = {.struct_size = sizeof one, .operations = operations};
   struct tide_point hosts, line;
   open_shared(t);
   CHECK_OK(tide_session_create_channel(t->s, &one, &t->object));

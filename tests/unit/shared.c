@@ -45,7 +45,8 @@ TEST(shapes) {
 }
 
 static enum tide_status attach_as(size_t of, void *at) {
-  struct tide_shared_params params = {.platform = tide_platform_linux()};
+  struct tide_shared_params params = {.struct_size = sizeof params,
+                                      .platform = tide_platform_linux()};
   struct tide_shared view;
   return tide_shared_attach(&view, at, of, &params);
 }

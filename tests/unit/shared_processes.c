@@ -379,7 +379,7 @@ static void believe_nothing(struct tide_shared *view) {
   const struct tide_platform *p = tide_platform_linux();
   for (uint64_t i = 0; i < 20000 / test_slowdown(); i++) {
     struct tide_shared again;
-    struct tide_shared_params params = {p, false, LEASE};
+    struct tide_shared_params params = {.struct_size = sizeof params, p, false, LEASE};
     struct tide_record_info info;
     known got;
     tide_frontier_init(&got.frontier, 8);

@@ -35,7 +35,8 @@ static inline enum tide_status signal_plain(struct tide_shared *shared, uint32_t
 
 static inline void attach(struct tide_shared *shared, void *memory, size_t size, bool writable,
                           uint64_t lease) {
-  struct tide_shared_params params = {tide_platform_linux(), writable, lease};
+  struct tide_shared_params params = {
+      .struct_size = sizeof params, tide_platform_linux(), writable, lease};
   CHECK_OK(tide_shared_attach(shared, memory, size, &params));
 }
 

@@ -7,9 +7,7 @@
 
 struct world {
   struct tide_clock *clock;
-  struct tide_context context;
-  struct tide_sched *sched;
-  struct tide_sim *sim;
+  struct tide_context *context;
   struct tide_device *device;
   struct tide_queue *queues[8];
 };
@@ -38,25 +36,18 @@ static const struct tide_allocator scarce = {scarce_alloc, scarce_free, NULL};
 
 static void world_open(struct world *w, const struct tide_sim_params *params) {
   CHECK_OK(tide_clock_create(&scarce, NULL, &w->clock));
-  struct tide_context_params context = {.platform = tide_clock_platform(w->clock),
-                                        .allocator = &scarce};
-  CHECK_OK(tide_context_init(&w->context, &context));
-  CHECK_OK(tide_sched_create(&w->context, NULL, &w->sched));
-  CHECK_OK(tide_sim_create(&w->context, w->clock, params, &w->sim));
-  CHECK_OK(tide_device_create(w->sched, tide_sim_backend(w->sim), "sim", &w->device));
-  CHECK_OK(tide_sim_attach(w->sim, w->device));
-  CHECK_STATUS(tide_sim_attach(w->sim, w->device), TIDE_INVALID);
+  struct tide_context_params context_params = {.struct_size = sizeof context_params,
+                                               .platform = tide_clock_platform(w->clock),
+                                               .allocator = &scarce};
+  CHECK_OK(tide_context_create(&context_params, &w->context));
+  CHECK_OK(tide_sim_open(w->context, w->clock, params, &w->device));
   for (int i = 0; i < 8; i++) CHECK_OK(tide_queue_create(w->device, NULL, &w->queues[i]));
 }
 
 static void world_close(struct world *w) {
   for (int i = 0; i < 8; i++) tide_queue_destroy(w->queues[i]);
-  CHECK_OK(tide_device_settle(w->device, TIDE_FOREVER));
-  tide_sim_detach(w->sim);
-  CHECK_OK(tide_device_destroy(w->device));
-  tide_sim_destroy(w->sim);
-  tide_sched_destroy(w->sched);
-  tide_context_fini(&w->context);
+  tide_device_close(w->device);
+  tide_context_destroy(w->context);
   tide_clock_destroy(w->clock);
   CHECK_EQ_U64(live_bytes, 0);
 }
@@ -76,7 +67,8 @@ static void submit_counting(struct tide_queue *queue, uint32_t *counter) {
 TEST(hands_work_side_by_side) {
   struct world w;
   uint32_t ran = 0;
-  struct tide_sim_params params = {.hands = 3, .cost = 100, .wake = 7};
+  struct tide_sim_params params = {
+      .struct_size = sizeof params, .hands = 3, .cost = 100, .wake = 7};
   world_open(&w, &params);
   tide_clock_pass(w.clock, 1000);
   for (int i = 0; i < 8; i++) submit_counting(w.queues[i], &ran);
@@ -91,7 +83,8 @@ TEST(a_queue_goes_one_by_one_unless_out_of_order) {
   for (int out_of_order = 0; out_of_order < 2; out_of_order++) {
     struct world w;
     uint32_t ran = 0;
-    struct tide_sim_params params = {.hands = 4, .cost = 100, .out_of_order = out_of_order};
+    struct tide_sim_params params = {
+        .struct_size = sizeof params, .hands = 4, .cost = 100, .out_of_order = out_of_order};
     world_open(&w, &params);
     for (int i = 0; i < 8; i++) submit_counting(w.queues[0], &ran);
     CHECK_OK(tide_queue_drain(w.queues[0], TIDE_FOREVER));
@@ -103,14 +96,14 @@ TEST(a_queue_goes_one_by_one_unless_out_of_order) {
 TEST(a_halted_device_goes_on_later) {
   struct world w;
   uint32_t ran = 0;
-  struct tide_sim_params params = {.hands = 2, .cost = 100};
+  struct tide_sim_params params = {.struct_size = sizeof params, .hands = 2, .cost = 100};
   world_open(&w, &params);
   for (int i = 0; i < 4; i++) submit_counting(w.queues[i], &ran);
   tide_clock_pass(w.clock, 50);
-  tide_sim_halt(w.sim);
+  tide_sim_halt(w.device);
   CHECK_STATUS(tide_queue_drain(w.queues[0], 1000), TIDE_TIMEOUT);
   CHECK_EQ_U64(ran, 0);
-  tide_sim_resume(w.sim);
+  tide_sim_resume(w.device);
   CHECK_EQ_U64(ran, 2);
   for (int i = 0; i < 4; i++) CHECK_OK(tide_queue_drain(w.queues[i], TIDE_FOREVER));
   CHECK_EQ_U64(tide_clock_now(w.clock), 1100);
@@ -147,7 +140,7 @@ TEST(work_that_has_not_arrived_keeps_no_hand_busy) {
   struct script script = {0};
   uint32_t ran = 0;
   struct tide_sim_script calls = {in_a_while, takes, NULL, ends, &script};
-  struct tide_sim_params params = {.hands = 1, .script = &calls};
+  struct tide_sim_params params = {.struct_size = sizeof params, .hands = 1, .script = &calls};
   world_open(&w, &params);
   for (int i = 0; i < 4; i++) submit_counting(w.queues[i], &ran);
   tide_clock_pass(w.clock, 30);
@@ -166,9 +159,9 @@ TEST(work_that_has_not_arrived_keeps_no_hand_busy) {
   submit_counting(w.queues[5], &ran);
   tide_clock_pass(w.clock, 30);
   allocations_left = UINT32_MAX;
-  struct tide_sched_stats stats;
+  struct tide_context_stats stats;
   for (int i = 0; i < 8; i++) (void)!tide_queue_drain(w.queues[i], TIDE_FOREVER);
-  tide_sched_stats(w.sched, &stats);
+  tide_context_stats(w.context, &stats);
   CHECK_EQ_U64(stats.failed, 2);
   CHECK_EQ_U64(ran, 4 + 3 + 1);
   world_close(&w);
@@ -176,15 +169,17 @@ TEST(work_that_has_not_arrived_keeps_no_hand_busy) {
 
 TEST(parameters_have_limits) {
   struct world w;
-  struct tide_sim *sim;
-  struct tide_sim_params many = {.hands = 65537};
+  struct tide_sim_params many = {.struct_size = sizeof many, .hands = 65537};
   world_open(&w, NULL);
-  CHECK_STATUS(tide_sim_create(&w.context, w.clock, &many, &sim), TIDE_INVALID);
-  CHECK_STATUS(tide_sim_attach(w.sim, NULL), TIDE_INVALID);
-  allocations_left = 1;
-  CHECK_STATUS(tide_sim_create(&w.context, w.clock, NULL, &sim), TIDE_NOMEM);
+  struct tide_device *device;
+  CHECK_STATUS(tide_sim_open(w.context, w.clock, &many, &device), TIDE_INVALID);
+  size_t before = live_bytes;
+  for (uint32_t left = 0; left < 3; left++) {
+    allocations_left = left;
+    CHECK_STATUS(tide_sim_open(w.context, w.clock, NULL, &device), TIDE_NOMEM);
+    CHECK_EQ_U64(live_bytes, before);
+  }
   allocations_left = UINT32_MAX;
-  tide_sim_destroy(NULL);
   world_close(&w);
 }
 
@@ -230,7 +225,9 @@ static uint64_t makespan(const char *text, struct tide_simulation_params params)
   CHECK_EQ_U64(live_bytes, 0);
   return time;
 }
-#define MAKESPAN(text, ...) makespan(text, (struct tide_simulation_params){__VA_ARGS__})
+#define MAKESPAN(text, ...)                                                                        \
+  makespan(text, (struct tide_simulation_params){                                                  \
+                     .struct_size = sizeof(struct tide_simulation_params), __VA_ARGS__})
 
 static const char *const chain = "a: nop  signal s = 1  cost 100ns\n"
                                  "b: nop  wait s >= 1  signal t = 1  cost 200ns\n"
@@ -283,7 +280,8 @@ TEST(a_wait_is_for_the_first_signal_that_is_enough) {
 TEST(unknown_costs_are_assumed_and_counted) {
   struct loaded l;
   struct tide_simulation *simulation;
-  struct tide_simulation_params params = {.cost = 1000, .cost_per_kib = 10};
+  struct tide_simulation_params params = {
+      .struct_size = sizeof params, .cost = 1000, .cost_per_kib = 10};
   simulate(&l, "buffer m 64K\na: fill m\na: fill m[0, 1K]\na: nop\na: nop cost 5ns\n", &params,
            &simulation);
   CHECK_EQ_U64(tide_simulation_result(simulation)->assumed, 3);
@@ -296,7 +294,7 @@ TEST(unknown_costs_are_assumed_and_counted) {
 TEST(what_waits_for_a_hand_is_told_apart) {
   struct loaded l;
   struct tide_simulation *simulation;
-  struct tide_simulation_params params = {.workers = 1};
+  struct tide_simulation_params params = {.struct_size = sizeof params, .workers = 1};
   simulate(&l, "a: nop cost 300ns\nd: nop cost 50ns\nb: nop cost 10ns\n", &params, &simulation);
   const struct tide_simulation_result *r = tide_simulation_result(simulation);
   CHECK_EQ_U64(r->makespan, 350);
@@ -324,7 +322,8 @@ TEST(recycled_memory_keeps_whoever_gets_it) {
   static const char *const text = "scratch x, y 1M\n"
                                   "a: alloc x\na: fill x  cost 500ns\na: free x\n"
                                   "b: alloc y\nb: fill y  cost 100ns\nb: free y\n";
-  struct tide_simulation_params params = {.memory = 1 << 20, .latencies = {0, 40, 0}};
+  struct tide_simulation_params params = {
+      .struct_size = sizeof params, .memory = 1 << 20, .latencies = {0, 40, 0}};
   CHECK_EQ_U64(makespan(text, params), 500 + 40 + 100);
 }
 
@@ -339,7 +338,8 @@ TEST(the_schedule_is_as_long_as_its_longest_chain) {
   for (uint64_t seed = 0; seed < 6; seed++) {
     struct loaded l;
     struct tide_simulation *simulation;
-    struct tide_simulation_params params = {.seed = seed,
+    struct tide_simulation_params params = {.struct_size = sizeof params,
+                                            .seed = seed,
                                             .spread = seed % 3 == 0   ? TIDE_SPREAD_NONE
                                                       : seed % 3 == 1 ? TIDE_SPREAD_UNIFORM
                                                                       : TIDE_SPREAD_EXPONENTIAL,
@@ -357,7 +357,8 @@ TEST(the_schedule_is_as_long_as_its_longest_chain) {
 TEST(draws_have_the_cost_as_their_mean) {
   static const char *const text = "for i in 0..20000 {\n  a: nop cost 1us\n}\n";
   for (int spread = 1; spread <= 2; spread++) {
-    struct tide_simulation_params params = {.seed = 3, .spread = (enum tide_sim_spread)spread};
+    struct tide_simulation_params params = {
+        .struct_size = sizeof params, .seed = 3, .spread = (enum tide_sim_spread)spread};
     uint64_t tracked = makespan(text, params);
     params.mode = TIDE_RUN_EVENTS;
     CHECK_EQ_U64(makespan(text, params), tracked);
@@ -372,15 +373,21 @@ TEST(a_failure_comes_back_with_its_place) {
   struct tide_simulation *simulation;
   struct tide_diag diag = {.status = TIDE_OK};
   load(&l, "device one sim\nqueue a on one\na: nop\n");
-  struct tide_simulation_params params = {.plan = l.plan, .fail = 1000000};
+  struct tide_simulation_params params = {
+      .struct_size = sizeof params, .plan = l.plan, .fail = 1000000};
   CHECK_STATUS(tide_simulate(&params, &diag, &simulation), TIDE_FAILED);
   CHECK_EQ_U64(diag.line, 3);
   tide_simulation_destroy(simulation);
   struct tide_sim_link link = {"one", "moon", 1};
-  params = (struct tide_simulation_params){.plan = l.plan, .links = &link, .link_count = 1};
+  params = (struct tide_simulation_params){.struct_size = sizeof(struct tide_simulation_params),
+                                           .plan = l.plan,
+                                           .links = &link,
+                                           .link_count = 1};
   CHECK_STATUS(tide_simulate(&params, &diag, &simulation), TIDE_NOT_FOUND);
   tide_simulation_destroy(simulation);
-  params = (struct tide_simulation_params){.plan = l.plan, .mode = TIDE_RUN_SEQUENTIAL};
+  params = (struct tide_simulation_params){.struct_size = sizeof(struct tide_simulation_params),
+                                           .plan = l.plan,
+                                           .mode = TIDE_RUN_SEQUENTIAL};
   CHECK_STATUS(tide_simulate(&params, &diag, &simulation), TIDE_INVALID);
   CHECK(!simulation);
   unload(&l);
@@ -392,7 +399,7 @@ TEST(what_always_fails_fails_here) {
   struct tide_simulation *simulation;
   struct tide_diag diag = {.status = TIDE_OK};
   load(&l, "device one sim\nqueue a on one\na: nop\na: fail cost 1us\na: nop\n");
-  struct tide_simulation_params params = {.plan = l.plan};
+  struct tide_simulation_params params = {.struct_size = sizeof params, .plan = l.plan};
   CHECK_STATUS(tide_simulate(&params, &diag, &simulation), TIDE_FAILED);
   CHECK_EQ_U64(diag.line, 4);
   tide_simulation_destroy(simulation);
@@ -412,7 +419,8 @@ TEST(no_memory_is_an_error_and_leaves_nothing) {
       struct tide_simulation *simulation;
       snprintf(whole, sizeof whole, "%s%s", head, text);
       load_with(&l, tide_allocator_system(), whole, strlen(whole), NULL, 0, 0);
-      struct tide_simulation_params params = {.plan = l.plan,
+      struct tide_simulation_params params = {.struct_size = sizeof params,
+                                              .plan = l.plan,
                                               .allocator = &scarce,
                                               .mode = (enum tide_run_mode)mode,
                                               .latencies = {5, 6, 7}};

@@ -2,7 +2,8 @@
  * are in run_random.c; what may be known when, is the oracle's (tests/oracle/takes.c). */
 #include "harness.h"
 
-#include "tidemark/device.h"
+#include "tidemark/cpu.h"
+#include "tidemark/file.h"
 #include "tidemark/kernel.h"
 #include "tidemark/run.h"
 #include "tidemark/wic.h"
@@ -22,35 +23,18 @@
 
 /* ---- a program, and how it is run --------------------------------------------------- */
 
-struct made {
-  struct tide_cpu *cpu;
-  struct tide_device *device;
-};
-
-static enum tide_status make_cpu(void *self, const struct tide_device_request *request,
-                                 struct tide_device **out_device, void **out_handle,
-                                 struct tide_diag *diag) {
-  struct tide_cpu_params params = {.workers = 1 + request->device->takers};
-  struct made *made = calloc(1, sizeof *made);
+static enum tide_status open_cpu(void *self, const struct tide_device_request *request,
+                                 struct tide_device **out_device, struct tide_diag *diag) {
+  struct tide_cpu_params params = {.struct_size = sizeof params,
+                                   .label = request->device->label,
+                                   .workers = 1 + request->device->takers};
   (void)self, (void)diag;
-  CHECK(made);
-  CHECK_OK(tide_cpu_open(request->context, request->sched, &params, request->device->label,
-                         &made->cpu, &made->device));
-  *out_device = made->device;
-  *out_handle = made;
-  return TIDE_OK;
-}
-
-static void destroy_cpu(void *self, void *handle) {
-  struct made *made = handle;
-  (void)self;
-  tide_cpu_close(made->cpu);
-  free(made);
+  return tide_cpu_open(request->context, &params, out_device);
 }
 
 static const struct tide_device_kind kinds[] = {
-    {"cpu", "threads", true, make_cpu, destroy_cpu, NULL, NULL},
-    {"loose", "out of order", false, make_cpu, destroy_cpu, NULL, NULL}};
+    {"cpu", "threads", true, open_cpu, NULL, NULL},
+    {"loose", "out of order", false, open_cpu, NULL, NULL}};
 
 /* Bodies that meet: the writer goes on only when the taker's body has begun. */
 static uint32_t has_begun;
@@ -90,11 +74,13 @@ struct job {
 
 static void plan(struct job *job, const char *text) {
   struct tide_report report = {&job->diag, 1, 0};
-  struct tide_program_params params = {
-      .allocator = tide_allocator_system(), .text = text, .length = strlen(text)};
+  struct tide_program_params params = {.struct_size = sizeof params,
+                                       .allocator = tide_allocator_system(),
+                                       .text = text,
+                                       .length = strlen(text)};
   struct tide_body_set sets[2] = {{own_bodies, 2}};
   sets[1].bodies = tide_kernel_bodies(&sets[1].count);
-  struct tide_plan_params how = {.bodies = sets, .body_set_count = 2};
+  struct tide_plan_params how = {.struct_size = sizeof how, .bodies = sets, .body_set_count = 2};
   *job = (struct job){.run = NULL};
   if (tide_program_parse(&params, &report, &job->program) != TIDE_OK) FAIL("%s", job->diag.text);
   if (tide_plan_create(job->program, &how, &report, &job->plan) != TIDE_OK)
@@ -103,8 +89,12 @@ static void plan(struct job *job, const char *text) {
 
 static enum tide_status run_with(struct job *job, const struct tide_take_source *takes,
                                  const struct tide_sink *sink) {
-  struct tide_run_params params = {
-      .plan = job->plan, .kinds = kinds, .kind_count = 2, .takes = takes, .sink = sink};
+  struct tide_run_params params = {.struct_size = sizeof params,
+                                   .plan = job->plan,
+                                   .kinds = kinds,
+                                   .kind_count = 2,
+                                   .takes = takes,
+                                   .sink = sink};
   enum tide_status status = tide_run_create(&params, &job->diag, &job->run);
   if (status == TIDE_DENIED || strstr(job->diag.text, "userfaultfd")) {
     tide_plan_destroy(job->plan);
@@ -261,8 +251,11 @@ TEST(no_right_to_take) {
   pid_t child = fork();
   CHECK(child >= 0);
   if (child == 0) {
-    struct tide_run_params params = {
-        .plan = job.plan, .kinds = kinds, .kind_count = 2, .takes = tide_medium_takes()};
+    struct tide_run_params params = {.struct_size = sizeof params,
+                                     .plan = job.plan,
+                                     .kinds = kinds,
+                                     .kind_count = 2,
+                                     .takes = tide_medium_takes()};
     if (!forbid()) _exit(2);
     enum tide_status status = tide_run_create(&params, &job.diag, &job.run);
     bool good = status == TIDE_DENIED && job.diag.line == 7 && strcmp(job.diag.text, want) == 0;

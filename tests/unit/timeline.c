@@ -6,22 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tide_context context;
+static struct tide_context *context;
 
 static void open_context(uint8_t capacity) {
-  struct tide_context_params params = {.frontier_capacity = capacity};
-  CHECK_OK(tide_context_init(&context, &params));
+  struct tide_context_params params = {.struct_size = sizeof params, .frontier_capacity = capacity};
+  CHECK_OK(tide_context_create(&params, &context));
 }
-static void close_context(void) { tide_context_fini(&context); }
+static void close_context(void) { tide_context_destroy(context); }
 
 static struct tide_timeline *make(uint64_t initial, uint32_t history) {
   struct tide_timeline *timeline;
-  struct tide_timeline_params params = {.label = "t", .initial = initial, .history = history};
-  CHECK_OK(tide_timeline_create(&context, &params, &timeline));
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = "t", .initial = initial, .history = history};
+  CHECK_OK(tide_timeline_create(context, &params, &timeline));
   return timeline;
 }
 
-static uint64_t now(void) { return context.platform->now(context.platform->self); }
+static uint64_t now(void) { return context->platform->now(context->platform->self); }
 
 struct host {
   struct tide_position position;
@@ -30,9 +31,9 @@ struct host {
 
 static void host_open(struct host *host) {
   tide_axis axis;
-  CHECK_OK(tide_lease_take(context.lease, TIDE_DOMAIN_HOST, &axis));
-  CHECK_OK(tide_tracker_register(context.tracker, axis));
-  tide_frontier_init(&host->known.frontier, context.frontier_capacity);
+  CHECK_OK(tide_lease_take(context->lease, TIDE_DOMAIN_HOST, &axis));
+  CHECK_OK(tide_tracker_register(context->tracker, axis));
+  tide_frontier_init(&host->known.frontier, context->frontier_capacity);
   host->position = (struct tide_position){.axis = axis, .frontier = &host->known.frontier};
 }
 
@@ -82,23 +83,27 @@ TEST(greatest_value) {
 TEST(scopes_and_parameters) {
   open_context(16);
   struct tide_timeline *t;
-  struct tide_timeline_params params = {.scope = TIDE_SCOPE_GROUP};
-  CHECK_OK(tide_timeline_create(&context, &params, &t));
+  struct tide_timeline_params params = {.struct_size = sizeof params, .scope = TIDE_SCOPE_GROUP};
+  CHECK_OK(tide_timeline_create(context, &params, &t));
   CHECK_STATUS(tide_timeline_signal_external(t, 1), TIDE_SCOPE);
   CHECK_STATUS(tide_timeline_wait(t, 1, TIDE_FOREVER), TIDE_SCOPE);
   struct tide_wait_point point = {.timeline = t, .value = 1};
   CHECK_STATUS(tide_wait_any(&point, 1, TIDE_FOREVER, NULL), TIDE_SCOPE);
   tide_timeline_destroy(t);
-  params = (struct tide_timeline_params){.operations_only = true};
-  CHECK_OK(tide_timeline_create(&context, &params, &t));
+  params = (struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
+                                         .operations_only = true};
+  CHECK_OK(tide_timeline_create(context, &params, &t));
   CHECK_STATUS(tide_timeline_signal_external(t, 1), TIDE_SCOPE);
   tide_timeline_destroy(t);
-  params = (struct tide_timeline_params){.scope = (enum tide_scope)6};
-  CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_INVALID);
-  params = (struct tide_timeline_params){.scope = TIDE_SCOPE_SYSTEM}; /* see shared.h */
-  CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_UNSUPPORTED);
-  params = (struct tide_timeline_params){.history = UINT32_MAX};
-  CHECK_STATUS(tide_timeline_create(&context, &params, &t), TIDE_INVALID);
+  params = (struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
+                                         .scope = (enum tide_scope)6};
+  CHECK_STATUS(tide_timeline_create(context, &params, &t), TIDE_INVALID);
+  params = (struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
+                                         .scope = TIDE_SCOPE_SYSTEM}; /* see shared.h */
+  CHECK_STATUS(tide_timeline_create(context, &params, &t), TIDE_UNSUPPORTED);
+  params = (struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
+                                         .history = UINT32_MAX};
+  CHECK_STATUS(tide_timeline_create(context, &params, &t), TIDE_INVALID);
   CHECK(tide_scope_for(&(struct tide_scope_usage){.queues = 1, .devices = 1}) == TIDE_SCOPE_QUEUE);
   CHECK(tide_scope_for(&(struct tide_scope_usage){.queues = 2, .devices = 1}) == TIDE_SCOPE_DEVICE);
   CHECK(tide_scope_for(&(struct tide_scope_usage){.queues = 2, .devices = 2}) == TIDE_SCOPE_GROUP);
@@ -149,7 +154,7 @@ TEST(records) {
   struct tide_record_info info;
   CHECK_OK(tide_timeline_signal(t, 2, &a.position));
   CHECK_EQ_U64(a.position.epoch, 1);
-  CHECK(tide_tracker_finished(context.tracker, a.position.axis, 1));
+  CHECK(tide_tracker_finished(context->tracker, a.position.axis, 1));
   CHECK_OK(tide_timeline_import(t, 2, &b.position));
   CHECK_OK(tide_timeline_signal(u, 1, &b.position));
   CHECK_OK(tide_timeline_signal(t, 5, &b.position));
@@ -414,7 +419,7 @@ TEST(wait_set) {
   struct tide_wait_set *set;
   struct tide_wait_ready ready[64];
   size_t count;
-  CHECK_OK(tide_wait_set_create(&context, MANY, &set));
+  CHECK_OK(tide_wait_set_create(context, MANY, &set));
   for (uint64_t i = 0; i < MANY; i++) {
     t[i] = make(0, 1);
     CHECK_OK(tide_wait_set_add(set, t[i], i + 1, i, &members[i]));
@@ -456,7 +461,7 @@ TEST(wait_set_outlives_timelines) {
   struct tide_wait_set *set;
   struct tide_wait_ready ready;
   size_t count;
-  CHECK_OK(tide_wait_set_create(&context, 4, &set));
+  CHECK_OK(tide_wait_set_create(context, 4, &set));
   CHECK_OK(tide_wait_set_add(set, t, 1, 11, NULL));
   tide_timeline_destroy(t);
   CHECK_OK(tide_wait_set_wait(set, &ready, 1, TIDE_FOREVER, &count));
@@ -531,7 +536,7 @@ TEST(points_keep_their_timeline) {
   for (int notified = 0; notified < 2; notified++) {
     struct tide_timeline *t = make(0, 0), *other = make(0, 0);
     struct tide_notifier *notifier = NULL;
-    if (notified) CHECK_OK(tide_notifier_create(&context, &notifier));
+    if (notified) CHECK_OK(tide_notifier_create(context, &notifier));
     struct call call[2];
     struct tide_wait_point points[2] = {{.timeline = t, .value = 7},
                                         {.timeline = other, .value = 7}};
@@ -626,7 +631,7 @@ TEST(notifier) {
   struct tide_notifier *notifier;
   struct call call[3];
   calls = 0;
-  CHECK_OK(tide_notifier_create(&context, &notifier));
+  CHECK_OK(tide_notifier_create(context, &notifier));
   struct pollfd fd = {.fd = tide_notifier_descriptor(notifier), .events = POLLIN};
   for (int i = 0; i < 3; i++) watch_value(&call[i], t, (uint64_t)i + 1, notifier);
   CHECK(poll(&fd, 1, 0) == 0);
@@ -642,16 +647,16 @@ TEST(notifier) {
   CHECK(poll(&fd, 1, 0) == 1);
   CHECK_EQ_U64(tide_notifier_dispatch(notifier, 10), 1);
   /* Another context's callbacks are not its own. */
-  struct tide_context other;
+  struct tide_context *other;
   struct tide_notifier *foreign;
-  CHECK_OK(tide_context_init(&other, NULL));
-  CHECK_OK(tide_notifier_create(&other, &foreign));
+  CHECK_OK(tide_context_create(NULL, &other));
+  CHECK_OK(tide_notifier_create(other, &foreign));
   call[0].point = (struct tide_timepoint){.timeline = t, .value = 4, .call = called};
   call[0].point.notifier = foreign;
   CHECK_STATUS(tide_timepoint_add(&call[0].point), TIDE_INVALID);
   CHECK(!tide_timepoint_cancel(&call[0].point)); /* it was never added */
   tide_notifier_destroy(foreign);
-  tide_context_fini(&other);
+  tide_context_destroy(other);
   tide_notifier_destroy(notifier);
   tide_notifier_destroy(NULL);
   tide_timeline_destroy(t);

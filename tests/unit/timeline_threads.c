@@ -1,5 +1,6 @@
 /* Timelines under many threads: nothing is lost, nothing comes twice, a value and its record never
  * come apart. */
+#include "causal/context.h"
 #include "harness.h"
 #include "tidemark/timeline.h"
 
@@ -7,19 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct tide_context context;
+static struct tide_context *context;
 
-static void open_context(void) { CHECK_OK(tide_context_init(&context, NULL)); }
-static void close_context(void) { tide_context_fini(&context); }
+static void open_context(void) { CHECK_OK(tide_context_create(NULL, &context)); }
+static void close_context(void) { tide_context_destroy(context); }
 
 static struct tide_timeline *make(uint32_t history) {
   struct tide_timeline *timeline;
-  struct tide_timeline_params params = {.label = "t", .history = history};
-  CHECK_OK(tide_timeline_create(&context, &params, &timeline));
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = "t", .history = history};
+  CHECK_OK(tide_timeline_create(context, &params, &timeline));
   return timeline;
 }
 
-static uint64_t now(void) { return context.platform->now(context.platform->self); }
+static uint64_t now(void) { return context->platform->now(context->platform->self); }
 static uint64_t rounds(uint64_t n) { return n / test_slowdown(); }
 
 static void run_threads(void *(*body)(void *), size_t count) {
@@ -64,8 +66,8 @@ static void *raise_tracked(void *argument) {
   TIDE_FRONTIER_STORAGE(known, 16);
   tide_frontier_init(&known.frontier, 16);
   struct tide_position position = {.frontier = &known.frontier};
-  CHECK_OK(tide_lease_take(context.lease, TIDE_DOMAIN_HOST, &position.axis));
-  CHECK_OK(tide_tracker_register(context.tracker, position.axis));
+  CHECK_OK(tide_lease_take(context->lease, TIDE_DOMAIN_HOST, &position.axis));
+  CHECK_OK(tide_tracker_register(context->tracker, position.axis));
   for (uint64_t v = 1; v <= last_value; v++) CHECK_OK(tide_timeline_signal(line, v, &position));
   return NULL;
 }
@@ -83,7 +85,7 @@ static void *ask(void *argument) {
     /* Whoever reads v never gets an older record; and its signaller has finished. */
     CHECK(info.value >= value && info.epoch == info.value && info.coarse == (info.value > value));
     CHECK_EQ_U64(tide_frontier_get(&known.frontier, info.axis), info.epoch);
-    CHECK(tide_tracker_finished(context.tracker, info.axis, info.epoch));
+    CHECK(tide_tracker_finished(context->tracker, info.axis, info.epoch));
   }
   return NULL;
 }
@@ -257,8 +259,9 @@ TEST(destroyed_while_giving_up) {
   real_platform = tide_platform_linux();
   slow_platform = *real_platform;
   slow_platform.now = slow_now;
-  struct tide_context_params params = {.platform = &slow_platform, .allocator = &spoiler};
-  CHECK_OK(tide_context_init(&context, &params));
+  struct tide_context_params params = {
+      .struct_size = sizeof params, .platform = &slow_platform, .allocator = &spoiler};
+  CHECK_OK(tide_context_create(&params, &context));
   line = make(1);
   pthread_t thread;
   uint64_t deadline;
@@ -402,7 +405,7 @@ static void *feed_the_set(void *argument) {
 TEST(sets) {
   open_context();
   last_value = rounds(20000);
-  CHECK_OK(tide_wait_set_create(&context, 8, &set));
+  CHECK_OK(tide_wait_set_create(context, 8, &set));
   for (size_t i = 0; i < 8; i++) lines[i] = make(1);
   run_threads(feed_the_set, 2);
   tide_wait_set_destroy(set);
@@ -423,7 +426,7 @@ static void *block(void *argument) {
   if (how == 1) CHECK_OK(tide_wait_any(points, 2, TIDE_FOREVER, NULL));
   if (how == 2) CHECK_OK(tide_wait_all(points, 1, TIDE_FOREVER));
   if (how < 3) return NULL;
-  CHECK_OK(tide_wait_set_create(&context, 1, &set));
+  CHECK_OK(tide_wait_set_create(context, 1, &set));
   CHECK_OK(tide_wait_set_add(set, line, 1, 0, NULL));
   CHECK_OK(tide_wait_set_wait(set, &ready, 1, TIDE_FOREVER, &count));
   tide_wait_set_destroy(set);
@@ -433,15 +436,15 @@ static void *block(void *argument) {
 TEST(who_blocks_is_counted) {
   for (size_t how = 0; how < 4; how++) {
     pthread_t thread;
-    CHECK_OK(tide_context_init(&context, NULL));
-    CHECK_OK(tide_timeline_create(&context, NULL, &line));
+    CHECK_OK(tide_context_create(NULL, &context));
+    CHECK_OK(tide_timeline_create(context, NULL, &line));
     CHECK(!pthread_create(&thread, NULL, block, (void *)how));
-    while (__atomic_load_n(&context.waiting, __ATOMIC_ACQUIRE) != 1) sched_yield();
+    while (__atomic_load_n(&context->waiting, __ATOMIC_ACQUIRE) != 1) sched_yield();
     CHECK_OK(tide_timeline_signal_external(line, 1));
     CHECK(!pthread_join(thread, NULL));
-    CHECK_EQ_U64(__atomic_load_n(&context.waiting, __ATOMIC_ACQUIRE), 0);
+    CHECK_EQ_U64(__atomic_load_n(&context->waiting, __ATOMIC_ACQUIRE), 0);
     tide_timeline_destroy(line);
-    tide_context_fini(&context);
+    tide_context_destroy(context);
   }
 }
 

@@ -111,7 +111,8 @@ TEST(axes_that_come_and_go_leave_no_memory_behind) {
 
 TEST(registering_without_memory_changes_nothing) {
   for (int left = 0; left < 60; left++) {
-    struct tide_tracker_params params = {&allocator, tide_platform_linux()};
+    struct tide_tracker_params params = {
+        .struct_size = sizeof params, &allocator, tide_platform_linux()};
     struct tide_tracker *tracker;
     heap.left = left;
     enum tide_status status = tide_tracker_create(&params, &tracker);

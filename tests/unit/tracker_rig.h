@@ -37,7 +37,8 @@ static inline void heap_free(void *self, void *memory, size_t size) {
 static const struct tide_allocator allocator = {heap_alloc, heap_free, NULL};
 
 static inline struct tide_tracker *make(unsigned axes) {
-  struct tide_tracker_params params = {&allocator, tide_platform_linux()};
+  struct tide_tracker_params params = {
+      .struct_size = sizeof params, &allocator, tide_platform_linux()};
   struct tide_tracker *tracker;
   CHECK_OK(tide_tracker_create(&params, &tracker));
   for (uint64_t i = 1; i <= axes; i++) CHECK_OK(tide_tracker_register(tracker, queue(i)));

@@ -13,7 +13,8 @@
 static tide_axis queue(uint64_t ordinal) { return tide_axis_make(0, TIDE_DOMAIN_QUEUE, ordinal); }
 
 static struct tide_tracker *make(unsigned axes) {
-  struct tide_tracker_params params = {tide_allocator_system(), tide_platform_linux()};
+  struct tide_tracker_params params = {
+      .struct_size = sizeof params, tide_allocator_system(), tide_platform_linux()};
   struct tide_tracker *tracker;
   CHECK_OK(tide_tracker_create(&params, &tracker));
   for (uint64_t i = 1; i <= axes; i++) CHECK_OK(tide_tracker_register(tracker, queue(i)));

@@ -2,7 +2,7 @@
 #include "harness.h"
 #include "view.h"
 
-#include "tidemark/sched.h"
+#include "tidemark/queue.h"
 
 #include <stdarg.h>
 #include <stdio.h>

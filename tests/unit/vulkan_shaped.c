@@ -1,6 +1,7 @@
 /* Vulkan's timeline semaphores on tide_timeline, by a thin shim, and the cases by which Vulkan
  * implementations are tested: signals and waits from device and host, wait before signal, chains,
  * one to many, sparse waits, great differences, any and all, races. */
+#include "causal/context.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
@@ -36,7 +37,7 @@ typedef struct {
   const uint64_t *pSignalSemaphoreValues;
 } VkSubmitInfo;
 
-static struct tide_context context;
+static struct tide_context *context;
 
 static VkResult result(enum tide_status status) {
   switch (status) {
@@ -48,8 +49,9 @@ static VkResult result(enum tide_status status) {
 }
 
 static VkResult vkCreateSemaphore(uint64_t initial, VkSemaphore *out) {
-  struct tide_timeline_params params = {.label = "semaphore", .initial = initial};
-  return result(tide_timeline_create(&context, &params, out));
+  struct tide_timeline_params params = {
+      .struct_size = sizeof params, .label = "semaphore", .initial = initial};
+  return result(tide_timeline_create(context, &params, out));
 }
 static void vkDestroySemaphore(VkSemaphore semaphore) { tide_timeline_destroy(semaphore); }
 
@@ -64,7 +66,7 @@ static VkResult vkSignalSemaphore(VkSemaphore semaphore, uint64_t value) {
 
 /* The timeout is relative, in nanoseconds. */
 static VkResult vkWaitSemaphores(const VkSemaphoreWaitInfo *info, uint64_t timeout) {
-  uint64_t now = context.platform->now(context.platform->self);
+  uint64_t now = context->platform->now(context->platform->self);
   uint64_t deadline = timeout == 0                   ? TIDE_NOW
                       : timeout > TIDE_FOREVER - now ? TIDE_FOREVER
                                                      : now + timeout;
@@ -89,7 +91,6 @@ static VkResult wait_one(VkSemaphore semaphore, uint64_t value, uint64_t timeout
  */
 
 static struct {
-  struct tide_sched *sched;
   struct tide_device *device;
   struct tide_backend backend;
   pthread_t thread;
@@ -133,10 +134,9 @@ static void *run_gpu(void *argument) {
 }
 
 static void open_device(void) {
-  CHECK_OK(tide_context_init(&context, NULL));
-  CHECK_OK(tide_sched_create(&context, NULL, &gpu.sched));
+  CHECK_OK(tide_context_create(NULL, &context));
   gpu.backend = (struct tide_backend){.name = "gpu", .kick = wake_gpu};
-  CHECK_OK(tide_device_create(gpu.sched, &gpu.backend, "gpu", &gpu.device));
+  CHECK_OK(tide_device_open(context, &gpu.backend, "gpu", &gpu.device));
   gpu.awake = gpu.stop = false;
   CHECK(pthread_create(&gpu.thread, NULL, run_gpu, NULL) == 0);
 }
@@ -148,14 +148,14 @@ static void close_device(void) {
   pthread_cond_signal(&gpu.cond);
   pthread_mutex_unlock(&gpu.mutex);
   pthread_join(gpu.thread, NULL);
-  CHECK_OK(tide_device_destroy(gpu.device));
-  tide_sched_destroy(gpu.sched);
-  tide_context_fini(&context);
+  tide_device_close(gpu.device);
+  tide_context_destroy(context);
 }
 
 static VkQueue get_queue(void) {
   VkQueue queue;
-  struct tide_queue_params params = {.label = "queue", .operations = 1024};
+  struct tide_queue_params params = {
+      .struct_size = sizeof params, .label = "queue", .operations = 1024};
   CHECK_OK(tide_queue_create(gpu.device, &params, &queue));
   return queue;
 }
@@ -427,7 +427,7 @@ TEST(initial_value) {
   open_device();
   VkQueue queue = get_queue();
   for (size_t i = 5; i < sizeof initial / sizeof *initial; i++)
-    initial[i] = context.platform->random(context.platform->self);
+    initial[i] = context->platform->random(context->platform->self);
   for (size_t i = 0; i < sizeof initial / sizeof *initial; i++) {
     VkSemaphore s;
     uint64_t value;

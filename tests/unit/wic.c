@@ -1,5 +1,6 @@
 /* One request at a time: what its consumer reads, when it goes on, and how it ends. Each case once
  * for each engine. */
+#include "causal/context.h"
 #include "wic_rig.h"
 
 #include <sys/wait.h>
@@ -7,9 +8,18 @@
 #define PAGE 4096u
 
 static const struct tide_medium_params small[] = {
-    {.label = "direct", .engine = TIDE_MEDIUM_DIRECT, .pages = 64},
-    {.label = "monitor", .engine = TIDE_MEDIUM_MONITOR, .pages = 64},
-    {.label = "fibers", .engine = TIDE_MEDIUM_FIBERS, .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "direct",
+     .engine = TIDE_MEDIUM_DIRECT,
+     .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "monitor",
+     .engine = TIDE_MEDIUM_MONITOR,
+     .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "fibers",
+     .engine = TIDE_MEDIUM_FIBERS,
+     .pages = 64},
 };
 #define ENGINES (sizeof small / sizeof small[0])
 #define EACH(rig)                                                                                  \
@@ -118,7 +128,7 @@ TEST(needs_all_its_tags) {
   struct rig rig;
   EACH(&rig) {
     struct tide_timeline *other;
-    CHECK_OK(tide_timeline_create(&rig.context, NULL, &other));
+    CHECK_OK(tide_timeline_create(rig.context, NULL, &other));
     struct tide_request request = rig_wants(&rig, 4, PAGE);
     struct reader reader;
     request.tags[1] = (struct tide_tag){other, 2};
@@ -231,7 +241,7 @@ TEST(fails_while_stalled) {
       struct tide_request request = rig_wants(&rig, 1, 2 * PAGE), kept = rig_wants(&rig, 0, PAGE);
       struct tide_timeline *good;
       struct reader reader, other;
-      CHECK_OK(tide_timeline_create(&rig.context, NULL, &good));
+      CHECK_OK(tide_timeline_create(rig.context, NULL, &good));
       kept.tags[0] = (struct tide_tag){good, 1};
       if (how == BY_DEADLINE) request.deadline = rig_now(&rig) + 20000000;
       CHECK_OK(tide_medium_request(rig.medium, &request, 1));
@@ -300,14 +310,16 @@ TEST(late_producers) {
 TEST(bad_arguments) {
   struct rig rig;
   struct tide_medium *medium;
-  struct tide_medium_params params = {.pages = TIDE_MEDIUM_PAGES + 1};
+  struct tide_medium_params params = {.struct_size = sizeof params, .pages = TIDE_MEDIUM_PAGES + 1};
   rig_open(&rig, &small[0]);
-  CHECK_STATUS(tide_medium_create(&rig.context, &params, &medium), TIDE_INVALID);
-  params = (struct tide_medium_params){.engine = (enum tide_medium_engine)7};
-  CHECK_STATUS(tide_medium_create(&rig.context, &params, &medium), TIDE_INVALID);
+  CHECK_STATUS(tide_medium_create(rig.context, &params, &medium), TIDE_INVALID);
+  params = (struct tide_medium_params){.struct_size = sizeof(struct tide_medium_params),
+                                       .engine = (enum tide_medium_engine)7};
+  CHECK_STATUS(tide_medium_create(rig.context, &params, &medium), TIDE_INVALID);
   for (uint32_t cpu = 1000; cpu < 2000000000; cpu *= 7) { /* 1000: the kernel knows */
-    params = (struct tide_medium_params){.pages = 64, .pinned = true, .cpu = cpu};
-    CHECK_STATUS(tide_medium_create(&rig.context, &params, &medium), TIDE_INVALID);
+    params = (struct tide_medium_params){
+        .struct_size = sizeof(struct tide_medium_params), .pages = 64, .pinned = true, .cpu = cpu};
+    CHECK_STATUS(tide_medium_create(rig.context, &params, &medium), TIDE_INVALID);
   }
   struct tide_request request = rig_wants(&rig, 1, 0);
   CHECK_STATUS(tide_medium_request(rig.medium, &request, 0), TIDE_INVALID);
@@ -319,8 +331,8 @@ TEST(bad_arguments) {
   request.tag_count = 2;
   CHECK_STATUS(tide_medium_request(rig.medium, &request, 1), TIDE_INVALID);
   struct tide_timeline *narrow;
-  struct tide_timeline_params inside = {.scope = TIDE_SCOPE_DEVICE};
-  CHECK_OK(tide_timeline_create(&rig.context, &inside, &narrow));
+  struct tide_timeline_params inside = {.struct_size = sizeof inside, .scope = TIDE_SCOPE_DEVICE};
+  CHECK_OK(tide_timeline_create(rig.context, &inside, &narrow));
   request.tags[1] = (struct tide_tag){narrow, 1};
   CHECK_STATUS(tide_medium_request(rig.medium, &request, 1), TIDE_SCOPE);
   tide_timeline_destroy(narrow);
@@ -343,7 +355,7 @@ TEST(bad_arguments) {
 
 TEST(too_many_requests) {
   struct rig rig;
-  struct tide_medium_params params = {.pages = 64, .requests = 3};
+  struct tide_medium_params params = {.struct_size = sizeof params, .pages = 64, .requests = 3};
   rig_open(&rig, &params);
   struct tide_request requests[4];
   for (size_t i = 0; i < 4; i++) requests[i] = rig_wants(&rig, 1, 8);
@@ -437,8 +449,8 @@ TEST(frontiers_travel) {
     struct tide_position positions[2];
     TIDE_FRONTIER_STORAGE(known, 8)[2];
     for (int i = 0; i < 2; i++) {
-      CHECK_OK(tide_lease_take(rig.context.lease, TIDE_DOMAIN_HOST, &axes[i]));
-      CHECK_OK(tide_tracker_register(rig.context.tracker, axes[i]));
+      CHECK_OK(tide_lease_take(rig.context->lease, TIDE_DOMAIN_HOST, &axes[i]));
+      CHECK_OK(tide_tracker_register(rig.context->tracker, axes[i]));
       tide_frontier_init(&known[i].frontier, 8);
       positions[i] = (struct tide_position){.axis = axes[i], .frontier = &known[i].frontier};
     }
@@ -450,7 +462,7 @@ TEST(frontiers_travel) {
     CHECK_EQ_U64(tide_frontier_get(positions[1].frontier, axes[0]), 0);
     CHECK_OK(tide_request_finish(rig.medium, &request, &positions[1]));
     CHECK_EQ_U64(tide_frontier_get(positions[1].frontier, axes[0]), 1);
-    for (int i = 0; i < 2; i++) CHECK_OK(tide_tracker_close(rig.context.tracker, axes[i]));
+    for (int i = 0; i < 2; i++) CHECK_OK(tide_tracker_close(rig.context->tracker, axes[i]));
   }
 }
 

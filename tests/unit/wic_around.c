@@ -11,9 +11,18 @@
 #define GET(word) __atomic_load_n(&(word), __ATOMIC_ACQUIRE)
 
 static const struct tide_medium_params small[] = {
-    {.label = "direct", .engine = TIDE_MEDIUM_DIRECT, .pages = 64},
-    {.label = "monitor", .engine = TIDE_MEDIUM_MONITOR, .pages = 64},
-    {.label = "fibers", .engine = TIDE_MEDIUM_FIBERS, .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "direct",
+     .engine = TIDE_MEDIUM_DIRECT,
+     .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "monitor",
+     .engine = TIDE_MEDIUM_MONITOR,
+     .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "fibers",
+     .engine = TIDE_MEDIUM_FIBERS,
+     .pages = 64},
 };
 #define ENGINES (sizeof small / sizeof small[0])
 
@@ -51,7 +60,7 @@ TEST(a_handler_of_the_programs_own) {
   CHECK(raise(SIGBUS) == 0);
   CHECK_EQ_U64(GET(sent), 2);
   /* And the next medium is below it still. */
-  CHECK_OK(tide_medium_create(&rig.context, &small[2], &rig.medium));
+  CHECK_OK(tide_medium_create(rig.context, &small[2], &rig.medium));
   check_handler_of_its_own(&rig, 3);
   /* Once it is gone all is as it was. */
   CHECK(sigaction(SIGBUS, &theirs, NULL) == 0);
@@ -63,7 +72,7 @@ TEST(a_handler_of_the_programs_own) {
   CHECK(sigaction(SIGBUS, &action, &theirs) == 0);
   tide_medium_destroy(rig.medium);
   CHECK(sigaction(SIGBUS, &before, NULL) == 0);
-  CHECK_OK(tide_medium_create(&rig.context, &small[2], &rig.medium));
+  CHECK_OK(tide_medium_create(rig.context, &small[2], &rig.medium));
   struct tide_request request = rig_wants(&rig, 1, PAGE);
   CHECK_OK(tide_medium_request(rig.medium, &request, 1));
   struct reader reader;
@@ -195,12 +204,12 @@ TEST(thousands_fail_at_once) {
 
 /* A limit for files is one for this memory, too: and the kernel's way to say so is a signal. */
 static void make_in_small_files(const struct tide_medium_params *params) {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
   struct rlimit limit = {PAGE, PAGE};
   CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
-  CHECK_OK(tide_context_init(&context, NULL));
-  enum tide_status status = tide_medium_create(&context, params, &medium);
+  CHECK_OK(tide_context_create(NULL, &context));
+  enum tide_status status = tide_medium_create(context, params, &medium);
   _exit(status == TIDE_NOMEM ? 4 : 5);
 }
 TEST(files_are_to_be_small) {

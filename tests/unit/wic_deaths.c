@@ -60,7 +60,7 @@ static void die_after(enum tide_medium_engine engine, uint32_t steps) {
   struct rig rig;
   struct consumer consumers[REQUESTS];
   int ends[2], status;
-  struct tide_medium_params params = {.engine = engine, .pages = 64};
+  struct tide_medium_params params = {.struct_size = sizeof params, .engine = engine, .pages = 64};
   rig_open(&rig, &params);
   size_t page = (size_t)sysconf(_SC_PAGESIZE);
   for (uint32_t i = 0; i < REQUESTS; i++) {

@@ -12,15 +12,13 @@ static const struct tide_body_class failing = {.name = "failing", .host = wait_a
 TEST(faults_hear_of_a_failed_signal) {
   struct rig rig;
   struct reader early, late;
-  struct tide_sched *sched;
-  struct tide_cpu *cpu;
   struct tide_device *device;
   struct tide_queue *queue;
   struct tide_failure why;
   bool go = false, *address = &go;
-  rig_open(&rig, &(struct tide_medium_params){.pages = 64});
-  CHECK_OK(tide_sched_create(&rig.context, NULL, &sched));
-  CHECK_OK(tide_cpu_open(&rig.context, sched, NULL, "cpu", &cpu, &device));
+  rig_open(&rig, &(struct tide_medium_params){.struct_size = sizeof(struct tide_medium_params),
+                                              .pages = 64});
+  CHECK_OK(tide_cpu_open(rig.context, NULL, &device));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
   struct tide_signal five = {.timeline = rig.line, .value = 5};
   struct tide_operation operation = {.label = "capture",
@@ -43,8 +41,7 @@ TEST(faults_hear_of_a_failed_signal) {
   CHECK(tide_timeline_failure(rig.line, 3, &why) && why.code == 5);
   CHECK(strcmp(why.operation, "capture") == 0 && strcmp(why.text, "the camera is gone") == 0);
   tide_queue_destroy(queue);
-  tide_cpu_close(cpu);
-  tide_sched_destroy(sched);
+  tide_device_close(device);
   rig_close(&rig);
 }
 

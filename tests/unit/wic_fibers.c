@@ -29,17 +29,20 @@ static void consume(void *argument, uint64_t index) {
 /* All stalled at once on few carriers; then all the data comes, in a random order. */
 static void run(uint32_t carriers, uint64_t count, uint64_t signals) {
   static struct crowd crowd;
-  struct tide_medium_params params = {
-      .engine = TIDE_MEDIUM_FIBERS, .pages = (uint32_t)(2 * count), .requests = (uint32_t)count};
-  struct tide_crew_params team = {.carriers = carriers, .fibers = (uint32_t)count};
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .engine = TIDE_MEDIUM_FIBERS,
+                                      .pages = (uint32_t)(2 * count),
+                                      .requests = (uint32_t)count};
+  struct tide_crew_params team = {
+      .struct_size = sizeof team, .carriers = carriers, .fibers = (uint32_t)count};
   struct tide_crew *crew;
   memset(&crowd, 0, sizeof crowd);
   rig_open(&crowd.rig, &params);
-  CHECK_OK(tide_crew_create(&crowd.rig.context, &team, &crew));
+  CHECK_OK(tide_crew_create(crowd.rig.context, &team, &crew));
   crowd.requests = calloc(count, sizeof *crowd.requests);
   crowd.lines = calloc(signals, sizeof *crowd.lines);
   for (uint64_t i = 0; i < signals; i++)
-    CHECK_OK(tide_timeline_create(&crowd.rig.context, NULL, &crowd.lines[i]));
+    CHECK_OK(tide_timeline_create(crowd.rig.context, NULL, &crowd.lines[i]));
   for (uint64_t i = 0; i < count; i++) {
     crowd.requests[i] = rig_wants(&crowd.rig, i / signals + 1, 64);
     crowd.requests[i].tags[0].timeline = crowd.lines[i % signals];
@@ -80,12 +83,13 @@ static void share(void *argument, uint64_t index) {
 }
 TEST(one_message_for_all) {
   static struct crowd crowd;
-  struct tide_medium_params params = {.engine = TIDE_MEDIUM_FIBERS, .pages = 4};
-  struct tide_crew_params team = {.carriers = 2};
+  struct tide_medium_params params = {
+      .struct_size = sizeof params, .engine = TIDE_MEDIUM_FIBERS, .pages = 4};
+  struct tide_crew_params team = {.struct_size = sizeof team, .carriers = 2};
   struct tide_crew *crew;
   struct tide_request request;
   rig_open(&crowd.rig, &params);
-  CHECK_OK(tide_crew_create(&crowd.rig.context, &team, &crew));
+  CHECK_OK(tide_crew_create(crowd.rig.context, &team, &crew));
   request = rig_wants(&crowd.rig, 1, PAGE);
   crowd.requests = &request;
   CHECK_OK(tide_medium_request(crowd.rig.medium, &request, 1));
@@ -145,15 +149,16 @@ static void *produce(void *argument) {
 
 TEST(cycles) {
   static struct cycles cycles;
-  struct tide_medium_params params = {.engine = TIDE_MEDIUM_FIBERS, .pages = 100, .requests = 40};
-  struct tide_crew_params team = {.carriers = 2, .linger = 20000};
+  struct tide_medium_params params = {
+      .struct_size = sizeof params, .engine = TIDE_MEDIUM_FIBERS, .pages = 100, .requests = 40};
+  struct tide_crew_params team = {.struct_size = sizeof team, .carriers = 2, .linger = 20000};
   struct tide_crew *crew;
   pthread_t producer;
   cycles.rounds = 300 / test_slowdown();
   rig_open(&cycles.rig, &params);
-  CHECK_OK(tide_crew_create(&cycles.rig.context, &team, &crew));
+  CHECK_OK(tide_crew_create(cycles.rig.context, &team, &crew));
   for (size_t i = 0; i < LANES; i++)
-    CHECK_OK(tide_timeline_create(&cycles.rig.context, NULL, &cycles.lanes[i].line));
+    CHECK_OK(tide_timeline_create(cycles.rig.context, NULL, &cycles.lanes[i].line));
   CHECK(pthread_create(&producer, NULL, produce, &cycles) == 0);
   CHECK_OK(tide_crew_run(crew, cycle, &cycles, LANES));
   CHECK_OK(tide_crew_wait(crew, TIDE_FOREVER));
@@ -196,7 +201,7 @@ static void meet_its_end(void *argument, uint64_t index) {
 static void be_late(void *argument, uint64_t index) { meet_its_end(argument, DOOMED + index); }
 
 static void ask(struct doomed *d, uint64_t i) {
-  CHECK_OK(tide_timeline_create(&d->rig.context, NULL, &d->lines[i]));
+  CHECK_OK(tide_timeline_create(d->rig.context, NULL, &d->lines[i]));
   d->requests[i] = rig_wants(&d->rig, 1, 2 * PAGE);
   d->requests[i].tags[0].timeline = d->lines[i];
   if (end_of(i) == LATE) d->requests[i].deadline = rig_now(&d->rig) + SECOND / 50;
@@ -213,12 +218,13 @@ static void end_one(struct doomed *d, uint64_t i) {
 
 static void die(uint32_t carriers) {
   static struct doomed d;
-  struct tide_medium_params params = {.engine = TIDE_MEDIUM_FIBERS, .pages = 4 * ALL};
-  struct tide_crew_params team = {.carriers = carriers};
+  struct tide_medium_params params = {
+      .struct_size = sizeof params, .engine = TIDE_MEDIUM_FIBERS, .pages = 4 * ALL};
+  struct tide_crew_params team = {.struct_size = sizeof team, .carriers = carriers};
   struct tide_crew *crew;
   memset(&d, 0, sizeof d);
   rig_open(&d.rig, &params);
-  CHECK_OK(tide_crew_create(&d.rig.context, &team, &crew));
+  CHECK_OK(tide_crew_create(d.rig.context, &team, &crew));
   for (uint64_t i = 0; i < DOOMED; i++) ask(&d, i);
   CHECK_OK(tide_crew_run(crew, meet_its_end, &d, DOOMED));
   rig_until_stalled(&d.rig, DOOMED);

@@ -1,5 +1,6 @@
 /* What happens seldom, made to happen: threads stop at chosen system calls, and while they stand
  * there something else is done. */
+#include "causal/context.h"
 #include "wic_rig.h"
 
 #include <poll.h>
@@ -110,24 +111,34 @@ struct ours {
 static inline void open_ours(struct rig *rig, struct ours *ours,
                              const struct tide_medium_params *params) {
   real_allocator = tide_allocator_system();
-  CHECK_OK(tide_context_init(&rig->context, NULL));
-  ours->platform = *rig->context.platform;
-  tide_context_fini(&rig->context);
+  CHECK_OK(tide_context_create(NULL, &rig->context));
+  ours->platform = *rig->context->platform;
+  tide_context_destroy(rig->context);
   real_yield = ours->platform.yield;
   ours->platform.yield = yield;
   ours->allocator = (struct tide_allocator){take, give, NULL};
-  struct tide_context_params with = {.platform = &ours->platform, .allocator = &ours->allocator};
-  CHECK_OK(tide_context_init(&rig->context, &with));
-  enum tide_status status = tide_medium_create(&rig->context, params, &rig->medium);
+  struct tide_context_params with = {
+      .struct_size = sizeof with, .platform = &ours->platform, .allocator = &ours->allocator};
+  CHECK_OK(tide_context_create(&with, &rig->context));
+  enum tide_status status = tide_medium_create(rig->context, params, &rig->medium);
   if (status == TIDE_DENIED || status == TIDE_UNSUPPORTED) SKIP("no userfaultfd for us");
   CHECK_OK(status);
-  CHECK_OK(tide_timeline_create(&rig->context, NULL, &rig->line));
+  CHECK_OK(tide_timeline_create(rig->context, NULL, &rig->line));
 }
 
 static const struct tide_medium_params small[] = {
-    {.label = "direct", .engine = TIDE_MEDIUM_DIRECT, .pages = 64},
-    {.label = "monitor", .engine = TIDE_MEDIUM_MONITOR, .pages = 64},
-    {.label = "fibers", .engine = TIDE_MEDIUM_FIBERS, .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "direct",
+     .engine = TIDE_MEDIUM_DIRECT,
+     .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "monitor",
+     .engine = TIDE_MEDIUM_MONITOR,
+     .pages = 64},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "fibers",
+     .engine = TIDE_MEDIUM_FIBERS,
+     .pages = 64},
 };
 #define ENGINES (sizeof small / sizeof small[0])
 
@@ -186,7 +197,7 @@ TEST(an_old_fault_of_one_that_ends) {
   CHECK_EQ_U64(rig_info(&rig).requests, 0);
   CHECK_EQ_U64(rig_info(&rig).free_pages, 32);
   tide_medium_destroy(rig.medium);
-  tide_context_fini(&rig.context);
+  tide_context_destroy(rig.context);
 }
 
 static void open_at_free(void) { gate_open(&at_free); }
@@ -202,7 +213,7 @@ TEST(a_tag_calls_while_the_medium_goes) {
   struct tide_timeline *other;
   pthread_t thread;
   open_ours(&rig, &ours, &small[0]);
-  CHECK_OK(tide_timeline_create(&rig.context, NULL, &other));
+  CHECK_OK(tide_timeline_create(rig.context, NULL, &other));
   struct tide_request request = rig_wants(&rig, 1, PAGE);
   request.tags[0] = (struct tide_tag){other, 1};
   request.tags[1] = (struct tide_tag){rig.line, 1};
@@ -219,7 +230,7 @@ TEST(a_tag_calls_while_the_medium_goes) {
   when_yielding = NULL;
   pthread_join(thread, NULL);
   tide_timeline_destroy(rig.line);
-  tide_context_fini(&rig.context);
+  tide_context_destroy(rig.context);
 }
 
 /* What is copied from is the consumer's again only when nobody reads it any more. */
@@ -428,9 +439,9 @@ static inline void just_load(void *address) {
   (void)*(const volatile char *)address;
 }
 static inline void open_or_skip(struct rig *rig, const struct tide_medium_params *params) {
-  CHECK_OK(tide_context_init(&rig->context, NULL));
-  if (tide_medium_create(&rig->context, params, &rig->medium) != TIDE_OK) _exit(77);
-  CHECK_OK(tide_timeline_create(&rig->context, NULL, &rig->line));
+  CHECK_OK(tide_context_create(NULL, &rig->context));
+  if (tide_medium_create(rig->context, params, &rig->medium) != TIDE_OK) _exit(77);
+  CHECK_OK(tide_timeline_create(rig->context, NULL, &rig->line));
 }
 static bool killed_by(int status, int signal) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 77) SKIP("no userfaultfd for us");
@@ -548,7 +559,7 @@ static void *come_and_go(void *argument) {
   const struct rig *rig = argument;
   while (!GET(enough)) {
     struct tide_medium *medium;
-    CHECK_OK(tide_medium_create(&rig->context, &small[2], &medium));
+    CHECK_OK(tide_medium_create(rig->context, &small[2], &medium));
     sched_yield();
     tide_medium_destroy(medium);
   }
@@ -561,7 +572,7 @@ TEST(media_come_and_go) {
   pthread_t threads[2];
   rig_open(&rig, &small[2]);
   first = rig.medium; /* its place is looked at before the other's */
-  CHECK_OK(tide_medium_create(&rig.context, &small[2], &rig.medium));
+  CHECK_OK(tide_medium_create(rig.context, &small[2], &rig.medium));
   tide_medium_destroy(first);
   SET(enough, 0);
   for (size_t i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, come_and_go, &rig) == 0);

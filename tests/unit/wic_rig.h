@@ -2,6 +2,7 @@
 #ifndef TESTS_UNIT_WIC_RIG_H
 #define TESTS_UNIT_WIC_RIG_H
 
+#include "causal/context.h"
 #include "harness.h"
 #include "tidemark/tidemark.h"
 
@@ -13,28 +14,28 @@
 #define SECOND 1000000000ull
 
 struct rig {
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
   struct tide_timeline *line;
 };
 
 static inline uint64_t rig_now(const struct rig *rig) {
-  return rig->context.platform->now(rig->context.platform->self);
+  return rig->context->platform->now(rig->context->platform->self);
 }
 
 /* Skips where the kernel has no userfaultfd for us. */
 static inline void rig_open(struct rig *rig, const struct tide_medium_params *params) {
-  CHECK_OK(tide_context_init(&rig->context, NULL));
-  enum tide_status status = tide_medium_create(&rig->context, params, &rig->medium);
+  CHECK_OK(tide_context_create(NULL, &rig->context));
+  enum tide_status status = tide_medium_create(rig->context, params, &rig->medium);
   if (status == TIDE_DENIED) SKIP("no right to use userfaultfd");
   if (status == TIDE_UNSUPPORTED) SKIP("no userfaultfd with minor faults in this kernel");
   CHECK_OK(status);
-  CHECK_OK(tide_timeline_create(&rig->context, NULL, &rig->line));
+  CHECK_OK(tide_timeline_create(rig->context, NULL, &rig->line));
 }
 static inline void rig_close(struct rig *rig) {
   tide_medium_destroy(rig->medium);
   tide_timeline_destroy(rig->line);
-  tide_context_fini(&rig->context);
+  tide_context_destroy(rig->context);
 }
 
 static inline struct tide_request rig_wants(const struct rig *rig, uint64_t value, size_t bytes) {

@@ -72,15 +72,15 @@ static void exchange(enum tide_medium_engine engine) {
   struct rig r;
   struct rig_child child;
   struct gift gift;
-  struct tide_context context;
+  struct tide_context *context;
   struct tide_medium *medium;
-  struct tide_medium_params params = {.engine = engine, .pages = 32};
+  struct tide_medium_params params = {.struct_size = sizeof params, .engine = engine, .pages = 32};
   struct consumer consumers[MESSAGES] = {{.medium = NULL}};
   int status;
   rig_open(&r, NULL);
   rig_spawn(&child, producer, &r);
-  CHECK_OK(tide_context_init(&context, NULL));
-  enum tide_status made = tide_medium_create(&context, &params, &medium);
+  CHECK_OK(tide_context_create(NULL, &context));
+  enum tide_status made = tide_medium_create(context, &params, &medium);
   struct tide_session *s = rig_connect(&r, "consumer");
   struct tide_point line, buffer;
   rig_hear(child.from, &gift, sizeof gift);
@@ -91,7 +91,7 @@ static void exchange(enum tide_medium_engine engine) {
   told = 0;
   for (uint32_t m = 0; made == TIDE_OK && m < MESSAGES; m++) {
     struct consumer *c = &consumers[m];
-    CHECK_OK(tide_timeline_create(&context, NULL, &c->line));
+    CHECK_OK(tide_timeline_create(context, NULL, &c->line));
     c->medium = medium;
     c->number = m;
     c->request = (struct tide_request){
@@ -116,7 +116,7 @@ static void exchange(enum tide_medium_engine engine) {
   }
   tide_session_close(s);
   if (made == TIDE_OK) tide_medium_destroy(medium);
-  tide_context_fini(&context);
+  tide_context_destroy(context);
   close(child.to);
   close(child.from);
   rig_close(&r);

@@ -12,9 +12,21 @@
 #define PAGE 4096u
 
 static const struct tide_medium_params small[] = {
-    {.label = "direct", .engine = TIDE_MEDIUM_DIRECT, .pages = 64, .tag_pages = 4},
-    {.label = "monitor", .engine = TIDE_MEDIUM_MONITOR, .pages = 64, .tag_pages = 4},
-    {.label = "fibers", .engine = TIDE_MEDIUM_FIBERS, .pages = 64, .tag_pages = 4},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "direct",
+     .engine = TIDE_MEDIUM_DIRECT,
+     .pages = 64,
+     .tag_pages = 4},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "monitor",
+     .engine = TIDE_MEDIUM_MONITOR,
+     .pages = 64,
+     .tag_pages = 4},
+    {.struct_size = sizeof(struct tide_medium_params),
+     .label = "fibers",
+     .engine = TIDE_MEDIUM_FIBERS,
+     .pages = 64,
+     .tag_pages = 4},
 };
 #define ENGINES (sizeof small / sizeof small[0])
 #define EACH(rig)                                                                                  \
@@ -304,11 +316,13 @@ TEST(armed_when_the_medium_goes) {
 TEST(bad_arguments) {
   struct rig rig;
   struct tide_medium *medium;
-  struct tide_medium_params params = {.tag_pages = TIDE_MEDIUM_TAG_PAGES + 1};
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .tag_pages = TIDE_MEDIUM_TAG_PAGES + 1};
   rig_open(&rig, &small[0]);
-  CHECK_STATUS(tide_medium_create(&rig.context, &params, &medium), TIDE_INVALID);
-  params = (struct tide_medium_params){.pages = 8};
-  CHECK_OK(tide_medium_create(&rig.context, &params, &medium));
+  CHECK_STATUS(tide_medium_create(rig.context, &params, &medium), TIDE_INVALID);
+  params =
+      (struct tide_medium_params){.struct_size = sizeof(struct tide_medium_params), .pages = 8};
+  CHECK_OK(tide_medium_create(rig.context, &params, &medium));
   struct tide_tag_page pages[5];
   for (uint64_t i = 0; i < 5; i++) pages[i] = page_for(&rig, i + 1);
   CHECK_STATUS(tide_medium_arm(medium, pages, 1), TIDE_UNSUPPORTED);
@@ -328,8 +342,8 @@ TEST(bad_arguments) {
     CHECK_STATUS(tide_medium_disarm(rig.medium, &pages[i]), TIDE_CANCELLED);
   CHECK_STATUS(tide_medium_disarm(rig.medium, &old), TIDE_INVALID);
   struct tide_timeline *narrow;
-  struct tide_timeline_params inside = {.scope = TIDE_SCOPE_DEVICE};
-  CHECK_OK(tide_timeline_create(&rig.context, &inside, &narrow));
+  struct tide_timeline_params inside = {.struct_size = sizeof inside, .scope = TIDE_SCOPE_DEVICE};
+  CHECK_OK(tide_timeline_create(rig.context, &inside, &narrow));
   pages[1].tag.timeline = narrow;
   CHECK_STATUS(tide_medium_arm(rig.medium, pages, 2), TIDE_SCOPE);
   pages[1].tag.timeline = NULL;

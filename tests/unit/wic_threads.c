@@ -93,8 +93,11 @@ static void *produce(void *argument) {
 static void run(enum tide_medium_engine engine, uint32_t pages, bool paper_tree, uint64_t seed) {
   struct rig rig;
   static struct lane lanes[LANES];
-  struct tide_medium_params params = {
-      .engine = engine, .pages = pages, .requests = MOST, .paper_tree = paper_tree};
+  struct tide_medium_params params = {.struct_size = sizeof params,
+                                      .engine = engine,
+                                      .pages = pages,
+                                      .requests = MOST,
+                                      .paper_tree = paper_tree};
   params.linger = seed % 2 ? 100000 : 0;
   uint64_t stalled = 0, bad = 0, timeouts = 0;
   rig_open(&rig, &params);
@@ -106,7 +109,7 @@ static void run(enum tide_medium_engine engine, uint32_t pages, bool paper_tree,
     lanes[i].seed = seed * 1000 + i * 2 + 1;
     pthread_mutex_init(&lanes[i].lock, NULL);
     pthread_cond_init(&lanes[i].change, NULL);
-    CHECK_OK(tide_timeline_create(&rig.context, NULL, &lanes[i].line));
+    CHECK_OK(tide_timeline_create(rig.context, NULL, &lanes[i].line));
     CHECK(pthread_create(&lanes[i].consumer, NULL, consume, &lanes[i]) == 0);
     CHECK(pthread_create(&lanes[i].producer, NULL, produce, &lanes[i]) == 0);
   }

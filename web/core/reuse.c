@@ -99,7 +99,7 @@ static bool settle(struct tide_death *death) {
   struct tide_clock *clock = NULL;
   struct tide_namers namers = {.tracker = NULL};
   bool fine = tide_clock_create(view.allocator, NULL, &clock) == TIDE_OK;
-  struct tide_tracker_params params = {view.allocator, fine ? tide_clock_platform(clock) : NULL};
+  struct tide_tracker_params params = {.struct_size = sizeof params, view.allocator, fine ? tide_clock_platform(clock) : NULL};
   fine = fine && tide_tracker_create(&params, &namers.tracker) == TIDE_OK;
   struct tide_frontier_entry entry;
   for (struct tide_frontier_cursor at = tide_frontier_begin(&death->frontier);

@@ -122,9 +122,9 @@ uint32_t tide_view_load(uint32_t length) {
   struct tide_body_set set;
   set.bodies = tide_kernel_bodies(&set.count);
   if (length > view.room_size || view.program) return TIDE_INVALID;
-  struct tide_program_params program = {
+  struct tide_program_params program = {.struct_size = sizeof program, 
       .allocator = view.allocator, .text = length ? view.room : "", .length = length};
-  struct tide_plan_params plan = {.bodies = &set,
+  struct tide_plan_params plan = {.struct_size = sizeof plan, .bodies = &set,
                                   .body_set_count = 1,
                                   .settings = view.settings,
                                   .setting_count = view.setting_count,
@@ -146,7 +146,7 @@ uint32_t tide_view_load(uint32_t length) {
 
 static enum tide_status simulate(struct tide_diag *diag) {
   const double *options = view.options;
-  struct tide_simulation_params params = {
+  struct tide_simulation_params params = {.struct_size = sizeof params, 
       .allocator = view.allocator,
       .plan = view.plan,
       .mode = (enum tide_run_mode)options[TIDE_VIEW_MODE],

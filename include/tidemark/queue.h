@@ -1,44 +1,45 @@
-/* tidemark/sched.h: queues, and which waits remain.
+/* tidemark/queue.h: queues, and which waits remain.
  *
  * The model. A *queue* belongs to a device and is first-in-first-out. An
  * *operation* waits for timeline values, names buffers, has a body, and signals
- * timeline values when it has finished. Submitting copies it; nothing of the
- * caller's is referenced afterwards, but what a body's arguments point to.
+ * timeline values when it has finished. Submitting copies it; the caller's memory
+ * is not referenced afterwards, except what a body's arguments point to.
  *
- * A queue stands at a position: the last epoch that it gave, and what whoever
- * enters next may take for granted. When an operation enters, each of its waits
+ * A queue stands at a position: the last epoch that it gave, and the past that the
+ * next operation may take for granted. When an operation enters, each of its waits
  * falls into one class:
  *
  *   failed    the awaited record has failed: the operation will fail, at its place
- *   resolved  the value is reached: what its record knows is imported, nothing waits
- *   elided    a submitted operation will reach it, and this queue's knowledge (with what
- *             the other waits bring) already implies that it will have: no wait
+ *   resolved  the value is reached: its record's frontier is imported, no wait remains
+ *   elided    a submitted operation will reach it, and this queue's knowledge (with
+ *             that of the other waits) already implies it: no wait remains
  *   issued    the wait is real
- *   held      nobody has promised such a value yet: the operation keeps its place
- *             and is classified again when somebody does
+ *   held      no submitted operation will reach the value: the operation keeps its place
+ *             and is classified again when one is submitted
  *
  * An operation has *finished* when its body ended, or was skipped because the operation failed, and
- * then only at its place: after its predecessors, and after all whose records it imported. Epochs
- * of a queue finish in order; a finished epoch is published to the tracker first, then its signals
- * with their records.
+ * then only at its place: after its predecessors, and after the signallers of all records that it
+ * imported. Epochs of a queue finish in order; a finished epoch is published to the tracker first,
+ * then its signals with their records.
  *
- * Failing. A body that fails fails the operation's signals; whoever waits for those fails with the
- * first cause, without running. Unrelated operations go on, also behind it in its queue; in a
- * channel they do not (channel.h).
+ * Failing. A body that fails fails the operation's signals; operations that wait for those fail
+ * with the first cause, without running. Unrelated operations go on, also behind it in its queue;
+ * in a channel they do not (channel.h).
  *
- * Memory. All storage of a queue is allocated when it is made: submitting never
+ * Memory. All storage of a queue is allocated when it is created: submitting never
  * allocates; it answers TIDE_FULL when the capacity is exhausted.
  *
  * Threads: all functions may be called from any thread. Submits to one queue from several threads
- * are ordered somehow. One lock guards a scheduler; no body, callback or backend is called under
- * it.
+ * are ordered somehow. One lock guards a context's scheduler; no body, callback or backend is
+ * called under it.
  *
  * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Submission Pipeline, Wait
  * Elision.
  */
-#ifndef TIDEMARK_SCHED_H
-#define TIDEMARK_SCHED_H
+#ifndef TIDEMARK_QUEUE_H
+#define TIDEMARK_QUEUE_H
 
+#include "tidemark/device.h"
 #include "tidemark/memory.h"
 #include "tidemark/timeline.h"
 
@@ -46,24 +47,21 @@
 extern "C" {
 #endif
 
-struct tide_sched;
-struct tide_device;
 struct tide_queue;
 struct tide_client;           /* point.h */
 struct tide_operation_points; /* channel.h */
-struct tide_cuda_stream;      /* cuda.h */
 
 /* ---- bodies ---------------------------------------------------------------- */
 
-/* What a storage ring can do by itself. */
-enum tide_io_verb { TIDE_IO_NONE, TIDE_IO_READ, TIDE_IO_WRITE, TIDE_IO_SYNC };
-struct tide_io {
-  int descriptor;
-  void *data;
-  uint64_t size;
-  uint64_t offset;
-  const char *name; /* the file's, for messages; lives as long as the operation. NULL: the path of
-                       the descriptor, as far as the system tells */
+/* A kind of device whose bodies are told to it by a struct, `ops` of a body class. */
+enum tide_ops_kind {
+  TIDE_OPS_FILE = 1,   /* struct tide_file_ops, file.h */
+  TIDE_OPS_CUDA = 2,   /* struct tide_cuda_ops, cuda.h */
+  TIDE_OPS_USER = 1024 /* from here on: for backends of the application */
+};
+/* The first member of each such struct. */
+struct tide_body_ops {
+  uint32_t kind; /* enum tide_ops_kind */
 };
 
 /* A kind of work. A device takes the classes that it can do. Constant; outlives its operations. */
@@ -71,33 +69,28 @@ struct tide_body_class {
   const char *name;
   /* Runs on a host thread. `arguments` are the operation's own copy. NULL: not on a host.
    *
-   * A body may wait for timelines, but it keeps its worker meanwhile. If what it waits for can only
-   * come from operations of the same device, and all workers run such bodies, none of them ends:
-   * give the operation the wait instead, or the device one worker more than bodies that wait.
-   * tide_sched_diagnose names such bodies. */
+   * A body may wait for timelines, but it keeps its worker meanwhile. If the awaited values can
+   * only come from operations of the same device, and all workers run such bodies, none of them
+   * ends: give the operation the wait instead, or the device one worker more than bodies that wait.
+   * tide_context_diagnose names such bodies. */
   enum tide_status (*host)(void *arguments);
-  /* Storage: what to read or write. TIDE_IO_NONE: not for a ring. `io` is given an *out_io whose
-   * other fields are zero, and may report a failure as a body does. */
-  enum tide_io_verb verb;
-  enum tide_status (*io)(const void *arguments, struct tide_io *out_io);
+  /* For devices that run no host functions; NULL: for none of them. */
+  const struct tide_body_ops *ops;
   /* The body waits for nothing. A thread may then take up to sixteen such operations at once, which
-   * saves most of what handing out one costs; each counts as finished once all of them are. A
+   * saves most of the cost of handing one out; each counts as finished once all of them are. A
    * thread that finds them longer than some microseconds takes fewer, down to one, and more again
-   * when they are short. It begins with one, and goes by what it ran last, of whatever class. Where
-   * short ones come in a stream it lets some come together first, 3 us at most, and then waits for
-   * the thread that submits next, 8 us at most, to hand it more: that submit takes longer, by
-   * publishing and handing out up to sixteen operations. Neither while any thread blocks until a
-   * value is reached. A thread takes one at a time of a channel, whose next command runs only if
-   * that went well, and where a sink, also one of failures alone, wants times, which would be those
-   * of all together. */
+   * when they are short. It begins with one, and goes by the last body that it ran, of any class.
+   * Where short ones come in a stream it lets some come together first, 3 us at most, and then
+   * waits for the thread that submits next, 8 us at most, to hand it more: that submit takes
+   * longer, by publishing and handing out up to sixteen operations. Neither happens while a thread
+   * blocks until a value is reached. A thread takes one at a time of a channel, whose next command
+   * runs only if that went well, and where a sink, also one of failures alone, wants times, which
+   * would be those of all together. */
   bool non_blocking;
   /* Called once for each operation that was taken, when it is over, however it ended: nothing of it
    * is used any more. Under the scheduler's lock: it takes a note, and calls nothing of this
-   * library. NULL: nobody wants to know. */
+   * library. NULL: no call. */
   void (*over)(void *arguments);
-  /* On a GPU: puts the work on the stream, in order, and waits for none of it (cuda.h). If it fails
-   * the operation does, once what it had put there is over. NULL: not on a GPU. */
-  enum tide_status (*enqueue)(const void *arguments, struct tide_cuda_stream *stream);
   /* It does nothing but fail. A simulation, which runs no bodies, lets the operation fail, too. */
   bool fails;
 };
@@ -152,6 +145,21 @@ struct tide_operation {
   const struct tide_operation_points *points; /* of a channel's operation: see channel.h; or NULL */
 };
 
+/* Fields of an operation, to write one in place:
+ *
+ *      (struct tide_operation){.body = &add, TIDE_ARGUMENTS(job), TIDE_WAITS({done, 1}),
+ *                              TIDE_SIGNALS({done, 2})} */
+#define TIDE_ARGUMENTS(value) .arguments = &(value), .arguments_size = sizeof(value)
+#define TIDE_WAITS(...)                                                                            \
+  .waits = (const struct tide_wait[]){__VA_ARGS__},                                                \
+  .wait_count = sizeof((const struct tide_wait[]){__VA_ARGS__}) / sizeof(struct tide_wait)
+#define TIDE_SIGNALS(...)                                                                          \
+  .signals = (const struct tide_signal[]){__VA_ARGS__},                                            \
+  .signal_count = sizeof((const struct tide_signal[]){__VA_ARGS__}) / sizeof(struct tide_signal)
+#define TIDE_USES(...)                                                                             \
+  .buffers = (const struct tide_use[]){__VA_ARGS__},                                               \
+  .buffer_count = sizeof((const struct tide_use[]){__VA_ARGS__}) / sizeof(struct tide_use)
+
 enum tide_wait_class {
   TIDE_WAIT_FAILED,
   TIDE_WAIT_RESOLVED,
@@ -170,52 +178,12 @@ enum tide_wait_reason {
   TIDE_REASON_UNKNOWN   /* elision was not possible: the signaller is not known here, or external */
 };
 
-/* ---- scheduler ---------------------------------------------------------------- */
-
-struct tide_sched_params {
-  bool paused; /* nothing starts until tide_sched_resume: for measuring what submission alone
-                  decides */
-  bool check;  /* check mode: find missing waits and premature frees (slower, allocates) */
-  /* Called for each finding of check mode, under no lock. */
-  void (*finding)(void *user, const struct tide_diag *diag);
-  void *finding_user;
-};
-
-struct tide_sched_stats {
-  uint64_t submitted, entered, finished, failed;
-  uint64_t waits, waits_failed, waits_resolved, waits_elided, waits_issued;
-  uint64_t held;      /* operations that were held at submit */
-  uint64_t gap_waits; /* execution-only waits for buffers */
-  uint64_t signals, reclassified;
-  uint64_t picks, kicks;
-  uint64_t tainted;                         /* operations that entered with a tainted frontier */
-  uint64_t frontier_entries, frontier_peak; /* summed over entered operations; the largest */
-};
-
-/* One scheduler a context: its lock guards what operations do to the context's timelines. NULL
- * params are the defaults. TIDE_BUSY: the context has one already. TIDE_NOMEM. */
-TIDE_API TIDE_MUST_CHECK enum tide_status tide_sched_create(const struct tide_context *context,
-                                                            const struct tide_sched_params *params,
-                                                            struct tide_sched **out_sched);
-/* All devices must be gone. NULL is fine. */
-TIDE_API void tide_sched_destroy(struct tide_sched *sched);
-/* From here on nothing starts; what runs, runs on. Submitting goes on as ever. */
-TIDE_API void tide_sched_pause(struct tide_sched *sched);
-/* What is ready may start: backends are kicked. */
-TIDE_API void tide_sched_resume(struct tide_sched *sched);
-/* All at one moment; counted from the beginning. */
-TIDE_API void tide_sched_stats(struct tide_sched *sched, struct tide_sched_stats *out_stats);
-/* Describes, a line each, the operations that cannot start with what they wait for, and the running
- * bodies that block in a wait for timelines; and says when all
- * workers of a device run such bodies. Returns the length of the whole text, of which `size` - 1
- * bytes at most are written. Any thread; takes time in the number of pending operations. */
-TIDE_API size_t tide_sched_diagnose(struct tide_sched *sched, char *buffer, size_t size);
-
 /* ---- queues --------------------------------------------------------------------- */
 
 #define TIDE_PRIORITY_LEVELS 16 /* 0 lowest .. 15 highest; 8 is the default */
 
 struct tide_queue_params {
+  size_t struct_size;
   const char *label;   /* copied, cut at 31 bytes */
   uint32_t operations; /* capacity; 0: 256 */
   uint32_t waits;      /* capacity over all its operations; 0: 4 × operations */
@@ -237,7 +205,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_create(struct tide_device *
                                                             const struct tide_queue_params *params,
                                                             struct tide_queue **out_queue);
 /* Cancels what has not started and returns at once. What runs is cancelled too where the device can
- * (a file device: see device.h): its waiters get TIDE_CANCELLED at once. Elsewhere it runs to its
+ * (a file device: see file.h): its waiters get TIDE_CANCELLED at once. Elsewhere it runs to its
  * end. Then the axis closes, and the storage goes; a member of a collective is lost to it, see
  * there. Memory that an operation uses stays in use until its end, which tide_device_settle awaits.
  * The handle is gone for the caller. NULL is fine. */
@@ -274,6 +242,11 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *q
                                                             const struct tide_operation *operation,
                                                             uint64_t *out_sequence,
                                                             struct tide_diag *diag);
+/* The same, but blocks while the answer is TIDE_FULL: until there is capacity, or the deadline
+ * (absolute, ns) has passed: TIDE_TIMEOUT. */
+TIDE_API TIDE_MUST_CHECK enum tide_status
+tide_queue_submit_wait(struct tide_queue *queue, const struct tide_operation *operation,
+                       uint64_t deadline, uint64_t *out_sequence, struct tide_diag *diag);
 /* All or none: argument, scope, value and capacity errors refuse all of them. A later refusal
  * (unordered, deadlock) stops there; *out_count (may be NULL) says how many were taken. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
@@ -309,7 +282,7 @@ TIDE_API void tide_queue_free(struct tide_queue *queue, struct tide_buffer *buff
  * when every part of instance n has finished; its record is one entry, (collective axis, n), where
  * the members' own would be N. */
 struct tide_collective;
-/* The members are distinct queues of one scheduler, of any devices, at most 4096; `members` is
+/* The members are distinct queues of one context, of any devices, at most 4096; `members` is
  * copied.
  *
  * A member is lost when its queue is destroyed (TIDE_CANCELLED) or its device is lost (the device's

@@ -1,0 +1,64 @@
+/* causal/context.h: the context from inside.
+ *
+ * Every layer reads the first part. `sched` and the owned objects belong to the layers below, which
+ * set them: sched/context.c makes and destroys contexts. */
+#ifndef TIDE_CAUSAL_CONTEXT_H
+#define TIDE_CAUSAL_CONTEXT_H
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "tidemark/context.h"
+
+struct tide_deferred;
+struct tide_blocked_bodies;
+struct tide_sched;
+
+/* The order in which a context destroys objects that its user left. */
+enum tide_owned_stage {
+  TIDE_OWNED_USERS,   /* objects with threads or queues of their own */
+  TIDE_OWNED_OBJECTS, /* what operations refer to: destroyed after all devices */
+  TIDE_OWNED_STAGES
+};
+
+/* The part of an object by which its context finds it. */
+struct tide_owned {
+  struct tide_link link;
+  void (*destroy)(struct tide_owned *owned);
+};
+
+struct tide_context {
+  const struct tide_platform *platform;
+  const struct tide_allocator *allocator;
+  const struct tide_sink *sink;     /* of all events; NULL: none */
+  const struct tide_sink *failures; /* the sink, if it wants failures only; else NULL */
+  struct tide_tracker *tracker;
+  struct tide_lease *lease;
+  uint8_t frontier_capacity;           /* of queues, records and buffers */
+  struct tide_deferred *deferred;      /* callbacks in order */
+  struct tide_lock *sched_lock;        /* the scheduler's, and of every timeline that it uses */
+  struct tide_sched *sched;            /* set by sched/context.c */
+  const struct tide_sink *check;       /* check mode listens to host signals and waits */
+  uint64_t timelines;                  /* created so far */
+  uint32_t waiting;                    /* threads that block until a value is reached */
+  struct tide_blocked_bodies *blocked; /* bodies that block until a value is reached */
+  struct tide_lock owned_lock;
+  struct tide_link owned[TIDE_OWNED_STAGES]; /* struct tide_owned, in the order of creation */
+  struct tide_lease own_lease;
+};
+
+/* Allocates a context and fills the parts that need no scheduler. TIDE_NOMEM; TIDE_INVALID: no
+ * default platform or allocator exists here. */
+enum tide_status tide_context_allocate(const struct tide_context_params *params,
+                                       struct tide_context **out_context);
+/* Frees it; all objects of the context are gone. */
+void tide_context_free(struct tide_context *context);
+
+/* Makes the context the owner of an object: it calls `destroy` if the object is left at its end. */
+void tide_context_own(struct tide_context *context, enum tide_owned_stage stage,
+                      struct tide_owned *owned, void (*destroy)(struct tide_owned *owned));
+/* Ends that: the object is being destroyed. Does nothing for an object that was never owned. */
+void tide_context_disown(struct tide_context *context, struct tide_owned *owned);
+/* Destroys what is left of a stage, the newest object first. */
+void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_stage stage);
+
+#endif
