@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 static struct api {
-  enum tide_status (*context_init)(struct tide_context *, const struct tide_context_params *);
-  void (*context_fini)(struct tide_context *);
+  enum tide_status (*context_create)(const struct tide_context_params *, struct tide_context **);
+  void (*context_destroy)(struct tide_context *);
   enum tide_status (*create)(struct tide_context *, const struct tide_timeline_params *,
                              struct tide_timeline **);
   void (*destroy)(struct tide_timeline *);
@@ -37,10 +37,10 @@ static struct api {
 } api;
 
 static void load_api(void) {
-  if (api.context_init) return;
+  if (api.context_create) return;
   void *ours = library_open("libtidemark.so"), *theirs = library_open("libbench-rival.so");
-  *(void **)&api.context_init = library_find(ours, "tide_context_init");
-  *(void **)&api.context_fini = library_find(ours, "tide_context_fini");
+  *(void **)&api.context_create = library_find(ours, "tide_context_create");
+  *(void **)&api.context_destroy = library_find(ours, "tide_context_destroy");
   *(void **)&api.create = library_find(ours, "tide_timeline_create");
   *(void **)&api.destroy = library_find(ours, "tide_timeline_destroy");
   *(void **)&api.signal = library_find(ours, "tide_timeline_signal");
@@ -96,7 +96,7 @@ static struct world *make_world(size_t count) {
   if (bench_smoke() && count > 100) count = 100;
   if (!w) bench_wrong("memory");
   load_api();
-  BENCH_CHECK(api.context_init(w->context, NULL) == TIDE_OK);
+  BENCH_CHECK(api.context_create(NULL, &w->context) == TIDE_OK);
   BENCH_CHECK(api.create(w->context, NULL, &w->ours) == TIDE_OK);
   api.fx_init(&w->fx);
   w->random = (struct tide_random){count};
@@ -116,7 +116,7 @@ static struct world *make_world(size_t count) {
 static void drop(void *state) {
   struct world *w = state;
   api.destroy(w->ours);
-  api.context_fini(w->context);
+  api.context_destroy(w->context);
   free(w->points);
   free(w->nodes);
   free(w->order);
@@ -240,7 +240,7 @@ static void *make_many(void) {
   struct many *many = calloc(1, sizeof *many);
   if (!many) bench_wrong("memory");
   load_api();
-  BENCH_CHECK(api.context_init(many->context, NULL) == TIDE_OK);
+  BENCH_CHECK(api.context_create(NULL, &many->context) == TIDE_OK);
   for (size_t i = 0; i < ANY; i++) {
     many->points[i].value = 1;
     BENCH_CHECK(api.create(many->context, NULL, &many->points[i].timeline) == TIDE_OK);
@@ -252,7 +252,7 @@ static void *make_many(void) {
 static void drop_many(void *state) {
   struct many *many = state;
   for (size_t i = 0; i < ANY; i++) api.destroy(many->points[i].timeline);
-  api.context_fini(many->context);
+  api.context_destroy(many->context);
   free(many);
 }
 static double any_ours(void *state) {
@@ -357,7 +357,7 @@ static const char *relay_apart(const void *what, double *out) {
   load_api();
   if (!stay_on((int)asked[0] - 1)) return "too few processors";
   if (!stay_on(0)) return "the first processor is not for us";
-  BENCH_CHECK(api.context_init(relay.context, &params) == TIDE_OK);
+  BENCH_CHECK(api.context_create(&params, &relay.context) == TIDE_OK);
   for (int i = 0; i < 2; i++)
     BENCH_CHECK(api.create(relay.context, NULL, &relay.lines[i]) == TIDE_OK);
   BENCH_CHECK(pthread_create(&thread, NULL, partner, &relay) == 0);

@@ -1,6 +1,5 @@
 /* Timelines through the shared library, as a user calls them, against the least that
  * such a call could do. */
-#include "causal/context.h"
 #include "bench.h"
 #include "rival/rival.h"
 #include "shared_library.h"
@@ -11,10 +10,11 @@
 
 /* The shared libraries' own functions, so that what is measured includes the call into one. */
 struct api {
-  enum tide_status (*context_init)(struct tide_context *, const struct tide_context_params *);
-  void (*context_fini)(struct tide_context *);
+  enum tide_status (*context_create)(const struct tide_context_params *, struct tide_context **);
+  void (*context_destroy)(struct tide_context *);
   enum tide_status (*create)(struct tide_context *, const struct tide_timeline_params *,
                              struct tide_timeline **);
+  struct tide_tracker *(*tracker)(const struct tide_context *);
   void (*destroy)(struct tide_timeline *);
   enum tide_status (*signal)(struct tide_timeline *, uint64_t, struct tide_position *);
   uint64_t (*query)(const struct tide_timeline *);
@@ -53,8 +53,9 @@ static void load(struct world *world) {
   void *ours = world->library = library_open("libtidemark.so");
   void *theirs = world->rivals = library_open("libbench-rival.so");
   struct api *api = &world->api;
-  *(void **)&api->context_init = library_find(ours, "tide_context_init");
-  *(void **)&api->context_fini = library_find(ours, "tide_context_fini");
+  *(void **)&api->context_create = library_find(ours, "tide_context_create");
+  *(void **)&api->context_destroy = library_find(ours, "tide_context_destroy");
+  *(void **)&api->tracker = library_find(ours, "tide_context_tracker");
   *(void **)&api->create = library_find(ours, "tide_timeline_create");
   *(void **)&api->destroy = library_find(ours, "tide_timeline_destroy");
   *(void **)&api->signal = library_find(ours, "tide_timeline_signal");
@@ -75,7 +76,7 @@ static void *make(void) {
   struct world *world = calloc(1, sizeof *world);
   if (!world) bench_wrong("memory");
   load(world);
-  BENCH_CHECK(world->api.context_init(world->context, NULL) == TIDE_OK);
+  BENCH_CHECK(world->api.context_create(NULL, &world->context) == TIDE_OK);
   struct tide_timeline_params params = {
       .struct_size = sizeof params, .label = "bench", .history = HISTORY};
   BENCH_CHECK(world->api.create(world->context, &params, &world->timeline) == TIDE_OK);
@@ -84,7 +85,8 @@ static void *make(void) {
   world->position.axis = tide_axis_make(0, TIDE_DOMAIN_HOST, 1);
   world->position.frontier = &world->known.frontier;
   world->api.frontier_init(&world->known.frontier, 16);
-  BENCH_CHECK(world->api.axis_register(world->context->tracker, world->position.axis) == TIDE_OK);
+  BENCH_CHECK(world->api.axis_register(world->api.tracker(world->context), world->position.axis) ==
+              TIDE_OK);
   for (uint64_t i = 2; i <= ENTRIES; i++)
     world->api.raise(&world->known.frontier, tide_axis_make(0, TIDE_DOMAIN_QUEUE, i), i * 7, NULL);
   return world;
@@ -96,7 +98,7 @@ static void drop(void *state) {
   world->api.destroy(world->timeline);
   world->api.destroy(world->other);
   world->api.destroy(world->third);
-  world->api.context_fini(world->context);
+  world->api.context_destroy(world->context);
   free(world->points);
   free(world->sets);
   dlclose(world->library);

@@ -303,7 +303,10 @@ static bool run_once(struct tide_sim_job *job) {
 int tide_tool_sim(int argc, char **argv) {
   struct tide_sim_job job = {
       .baseline = TIDE_RUN_EVENTS,
-      .params = {.cost = 1000, .cost_per_kib = 250, .workers = 1},
+      .params = {.struct_size = sizeof(struct tide_simulation_params),
+                 .cost = 1000,
+                 .cost_per_kib = 250,
+                 .workers = 1},
   };
   const char *path;
   int status = parse(&job, argc, argv, &path);

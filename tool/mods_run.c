@@ -157,6 +157,7 @@ int tide_tool_mods_run(int argc, char **argv) {
   int status = parse_arguments(&settings, argc, argv);
   if (status >= 0) return status;
   if (!tide_mods_read(&input, settings.file)) return TIDE_EXIT_FAILED;
+  settings.launch.params.struct_size = sizeof settings.launch.params;
   settings.launch.params.text = input.text;
   settings.launch.params.length = input.length;
   settings.launch.params.file = input.name;

@@ -8,8 +8,6 @@
 #include <string.h>
 
 static struct tide_context *context;
-static struct tide_sched *sched;
-static struct tide_cpu *cpu;
 static struct tide_device *device;
 static struct tide_queue **queues;
 static struct tide_timeline **progress;
@@ -34,7 +32,6 @@ const char *peer_open(uint32_t workers, const char *folder) {
   (void)folder;
   struct tide_cpu_params params = {.struct_size = sizeof params, .workers = workers};
   if (tide_context_create(NULL, &context) != TIDE_OK) return "no context";
-  if (tide_sched_create(context, NULL, &sched) != TIDE_OK) return "no scheduler";
   if (tide_cpu_open(context, &params, &device) != TIDE_OK) return "no device";
 #ifdef HELD
   if (tide_timeline_create(context, NULL, &host) != TIDE_OK) return "no timeline";

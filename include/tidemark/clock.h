@@ -58,7 +58,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_clock_create(const struct tide_al
                                                             struct tide_clock **out_clock);
 /* What is still expected does not happen any more. NULL is fine. */
 TIDE_API void tide_clock_destroy(struct tide_clock *clock);
-/* For tide_context_init. Lives as long as the clock. */
+/* For tide_context_create. Lives as long as the clock. */
 TIDE_API const struct tide_platform *tide_clock_platform(struct tide_clock *clock);
 /* In ns. */
 TIDE_API uint64_t tide_clock_now(const struct tide_clock *clock);

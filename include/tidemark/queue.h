@@ -148,7 +148,9 @@ struct tide_operation {
 /* Fields of an operation, to write one in place:
  *
  *      (struct tide_operation){.body = &add, TIDE_ARGUMENTS(job), TIDE_WAITS({done, 1}),
- *                              TIDE_SIGNALS({done, 2})} */
+ *                              TIDE_SIGNALS(TIDE_SIGNAL(done, 2))} */
+#define TIDE_SIGNAL(to, reached)                                                                   \
+  { .timeline = (to), .value = (reached) }
 #define TIDE_ARGUMENTS(value) .arguments = &(value), .arguments_size = sizeof(value)
 #define TIDE_WAITS(...)                                                                            \
   .waits = (const struct tide_wait[]){__VA_ARGS__},                                                \

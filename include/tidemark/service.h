@@ -506,7 +506,7 @@ struct tide_session_timeline_stats {
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_timeline_stats(struct tide_session *session, uint64_t client, uint32_t *place,
                             struct tide_session_timeline_stats *out_stats);
-/* Who waits for whom, as tide_sched_diagnose; cut where it does not fit. */
+/* Who waits for whom, as tide_context_diagnose; cut where it does not fit. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_diagnose(struct tide_session *session, char *buffer, size_t size, size_t *out_length);
 

@@ -10,9 +10,7 @@
  * (tidemark/program.h), whose bodies do not run and whose buffers and files need not
  * exist, and tells what came out: how long, who was busy, what waited for what.
  *
- *      tide_sim_create(context, &params, &sim);       the context's platform is a clock
- *      tide_device_create(sched, tide_sim_backend(sim), "gpu0", &device);
- *      tide_sim_attach(sim, device);
+ *      tide_sim_open(context, clock, &params, &device);       the context's platform is the clock's
  *      … as with every device …
  *
  * Time in a simulated plan. An operation takes its `cost`, or, without one, a time

@@ -357,10 +357,11 @@ enum tide_status tide_simulate(const struct tide_simulation_params *params, stru
                                struct tide_simulation **out_simulation) {
   struct tide_simulation_params own;
   enum tide_status known = tide_params_copy(&own, sizeof own, params);
-  if (known != TIDE_OK) return known;
+  *out_simulation = NULL;
+  if (known != TIDE_OK)
+    return tide_diag_set(diag, known, "struct_size is not of a tide_simulation_params");
   params = &own;
   const struct tide_allocator *a = params->allocator ? params->allocator : some_allocator();
-  *out_simulation = NULL;
   if (!a || !params->plan || params->mode == TIDE_RUN_SEQUENTIAL)
     return tide_diag_set(diag, TIDE_INVALID, "a simulation needs a plan that is not sequential");
   struct tide_simulation *s = tide_alloc(a, 1, sizeof *s);

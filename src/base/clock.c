@@ -187,10 +187,9 @@ enum tide_status tide_clock_create(const struct tide_allocator *allocator,
   struct tide_clock_params own;
   enum tide_status known = tide_params_copy(&own, sizeof own, params);
   if (known != TIDE_OK) return known;
-  params = &own;
   struct tide_clock *clock = tide_alloc(allocator, 1, sizeof *clock);
   if (!clock) return TIDE_NOMEM;
-  if (params) clock->params = *params;
+  clock->params = own;
   clock->allocator = allocator;
   clock->now = clock->params.start;
   clock->random.state = clock->params.seed;

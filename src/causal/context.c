@@ -88,10 +88,12 @@ void tide_context_disown(struct tide_context *context, struct tide_owned *owned)
 
 void tide_context_destroy_owned(struct tide_context *context, enum tide_owned_stage stage) {
   const struct tide_link *list = &context->owned[stage];
-  /* An object may destroy others, or disown itself late: the list is read anew each time. */
+  /* An object may destroy others: the list is read anew each time. */
   while (!tide_list_empty(list)) {
     struct tide_owned *owned = TIDE_CONTAINER(list->prev, struct tide_owned, link);
-    owned->destroy(owned);
+    void (*destroy)(struct tide_owned *) = owned->destroy;
+    tide_context_disown(context, owned);
+    destroy(owned);
   }
 }
 

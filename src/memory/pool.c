@@ -63,6 +63,19 @@ static void pool_free(struct tide_pool *pool) {
   tide_free(context->allocator, pool, 1, sizeof *pool);
 }
 
+static void free_all(struct tide_pool *pool) {
+  struct tide_link *link;
+  tide_context_disown(pool->context, &pool->owned);
+  while ((link = tide_list_pop_front(&pool->chunks)))
+    tide_source_give(pool, TIDE_CONTAINER(link, struct tide_chunk, link));
+  pool_free(pool);
+}
+
+/* Buffers that are left go with the pool: no operation can use them any more. */
+static void destroy_owned(struct tide_owned *owned) {
+  free_all(TIDE_CONTAINER(owned, struct tide_pool, owned));
+}
+
 enum tide_status tide_pool_create(struct tide_context *context,
                                   const struct tide_pool_params *params,
                                   struct tide_pool **out_pool) {
@@ -86,6 +99,7 @@ enum tide_status tide_pool_create(struct tide_context *context,
     pool_free(pool);
     return TIDE_NOMEM;
   }
+  tide_context_own(context, TIDE_OWNED_OBJECTS, &pool->owned, destroy_owned);
   *out_pool = pool;
   return TIDE_OK;
 }
@@ -104,12 +118,7 @@ enum tide_status tide_pool_destroy(struct tide_pool *pool) {
   bool busy = pool->live + pool->lingering != 0 || !chunks_finished(pool);
   tide_pool_unlock(pool);
   if (busy) return TIDE_BUSY;
-  while (!tide_list_empty(&pool->chunks)) {
-    struct tide_chunk *chunk = TIDE_CONTAINER(pool->chunks.next, struct tide_chunk, link);
-    tide_chunk_remove(pool, chunk);
-    tide_source_give(pool, chunk);
-  }
-  pool_free(pool);
+  free_all(pool);
   return TIDE_OK;
 }
 

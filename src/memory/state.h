@@ -80,6 +80,7 @@ struct tide_slab {
 
 struct tide_pool {
   struct tide_context *context;
+  struct tide_owned owned;
   struct tide_memory_source source;
   size_t limit, chunk, align; /* limit: 0 for none */
   bool waits_first;           /* params.policy */

@@ -93,6 +93,7 @@ typedef void (*tide_observer)(void *user, const struct tide_observed *what,
 
 struct tide_points {
   struct tide_context *context;
+  struct tide_owned owned;
   struct tide_lock *lock; /* the context's scheduler's */
   const struct tide_platform *platform;
   struct tide_slot *slots;

@@ -210,6 +210,14 @@ static bool make_room(struct tide_points *points) {
   return true;
 }
 
+static void destroy_owned(struct tide_owned *owned) {
+  struct tide_points *points = TIDE_CONTAINER(owned, struct tide_points, owned);
+  while (!tide_list_empty(&points->clients))
+    tide_client_destroy(TIDE_CONTAINER(points->clients.next, struct tide_client, link),
+                        TIDE_CANCELLED);
+  tide_points_destroy(points);
+}
+
 enum tide_status tide_points_create(struct tide_context *context,
                                     const struct tide_points_params *params,
                                     struct tide_points **out_points) {
@@ -239,9 +247,13 @@ enum tide_status tide_points_create(struct tide_context *context,
   tide_list_init(&points->clients);
   enum tide_status status = make_room(points) ? TIDE_OK : TIDE_NOMEM;
   if (status == TIDE_OK && !params->manual) status = start(points);
-  if (status != TIDE_OK) free_room(points);
-  else *out_points = points;
-  return status;
+  if (status != TIDE_OK) {
+    free_room(points);
+    return status;
+  }
+  tide_context_own(context, TIDE_OWNED_OBJECTS, &points->owned, destroy_owned);
+  *out_points = points;
+  return TIDE_OK;
 }
 
 void tide_points_destroy(struct tide_points *points) {
@@ -255,6 +267,7 @@ void tide_points_destroy(struct tide_points *points) {
   points->nudge = points->thread != NULL;
   tide_points_unlock(points, &none);
   if (points->thread) platform->join(platform->self, points->thread);
+  tide_context_disown(points->context, &points->owned);
   free_room(points);
 }
 

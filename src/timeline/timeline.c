@@ -34,6 +34,13 @@ static void tell_check(struct tide_context *context, struct tide_event *event) {
   if (context->check) emit(context->check, context->platform, event);
 }
 
+/* Owners that are left are handles of the user's, which go with the context. */
+static void destroy_owned(struct tide_owned *owned) {
+  struct tide_timeline *timeline = TIDE_CONTAINER(owned, struct tide_timeline, owned);
+  tide_store_relaxed(&timeline->owners, 1u);
+  tide_timeline_destroy(timeline);
+}
+
 enum tide_status tide_timeline_create(struct tide_context *context,
                                       const struct tide_timeline_params *params,
                                       struct tide_timeline **out_timeline) {
@@ -57,6 +64,7 @@ enum tide_status tide_timeline_create(struct tide_context *context,
   }
   struct tide_event made = {.kind = TIDE_EVENT_MADE, .object = timeline};
   tell_check(context, &made);
+  tide_context_own(context, TIDE_OWNED_OBJECTS, &timeline->owned, destroy_owned);
   *out_timeline = timeline;
   return TIDE_OK;
 }
@@ -112,6 +120,7 @@ void tide_timeline_orphan(struct tide_timeline *timeline) {
 void tide_timeline_free(struct tide_timeline *timeline) {
   TIDE_ASSERT(tide_counter_empty(&timeline->reached) && tide_counter_empty(&timeline->promised) &&
               !timeline->pending.root);
+  tide_context_disown(timeline->context, &timeline->owned);
   if (timeline->slots) tide_history_fini(timeline);
   tide_cause_release(timeline->cause);
   tide_free(timeline->context->allocator, timeline, 1, sizeof *timeline);

@@ -99,6 +99,7 @@ struct tide_timeline {
   bool kept;            /* that last slot is in use */
   struct tide_tree broken_ranges; /* where values end one by one, and of it: see pending_value.h */
   char label[TIDE_LABEL_SIZE];
+  struct tide_owned owned; /* by the context, if the user made it */
 };
 
 _Static_assert(sizeof(void *) != 8 ||

@@ -7,6 +7,7 @@
 
 struct tide_notifier {
   struct tide_context *context;
+  struct tide_owned owned;
   struct tide_notifier *next; /* of the context's; guarded by the callbacks' lock */
   uint32_t number;            /* which of them */
   struct tide_lock lock;
@@ -240,6 +241,13 @@ bool tide_timepoint_cancel(struct tide_timepoint *timepoint) {
   return mine;
 }
 
+/* Calls of timelines that went before are due: they run. */
+static void destroy_owned(struct tide_owned *owned) {
+  struct tide_notifier *notifier = TIDE_CONTAINER(owned, struct tide_notifier, owned);
+  while (tide_notifier_dispatch(notifier, SIZE_MAX)) continue;
+  tide_notifier_destroy(notifier);
+}
+
 enum tide_status tide_notifier_create(struct tide_context *context,
                                       struct tide_notifier **out_notifier) {
   struct tide_notifier *notifier = tide_alloc(context->allocator, 1, sizeof *notifier);
@@ -258,6 +266,7 @@ enum tide_status tide_notifier_create(struct tide_context *context,
   notifier->next = deferred->notifiers;
   deferred->notifiers = notifier;
   tide_lock_give(&deferred->lock);
+  tide_context_own(context, TIDE_OWNED_OBJECTS, &notifier->owned, destroy_owned);
   *out_notifier = notifier;
   return TIDE_OK;
 }
@@ -267,6 +276,7 @@ void tide_notifier_destroy(struct tide_notifier *notifier) {
   struct tide_context *context = notifier->context;
   struct tide_deferred *deferred = context->deferred;
   TIDE_ASSERT(!notifier->first);
+  tide_context_disown(context, &notifier->owned);
   tide_lock_take(&deferred->lock, deferred->platform);
   struct tide_notifier **at = &deferred->notifiers;
   while (*at != notifier) at = &(*at)->next;

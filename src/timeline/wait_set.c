@@ -20,6 +20,7 @@ struct member {
  * under it, never the other way round: nodes fire when no guard is held. */
 struct tide_wait_set {
   struct tide_context *context;
+  struct tide_owned owned;
   struct tide_lock lock;
   struct tide_node *free;
   struct tide_fired ready;
@@ -35,6 +36,10 @@ static struct member *member_of(struct tide_node *node) {
 
 static void lock_set(struct tide_wait_set *set) {
   tide_lock_take(&set->lock, set->context->platform);
+}
+
+static void destroy_owned(struct tide_owned *owned) {
+  tide_wait_set_destroy(TIDE_CONTAINER(owned, struct tide_wait_set, owned));
 }
 
 enum tide_status tide_wait_set_create(struct tide_context *context, uint32_t capacity,
@@ -55,6 +60,7 @@ enum tide_status tide_wait_set_create(struct tide_context *context, uint32_t cap
     set->members[i].node.next = set->free;
     set->free = &set->members[i].node;
   }
+  tide_context_own(context, TIDE_OWNED_OBJECTS, &set->owned, destroy_owned);
   *out_set = set;
   return TIDE_OK;
 }
@@ -193,6 +199,7 @@ void tide_wait_set_destroy(struct tide_wait_set *set) {
     }
     tide_timeline_let_go(member->timeline);
   }
+  tide_context_disown(set->context, &set->owned);
   tide_free(set->context->allocator, set->members, set->capacity, sizeof *set->members);
   tide_free(set->context->allocator, set, 1, sizeof *set);
 }

@@ -1,4 +1,5 @@
 /* Crews: making and ending them, and handing out jobs. */
+#include "base/check.h"
 #include "base/params.h"
 #include "wic/fiber_crew.h"
 #include "base/memory.h"
@@ -107,6 +108,12 @@ static enum tide_status make(struct tide_context *context, uint32_t carriers, ui
   return TIDE_OK;
 }
 
+static void destroy_owned(struct tide_owned *owned) {
+  struct tide_crew *crew = TIDE_CONTAINER(owned, struct tide_crew, owned);
+  do (void)!tide_crew_wait(crew, TIDE_FOREVER);
+  while (tide_crew_destroy(crew) == TIDE_BUSY);
+}
+
 enum tide_status tide_crew_create(struct tide_context *context,
                                   const struct tide_crew_params *params,
                                   struct tide_crew **out_crew) {
@@ -124,9 +131,13 @@ enum tide_status tide_crew_create(struct tide_context *context,
   set_label(crew, params->label);
   crew->linger = params->linger;
   status = start(crew, params->cpus);
-  if (status != TIDE_OK) crew_free(crew);
-  else *out_crew = crew;
-  return status;
+  if (status != TIDE_OK) {
+    crew_free(crew);
+    return status;
+  }
+  tide_context_own(context, TIDE_OWNED_USERS, &crew->owned, destroy_owned);
+  *out_crew = crew;
+  return TIDE_OK;
 }
 
 enum tide_status tide_crew_destroy(struct tide_crew *crew) {
@@ -135,6 +146,7 @@ enum tide_status tide_crew_destroy(struct tide_crew *crew) {
   bool busy = crew->left > 0;
   crew_unlock(crew);
   if (busy) return TIDE_BUSY;
+  tide_context_disown(crew->context, &crew->owned);
   stop(crew);
   crew_free(crew);
   return TIDE_OK;

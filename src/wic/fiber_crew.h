@@ -50,6 +50,7 @@ struct tide_fiber_jobs {
 
 struct tide_crew {
   struct tide_context *context;
+  struct tide_owned owned;
   struct tide_carrier *carriers;
   struct tide_fiber *fibers;
   struct tide_stacks stacks;

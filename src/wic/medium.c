@@ -53,6 +53,10 @@ static void copy_label(struct tide_medium *medium, const char *label) {
   if (length) memcpy(medium->label, label, length);
 }
 
+static void destroy_owned(struct tide_owned *owned) {
+  tide_medium_destroy(TIDE_CONTAINER(owned, struct tide_medium, owned));
+}
+
 enum tide_status tide_medium_create(struct tide_context *context,
                                     const struct tide_medium_params *params,
                                     struct tide_medium **out_medium) {
@@ -67,6 +71,7 @@ enum tide_status tide_medium_create(struct tide_context *context,
     return TIDE_INVALID;
   struct tide_medium *medium = tide_alloc(context->allocator, 1, sizeof *medium);
   if (!medium) return TIDE_NOMEM;
+  medium->context = context;
   medium->platform = context->platform;
   medium->allocator = context->allocator;
   medium->engine = params->engine;
@@ -97,9 +102,13 @@ enum tide_status tide_medium_create(struct tide_context *context,
     status = tide_stall_open(medium);
     if (status != TIDE_OK) tide_monitor_stop(medium);
   }
-  if (status == TIDE_OK) *out_medium = medium;
-  else free_medium(medium);
-  return status;
+  if (status != TIDE_OK) {
+    free_medium(medium);
+    return status;
+  }
+  tide_context_own(context, TIDE_OWNED_USERS, &medium->owned, destroy_owned);
+  *out_medium = medium;
+  return TIDE_OK;
 }
 
 void tide_medium_close(struct tide_medium *medium, enum tide_status status) {
@@ -117,6 +126,7 @@ void tide_medium_close(struct tide_medium *medium, enum tide_status status) {
 
 void tide_medium_destroy(struct tide_medium *medium) {
   if (!medium) return;
+  tide_context_disown(medium->context, &medium->owned);
   tide_medium_close(medium, TIDE_CANCELLED);
   for (uint32_t i = 0; i < medium->message_count; i++) tide_message_forget(&medium->messages[i]);
   tide_monitor_stop(medium);

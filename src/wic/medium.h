@@ -80,6 +80,8 @@ struct tide_batch {
 };
 
 struct tide_medium {
+  struct tide_context *context;
+  struct tide_owned owned;
   const struct tide_platform *platform;
   const struct tide_allocator *allocator;
   enum tide_medium_engine engine;

@@ -10,6 +10,8 @@ expect() { # name, what it prints
   fi
 }
 
+expect hello 'hello,
+world'
 expect two_queues 'the squares of 1 to 10 add up to 385'
 expect wait_any 'lane 1 was first
 all 3 are done
