@@ -16,6 +16,7 @@
 #
 #   <!-- not run: WHY -->     SKIP, with the reason
 #   <!-- needs: PROGRAM… -->  SKIP where one of the programs (or headers, as /x/y.h) is missing
+#   <!-- tier: ci -->         only tried by ./test --ci and --all
 #   <!-- only bare: WHY -->   the same, but run by tests/bare-chroot.sh
 #   <!-- file: NAME -->       the block is kept under this name, for commands on the same page
 #   <!-- given: NAME          such a file with these lines, which the page does not show
@@ -31,7 +32,6 @@
 # DOCS_WORK a folder to work in.
 # DOCS_UPDATE=yes puts what was printed into the pages, where a block shows something else and has no "…".
 : "${BUILD:?}" "${TIDEMARK:?}"
-case ${TEST_KIND-plain} in plain) ;; *) echo "SKIP docs: pages are the same under a sanitizer"; exit 0 ;; esac
 source=$PWD
 work=${DOCS_WORK:-$BUILD/docs}
 tree=$work/tree
@@ -196,6 +196,7 @@ block() { # number, kind, line
   give
   if [ -n "${DOCS_BARE-}" ] && ! has 'only bare'; then return; fi
   if [ -z "${DOCS_BARE-}" ] && has 'only bare'; then echo "SKIP $name: $(mark 'only bare') (tests/bare-chroot.sh)"; return; fi
+  if has tier && [ "${TEST_TIER-short}" = short ]; then return; fi
   if has 'not run'; then echo "SKIP $name: $(mark 'not run')"; return; fi
   for needed in $(mark needs); do
     case $needed in
@@ -268,7 +269,7 @@ if [ -z "$missing" ]; then echo "PASS links"; else echo "FAIL links:$missing"; f
 
 # Files, and tests as ./test calls them, in `backticks`. `sim/…` and the like are names of benchmarks, too.
 missing=
-tests=$(./test --list)
+tests=$(./test --list | cut -d ' ' -f 1)
 for page in $DOCS_PAGES; do
   awk '/^```/ { block = !block } !block { n = split($0, part, "`"); for (i = 2; i < n; i += 2) print part[i] }' "$page" |
     tr ' ' '\n' | sort -u >"$work/names"

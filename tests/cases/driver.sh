@@ -32,6 +32,8 @@ fake good 'echo PASS a; echo PASS b'
 expect good 0 0 '2 passed  '
 fake skips 'echo PASS a; echo SKIP "b: no device"'
 expect skips 0 0 'SKIP b: no device'
+fake skips_all 'echo "SKIP a: no device"'
+expect skips_all 77 0 'SKIP a: no device'
 fake fails 'echo PASS a; echo "FAIL b: why"; exit 1'
 expect fails 1 1 'FAIL b: why'
 fake fails_and_exits_0 'echo "FAIL b: why"'
@@ -55,3 +57,18 @@ else echo "FAIL options_behind_names: '$before' and '$after'"; fi
 status=$?
 if [ $status = 2 ] && grep -q 'no test is called' "$fakes/listed"; then echo "PASS no_tidy_under_asan"
 else echo "FAIL no_tidy_under_asan: exit status $status: $(cat "$fakes/listed")"; fi
+
+# Every line of tests/TIERS fits a test, and every test a line.
+unfit=
+names=$(scripts/list tests 2>"$fakes/listed" | cut -d ' ' -f 1)
+for pattern in $(sed -n 's/^\([a-z].*\/[^ ]*\) .*/\1/p' tests/TIERS | tr '*' '%'); do
+  echo "$names" | tr '\n' ' ' | grep -q "\(^\| \)$(echo "$pattern" | sed 's/%/[^ ]*/g') " || unfit="$unfit $pattern"
+done
+if [ -z "$unfit" ] && [ ! -s "$fakes/listed" ]; then echo "PASS tiers_of_all"
+else echo "FAIL tiers_of_all:$unfit $(tr '\n' ' ' <"$fakes/listed")"; fi
+
+# `meson test` knows what ./test runs.
+meson test -C "$BUILD" --no-rebuild --list 2>/dev/null | sed 's,.* / ,,' | sort >"$fakes/by_meson"
+./test --list | awk '$2 == "short" { print $1 }' | sort >"$fakes/by_test"
+if [ -s "$fakes/by_test" ] && cmp -s "$fakes/by_meson" "$fakes/by_test"; then echo "PASS meson_knows_the_same"
+else echo "FAIL meson_knows_the_same: $(diff "$fakes/by_meson" "$fakes/by_test" | grep '^[<>]' | tr '\n' ' ')"; fi

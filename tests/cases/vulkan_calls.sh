@@ -1,9 +1,6 @@
 # The Vulkan layer: calls that are easy to get wrong (tests/vulkan/calls), a driver that loses its device
 # (tests/vulkan/faulty), the layer without the tool and as it is installed.
 : "${BUILD:?}" "${TIDEMARK:?}"
-case ${TEST_KIND-plain} in
-  tsan) echo "SKIP vulkan_calls: ThreadSanitizer does not know the driver's threads"; exit 0 ;;
-esac
 BUILD=$(cd "$BUILD" && pwd) SOURCE=$PWD
 if [ ! -x "$BUILD/vulkan-calls" ]; then
   echo "SKIP vulkan_calls: the layer was not built: the Vulkan headers are missing"

@@ -15,8 +15,8 @@ function begin_block(kind, line) {
 }
 function end_block() { close(text); close(dir "/" count ".marks"); marks = "" }
 function add_mark(body) {
-  if (body ~ /^(not run|needs|only bare)(:[ \t]*)?$/) problem(NR, "a mark without its reason: " body)
-  if (body ~ /^(not run|needs|only bare|file|given|figures vary|fails|around)(:|$)/) marks = marks body "\n"
+  if (body ~ /^(not run|needs|only bare|tier)(:[ \t]*)?$/) problem(NR, "a mark without its reason: " body)
+  if (body ~ /^(not run|needs|only bare|tier|file|given|figures vary|fails|around)(:|$)/) marks = marks body "\n"
 }
 
 open {

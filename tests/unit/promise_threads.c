@@ -7,7 +7,7 @@
 /* ---- at once ------------------------------------------------------------------------------------
  */
 
-#define ROUNDS 20000
+#define ROUNDS (20000 / test_slowdown())
 
 struct race {
   struct tide_timeline *timeline;
