@@ -57,8 +57,7 @@
  *
  * Memory. All that a channel needs is allocated with the queue. Threads: any.
  *
- * Source: "Trustable Future Sync Points": The API, Scheduling and Priorities. "Spec: X" names
- * a call of that document.
+ * Source: "Trustable Future Sync Points", whose calls docs/points.md maps to these.
  */
 #ifndef TIDEMARK_CHANNEL_H
 #define TIDEMARK_CHANNEL_H
@@ -93,35 +92,34 @@ struct tide_operation_points {
 
 /* ---- future timelines of a channel ------------------------------------------------------- */
 
-/* Spec: CreateFutureSyncPointTimeline. Promises on it (tide_future_promise) are kept by operations
- * of this queue alone. As tide_future_create; TIDE_INVALID: the queue is no channel; TIDE_CANCELLED
- * or the device's status: it is going. Destroyed with tide_future_destroy; with the channel, what
- * is promised and not queued breaks, and so does each later value. */
+/* Makes a timeline of the channel: promises on it (tide_future_promise) are kept by operations of
+ * this queue alone. As tide_future_create; TIDE_INVALID: the queue is no channel; TIDE_CANCELLED or
+ * the device's status: it is going. Destroyed with tide_future_destroy; with the channel, what is
+ * promised and not queued breaks, and so does each later value. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_create_future(struct tide_queue *queue, const struct tide_future_params *params,
                          struct tide_future **out_future);
 
-/* ---- the seed's commands, each an operation without a body -------------------------------- */
+/* ---- commands, each an operation without a body ---------------------------------------- */
 
 /* All of them: TIDE_INVALID: the queue is no channel; TIDE_CANCELLED: what its client would own is
  * asked for, and the client is gone; TIDE_NOT_FOUND: no such point, or nobody has
  * promised it; and as tide_queue_submit. On an error nothing has changed. */
 
-/* A point behind all that the channel has taken so far. Spec: InsertSyncPoint. TIDE_FULL also when
- * as many inserted ones are unfinished as the queue takes operations; TIDE_EXHAUSTED: as many
- * broke, each apart from the others, as that (they are remembered): make another channel. */
+/* A point behind all that the channel has taken so far. TIDE_FULL also when as many inserted ones
+ * are unfinished as the queue takes operations; TIDE_EXHAUSTED: as many broke, each apart from the
+ * others, as that (they are remembered): make another channel. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_insert_point(struct tide_queue *queue,
                                                                   struct tide_point *out_point,
                                                                   struct tide_diag *diag);
-/* Later operations start after the point has ended; `flags` as of an operation. Spec:
- * SyncPointWait. TIDE_DEADLOCK: it would wait for itself. */
+/* Later operations start after the point has ended; `flags` as of an operation. TIDE_DEADLOCK: it
+ * would wait for itself. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_wait_point(struct tide_queue *queue,
                                                                 struct tide_point point,
                                                                 uint32_t flags,
                                                                 struct tide_diag *diag);
-/* Keeps the promise when all before it has finished. Spec: QueueSyncPoint. TIDE_VALUE: it is
- * retired, queued, or below one that is queued; TIDE_INVALID: not promised on this channel; its
- * error when it is broken. */
+/* Keeps the promise when all before it has finished. TIDE_VALUE: it is retired, queued, or below
+ * one that is queued; TIDE_INVALID: not promised on this channel; its error when it is broken. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_retire_point(struct tide_queue *queue, struct tide_point point, struct tide_diag *diag);
 /* Commands behind this place run, whatever has failed before it. Where nothing has, it changes
@@ -142,17 +140,16 @@ TIDE_API void tide_queue_refuse(struct tide_queue *queue, enum tide_status cause
 TIDE_API uint8_t tide_queue_priority(struct tide_queue *queue);
 
 /* When its turn has come in this channel: the target's channel is lent min(level, this queue's
- * base) until the target ends, however it ends, or this queue goes. Spec: IncreasePriorityUntil.
- * TIDE_INVALID: the target is a compound, a host's or another domain's point, which no channel
- * keeps; TIDE_FULL: as many changes of priorities are under way as the queue has room for. */
+ * base) until the target ends, however it ends, or this queue goes. TIDE_INVALID: the target is a
+ * compound, a host's or another domain's point, which no channel keeps; TIDE_FULL: as many changes
+ * of priorities are under way as the queue has room for. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_increase_priority_until(struct tide_queue *queue, struct tide_point target,
                                    uint8_t level, struct tide_diag *diag);
 /* When its turn has come: this channel's priority is `amount` lower, on top of other decreases,
  * until the dependency ends or the decrease is cancelled. *out_cancel (may be NULL) is a promise of
  * the client that nobody waits for: tide_queue_cancel_decrease keeps it, and when the client goes
- * it breaks, and the decrease with it. Spec: DecreasePriorityUntil. TIDE_FULL as above, or no room
- * for the point. */
+ * it breaks, and the decrease with it. TIDE_FULL as above, or no room for the point. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_decrease_priority_until(struct tide_queue *queue, struct tide_point dependency,
                                    uint32_t amount, struct tide_point *out_cancel,
@@ -162,8 +159,8 @@ tide_queue_decrease_priority_until(struct tide_queue *queue, struct tide_point d
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel_decrease(struct tide_queue *queue,
                                                                      struct tide_point cancel);
 /* All decreases that were submitted before stop counting at once, and count again when the channel
- * has come to this place. Spec: CancelPriorityDecreases. (A call that blocks until the queue has
- * done something, tide_queue_drain, does the same for as long as it blocks.) TIDE_FULL as above. */
+ * has come to this place. (A call that blocks until the queue has done something, tide_queue_drain,
+ * does the same for as long as it blocks.) TIDE_FULL as above. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_cancel_priority_decreases(struct tide_queue *queue, struct tide_diag *diag);
 

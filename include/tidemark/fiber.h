@@ -28,7 +28,8 @@
  * thread-local variable from before a yield: read these in functions of their own. Where a stack
  * ends, a page without access lies: the process dies there by SIGSEGV.
  *
- * Source: docs/wic.md; "System V Application Binary Interface".
+ * Source: docs/wic.md; "System V Application Binary Interface"; "Procedure Call Standard for the
+ * Arm 64-bit Architecture".
  */
 #ifndef TIDEMARK_FIBER_H
 #define TIDEMARK_FIBER_H

@@ -51,7 +51,7 @@
  * sched.h bring them. Pools don't mix: a buffer goes back where it came from, and
  * where the memory is one device's, other devices' queues are refused it.
  *
- * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Buffer Reuse.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers".
  */
 #ifndef TIDEMARK_MEMORY_H
 #define TIDEMARK_MEMORY_H

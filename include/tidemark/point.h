@@ -64,8 +64,7 @@
  *
  * Threads: one lock for all points of a context, the scheduler's. Callbacks run without it.
  *
- * Source: "Trustable Future Sync Points": The API. "Spec: X" names a call of that document;
- * docs/points.md maps them all.
+ * Source: "Trustable Future Sync Points", whose calls docs/points.md maps to these.
  */
 #ifndef TIDEMARK_POINT_H
 #define TIDEMARK_POINT_H
@@ -122,8 +121,8 @@ TIDE_API void tide_points_destroy(struct tide_points *points);
 /* Breaks the promises whose deadline has passed (TIDE_TIMED_OUT); returns how many. *out_next (may
  * be NULL) is the next deadline, TIDE_FOREVER when there is none. */
 TIDE_API uint32_t tide_points_expire(struct tide_points *points, uint64_t *out_next);
-/* The service's policy: what this domain says about its points is believed. Spec:
- * AddTrustedService, as what a service trusts. TIDE_FULL beyond 64 domains. */
+/* Sets the service's policy: reports of this domain about its points are believed. TIDE_FULL: 64
+ * domains are trusted already. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_points_trust(struct tide_points *points,
                                                             uint32_t domain);
 
@@ -157,8 +156,8 @@ TIDE_API void tide_client_destroy(struct tide_client *client, enum tide_status c
 /* Counted from the beginning. */
 TIDE_API void tide_client_stats(struct tide_client *client, struct tide_client_stats *out_stats);
 /* This client trusts what it named so, and no other domain: the first call narrows what the service
- * trusts, the next ones repeat. For its own waits alone. Spec: AddTrustedService, as what a client
- * trusts. TIDE_DENIED: the service itself does not trust it; nothing has changed. */
+ * trusts, the next ones repeat. For its own waits alone. TIDE_DENIED: the service itself does not
+ * trust it; nothing has changed. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_client_trust(struct tide_client *client,
                                                             uint32_t domain);
 
@@ -173,28 +172,27 @@ struct tide_future_params {
   uint64_t initial;  /* the first promise is for the value above it */
 };
 
-/* Spec: CreateFutureSyncPointTimeline, for promises that the host keeps itself. (A queue's are made
- * tide_queue_create_future.) NULL params are the defaults. TIDE_NOMEM; TIDE_FULL: no room, or the
- * client's quota; TIDE_INVALID: a capacity above 2^20. */
+/* Makes a timeline for promises that the host keeps itself. (tide_queue_create_future makes one for
+ * promises that a queue's operations keep.) NULL params are the defaults. TIDE_NOMEM; TIDE_FULL: no
+ * room, or the client's quota; TIDE_INVALID: a capacity above 2^20. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_create(struct tide_client *client, const struct tide_future_params *params,
                    struct tide_future **out_future);
 /* Breaks all that is promised and not queued, with TIDE_CANCELLED, and gives the handle back. What
  * is queued is still kept; with its last point the names go: asking for them is TIDE_NOT_FOUND.
- * Spec: DestroyFutureSyncPointTimeline. NULL is fine. */
+ * NULL is fine. */
 TIDE_API void tide_future_destroy(struct tide_future *future);
 /* Promises the next value, to be queued before `deadline` (absolute; 0: the room's; more than the
- * room allows is cut). Spec: PromiseSyncPoint. TIDE_FULL: as many are promised as there is room
- * for; TIDE_EXHAUSTED: it has broken its word so often that the capacity is used up by it (make
- * another one), or the values ran out. */
+ * room allows is cut). TIDE_FULL: as many are promised as there is room for; TIDE_EXHAUSTED: it has
+ * broken its word so often that the capacity is used up by it (make another one), or the values ran
+ * out. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_promise(struct tide_future *future, uint64_t deadline, struct tide_point *out_point);
 /* The host keeps the promise of `value` now: it is queued and retired in one, and all unbroken ones
- * before it with it. With a position the signal is tracked, as by tide_timeline_signal. Spec:
- * QueueSyncPoint. On an error nothing has changed: TIDE_VALUE: it is retired already;
- * TIDE_NOT_FOUND: nobody has promised it, or the position's axis is unknown; TIDE_INVALID: a
- * channel's timeline, which keeps its promises by commands; its own error when it is broken (its
- * deadline may have passed just now). */
+ * before it with it. With a position the signal is tracked, as by tide_timeline_signal. On an error
+ * nothing has changed: TIDE_VALUE: it is retired already; TIDE_NOT_FOUND: nobody has promised it,
+ * or the position's axis is unknown; TIDE_INVALID: a channel's timeline, which keeps its promises
+ * by commands; its own error when it is broken (its deadline may have passed just now). */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_fulfil(struct tide_future *future, uint64_t value, struct tide_position *position);
 /* Gives a promise up. TIDE_VALUE: it is retired, or queued; TIDE_NOT_FOUND; TIDE_INVALID: `cause`
@@ -221,9 +219,9 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_point_timeline(struct tide_points
  * the deadlines of promises itself while it waits. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_point_wait(struct tide_points *points, struct tide_point point, uint64_t deadline);
-/* Spec: SyncPointClientWaitUntilComplete. The timepoint's call is set; it is called once
- * the point ends, with TIDE_OK or its error. Cancel it with tide_timepoint_cancel. TIDE_NOT_FOUND;
- * TIDE_INVALID: no call. No call comes after an error. */
+/* Adds a timepoint whose call is set: it is called once the point ends, with TIDE_OK or its error.
+ * Cancel it with tide_timepoint_cancel. TIDE_NOT_FOUND; TIDE_INVALID: no call. No call comes after
+ * an error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_point_when_complete(struct tide_points *points, struct tide_point point,
                          struct tide_timepoint *timepoint);
@@ -242,7 +240,7 @@ struct tide_schedulable {
   uint64_t private_words[48];
 };
 
-/* Spec: SyncPointClientWaitUntilSchedulable. For this call alone it is taken for granted that each
+/* Calls back once the point is schedulable. For this call alone it is taken for granted that each
  * point of `assumed`, and all before it of its timeline, will be retired by the caller: those must
  * be the client's own, whose deadlines go on, and who is charged when they are missed. TIDE_DENIED:
  * one of them is not; TIDE_NOT_FOUND; TIDE_INVALID: more than TIDE_ASSUMED_MAX, one of no future
@@ -255,12 +253,12 @@ TIDE_API bool tide_schedulable_cancel(struct tide_schedulable *wait);
 
 /* ---- compound points -------------------------------------------------------------------- */
 
-/* Promises a point that will be defined before `deadline` (as above). Spec:
- * PromiseCompoundSyncPoint. TIDE_FULL: no room, or the client's quota; TIDE_NOMEM. */
+/* Promises a point that will be defined before `deadline` (as above). TIDE_FULL: no room, or the
+ * client's quota; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_compound_promise(struct tide_client *client, uint64_t deadline, struct tide_point *out_point);
-/* Defines it: all of the parts. None at all: it is retired. Spec: QueueCompoundSyncPointAll. On an
- * error it stays undefined, and may be defined again:
+/* Defines it: all of the parts. None at all: it is retired. On an error it stays undefined, and may
+ * be defined again:
  * - TIDE_NOT_FOUND: it, or a part, is no point that anybody has promised; TIDE_DENIED: it is not
  *   this client's; TIDE_INVALID: it is no compound, or defined already
  * - its error, when it is broken already
@@ -270,14 +268,13 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_compound_all(struct tide_client *
                                                             struct tide_point compound,
                                                             const struct tide_point *parts,
                                                             size_t count);
-/* Defines it: any of the parts. Spec: QueueCompoundSyncPointAny. As above; none at all is
- * TIDE_INVALID. */
+/* Defines it: any of the parts. As above; none at all is TIDE_INVALID. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_compound_any(struct tide_client *client,
                                                             struct tide_point compound,
                                                             const struct tide_point *parts,
                                                             size_t count);
-/* Defines it by an expression, see tide_expression_check. Spec: QueueCompoundSyncPointExpression.
- * As above; TIDE_CORRUPT as from tide_expression_check. */
+/* Defines it by an expression, see tide_expression_check. As above; TIDE_CORRUPT as from
+ * tide_expression_check. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_compound_expression(struct tide_client *client, struct tide_point compound, const char *text,
                          size_t length, const struct tide_point *parts, size_t count,

@@ -33,8 +33,8 @@
  * Threads: a session may be used by several threads. Calls (`call`, `refused`) run within
  * tide_session_dispatch, or within a blocking call of this session, one at a time, without a lock.
  *
- * Source: "Trustable Future Sync Points"; docs/service.md. "Spec: X" names a call of that
- * document.
+ * Source: "Trustable Future Sync Points", whose calls docs/points.md maps to those of point.h and
+ * channel.h; docs/service.md.
  */
 #ifndef TIDEMARK_SERVICE_H
 #define TIDEMARK_SERVICE_H
@@ -163,13 +163,12 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session 
 
 /* ---- future timelines ------------------------------------------------------------------- */
 
-/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Spec:
- * CreateFutureSyncPointTimeline. Blocks for the service's answer. */
+/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Blocks for the service's
+ * answer. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_future(struct tide_session *session, const struct tide_future_params *params,
                            struct tide_point *out_timeline);
-/* The same, for promises that commands of this channel keep. Spec: CreateFutureSyncPointTimeline.
- */
+/* The same, for promises that commands of this channel keep. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_channel_future(struct tide_session *session, struct tide_point channel,
                                    const struct tide_future_params *params,
@@ -258,19 +257,18 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_wait(struct tide_session *session, struct tide_point point, uint64_t deadline);
 
 typedef void (*tide_session_call)(void *user, enum tide_status status);
-/* Spec: SyncPointClientWaitUntilComplete. *out_wait (may be NULL) is for forget. */
+/* Calls back once the point has ended. *out_wait (may be NULL) is for forget. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_complete(struct tide_session *session, struct tide_point point,
                            tide_session_call call, void *user, uint32_t *out_wait);
-/* Spec: SyncPointClientWaitUntilSchedulable; as tide_point_when_schedulable, but that all errors
- * come through the call. */
+/* As tide_point_when_schedulable, but all errors come through the call. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_schedulable(struct tide_session *session, struct tide_point point,
                               const struct tide_point *assumed, size_t assumed_count,
                               tide_session_call call, void *user, uint32_t *out_wait);
 /* True: the call will not run. */
 TIDE_API bool tide_session_forget(struct tide_session *session, uint32_t wait);
-/* Spec: AddTrustedService, for this session's own waits: as tide_client_trust. Blocks. */
+/* As tide_client_trust, for this session's own waits. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_trust(struct tide_session *session,
                                                              uint32_t domain);
 

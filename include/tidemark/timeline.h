@@ -53,8 +53,7 @@
  * otherwise. Host query, signal and wait never allocate, and a signal that
  * nobody waits for makes no system call.
  *
- * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Semaphores, Scopes, Taint;
- * "Vulkan Timeline Semaphores".
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers"; "Vulkan Timeline Semaphores".
  */
 #ifndef TIDEMARK_TIMELINE_H
 #define TIDEMARK_TIMELINE_H

@@ -12,21 +12,22 @@
  *      producer               writes room, signals the tag ---^
  *      finish           --> TIDE_OK, and what the tags teach; the pages are recycled
  *
- * By the paper's names: the *interrupter* gives out runs of pages, the *monitor* knows which data
- * is available and which faults are pending, the *activator* makes pages appear and takes them
+ * By the names of its source: the *interrupter* gives out runs of pages, the *monitor* knows which
+ * data is available and which faults are pending, the *activator* makes pages appear and takes them
  * back.
  *
  * Engines. They differ in who lets the consumer go on:
  *
  * - monitor: a thread reads each fault, looks whether the tags are reached, and maps the pages, and
- *   with them those of all other requests that are there by then; the paper's own form
+ *   with them those of all other requests that are there by then; the form of the source
  * - direct: whoever signals the last tag maps the pages at once: data that is there before it is
  *   looked at costs no fault
  * - fibers: as direct, and a fiber (tidemark/fiber.h) that faults is parked, so that its thread
  * runs another; a plain thread that faults sleeps
  *
- * Pages are recycled by halves (the paper's P and P'): runs are given out of one half; when all of
- * the other were finished, all its pages are taken back in one call, and the halves change places.
+ * Pages are recycled by halves (P and P' of the source): runs are given out of one half; when all
+ * of the other were finished, all its pages are taken back in one call, and the halves change
+ * places.
  *
  * Failures. A request fails when a tag's timeline fails (TIDE_OWNER_DIED of a producer that died
  * …), when its deadline passes (TIDE_TIMEOUT), when it is failed by name, or when the medium is
@@ -88,7 +89,7 @@ struct tide_medium_params {
                          TIDE_MEDIUM_PAGES. A page is the system's. */
   uint32_t requests;  /* that there may be at once; 0: 1024; at most TIDE_MEDIUM_PAGES */
   uint32_t tag_pages; /* below; 0: none; at most TIDE_MEDIUM_TAG_PAGES */
-  bool paper_tree;    /* runs of pages by the paper's segment tree, not by the faster lists */
+  bool paper_tree;    /* runs of pages by the segment tree of the source, not by the faster lists */
   bool pinned;        /* the monitor runs on `cpu` only: best beside the consumers */
   uint32_t cpu;
   uint32_t linger; /* ns that the monitor looks, and yields, before it sleeps, while there are
@@ -161,9 +162,9 @@ TIDE_API enum tide_status tide_request_fail(struct tide_medium *medium,
 
 /* ---- tag pages ----------------------------------------------------------------------
  *
- * With these a producer is plain code, too (the paper's PAT). It writes to the request's room, then
- * stores to the word of a page that is *armed* with a tag. The write fault stops it, alone; the
- * monitor signals the tag, whatever the engine, and the store goes on:
+ * With these a producer is plain code, too (PAT of the source). It writes to the request's room,
+ * then stores to the word of a page that is *armed* with a tag. The write fault stops it, alone;
+ * the monitor signals the tag, whatever the engine, and the store goes on:
  *
  *      page.tag = {line, 7};   tide_medium_arm(medium, &page, 1);
  *
