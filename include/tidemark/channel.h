@@ -2,7 +2,7 @@
  *
  * The model. A *channel* is a queue that belongs to a client (tide_queue_params.client), and
  * nothing else is one. All its operations are *commands*, also those that have nothing to do with
- * points. They may wait for points, and keep what the client has promised on the channel's future
+ * points. They may wait for points, and keep the client's promises on the channel's future
  * timelines:
  *
  *      promise      tide_future_promise: "there will be such a point", before anything is queued
@@ -10,10 +10,11 @@
  *                   scheduled as soon as all that it waits for is, and all before it
  *      retire       the operation has finished: whoever waits for the point goes on
  *
- * A wait for a point is a wait like any other: it is elided where the queue knows already who keeps
- * the promise, and brings what that operation knew. An operation whose point nobody has queued yet
- * is *held*, and later ones of its queue behind it, unless it may be passed. A wait for a compound
- * holds it until all parts have ended, for only then is it known what the winner knew.
+ * A wait for a point is a wait like any other: it is elided where the queue already knows the
+ * operation that keeps the promise, and imports the knowledge of that operation. An operation whose
+ * point is not queued yet is *held*, and later ones of its queue behind it, unless it may be
+ * passed. A wait for a compound holds the operation until all parts have ended: only then is the
+ * winner's frontier known.
  *
  * Failure goes down a channel. A command fails when its body fails, when a point or timeline that
  * it waits for fails, or when its signals are refused as it enters. Commands behind a failed one do
@@ -34,10 +35,10 @@
  * - Cancelling (points.cancel, tide_queue_cancel) takes a command out of the channel. Its points
  *   break with TIDE_CANCELLED, and the channel does not fail. A cancelled recovery
  *   does nothing, except that a refusal (tide_queue_refuse) ends when a recovery is submitted.
- * - Commands behind a failed one give up their waits, since what they wait for may never come,
- *   except where a record was imported: its signaller must have finished. A command that has failed
- *   by itself, as by a broken point that it waits for, keeps its own status. They choose
- *   nothing and change no priorities.
+ * - Commands behind a failed one give up their waits, which may never end, except where a record
+ *   was imported: its signaller must have finished. A command that has failed by itself, as by a
+ *   broken point that it waits for, keeps its own status. They choose nothing and change no
+ *   priorities.
  * - The place of a command that may be passed is where it enters.
  * - A device that runs several commands of a queue at once may have started some behind the failed
  *   one. These run to their end, and their points break. A recovery starts when all commands before
@@ -45,15 +46,15 @@
  * - A queue that is no channel goes on: a failed operation fails those that wait for its signals,
  *   and no others (queue.h).
  *
- * Priority. Who goes next on a device is decided by
+ * Priority. The highest effective priority goes next on a device:
  *
  *      effective = max(base - decreases, inherited, increases)
  *
- * *inherited*: the channel, or any queue, that the first operation of a higher one waits for, and
- * whom that one waits for in turn, is lent its priority as long as it waits. *increases* are lent
- * by name (tide_queue_increase_priority_until), clamped to the lender's own base, so that nobody
- * climbs by being lent to. *decreases* are one's own, add up, and each lasts until its dependency
- * ends.
+ * *inherited*: the first operation of a queue lends the queue's priority, as long as it waits, to
+ * the channel or queue that it waits for, and along the chain to those that this one waits for.
+ * *increases* are lent by name (tide_queue_increase_priority_until), clamped to the lender's own
+ * base, so that no loan raises a queue above its lenders. *decreases* are one's own, add up, and
+ * each lasts until its dependency ends.
  *
  * Memory. All that a channel needs is allocated with the queue. Threads: any.
  *

@@ -1,62 +1,59 @@
 /* tidemark/point.h: sync points that can be used before they exist.
  *
- * The model. A *point* is a position on a timeline that somebody has promised to
- * reach. It has a name, three numbers, that may be handed around like any number.
- * A promise is a debt: whoever makes it owes two things, and is held to each.
+ * The model. A *point* is a position on a timeline that a client has promised to reach. It has a
+ * name, three numbers, that may be handed around like any number. A promise obliges its maker
+ * twice: to queue the point before a deadline, and to let it end.
  *
  *      promised ----> scheduled ----> retired            it was kept
  *          \              \
  *           `--------------`--------> broken             it was not; a status says why
  *
- * - *promised*: somebody said "there will be such a point". Others may wait for it,
- *   hand it on, combine it with others.
- * - *scheduled*: it will end in finite time. The command that retires it is queued,
- *   and all that this command waits for, and all before it in its channel, is
- *   scheduled too. This is counted as commands come, so nobody has to search for it
- *   or guess it from a clock. Points that wait for each other in a cycle never
- *   get there: a call that would close a cycle is refused, with TIDE_DEADLOCK, even one through
- *   an ANY that could still come true otherwise.
+ * - *promised*: a client has announced the point. Others may wait for it, hand it on, combine it
+ *   with others.
+ * - *scheduled*: it will end in finite time. The command that retires it is queued, and all that
+ *   this command waits for, and all before it in its channel, is scheduled too. The state follows
+ *   from counts that are kept as commands come: neither a search nor a clock takes part. Points
+ *   that wait for each other in a cycle never get there: a call that would close a cycle is
+ *   refused, with TIDE_DEADLOCK, even one through an ANY that could still come true otherwise.
  * - *retired*: all before it has been executed, and went well.
- * - *broken*: it will never be retired. Whoever waits is told why, at once:
- *   TIDE_OWNER_DIED, its owner is gone; TIDE_CANCELLED, its timeline or it itself was given up;
- *   TIDE_TIMED_OUT, it was not queued before its deadline; TIDE_DEADLOCK, queueing it
- *   would have closed a cycle; or what the failed command says: the one that was to retire it, or
- * one before it in its channel (channel.h).
+ * - *broken*: it will never be retired. Its waiters are told the cause at once: TIDE_OWNER_DIED,
+ *   its owner is gone; TIDE_CANCELLED, its timeline or it itself was given up; TIDE_TIMED_OUT, it
+ *   was not queued before its deadline; TIDE_DEADLOCK, queueing it would have closed a cycle; or
+ *   the status of a failed command: the one that was to retire it, or one before it in its channel
+ *   (channel.h).
  *
- * States go one way only, whatever happens later.
+ * States go one way only.
  *
- * A *future timeline* is a row of promises that are kept in order: 1, 2, 3 … When n
- * is retired, all before it that were not broken are retired with it. When n breaks,
- * n alone breaks: the timeline goes on. A broken one keeps its turn, and whoever
- * comes to queue it after all is told its error; nothing is retired then.
+ * A *future timeline* is a row of promises that are kept in order: 1, 2, 3 … When n is retired, all
+ * before it that were not broken are retired with it. When n breaks, n alone breaks: the timeline
+ * goes on. A broken one keeps its turn: queueing it after all returns its error, and retires
+ * nothing.
  *
  *      value    1        2        3        4        5
  *               retired  broken   retired  promised promised
  *                        ^ stays so when 3 is retired
  *
- * Each promise has a deadline for being *queued*; what is queued may take as long as
- * it takes. Whoever misses it is charged (`missed` of the client's numbers).
+ * Each promise has a deadline for being *queued*; a queued one may take any time. A missed deadline
+ * counts against the client (`missed` of its statistics).
  *
- * A *compound point* is other points, combined by "all of" and "any of". It is
- * promised first and defined once, perhaps after somebody waits for it. ALL is
- * retired when all parts are, and broken as soon as one is. ANY is retired when one
- * part is, and broken when all are. Each is one wake, of however many parts.
+ * A *compound point* is other points, combined by "all of" and "any of". It is promised first and
+ * defined once, perhaps while waits for it are under way. ALL is retired when all parts are, and
+ * broken as soon as one is. ANY is retired when one part is, and broken when all are. Each is one
+ * wake, of however many parts.
  *
- * *Trust*. A point of another domain (another service's) takes part through a
- * stand-in. What an untrusted domain says about it counts only when it says that
- * the point has ended.
+ * *Trust*. A point of another domain (another service's) takes part through a stand-in. Of an
+ * untrusted domain's reports about it, only the end of the point counts.
  *
  * *Clients* own all this. A client that goes breaks what it owes, and nothing else.
  *
- * Waiting. Each point is a value of a timeline of timeline.h: tide_point_timeline
- * tells which, and every wait, set and timepoint of timeline.h works on it. Such a
- * timeline's values end one by one: waiting for a broken value returns its error,
- * for one that nobody has promised TIDE_NOT_FOUND, and only its promiser signals it.
- * Whoever keeps it after its points are gone is told TIDE_CANCELLED from the first
- * broken value on: that is as far as anybody remembers.
+ * Waiting. Each point is a value of a timeline of timeline.h: tide_point_timeline tells which, and
+ * every wait, set and timepoint of timeline.h works on it. Such a timeline's values end one by one:
+ * waiting for a broken value returns its error, for a value without a promise TIDE_NOT_FOUND, and
+ * only its promiser signals it. After its points are gone the timeline answers TIDE_CANCELLED from
+ * the first broken value on: no more is remembered.
  *
- * A host keeps its promises here, with tide_future_fulfil. What is kept by a device's queue
- * (insert, wait, queue, choose, cancel, priorities) is in channel.h.
+ * A host keeps its promises here, with tide_future_fulfil. The commands of a device's queue
+ * (insert, wait, queue, choose, cancel, priorities) are in channel.h.
  *
  * Memory. All that points need is allocated when the room, the client, the timeline or
  * the compound is made, with fixed capacities; promising, keeping, breaking and waiting

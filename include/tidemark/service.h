@@ -13,22 +13,22 @@
  *                                    value of p --- shared memory --->  wait: returns
  *
  * Commands go through shared memory: a call that queues something is some tens of nanoseconds, and
- * no system call unless the service sleeps. What a session may look at lies in shared memory that
- * it can only read: asking whether a point has retired is two loads, waiting for it one futex.
+ * no system call unless the service sleeps. The values that a session may read lie in shared
+ * memory, mapped read-only: asking whether a point has retired is two loads, waiting for it one
+ * futex.
  *
- * A point is handed to somebody by a *token*, 128 random bits: whoever has it may wait for the
- * timeline's points, and nothing else. Guessing one is hopeless, and trying ends the connection.
+ * A point is handed over by a *token*, 128 random bits: its holder may wait for the timeline's
+ * points, and nothing else. Guessing one is hopeless, and trying ends the connection.
  *
- * Errors. What can be known at once is returned at once. What only the service finds out is told
- * later, through `refused` of the session, with the number of the call. The points that the call
- * was to make or to keep break with the same status: no waiter for one of them is left behind,
- * whether it came before the refusal or after it.
- * Behind a command that failed, or was refused, no command of its channel runs until
- * tide_session_recover, but those with TIDE_DESPITE_BROKEN.
+ * Errors. Errors that the session can know are returned at once. Those that only the service finds
+ * are told later, through `refused` of the session, with the number of the call. The points that
+ * the call was to make or to keep break with the same status: no waiter for one of them is left
+ * behind, whether it came before the refusal or after it. Behind a command that failed, or was
+ * refused, no command of its channel runs until tide_session_recover, but those with
+ * TIDE_DESPITE_BROKEN.
  *
  * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
- * When a client ends, or is killed, what it has promised and not queued breaks with
- * TIDE_OWNER_DIED.
+ * When a client ends, or is killed, its promises that are not queued break with TIDE_OWNER_DIED.
  *
  * Threads: a session may be used by several threads. Calls (`call`, `refused`) run within
  * tide_session_dispatch, or within a blocking call of this session, one at a time, without a lock.
