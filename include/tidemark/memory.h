@@ -46,7 +46,7 @@
  * Splitting a block gives its death frontier to both parts; joining merges.
  *
  * The pool knows positions, not queues; tide_queue_alloc and tide_queue_free in
- * sched.h bring them. Pools don't mix: a buffer goes back where it came from, and
+ * queue.h bring them. Pools don't mix: a buffer goes back where it came from, and
  * where the memory is one device's, other devices' queues are refused it.
  *
  * Source: "Causal Dependency Tracking with Vector Clock Frontiers".

@@ -156,7 +156,7 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_mods_throttle(struct tide_mods_cu
 
 struct tide_mods_run;
 struct tide_timeline;   /* timeline.h */
-struct tide_body_class; /* sched.h */
+struct tide_body_class; /* queue.h */
 
 /* An argument of the kernel: memory where it takes a pointer, else a number. */
 struct tide_mods_argument {
