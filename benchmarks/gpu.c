@@ -1,8 +1,8 @@
 /* How much waiting warps slow working ones on the same multiprocessor of a GPU: warps parked at
- * barriers with one that looks for all of them, warps that look themselves, and Algorithm 1, where
- * a block's first thread looks and the others wait at its barrier. Two blocks a multiprocessor,
- * each with four working warps and the waiting ones; a value is the time of the work against that
- * of the same work without these. */
+ * barriers with one that looks for all of them, warps that look themselves, and the WIC paper's
+ * Algorithm 1, where a block's first thread looks and the others wait at its barrier. Two blocks a
+ * multiprocessor, each with four working warps and the waiting ones; a value is the time of the
+ * work against that of the same work without these. */
 #include "bench.h"
 
 #include "../benchmarks/patterns/gpu.h"

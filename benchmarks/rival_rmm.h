@@ -1,5 +1,5 @@
-/* RMM's pool (pool_memory_resource over stream_ordered_memory_resource), for pool.c and
- * pool_trace.c, as it is:
+/* The pool of the "RAPIDS Memory Manager" (pool_memory_resource over
+ * stream_ordered_memory_resource), for pool.c and pool_trace.c, as it is:
  *
  *   - one lock a call;
  *   - each queue has an event and a list of free blocks in the order of their addresses;

@@ -1,6 +1,6 @@
 /* Waiting by interrupt. What its parts cost: runs of pages, as the Interrupter takes them: one is
- * given back and another taken, while 70 % of 16 Ki pages are taken; against the structure that the
- * paper keeps them in. What it is worth: the ten patterns of benchmarks/patterns over their whole
+ * given back and another taken, while 70 % of 16 Ki pages are taken; against the WIC
+ * paper's segment tree. What it is worth: the ten patterns of benchmarks/patterns over their whole
  * grid on two devices, as `tidemark patterns --report` measures them, and a million threads as
  * warps. */
 #ifndef _GNU_SOURCE
@@ -128,7 +128,7 @@ static void runs_theirs(void *state, uint64_t count) {
 
 #define RUNS(what, make)                                                                           \
   {                                                                                                \
-    .name = what, .rival = "the paper's segment tree", .setup = make, .teardown = runs_drop,       \
+    .name = what, .rival = "the WIC paper's tree", .setup = make, .teardown = runs_drop,           \
     .ours = runs_ours, .theirs = runs_theirs                                                       \
   }
 

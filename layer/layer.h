@@ -20,8 +20,7 @@
  * driver that may wait. `device->release_lock`, taken before it, keeps the driver's calls in the
  * order of the picks.
  *
- * Source: "The Vulkan Specification", chapters on synchronization and on queues; "Loader and layer
- * interface". */
+ * Source: "Vulkan Specification", on synchronization and queues; "Layer Interface to the Loader". */
 #ifndef TIDE_LAYER_LAYER_H
 #define TIDE_LAYER_LAYER_H
 

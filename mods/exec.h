@@ -17,7 +17,7 @@
  * Everything that may wait is an *event*: a place in one array, with a list of who waits. Barriers
  * of all kinds are built on it.
  *
- * Source: PTX 8: mbarrier, barrier, barrier.cluster.
+ * Source: "PTX ISA", on mbarrier, barrier and barrier.cluster.
  */
 #ifndef TIDE_MODS_EXEC_H
 #define TIDE_MODS_EXEC_H

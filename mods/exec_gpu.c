@@ -247,7 +247,7 @@ bool tide_exec_gpu(struct tide_exec_translator *t, tide_ir_op op) {
     case TIDE_OP_LLVM_FENCE:
     case TIDE_OP_NVVM_BULK_COMMIT:
     case TIDE_OP_NVVM_BULK_WAIT:
-    case TIDE_OP_SEED_BULK_WAIT: return true;
+    case TIDE_OP_MODS_BULK_WAIT: return true;
     default: return gpu_mbarrier(t, op);
   }
 }

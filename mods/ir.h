@@ -22,7 +22,7 @@
  * An ir is used by one thread at a time. It refers to the text it was parsed from, which outlives
  * it.
  *
- * Source: MLIR 19's language reference.
+ * Source: "MLIR Language Reference".
  */
 #ifndef TIDE_MODS_IR_H
 #define TIDE_MODS_IR_H

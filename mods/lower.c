@@ -226,7 +226,7 @@ static void convert(struct tide_lower *l) {
     if (tide_ir_op_kind(l->ir, op) == TIDE_OP_GPU_MODULE && tide_ir_body(l->ir, op, 0))
       kernels(l, op);
   if (!l->failed) left_over(l);
-  if (l->failed || l->params.form == TIDE_LOWER_SEED) return;
+  if (l->failed || l->params.form == TIDE_LOWER_MODS) return;
   tide_lower_names(l->ir);
   if (!tide_lower_blocks(l->ir) || !tide_lower_llvm(l->ir) || !tide_lower_functions(l->ir))
     l->failed = true;

@@ -1,6 +1,6 @@
 /* mods/lower.h: ConvertPipelineToNVVM, and the way from there to what MLIR 19 takes.
  *
- * tide_lower changes a verified ir in place. *Form seed*: every operation of the cutlass dialect is
+ * tide_lower changes a verified ir in place. *Form mods*: every operation of the cutlass dialect is
  * replaced, in one pass that hands out mbarriers and named barriers for all of them; the names are
  * those of "MODS Async Dispatch", and scf, arith and gpu stay. *Form nvvm* goes on: names that MLIR
  * 19 has, scf as branches, arith and gpu as llvm and nvvm, one builtin.module of llvm.funcs. It
@@ -8,17 +8,17 @@
  *
  * What each operation becomes is listed in docs/mods.md.
  *
- * Source: "MODS Async Dispatch"; MLIR 19's NVVM dialect; PTX ISA 8.
+ * Source: "MODS Async Dispatch"; "'nvvm' Dialect"; "PTX ISA".
  */
 #ifndef TIDE_MODS_LOWER_H
 #define TIDE_MODS_LOWER_H
 
 #include "mods/ir.h"
 
-enum tide_lower_form { TIDE_LOWER_SEED, TIDE_LOWER_NVVM };
-/* What mods_report_mainloop_end does: the seed's wait proves only that all CTAs have entered; the
- * full one (wait, arrive, wait) that all have finished. */
-enum tide_lower_end { TIDE_LOWER_END_SEED, TIDE_LOWER_END_FULL };
+enum tide_lower_form { TIDE_LOWER_MODS, TIDE_LOWER_NVVM };
+/* The end of a window. Single (drain, wait), as in "MODS Async Dispatch", proves only that all CTAs
+ * have entered; full (drain, wait, arrive, wait) that all have finished. */
+enum tide_lower_end { TIDE_LOWER_END_SINGLE, TIDE_LOWER_END_FULL };
 
 struct tide_lower_params {
   enum tide_lower_form form;
@@ -26,7 +26,7 @@ struct tide_lower_params {
   enum tide_ir_partial partial;
 };
 
-/* NULL params: seed, seed, refused. TIDE_OK; TIDE_CORRUPT: errors were told, the ir is half done;
+/* NULL params: mods, single, refused. TIDE_OK; TIDE_CORRUPT: errors were told, the ir is half done;
  * TIDE_NOMEM, TIDE_FULL. */
 enum tide_status tide_lower(struct tide_ir *ir, const struct tide_lower_params *params);
 

@@ -140,7 +140,7 @@ void tide_lower_mods(struct tide_lower *l, tide_ir_op op);     /* lower_mods.c *
 tide_ir_type tide_lower_tile_type(struct tide_ir *ir);         /* lower_schedule.c */
 tide_ir_type tide_lower_scheduler_type(struct tide_ir *ir);    /* lower_schedule.c */
 
-/* ---- from the seed's form to MLIR 19's ---- */
+/* ---- from form mods to form nvvm ---- */
 
 void tide_lower_names(struct tide_ir *ir);     /* lower_names.c */
 bool tide_lower_blocks(struct tide_ir *ir);    /* lower_blocks.c: scf */

@@ -1,8 +1,9 @@
 /* The four MODS operations.
  *
- * The hardware's cluster barrier counts every thread of the cluster, so the seed's handshake needs
- * no barrier of the pool. A mask that leaves participants out does: then each CTA has an mbarrier
- * to which one thread of every participating CTA arrives, after a named barrier of its region. */
+ * The hardware's cluster barrier counts every thread of the cluster, so the handshake of "MODS
+ * Async Dispatch" needs no barrier of the pool. A mask that leaves participants out does: then each
+ * CTA has an mbarrier to which one thread of every participating CTA arrives, after a named barrier
+ * of its region. */
 #include "mods/lower_build.h"
 
 static void barrier(struct tide_lower *l, tide_ir_value id, tide_ir_value threads) {
@@ -183,7 +184,7 @@ static void end(struct tide_lower *l, tide_ir_op op) {
   struct window window;
   if (!look(l, op, &window)) return;
   tide_ir_attr none = tide_lower_dictionary1(l, TIDE_NAME_COUNT, tide_ir_attr_i32(l->ir, 0));
-  tide_lower_op(l, TIDE_OP_SEED_BULK_WAIT, NULL, 0, 0, none);
+  tide_lower_op(l, TIDE_OP_MODS_BULK_WAIT, NULL, 0, 0, none);
   if (window.partial) partial_end(l, op, &window);
   else handshake(l);
   if (tide_ir_op_of(l->ir, op)->operand_count < 3) return;

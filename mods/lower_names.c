@@ -1,4 +1,5 @@
-/* What only the seed names, by what MLIR 19 has: an intrinsic, another name, or inline assembly. */
+/* Replaces the names that only "MODS Async Dispatch" has by those of MLIR 19: an intrinsic, another
+ * name, or inline assembly. */
 #include "mods/lower_build.h"
 
 #define FENCE "llvm.nvvm.membar.sys"
@@ -65,7 +66,7 @@ void tide_lower_names(struct tide_ir *ir) {
         break;
       case TIDE_OP_NVVM_MAPA: intrinsic(ir, op, "llvm.nvvm.mapa.shared.cluster"); break;
       case TIDE_OP_NVVM_BARRIER_CTA_SYNC: barrier(ir, op); break;
-      case TIDE_OP_SEED_BULK_WAIT: bulk_wait(ir, op); break;
+      case TIDE_OP_MODS_BULK_WAIT: bulk_wait(ir, op); break;
       /* LLVM 19 selects no fence for this target: the strongest there is stands for any. */
       case TIDE_OP_LLVM_FENCE: intrinsic(ir, op, FENCE); break;
       case TIDE_OP_LLVM_LOAD: access(ir, op, TIDE_NAME_ORDERING, true, false); break;

@@ -62,7 +62,7 @@ static list position[] = {MUST(POSITION, DENSE), END};
 static list aligned[] = {MAY(ALIGNED, UNIT), END};
 static list bulk_wait[] = {MUST(GROUP, I32), MAY(READ, UNIT), END};
 static list shfl[] = {MUST(KIND, ANY), END};
-static list seed_count[] = {MUST(COUNT, INTEGER), END};
+static list bulk_wait_count[] = {MUST(COUNT, INTEGER), END};
 static list async_exec[] = {MAY(WARPS, DENSE), END};
 static list pipeline_init[] = {MUST(STAGES, I32), MUST(PRODUCERS, I32), MUST(CONSUMERS, I32),
                                MUST(TX_BYTES, I32), END};
@@ -83,7 +83,7 @@ static list throttle[] = {MUST(PROFILE, I32), END};
 #define OPEN TIDE_IR_OPEN
 #define CALLABLE TIDE_IR_CALLABLE
 #define SYMBOL_MAYBE TIDE_IR_SYMBOL_MAYBE
-#define SEED_NAME TIDE_IR_SEED_NAME
+#define MODS_NAME TIDE_IR_MODS_NAME
 #define READS TIDE_IR_READS
 #define WRITES TIDE_IR_WRITES
 #define ANY TIDE_IR_ANY

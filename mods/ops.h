@@ -22,7 +22,7 @@ enum tide_ir_trait {
   TIDE_IR_OPEN = 32,          /* its blocks need no terminator */
   TIDE_IR_CALLABLE = 64,      /* function_type; the entry block's arguments are its inputs */
   TIDE_IR_SYMBOL_MAYBE = 128, /* may have a sym_name */
-  TIDE_IR_SEED_NAME = 256     /* the seed's name; MLIR 19 has no such operation */
+  TIDE_IR_MODS_NAME = 256     /* of "MODS Async Dispatch"; MLIR 19 has no such operation */
 };
 
 /* What else than its results shows that an operation ran. */

@@ -161,7 +161,7 @@ static void put_cutlass(struct tide_printer *printer, tide_ir_op op) {
   if (record->operand_count) {
     tide_puts(printer, " : ");
     tide_put_operand_types(printer, op, 0, record->operand_count);
-    /* A pair's end has no result in the seed's text, and says so. */
+    /* A pair's end has no result in "MODS Async Dispatch", and prints `-> ()`. */
     if (record->result_count || record->kind == TIDE_OP_MODS_END) {
       tide_puts(printer, " -> ");
       tide_put_result_types(printer, op);

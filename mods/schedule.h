@@ -18,9 +18,11 @@
  *
  * Pure: no state, no memory. `k_begin` and `k_count` are 0 where the scheduler knows no k.
  *
- * Source: facts of the open CUTLASS (tile_scheduler_params, sm90_tile_scheduler_stream_k). Two
- * differences: its heuristic turns some stream-K problems into split-K, we never do; and after a
- * unit whose k tiles all went to its neighbours we go on to the next piece of work.
+ * Two differences from the source: its heuristic turns some stream-K problems into split-K, ours
+ * never does; and after a unit whose k tiles all went to its neighbours ours goes on to the next
+ * piece of work.
+ *
+ * Source: "CUTLASS" (tile_scheduler_params.h, sm90_tile_scheduler_stream_k.hpp).
  */
 #ifndef TIDE_MODS_SCHEDULE_H
 #define TIDE_MODS_SCHEDULE_H

@@ -7,8 +7,8 @@
  * together, than there are stages: the pipeline is never full. Where the number of rounds is not
  * known, the stages decide.
  *
- * Source: "MODS Async Dispatch", on the scheduler state: per tile it is decided whether the
- * pipeline is deep enough. */
+ * Source: "MODS Async Dispatch", which decides for each tile whether the pipeline is deep enough.
+ */
 #include "mods/ir.h"
 
 #define DEPTH_LEAST 4

@@ -13,7 +13,7 @@
  *
  * A line is in the file whole or not at all: a part that a full disk let through is cut off again.
  *
- * Source: "Trustable Future Sync Points"; docs/service.md. */
+ * Source: docs/service.md. */
 #ifndef TIDE_TOOL_EVENT_LOG_H
 #define TIDE_TOOL_EVENT_LOG_H
 

@@ -8,13 +8,13 @@
 #include <unistd.h>
 
 static const struct tide_tool_option options[] = {
-    {"--emit", "seed|nvvm|llvm|ptx",
-     "seed: the cutlass dialect is gone, by the MODS article's names (the default);\n"
+    {"--emit", "mods|nvvm|llvm|ptx",
+     "mods: the cutlass dialect is gone, by the names of \"MODS Async Dispatch\" (the default);\n"
      "                             nvvm: what MLIR 19 has, one module of llvm.funcs; llvm, ptx: "
      "by\n"
      "                             mlir-opt-19, mlir-translate-19, opt-19 and llc-19"},
-    {"--mods-end", "seed|full",
-     "what the end of a window is. seed: drain, wait (the default for seed); full: wait,\n"
+    {"--mods-end", "single|full",
+     "the end of a window. single: drain, wait (the default for mods); full: drain, wait,\n"
      "                             arrive, wait: all CTAs have finished (for all others)"},
     {"--partial", "error|mbarrier", "masks that leave out participants"},
     {"--chip", "sm_90a|sm_90", "for ptx; the default is sm_90a"},
@@ -27,7 +27,7 @@ static const struct tide_tool_usage usage = {
     "llvm and ptx take mlir-opt-19 and so on from the PATH, else from LLVM's own folder: that is\n"
     "/usr/lib/llvm-19/bin, or what TIDEMARK_LLVM names.\n"};
 
-enum emit { EMIT_SEED, EMIT_NVVM, EMIT_LLVM, EMIT_PTX };
+enum emit { EMIT_MODS, EMIT_NVVM, EMIT_LLVM, EMIT_PTX };
 
 struct job {
   const char *path, *output;
@@ -46,8 +46,8 @@ static int one_of(const char *value, const char *const *names) {
 }
 
 static bool set_option(struct job *job, const char *name, const char *value) {
-  static const char *const emits[] = {"seed", "nvvm", "llvm", "ptx", NULL};
-  static const char *const ends[] = {"seed", "full", NULL};
+  static const char *const emits[] = {"mods", "nvvm", "llvm", "ptx", NULL};
+  static const char *const ends[] = {"single", "full", NULL};
   static const char *const partials[] = {"error", "mbarrier", NULL};
   static const char *const chips[] = {"sm_90a", "sm_90", NULL};
   int at = 0;
@@ -91,8 +91,8 @@ static void find_cluster(const struct tide_ir *ir, uint32_t cluster[3]) {
 static bool lower(struct job *job, struct tide_ir *ir, struct tide_mods_text *text) {
   find_cluster(ir, job->back.cluster);
   if (!job->has_end)
-    job->lower.end = job->emit == EMIT_SEED ? TIDE_LOWER_END_SEED : TIDE_LOWER_END_FULL;
-  job->lower.form = job->emit == EMIT_SEED ? TIDE_LOWER_SEED : TIDE_LOWER_NVVM;
+    job->lower.end = job->emit == EMIT_MODS ? TIDE_LOWER_END_SINGLE : TIDE_LOWER_END_FULL;
+  job->lower.form = job->emit == EMIT_MODS ? TIDE_LOWER_MODS : TIDE_LOWER_NVVM;
   enum tide_status status = tide_lower(ir, &job->lower);
   if (status == TIDE_OK && !print(ir, text)) status = TIDE_NOMEM;
   if (status != TIDE_OK && status != TIDE_CORRUPT)

@@ -19,7 +19,7 @@
  * has computed only when taken has said true. Only when the run is watched take makes that first
  * load itself, so that the moment is known at which it went on.
  *
- * Memory: two halves, for the even and the odd cycles (the paper's P and P'); in a half a page
+ * Memory: two halves, for the even and the odd cycles (P and P' of the WIC paper); in a half a page
  * aligned place for each message. A half may be recycled when all that was given of it was taken.
  *
  * What a pattern must keep to: messages of one direction, consumer and cycle are taken in order,

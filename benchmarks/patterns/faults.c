@@ -237,7 +237,8 @@ static bool crew(struct exchange *x, void (*entry)(void *argument, uint32_t inde
   .room = room, .give = give, .take = take, .taken = taken, .place = place_of, .stop = stop,       \
   .faulted = faulted
 
-const struct way way_monitor = {WAY(monitor, "a page fault, which a thread serves (the paper's)")};
+const struct way way_monitor = {
+    WAY(monitor, "a page fault, which a thread serves (the WIC paper's)")};
 const struct way way_direct = {WAY(direct, "a page fault, which the producer ends")};
 const struct way way_fibers = {WAY(fibers, "a page fault, by which a fiber gives way to others"),
                                .crew = crew};

@@ -11,7 +11,7 @@
 #define FIGURE_ROWS 24
 
 struct figure {
-  const char *name;  /* of its file, and in the JSON; begins with the paper's number */
+  const char *name;  /* of its file, and in the JSON; begins with the number in the WIC paper */
   const char *title; /* what is shown */
   const char *unit;  /* "%", "x", … */
   const char *note;  /* what exactly was measured, one sentence or more */

@@ -324,7 +324,7 @@ static void make_faults(const struct study *s, struct figure *f) {
                                           OF(fibers, value_faults)};
   figure_begin(f, "18-faults", "Faults a message", "faults",
                "First loads from a message that was not there yet; of direct those that were still "
-               "pending when the monitor saw them. The paper: 3 for polling, 1 for its own.");
+               "pending when the monitor saw them. The WIC paper: 3 for polling, 1 for its own.");
   FILL(TWO_DEVICES, false);
 }
 

@@ -1,4 +1,4 @@
-/* From what a study has measured to the paper's figures. */
+/* Draws the WIC paper's figures from the measurements of a study. */
 #ifndef PATTERNS_FIGURES_H
 #define PATTERNS_FIGURES_H
 

@@ -1,5 +1,5 @@
-/* Messages without an application: each of the paper's four communication models with each of its
- * four access patterns. What is sent is read out of the producer's field in the manner of the
+/* Messages without an application: each of the WIC paper's four communication models with each of
+ * its four access patterns. What is sent is read out of the producer's field in the manner of the
  * access pattern, and is another in each cycle; who gets it folds it into a hash, and sends back
  * what depends on it. */
 #include "run.h"

@@ -22,7 +22,7 @@ struct gpu *gpu_open(const char *driver, char *said, size_t size, bool *out_none
 void gpu_close(struct gpu *gpu);
 const char *gpu_name(const struct gpu *gpu);
 
-/* Algorithm 1 first: the others are compared with it. */
+/* Algorithm 1 of the WIC paper first: the others are compared with it. */
 #define GPU_WAY_COUNT 4
 extern const struct way gpu_ways[GPU_WAY_COUNT];
 

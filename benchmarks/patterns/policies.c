@@ -1,5 +1,5 @@
-/* The five policies that the paper compares itself with, as an application can have them: when a
- * message is copied, by whom, and how many at a time. All of them poll for it.
+/* The five policies that the WIC paper compares itself with, as an application can have them: when
+ * a message is copied, by whom, and how many at a time. All of them poll for it.
  *
  *   nblocking   nothing is copied: who reads, reads where it was written, and polls one counter of
  *               notifications that is common to all

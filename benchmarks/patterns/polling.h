@@ -1,4 +1,5 @@
-/* Algorithm 1's loop and what belongs to it: the way `spin`, and what other ways build on. */
+/* The loop of the WIC paper's Algorithm 1, and what belongs to it: the way `spin`, and what other
+ * ways build on. */
 #ifndef PATTERNS_POLLING_H
 #define PATTERNS_POLLING_H
 

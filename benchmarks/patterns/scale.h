@@ -9,7 +9,7 @@
 struct scale {
   uint32_t warps;
   uint32_t us;  /* that a message's production takes, and a warp's work before and after it */
-  bool polls;   /* a warp looks for its message and yields, as Algorithm 1's would */
+  bool polls;   /* a warp looks for its message and yields, as in Algorithm 1 */
   bool batched; /* 16 warps' pages are asked for in one call */
   uint32_t outstanding; /* warps that may be under way, and so stalled, at once; 0: all */
 };

@@ -9,7 +9,7 @@
 /* What a cell is for. */
 enum purpose {
   GRID,   /* the ten patterns' grid; with 16 consumers on two devices the policies, too */
-  READY,  /* the producer is done before the consumers start: the paper's scenario 1 */
+  READY,  /* the producer is done before the consumers start: the WIC paper's scenario 1 */
   CURVES, /* how waiting goes on, with work beside the consumers */
 };
 

@@ -1,5 +1,5 @@
-/* What there is: the ten patterns, in the paper's order (four between a processor and a device, six
- * between devices), and the ways. */
+/* The table of all patterns: ten applications, in the order of the WIC paper (four between a
+ * processor and a device, six between devices), and the ways. */
 #include "run.h"
 
 extern const struct pattern pattern_c_srs, pattern_c_cg, pattern_c_fe, pattern_c_h3d, pattern_g_bfs,

@@ -1,5 +1,5 @@
-/* The ways that wait in take: Algorithm 1's loop, the same with sched_yield, and a futex. They
- * differ only in what a waiter does between two looks. */
+/* The ways that wait in take: the loop of the WIC paper's Algorithm 1, the same with sched_yield,
+ * and a futex. They differ only in what a waiter does between two looks. */
 #include "exchange.h"
 #include "polling.h"
 
@@ -160,7 +160,7 @@ static void futex_stop(struct exchange *x) {
 
 const struct way way_spin = {
     .name = "spin",
-    .summary = "looks at a flag in a loop (Algorithm 1)",
+    .summary = "looks at a flag in a loop (the WIC paper's Algorithm 1)",
     .room = polling_room,
     .give = polling_give,
     .take = polling_take,

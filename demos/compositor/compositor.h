@@ -11,7 +11,8 @@
  * demo.c starts the processes and says what came of it; browser.c listens to renderers and
  * screen.c composes; renderer.c, painters.c and embedder.c draw; hostile.c does not play by the
  * rules. link.c passes messages, picture.c has pixels and PNGs, reference.c
- * knows what must come out. Begin with renderer.c. */
+ * knows what must come out. Begin with renderer.c.
+ * Use cases are numbered as in docs/points.md. */
 #ifndef COMPOSITOR_H
 #define COMPOSITOR_H
 

@@ -1,4 +1,4 @@
-/* tidemark/base.h: what every other part stands on.
+/* tidemark/base.h: the foundation of every other part.
  *
  * Nothing in Tidemark keeps global state. All that it asks of the world outside
  * comes through two small structs that the caller hands in: an allocator and a
@@ -10,13 +10,14 @@
  * processes and wires. The story behind one (which timeline, which value, which
  * line of a text) goes to the caller's `struct tide_diag`, where one is taken.
  *
- * What holds for every function, unless it says otherwise:
+ * Rules for every function, unless it says otherwise:
  *
- * - Any thread may call it. Only what takes a deadline, and what says so, blocks; anything else
- *   holds a lock for a bounded, short time at most.
+ * - Any thread may call it. Only functions that take a deadline, and those that say so, block; the
+ *   others hold a lock for a bounded, short time at most.
  * - Times are nanoseconds of platform->now, deadlines absolute. Sizes are bytes.
- * - What `_create` gives belongs to the caller, who ends it with the `_destroy` of the same name,
- *   once. `_destroy`, `_release` and `_close` take NULL. What it was made with outlives it.
+ * - The caller owns the object of a `_create`, and ends it with the `_destroy` of the same name,
+ *   once. `_destroy`, `_release` and `_close` take NULL. The objects that it was made with outlive
+ *   it.
  * - Labels are copied, and cut where they are too long. Parameter structs are read during the call
  *   only; NULL params, where nothing in them is required, are the defaults.
  * - `out_` parameters are filled when TIDE_OK comes back. A `_create` answers TIDE_NOMEM when the

@@ -29,7 +29,7 @@
  *
  * The *tracker* holds what the host has seen finish: axis -> epoch.
  *
- * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Frontiers, Axes, Taint.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers".
  */
 #ifndef TIDEMARK_CAUSAL_H
 #define TIDEMARK_CAUSAL_H

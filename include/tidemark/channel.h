@@ -2,7 +2,7 @@
  *
  * The model. A *channel* is a queue that belongs to a client (tide_queue_params.client), and
  * nothing else is one. All its operations are *commands*, also those that have nothing to do with
- * points. They may wait for points, and keep what the client has promised on the channel's future
+ * points. They may wait for points, and keep the client's promises on the channel's future
  * timelines:
  *
  *      promise      tide_future_promise: "there will be such a point", before anything is queued
@@ -10,10 +10,11 @@
  *                   scheduled as soon as all that it waits for is, and all before it
  *      retire       the operation has finished: whoever waits for the point goes on
  *
- * A wait for a point is a wait like any other: it is elided where the queue knows already who keeps
- * the promise, and brings what that operation knew. An operation whose point nobody has queued yet
- * is *held*, and later ones of its queue behind it, unless it may be passed. A wait for a compound
- * holds it until all parts have ended, for only then is it known what the winner knew.
+ * A wait for a point is a wait like any other: it is elided where the queue already knows the
+ * operation that keeps the promise, and imports the knowledge of that operation. An operation whose
+ * point is not queued yet is *held*, and later ones of its queue behind it, unless it may be
+ * passed. A wait for a compound holds the operation until all parts have ended: only then is the
+ * winner's frontier known.
  *
  * Failure goes down a channel. A command fails when its body fails, when a point or timeline that
  * it waits for fails, or when its signals are refused as it enters. Commands behind a failed one do
@@ -34,10 +35,10 @@
  * - Cancelling (points.cancel, tide_queue_cancel) takes a command out of the channel. Its points
  *   break with TIDE_CANCELLED, and the channel does not fail. A cancelled recovery
  *   does nothing, except that a refusal (tide_queue_refuse) ends when a recovery is submitted.
- * - Commands behind a failed one give up their waits, since what they wait for may never come,
- *   except where a record was imported: its signaller must have finished. A command that has failed
- *   by itself, as by a broken point that it waits for, keeps its own status. They choose
- *   nothing and change no priorities.
+ * - Commands behind a failed one give up their waits, which may never end, except where a record
+ *   was imported: its signaller must have finished. A command that has failed by itself, as by a
+ *   broken point that it waits for, keeps its own status. They choose nothing and change no
+ *   priorities.
  * - The place of a command that may be passed is where it enters.
  * - A device that runs several commands of a queue at once may have started some behind the failed
  *   one. These run to their end, and their points break. A recovery starts when all commands before
@@ -45,20 +46,19 @@
  * - A queue that is no channel goes on: a failed operation fails those that wait for its signals,
  *   and no others (queue.h).
  *
- * Priority. Who goes next on a device is decided by
+ * Priority. The highest effective priority goes next on a device:
  *
  *      effective = max(base - decreases, inherited, increases)
  *
- * *inherited*: the channel, or any queue, that the first operation of a higher one waits for, and
- * whom that one waits for in turn, is lent its priority as long as it waits. *increases* are lent
- * by name (tide_queue_increase_priority_until), clamped to the lender's own base, so that nobody
- * climbs by being lent to. *decreases* are one's own, add up, and each lasts until its dependency
- * ends.
+ * *inherited*: the first operation of a queue lends the queue's priority, as long as it waits, to
+ * the channel or queue that it waits for, and along the chain to those that this one waits for.
+ * *increases* are lent by name (tide_queue_increase_priority_until), clamped to the lender's own
+ * base, so that no loan raises a queue above its lenders. *decreases* are one's own, add up, and
+ * each lasts until its dependency ends.
  *
  * Memory. All that a channel needs is allocated with the queue. Threads: any.
  *
- * Source: "Trustable Future Sync Points": The API, Scheduling and Priorities. "Spec: X" names
- * a call of that document.
+ * Source: "Trustable Future Sync Points", whose calls docs/points.md maps to these.
  */
 #ifndef TIDEMARK_CHANNEL_H
 #define TIDEMARK_CHANNEL_H
@@ -93,35 +93,34 @@ struct tide_operation_points {
 
 /* ---- future timelines of a channel ------------------------------------------------------- */
 
-/* Spec: CreateFutureSyncPointTimeline. Promises on it (tide_future_promise) are kept by operations
- * of this queue alone. As tide_future_create; TIDE_INVALID: the queue is no channel; TIDE_CANCELLED
- * or the device's status: it is going. Destroyed with tide_future_destroy; with the channel, what
- * is promised and not queued breaks, and so does each later value. */
+/* Makes a timeline of the channel: promises on it (tide_future_promise) are kept by operations of
+ * this queue alone. As tide_future_create; TIDE_INVALID: the queue is no channel; TIDE_CANCELLED or
+ * the device's status: it is going. Destroyed with tide_future_destroy; with the channel, what is
+ * promised and not queued breaks, and so does each later value. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_create_future(struct tide_queue *queue, const struct tide_future_params *params,
                          struct tide_future **out_future);
 
-/* ---- the seed's commands, each an operation without a body -------------------------------- */
+/* ---- commands, each an operation without a body ---------------------------------------- */
 
 /* All of them: TIDE_INVALID: the queue is no channel; TIDE_CANCELLED: what its client would own is
  * asked for, and the client is gone; TIDE_NOT_FOUND: no such point, or nobody has
  * promised it; and as tide_queue_submit. On an error nothing has changed. */
 
-/* A point behind all that the channel has taken so far. Spec: InsertSyncPoint. TIDE_FULL also when
- * as many inserted ones are unfinished as the queue takes operations; TIDE_EXHAUSTED: as many
- * broke, each apart from the others, as that (they are remembered): make another channel. */
+/* A point behind all that the channel has taken so far. TIDE_FULL also when as many inserted ones
+ * are unfinished as the queue takes operations; TIDE_EXHAUSTED: as many broke, each apart from the
+ * others, as that (they are remembered): make another channel. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_insert_point(struct tide_queue *queue,
                                                                   struct tide_point *out_point,
                                                                   struct tide_diag *diag);
-/* Later operations start after the point has ended; `flags` as of an operation. Spec:
- * SyncPointWait. TIDE_DEADLOCK: it would wait for itself. */
+/* Later operations start after the point has ended; `flags` as of an operation. TIDE_DEADLOCK: it
+ * would wait for itself. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_wait_point(struct tide_queue *queue,
                                                                 struct tide_point point,
                                                                 uint32_t flags,
                                                                 struct tide_diag *diag);
-/* Keeps the promise when all before it has finished. Spec: QueueSyncPoint. TIDE_VALUE: it is
- * retired, queued, or below one that is queued; TIDE_INVALID: not promised on this channel; its
- * error when it is broken. */
+/* Keeps the promise when all before it has finished. TIDE_VALUE: it is retired, queued, or below
+ * one that is queued; TIDE_INVALID: not promised on this channel; its error when it is broken. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_retire_point(struct tide_queue *queue, struct tide_point point, struct tide_diag *diag);
 /* Commands behind this place run, whatever has failed before it. Where nothing has, it changes
@@ -142,17 +141,16 @@ TIDE_API void tide_queue_refuse(struct tide_queue *queue, enum tide_status cause
 TIDE_API uint8_t tide_queue_priority(struct tide_queue *queue);
 
 /* When its turn has come in this channel: the target's channel is lent min(level, this queue's
- * base) until the target ends, however it ends, or this queue goes. Spec: IncreasePriorityUntil.
- * TIDE_INVALID: the target is a compound, a host's or another domain's point, which no channel
- * keeps; TIDE_FULL: as many changes of priorities are under way as the queue has room for. */
+ * base) until the target ends, however it ends, or this queue goes. TIDE_INVALID: the target is a
+ * compound, a host's or another domain's point, which no channel keeps; TIDE_FULL: as many changes
+ * of priorities are under way as the queue has room for. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_increase_priority_until(struct tide_queue *queue, struct tide_point target,
                                    uint8_t level, struct tide_diag *diag);
 /* When its turn has come: this channel's priority is `amount` lower, on top of other decreases,
  * until the dependency ends or the decrease is cancelled. *out_cancel (may be NULL) is a promise of
  * the client that nobody waits for: tide_queue_cancel_decrease keeps it, and when the client goes
- * it breaks, and the decrease with it. Spec: DecreasePriorityUntil. TIDE_FULL as above, or no room
- * for the point. */
+ * it breaks, and the decrease with it. TIDE_FULL as above, or no room for the point. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_decrease_priority_until(struct tide_queue *queue, struct tide_point dependency,
                                    uint32_t amount, struct tide_point *out_cancel,
@@ -162,8 +160,8 @@ tide_queue_decrease_priority_until(struct tide_queue *queue, struct tide_point d
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_cancel_decrease(struct tide_queue *queue,
                                                                      struct tide_point cancel);
 /* All decreases that were submitted before stop counting at once, and count again when the channel
- * has come to this place. Spec: CancelPriorityDecreases. (A call that blocks until the queue has
- * done something, tide_queue_drain, does the same for as long as it blocks.) TIDE_FULL as above. */
+ * has come to this place. (A call that blocks until the queue has done something, tide_queue_drain,
+ * does the same for as long as it blocks.) TIDE_FULL as above. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_cancel_priority_decreases(struct tide_queue *queue, struct tide_diag *diag);
 

@@ -1,10 +1,9 @@
-/* tidemark/clock.h: a platform whose time is made up.
+/* tidemark/clock.h: a platform with simulated time.
  *
- * The model. A *clock* has a time of its own and a list of *timer events*: what is
- * to be done when. Nothing sleeps and nothing runs beside: whoever waits lets one
- * timer event after the other happen, and the time jumps from each to the next,
- * until what was waited for has come. So a program of hours runs in moments, on one
- * thread, and the same seed gives the same run.
+ * The model. A *clock* has a time of its own and a list of *timer events*: calls at given times.
+ * Nothing sleeps and nothing runs beside: a wait runs one timer event after the other, and the time
+ * jumps from each to the next, until the awaited condition holds. So a program of hours runs in
+ * moments, on one thread, and the same seed gives the same run.
  *
  *      tide_clock_create(allocator, &params, &clock);
  *      context_params.platform = tide_clock_platform(clock);
@@ -12,11 +11,11 @@
  *      tide_timeline_wait(done, 1, TIDE_FOREVER);      the clock runs in here
  *      tide_clock_now(clock);                          how long it all took
  *
- * A wait without a deadline that no timer event can end would last for ever: that is
- * an error in whoever was to wake it, and the clock says so instead of hanging.
+ * A wait without a deadline that no timer event can end would last for ever: that is an error of
+ * the code that was to wake it, and the clock says so instead of hanging.
  *
- * Happenings of one moment happen in the order in which they were asked for, or, with
- * `shuffle`, in one that the seed decides.
+ * Timer events of one moment run in the order in which they were requested, or, with `shuffle`, in
+ * an order drawn from the seed.
  *
  * Threads: one. There are no others in a simulation: `spawn` answers TIDE_UNSUPPORTED.
  *

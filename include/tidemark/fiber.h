@@ -1,34 +1,35 @@
 /* tidemark/fiber.h: many small jobs that wait, on few threads.
  *
  * The model. A *crew* is some threads, its *carriers*, that run *fibers*: each fiber is a function
- * with a stack of its own, and what a GPU calls a warp. A fiber runs until it gives its carrier to
- * another one: because it yields, returns, or is parked, as when it touches a page whose data is
- * still to come. Then the carrier goes on with the next one that is ready, which costs some tens
- * of nanoseconds and no system call. Nothing takes a carrier away from a fiber that computes.
+ * with a stack of its own, like a warp of a GPU. A fiber runs until it gives its carrier to another
+ * one: because it yields, returns, or is parked, as when it touches a page without its data. Then
+ * the carrier goes on with the next one that is ready, which costs some tens of nanoseconds and no
+ * system call. Nothing takes a carrier away from a fiber that computes.
  *
  *      tide_crew_create(&context, &params, &crew);
  *      tide_crew_run(crew, filter_tile, &image, 31250);   filter_tile(&image, 0), (&image, 1), …
  *      tide_crew_wait(crew, TIDE_FOREVER);
  *      tide_crew_destroy(crew);
  *
- * There may be far more jobs than stacks: who returns hands its stack on to the next job. So a
- * fiber that waits for a job which starts so much later that all stacks are taken before, waits
+ * There may be far more jobs than stacks: a job that returns hands its stack on to the next one. So
+ * a fiber that waits for a job which starts so much later that all stacks are taken before, waits
  * for ever.
  *
  * Order. Ready fibers of a carrier take turns, first come, first served; a job that gets the stack
  * of another one stands behind those that were ready then. A carrier with nothing to do takes
  * fibers over from the others, and sleeps when there are none; one that is busy looks after the
- * others now and then, so that nobody waits for ever behind a fiber that does not give way.
+ * others now and then, so that no fiber waits for ever behind one that does not yield.
  *
- * What a fiber may do. A fiber goes on after a wait on whichever carrier is free. Its variables,
- * errno and the rounding mode go with it; what belongs to a thread does not: thread-local
- * variables, the thread's number, a mutex that it holds. So no mutex is held across a yield or a
- * load that may fault. A call that blocks the thread blocks all that would run on its carrier.
- * Compilers believe that a function stays on one thread, and may keep the address of errno or of a
- * thread-local variable from before a yield: read these in functions of their own. Where a stack
- * ends, a page without access lies: the process dies there by SIGSEGV.
+ * Restrictions. After a wait a fiber goes on on any free carrier. Its variables, errno and the
+ * rounding mode go with it; the thread's properties do not: thread-local variables, the thread's
+ * number, a held mutex. So no mutex is held across a yield or a load that may fault. A call that
+ * blocks the thread blocks all that would run on its carrier. Compilers believe that a function
+ * stays on one thread, and may keep the address of errno or of a thread-local variable from before
+ * a yield: read these in functions of their own. Where a stack ends, a page without access lies:
+ * the process dies there by SIGSEGV.
  *
- * Source: docs/wic.md; "System V Application Binary Interface".
+ * Source: docs/wic.md; "System V Application Binary Interface"; "Procedure Call Standard for the
+ * Arm 64-bit Architecture".
  */
 #ifndef TIDEMARK_FIBER_H
 #define TIDEMARK_FIBER_H

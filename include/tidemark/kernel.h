@@ -1,9 +1,9 @@
 /* tidemark/kernel.h: bodies that programs can name, and how they take arguments.
  *
- * The model. A *body* is a C function with a described signature. Whoever builds
- * an operation fills one `struct tide_argument` a parameter, in order; the array
- * is copied into the operation and handed to the function. The description is
- * what lets a program's text be checked (`blur: argument 2 'from' is a buffer`).
+ * The model. A *body* is a C function with a described signature. The builder of an operation fills
+ * one `struct tide_argument` for each parameter, in order; the array is copied into the operation
+ * and handed to the function. By the description a program's text is checked (`blur: argument 2
+ * 'from' is a buffer`).
  *
  * A plugin is a shared object with one function, tide_plugin_bodies, that
  * returns a table like the built-in one.

@@ -1,11 +1,10 @@
 /* tidemark/memory.h: buffers that are reused without tracking their uses.
  *
- * The model. A buffer carries two frontiers, whatever it goes through. `past` must
- * have finished before the memory may be touched: the death frontier of the
- * memory's previous buffer. `uses` holds the last operations that named the buffer:
- * at most one a queue, and none that a later one knew. A free makes both, and the
- * frontier of the freeing queue, the block's *death frontier*: a free comes after
- * all earlier operations of its queue.
+ * The model. A buffer always carries two frontiers. `past` must have finished before the memory may
+ * be touched: the death frontier of the memory's previous buffer. `uses` holds the last operations
+ * that named the buffer: at most one a queue, and none that a later one knew. A free makes both,
+ * and the frontier of the freeing queue, the block's *death frontier*: a free comes after all
+ * earlier operations of its queue.
  *
  * That is more than necessary where every operation names the buffers that it
  * touches, and the freeing queue has had other work since. A pool with
@@ -23,18 +22,17 @@
  *   3. the free block that leaves the fewest *gap waits*, of at most 256 that fit;
  *      else the free neighbours that do so, of all. Each operation that names
  *      the buffer waits, on the device, for the missing epochs. Such a wait is for
- *      execution only: it opens when the signaller has finished, whatever its
- *      status, and imports what the signaller knew;
+ *      execution only: it opens when the signaller has finished, with any
+ *      status, and imports the signaller's frontier;
  *   4. without a limit, fresh memory beyond the budget;
- *   5. TIDE_NOMEM. The statistics tell the limit and what holds the memory.
+ *   5. TIDE_NOMEM. The statistics tell the limit and the users of the memory.
  *
- * The budget is the pool's `limit`, if one is set. All that is taken from the source
- * counts towards a limit. Otherwise the budget is twice the peak of live blocks, at
- * least 64 MiB, and blocks count that were ever handed out; ends of chunks that were
- * too small for a request don't. So two queues that take and free the same sizes,
- * one far ahead of the other, share the budget without a gap wait. A program whose
- * live memory is constant takes a bounded amount from the source, however long it
- * runs: the budget, the ends of chunks, and what random sizes leave between live
+ * The budget is the pool's `limit`, if one is set. All that is taken from the source counts towards
+ * a limit. Otherwise the budget is twice the peak of live blocks, at least 64 MiB, and blocks count
+ * that were ever handed out; ends of chunks that were too small for a request don't. So two queues
+ * that take and free the same sizes, one far ahead of the other, share the budget without a gap
+ * wait. A program whose live memory is constant takes a bounded amount from the source, however
+ * long it runs: the budget, the ends of chunks, and the gaps that random sizes leave between live
  * blocks (in a test with sizes up to 32 MiB, four times the peak in all).
  *
  * A host position (NULL) cannot wait on a device. For it, step 3 is a finished block,
@@ -51,7 +49,7 @@
  * queue.h bring them. Pools don't mix: a buffer goes back where it came from, and
  * where the memory is one device's, other devices' queues are refused it.
  *
- * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Buffer Reuse.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers".
  */
 #ifndef TIDEMARK_MEMORY_H
 #define TIDEMARK_MEMORY_H

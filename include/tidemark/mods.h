@@ -2,8 +2,7 @@
  *
  * The model. A *module* is a program in MLIR's textual form: gpu, arith, scf, llvm and the part of
  * the cutlass dialect that persistent kernels are made of. A module is parsed, verified, folded and
- * printed again; what is wrong with it goes to a *sink*, each diagnostic with its place in the
- * text.
+ * printed again; its faults go to a *sink*, each diagnostic with its location in the text.
  *
  * Inside an async region of such a kernel, `mods_report_mainloop_start` and `_end` open and close a
  * *window* around the main loop: a handshake of the whole cluster, by which its CTAs report their

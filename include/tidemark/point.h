@@ -1,62 +1,59 @@
 /* tidemark/point.h: sync points that can be used before they exist.
  *
- * The model. A *point* is a position on a timeline that somebody has promised to
- * reach. It has a name, three numbers, that may be handed around like any number.
- * A promise is a debt: whoever makes it owes two things, and is held to each.
+ * The model. A *point* is a position on a timeline that a client has promised to reach. It has a
+ * name, three numbers, that may be handed around like any number. A promise obliges its maker
+ * twice: to queue the point before a deadline, and to let it end.
  *
  *      promised ----> scheduled ----> retired            it was kept
  *          \              \
  *           `--------------`--------> broken             it was not; a status says why
  *
- * - *promised*: somebody said "there will be such a point". Others may wait for it,
- *   hand it on, combine it with others.
- * - *scheduled*: it will end in finite time. The command that retires it is queued,
- *   and all that this command waits for, and all before it in its channel, is
- *   scheduled too. This is counted as commands come, so nobody has to search for it
- *   or guess it from a clock. Points that wait for each other in a cycle never
- *   get there: a call that would close a cycle is refused, with TIDE_DEADLOCK, even one through
- *   an ANY that could still come true otherwise.
+ * - *promised*: a client has announced the point. Others may wait for it, hand it on, combine it
+ *   with others.
+ * - *scheduled*: it will end in finite time. The command that retires it is queued, and all that
+ *   this command waits for, and all before it in its channel, is scheduled too. The state follows
+ *   from counts that are kept as commands come: neither a search nor a clock takes part. Points
+ *   that wait for each other in a cycle never get there: a call that would close a cycle is
+ *   refused, with TIDE_DEADLOCK, even one through an ANY that could still come true otherwise.
  * - *retired*: all before it has been executed, and went well.
- * - *broken*: it will never be retired. Whoever waits is told why, at once:
- *   TIDE_OWNER_DIED, its owner is gone; TIDE_CANCELLED, its timeline or it itself was given up;
- *   TIDE_TIMED_OUT, it was not queued before its deadline; TIDE_DEADLOCK, queueing it
- *   would have closed a cycle; or what the failed command says: the one that was to retire it, or
- * one before it in its channel (channel.h).
+ * - *broken*: it will never be retired. Its waiters are told the cause at once: TIDE_OWNER_DIED,
+ *   its owner is gone; TIDE_CANCELLED, its timeline or it itself was given up; TIDE_TIMED_OUT, it
+ *   was not queued before its deadline; TIDE_DEADLOCK, queueing it would have closed a cycle; or
+ *   the status of a failed command: the one that was to retire it, or one before it in its channel
+ *   (channel.h).
  *
- * States go one way only, whatever happens later.
+ * States go one way only.
  *
- * A *future timeline* is a row of promises that are kept in order: 1, 2, 3 … When n
- * is retired, all before it that were not broken are retired with it. When n breaks,
- * n alone breaks: the timeline goes on. A broken one keeps its turn, and whoever
- * comes to queue it after all is told its error; nothing is retired then.
+ * A *future timeline* is a row of promises that are kept in order: 1, 2, 3 … When n is retired, all
+ * before it that were not broken are retired with it. When n breaks, n alone breaks: the timeline
+ * goes on. A broken one keeps its turn: queueing it after all returns its error, and retires
+ * nothing.
  *
  *      value    1        2        3        4        5
  *               retired  broken   retired  promised promised
  *                        ^ stays so when 3 is retired
  *
- * Each promise has a deadline for being *queued*; what is queued may take as long as
- * it takes. Whoever misses it is charged (`missed` of the client's numbers).
+ * Each promise has a deadline for being *queued*; a queued one may take any time. A missed deadline
+ * counts against the client (`missed` of its statistics).
  *
- * A *compound point* is other points, combined by "all of" and "any of". It is
- * promised first and defined once, perhaps after somebody waits for it. ALL is
- * retired when all parts are, and broken as soon as one is. ANY is retired when one
- * part is, and broken when all are. Each is one wake, of however many parts.
+ * A *compound point* is other points, combined by "all of" and "any of". It is promised first and
+ * defined once, perhaps while waits for it are under way. ALL is retired when all parts are, and
+ * broken as soon as one is. ANY is retired when one part is, and broken when all are. Each is one
+ * wake, of however many parts.
  *
- * *Trust*. A point of another domain (another service's) takes part through a
- * stand-in. What an untrusted domain says about it counts only when it says that
- * the point has ended.
+ * *Trust*. A point of another domain (another service's) takes part through a stand-in. Of an
+ * untrusted domain's reports about it, only the end of the point counts.
  *
  * *Clients* own all this. A client that goes breaks what it owes, and nothing else.
  *
- * Waiting. Each point is a value of a timeline of timeline.h: tide_point_timeline
- * tells which, and every wait, set and timepoint of timeline.h works on it. Such a
- * timeline's values end one by one: waiting for a broken value returns its error,
- * for one that nobody has promised TIDE_NOT_FOUND, and only its promiser signals it.
- * Whoever keeps it after its points are gone is told TIDE_CANCELLED from the first
- * broken value on: that is as far as anybody remembers.
+ * Waiting. Each point is a value of a timeline of timeline.h: tide_point_timeline tells which, and
+ * every wait, set and timepoint of timeline.h works on it. Such a timeline's values end one by one:
+ * waiting for a broken value returns its error, for a value without a promise TIDE_NOT_FOUND, and
+ * only its promiser signals it. After its points are gone the timeline answers TIDE_CANCELLED from
+ * the first broken value on: no more is remembered.
  *
- * A host keeps its promises here, with tide_future_fulfil. What is kept by a device's queue
- * (insert, wait, queue, choose, cancel, priorities) is in channel.h.
+ * A host keeps its promises here, with tide_future_fulfil. The commands of a device's queue
+ * (insert, wait, queue, choose, cancel, priorities) are in channel.h.
  *
  * Memory. All that points need is allocated when the room, the client, the timeline or
  * the compound is made, with fixed capacities; promising, keeping, breaking and waiting
@@ -64,8 +61,7 @@
  *
  * Threads: one lock for all points of a context, the scheduler's. Callbacks run without it.
  *
- * Source: "Trustable Future Sync Points": The API. "Spec: X" names a call of that document;
- * docs/points.md maps them all.
+ * Source: "Trustable Future Sync Points", whose calls docs/points.md maps to these.
  */
 #ifndef TIDEMARK_POINT_H
 #define TIDEMARK_POINT_H
@@ -122,8 +118,8 @@ TIDE_API void tide_points_destroy(struct tide_points *points);
 /* Breaks the promises whose deadline has passed (TIDE_TIMED_OUT); returns how many. *out_next (may
  * be NULL) is the next deadline, TIDE_FOREVER when there is none. */
 TIDE_API uint32_t tide_points_expire(struct tide_points *points, uint64_t *out_next);
-/* The service's policy: what this domain says about its points is believed. Spec:
- * AddTrustedService, as what a service trusts. TIDE_FULL beyond 64 domains. */
+/* Sets the service's policy: reports of this domain about its points are believed. TIDE_FULL: 64
+ * domains are trusted already. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_points_trust(struct tide_points *points,
                                                             uint32_t domain);
 
@@ -157,8 +153,8 @@ TIDE_API void tide_client_destroy(struct tide_client *client, enum tide_status c
 /* Counted from the beginning. */
 TIDE_API void tide_client_stats(struct tide_client *client, struct tide_client_stats *out_stats);
 /* This client trusts what it named so, and no other domain: the first call narrows what the service
- * trusts, the next ones repeat. For its own waits alone. Spec: AddTrustedService, as what a client
- * trusts. TIDE_DENIED: the service itself does not trust it; nothing has changed. */
+ * trusts, the next ones repeat. For its own waits alone. TIDE_DENIED: the service itself does not
+ * trust it; nothing has changed. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_client_trust(struct tide_client *client,
                                                             uint32_t domain);
 
@@ -173,28 +169,27 @@ struct tide_future_params {
   uint64_t initial;  /* the first promise is for the value above it */
 };
 
-/* Spec: CreateFutureSyncPointTimeline, for promises that the host keeps itself. (A queue's are made
- * tide_queue_create_future.) NULL params are the defaults. TIDE_NOMEM; TIDE_FULL: no room, or the
- * client's quota; TIDE_INVALID: a capacity above 2^20. */
+/* Makes a timeline for promises that the host keeps itself. (tide_queue_create_future makes one for
+ * promises that a queue's operations keep.) NULL params are the defaults. TIDE_NOMEM; TIDE_FULL: no
+ * room, or the client's quota; TIDE_INVALID: a capacity above 2^20. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_create(struct tide_client *client, const struct tide_future_params *params,
                    struct tide_future **out_future);
 /* Breaks all that is promised and not queued, with TIDE_CANCELLED, and gives the handle back. What
  * is queued is still kept; with its last point the names go: asking for them is TIDE_NOT_FOUND.
- * Spec: DestroyFutureSyncPointTimeline. NULL is fine. */
+ * NULL is fine. */
 TIDE_API void tide_future_destroy(struct tide_future *future);
 /* Promises the next value, to be queued before `deadline` (absolute; 0: the room's; more than the
- * room allows is cut). Spec: PromiseSyncPoint. TIDE_FULL: as many are promised as there is room
- * for; TIDE_EXHAUSTED: it has broken its word so often that the capacity is used up by it (make
- * another one), or the values ran out. */
+ * room allows is cut). TIDE_FULL: as many are promised as there is room for; TIDE_EXHAUSTED: it has
+ * broken its word so often that the capacity is used up by it (make another one), or the values ran
+ * out. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_promise(struct tide_future *future, uint64_t deadline, struct tide_point *out_point);
 /* The host keeps the promise of `value` now: it is queued and retired in one, and all unbroken ones
- * before it with it. With a position the signal is tracked, as by tide_timeline_signal. Spec:
- * QueueSyncPoint. On an error nothing has changed: TIDE_VALUE: it is retired already;
- * TIDE_NOT_FOUND: nobody has promised it, or the position's axis is unknown; TIDE_INVALID: a
- * channel's timeline, which keeps its promises by commands; its own error when it is broken (its
- * deadline may have passed just now). */
+ * before it with it. With a position the signal is tracked, as by tide_timeline_signal. On an error
+ * nothing has changed: TIDE_VALUE: it is retired already; TIDE_NOT_FOUND: nobody has promised it,
+ * or the position's axis is unknown; TIDE_INVALID: a channel's timeline, which keeps its promises
+ * by commands; its own error when it is broken (its deadline may have passed just now). */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_future_fulfil(struct tide_future *future, uint64_t value, struct tide_position *position);
 /* Gives a promise up. TIDE_VALUE: it is retired, or queued; TIDE_NOT_FOUND; TIDE_INVALID: `cause`
@@ -221,9 +216,9 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_point_timeline(struct tide_points
  * the deadlines of promises itself while it waits. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_point_wait(struct tide_points *points, struct tide_point point, uint64_t deadline);
-/* Spec: SyncPointClientWaitUntilComplete. The timepoint's call is set; it is called once
- * the point ends, with TIDE_OK or its error. Cancel it with tide_timepoint_cancel. TIDE_NOT_FOUND;
- * TIDE_INVALID: no call. No call comes after an error. */
+/* Adds a timepoint whose call is set: it is called once the point ends, with TIDE_OK or its error.
+ * Cancel it with tide_timepoint_cancel. TIDE_NOT_FOUND; TIDE_INVALID: no call. No call comes after
+ * an error. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_point_when_complete(struct tide_points *points, struct tide_point point,
                          struct tide_timepoint *timepoint);
@@ -242,7 +237,7 @@ struct tide_schedulable {
   uint64_t private_words[48];
 };
 
-/* Spec: SyncPointClientWaitUntilSchedulable. For this call alone it is taken for granted that each
+/* Calls back once the point is schedulable. For this call alone it is taken for granted that each
  * point of `assumed`, and all before it of its timeline, will be retired by the caller: those must
  * be the client's own, whose deadlines go on, and who is charged when they are missed. TIDE_DENIED:
  * one of them is not; TIDE_NOT_FOUND; TIDE_INVALID: more than TIDE_ASSUMED_MAX, one of no future
@@ -255,12 +250,12 @@ TIDE_API bool tide_schedulable_cancel(struct tide_schedulable *wait);
 
 /* ---- compound points -------------------------------------------------------------------- */
 
-/* Promises a point that will be defined before `deadline` (as above). Spec:
- * PromiseCompoundSyncPoint. TIDE_FULL: no room, or the client's quota; TIDE_NOMEM. */
+/* Promises a point that will be defined before `deadline` (as above). TIDE_FULL: no room, or the
+ * client's quota; TIDE_NOMEM. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_compound_promise(struct tide_client *client, uint64_t deadline, struct tide_point *out_point);
-/* Defines it: all of the parts. None at all: it is retired. Spec: QueueCompoundSyncPointAll. On an
- * error it stays undefined, and may be defined again:
+/* Defines it: all of the parts. None at all: it is retired. On an error it stays undefined, and may
+ * be defined again:
  * - TIDE_NOT_FOUND: it, or a part, is no point that anybody has promised; TIDE_DENIED: it is not
  *   this client's; TIDE_INVALID: it is no compound, or defined already
  * - its error, when it is broken already
@@ -270,14 +265,13 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_compound_all(struct tide_client *
                                                             struct tide_point compound,
                                                             const struct tide_point *parts,
                                                             size_t count);
-/* Defines it: any of the parts. Spec: QueueCompoundSyncPointAny. As above; none at all is
- * TIDE_INVALID. */
+/* Defines it: any of the parts. As above; none at all is TIDE_INVALID. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_compound_any(struct tide_client *client,
                                                             struct tide_point compound,
                                                             const struct tide_point *parts,
                                                             size_t count);
-/* Defines it by an expression, see tide_expression_check. Spec: QueueCompoundSyncPointExpression.
- * As above; TIDE_CORRUPT as from tide_expression_check. */
+/* Defines it by an expression, see tide_expression_check. As above; TIDE_CORRUPT as from
+ * tide_expression_check. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_compound_expression(struct tide_client *client, struct tide_point compound, const char *text,
                          size_t length, const struct tide_point *parts, size_t count,

@@ -4,21 +4,20 @@
  *
  *      text --parse--> program --plan--> tables + a stream of steps --run--> work
  *
- * *Parsing* checks how the text is written and that every name is known. A
- * *plan* is the program with its parameters filled in and its bodies looked up:
- * tables of what there is (devices, queues, timelines, buffers, files), and a
- * stream of *steps* in program order, loops unrolled one step at a time, so that
- * a million operations take no more memory than ten. Making a plan runs through
- * the whole stream once and refuses what could not work: values that go down,
- * waits for what nobody signals, operations that wait for each other in a
- * cycle, memory used before it is allocated or after it is freed.
+ * *Parsing* checks how the text is written and that every name is known. A *plan* is the program
+ * with its parameters filled in and its bodies looked up: tables of its objects (devices, queues,
+ * timelines, buffers, files), and a stream of *steps* in program order, loops unrolled one step at
+ * a time, so that a million operations take no more memory than ten. Making a plan runs through the
+ * whole stream once and refuses programs that could not work: values that go down, waits for values
+ * that no operation signals, operations that wait for each other in a cycle, memory used before it
+ * is allocated or after it is freed.
  *
- * Errors go to a *report*: as many as there is room for, each with line, column,
- * what was expected and what came.
+ * Errors go to a *report*: as many as there is room for, each with line, column, the expected text
+ * and the given one.
  *
- * *Bodies* are what operations do. They come from tables with described
- * signatures, which is what lets a program's text be checked; this header says
- * what such a table looks like, tidemark/kernel.h brings the built-in one.
+ * *Bodies* are the functions that operations run. They come from tables with described signatures,
+ * by which a program's text is checked; this header defines such tables, tidemark/kernel.h brings
+ * the built-in one.
  *
  * The language itself is described in docs/programs.md.
  *

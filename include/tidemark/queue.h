@@ -33,8 +33,7 @@
  * are ordered somehow. One lock guards a context's scheduler; no body, callback or backend is
  * called under it.
  *
- * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Submission Pipeline, Wait
- * Elision.
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers".
  */
 #ifndef TIDEMARK_QUEUE_H
 #define TIDEMARK_QUEUE_H

@@ -1,10 +1,9 @@
 /* tidemark/run.h: runs plans on real queues.
  *
- * The model. A plan (tidemark/program.h) says what there is and what happens. A
- * *run* makes it so: devices from a registry of kinds, queues, timelines with the
- * plan's scopes, buffers from a pool, files from wherever the caller keeps them;
- * then it submits one step after the other, waits when a queue is full, and at
- * the end until everything has finished.
+ * The model. A plan (tidemark/program.h) lists objects and steps. A *run* carries it out: devices
+ * from a registry of kinds, queues, timelines with the plan's scopes, buffers from a pool, files
+ * from wherever the caller keeps them; then it submits one step after the other, waits when a queue
+ * is full, and at the end until everything has finished.
  *
  *      plan ──create──> run ──execute──> result     look at its buffers ──> destroy
  *
@@ -13,10 +12,10 @@
  * - tracked: waits are declared, Tidemark finds those that remain
  * - events: the same queues, devices and bodies, but as a program of binary events: one event a
  *   dependency, and one for each operation that uses a recycled buffer; nothing is elided
- * - barrier: likewise, with all queues joined before whatever depends on something since the last
- *   join
- * - sequential: one thread, one body after the other, memory that is never shared: what must come
- *   out
+ * - barrier: likewise, with all queues joined before each operation that depends on one since the
+ *   last join
+ * - sequential: one thread, one body after the other, memory that is never shared: the expected
+ *   result
  *
  * Nothing of the system is used here. Threads and time come from the platform, devices and files
  * from the registries that the caller plugs in.

@@ -13,28 +13,28 @@
  *                                    value of p --- shared memory --->  wait: returns
  *
  * Commands go through shared memory: a call that queues something is some tens of nanoseconds, and
- * no system call unless the service sleeps. What a session may look at lies in shared memory that
- * it can only read: asking whether a point has retired is two loads, waiting for it one futex.
+ * no system call unless the service sleeps. The values that a session may read lie in shared
+ * memory, mapped read-only: asking whether a point has retired is two loads, waiting for it one
+ * futex.
  *
- * A point is handed to somebody by a *token*, 128 random bits: whoever has it may wait for the
- * timeline's points, and nothing else. Guessing one is hopeless, and trying ends the connection.
+ * A point is handed over by a *token*, 128 random bits: its holder may wait for the timeline's
+ * points, and nothing else. Guessing one is hopeless, and trying ends the connection.
  *
- * Errors. What can be known at once is returned at once. What only the service finds out is told
- * later, through `refused` of the session, with the number of the call. The points that the call
- * was to make or to keep break with the same status: no waiter for one of them is left behind,
- * whether it came before the refusal or after it.
- * Behind a command that failed, or was refused, no command of its channel runs until
- * tide_session_recover, but those with TIDE_DESPITE_BROKEN.
+ * Errors. Errors that the session can know are returned at once. Those that only the service finds
+ * are told later, through `refused` of the session, with the number of the call. The points that
+ * the call was to make or to keep break with the same status: no waiter for one of them is left
+ * behind, whether it came before the refusal or after it. Behind a command that failed, or was
+ * refused, no command of its channel runs until tide_session_recover, but those with
+ * TIDE_DESPITE_BROKEN.
  *
  * When the service ends, or is killed, everything answers TIDE_LOST within a tenth of a second.
- * When a client ends, or is killed, what it has promised and not queued breaks with
- * TIDE_OWNER_DIED.
+ * When a client ends, or is killed, its promises that are not queued break with TIDE_OWNER_DIED.
  *
  * Threads: a session may be used by several threads. Calls (`call`, `refused`) run within
  * tide_session_dispatch, or within a blocking call of this session, one at a time, without a lock.
  *
- * Source: "Trustable Future Sync Points"; docs/service.md. "Spec: X" names a call of that
- * document.
+ * Source: "Trustable Future Sync Points", whose calls docs/points.md maps to those of point.h and
+ * channel.h; docs/service.md.
  */
 #ifndef TIDEMARK_SERVICE_H
 #define TIDEMARK_SERVICE_H
@@ -163,13 +163,12 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_sync(struct tide_session 
 
 /* ---- future timelines ------------------------------------------------------------------- */
 
-/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Spec:
- * CreateFutureSyncPointTimeline. Blocks for the service's answer. */
+/* *out_timeline: its name, with value `initial`. TIDE_FULL: the quota. Blocks for the service's
+ * answer. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_future(struct tide_session *session, const struct tide_future_params *params,
                            struct tide_point *out_timeline);
-/* The same, for promises that commands of this channel keep. Spec: CreateFutureSyncPointTimeline.
- */
+/* The same, for promises that commands of this channel keep. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_create_channel_future(struct tide_session *session, struct tide_point channel,
                                    const struct tide_future_params *params,
@@ -258,19 +257,18 @@ TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_wait(struct tide_session *session, struct tide_point point, uint64_t deadline);
 
 typedef void (*tide_session_call)(void *user, enum tide_status status);
-/* Spec: SyncPointClientWaitUntilComplete. *out_wait (may be NULL) is for forget. */
+/* Calls back once the point has ended. *out_wait (may be NULL) is for forget. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_complete(struct tide_session *session, struct tide_point point,
                            tide_session_call call, void *user, uint32_t *out_wait);
-/* Spec: SyncPointClientWaitUntilSchedulable; as tide_point_when_schedulable, but that all errors
- * come through the call. */
+/* As tide_point_when_schedulable, but all errors come through the call. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_session_when_schedulable(struct tide_session *session, struct tide_point point,
                               const struct tide_point *assumed, size_t assumed_count,
                               tide_session_call call, void *user, uint32_t *out_wait);
 /* True: the call will not run. */
 TIDE_API bool tide_session_forget(struct tide_session *session, uint32_t wait);
-/* Spec: AddTrustedService, for this session's own waits: as tide_client_trust. Blocks. */
+/* As tide_client_trust, for this session's own waits. Blocks. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_session_trust(struct tide_session *session,
                                                              uint32_t domain);
 

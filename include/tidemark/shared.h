@@ -1,16 +1,16 @@
 /* tidemark/shared.h: timelines in memory that several processes map (scope *system*).
  *
- * The model. A *region* is memory that somebody handed in, mapped from a descriptor (memfd). It is
+ * The model. A *region* is memory that the caller hands in, mapped from a descriptor (memfd). It is
  * a row of timelines, *slots*, all of one owner:
  *
  *      region   | head | slot 0 | slot 1 | slot 2 | …
  *      slot     value 7   lowest broken -   failed from -   records  {a@3} for 5   {a@4, b@9} for 7
  *
  * One process owns the right to signal, and maps it writable. Others map it read-only and are
- * *readers*: to query is one load, "v is good" is two, and a blocked wait is one futex. Nobody
- * waits for anybody: a reader that is stopped, or dies, is not noticed, and a writer that dies at
- * any instruction leaves nothing half said. Then the *reaper*, one that maps it writable too
- * (the service), fails what is unreached, and whoever waits for it is told.
+ * *readers*: to query is one load, "v is good" is two, and a blocked wait is one futex. No process
+ * waits for another: a reader that is stopped, or dies, is not noticed, and a writer that dies at
+ * any instruction leaves no partial record behind. Then the *reaper*, one that maps it writable too
+ * (the service), fails the unreached values, and their waiters are told.
  *
  *      owner                              reader
  *      tide_shared_format, _attach        tide_shared_attach
@@ -18,20 +18,20 @@
  *      tide_shared_signal(slot, 5)        tide_shared_wait(slot, generation, 5, deadline)
  *      tide_shared_close(slot)            TIDE_CANCELLED, for ever: generations are not used again
  *
- * A signal writes its record (who signalled, what it knew) to a free place and then stores the
- * value: whoever reads the value finds the record, or later ones that took its place. A frontier
+ * A signal writes its record (the signaller and its frontier) to a free slot and then stores the
+ * value: a reader of the value finds the record, or later ones that have replaced it. A frontier
  * means something in another process only if both got their axes from the same *shared lease*: both
  * sides name it when they attach. Otherwise, or where the frontier is not known, the value is
  * external: it opens waits and teaches nothing.
  *
- * What a reader trusts: nothing. The writer may be hostile, and the bytes may change between two
- * looks. The sizes are checked once and kept outside of the region; a record is copied, then
- * checked, then used. A hostile writer can lie about its own timelines; it cannot make a reader
- * crash, read out of bounds, or wait beyond its deadline. Name a lease only where you trust the
- * writer to tell the truth about its past.
+ * A reader trusts nothing. The writer may be hostile, and the bytes may change between two looks.
+ * The sizes are checked once and kept outside of the region; a record is copied, then checked, then
+ * used. A hostile writer can lie about its own timelines; it cannot make a reader crash, read out
+ * of bounds, or wait beyond its deadline. Name a lease only where you trust the writer to tell the
+ * truth about its past.
  *
- * What the mapper must see to: a file that can shrink takes the mapping away under its readers, so
- * ask for a memfd with F_SEAL_SHRINK set (fcntl F_GET_SEALS) before you map it. And readers get a
+ * Duties of the mapper: a file that can shrink takes the mapping away under its readers, so ask for
+ * a memfd with F_SEAL_SHRINK set (fcntl F_GET_SEALS) before you map it. And readers get a
  * descriptor that cannot be written (F_SEAL_FUTURE_WRITE, or opened anew read-only).
  *
  * Threads: calls that write to one slot (open, signal, publish, fail, close) must not overlap, in

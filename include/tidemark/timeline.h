@@ -1,22 +1,20 @@
 /* tidemark/timeline.h: the one waiting primitive.
  *
- * The model. A *timeline* is a 64-bit value that only goes up. Whoever waits for
- * v is free once the value is v or more. Beside the value stands a *record* for
- * each value that was signalled: who signalled it (the *signaller*: an axis and
- * an epoch) and what that signaller knew (its frontier). So a waiter learns not
- * only that the value was reached, but all that must have happened before:
+ * The model. A *timeline* is a 64-bit value that only goes up. A wait for v ends once the value is
+ * v or more. Beside the value stands a *record* for each value that was signalled: its *signaller*,
+ * an axis and an epoch, and the frontier of that signaller. So a waiter learns not only that the
+ * value was reached, but all that must have happened before:
  *
  *        value   1        2                 5
  *        record  {a@4}    {a@5, b@3}        {a@9, b@3, c@1}
  *
- * A waiter of 2 learns {a@5, b@3}, even if the value is at 5 by then: it depends
- * on "at least 2", not on what happened to come later.
+ * A waiter of 2 learns {a@5, b@3}, even if the value is at 5 by then: it depends on "at least 2",
+ * not on later signals.
  *
- * A record is *pending* (a submitted operation will signal it), then *reached*
- * or *failed*. It is *tracked*, or *external*: signalled by something that we
- * cannot see into. An external record opens waits but teaches nothing. Values
- * are published together with their record: whoever reads value v and then asks
- * for its frontier never gets an older one.
+ * A record is *pending* (a submitted operation will signal it), then *reached* or *failed*. It is
+ * *tracked*, or *external*: signalled by something that we cannot see into. An external record
+ * opens waits but teaches nothing. Values are published together with their record: a thread that
+ * reads value v and then asks for its frontier never gets an older one.
  *
  * The newest records are kept in a ring. When an old one was dropped, the oldest
  * kept tracked record above it answers in its place, marked *coarse*: true, only
@@ -44,17 +42,15 @@
  * that may begin to wait beside the last release retains the timeline first, and the
  * other side destroys it.
  *
- * Scope says how far a timeline's waiters may be: within one queue, one device,
- * several devices, the process, the system. It fixes what a wait costs. (It is not
- * Vulkan's synchronization scope, which is about memory.) Waiting beyond it is
- * refused at submit. Host waits and host signals need TIDE_SCOPE_PROCESS or wider.
+ * Scope says how far a timeline's waiters may be: within one queue, one device, several devices,
+ * the process, the system. It fixes the cost of a wait. (It is not Vulkan's synchronization scope,
+ * which is about memory.) Waiting beyond it is refused at submit. Host waits and host signals need
+ * TIDE_SCOPE_PROCESS or wider.
  *
- * Threads: every function may be called from any thread unless it says
- * otherwise. Host query, signal and wait never allocate, and a signal that
- * nobody waits for makes no system call.
+ * Threads: every function may be called from any thread unless it says otherwise. Host query,
+ * signal and wait never allocate, and a signal without waiters makes no system call.
  *
- * Source: "Causal Dependency Tracking with Vector Clock Frontiers": Semaphores, Scopes, Taint;
- * "Vulkan Timeline Semaphores".
+ * Source: "Causal Dependency Tracking with Vector Clock Frontiers"; "Vulkan Timeline Semaphores".
  */
 #ifndef TIDEMARK_TIMELINE_H
 #define TIDEMARK_TIMELINE_H

@@ -1,4 +1,4 @@
-/* tidemark/trace.h: what happened, as a file that trace viewers open.
+/* tidemark/trace.h: a record of all events, as a file for trace viewers.
  *
  * The model. A *trace* is a sink: give it to a context, and it keeps the newest
  * events in a ring. Afterwards it writes them as Chrome's trace JSON, which

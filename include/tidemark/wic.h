@@ -2,9 +2,9 @@
  *
  * The model. A *medium* is a region of memory with two views: producers write through one,
  * consumers read through the other, and there a page is missing until its data is. A *request* is a
- * run of pages for one message, with the *tags* that say when it is there: values of timelines.
- * Whoever loads from a page that is missing is stalled by the fault, alone, and goes on when the
- * data has come. The consumer is plain code that loads memory. It calls nothing and polls nothing.
+ * run of pages for one message, with the *tags* that say when it is there: values of timelines. A
+ * load from a missing page stalls its thread by the fault, that thread alone, until the data has
+ * come. The consumer is plain code that loads memory. It calls nothing and polls nothing.
  *
  *      request          --> pages, missing        room: where the producer writes
  *                                                 data: where the consumer reads
@@ -12,48 +12,50 @@
  *      producer               writes room, signals the tag ---^
  *      finish           --> TIDE_OK, and what the tags teach; the pages are recycled
  *
- * By the paper's names: the *interrupter* gives out runs of pages, the *monitor* knows which data
- * is available and which faults are pending, the *activator* makes pages appear and takes them
+ * By the names of its source: the *interrupter* gives out runs of pages, the *monitor* knows which
+ * data is available and which faults are pending, the *activator* makes pages appear and takes them
  * back.
  *
- * Engines. They differ in who lets the consumer go on:
+ * Engines. They differ in the thread that lets the consumer go on:
  *
  * - monitor: a thread reads each fault, looks whether the tags are reached, and maps the pages, and
- *   with them those of all other requests that are there by then; the paper's own form
- * - direct: whoever signals the last tag maps the pages at once: data that is there before it is
+ *   with them those of all other requests that are there by then; the form of the source
+ * - direct: the signaller of the last tag maps the pages at once: data that is there before it is
  *   looked at costs no fault
  * - fibers: as direct, and a fiber (tidemark/fiber.h) that faults is parked, so that its thread
  * runs another; a plain thread that faults sleeps
  *
- * Pages are recycled by halves (the paper's P and P'): runs are given out of one half; when all of
- * the other were finished, all its pages are taken back in one call, and the halves change places.
+ * Pages are recycled by halves (P and P' of the source): runs are given out of one half; when all
+ * of the other were finished, all its pages are taken back in one call, and the halves change
+ * places.
  *
  * Failures. A request fails when a tag's timeline fails (TIDE_OWNER_DIED of a producer that died
  * …), when its deadline passes (TIDE_TIMEOUT), when it is failed by name, or when the medium is
  * closed. Then its pages read as zeros (where the system has no memory for that, or 4096 others
- * show zeros already, a producer may still write over them), whoever was stalled on them goes on,
- * and tide_request_finish says what happened: a consumer trusts what it computed only after that. A
- * failed request's room is no other's until each of its tags was reached or failed, for a producer
- * may still be writing there.
+ * show zeros already, a producer may still write over them), the consumers that were stalled on
+ * them go on, and tide_request_finish returns the cause: a consumer trusts its results only after
+ * that. A failed request's room is no other's until each of its tags was reached or failed, for a
+ * producer may still be writing there.
  *
  * A load from a page that no request has is an error of the program: `stray` is called; without one
  * the process ends with a message. So it never hangs. It is seen where the page is missing: pages
  * of a finished request can be read, unseen, until they are taken back.
  *
- * What must not be, since nobody could end it: a load of data that is to come in a callback of a
+ * Forbidden, since nothing could end it: a load of data that is to come in a callback of a
  * timepoint (the tags' calls wait for that to return), in a signal handler, or as another request's
  * `source`. A medium is not destroyed in such a callback, or by `stray`.
  *
  * A child of fork has no consumers' view: a load there is a SIGSEGV. A thread that is stalled may
  * be cancelled. Of a medium for fibers no thread that loads may block SIGBUS, or be taken out of a
- * load by siglongjmp; and who installs a handler for SIGBUS after tide_medium_create hands on what
- * is not his. The monitor has all signals blocked but those that a thread raises itself.
+ * load by siglongjmp; and a handler for SIGBUS that is installed after tide_medium_create hands on
+ * the signals that are not its own. The monitor has all signals blocked but those that a thread
+ * raises itself.
  *
- * What the kernel must have: userfaultfd with minor faults on shared memory (5.14), and the right
+ * Requirements: userfaultfd of the kernel, with minor faults on shared memory (5.14), and the right
  * to use it: root, CAP_SYS_PTRACE, vm.unprivileged_userfaultfd = 1, or access to /dev/userfaultfd.
- * For tag pages its write protection (5.7; on arm64 6.10).
- * Where only user-mode faults are allowed, system calls that read a missing page fail with EFAULT,
- * and so they do in a medium for fibers; tide_medium_info says so.
+ * For tag pages its write protection (5.7; on arm64 6.10). Where only user-mode faults are allowed,
+ * system calls that read a missing page fail with EFAULT, and so they do in a medium for fibers;
+ * tide_medium_info says so.
  *
  * Threads: all functions from any thread, but one request is made and finished by one at a time.
  *
@@ -88,7 +90,7 @@ struct tide_medium_params {
                          TIDE_MEDIUM_PAGES. A page is the system's. */
   uint32_t requests;  /* that there may be at once; 0: 1024; at most TIDE_MEDIUM_PAGES */
   uint32_t tag_pages; /* below; 0: none; at most TIDE_MEDIUM_TAG_PAGES */
-  bool paper_tree;    /* runs of pages by the paper's segment tree, not by the faster lists */
+  bool paper_tree;    /* runs of pages by the segment tree of the source, not by the faster lists */
   bool pinned;        /* the monitor runs on `cpu` only: best beside the consumers */
   uint32_t cpu;
   uint32_t linger; /* ns that the monitor looks, and yields, before it sleeps, while there are
@@ -161,9 +163,9 @@ TIDE_API enum tide_status tide_request_fail(struct tide_medium *medium,
 
 /* ---- tag pages ----------------------------------------------------------------------
  *
- * With these a producer is plain code, too (the paper's PAT). It writes to the request's room, then
- * stores to the word of a page that is *armed* with a tag. The write fault stops it, alone; the
- * monitor signals the tag, whatever the engine, and the store goes on:
+ * With these a producer is plain code, too (PAT of the source). It writes to the request's room,
+ * then stores to the word of a page that is *armed* with a tag. The write fault stops it, alone;
+ * the monitor signals the tag, whatever the engine, and the store goes on:
  *
  *      page.tag = {line, 7};   tide_medium_arm(medium, &page, 1);
  *

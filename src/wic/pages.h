@@ -8,7 +8,7 @@
  * that is long enough, the newest of several. Taking and giving back are a few instructions
  * whatever their length; where no free run is near in size, a look at four words at most.
  *
- * TIDE_PAGES_TREE is the paper's own: a segment tree over the pages, searched from the top down. It
+ * TIDE_PAGES_TREE is the WIC paper's: a segment tree over the pages, searched from the top down. It
  * gives the lowest free pages that will do.
  *
  * Both fail only when there is no such run, and do the same whenever they are asked the same.
@@ -16,7 +16,7 @@
  * page for the fast one, 28 for the tree's, whose pages count up to the next power of two.
  *
  * Source: "WIC: Hiding Producer-Consumer Synchronization Delays with Warp-Level Interrupt-based GPU
- * Communications", section 5.3, Interrupter. */
+ * Communications". */
 #ifndef TIDE_WIC_PAGES_H
 #define TIDE_WIC_PAGES_H
 

@@ -1,11 +1,11 @@
-/* The paper's segment tree in an array: node 1 is all pages, node i has the halves 2i and 2i + 1,
- * the leaves are pages. A node keeps the paper's maxLen, leftLen and rightLen; its `sum` answers
+/* The WIC paper's segment tree in an array: node 1 is all pages, node i has the halves 2i and 2i +
+ * 1, the leaves are pages. A node keeps maxLen, leftLen and rightLen as there; its `sum` answers
  * nothing that the search asks. The pages are filled up to a power of two with some that are never
  * free, so that a node's place says its size.
  *
- * The paper updates a page at a time, from the root to its leaf: k pages are k log n nodes. Here
- * the pages of a run are updated together, level by level, so that a node above several of them is
- * looked at once: 2 k + 2 log n. */
+ * The WIC paper updates a page at a time, from the root to its leaf: k pages are k log n nodes.
+ * Here the pages of a run are updated together, level by level, so that a node above several of
+ * them is looked at once: 2 k + 2 log n. */
 #include "wic/pages_kind.h"
 
 #include "base/memory.h"

@@ -1,5 +1,6 @@
-# README.md and docs/*.md: each program, command and output is tried as it stands, in a copy of the tree in which
-# `build` is this build, and the library is installed beside it. A block says behind its ``` what it is:
+# README.md, CONTRIBUTING.md, SECURITY.md, CHANGELOG.md and docs/*.md: each program, command and output is tried as it
+# stands, in a copy of the tree in which `build` is this build, and the library is installed beside it. A block says
+# behind its ``` what it is:
 #
 #   tide     a program: `tidemark explain` takes it
 #   mlir     a kernel: `tidemark mods check` takes it
@@ -230,7 +231,7 @@ block() { # number, kind, line
   esac
 }
 
-: "${DOCS_PAGES:=README.md docs/*.md}"
+: "${DOCS_PAGES:=README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs/*.md}"
 for page in $DOCS_PAGES; do
   blocks=$work/$(basename "$page" .md)
   mkdir -p "$blocks"

@@ -1,5 +1,5 @@
 # tests/mods/*.mlir whose first line is `// RUN: lower [OPTIONS]` or `// RUN: lower-fails [OPTIONS]`.
-#   lower        with --emit=seed and --emit=nvvm it prints NAME.seed and NAME.nvvm; UPDATE=1 writes them. Both
+#   lower        with --emit=mods and --emit=nvvm it prints NAME.mods and NAME.nvvm; UPDATE=1 writes them. Both
 #                do what FileCheck reads in the file's CHECK and NVVM lines; mlir-opt takes both; LLVM and
 #                ptxas take the second all the way
 #   lower-fails  exit status 1, and what the file's SAYS line says
@@ -36,7 +36,7 @@ emit() {
   fi
   [ -n "$mlir_opt" ] || return 0
   allow=
-  [ "$form" = seed ] && allow=--allow-unregistered-dialect
+  [ "$form" = mods ] && allow=--allow-unregistered-dialect
   # shellcheck disable=SC2086
   "$mlir_opt" $allow "$out" >/dev/null 2>"$work/$name.err" || { fail "mlir-opt refuses --emit=$form" "$work/$name.err"; return 1; }
 }
@@ -64,7 +64,7 @@ for file in tests/mods/*.mlir; do
   [ "$slashes $run" = "// RUN:" ] || continue
   # shellcheck disable=SC2086
   case $how in
-    lower) emit seed CHECK $options && emit nvvm NVVM $options && machine $options && echo "PASS $name" ;;
+    lower) emit mods CHECK $options && emit nvvm NVVM $options && machine $options && echo "PASS $name" ;;
     lower-fails) fails $options ;;
     *) continue ;;
   esac

@@ -1,4 +1,4 @@
-// RUN: lower --partial=mbarrier --mods-end=seed
+// RUN: lower --partial=mbarrier --mods-end=single
 // The second pair only: ranks 2 and 3.
 // CHECK: nvvm.read.ptx.sreg.cluster.ctarank
 // CHECK-COUNT-2: nvvm.mapa

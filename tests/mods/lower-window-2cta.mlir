@@ -1,4 +1,4 @@
-// RUN: lower --mods-end=seed
+// RUN: lower --mods-end=single
 // Pairs of CTAs: the rank tells what a thread adds, not tid.x.
 // CHECK: scf.if
 // CHECK-NOT: nvvm.read.ptx.sreg.tid.x

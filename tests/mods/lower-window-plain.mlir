@@ -1,4 +1,4 @@
-// RUN: lower --mods-end=seed
+// RUN: lower --mods-end=single
 // No timestamps: no timer, no subtraction.
 // CHECK: nvvm.cluster.arrive
 // CHECK-NOT: globaltimer

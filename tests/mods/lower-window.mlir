@@ -1,5 +1,5 @@
-// RUN: lower --mods-end=seed
-// The seed's emit sets, one CTA a participant, with both timestamps.
+// RUN: lower --mods-end=single
+// The emit sets of "MODS Async Dispatch", one CTA a participant, with both timestamps.
 // CHECK-LABEL: gpu.func
 // CHECK: nvvm.read.ptx.sreg.tid.x
 // CHECK: nvvm.cluster.arrive

@@ -270,7 +270,7 @@ TEST(finished_entries_go_first_and_without_taint) {
   tide_tracker_destroy(tracker);
 }
 
-/* "Disjoint frontiers trivially dominate each other" is unsound. */
+/* Disjoint frontiers do not dominate each other. */
 TEST(disjoint_frontiers_do_not_dominate) {
   storage a, b, c;
   struct tide_frontier *f = make(&a, 4), *g = make(&b, 4), *empty = make(&c, 1);
