@@ -14,6 +14,7 @@
 #include "tidemark/queue.h"
 #include "tidemark/channel.h"
 #include "tidemark/backend.h"
+#include "tidemark/body.h"
 #include "tidemark/trace.h"
 #include "tidemark/program.h"
 #include "tidemark/run.h"
