@@ -139,7 +139,8 @@ static enum tide_status write_points(struct tide_session *session, struct tide_w
 static enum tide_status write_command(struct tide_wire_command *command,
                                       const struct tide_session_operation *o) {
   if (o->wait_count > TIDE_POINTS_MAX || o->retire_count > TIDE_POINTS_MAX ||
-      o->argument_count > TIDE_WIRE_ARGUMENTS || o->otherwise_count > TIDE_WIRE_ARGUMENTS)
+      o->argument_count > TIDE_WIRE_ARGUMENTS || o->otherwise_count > TIDE_WIRE_ARGUMENTS ||
+      o->body >= TIDE_SESSION_BODIES_MAX || o->otherwise >= TIDE_SESSION_BODIES_MAX)
     return TIDE_INVALID;
   command->wait_count = (uint16_t)o->wait_count;
   command->retire_count = (uint16_t)o->retire_count;
