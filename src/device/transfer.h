@@ -40,6 +40,8 @@ enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io,
  * the file ended, or took nothing more). */
 void tide_transfer_describe(enum tide_io_verb verb, const struct tide_io *io,
                             enum tide_status status, int error, struct tide_failure *out_failure);
+/* tide_transfer for a body on a host thread: reports why it failed. */
+enum tide_status tide_transfer_report(enum tide_io_verb verb, const struct tide_io *io);
 /* Asks the work's body class what to transfer. False: it failed, and the work says why. */
 bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io);
 /* For a backend that hands the work back: sets its status, and why. */
