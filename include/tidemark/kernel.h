@@ -40,6 +40,13 @@ enum tide_kernel_session_body {
 /* For tide_service_params.bodies; constant. */
 TIDE_API const struct tide_body_set *tide_kernel_session_bodies(void);
 
+struct tide_take_source;
+/* What lets a program take (`take BUF`): give it to tide_run_params. Bodies load from copies that
+ * appear when the data is there; a buffer whose writers are through is given as it is. A body that
+ * hands such memory to the kernel (to write a file, say) needs more than user-mode faults. Lives
+ * for ever. */
+TIDE_API const struct tide_take_source *tide_medium_takes(void);
+
 /* A plugin exports a function of this type, named tide_plugin_bodies. `abi` is what it was built
  * against: TIDE_PLUGIN_ABI. */
 #define TIDE_PLUGIN_ABI 2

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "tidemark/kernel.h"
 #include "tidemark/run.h"
 #include "wic/medium.h"
 
