@@ -1,7 +1,6 @@
 #include "mods/chunks.h"
+#include "base/array.h"
 #include "base/memory.h"
-
-#include "program/arena.h"
 
 static bool grow(struct tide_chunks *chunks) {
   if (!tide_array_reserve(chunks->allocator, &chunks->chunks, &chunks->chunk_capacity,

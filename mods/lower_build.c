@@ -321,10 +321,9 @@ bool tide_lower_counts(struct tide_lower *l, tide_ir_op op,
 }
 
 struct tide_lower_known *tide_lower_know(struct tide_lower *l, tide_ir_op op, tide_ir_value value) {
-  static struct tide_lower_known nobody; /* written, never read: the lowering has failed */
   if (l->known_count == TIDE_LOWER_KNOWN_MAX) {
     tide_lower_error(l, op, "one kernel has more than 256 pipelines and schedulers");
-    return &nobody;
+    return &l->beyond;
   }
   struct tide_lower_known *known = &l->known[l->known_count++];
   *known = (struct tide_lower_known){.value = value, .kind = tide_ir_op_kind(l->ir, op)};

@@ -52,6 +52,7 @@ struct tide_lower {
   uint32_t taken_ids;      /* of the pool, by the kernel itself */
   struct tide_lower_known known[TIDE_LOWER_KNOWN_MAX];
   uint32_t known_count;
+  struct tide_lower_known beyond; /* written, never read: the lowering has failed */
   struct tide_lower_region regions[TIDE_LOWER_REGIONS_MAX];
   uint32_t region_count;
   struct tide_lower_slot early[TIDE_LOWER_EARLY_MAX];

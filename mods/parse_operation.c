@@ -2,9 +2,9 @@
 #include "mods/parse.h"
 #include "mods/intern.h"
 #include "mods/place.h"
+#include "base/array.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "program/arena.h"
 
 #define ERRORS_MAX 64
 

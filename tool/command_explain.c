@@ -1,7 +1,7 @@
 /* tidemark explain: a paused run, and what it decided about each wait. */
 #include "tool/explain.h"
 
-#include "tidemark/wic.h"
+#include "tidemark/kernel.h"
 
 enum { SET, INPUT, FRONTIER, MEMORY, JSON, PLUGIN };
 

@@ -1,5 +1,6 @@
 /* tidemark serve: a service in the foreground. */
 #include "base/atomic.h"
+#include "tidemark/kernel.h"
 #include "tool/event_log.h"
 #include "tool/tool.h"
 
@@ -112,7 +113,8 @@ static int serve(struct tide_service_params *params, const char *config) {
 
 int tide_tool_serve(int argc, char **argv) {
   struct tide_tool_arguments arguments = {.usage = &usage, .argc = argc, .argv = argv};
-  struct tide_service_params params = {.struct_size = sizeof params, .socket = NULL};
+  struct tide_service_params params = {.struct_size = sizeof params,
+                                       .bodies = tide_kernel_session_bodies()};
   const char *config = NULL, *log = NULL;
   uint64_t workers = 0, domain = 1;
   char path[200];

@@ -1,7 +1,7 @@
 /* One run of a job, from its files to its result. */
 #include "tool/job.h"
 
-#include "tidemark/wic.h"
+#include "tidemark/kernel.h"
 
 #include <string.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #ifndef TIDE_TOOL_TOOL_H
 #define TIDE_TOOL_TOOL_H
 
-#include "base/json.h"
+#include "program/json.h"
 #include "tidemark/run.h"
 
 #include <stdarg.h>

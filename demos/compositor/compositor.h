@@ -17,6 +17,7 @@
 #define COMPOSITOR_H
 
 #include <stdio.h>
+#include <tidemark/kernel.h>
 #include <tidemark/service.h>
 
 #define SECOND 1000000000ull

@@ -97,7 +97,7 @@ static void offer(struct renderer *r, uint64_t frame) {
   if (!send_message(r->links[me->who == ADVERT], &message)) give_up(me, "nobody wants its frames");
 }
 
-void draw(struct renderer *r, uint64_t frame, enum tide_session_body body,
+void draw(struct renderer *r, uint64_t frame, uint32_t body,
           const struct tide_session_argument *arguments, size_t count, bool first, bool last) {
   struct party *me = r->me;
   struct tide_point is_free = at(r->returned, frame - WINDOWS);

@@ -22,7 +22,7 @@ struct renderer {
 
 /* Queues a command on the renderer's channel. With `first`, it waits until the frame's buffer is
  * free; with `last`, the frame is drawn when it has run. */
-void draw(struct renderer *r, uint64_t frame, enum tide_session_body body,
+void draw(struct renderer *r, uint64_t frame, uint32_t body,
           const struct tide_session_argument *arguments, size_t count, bool first, bool last);
 /* The buffer of a frame. */
 struct tide_point window_of(const struct renderer *r, uint64_t frame);

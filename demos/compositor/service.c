@@ -27,7 +27,8 @@ void run_service(struct party *me, int ready) {
   struct tide_service_params params = {.struct_size = sizeof params,
                                        .socket = me->scene->socket,
                                        .policy = policy,
-                                       .policy_length = strlen(policy)};
+                                       .policy_length = strlen(policy),
+                                       .bodies = tide_kernel_session_bodies()};
   if (tide_service_create(&params, &service, &diag) != TIDE_OK) give_up(me, "%s", diag.text);
   signal(SIGTERM, on_term);
   if (write(ready, "", 1) != 1) give_up(me, "nobody wants it");

@@ -1,9 +1,7 @@
 /* tidemark/kernel.h: bodies that programs can name, and how they take arguments.
  *
- * The model. A *body* is a C function with a described signature. The builder of an operation fills
- * one `struct tide_argument` for each parameter, in order; the array is copied into the operation
- * and handed to the function. By the description a program's text is checked (`blur: argument 2
- * 'from' is a buffer`).
+ * The model. tidemark/body.h says what a body is. These are the built-in ones, by
+ * name for programs, and by number for the clients of a service.
  *
  * A plugin is a shared object with one function, tide_plugin_bodies, that
  * returns a table like the built-in one.
@@ -13,7 +11,9 @@
 #ifndef TIDEMARK_KERNEL_H
 #define TIDEMARK_KERNEL_H
 
-#include "tidemark/program.h"
+#include "tidemark/body.h"
+#include "tidemark/file.h"
+#include "tidemark/service.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +23,29 @@ extern "C" {
 TIDE_API const struct tide_body *tide_kernel_bodies(size_t *out_count);
 /* NULL when there is none of that name. */
 TIDE_API const struct tide_body *tide_kernel_find(const char *name);
+
+/* What commands of a service's clients can do, and their arguments in order: the numbers that
+ * tide_session_operation takes where the service was made with tide_kernel_session_bodies, as
+ * `tidemark serve` is. */
+enum tide_kernel_session_body {
+  TIDE_SESSION_FILL = TIDE_SESSION_BODIES, /* out, value: every byte */
+  TIDE_SESSION_HASH,                       /* from, out (8 bytes), seed */
+  TIDE_SESSION_IOTA,                       /* out (64-bit words), start */
+  TIDE_SESSION_TILE,   /* from, to, width: rows of 4-byte pixels to squares of 4 x 4 of them */
+  TIDE_SESSION_UNTILE, /* and back */
+  TIDE_SESSION_OVER,   /* from, onto: one 8-bit RGBA image over another */
+  TIDE_SESSION_SPIN,   /* microseconds, at most 20000 */
+  TIDE_SESSION_FAIL    /* fails, to see what depends on it */
+};
+/* For tide_service_params.bodies; constant. */
+TIDE_API const struct tide_body_set *tide_kernel_session_bodies(void);
+
+struct tide_take_source;
+/* What lets a program take (`take BUF`): give it to tide_run_params. Bodies load from copies that
+ * appear when the data is there; a buffer whose writers are through is given as it is. A body that
+ * hands such memory to the kernel (to write a file, say) needs more than user-mode faults. Lives
+ * for ever. */
+TIDE_API const struct tide_take_source *tide_medium_takes(void);
 
 /* A plugin exports a function of this type, named tide_plugin_bodies. `abi` is what it was built
  * against: TIDE_PLUGIN_ABI. */

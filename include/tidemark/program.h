@@ -16,8 +16,8 @@
  * and the given one.
  *
  * *Bodies* are the functions that operations run. They come from tables with described signatures,
- * by which a program's text is checked; this header defines such tables, tidemark/kernel.h brings
- * the built-in one.
+ * by which a program's text is checked; tidemark/body.h defines such tables, tidemark/kernel.h
+ * brings the built-in one.
  *
  * The language itself is described in docs/programs.md.
  *
@@ -29,60 +29,12 @@
 #ifndef TIDEMARK_PROGRAM_H
 #define TIDEMARK_PROGRAM_H
 
+#include "tidemark/body.h"
 #include "tidemark/file.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* ---- bodies ------------------------------------------------------------------ */
-
-/* A body is a C function with a described signature. Whoever builds an operation fills one
- * `struct tide_argument` a parameter, in order; the array is copied into the operation and handed
- * to the function. */
-enum tide_param_kind {
-  TIDE_PARAM_IN,      /* buffer or slice that is read: data, size */
-  TIDE_PARAM_OUT,     /* … written */
-  TIDE_PARAM_INOUT,   /* … both */
-  TIDE_PARAM_FILE,    /* an open file: descriptor */
-  TIDE_PARAM_INTEGER, /* integer */
-  TIDE_PARAM_TEXT     /* text, size = length; outlives the operation */
-};
-
-struct tide_param {
-  const char *name;
-  enum tide_param_kind kind;
-  bool optional; /* an integer that takes `fallback`; or a buffer: data NULL, size 0 */
-  int64_t fallback;
-};
-
-struct tide_argument {
-  union {
-    void *data;
-    int64_t integer;
-    const char *text;
-    int descriptor;
-  };
-  union {
-    uint64_t size;    /* of data or text, in bytes */
-    const char *name; /* of a descriptor's file, for messages; NULL: it has none */
-  };
-};
-
-#define TIDE_PARAMS_MAX (TIDE_ARGUMENTS_MAX / sizeof(struct tide_argument))
-
-struct tide_body {
-  struct tide_body_class class_; /* host gets a struct tide_argument[param_count] */
-  const struct tide_param *params;
-  size_t param_count;  /* at most TIDE_PARAMS_MAX */
-  const char *summary; /* one line for people */
-};
-
-/* A table of bodies. Constant; outlives the plans made with it. */
-struct tide_body_set {
-  const struct tide_body *bodies;
-  size_t count;
-};
 
 /* ---- errors -------------------------------------------------------------------- */
 

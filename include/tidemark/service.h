@@ -39,6 +39,7 @@
 #ifndef TIDEMARK_SERVICE_H
 #define TIDEMARK_SERVICE_H
 
+#include "tidemark/body.h"
 #include "tidemark/point.h"
 #include "tidemark/queue.h"
 #include "tidemark/shared.h"
@@ -79,6 +80,12 @@ struct tide_service_params {
   size_t policy_length;
   uint32_t domain;  /* 0: 1 */
   uint32_t workers; /* of the device; 0: as tide_cpu_params */
+  /* What commands of clients can do beside enum tide_session_body: the first one's number is
+   * TIDE_SESSION_BODIES. Parameters are buffers and integers, TIDE_SESSION_ARGUMENTS_MAX at most,
+   * the optional ones last; of class_, `name` and `host` are used. Clients may write into their
+   * buffers while a body runs: it must believe no byte twice. Outlives the service. NULL: nothing
+   * else. tidemark/kernel.h has a table. */
+  const struct tide_body_set *bodies;
   /* Of everything but shared memory, for as long as the service lives. Any thread. NULL: malloc.
    * A failure refuses the client, or the command, that needed the memory: TIDE_NOMEM. */
   const struct tide_allocator *allocator;
@@ -89,8 +96,8 @@ struct tide_service_params {
 
 /* Listens from now on, and serves once it runs. The diag says what is wrong with the policy, or
  * with the socket (TIDE_IO): another service holds the file SOCKET.lock locked, which lies beside
- * the socket for as long as a service has the path. TIDE_INVALID: no socket is named; TIDE_NOMEM;
- * TIDE_FULL: no descriptors. */
+ * the socket for as long as a service has the path. TIDE_INVALID: no socket is named, or a body is
+ * not one for clients; TIDE_NOMEM; TIDE_FULL: no descriptors. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_service_create(const struct tide_service_params *params, struct tide_service **out_service,
                     struct tide_diag *diag);
@@ -345,27 +352,24 @@ tide_session_create_channel(struct tide_session *session,
                             const struct tide_session_channel_params *params,
                             struct tide_point *out_channel);
 
-/* What a command may do, and its arguments in order. Buffers' sizes are those of the ranges. */
+/* What a command of any service may do, and its arguments in order. Buffers' sizes are those of the
+ * ranges. Higher numbers are the service's table (tide_service_params.bodies), which its clients
+ * have to know: that of `tidemark serve` is enum tide_kernel_session_body in tidemark/kernel.h. */
 enum tide_session_body {
   TIDE_SESSION_NOTHING = 0,
-  TIDE_SESSION_FILL = 1,   /* out, value: every byte */
-  TIDE_SESSION_COPY = 2,   /* from, to: of one size */
-  TIDE_SESSION_HASH = 3,   /* from, out (8 bytes), seed */
-  TIDE_SESSION_IOTA = 4,   /* out (64-bit words), start */
-  TIDE_SESSION_TILE = 5,   /* from, to, width: rows of 4-byte pixels to squares of 4 x 4 of them */
-  TIDE_SESSION_UNTILE = 6, /* and back */
-  TIDE_SESSION_OVER = 7,   /* from, onto: one 8-bit RGBA image over another */
-  TIDE_SESSION_FLUSH = 8,  /* 1 to 8 ranges: what was written before is visible to everybody */
-  TIDE_SESSION_SPIN = 9,   /* microseconds, at most 20000 */
-  TIDE_SESSION_FAIL = 10   /* fails, to see what depends on it */
+  TIDE_SESSION_COPY = 1,  /* from, to: of one size */
+  TIDE_SESSION_FLUSH = 2, /* 1 to 8 ranges: what was written before is visible to everybody */
+  TIDE_SESSION_BODIES = 3 /* the number of the service's first one */
 };
+#define TIDE_SESSION_BODIES_MAX 256  /* with these */
+#define TIDE_SESSION_ARGUMENTS_MAX 8 /* of a body */
 struct tide_session_argument {
   struct tide_point buffer; /* all zero: a number, which is in `offset` */
   uint64_t offset, size;
 };
 struct tide_session_operation {
   uint32_t flags; /* TIDE_MAY_BE_PASSED, TIDE_DESPITE_BROKEN, TIDE_RECOVER */
-  enum tide_session_body body;
+  uint32_t body;  /* enum tide_session_body, or of the service's table */
   const struct tide_session_argument *arguments;
   size_t argument_count;
   const struct tide_point *waits; /* as in tide_operation_points: at most 32 of each */
@@ -374,7 +378,7 @@ struct tide_session_operation {
   size_t retire_count;
   const struct tide_point *cancel; /* once it is retired, the operation is cancelled; or NULL */
   const struct tide_point *choose; /* at its turn: retired: `body`, else `otherwise`; or NULL */
-  enum tide_session_body otherwise;
+  uint32_t otherwise;
   const struct tide_session_argument *otherwise_arguments;
   size_t otherwise_count;
 };

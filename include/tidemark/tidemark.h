@@ -1,4 +1,4 @@
-/* tidemark/tidemark.h: everything. */
+/* tidemark/tidemark.h: everything. The libraries are three: a program links those that it calls. */
 #ifndef TIDEMARK_H
 #define TIDEMARK_H
 
@@ -14,17 +14,22 @@
 #include "tidemark/queue.h"
 #include "tidemark/channel.h"
 #include "tidemark/backend.h"
-#include "tidemark/trace.h"
-#include "tidemark/program.h"
-#include "tidemark/run.h"
+#include "tidemark/body.h"
 #include "tidemark/cpu.h"
 #include "tidemark/file.h"
 #include "tidemark/cuda.h"
-#include "tidemark/sim.h"
-#include "tidemark/kernel.h"
 #include "tidemark/fiber.h"
 #include "tidemark/wic.h"
-#include "tidemark/mods.h"
 #include "tidemark/service.h"
+
+/* libtidemark-lang */
+#include "tidemark/trace.h"
+#include "tidemark/program.h"
+#include "tidemark/run.h"
+#include "tidemark/sim.h"
+#include "tidemark/kernel.h"
+
+/* libtidemark-mods */
+#include "tidemark/mods.h"
 
 #endif

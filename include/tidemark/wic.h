@@ -210,15 +210,6 @@ tide_medium_arm(struct tide_medium *medium, struct tide_tag_page *pages, size_t 
 TIDE_API enum tide_status tide_medium_disarm(struct tide_medium *medium,
                                              struct tide_tag_page *page);
 
-/* ---- programs ---------------------------------------------------------------------------- */
-
-struct tide_take_source;
-/* What lets a program take (`take BUF`): give it to tide_run_params. Bodies load from copies that
- * appear when the data is there; a buffer whose writers are through is given as it is. A body that
- * hands such memory to the kernel (to write a file, say) needs more than user-mode faults. Lives
- * for ever. */
-TIDE_API const struct tide_take_source *tide_medium_takes(void);
-
 /* ---- what happened -------------------------------------------------------------------- */
 
 struct tide_medium_info {

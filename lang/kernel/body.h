@@ -37,9 +37,6 @@ enum tide_status tide_body_read_io(const void *arguments, struct tide_io *out_io
 enum tide_status tide_body_write_io(const void *arguments, struct tide_io *out_io);
 enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io);
 
-/* tide_transfer for a body on a host thread: reports why it failed. */
-enum tide_status tide_io_transfer(enum tide_io_verb verb, const struct tide_io *io);
-
 /* Slices of buffers start at any byte. */
 typedef uint32_t tide_any_u32 __attribute__((aligned(1), may_alias));
 typedef uint64_t tide_any_u64 __attribute__((aligned(1), may_alias));

@@ -35,29 +35,20 @@ enum tide_status tide_body_sync_io(const void *arguments, struct tide_io *out_io
   return TIDE_OK;
 }
 
-enum tide_status tide_io_transfer(enum tide_io_verb verb, const struct tide_io *io) {
-  struct tide_failure failure;
-  int error;
-  enum tide_status status = tide_transfer(verb, io, &error);
-  if (status == TIDE_OK) return status;
-  tide_transfer_describe(verb, io, status, error, &failure);
-  return tide_body_report(status, failure.code, "%s", failure.text);
-}
-
 enum tide_status tide_body_read(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_read_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_io_transfer(TIDE_IO_READ, &io);
+  return status != TIDE_OK ? status : tide_transfer_report(TIDE_IO_READ, &io);
 }
 
 enum tide_status tide_body_write(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_write_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_io_transfer(TIDE_IO_WRITE, &io);
+  return status != TIDE_OK ? status : tide_transfer_report(TIDE_IO_WRITE, &io);
 }
 
 enum tide_status tide_body_sync(void *arguments) {
   struct tide_io io;
   enum tide_status status = tide_body_sync_io(arguments, &io);
-  return status != TIDE_OK ? status : tide_io_transfer(TIDE_IO_SYNC, &io);
+  return status != TIDE_OK ? status : tide_transfer_report(TIDE_IO_SYNC, &io);
 }

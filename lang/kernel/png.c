@@ -42,7 +42,7 @@ static void move(png_structp png, png_bytep bytes, size_t size, enum tide_io_ver
                        .size = size,
                        .offset = codec->offset,
                        .name = codec->file->name};
-  codec->status = tide_io_transfer(verb, &io);
+  codec->status = tide_transfer_report(verb, &io);
   if (codec->status != TIDE_OK) png_error(png, "transfer");
   codec->offset += size;
 }

@@ -4,8 +4,11 @@
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "tidemark/kernel.h"
 #include "tidemark/run.h"
 #include "wic/medium.h"
+
+#include <unistd.h>
 
 #define RUNS TIDE_MEDIUM_BATCH
 
@@ -212,7 +215,7 @@ static enum tide_status say_why(struct tide_diag *diag, enum tide_status status)
 static enum tide_status open(void *self, struct tide_context *context, const char *label,
                              uint64_t bytes, uint32_t pieces, void **out_taker,
                              struct tide_diag *diag) {
-  uint64_t half = bytes / tide_region_page() + pieces + 1;
+  uint64_t half = bytes / (uint64_t)sysconf(_SC_PAGESIZE) + pieces + 1;
   struct tide_medium_params params = {.struct_size = sizeof params,
                                       .label = label,
                                       .engine = TIDE_MEDIUM_MONITOR,

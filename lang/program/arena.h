@@ -21,13 +21,4 @@ void *tide_arena_get(struct tide_arena *arena, size_t count, size_t size);
 /* A terminated copy. */
 char *tide_arena_text(struct tide_arena *arena, const char *bytes, size_t length);
 
-/* Makes room for `count` elements of `size` bytes in an array that tide_alloc gave or that is empty
- * yet; what was in it stays, the new part is zero. False, and nothing changed, when there is no
- * memory. */
-bool tide_array_reserve(const struct tide_allocator *allocator, void *array_pointer,
-                        size_t *capacity, size_t count, size_t size);
-/* The same for an array whose new part is written before it is read: no page of it is touched. */
-bool tide_array_reserve_unset(const struct tide_allocator *allocator, void *array_pointer,
-                              size_t *capacity, size_t count, size_t size);
-
 #endif

@@ -1,4 +1,5 @@
 #include "program/dry_run.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 bool tide_dry_run_init(struct tide_dry_run *r, const struct tide_plan *plan,

@@ -1,6 +1,7 @@
 /* Listening to a run: what its queues knew, and what became of waits and buffers. */
 #include "program/explanation.h"
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "program/arena.h"
 #include "program/run_state.h"

@@ -7,7 +7,7 @@
 #ifndef TIDE_PROGRAM_EXPLANATION_H
 #define TIDE_PROGRAM_EXPLANATION_H
 
-#include "base/json.h"
+#include "program/json.h"
 #include "base/text.h"
 #include "tidemark/run.h"
 

@@ -1,6 +1,7 @@
 /* Expressions become postfix code. Operators wait on a small stack of their own
  * until their right side is complete (the shunting yard), so nothing recurses. */
 #include "program/parse.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 #define OPERATORS_MAX 128 /* operators that wait at once */

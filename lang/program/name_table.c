@@ -1,4 +1,5 @@
 #include "program/name_table.h"
+#include "base/array.h"
 #include "base/memory.h"
 
 const char *tide_symbol_kind_text(enum tide_symbol_kind kind) {

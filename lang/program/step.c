@@ -1,5 +1,6 @@
 /* The cursor: one step of the unrolled program after the other. Nothing is kept of
  * what has passed but which scratch buffers live and how often each collective came. */
+#include "base/array.h"
 #include "base/check.h"
 #include "base/memory.h"
 #include "base/text.h"

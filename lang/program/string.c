@@ -1,4 +1,5 @@
 /* Texts with names in them. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "program/plan.h"
 

@@ -1,4 +1,5 @@
 /* Declarations become tables: arrays flattened, expressions worked out. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "program/plan.h"
 

@@ -1,4 +1,5 @@
 /* `take BUF`: what an operation consumes by fault, and who writes it. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "program/plan.h"
 

@@ -1,5 +1,6 @@
 /* The longest path of a simulated plan: from the operation that ended last back to the beginning,
  * each time to whatever decided when the operation could start. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "sim/sim_state.h"
 

@@ -1,8 +1,9 @@
 /* A whole plan on simulated devices: the runner runs it as ever, on a clock, with bodies that only
  * take time and memory that is not there. */
-#include "base/params.h"
+#include "base/array.h"
 #include "base/check.h"
 #include "base/memory.h"
+#include "base/params.h"
 #include "base/text.h"
 #include "sim/sim_state.h"
 

@@ -6,6 +6,7 @@
 #ifndef TIDE_BASE_BODY_FRAME_H
 #define TIDE_BASE_BODY_FRAME_H
 
+#include "base/sister.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "tidemark/base.h"
@@ -21,7 +22,7 @@ struct tide_body_frame {
 };
 
 /* Makes `frame` this thread's from now on; NULL: it runs no body. Returns the frame before. */
-struct tide_body_frame *tide_body_frame_set(struct tide_body_frame *frame);
+TIDE_SISTER struct tide_body_frame *tide_body_frame_set(struct tide_body_frame *frame);
 
 /* The failure of a body that has returned `status`: as the body reported it, or that status alone.
  */

@@ -3,7 +3,9 @@
 #ifndef TIDE_BASE_CHECK_H
 #define TIDE_BASE_CHECK_H
 
-_Noreturn void tide_assert_failed(const char *what, const char *file, int line);
+#include "base/sister.h"
+
+TIDE_SISTER _Noreturn void tide_assert_failed(const char *what, const char *file, int line);
 
 #define TIDE_ASSERT(what)                                                                          \
   (__builtin_expect(!(what), 0) ? tide_assert_failed(#what, __FILE__, __LINE__) : (void)0)

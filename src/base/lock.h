@@ -8,6 +8,7 @@
 #ifndef TIDE_BASE_LOCK_H
 #define TIDE_BASE_LOCK_H
 
+#include "base/sister.h"
 #include "base/atomic.h"
 #include "tidemark/base.h"
 
@@ -15,7 +16,7 @@ struct tide_lock {
   uint32_t word; /* 0 free, 1 held */
 };
 
-void tide_lock_contended(struct tide_lock *lock, const struct tide_platform *platform);
+TIDE_SISTER void tide_lock_contended(struct tide_lock *lock, const struct tide_platform *platform);
 
 static inline void tide_lock_init(struct tide_lock *lock) { lock->word = 0; }
 

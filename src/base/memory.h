@@ -3,6 +3,7 @@
 #ifndef TIDE_BASE_MEMORY_H
 #define TIDE_BASE_MEMORY_H
 
+#include "base/sister.h"
 #include "tidemark/base.h"
 
 void *memcpy(void *restrict to, const void *restrict from, size_t size);
@@ -38,10 +39,12 @@ static inline void tide_fetch_to_write(const void *at, size_t count) {
 
 /* Zeroed memory for one object or an array of them; NULL when there is none or
  * when the size overflows. Objects that are whole cache lines lie on cache lines. */
-void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);
+TIDE_SISTER void *tide_alloc(const struct tide_allocator *allocator, size_t count, size_t size);
 /* The same, but nothing is set, so that what is never used is never touched. */
-void *tide_alloc_unset(const struct tide_allocator *allocator, size_t count, size_t size);
+TIDE_SISTER void *tide_alloc_unset(const struct tide_allocator *allocator, size_t count,
+                                   size_t size);
 /* Give back what they gave, with the same numbers. NULL is fine. */
-void tide_free(const struct tide_allocator *allocator, void *memory, size_t count, size_t size);
+TIDE_SISTER void tide_free(const struct tide_allocator *allocator, void *memory, size_t count,
+                           size_t size);
 
 #endif

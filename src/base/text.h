@@ -5,6 +5,7 @@
 #ifndef TIDE_BASE_TEXT_H
 #define TIDE_BASE_TEXT_H
 
+#include "base/sister.h"
 #include "tidemark/base.h"
 #include <stdarg.h>
 
@@ -14,25 +15,28 @@ struct tide_text {
   size_t length; /* of the whole text, cut or not, without the terminator */
 };
 
-void tide_text_init(struct tide_text *text, char *data, size_t size);
+TIDE_SISTER void tide_text_init(struct tide_text *text, char *data, size_t size);
 /* %s %.*s %c %d %u %x with l, ll, z; %0Nx and %N widths; %%. No floats. */
-void tide_text_format(struct tide_text *text, const char *format, ...) TIDE_PRINTF(2, 3);
-void tide_text_format_list(struct tide_text *text, const char *format, va_list list);
-void tide_text_bytes(struct tide_text *text, const char *bytes, size_t size);
+TIDE_SISTER void tide_text_format(struct tide_text *text, const char *format, ...)
+    TIDE_PRINTF(2, 3);
+TIDE_SISTER void tide_text_format_list(struct tide_text *text, const char *format, va_list list);
+TIDE_SISTER void tide_text_bytes(struct tide_text *text, const char *bytes, size_t size);
 static inline bool tide_text_cut(const struct tide_text *text) {
   return text->length >= text->size;
 }
 
 /* How many bytes the UTF-8 character at the start of a terminated text has; 0: it is none. */
-size_t tide_text_utf8(const char *at);
+TIDE_SISTER size_t tide_text_utf8(const char *at);
 
 /* For a text that was cut: takes away the letter at its end that is not whole. */
-void tide_text_trim(char *data);
+TIDE_SISTER void tide_text_trim(char *data);
 
 /* Fills diag (NULL is fine) and returns status, so that `return tide_diag_set(…)` reads well. */
-enum tide_status tide_diag_set(struct tide_diag *diag, enum tide_status status, const char *format,
-                               ...) TIDE_PRINTF(3, 4) __attribute__((cold));
-enum tide_status tide_diag_at(struct tide_diag *diag, enum tide_status status, uint32_t line,
-                              uint32_t column, const char *format, ...) TIDE_PRINTF(5, 6);
+TIDE_SISTER enum tide_status tide_diag_set(struct tide_diag *diag, enum tide_status status,
+                                           const char *format, ...) TIDE_PRINTF(3, 4)
+    __attribute__((cold));
+TIDE_SISTER enum tide_status tide_diag_at(struct tide_diag *diag, enum tide_status status,
+                                          uint32_t line, uint32_t column, const char *format, ...)
+    TIDE_PRINTF(5, 6);
 
 #endif

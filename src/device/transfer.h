@@ -4,6 +4,7 @@
 #ifndef TIDE_DEVICE_TRANSFER_H
 #define TIDE_DEVICE_TRANSFER_H
 
+#include "base/sister.h"
 #include "tidemark/backend.h"
 #include "tidemark/file.h"
 
@@ -27,7 +28,7 @@ static inline enum tide_io_verb tide_transfer_verb(const struct tide_work *work)
 }
 
 /* The status that a system error number (positive) stands for. */
-enum tide_status tide_status_of_errno(int number);
+TIDE_SISTER enum tide_status tide_status_of_errno(int number);
 /* Counts one refusal in *repeats and pauses when it is time. False: it was the last one. */
 bool tide_transfer_repeats(uint32_t *repeats, int error);
 
@@ -40,6 +41,8 @@ enum tide_status tide_transfer(enum tide_io_verb verb, const struct tide_io *io,
  * the file ended, or took nothing more). */
 void tide_transfer_describe(enum tide_io_verb verb, const struct tide_io *io,
                             enum tide_status status, int error, struct tide_failure *out_failure);
+/* tide_transfer for a body on a host thread: reports why it failed. */
+TIDE_SISTER enum tide_status tide_transfer_report(enum tide_io_verb verb, const struct tide_io *io);
 /* Asks the work's body class what to transfer. False: it failed, and the work says why. */
 bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io);
 /* For a backend that hands the work back: sets its status, and why. */

@@ -82,6 +82,15 @@ void tide_transfer_fail(struct tide_work *work, enum tide_io_verb verb, const st
   tide_work_fail(work, &failure);
 }
 
+enum tide_status tide_transfer_report(enum tide_io_verb verb, const struct tide_io *io) {
+  struct tide_failure failure;
+  int error;
+  enum tide_status status = tide_transfer(verb, io, &error);
+  if (status == TIDE_OK) return status;
+  tide_transfer_describe(verb, io, status, error, &failure);
+  return tide_body_report(status, failure.code, "%s", failure.text);
+}
+
 bool tide_transfer_prepare(struct tide_work *work, struct tide_io *out_io) {
   struct tide_body_frame frame; /* of which only this much is looked at */
   frame.work = NULL;

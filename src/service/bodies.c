@@ -1,84 +1,82 @@
-/* What commands of clients can do. All bodies look at every size before they touch a byte, and
- * believe no byte: clients may write into their buffers at any time. */
+/* What commands of clients can do: the service's own bodies, and those that its owner plugs in. */
 #include "base/memory.h"
-#include "kernel/body.h"
+#include "base/text.h"
 #include "service/work.h"
 
-#define TILE 4u         /* pixels of 4 bytes, in squares of 4 x 4 */
-#define SPIN_MOST 20000 /* microseconds */
+_Static_assert(TIDE_WIRE_ARGUMENTS == TIDE_SESSION_ARGUMENTS_MAX, "as many as the header says");
 
-static enum tide_status body_spin(void *arguments) {
-  struct tide_argument *a = arguments;
-  if (a[0].integer < 0 || a[0].integer > SPIN_MOST) return TIDE_INVALID;
-  return tide_body_spin(arguments);
-}
-
-/* Rows of pixels to squares of them, or back. */
-static enum tide_status swizzle(const struct tide_argument *a, bool back) {
-  const struct tide_argument *from = &a[0], *to = &a[1];
-  int64_t width = a[2].integer;
-  if (!tide_argument_of(from, 4) || !tide_argument_of(to, 4)) return TIDE_INVALID;
-  if (from->size != to->size || tide_argument_overlap(from, to)) return TIDE_INVALID;
-  if (width < 1 || width > INT32_MAX || width % TILE) return TIDE_INVALID;
-  uint64_t row = (uint64_t)width * 4;
-  if (from->size % (row * TILE)) return TIDE_INVALID;
-  uint64_t squares = (uint64_t)width / TILE, rows = from->size / row;
-  const unsigned char *in = from->data;
-  unsigned char *out = to->data;
-  for (uint64_t y = 0; y < rows; y++) {
-    for (uint64_t square = 0; square < squares; square++) {
-      uint64_t plain = y * row + square * TILE * 4;
-      uint64_t tiled = ((y / TILE * squares + square) * TILE + y % TILE) * TILE * 4;
-      memcpy(out + (back ? plain : tiled), in + (back ? tiled : plain), TILE * 4);
-    }
-  }
+static enum tide_status body_nothing(void *arguments) {
+  (void)arguments;
   return TIDE_OK;
 }
 
-static enum tide_status body_tile(void *arguments) { return swizzle(arguments, false); }
-static enum tide_status body_untile(void *arguments) { return swizzle(arguments, true); }
-
-/* from over onto: 8-bit RGBA, not multiplied by alpha. */
-static enum tide_status body_over(void *arguments) {
-  const struct tide_argument *a = arguments, *from = &a[0], *onto = &a[1];
-  if (!tide_argument_of(from, 4) || !tide_argument_of(onto, 4)) return TIDE_INVALID;
-  if (from->size != onto->size || tide_argument_overlap(from, onto)) return TIDE_INVALID;
-  const unsigned char *s = from->data;
-  unsigned char *d = onto->data;
-  for (uint64_t i = 0; i < from->size; i += 4) {
-    unsigned alpha = s[i + 3];
-    for (uint64_t c = 0; c < 3; c++)
-      d[i + c] = (unsigned char)((s[i + c] * alpha + d[i + c] * (255 - alpha) + 127) / 255);
-    d[i + 3] = (unsigned char)(alpha + d[i + 3] * (255 - alpha) / 255);
-  }
+static enum tide_status body_copy(void *arguments) {
+  const struct tide_argument *a = arguments, *from = &a[0], *to = &a[1];
+  if (from->size != to->size) return TIDE_INVALID;
+  if (to->size) memmove(to->data, from->data, to->size);
   return TIDE_OK;
 }
 
-#define FLUSHES TIDE_WIRE_ARGUMENTS /* ranges at a time */
+#define RANGE(name, kind, optional)                                                                \
+  { name, kind, optional, 0 }
 
-/* All before it is visible to everybody: on this device, memory is coherent, and what orders is the
- * end of the operation. The ranges are still looked at; those that were not given are empty. */
-static enum tide_status body_flush(void *arguments) {
-  const struct tide_argument *a = arguments;
-  for (uint32_t i = 0; i < FLUSHES; i++)
-    if (!tide_argument_of(&a[i], 1)) return TIDE_INVALID;
-  return TIDE_OK;
-}
+static const struct tide_param copy_params[] = {RANGE("from", TIDE_PARAM_IN, false),
+                                                RANGE("to", TIDE_PARAM_OUT, false)};
+static const struct tide_param flush_params[TIDE_WIRE_ARGUMENTS] = {
+    RANGE("range 1", TIDE_PARAM_IN, false), RANGE("range 2", TIDE_PARAM_IN, true),
+    RANGE("range 3", TIDE_PARAM_IN, true),  RANGE("range 4", TIDE_PARAM_IN, true),
+    RANGE("range 5", TIDE_PARAM_IN, true),  RANGE("range 6", TIDE_PARAM_IN, true),
+    RANGE("range 7", TIDE_PARAM_IN, true),  RANGE("range 8", TIDE_PARAM_IN, true)};
 
-static const struct tide_served_body bodies[] = {
-    [TIDE_SESSION_NOTHING] = {"nothing", tide_body_nop, 0, 0, 0, 0},
-    [TIDE_SESSION_FILL] = {"fill", tide_body_fill, 2, 2, 2, 1},
-    [TIDE_SESSION_COPY] = {"copy", tide_body_copy, 2, 2, 0, 2},
-    [TIDE_SESSION_HASH] = {"hash", tide_body_hash, 3, 3, 4, 2},
-    [TIDE_SESSION_IOTA] = {"iota", tide_body_iota, 2, 2, 2, 1},
-    [TIDE_SESSION_TILE] = {"tile", body_tile, 3, 3, 4, 2},
-    [TIDE_SESSION_UNTILE] = {"untile", body_untile, 3, 3, 4, 2},
-    [TIDE_SESSION_OVER] = {"over", body_over, 2, 2, 0, 2},
-    [TIDE_SESSION_FLUSH] = {"flush", body_flush, 1, FLUSHES, 0, 0},
-    [TIDE_SESSION_SPIN] = {"spin", body_spin, 1, 1, 1, 0},
-    [TIDE_SESSION_FAIL] = {"fail", tide_body_fail, 0, 0, 0, 0},
+/* Memory is coherent on this device, so the end of a flush's operation is all that orders. */
+static const struct tide_body own[TIDE_SESSION_BODIES] = {
+    [TIDE_SESSION_NOTHING] = {{.name = "nothing", .host = body_nothing}, NULL, 0, "nothing"},
+    [TIDE_SESSION_COPY] = {{.name = "copy", .host = body_copy}, copy_params, 2, "to = from"},
+    [TIDE_SESSION_FLUSH] = {{.name = "flush", .host = body_nothing},
+                            flush_params,
+                            TIDE_WIRE_ARGUMENTS,
+                            "what was written before is visible to all"},
 };
 
-const struct tide_served_body *tide_served_body(uint32_t number) {
-  return number < sizeof bodies / sizeof *bodies ? &bodies[number] : NULL;
+const struct tide_body *tide_service_body(const struct tide_service *service, uint32_t number) {
+  if (number < TIDE_SESSION_BODIES) return &own[number];
+  const struct tide_body_set *plugged = service->params.bodies;
+  number -= TIDE_SESSION_BODIES;
+  return plugged && number < plugged->count ? &plugged->bodies[number] : NULL;
+}
+
+/* Clients have no file and no text to give. */
+static bool is_for_clients(enum tide_param_kind kind) {
+  return kind != TIDE_PARAM_FILE && kind != TIDE_PARAM_TEXT;
+}
+
+static enum tide_status check_body(const struct tide_body *body, struct tide_diag *diag) {
+  if (!body->class_.name || !body->class_.host)
+    return tide_diag_set(diag, TIDE_INVALID, "a body of the service has no name or no function");
+  if (body->param_count > TIDE_WIRE_ARGUMENTS)
+    return tide_diag_set(diag, TIDE_INVALID, "body '%s': at most %u parameters expected, %lu came",
+                         body->class_.name, TIDE_WIRE_ARGUMENTS, (unsigned long)body->param_count);
+  for (size_t i = 0; i < body->param_count; i++) {
+    const struct tide_param *param = &body->params[i];
+    if (!is_for_clients(param->kind))
+      return tide_diag_set(diag, TIDE_INVALID, "body '%s': '%s' is neither a buffer nor an integer",
+                           body->class_.name, param->name);
+    if (i > 0 && param[-1].optional && !param->optional)
+      return tide_diag_set(diag, TIDE_INVALID, "body '%s': '%s' follows an optional parameter",
+                           body->class_.name, param->name);
+  }
+  return TIDE_OK;
+}
+
+enum tide_status tide_service_check_bodies(const struct tide_body_set *bodies,
+                                           struct tide_diag *diag) {
+  size_t count = bodies ? bodies->count : 0;
+  if (count > TIDE_SESSION_BODIES_MAX - TIDE_SESSION_BODIES)
+    return tide_diag_set(diag, TIDE_INVALID, "at most %u bodies expected, %lu came",
+                         TIDE_SESSION_BODIES_MAX - TIDE_SESSION_BODIES, (unsigned long)count);
+  for (size_t i = 0; i < count; i++) {
+    enum tide_status status = check_body(&bodies->bodies[i], diag);
+    if (status != TIDE_OK) return status;
+  }
+  return TIDE_OK;
 }

@@ -17,6 +17,28 @@ bool tide_ring_has_capacity(const struct tide_ring *ring, uint32_t cells) {
   return ring->count - read + cells <= ring->size;
 }
 
+/* Both sides exchange `parked`. Either the reader sees 1 here, and wakes; or this exchange comes
+ * behind the reader's, and what that one has read is seen here. */
+bool tide_ring_must_park(struct tide_ring *ring, uint32_t cells, uint32_t *out_unparks) {
+  *out_unparks = tide_load_acquire(&ring->shared->unparks);
+  (void)tide_exchange(&ring->shared->parked, 1u);
+  return !tide_ring_has_capacity(ring, cells);
+}
+
+/* `parked` is no word to sleep on: another thread may set it again between an unpark and the sleep.
+ */
+void tide_ring_park(const struct tide_ring *ring, uint32_t unparks,
+                    const struct tide_platform *platform, uint64_t deadline) {
+  struct tide_word word = {&ring->shared->unparks, unparks};
+  platform->wait_shared(platform->self, &word, 1, deadline);
+}
+
+void tide_ring_unpark(struct tide_ring *ring, const struct tide_platform *platform) {
+  if (!tide_exchange(&ring->shared->parked, 0u)) return;
+  (void)tide_fetch_add(&ring->shared->unparks, 1u);
+  platform->wake_shared(platform->self, &ring->shared->unparks, UINT32_MAX);
+}
+
 enum tide_status tide_ring_write(struct tide_ring *ring, struct tide_wire_record *record,
                                  bool *out_asleep) {
   uint32_t cells = tide_wire_cells(&record->command);
@@ -50,6 +72,10 @@ enum tide_status tide_ring_read(struct tide_ring *ring, struct tide_wire_record 
   tide_store_release(&ring->shared->read, ring->count);
   *out_cells = cells;
   return TIDE_OK;
+}
+
+void tide_ring_offer_room(struct tide_ring *ring, const struct tide_platform *platform) {
+  if (tide_ring_written(ring) - ring->count <= ring->size / 2) tide_ring_unpark(ring, platform);
 }
 
 uint64_t tide_ring_written(const struct tide_ring *ring) {

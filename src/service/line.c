@@ -43,9 +43,9 @@ static void job_over(struct tide_job *job) {
  * TIDE_INVALID: a buffer is not made yet, so the command did not wait for its `device` point. */
 static enum tide_status find_late(struct tide_job *job, unsigned which, uint32_t store,
                                   uint32_t end) {
-  const struct tide_served_body *body = which ? job->other : job->body;
-  for (uint32_t i = 0; i < body->count && store < end; i++) {
-    if (body->numbers >> i & 1) continue;
+  const struct tide_body *body = which ? job->other : job->body;
+  for (uint32_t i = 0; i < body->param_count && store < end; i++) {
+    if (body->params[i].kind == TIDE_PARAM_INTEGER) continue;
     const struct tide_store *from = job->stores[store++];
     if (!(job->late[which] >> i & 1)) continue;
     enum tide_status status = tide_store_status(from);
@@ -60,13 +60,13 @@ static enum tide_status run_body(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
   enum tide_status status = TIDE_OK;
   if (job->late[0]) status = find_late(job, 0, 0, job->body_stores);
-  return status == TIDE_OK ? job->body->run(job->arguments[0]) : status;
+  return status == TIDE_OK ? job->body->class_.host(job->arguments[0]) : status;
 }
 static enum tide_status run_other(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
   enum tide_status status = TIDE_OK;
   if (job->late[1]) status = find_late(job, 1, job->body_stores, job->store_count);
-  return status == TIDE_OK ? job->other->run(job->arguments[1]) : status;
+  return status == TIDE_OK ? job->other->class_.host(job->arguments[1]) : status;
 }
 static enum tide_status run_make(void *arguments) {
   struct tide_job *job = *(struct tide_job **)arguments;
@@ -108,12 +108,18 @@ static enum tide_status add_range(struct tide_served *client, struct tide_job *j
 }
 
 static enum tide_status add_arguments(struct tide_served *client, struct tide_job *job,
-                                      const struct tide_served_body *body,
+                                      const struct tide_body *body,
                                       const struct tide_wire_argument *from, size_t count,
                                       struct tide_argument *to, uint8_t *late) {
-  if (!body || count < body->fewest || count > body->count) return TIDE_INVALID;
-  for (size_t i = 0; i < count; i++) {
-    bool number = body->numbers >> i & 1;
+  if (!body || count > body->param_count) return TIDE_INVALID;
+  for (size_t i = 0; i < body->param_count; i++) {
+    const struct tide_param *param = &body->params[i];
+    bool number = param->kind == TIDE_PARAM_INTEGER;
+    if (i >= count) {
+      if (!param->optional) return TIDE_INVALID;
+      if (number) to[i].integer = param->fallback;
+      continue;
+    }
     if (number != (from[i].buffer.handle == 0)) return TIDE_INVALID;
     if (number) {
       to[i].integer = (int64_t)from[i].offset;
@@ -121,7 +127,7 @@ static enum tide_status add_arguments(struct tide_served *client, struct tide_jo
     }
     bool is_late;
     enum tide_status status =
-        add_range(client, job, &from[i], body->written >> i & 1, &to[i], &is_late);
+        add_range(client, job, &from[i], param->kind != TIDE_PARAM_IN, &to[i], &is_late);
     if (status != TIDE_OK) return status;
     *late |= (uint8_t)(is_late << i);
   }
@@ -131,8 +137,8 @@ static enum tide_status add_arguments(struct tide_served *client, struct tide_jo
 static enum tide_status fill_job(struct tide_served *client, struct tide_job *job,
                                  const struct tide_wire_view *view) {
   const struct tide_wire_command *command = view->command;
-  job->body = tide_served_body(command->body);
-  job->other = tide_served_body(command->other_body);
+  job->body = tide_service_body(client->service, command->body);
+  job->other = tide_service_body(client->service, command->other_body);
   enum tide_status status =
       add_arguments(client, job, job->body, view->arguments, command->argument_count,
                     job->arguments[0], &job->late[0]);
@@ -209,7 +215,7 @@ static enum tide_status submit_job(struct tide_line *line, struct tide_job *job,
     points.otherwise_arguments = &job;
     points.otherwise_arguments_size = sizeof job;
   }
-  struct tide_operation operation = {.label = job->body->name,
+  struct tide_operation operation = {.label = job->body->class_.name,
                                      .body = named->otherwise ? &class_other : &class_body,
                                      .arguments = &job,
                                      .arguments_size = sizeof job,

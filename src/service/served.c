@@ -175,7 +175,7 @@ static int64_t credit_of(const struct tide_served *client) {
   return credit < most ? credit : most;
 }
 
-void tide_served_round(struct tide_served *client) {
+static void execute_share(struct tide_served *client) {
   uint64_t now = tide_service_now();
   bool idle;
   client->credit = credit_of(client);
@@ -200,6 +200,13 @@ void tide_served_round(struct tide_served *client) {
     client->spent += cost;
     client->credit -= (int64_t)cost;
   }
+}
+
+void tide_served_round(struct tide_served *client) {
+  uint64_t before = client->ring.count;
+  execute_share(client);
+  if (!client->is_ended && client->ring.count != before)
+    tide_ring_offer_room(&client->ring, client->service->context->platform);
 }
 
 /* Reads from a client that has said hello: any further message is an error. */
@@ -276,6 +283,7 @@ void tide_served_end(struct tide_served *client, enum tide_status cause) {
     close(client->bell);
   }
   close(client->socket);
+  if (client->ring.shared) tide_ring_unpark(&client->ring, service->context->platform);
   tide_mapping_close(&client->ring_memory);
   client->is_ended = true;
   tide_list_push_back(&service->ended, &client->link);

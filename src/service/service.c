@@ -294,6 +294,8 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   params = &own;
   if (!params->socket || !params->socket[0])
     return tide_diag_set(diag, TIDE_INVALID, "no socket is named");
+  enum tide_status status = tide_service_check_bodies(params->bodies, diag);
+  if (status != TIDE_OK) return status;
   const struct tide_allocator *allocator = allocator_of(params);
   struct tide_service *service = tide_alloc(allocator, 1, sizeof *service);
   size_t length = strlen(params->socket) + 1;
@@ -321,8 +323,8 @@ enum tide_status tide_service_create(const struct tide_service_params *params,
   tide_list_init(&service->published);
   tide_list_init(&service->closing);
   tide_policy_init(&service->policy);
-  enum tide_status status = tide_policy_read(&service->policy, params->policy,
-                                             params->policy ? params->policy_length : 0, diag);
+  status = tide_policy_read(&service->policy, params->policy,
+                            params->policy ? params->policy_length : 0, diag);
   if (status == TIDE_OK) {
     status = open_parts(service);
     if (status != TIDE_OK) tide_diag_set(diag, status, "%s", tide_status_text(status));

@@ -106,6 +106,12 @@ enum tide_status tide_session_add_points(struct tide_session *session,
 /* The record's text, of a record without points. NULL: none. */
 void tide_session_add_label(struct tide_wire_record *record, const char *label);
 
+/* True if the session has failed: the service is gone, perhaps without a word, and never wakes a
+ * thread that parks. Its last messages may still be in the socket. */
+bool tide_session_is_lost(struct tide_session *session);
+/* When a thread that parks until the deadline has to look again whether the session is lost. */
+uint64_t tide_session_next_look(uint64_t deadline);
+
 /* Blocks until the ring has room for such a command (its counts and its size of text are set), and
  * lets go of the lock meanwhile. The room stays until the lock is let go of again: a caller whose
  * command depends on the session's state looks at that state behind this call, and then pushes.

@@ -4,11 +4,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RING_PATIENCE 2000000000ull /* ns that a call waits for room in the ring */
-#define RING_NAP 50000
+#define SLICE 50000000ull           /* ns: a parked thread checks as often that the service lives */
 
 void tide_session_lock(struct tide_session *session) { pthread_mutex_lock(&session->lock); }
 void tide_session_unlock(struct tide_session *session) { pthread_mutex_unlock(&session->lock); }
@@ -20,11 +19,16 @@ static void ring_bell(const struct tide_session *session) {
   (void)!write(session->bell, &one, sizeof one);
 }
 
-/* A dead service never empties its ring, but its socket is closed. */
-static void check_hangup(struct tide_session *session) {
-  struct pollfd poll_one = {.fd = session->socket, .events = POLLRDHUP};
-  if (poll(&poll_one, 1, 0) > 0 && poll_one.revents & (POLLHUP | POLLERR | POLLRDHUP))
+bool tide_session_is_lost(struct tide_session *session) {
+  struct pollfd one = {.fd = session->socket, .events = POLLRDHUP};
+  if (!session->status && poll(&one, 1, 0) > 0 && one.revents & (POLLHUP | POLLERR | POLLRDHUP))
     tide_session_fail(session, TIDE_LOST);
+  return session->status != 0;
+}
+
+uint64_t tide_session_next_look(uint64_t deadline) {
+  uint64_t look = tide_service_now() + SLICE;
+  return look < deadline ? look : deadline;
 }
 
 /* As await_room. TIDE_TIMEOUT: the deadline came before the ring's patience was over. */
@@ -32,6 +36,7 @@ static enum tide_status await_room_by(struct tide_session *session,
                                       const struct tide_wire_command *command, uint64_t deadline) {
   uint32_t cells = tide_wire_cells(command);
   uint64_t until = 0;
+  uint32_t unparks;
   if (cells == 0 || cells > session->ring.size) return TIDE_INVALID;
   for (;;) {
     if (session->status) return (enum tide_status)session->status;
@@ -40,11 +45,12 @@ static enum tide_status await_room_by(struct tide_session *session,
     if (!until) until = now + RING_PATIENCE;
     if (now >= until) return TIDE_FULL;
     if (now >= deadline) return TIDE_TIMEOUT;
+    if (!tide_ring_must_park(&session->ring, cells, &unparks)) continue;
     tide_session_unlock(session);
-    struct timespec nap = {.tv_nsec = RING_NAP};
-    nanosleep(&nap, NULL);
+    tide_ring_park(&session->ring, unparks, tide_platform_linux(),
+                   tide_session_next_look(until < deadline ? until : deadline));
     tide_session_lock(session);
-    check_hangup(session);
+    (void)tide_session_is_lost(session);
   }
 }
 
@@ -116,6 +122,7 @@ void tide_session_fail(struct tide_session *session, enum tide_status status) {
     if (session->asks[i].number && !session->asks[i].done)
       finish_ask(session, &session->asks[i], status);
   pthread_cond_broadcast(&session->changed);
+  tide_ring_unpark(&session->ring, tide_platform_linux());
 }
 
 static void handle_refusal(struct tide_session *session, const struct tide_wire_message *message) {

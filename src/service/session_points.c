@@ -4,10 +4,7 @@
 #include "point/point.h"
 #include "service/session.h"
 
-#include <poll.h>
 #include <unistd.h>
-
-#define SLICE 50000000ull /* ns; a parked thread checks as often that the service lives */
 
 /* ---- future timelines ------------------------------------------------------------------ */
 
@@ -292,14 +289,6 @@ enum tide_status tide_session_view(struct tide_session *session, struct tide_poi
   return status;
 }
 
-/* True if the session has failed. Its last messages may still be in the socket. */
-static bool is_lost(struct tide_session *session) {
-  struct pollfd one = {.fd = session->socket, .events = POLLRDHUP};
-  if (!session->status && poll(&one, 1, 0) > 0 && one.revents & (POLLHUP | POLLERR | POLLRDHUP))
-    tide_session_fail(session, TIDE_LOST);
-  return session->status != 0;
-}
-
 static enum tide_status block_on_value(struct tide_session *session, struct tide_session_name *name,
                                        uint64_t value, uint64_t deadline) {
   struct tide_values_view *view = name->view;
@@ -308,13 +297,11 @@ static enum tide_status block_on_value(struct tide_session *session, struct tide
   enum tide_status status;
   view->uses++; /* stays mapped when the name is destroyed */
   for (;;) {
-    uint64_t slice = tide_service_now() + SLICE;
     tide_session_unlock(session);
-    status =
-        tide_values_wait(values, place, generation, value, slice < deadline ? slice : deadline);
+    status = tide_values_wait(values, place, generation, value, tide_session_next_look(deadline));
     tide_session_lock(session);
     if (status != TIDE_TIMEOUT) break;
-    if (is_lost(session)) {
+    if (tide_session_is_lost(session)) {
       status = tide_values_look(values, place, generation, value);
       if (status == TIDE_TIMEOUT || status == TIDE_BUSY) status = (enum tide_status)session->status;
       break;

@@ -7,7 +7,6 @@
 #include <poll.h>
 
 #define PATIENCE 1000000000ull /* ns that another thread may take to read */
-#define SLICE 1000000ull
 
 /* ---- buffers ------------------------------------------------------------------------- */
 
@@ -34,7 +33,7 @@ enum tide_status tide_session_create_buffer(struct tide_session *session, uint64
   return status;
 }
 
-/* What has come to the socket is read, by us or by whoever reads already. */
+/* Reads what has come to the socket, or parks until the thread that reads already has. */
 static void catch_up(struct tide_session *session, struct tide_point buffer) {
   uint64_t until = tide_service_now() + PATIENCE;
   for (;;) {
@@ -42,7 +41,7 @@ static void catch_up(struct tide_session *session, struct tide_point buffer) {
     const struct tide_session_name *name = tide_session_find(session, buffer, TIDE_NAME_BUFFER);
     if (!name || name->memory.memory || session->status) return;
     if (poll(&one, 1, 0) <= 0 || tide_service_now() >= until) return;
-    (void)!tide_session_receive(session, tide_service_now() + SLICE);
+    (void)!tide_session_receive(session, until);
   }
 }
 
@@ -139,7 +138,8 @@ static enum tide_status write_points(struct tide_session *session, struct tide_w
 static enum tide_status write_command(struct tide_wire_command *command,
                                       const struct tide_session_operation *o) {
   if (o->wait_count > TIDE_POINTS_MAX || o->retire_count > TIDE_POINTS_MAX ||
-      o->argument_count > TIDE_WIRE_ARGUMENTS || o->otherwise_count > TIDE_WIRE_ARGUMENTS)
+      o->argument_count > TIDE_WIRE_ARGUMENTS || o->otherwise_count > TIDE_WIRE_ARGUMENTS ||
+      o->body >= TIDE_SESSION_BODIES_MAX || o->otherwise >= TIDE_SESSION_BODIES_MAX)
     return TIDE_INVALID;
   command->wait_count = (uint16_t)o->wait_count;
   command->retire_count = (uint16_t)o->retire_count;

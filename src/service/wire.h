@@ -19,7 +19,9 @@
 #include "tidemark/point.h"
 
 #define TIDE_WIRE_MAGIC 0x4b52414d45444954ull /* "TIDEMARK" */
-#define TIDE_WIRE_VERSION 2u /* raised with each change of this file's structures and flags */
+#define TIDE_WIRE_VERSION                                                                          \
+  3u /* raised when this file's structures, or any number in them, change                          \
+      */
 #define TIDE_WIRE_CELL 64u
 #define TIDE_WIRE_CELLS 64u /* of one command */
 #define TIDE_WIRE_POINTS 96u
@@ -84,7 +86,7 @@ struct tide_wire_argument {
   struct tide_wire_name buffer;
   uint64_t offset, size;
 };
-#define TIDE_WIRE_ARGUMENTS 8u
+#define TIDE_WIRE_ARGUMENTS 8u /* TIDE_SESSION_ARGUMENTS_MAX */
 
 enum tide_wire_flags {
   TIDE_WIRE_MAY_BE_PASSED = 1,
@@ -106,7 +108,7 @@ struct tide_wire_command {
   uint32_t number, flags;
   uint16_t wait_count, retire_count; /* of other commands, all points are waits */
   uint8_t argument_count, other_count;
-  uint8_t body, other_body; /* their numbers, of bodies.c */
+  uint8_t body, other_body; /* enum tide_session_body, or of the service's table */
   uint32_t text_size;
   uint32_t reserved; /* 0 */
 };

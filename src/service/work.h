@@ -12,7 +12,6 @@
 
 #include "service/served.h"
 #include "tidemark/channel.h"
-#include "tidemark/kernel.h"
 
 /* ---- store.c ---- */
 
@@ -61,22 +60,18 @@ enum tide_status tide_store_claim(struct tide_served *client, struct tide_entry 
 
 /* ---- bodies.c ---- */
 
-struct tide_served_body {
-  const char *name;
-  enum tide_status (*run)(void *arguments); /* struct tide_argument[count] */
-  uint8_t fewest, count;                    /* arguments, at least and at most */
-  uint8_t numbers;                          /* a bit for each argument that is a number */
-  uint8_t written;                          /* a bit for each buffer that is written */
-};
 /* NULL: there is none of that number. */
-const struct tide_served_body *tide_served_body(uint32_t number);
+const struct tide_body *tide_service_body(const struct tide_service *service, uint32_t number);
+/* TIDE_INVALID: a body takes what clients cannot give, or there are too many. */
+enum tide_status tide_service_check_bodies(const struct tide_body_set *bodies,
+                                           struct tide_diag *diag);
 
 /* ---- line.c ---- */
 
 struct tide_job {
   struct tide_line *line;
   struct tide_job *next; /* of the free ones */
-  const struct tide_served_body *body, *other;
+  const struct tide_body *body, *other;
   struct tide_argument arguments[2][TIDE_WIRE_ARGUMENTS];
   struct tide_store *stores[2 * TIDE_WIRE_ARGUMENTS]; /* of the buffers among them, in order */
   uint32_t store_count, body_stores;                  /* the first ones are `body`'s */

@@ -112,7 +112,7 @@ static void buffers_change(struct scene *s) {
   CHECK(pthread_create(&thread, NULL, shake, &k) == 0);
   for (int i = 0; i < 200; i++) {
     static const struct {
-      enum tide_session_body body;
+      uint32_t body;
       unsigned count, number; /* which one is a number; 9: none */
     } kinds[] = {{TIDE_SESSION_COPY, 2, 9},
                  {TIDE_SESSION_OVER, 2, 9},

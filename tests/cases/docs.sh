@@ -94,7 +94,7 @@ takes() {
 compile() {
   flags='-std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Werror'
   # shellcheck disable=SC2046,SC2086
-  cc $flags "$@" $(pkg-config --cflags --libs tidemark) -lpthread
+  cc $flags "$@" $(pkg-config --cflags --libs tidemark tidemark-lang tidemark-mods) -lpthread
 }
 
 c() {

@@ -32,7 +32,7 @@ make_layer() { # mutant
   [ "$(echo "$others" | wc -l)" -lt "$(ls "$objects"/*.o | wc -l)" ] || { echo "$file is not of the layer"; return 1; }
   # shellcheck disable=SC2086
   cc -shared -Wl,-z,nodelete -Wl,--version-script="$source/layer/layer.map" -o "$work/layer/libVkLayer_tidemark.so" \
-    $others "$work/mutant.o" "$BUILD/liblayer_readers.a" "$BUILD/libtidemark.a" -lpthread -luring -lxxhash -lpng -ldl -lm
+    $others "$work/mutant.o" "$BUILD/liblayer_readers.a" "$BUILD/libtidemark-lang.a" "$BUILD/libtidemark.a" -lpthread -luring -ldl
 }
 
 explore() { # options and program

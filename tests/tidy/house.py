@@ -1,5 +1,6 @@
 """What the checks beside this file share: the layers of src/LAYERS, which layer a
-file belongs to, and how a result is printed. Not a check itself.
+file belongs to and which library a layer, and how a result is printed. Not a check
+itself.
 
 TIDY_ROOT is the tree to look at (the repository by default; tests/tidy/red gives
 small bad ones), BUILD the folder where it was built."""
@@ -40,6 +41,7 @@ def read_layers():
 
 LAYERS = read_layers()
 PRODUCT = ["src", "lang", "mods", "tool"]  # where the layers lie
+LIBRARIES = {"src": "tidemark", "lang": "tidemark-lang", "mods": "tidemark-mods"}
 
 
 def layer_of(path):
@@ -53,6 +55,19 @@ def layer_of(path):
         return next((layer for layer in LAYERS if os.path.basename(layer.name) == name), None)
     folder = os.path.dirname(path).removeprefix("src/")
     return next((layer for layer in LAYERS if layer.name == folder), None)
+
+
+def library_of(layer):
+    """The library that the layer goes into; None of the tool."""
+    folder = layer.name.split("/")[0]
+    return LIBRARIES.get(folder if folder in PRODUCT else "src")
+
+
+def must_do_without(layer, other):
+    """True if the one layer's library does without that of the other: the libraries above
+    libtidemark need it, but not each other."""
+    mine, its = library_of(layer), library_of(other)
+    return mine is not None and its not in (mine, "tidemark")
 
 
 def files(folders, endings):

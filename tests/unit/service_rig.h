@@ -5,6 +5,7 @@
 #include "harness.h"
 #include "service/socket.h"
 #include "service/system.h"
+#include "tidemark/kernel.h"
 #include "tidemark/service.h"
 
 #include <signal.h>
@@ -28,6 +29,7 @@ __attribute__((unused)) static uint32_t rig_descriptors; /* that it may have; 0:
 
 __attribute__((unused)) static uint64_t rig_address_space; /* bytes; 0: as much as we */
 __attribute__((unused)) static const struct tide_allocator *rig_allocator; /* of the next one */
+__attribute__((unused)) static const struct tide_body_set *rig_bodies; /* NULL: the built-in ones */
 
 static void rig_on_term(int number) {
   (void)number;
@@ -67,6 +69,8 @@ static void rig_serve(struct rig *r, const char *policy) {
                                        .policy = policy,
                                        .policy_length = policy ? strlen(policy) : 0,
                                        .workers = rig_workers,
+                                       .bodies =
+                                           rig_bodies ? rig_bodies : tide_kernel_session_bodies(),
                                        .allocator = rig_allocator,
                                        .event = rig_events};
   if (tide_service_create(&params, &rig_service, &diag) != TIDE_OK) {

@@ -1,6 +1,9 @@
 /* A service that is stopped (SIGSTOP): every call that waits for it ends at its deadline. */
 #include "service_raw.h"
 
+#include "service/session.h"
+
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -197,6 +200,54 @@ TEST(a_full_ring_and_a_deadline) {
   rig_close(&r);
 }
 
+/* How often this thread has slept. */
+static uint64_t count_sleeps(void) {
+  struct rusage usage;
+  CHECK(getrusage(RUSAGE_THREAD, &usage) == 0);
+  return (uint64_t)usage.ru_nvcsw;
+}
+
+/* A thread that waits sleeps until it is woken, or until it looks whether the service lives: every
+ * 50 ms. Twice as often, and a few times for locks, is allowed. */
+static void check_sleeps(uint64_t sleeps, uint64_t begin) {
+  uint64_t most = 2 * ((tide_service_now() - begin) / (50 * MS) + 1) + 10;
+  if (sleeps > most)
+    FAIL("a thread that waits slept %d times, more than %d", (int)sleeps, (int)most);
+}
+
+TEST(waiting_threads_park) {
+  struct rig r;
+  rig_open(&r, "default cells 64");
+  struct tide_session *s = rig_connect(&r, "parked");
+  struct tide_point timeline, point;
+  CHECK_OK(tide_session_create_future(s, NULL, &timeline));
+  CHECK_OK(tide_session_promise(s, timeline, TIDE_FOREVER, &point));
+  CHECK_OK(tide_session_sync(s, rig_in(20000)));
+  /* for a value */
+  uint64_t sleeps = count_sleeps(), begin = tide_service_now();
+  CHECK_STATUS(tide_session_wait(s, point, begin + LIMIT * MS), TIDE_TIMEOUT);
+  check_sleeps(count_sleeps() - sleeps, begin);
+  /* for an answer */
+  stop(&r);
+  sleeps = count_sleeps(), begin = tide_service_now();
+  CHECK_STATUS(tide_session_sync(s, begin + LIMIT * MS), TIDE_TIMEOUT);
+  check_sleeps(count_sleeps() - sleeps, begin);
+  /* for room in the ring */
+  while (tide_ring_has_capacity(&s->ring, 1))
+    CHECK_OK(tide_session_break(s, point, TIDE_CANCELLED));
+  CHECK_EQ_U64(s->ring.shared->parked, 0);
+  sleeps = count_sleeps(), begin = tide_service_now();
+  CHECK_STATUS(tide_session_break(s, point, TIDE_CANCELLED), TIDE_FULL);
+  check_sleeps(count_sleeps() - sleeps, begin);
+  /* The service, when it has read, wakes those that parked. */
+  CHECK_EQ_U64(s->ring.shared->parked, 1);
+  go_on(&r);
+  for (int i = 0; i < 2; i++) CHECK_OK(tide_session_sync(s, rig_in(20000)));
+  CHECK_EQ_U64(s->ring.shared->parked, 0);
+  tide_session_close(s);
+  rig_close(&r);
+}
+
 TEST_MAIN(CASE(connecting_to_a_full_backlog), CASE(connecting_without_an_answer),
           CASE(connecting_when_it_goes_on), CASE(answers_that_do_not_come),
-          CASE(a_full_ring_and_a_deadline))
+          CASE(a_full_ring_and_a_deadline), CASE(waiting_threads_park))

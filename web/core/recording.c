@@ -1,7 +1,7 @@
 /* The recording: a sink that notes what happens, in the order in which it does. */
+#include "base/array.h"
 #include "base/memory.h"
 #include "memory/state.h"
-#include "program/arena.h"
 #include "program/run_state.h"
 #include "state.h"
 
@@ -365,7 +365,8 @@ bool view_record_begin(void) {
 static void add_waits(uint32_t number) {
   struct tide_view_operation *op = view.rows[TIDE_VIEW_ARRAY_OPERATIONS].items;
   op += number;
-  const struct tide_explained *told = &view.explanation.queues[op->queue].operations[op->sequence - 1];
+  const struct tide_explained *told =
+      &view.explanation.queues[op->queue].operations[op->sequence - 1];
   op->first_wait = (uint32_t)view.rows[TIDE_VIEW_ARRAY_WAITS].count;
   for (size_t i = 0; i < told->wait_count; i++) {
     const struct tide_explained_wait *from = &told->waits[i];

@@ -1,9 +1,9 @@
-/* base/json.h: writing JSON, piece by piece, to wherever the caller wants it.
+/* program/json.h: writing JSON, piece by piece, to wherever the caller wants it.
  *
  * Strings are UTF-8; what is not (the name of a file, a text that was cut) has its
  * bytes replaced. Nothing is kept, so nothing can run out. */
-#ifndef TIDE_BASE_JSON_H
-#define TIDE_BASE_JSON_H
+#ifndef TIDE_PROGRAM_JSON_H
+#define TIDE_PROGRAM_JSON_H
 
 #include "tidemark/base.h"
 

@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "program/json.h"
 #include "base/memory.h"
 #include "base/text.h"
 

@@ -1,0 +1,68 @@
+/* tidemark/body.h: bodies with described signatures, and tables of them.
+ *
+ * The model. A *body* is a C function with a described signature. Whoever builds an operation fills
+ * one `struct tide_argument` a parameter, in order; the array is copied into the operation and
+ * handed to the function. The description is what lets a program's text, or the command of another
+ * process, be checked before the function runs.
+ *
+ * Tables come from tidemark/kernel.h (the built-in ones), from plugins, or from the caller.
+ *
+ * Source: docs/programs.md.
+ */
+#ifndef TIDEMARK_BODY_H
+#define TIDEMARK_BODY_H
+
+#include "tidemark/queue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tide_param_kind {
+  TIDE_PARAM_IN,      /* buffer or slice that is read: data, size */
+  TIDE_PARAM_OUT,     /* … written */
+  TIDE_PARAM_INOUT,   /* … both */
+  TIDE_PARAM_FILE,    /* an open file: descriptor */
+  TIDE_PARAM_INTEGER, /* integer */
+  TIDE_PARAM_TEXT     /* text, size = length; outlives the operation */
+};
+
+struct tide_param {
+  const char *name;
+  enum tide_param_kind kind;
+  bool optional; /* an integer that takes `fallback`; or a buffer: data NULL, size 0 */
+  int64_t fallback;
+};
+
+struct tide_argument {
+  union {
+    void *data;
+    int64_t integer;
+    const char *text;
+    int descriptor;
+  };
+  union {
+    uint64_t size;    /* of data or text, in bytes */
+    const char *name; /* of a descriptor's file, for messages; NULL: it has none */
+  };
+};
+
+#define TIDE_PARAMS_MAX (TIDE_ARGUMENTS_MAX / sizeof(struct tide_argument))
+
+struct tide_body {
+  struct tide_body_class class_; /* host gets a struct tide_argument[param_count] */
+  const struct tide_param *params;
+  size_t param_count;  /* at most TIDE_PARAMS_MAX */
+  const char *summary; /* one line for people */
+};
+
+/* A table of bodies. Constant; outlives the plans and the services made with it. */
+struct tide_body_set {
+  const struct tide_body *bodies;
+  size_t count;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif
