@@ -116,13 +116,13 @@ __attribute__((noinline)) static bool use_behind(struct tide_buffer *buffer,
                                                  const struct tide_naming *use) {
   struct tide_frontier *uses = buffer->uses;
   if (uses->count > 1) {
-    uint64_t *at = uses->count > TIDE_SHORT ? NULL : tide_short_at(uses, use->axis);
-    return at && use_again(buffer, use, at);
+    size_t slot = tide_frontier_slot(uses, use->axis);
+    return slot != TIDE_NO_SLOT && use_again(buffer, use, tide_frontier_at(uses, slot));
   }
   /* What others told without the lock may be known, too. */
-  if (use->known->count > TIDE_SHORT || buffer->repeats) return false;
+  if (buffer->repeats) return false;
   struct tide_frontier_entry only = tide_frontier_first(uses);
-  if (tide_short_get(use->known, only.axis) < only.epoch) return false;
+  if (tide_frontier_look_up(use->known, only.axis) < only.epoch) return false;
   tide_frontier_list_one(uses, use->axis, use->epoch);
   return true;
 }

@@ -103,10 +103,7 @@ struct adding {
 
 static inline __attribute__((always_inline)) bool use_known(struct adding *adding, tide_axis axis,
                                                             uint64_t epoch) {
-  const struct tide_frontier *known = adding->use->known;
-  uint64_t until = known->count > TIDE_SHORT ? tide_frontier_get(known, axis)
-                                             : tide_short_get_upwards(known, axis, &adding->next);
-  return until >= epoch;
+  return tide_frontier_get_upwards(adding->use->known, axis, &adding->next) >= epoch;
 }
 
 static inline __attribute__((always_inline)) bool use_stays(void *self, tide_axis axis,
@@ -122,8 +119,7 @@ void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
   struct tide_eviction eviction = {.tracker = tracker};
   struct adding adding = {use, use->epoch, 0};
   tide_frontier_filter(uses, use_stays, &adding);
-  if (tide_short_has_capacity(uses)) tide_short_insert(uses, use->axis, adding.newest);
-  else tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
+  tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
 }
 
 /* Freed by the host: nothing but what is left of the past and the uses. */
@@ -307,11 +303,8 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
 bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
                        const struct tide_frontier *uses, const struct tide_position *position) {
   const struct tide_frontier *known = position->frontier;
-  if (position->epoch == 0 || known->count > TIDE_SHORT ||
-      known->count > death->frontier.capacity) {
-    return false;
-  }
-  if (tide_short_get_own(known, position->axis) != position->epoch) return false;
+  if (position->epoch == 0 || known->count > death->frontier.capacity) return false;
+  if (tide_frontier_look_up(known, position->axis) != position->epoch) return false;
   if (past->axis ? tide_death_look_up(past, known) < past->epoch : !tide_death_empty(past)) {
     return false;
   }

@@ -86,9 +86,7 @@ static inline bool tide_namers_finished(struct tide_namers *namers, tide_axis ax
 static inline uint64_t tide_death_look_up(const struct tide_death *death,
                                           const struct tide_frontier *frontier) {
   uint64_t epoch = tide_frontier_get_at(frontier, death->place, death->axis);
-  if (epoch) return epoch;
-  if (frontier->count > TIDE_SHORT) return tide_frontier_get(frontier, death->axis);
-  return tide_short_get(frontier, death->axis);
+  return epoch ? epoch : tide_frontier_look_up(frontier, death->axis);
 }
 
 /* Does `frontier` know all of it? The signaller first, else dominance. */
@@ -148,7 +146,7 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
                                           const struct tide_position *position,
                                           const struct tide_namers *namers) {
   const struct tide_frontier *known = position->frontier;
-  if (uses->count > 4 || uses->tainted || known->tainted || known->count > TIDE_SHORT) return false;
+  if (uses->count > 4 || uses->tainted || known->tainted) return false;
   if (!tide_frontier_takes(&death->frontier, uses)) return false;
   struct tide_frontier_entry entry;
   bool all = tide_namers_listed(namers, position->axis);
@@ -158,15 +156,17 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
   }
   if (!all) return false;
   death->axis = tide_frontier_first(uses).axis;
-  death->epoch = tide_short_copy(&death->frontier, uses, death->axis);
+  death->epoch = tide_frontier_first(uses).epoch;
+  tide_frontier_copy_as_is(&death->frontier, uses);
   death->listed = uses->count == 1;
   death->place = known->raised;
   if (uses->count == 1) return true;
   /* Where completion is in order, the newest operation is behind all that the queue knows. */
-  bool stands = position->epoch > 0 && tide_short_get_own(known, position->axis) >= position->epoch;
+  bool stands =
+      position->epoch > 0 && tide_frontier_look_up(known, position->axis) >= position->epoch;
   struct tide_frontier_cursor at = tide_frontier_begin(uses);
   while (stands && tide_frontier_next(&at, &entry)) {
-    stands = tide_short_get(known, entry.axis) >= entry.epoch;
+    stands = tide_frontier_look_up(known, entry.axis) >= entry.epoch;
   }
   death->axis = stands ? position->axis : 0;
   death->epoch = stands ? position->epoch : 0;
@@ -189,12 +189,7 @@ static inline bool tide_death_estimate(const struct tide_death *death,
 /* Both in order, one beside the other. */
 static inline bool tide_uses_known(const struct tide_frontier *uses,
                                    const struct tide_frontier *known) {
-  struct tide_frontier_entry use;
-  size_t next = 0;
-  for (struct tide_frontier_cursor at = tide_frontier_begin(uses); tide_frontier_next(&at, &use);) {
-    if (tide_short_get_upwards(known, use.axis, &next) < use.epoch) return false;
-  }
-  return !uses->tainted;
+  return !uses->tainted && tide_frontier_covers(known, uses);
 }
 
 /* tide_death_follow in two steps, without a search, and but for the uses. First: is the position's
@@ -206,7 +201,7 @@ static inline bool tide_death_stands(const struct tide_death *past,
   uint64_t epoch = position->epoch;
   /* Two words that were just stored one by one: not to be loaded as one wide piece. */
   __asm__("" : "+r"(axis), "+r"(epoch));
-  return epoch != 0 && known->count <= TIDE_SHORT && tide_frontier_takes(&past->frontier, known) &&
+  return epoch != 0 && tide_frontier_takes(&past->frontier, known) &&
          tide_frontier_get_raised(known, axis) == epoch && tide_death_estimate(past, known);
 }
 /* Then: it stands for all. */
@@ -220,7 +215,7 @@ static inline void tide_death_fill(struct tide_death *death, const struct tide_p
   death->listed = true;
   death->place = known->raised;
   /* Whoever calls has taken a lock since the position was written: no store is under way. */
-  tide_frontier_copy_wide(&death->frontier, known);
+  tide_frontier_copy_as_is(&death->frontier, known);
 }
 
 /* Can one of the two serve for both as it is? 1: the first, -1: the second, 0: neither. */

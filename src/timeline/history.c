@@ -88,7 +88,7 @@ static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, 
 void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
                        uint64_t epoch, const struct tide_frontier *frontier) {
   struct tide_eviction eviction = {timeline->context->tracker, axis};
-  tide_frontier_copy_short(&push(timeline, value, axis, epoch)->frontier, frontier, &eviction);
+  tide_frontier_copy(&push(timeline, value, axis, epoch)->frontier, frontier, &eviction);
 }
 
 void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
@@ -98,8 +98,8 @@ void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
   uint64_t epoch = ++position->epoch;
   struct tide_frontier *to = &push(timeline, value, position->axis, epoch)->frontier;
   size_t at = tide_frontier_slot(from, position->axis);
-  if (at != TIDE_NO_PLACE && tide_frontier_takes(to, from)) {
-    tide_frontier_copy_wide(to, from);
+  if (at != TIDE_NO_SLOT && tide_frontier_takes(to, from)) {
+    tide_frontier_copy_as_is(to, from);
     *tide_frontier_at(to, at) = *tide_frontier_at(from, at) = epoch;
     return;
   }
