@@ -59,10 +59,16 @@ void tide_window_widen(struct tide_frontier *f, struct tide_reach reach) {
   tide_window_set(f, reach);
 }
 
+static size_t count_listed(const uint64_t *slots, size_t count) {
+  size_t listed = 0;
+  for (size_t i = 0; i < count; i++) listed += slots[i] != 0;
+  return listed;
+}
+
 size_t tide_window_raise(struct tide_frontier *f, const struct tide_frontier *from, size_t count) {
   if (!from->window) return raise_by_lists(f, tide_entries_of(from), count);
   uint64_t *at =
       tide_window_epochs_of(f) + (size_t)(tide_window_first(from) - tide_window_first(f));
-  for (size_t i = 0; i < from->window; i++) count -= at[i] != 0;
-  return count + tide_lanes()->max(at, at, tide_window_epochs(from), from->window);
+  size_t before = from->window == f->window ? count : count_listed(at, from->window);
+  return count - before + tide_lanes()->max(at, at, tide_window_epochs(from), from->window);
 }

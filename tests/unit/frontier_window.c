@@ -31,7 +31,7 @@ static void make_pages(void) {
   }
 }
 
-/* Which way the next ones lie. */
+/* Where the next frontiers lie. */
 static enum where { in_block, at_start, at_end } where;
 
 static void *take(size_t size) {
@@ -132,7 +132,7 @@ static void check_questions(const struct pair *f, const struct pair *g) {
   }
 }
 
-/* Into a third with this much room: all of both, or nothing where they do not fit. */
+/* Joins both in a third of this capacity, if they fit. */
 static void check_join(const struct pair *f, const struct pair *g, const struct naive *both,
                        size_t room) {
   struct tide_frontier *to = new_frontier(room);
@@ -155,7 +155,7 @@ static void check_join(const struct pair *f, const struct pair *g, const struct 
   give_back(to);
 }
 
-/* Into a frontier with this much room. */
+/* Merges both in a frontier of this capacity. */
 static void check_merge_into(const struct pair *f, const struct pair *g, size_t room) {
   struct naive both = f->naive;
   naive_merge(&both, &g->naive);
@@ -172,7 +172,7 @@ static void check_merge_into(const struct pair *f, const struct pair *g, size_t 
   give_back(to);
 }
 
-/* Into just enough room, into more, and into less. */
+/* Merges into just enough capacity, into more, and into less. */
 static void check_merge(struct tide_random *random, const struct pair *f, const struct pair *g) {
   struct naive both = f->naive;
   naive_merge(&both, &g->naive);
@@ -211,7 +211,7 @@ static void check_copies(struct tide_random *random, const struct pair *f) {
   }
 }
 
-/* Also such that the axes lie on both sides of where a half, or the sign, of a word changes. */
+/* Returns also axes around which a half, or the sign, of a word changes. */
 static tide_axis some_base(struct tide_random *random) {
   tide_axis queue = tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + tide_random_below(random, 100));
   uint64_t below = 1 + tide_random_below(random, 16);
@@ -527,7 +527,7 @@ TEST(validate_looks_at_windows) {
 
 /* ---- the loops for each kind of processor ---- */
 
-/* Small words, equal ones, and such as differ in the sign alone. */
+/* Returns 0, the other word, one that differs in the sign alone, or any. */
 static uint64_t some_word(struct tide_random *random, uint64_t other) {
   switch (tide_random_below(random, 4)) {
     case 0: return 0;
@@ -537,7 +537,7 @@ static uint64_t some_word(struct tide_random *random, uint64_t other) {
   }
 }
 
-/* Against the plainest loop, between pages that may not be touched. */
+/* Compares with the plainest loops, between pages that may not be touched. */
 static void check_lanes(const struct tide_lanes *lanes, struct tide_random *random, size_t words) {
   size_t size = words * sizeof(uint64_t), listed = 0;
   uint64_t *f = take(size), *g = take(size), *to = take(size);
@@ -590,8 +590,8 @@ static void *merge_pair(void *self) {
   return NULL;
 }
 
-/* How much of a thread's stack it takes to join and to merge two that list other axes, and as many,
- * with `apart` from one side's to the other's. */
+/* Returns the stack that a thread takes to join and to merge two frontiers of `count` entries each,
+ * without a common axis, whose axes are `apart` from each other. */
 static size_t stack_of_merge(size_t count, uint8_t capacity, size_t apart) {
   unsigned char *stack =
       mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -621,7 +621,7 @@ static size_t stack_of_merge(size_t count, uint8_t capacity, size_t apart) {
   return STACK - untouched;
 }
 
-/* What is merged lies there once, however it goes on. */
+/* A merge has one buffer on its stack, also if entries are evicted. */
 TEST(little_stack) {
   if (test_slowdown() > 1) SKIP("a sanitizer has frames of its own size");
   size_t least = stack_of_merge(1, 2, 1);
