@@ -9,7 +9,7 @@
  * 65536 up to 16 entries: wild, where both are n of 2n axes; superset and mixed, where the right
  * side's axes are some of the left one's, and all or half of the answers are yes. far,
  * far_superset: the same as wild and superset with axes that lie thousands apart. scenes: what
- * meets when the examples run. portable: without the processor's vectors; avx2: without AVX-512's.
+ * meets when the examples run.
  * A merge changes its left side, so both sides first copy it anew (the same memcpy, in both
  * figures). Up to 8 entries the textbook is faster in place, above with a buffer: it gets its best.
  * A join writes into a third, as a queue does that keeps what it knew before: no copy, and the
@@ -19,7 +19,6 @@
 
 #include "base/random.h"
 #include "causal/frontier.h"
-#include "causal/frontier_lanes.h"
 #include "frontier_scenes.h"
 #include "tidemark/causal.h"
 
@@ -265,7 +264,7 @@ TEXTBOOK static void textbook_raise(struct tide_frontier *f, tide_axis axis, uin
 READER static uint64_t read_plain(const uint64_t *f, size_t n, const uint64_t *g, size_t m) {
   READ_ALL;
 }
-#if TIDE_HAS_WIDE
+#if defined(__x86_64__)
 READER __attribute__((target("avx2"))) static uint64_t read_wide(const uint64_t *f, size_t n,
                                                                  const uint64_t *g, size_t m) {
   READ_ALL;
@@ -279,8 +278,9 @@ static inline size_t words_of(const struct tide_frontier *f) {
 static inline uint64_t read_both(const struct tide_frontier *f, const struct tide_frontier *g) {
   const uint64_t *of_f = (const uint64_t *)(const void *)(f + 1) + (f->window != 0);
   const uint64_t *of_g = (const uint64_t *)(const void *)(g + 1) + (g->window != 0);
-#if TIDE_HAS_WIDE
-  if (tide_frontier_wide()) return read_wide(of_f, words_of(f), of_g, words_of(g));
+#if defined(__x86_64__)
+  if (tide_tier_of_processor() >= TIDE_TIER_AVX2)
+    return read_wide(of_f, words_of(f), of_g, words_of(g));
 #endif
   return read_plain(of_f, words_of(f), of_g, words_of(g));
 }
@@ -498,30 +498,8 @@ static void *make(enum shape shape, size_t n) {
   return in;
 }
 
-/* Without the processor's vectors, until it is dropped. */
-static void *make_portable(enum shape shape, size_t n) {
-#if TIDE_HAS_WIDE
-  tide_frontier_tier = TIDE_TIER_PORTABLE;
-#endif
-  return make(shape, n);
-}
-
-/* Without those of 512 bits. */
-static void *make_avx2(enum shape shape, size_t n) {
-#if TIDE_HAS_WIDE
-  if (tide_frontier_best_tier() < TIDE_TIER_WIDE) return bench_skip("there is no AVX2");
-  tide_frontier_tier = TIDE_TIER_WIDE;
-  return make(shape, n);
-#else
-  return bench_skip("there is no AVX2");
-#endif
-}
-
 static void drop(void *state) {
   struct inputs *in = state;
-#if TIDE_HAS_WIDE
-  tide_frontier_tier = (uint8_t)tide_frontier_best_tier();
-#endif
   free(in->memory);
   free(in);
 }
@@ -550,8 +528,7 @@ static void join_ours(void *state, uint64_t count) {
     const struct pair *pair = &in->pairs[i & (in->count - 1)];
     in->scratch.frontier.tainted = pair->f->tainted | pair->g->tainted;
     uint8_t room = pair->f->capacity;
-    if (!tide_frontier_join_alike(&in->scratch.frontier, room, 0, pair->f, pair->g) &&
-        !tide_frontier_join(&in->scratch.frontier, room, pair->f, pair->g))
+    if (!tide_frontier_join(&in->scratch.frontier, room, pair->f, pair->g))
       bench_wrong("there is room for a join");
   }
 }
@@ -610,16 +587,6 @@ SIZES(MAKE, mixed)
 LARGE(MAKE, far)
 LARGE(MAKE, far_superset)
 MAKE(scenes, 16)
-#define MAKE_PORTABLE(shape, n)                                                                    \
-  static void *make_portable_##shape##_##n(void) { return make_portable(shape_##shape, n); }
-LARGE(MAKE_PORTABLE, same)
-LARGE(MAKE_PORTABLE, random)
-SIZES(MAKE_PORTABLE, wild)
-SIZES(MAKE_PORTABLE, superset)
-#define MAKE_AVX2(shape, n)                                                                        \
-  static void *make_avx2_##shape##_##n(void) { return make_avx2(shape_##shape, n); }
-SIZES(MAKE_AVX2, wild)
-SIZES(MAKE_AVX2, superset)
 
 #define FIGURE_NAMED(label, what, shape, n, against, rival_function)                               \
   {.name = label "_" #n,                                                                           \
@@ -646,20 +613,6 @@ SIZES(MAKE_AVX2, superset)
 
 #define RAISES(shape, n) FIGURE(raise, shape, n, "search and raise", raise_textbook)
 
-/* As it is with fewer of the processor's vectors. */
-#define PORTABLE_MERGE(shape, n) MERGE_LARGE(portable_##shape, n)
-#define PORTABLE_MERGE_SMALL(shape, n) MERGE_SMALL(portable_##shape, n)
-#define PORTABLE_JOIN(shape, n) JOIN(portable_##shape, n)
-#define PORTABLE_DOMINATES(shape, n) DOMINATES(portable_##shape, n)
-#define PORTABLE_COMPARE(shape, n) COMPARE(portable_##shape, n)
-#define PORTABLE_GET(shape, n) GET(portable_##shape, n)
-#define AVX2_MERGE(shape, n) MERGE_LARGE(avx2_##shape, n)
-#define AVX2_MERGE_SMALL(shape, n) MERGE_SMALL(avx2_##shape, n)
-#define AVX2_JOIN(shape, n) JOIN(avx2_##shape, n)
-#define AVX2_DOMINATES(shape, n) DOMINATES(avx2_##shape, n)
-#define AVX2_COMPARE(shape, n) COMPARE(avx2_##shape, n)
-#define AVX2_GET(shape, n) GET(avx2_##shape, n)
-
 /* clang-format off */
 const struct bench_figure bench_frontier[] = {
     MERGES(same) MERGES(interleaved) MERGES(half) MERGES(tight) MERGES(random)
@@ -673,11 +626,4 @@ const struct bench_figure bench_frontier[] = {
     SIZES(GET, random) SIZES(GET, wild)
     SIZES(RAISES, same) SIZES(RAISES, wild)
     MERGE_SMALL(scenes, 16) DOMINATES(scenes, 16) COMPARE(scenes, 16)
-    LARGE(PORTABLE_MERGE, random) SMALL(PORTABLE_MERGE_SMALL, wild) LARGE(PORTABLE_MERGE, wild)
-    LARGE(PORTABLE_JOIN, random) SIZES(PORTABLE_JOIN, wild)
-    LARGE(PORTABLE_DOMINATES, same) SIZES(PORTABLE_DOMINATES, superset)
-    LARGE(PORTABLE_COMPARE, same) SIZES(PORTABLE_COMPARE, wild)
-    LARGE(PORTABLE_GET, random) SIZES(PORTABLE_GET, wild)
-    SMALL(AVX2_MERGE_SMALL, wild) LARGE(AVX2_MERGE, wild) SIZES(AVX2_JOIN, wild)
-    SIZES(AVX2_DOMINATES, superset) SIZES(AVX2_COMPARE, wild) SIZES(AVX2_GET, wild)
     {0}};

@@ -1,13 +1,13 @@
-/* Eviction: which entries go when a frontier is too small.
+/* Eviction: the choice of entries that go when a frontier is too small.
  *
- * The order in which they go is total and is a property of the entries alone:
- * finished before unfinished, then the smaller epoch, then the larger axis. So
- * the result does not depend on how the entries came together. */
+ * Finished entries go first, then the smallest epochs, then the largest axes. This order is total
+ * and a property of the entries alone, so the result does not depend on how they came together. */
 #include "causal/frontier.h"
 #include "causal/tracker_axis.h"
 
 struct shed {
   struct tide_entries entries;
+  struct tide_tracker *tracker;
   bool finished[TIDE_UNION_MAX];
   bool gone[TIDE_UNION_MAX];
   /* The entries that go, so far: a heap with the last to go on top. */
@@ -22,7 +22,7 @@ static bool goes_before(const struct shed *s, size_t a, size_t b) {
   return s->entries.axes[a] > s->entries.axes[b];
 }
 
-static void swap(struct shed *s, size_t a, size_t b) {
+static void heap_swap(struct shed *s, size_t a, size_t b) {
   uint16_t t = s->heap[a];
   s->heap[a] = s->heap[b];
   s->heap[b] = t;
@@ -32,7 +32,7 @@ static void heap_push(struct shed *s, size_t entry) {
   size_t at = s->size++;
   s->heap[at] = (uint16_t)entry;
   for (size_t up; at > 0 && goes_before(s, s->heap[up = (at - 1) / 2], s->heap[at]); at = up)
-    swap(s, at, up);
+    heap_swap(s, at, up);
 }
 
 static void heap_replace_top(struct shed *s, size_t entry) {
@@ -42,103 +42,52 @@ static void heap_replace_top(struct shed *s, size_t entry) {
     if (child >= s->size) return;
     if (child + 1 < s->size && goes_before(s, s->heap[child], s->heap[child + 1])) child++;
     if (!goes_before(s, s->heap[at], s->heap[child])) return;
-    swap(s, at, child);
+    heap_swap(s, at, child);
     at = child;
   }
 }
 
-/* Marks the `excess` entries that go; true when one of them had not finished. */
-static bool choose(struct shed *s, size_t excess, const struct tide_eviction *eviction) {
-  struct tide_tracker *tracker = eviction ? eviction->tracker : NULL;
-  tide_axis keep = eviction ? eviction->keep : 0;
-  for (size_t i = 0; i < s->entries.count; i++) {
-    tide_axis axis = s->entries.axes[i];
-    s->gone[i] = false;
-    s->finished[i] = tracker && tide_tracker_finished(tracker, axis, s->entries.epochs[i]);
-    if (axis == keep) continue;
-    if (s->size < excess) heap_push(s, i);
-    else if (goes_before(s, i, s->heap[0])) heap_replace_top(s, i);
-  }
-  bool lost = false;
-  for (size_t i = 0; i < s->size; i++) {
-    s->gone[s->heap[i]] = true;
-    lost |= !s->finished[s->heap[i]];
-  }
-  return lost;
-}
-
-/* tide_tracker_finished, without a call where the axis is found at once. */
-static inline bool is_finished(struct tide_tracker *tracker, const struct tide_axis_table *table,
-                               tide_axis axis, uint64_t epoch) {
-  size_t home = tide_axis_table_home(table, axis);
-  struct tide_tracker_axis *at = tide_load_acquire(&table->slots[home]);
+/* tide_tracker_finished, without a call if the axis is in its first slot of the table. */
+static inline bool is_finished(struct tide_tracker *tracker, tide_axis axis, uint64_t epoch) {
+  const struct tide_axis_table *table = tide_load_acquire(&tracker->table);
+  const struct tide_tracker_axis *at =
+      tide_load_acquire(&table->slots[tide_axis_table_home(table, axis)]);
   if (!at || tide_load_acquire(&at->axis) != axis)
     return tide_tracker_finished(tracker, axis, epoch);
   uint64_t finished = tide_tracker_axis_finished(at);
-  return tide_load_acquire(&at->axis) == axis ? finished >= epoch
-                                              : tide_tracker_finished(tracker, axis, epoch);
+  if (tide_load_acquire(&at->axis) == axis) return finished >= epoch;
+  return tide_tracker_finished(tracker, axis, epoch);
 }
 
-/* The one that goes first; entries.count: none may. Whoever cannot go before the best one so far is
- * not asked about. */
-static size_t first_to_go(const struct tide_entries *entries, const struct tide_eviction *eviction,
-                          bool *out_finished) {
-  struct tide_tracker *tracker = eviction ? eviction->tracker : NULL;
-  const struct tide_axis_table *table = tracker ? tide_load_acquire(&tracker->table) : NULL;
-  tide_axis keep = eviction ? eviction->keep : 0;
-  size_t first = entries->count;
-  uint64_t least = UINT64_MAX;
-  bool finished = false;
-  for (size_t i = 0; i < entries->count; i++) {
-    uint64_t epoch = entries->epochs[i];
-    bool sooner = epoch <= least; /* of the same epoch the larger axis goes, which comes later */
-    if ((finished && !sooner) || entries->axes[i] == keep) continue;
-    bool over = tracker && is_finished(tracker, table, entries->axes[i], epoch);
-    if (!over && (finished || !sooner)) continue;
-    first = i;
-    least = epoch;
-    finished = over;
-  }
-  *out_finished = finished;
-  return first;
-}
-
-/* Mostly there is one too many. */
-static void shed_one(struct tide_frontier *to, const struct tide_entries *entries,
-                     const struct tide_eviction *eviction) {
-  tide_axis *axes = tide_frontier_axes_of(to);
-  uint64_t *epochs = tide_frontier_epochs_of(to);
-  bool finished;
-  size_t gone = first_to_go(entries, eviction, &finished), kept = entries->count - 1;
-  tide_frontier_words(axes, entries->axes, gone);
-  tide_frontier_words(epochs, entries->epochs, gone);
-  tide_frontier_words(axes + gone, entries->axes + gone + 1, kept - gone);
-  tide_frontier_words(epochs + gone, entries->epochs + gone + 1, kept - gone);
-  to->count = (uint8_t)kept;
-  if (!finished) to->tainted = 1;
+/* Adds an entry to the `excess` entries that go, if it goes before one of them. */
+static void consider_entry(struct shed *s, size_t entry, size_t excess) {
+  tide_axis axis = s->entries.axes[entry];
+  uint64_t epoch = s->entries.epochs[entry];
+  bool is_full = s->size == excess;
+  if (is_full && s->finished[s->heap[0]] && s->entries.epochs[s->heap[0]] < epoch) return;
+  s->finished[entry] = s->tracker && is_finished(s->tracker, axis, epoch);
+  if (!is_full) heap_push(s, entry);
+  else if (goes_before(s, entry, s->heap[0])) heap_replace_top(s, entry);
 }
 
 void tide_frontier_shed(struct tide_frontier *to, struct tide_entries entries,
                         const struct tide_eviction *eviction) {
   struct shed s;
-  to->window = 0;
-  if (entries.count - to->capacity == 1) {
-    shed_one(to, &entries, eviction);
-    tide_window_open(to);
-    return;
-  }
+  tide_axis keep = eviction ? eviction->keep : 0;
+  bool finished = true;
   s.entries = entries;
+  s.tracker = eviction ? eviction->tracker : NULL;
   s.size = 0;
-  bool lost = choose(&s, entries.count - to->capacity, eviction);
-  tide_axis *axes = tide_frontier_axes_of(to);
-  uint64_t *epochs = tide_frontier_epochs_of(to);
-  size_t kept = 0;
-  for (size_t i = 0; i < entries.count; i++) {
-    if (s.gone[i]) continue;
-    axes[kept] = entries.axes[i];
-    epochs[kept++] = entries.epochs[i];
+  memset(s.gone, 0, entries.count);
+  for (size_t i = 0; i < entries.count; i++)
+    if (entries.axes[i] != keep) consider_entry(&s, i, entries.count - to->capacity);
+  for (size_t i = 0; i < s.size; i++) {
+    s.gone[s.heap[i]] = true;
+    finished &= s.finished[s.heap[i]];
   }
-  to->count = (uint8_t)kept;
+  to->window = to->count = 0;
+  for (size_t i = 0; i < entries.count; i++)
+    if (!s.gone[i]) tide_frontier_append(to, entries.axes[i], entries.epochs[i]);
   tide_window_open(to);
-  if (lost) to->tainted = 1;
+  if (!finished) to->tainted = 1;
 }

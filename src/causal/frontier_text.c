@@ -1,4 +1,4 @@
-/* The text form of a frontier: {queue:0.3@7, host:0.1@2}, with a ~ behind it when tainted. */
+/* The text form of a frontier: {queue:0.3@7, host:0.1@2}, with ~ behind it if tainted. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "tidemark/causal.h"
@@ -41,24 +41,24 @@ struct reader {
   struct tide_diag *diag;
 };
 
-/* The next character that is no space; it is not taken yet. 0 at the end. */
-static char peek(struct reader *r) {
+/* Skips spaces. Returns the next character without accepting it; 0 at the end. */
+static char next_character(struct reader *r) {
   while (r->at < r->length && (r->text[r->at] == ' ' || r->text[r->at] == '\t')) r->at++;
   return r->at < r->length ? r->text[r->at] : 0;
 }
 
-static bool take(struct reader *r, char wanted) {
-  if (peek(r) != wanted) return false;
+static bool accept_character(struct reader *r, char wanted) {
+  if (next_character(r) != wanted) return false;
   r->at++;
   return true;
 }
 
-static enum tide_status wrong_at(struct reader *r, size_t at, const char *problem) {
+static enum tide_status report_problem(struct reader *r, size_t at, const char *problem) {
   return tide_diag_at(r->diag, TIDE_CORRUPT, 1, (uint32_t)at + 1, "frontier: %s", problem);
 }
 
-static enum tide_status expected(struct reader *r, const char *what) {
-  char found = peek(r);
+static enum tide_status report_expected(struct reader *r, const char *what) {
+  char found = next_character(r);
   uint32_t column = (uint32_t)r->at + 1;
   if (r->at >= r->length)
     return tide_diag_at(r->diag, TIDE_CORRUPT, 1, column, "frontier: expected %s, the text ends",
@@ -73,8 +73,8 @@ static enum tide_status expected(struct reader *r, const char *what) {
 
 static enum tide_status read_number(struct reader *r, const char *what, uint64_t least,
                                     uint64_t most, uint64_t *out_value) {
-  char first = peek(r);
-  if (first < '0' || first > '9') return expected(r, what);
+  char first = next_character(r);
+  if (first < '0' || first > '9') return report_expected(r, what);
   size_t start = r->at;
   uint64_t value = 0;
   bool fits = true;
@@ -91,8 +91,8 @@ static enum tide_status read_number(struct reader *r, const char *what, uint64_t
 }
 
 static enum tide_status read_domain(struct reader *r, enum tide_domain *out_domain) {
-  char first = peek(r);
-  if (first < 'a' || first > 'z') return expected(r, "a domain");
+  char first = next_character(r);
+  if (first < 'a' || first > 'z') return report_expected(r, "a domain");
   const char *name = r->text + r->at;
   size_t length = 0;
   while (r->at + length < r->length && name[length] >= 'a' && name[length] <= 'z') length++;
@@ -103,7 +103,7 @@ static enum tide_status read_domain(struct reader *r, enum tide_domain *out_doma
     r->at += length;
     return TIDE_OK;
   }
-  return wrong_at(r, r->at, "unknown domain");
+  return report_problem(r, r->at, "unknown domain");
 }
 
 static enum tide_status read_axis(struct reader *r, tide_axis *out_axis) {
@@ -111,10 +111,10 @@ static enum tide_status read_axis(struct reader *r, tide_axis *out_axis) {
   uint64_t machine = 0, ordinal = 0;
   enum tide_status status = read_domain(r, &domain);
   if (status != TIDE_OK) return status;
-  if (!take(r, ':')) return expected(r, "':'");
+  if (!accept_character(r, ':')) return report_expected(r, "':'");
   status = read_number(r, "a machine", 0, UINT16_MAX, &machine);
   if (status != TIDE_OK) return status;
-  if (!take(r, '.')) return expected(r, "'.'");
+  if (!accept_character(r, '.')) return report_expected(r, "'.'");
   status = read_number(r, "an ordinal", 0, TIDE_ORDINAL_MAX, &ordinal);
   if (status != TIDE_OK) return status;
   *out_axis = tide_axis_make((uint16_t)machine, domain, ordinal);
@@ -124,14 +124,15 @@ static enum tide_status read_axis(struct reader *r, tide_axis *out_axis) {
 static enum tide_status read_entry(struct reader *r, struct tide_frontier *frontier) {
   tide_axis axis = 0;
   uint64_t epoch = 0;
-  peek(r);
+  next_character(r);
   size_t start = r->at;
   enum tide_status status = read_axis(r, &axis);
   if (status != TIDE_OK) return status;
-  if (!take(r, '@')) return expected(r, "'@'");
+  if (!accept_character(r, '@')) return report_expected(r, "'@'");
   status = read_number(r, "an epoch", 1, UINT64_MAX, &epoch);
   if (status != TIDE_OK) return status;
-  if (tide_frontier_get(frontier, axis) != 0) return wrong_at(r, start, "the axis is listed twice");
+  if (tide_frontier_get(frontier, axis) != 0)
+    return report_problem(r, start, "the axis is listed twice");
   if (frontier->count == frontier->capacity)
     return tide_diag_at(r->diag, TIDE_FULL, 1, (uint32_t)start + 1,
                         "frontier: more entries than the capacity of %u", frontier->capacity);
@@ -140,17 +141,17 @@ static enum tide_status read_entry(struct reader *r, struct tide_frontier *front
 }
 
 static enum tide_status read_frontier(struct reader *r, struct tide_frontier *frontier) {
-  if (!take(r, '{')) return expected(r, "'{'");
-  if (!take(r, '}')) {
+  if (!accept_character(r, '{')) return report_expected(r, "'{'");
+  if (!accept_character(r, '}')) {
     do {
       enum tide_status status = read_entry(r, frontier);
       if (status != TIDE_OK) return status;
-    } while (take(r, ','));
-    if (!take(r, '}')) return expected(r, "',' or '}'");
+    } while (accept_character(r, ','));
+    if (!accept_character(r, '}')) return report_expected(r, "',' or '}'");
   }
-  bool tainted = take(r, '~');
-  peek(r);
-  if (r->at < r->length) return expected(r, tainted ? "the end" : "'~' or the end");
+  bool tainted = accept_character(r, '~');
+  next_character(r);
+  if (r->at < r->length) return report_expected(r, tainted ? "the end" : "'~' or the end");
   frontier->tainted = tainted;
   return TIDE_OK;
 }

@@ -1,4 +1,4 @@
-/* The handle of a piece of memory, from alloc to the last operation that named it. */
+/* Buffers: handles of memory, from alloc to the last operation that names them. */
 #include "base/check.h"
 #include "base/memory.h"
 #include "memory/state.h"
@@ -22,13 +22,13 @@ void tide_buffer_make(struct tide_pool *pool, struct tide_buffer *buffer) {
   pool->spare_buffers = buffer;
 }
 
-/* Nobody refers to it any more. */
+/* Makes a handle without references spare. */
 static inline void close_locked(struct tide_pool *pool, struct tide_buffer *buffer) {
   buffer->next_spare = pool->spare_buffers;
   pool->spare_buffers = buffer;
 }
 
-/* The owner's reference goes. When it is the last, nobody is left who could add one. */
+/* Drops the owner's reference. After the last one no reference can be added. */
 static inline void drop_locked(struct tide_pool *pool, struct tide_buffer *buffer) {
   if (tide_load_acquire(&buffer->references) == 1 || tide_fetch_sub(&buffer->references, 1u) == 1) {
     close_locked(pool, buffer);
@@ -52,8 +52,8 @@ void tide_buffer_release(struct tide_buffer *buffer) {
   tide_pool_unlock(pool);
 }
 
-/* What was told without the lock goes into `uses`, as if each had come under it, but what the queue
- * knew: that can matter only where it takes the lock anyway. */
+/* Adds the repeated uses, which were recorded without the lock, to `uses`. The queue's frontier at
+ * the time is lost: it matters only to uses that take the lock anyway. */
 static void gather_locked(struct tide_buffer *buffer) {
   struct tide_eviction eviction = {.tracker = buffer->pool->context->tracker};
   for (uint32_t left = buffer->repeats; left; left &= left - 1) {
@@ -66,7 +66,7 @@ static void gather_locked(struct tide_buffer *buffer) {
   }
 }
 
-/* It was told of before, and may well be again: from now on without the lock, where it can be. */
+/* Prepares a repeated use of this axis to be recorded without the lock, if its slot is free. */
 static inline void repeat_locked(struct tide_buffer *buffer, const struct tide_naming *use) {
   unsigned i = use->axis % TIDE_REPEATERS;
   struct tide_repeater *repeater = &buffer->head.repeaters[i];
@@ -86,7 +86,7 @@ void tide_buffer_forget_repeats(struct tide_buffer *buffer) {
   }
 }
 
-/* Called last of all, so that the quick way needs no stack. */
+/* A tail call: the fast path needs no stack. */
 __attribute__((noinline)) static void use_and_unlock(struct tide_buffer *buffer,
                                                      const struct tide_naming *use) {
   gather_locked(buffer);
@@ -101,7 +101,7 @@ __attribute__((noinline)) static void use_contended(struct tide_buffer *buffer,
   use_and_unlock(buffer, use);
 }
 
-/* One more of a queue that is listed: which has learned nothing since, or is the only one. */
+/* Raises a listed queue that has learned nothing since, or is the only one. False: neither. */
 static inline bool use_again(struct tide_buffer *buffer, const struct tide_naming *use,
                              uint64_t *epoch) {
   if (*epoch >= use->since) repeat_locked(buffer, use);
@@ -110,25 +110,24 @@ static inline bool use_again(struct tide_buffer *buffer, const struct tide_namin
   return true;
 }
 
-/* One more of a queue that is listed with others, or one behind the only one, which it knows.
- * Apart, so that what is done most needs no stack. */
+/* Raises a queue that is listed with others, or replaces the only use, which this one knows. Not in
+ * line: the most frequent path needs no stack. */
 __attribute__((noinline)) static bool use_behind(struct tide_buffer *buffer,
                                                  const struct tide_naming *use) {
   struct tide_frontier *uses = buffer->uses;
   if (uses->count > 1) {
-    uint64_t *at = uses->count > TIDE_SHORT ? NULL : tide_short_at(uses, use->axis);
-    return at && use_again(buffer, use, at);
+    size_t slot = tide_frontier_slot(uses, use->axis);
+    return slot != TIDE_NO_SLOT && use_again(buffer, use, tide_frontier_at(uses, slot));
   }
-  /* What others told without the lock may be known, too. */
-  if (use->known->count > TIDE_SHORT || buffer->repeats) return false;
+  /* Repeated uses of others may be known, too. */
+  if (buffer->repeats) return false;
   struct tide_frontier_entry only = tide_frontier_first(uses);
-  if (tide_short_get(use->known, only.axis) < only.epoch) return false;
+  if (tide_frontier_look_up(use->known, only.axis) < only.epoch) return false;
   tide_frontier_list_one(uses, use->axis, use->epoch);
   return true;
 }
 
-/* The first use; one behind the only one; or one more. False, and nothing has changed: it takes
- * more than that. */
+/* Records a first, following or repeated use. False: another case, and nothing has changed. */
 static inline bool use_quickly(struct tide_buffer *buffer, const struct tide_naming *use) {
   struct tide_frontier *uses = buffer->uses;
   if (uses->count > 0) {
@@ -167,15 +166,15 @@ static __attribute__((noinline)) void emit_free(struct tide_pool *pool,
   tide_pool_emit(pool, buffer, position, &event);
 }
 
-/* A pool of named uses has a better one to make. What a deferred free knew lies where its death
- * frontier goes. */
+/* tide_death_follow, where possible. A pool of named uses makes a smaller death; a deferred free
+ * has its position in the storage of the death. */
 static bool follow_after_search(struct tide_buffer *buffer, const struct tide_position *position) {
   struct tide_death *death = buffer->block->death;
   if (!position || buffer->pool->named || position->frontier == &death->frontier) return false;
   return tide_death_follow(death, buffer->past, buffer->uses, position);
 }
 
-/* Whoever listens to `tell` may ask for the death frontier, which nobody has changed yet. */
+/* Completes a free. The sink may read the death frontier: the event precedes any change of it. */
 static void complete_locked(struct tide_buffer *buffer, const struct tide_position *position,
                             bool tell) {
   struct tide_pool *pool = buffer->pool;
@@ -200,7 +199,7 @@ static void complete_locked(struct tide_buffer *buffer, const struct tide_positi
   if (tide_grace_busy(&pool->grace)) tide_block_await_grace(pool);
 }
 
-/* Held operations still name it: what the free knew is kept until they have entered. */
+/* Keeps the position of a free until the held operations that name the buffer have entered. */
 static void defer_locked(struct tide_buffer *buffer, const struct tide_position *position) {
   if (buffer->block) buffer->pool->deferred_live++;
   buffer->free_positioned = position != NULL;
@@ -222,7 +221,7 @@ static void complete_deferred_locked(struct tide_buffer *buffer) {
   complete_locked(buffer, buffer->free_positioned ? &position : NULL, false);
 }
 
-/* These two are called last of all, so that the quick way needs no stack. */
+/* These two are tail calls: the fast path needs no stack. */
 __attribute__((noinline)) static void free_and_unlock(struct tide_buffer *buffer,
                                                       const struct tide_position *position) {
   struct tide_pool *pool = buffer->pool;
@@ -245,19 +244,19 @@ __attribute__((noinline)) static void free_contended(struct tide_buffer *buffer,
   free_and_unlock(buffer, position);
 }
 
-/* Does whoever frees stand for the past (the host: is there none)? Asked before the lock is taken,
- * which all loads behind it wait for: the past and the position are the caller's own. */
+/* True if the freeing position dominates the buffer's past (for the host: if there is no past).
+ * Called before the lock is taken: the past and the position are the caller's own. */
 static inline bool stands(const struct tide_buffer *buffer, const struct tide_position *position) {
   return position ? tide_death_stands(buffer->past, position) : tide_death_empty(buffer->past);
 }
 
-/* A free that waits for nothing. False: it takes more than that. */
+/* True if a free waits for neither held operations nor a grace period. */
 static inline bool is_quick(const struct tide_pool *pool, const struct tide_buffer *buffer) {
   if (tide_load_relaxed(&buffer->freed) | buffer->pins || !buffer->block) return false;
   return !tide_grace_busy(&pool->grace);
 }
 
-/* The death frontier is made, and has a signaller, or says nothing. */
+/* Finishes a free whose death frontier has a signaller, or is empty. */
 static inline void finish_quickly(struct tide_pool *pool, struct tide_buffer *buffer,
                                   const struct tide_position *position) {
   tide_store_release(&buffer->freed, 1u);
@@ -268,8 +267,8 @@ static inline void finish_quickly(struct tide_pool *pool, struct tide_buffer *bu
   tide_pool_unlock(pool);
 }
 
-/* What was used by name dies with its last uses, if the position's axis names what it touches; else
- * with whoever frees, if it knows them. */
+/* Makes the death of a used buffer: of its last uses, if the position's axis is a namer; else of
+ * the freeing position, if that knows them. */
 static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer *buffer,
                                const struct tide_position *position) {
   struct tide_death *death = buffer->block->death;
@@ -282,7 +281,7 @@ static inline bool follow_used(struct tide_pool *pool, const struct tide_buffer 
   return true;
 }
 
-/* Called last of all, so that others need less stack. */
+/* A tail call: other frees need less stack. */
 __attribute__((noinline)) static void free_used(struct tide_buffer *buffer,
                                                 const struct tide_position *position) {
   struct tide_pool *pool = buffer->pool;
@@ -328,7 +327,7 @@ void tide_buffer_unpin(struct tide_buffer *buffer) {
   tide_pool_unlock(pool);
 }
 
-/* ---- asking --------------------------------------------------------------------- */
+/* ---- queries -------------------------------------------------------------------- */
 
 const struct tide_frontier *tide_buffer_past(const struct tide_buffer *buffer) {
   return &buffer->past->frontier;
@@ -380,7 +379,7 @@ bool tide_buffer_ready(const struct tide_buffer *buffer) {
   return finished(tracker, &past->frontier);
 }
 
-/* What has not been gathered. */
+/* True if the repeated uses have finished, which may not be in `uses` yet. */
 static bool repeats_finished(const struct tide_buffer *buffer) {
   for (uint32_t left = buffer->repeats; left; left &= left - 1) {
     const struct tide_repeater *repeater = &buffer->head.repeaters[__builtin_ctz(left)];
@@ -392,8 +391,7 @@ static bool repeats_finished(const struct tide_buffer *buffer) {
   return true;
 }
 
-/* No operation refers to it: then all that did have finished. Else all that entered may have, and
- * none is held. */
+/* True if no operation refers to the buffer, or all that entered have finished and none is held. */
 bool tide_buffer_idle(const struct tide_buffer *buffer) {
   struct tide_pool *pool = buffer->pool;
   if (!tide_buffer_ready(buffer)) return false;

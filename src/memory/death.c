@@ -1,4 +1,4 @@
-/* Death frontiers: made when a buffer is freed, asked when its memory is wanted. */
+/* Death frontiers: made when a buffer is freed, tested when its memory is requested. */
 #include "memory/death.h"
 
 void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
@@ -9,7 +9,7 @@ void tide_death_copy(struct tide_death *to, const struct tide_death *from) {
   tide_frontier_copy(&to->frontier, &from->frontier, NULL);
 }
 
-/* axis 0: none. */
+/* Sets the signaller; axis 0: none. */
 static void set_signaller(struct tide_death *death, tide_axis axis, uint64_t epoch) {
   death->axis = axis;
   death->epoch = axis ? epoch : 0;
@@ -17,8 +17,8 @@ static void set_signaller(struct tide_death *death, tide_axis axis, uint64_t epo
   death->listed = axis && tide_frontier_get(&death->frontier, axis) >= epoch;
 }
 
-/* The one entry is the signaller. */
-static void stand_alone(struct tide_death *death) {
+/* Makes the only entry the signaller. */
+static void make_entry_signaller(struct tide_death *death) {
   struct tide_frontier_entry entry = tide_frontier_first(&death->frontier);
   death->axis = entry.axis;
   death->epoch = entry.epoch;
@@ -56,7 +56,7 @@ size_t tide_death_missing(const struct tide_death *death, const struct tide_fron
   return missing;
 }
 
-/* Will (axis, epoch) have finished once the last operation that the position gave has? */
+/* True if (axis, epoch) has finished once the position's newest operation has. */
 static bool knows(const struct tide_position *position, tide_axis axis, uint64_t epoch) {
   if (axis == position->axis && epoch <= position->epoch) return true;
   return tide_frontier_get(position->frontier, axis) >= epoch;
@@ -94,19 +94,16 @@ bool tide_namers_ask(struct tide_namers *namers, tide_axis axis) {
   return true;
 }
 
-/* Its own use, and what is added to it. Uses are gone through in order: so is what it knows. */
+/* A use that is added; `next` is the cursor into its known frontier, as uses are in axis order. */
 struct adding {
   const struct tide_naming *use;
   uint64_t newest;
-  size_t next; /* in what it knows, where that is few */
+  size_t next;
 };
 
 static inline __attribute__((always_inline)) bool use_known(struct adding *adding, tide_axis axis,
                                                             uint64_t epoch) {
-  const struct tide_frontier *known = adding->use->known;
-  uint64_t until = known->count > TIDE_SHORT ? tide_frontier_get(known, axis)
-                                             : tide_short_get_upwards(known, axis, &adding->next);
-  return until >= epoch;
+  return tide_frontier_get_upwards(adding->use->known, axis, &adding->next) >= epoch;
 }
 
 static inline __attribute__((always_inline)) bool use_stays(void *self, tide_axis axis,
@@ -122,11 +119,10 @@ void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
   struct tide_eviction eviction = {.tracker = tracker};
   struct adding adding = {use, use->epoch, 0};
   tide_frontier_filter(uses, use_stays, &adding);
-  if (tide_short_has_capacity(uses)) tide_short_insert(uses, use->axis, adding.newest);
-  else tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
+  tide_frontier_raise(uses, use->axis, adding.newest, &eviction);
 }
 
-/* Freed by the host: nothing but what is left of the past and the uses. */
+/* Makes the death of a buffer that the host frees: of the past and the uses alone. */
 static void make_by_host(struct tide_death *death, const struct tide_ending *ending) {
   struct tide_eviction eviction = {.tracker = ending->tracker};
   tide_death_copy(death, ending->past);
@@ -137,7 +133,7 @@ static void make_by_host(struct tide_death *death, const struct tide_ending *end
 
 /* ---- freed where completion is out of order ---- */
 
-/* Could somebody wait for all of it, entry by entry? */
+/* True if each entry can be waited for. */
 static bool waitable(const struct tide_frontier *f, struct tide_tracker *tracker) {
   if (f->tainted) return false;
   struct tide_frontier_entry entry;
@@ -150,16 +146,7 @@ static bool waitable(const struct tide_frontier *f, struct tide_tracker *tracker
   return true;
 }
 
-/* How many entries of `g` have an axis that `f` does not list. */
-static size_t unlisted(const struct tide_frontier *f, const struct tide_frontier *g) {
-  struct tide_frontier_entry entry;
-  size_t count = 0;
-  for (struct tide_frontier_cursor at = tide_frontier_begin(g); tide_frontier_next(&at, &entry);)
-    count += tide_frontier_get(f, entry.axis) == 0;
-  return count;
-}
-
-/* Does the frontier alone imply the past? Like knows_past, but the own axis is nothing special. */
+/* True if the frontier alone implies the past. knows_past also counts the position's own axis. */
 static bool implies_past(const struct tide_frontier *known, const struct tide_death *past,
                          struct tide_tracker *tracker) {
   if (tide_death_empty(past)) return true;
@@ -170,21 +157,20 @@ static bool implies_past(const struct tide_frontier *known, const struct tide_de
   return tide_frontier_satisfied(known, tracker, &past->frontier);
 }
 
-/* A queue whose device completes out of order (files) has given epochs that nothing orders behind
- * each other, so its frontier lists them only as far as they were waited for. Its newest one would
- * stand for all of them, though most have nothing to do with this memory: whoever gets it would
- * wait for the newest of the queue's reads and writes. So the death frontier is what is needed and
- * what the queue's frontier says, and no more: past + uses + frontier, without a signaller.
+/* Makes the death past + uses + frontier, without a signaller, for a queue whose device completes
+ * out of order (files). Nothing orders that queue's epochs behind each other, so its frontier lists
+ * them only as far as they were waited for. Its newest epoch would stand for all of them, though
+ * most have nothing to do with this memory: the next user would wait for unrelated transfers.
  *
- * Why that is enough. Memory is touched by operations that name the buffer, and before by those
- * which its past stands for. A free completes when all the former have entered, and each raised
- * `uses` to at least its epoch when it did; `uses` is merged in whole, own axis or not, so each
- * entry of it is implied. The past is merged in unless the frontier, which is merged in, or the
- * tracker implies it. And nothing is lost on the way: none of the three is tainted, and there is
- * room for all. Whoever satisfies the result therefore satisfies past and uses.
+ * Why that is enough. Memory is touched by operations that name the buffer, and before them by
+ * those that the past stands for. A free completes when the former have entered, and each has
+ * raised `uses` to at least its epoch; `uses` is merged whole, so each entry of it is implied. The
+ * past is merged unless the frontier, which is merged, or the tracker implies it. No entry is lost:
+ * none of the three is tainted, and the capacity suffices. So a frontier that satisfies the result
+ * satisfies past and uses.
  *
- * False, and nothing has changed, where one of that is not so, and where some entry could not be
- * waited for; then the newest epoch has to do, which implies all of it, too. */
+ * False: one of these conditions does not hold, or some entry cannot be waited for. Then nothing
+ * has changed, and the newest epoch, which also implies all, has to be the signaller. */
 static bool make_of_entries(struct tide_death *death, const struct tide_ending *ending) {
   const struct tide_position *position = ending->position;
   const struct tide_frontier *known = position->frontier, *past = &ending->past->frontier;
@@ -194,8 +180,8 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
   if (!waitable(known, tracker) || !waitable(ending->uses, tracker)) return false;
   bool implied = implies_past(known, ending->past, tracker);
   if (!implied && !waitable(past, tracker)) return false;
-  size_t room = known->count + unlisted(known, ending->uses);
-  if (!implied) room += unlisted(known, past);
+  size_t room = known->count + tide_frontier_count_new(known, ending->uses);
+  if (!implied) room += tide_frontier_count_new(known, past);
   if (room > death->frontier.capacity) return false;
   tide_frontier_copy(&death->frontier, known, NULL);
   if (!implied) tide_frontier_merge(&death->frontier, past, NULL);
@@ -204,15 +190,16 @@ static bool make_of_entries(struct tide_death *death, const struct tide_ending *
   return true;
 }
 
-/* ---- freed where everybody names what they touch ---- */
+/* ---- freed where all axes are namers ---- */
 
+/* True if the entry may stand for an access that names no buffer, and has not finished. */
 static bool foreign(const struct tide_ending *ending, tide_axis axis, uint64_t epoch) {
   return !tide_namers_have(ending->namers, axis) &&
          !tide_tracker_finished(ending->tracker, axis, epoch);
 }
 
-/* How many entries of what the position knows may stand for somebody who touches memory without
- * naming it; SIZE_MAX when one of these could not be waited for. */
+/* Returns the number of foreign entries that the position knows; SIZE_MAX if one of them cannot be
+ * waited for. */
 static size_t count_foreign(const struct tide_ending *ending) {
   const struct tide_frontier *known = ending->position->frontier;
   struct tide_frontier_entry entry;
@@ -245,17 +232,16 @@ static void keep_foreign(struct tide_frontier *to, struct tide_ending ending) {
       tide_frontier_raise(to, entry.axis, entry.epoch, NULL);
 }
 
-/* The last uses, and no more. What the freeing queue has been given besides has nothing to do with
- * this memory, and whoever gets it need not wait for that.
+/* Makes the death of the last uses alone. The freeing queue's other operations have nothing to do
+ * with this memory, so the next user need not wait for them.
  *
  * Why that is enough. Memory is touched by operations that name the buffer. Each raised `uses` when
- * it entered, and of these only such are gone as a later one knew: that one starts after they have
- * finished. The past is implied by any use: an operation names a buffer only where its queue
- * satisfies the past, or it waits for it, so it has finished after it; also where it is skipped,
- * for it keeps its place. Others than operations (the host, a kernel, another machine) may have
- * touched the memory up to the free: of them what the position knows is kept.
+ * it entered, and an entry left `uses` only if a later use knew it, and so starts after it. Any use
+ * implies the past: an operation names a buffer only if its queue satisfies the past, or it waits
+ * for it; a skipped one keeps its place in the queue. The host, a kernel or another machine may
+ * have touched the memory up to the free: the entries that the position knows of them are kept.
  *
- * False, and nothing has changed: some of that is not so, or cannot be seen. */
+ * False: one of these conditions does not hold, or cannot be seen, and nothing has changed. */
 static bool make_of_uses(struct tide_death *death, const struct tide_ending *ending) {
   const struct tide_position *position = ending->position;
   const struct tide_frontier *known = position->frontier, *uses = ending->uses;
@@ -265,7 +251,7 @@ static bool make_of_uses(struct tide_death *death, const struct tide_ending *end
   if (others > death->frontier.capacity || others + uses->count > death->frontier.capacity) {
     return false;
   }
-  /* Where completion is in order, the newest operation is behind all that the queue knows. */
+  /* If completion is in order, the newest operation is behind all that the queue knows. */
   bool stands = position->epoch > 0 &&
                 tide_frontier_get(known, position->axis) >= position->epoch &&
                 knows_all(position, uses, NULL);
@@ -273,13 +259,12 @@ static bool make_of_uses(struct tide_death *death, const struct tide_ending *end
   if (others) tide_frontier_merge(&death->frontier, uses, NULL);
   else tide_frontier_copy(&death->frontier, uses, NULL);
   set_signaller(death, stands ? position->axis : 0, position->epoch);
-  if (death->frontier.count == 1) stand_alone(death);
+  if (death->frontier.count == 1) make_entry_signaller(death);
   return true;
 }
 
-/* What the position knows is implied by its last operation, so of past and uses only that needs an
- * entry of its own which it does not know. And only when it knows them all does that
- * operation stand for everything: it is the signaller. */
+/* The position's newest operation implies all that the position knows. So past and uses are merged
+ * only if they are not known; if both are known, that operation is the signaller. */
 void tide_death_make(struct tide_death *death, const struct tide_ending *ending) {
   const struct tide_position *position = ending->position;
   if (!position) {
@@ -307,11 +292,8 @@ void tide_death_make(struct tide_death *death, const struct tide_ending *ending)
 bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
                        const struct tide_frontier *uses, const struct tide_position *position) {
   const struct tide_frontier *known = position->frontier;
-  if (position->epoch == 0 || known->count > TIDE_SHORT ||
-      known->count > death->frontier.capacity) {
-    return false;
-  }
-  if (tide_short_get_own(known, position->axis) != position->epoch) return false;
+  if (position->epoch == 0 || known->count > death->frontier.capacity) return false;
+  if (tide_frontier_look_up(known, position->axis) != position->epoch) return false;
   if (past->axis ? tide_death_look_up(past, known) < past->epoch : !tide_death_empty(past)) {
     return false;
   }

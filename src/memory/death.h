@@ -1,8 +1,7 @@
-/* memory/death.h: what must have finished before a piece of memory may be touched.
+/* memory/death.h: the operations that must have finished before a piece of memory may be touched.
  *
- * A block has one while nobody has it: its death frontier. A buffer has one too,
- * copied from the block that it was made from: its `past`. The signaller, where
- * there is one, stands for all of it, tainted or not: one look-up. */
+ * A free block has a death frontier. A buffer has a copy of its block's: its `past`. A signaller,
+ * if there is one, stands for the whole frontier, tainted or not: one look-up. */
 #ifndef TIDE_MEMORY_DEATH_H
 #define TIDE_MEMORY_DEATH_H
 
@@ -14,10 +13,10 @@
 struct tide_death {
   tide_axis axis; /* the signaller; 0 = none */
   uint64_t epoch;
-  /* The frontier has the signaller's entry, too. So who does not know the signaller does not know
-   * all of it, and as long as the signaller has not finished, all of it has not. */
+  /* The frontier lists the signaller, too. So a frontier that does not know the signaller does not
+   * dominate, and nothing is settled before the signaller has finished. */
   bool listed;
-  uint8_t place; /* where frontiers of the same axes list the signaller: a guess */
+  uint8_t place; /* the likely slot of the signaller in frontiers of the same axes */
   _Alignas(8) struct tide_frontier frontier; /* its entries follow in memory */
 };
 
@@ -38,12 +37,12 @@ static inline void tide_death_clear(struct tide_death *death) {
   tide_frontier_empty(&death->frontier);
 }
 
-/* Nothing needs to finish any more. */
+/* True if all of it has finished. */
 static inline bool tide_death_empty(const struct tide_death *death) {
   return death->frontier.count == 0 && !death->frontier.tainted;
 }
 
-/* Nobody can say from the entries alone when it is satisfied, and there is no signaller either. */
+/* True if neither the entries nor a signaller tell when it is satisfied. */
 static inline bool tide_death_opaque(const struct tide_death *death) {
   return death->frontier.tainted && !death->axis;
 }
@@ -51,13 +50,13 @@ static inline bool tide_death_opaque(const struct tide_death *death) {
 /* Both of the same capacity. */
 void tide_death_copy(struct tide_death *to, const struct tide_death *from);
 
-/* Axes whose operations name what they touch, as the tracker said: a fixed few, so that it need not
- * be asked again. What is in here stays true: no axis comes twice. The pool's lock guards it. */
+/* A cache of axes whose operations name the buffers that they touch (tide_tracker_namer). Its
+ * entries stay true: no axis number is used twice. The pool's lock guards it. */
 #define TIDE_NAMERS 64u
 struct tide_namers {
   struct tide_tracker *tracker;
   tide_axis axes[TIDE_NAMERS];
-  struct tide_tracker_axis *states[TIDE_NAMERS]; /* once its axis is closed it may be another's */
+  struct tide_tracker_axis *states[TIDE_NAMERS]; /* another axis' once that one is closed */
 };
 bool tide_namers_ask(struct tide_namers *namers, tide_axis axis);
 static inline bool tide_namers_listed(const struct tide_namers *namers, tide_axis axis) {
@@ -66,13 +65,13 @@ static inline bool tide_namers_listed(const struct tide_namers *namers, tide_axi
 static inline bool tide_namers_have(struct tide_namers *namers, tide_axis axis) {
   return tide_namers_listed(namers, axis) || tide_namers_ask(namers, axis);
 }
-/* The axis' state if it is listed and not closed, else NULL. */
+/* Returns the axis' state; NULL if it is not listed, or closed. */
 static inline const struct tide_tracker_axis *tide_namers_state(const struct tide_namers *namers,
                                                                 tide_axis axis) {
   const struct tide_tracker_axis *state = namers->states[axis % TIDE_NAMERS];
   return tide_namers_listed(namers, axis) && tide_load_acquire(&state->axis) == axis ? state : NULL;
 }
-/* tide_tracker_finished. */
+/* tide_tracker_finished, without a search for listed axes. */
 static inline bool tide_namers_finished(struct tide_namers *namers, tide_axis axis,
                                         uint64_t epoch) {
   if (!tide_namers_have(namers, axis)) return tide_tracker_finished(namers->tracker, axis, epoch);
@@ -82,16 +81,14 @@ static inline bool tide_namers_finished(struct tide_namers *namers, tide_axis ax
   return tide_tracker_finished(namers->tracker, axis, epoch);
 }
 
-/* What `frontier` knows of the signaller's axis. */
+/* Returns the epoch that `frontier` lists of the signaller's axis. */
 static inline uint64_t tide_death_look_up(const struct tide_death *death,
                                           const struct tide_frontier *frontier) {
   uint64_t epoch = tide_frontier_get_at(frontier, death->place, death->axis);
-  if (epoch) return epoch;
-  if (frontier->count > TIDE_SHORT) return tide_frontier_get(frontier, death->axis);
-  return tide_short_get(frontier, death->axis);
+  return epoch ? epoch : tide_frontier_look_up(frontier, death->axis);
 }
 
-/* Does `frontier` know all of it? The signaller first, else dominance. */
+/* True if `frontier` implies all of it: by the signaller, else by dominance. */
 static inline bool tide_death_known(const struct tide_death *death,
                                     const struct tide_frontier *frontier) {
   if (death->axis) {
@@ -101,8 +98,8 @@ static inline bool tide_death_known(const struct tide_death *death,
   return tide_death_empty(death) || tide_frontier_dominates(frontier, &death->frontier);
 }
 
-/* True when nothing is left that the tracker did not see finish. Where nothing else says so, what
- * it saw finish is dropped entry by entry. */
+/* True if all of it has finished. Without a signaller that tells, drops the entries that have
+ * finished. */
 bool tide_death_settle_entries(struct tide_death *death, struct tide_namers *namers);
 static inline bool tide_death_settle(struct tide_death *death, struct tide_namers *namers) {
   if (death->axis) {
@@ -115,40 +112,38 @@ static inline bool tide_death_settle(struct tide_death *death, struct tide_namer
   return tide_death_empty(death) || tide_death_settle_entries(death, namers);
 }
 
-/* How many entries must be waited for by someone who knows `frontier`, but not all of this one,
- * which is settled: one when there is a signaller. *out_closable: such waits can be made (of
- * other queues that name the buffer, too), since the tracker knows the axes and nothing is tainted.
- */
+/* Returns the number of entries that a queue with `frontier` has to wait for: one if there is a
+ * signaller. The death is settled. *out_closable: the waits are possible, of other queues that name
+ * the buffer, too: the tracker knows the axes, and nothing is tainted. */
 size_t tide_death_missing(const struct tide_death *death, const struct tide_frontier *frontier,
                           struct tide_tracker *tracker, bool *out_closable);
 
-/* Of the uses before it only those that this one does not know remain: once it has finished, so
- * have the others. So `uses` is most often one entry. */
+/* Adds a use and removes the uses that it knows, which have finished once it has. So `uses` is most
+ * often one entry. */
 void tide_uses_add(struct tide_frontier *uses, const struct tide_naming *use,
                    struct tide_tracker *tracker);
 
-/* What a buffer leaves behind when it is freed. */
+/* The state of a buffer that is freed. */
 struct tide_ending {
   const struct tide_death *past;
   const struct tide_frontier *uses;
-  const struct tide_position *position; /* NULL: the host, which waited for all uses */
+  const struct tide_position *position; /* NULL: the host, after all uses have finished */
   struct tide_tracker *tracker;
   struct tide_namers *namers;
-  bool covered; /* uses tell nothing: the position's newest operation is behind all of them */
-  bool named;   /* uses tell of all operations that touched it */
+  bool covered; /* uses are not recorded: the position's newest operation is behind all of them */
+  bool named;   /* uses have all operations that touched the buffer */
 };
 /* position->frontier may be the frontier of `death` itself. */
 void tide_death_make(struct tide_death *death, const struct tide_ending *ending);
 
-/* tide_death_make where, as most often, the buffer has a few last uses, and whatever else the
- * position knows names what it touches. False: it may be otherwise, and `death` holds nothing yet.
- */
+/* tide_death_make for the most frequent case: the buffer has a few last uses, and all other axes
+ * that the position knows are namers. False: another case, and `death` is not made. */
 static inline bool tide_death_follow_uses(struct tide_death *death,
                                           const struct tide_frontier *uses,
                                           const struct tide_position *position,
                                           const struct tide_namers *namers) {
   const struct tide_frontier *known = position->frontier;
-  if (uses->count > 4 || uses->tainted || known->tainted || known->count > TIDE_SHORT) return false;
+  if (uses->count > 4 || uses->tainted || known->tainted) return false;
   if (!tide_frontier_takes(&death->frontier, uses)) return false;
   struct tide_frontier_entry entry;
   bool all = tide_namers_listed(namers, position->axis);
@@ -158,58 +153,55 @@ static inline bool tide_death_follow_uses(struct tide_death *death,
   }
   if (!all) return false;
   death->axis = tide_frontier_first(uses).axis;
-  death->epoch = tide_short_copy(&death->frontier, uses, death->axis);
+  death->epoch = tide_frontier_first(uses).epoch;
+  tide_frontier_copy_as_is(&death->frontier, uses);
   death->listed = uses->count == 1;
   death->place = known->raised;
   if (uses->count == 1) return true;
   /* Where completion is in order, the newest operation is behind all that the queue knows. */
-  bool stands = position->epoch > 0 && tide_short_get_own(known, position->axis) >= position->epoch;
+  bool stands =
+      position->epoch > 0 && tide_frontier_look_up(known, position->axis) >= position->epoch;
   struct tide_frontier_cursor at = tide_frontier_begin(uses);
   while (stands && tide_frontier_next(&at, &entry)) {
-    stands = tide_short_get(known, entry.axis) >= entry.epoch;
+    stands = tide_frontier_look_up(known, entry.axis) >= entry.epoch;
   }
   death->axis = stands ? position->axis : 0;
   death->epoch = stands ? position->epoch : 0;
   return true;
 }
 
-/* tide_death_make where, as often, nobody is known to have used the buffer, or not by name, and the
- * position's newest operation is behind all of past and uses, as the position's own frontier says,
- * and the frontier is short. False: it may be otherwise, and `death` holds nothing yet. */
+/* tide_death_make for another frequent case: the position's newest operation is behind past and
+ * uses, as the position's own frontier tells. False: another case, and `death` is not made. */
 bool tide_death_follow(struct tide_death *death, const struct tide_death *past,
                        const struct tide_frontier *uses, const struct tide_position *position);
 
-/* Does the frontier know all of it, as far as it lists what stands for it where that is guessed? */
+/* True if the frontier lists the signaller in the likely slot, or nothing has to be known. False
+ * tells nothing. */
 static inline bool tide_death_estimate(const struct tide_death *death,
                                        const struct tide_frontier *frontier) {
   if (!death->axis) return tide_death_empty(death);
   return tide_frontier_get_at(frontier, death->place, death->axis) >= death->epoch;
 }
 
-/* Both in order, one beside the other. */
+/* True if `known` implies all uses. */
 static inline bool tide_uses_known(const struct tide_frontier *uses,
                                    const struct tide_frontier *known) {
-  struct tide_frontier_entry use;
-  size_t next = 0;
-  for (struct tide_frontier_cursor at = tide_frontier_begin(uses); tide_frontier_next(&at, &use);) {
-    if (tide_short_get_upwards(known, use.axis, &next) < use.epoch) return false;
-  }
-  return !uses->tainted;
+  return !uses->tainted && tide_frontier_covers(known, uses);
 }
 
-/* tide_death_follow in two steps, without a search, and but for the uses. First: is the position's
- * newest operation behind all of past? What this looks at is the caller's own. */
+/* tide_death_follow in two steps, without a search and without the uses. First step: true if the
+ * position's newest operation is behind the past. Reads the caller's own objects only. */
 static inline bool tide_death_stands(const struct tide_death *past,
                                      const struct tide_position *position) {
   const struct tide_frontier *known = position->frontier;
   tide_axis axis = position->axis;
   uint64_t epoch = position->epoch;
-  /* Two words that were just stored one by one: not to be loaded as one wide piece. */
+  /* Keeps two words that were just stored one by one from a single wide load, which would stall. */
   __asm__("" : "+r"(axis), "+r"(epoch));
-  return epoch != 0 && known->count <= TIDE_SHORT && tide_frontier_takes(&past->frontier, known) &&
+  return epoch != 0 && tide_frontier_takes(&past->frontier, known) &&
          tide_frontier_get_raised(known, axis) == epoch && tide_death_estimate(past, known);
 }
-/* Then: it stands for all. */
+/* Second step: makes that operation the signaller. */
 static inline void tide_death_fill(struct tide_death *death, const struct tide_position *position) {
   const struct tide_frontier *known = position->frontier;
   tide_axis axis = position->axis;
@@ -219,14 +211,13 @@ static inline void tide_death_fill(struct tide_death *death, const struct tide_p
   death->epoch = epoch;
   death->listed = true;
   death->place = known->raised;
-  /* Whoever calls has taken a lock since the position was written: no store is under way. */
-  tide_frontier_copy_wide(&death->frontier, known);
+  tide_frontier_copy_as_is(&death->frontier, known);
 }
 
-/* Can one of the two serve for both as it is? 1: the first, -1: the second, 0: neither. */
+/* Returns 1 if the first implies the second, -1 for the reverse, 0 for neither. */
 int tide_death_covers(const struct tide_death *a, const struct tide_death *b);
-/* into := both. False, and nothing changes, when that would lose an entry or either is tainted.
- * `scratch` has the same capacity. */
+/* Joins `other` into `into`. False: an entry would be lost or either is tainted, and nothing has
+ * changed. `scratch` has the same capacity. */
 bool tide_death_join(struct tide_death *into, const struct tide_death *other,
                      struct tide_frontier *scratch, struct tide_tracker *tracker);
 

@@ -88,8 +88,7 @@ static inline enum tide_wait_class classify_value(const struct tide_timeline *ti
 }
 
 static inline bool frontier_has(const struct tide_frontier *known, tide_axis axis, uint64_t epoch) {
-  uint64_t had = known->count <= 8 ? tide_short_get(known, axis) : tide_frontier_get(known, axis);
-  return had >= epoch;
+  return tide_frontier_look_up(known, axis) >= epoch;
 }
 
 static inline bool is_known(const struct tide_sched *sched, const struct tide_pending *pending) {
@@ -133,11 +132,10 @@ TIDE_APART static void merge_in_scratch(struct tide_sched *sched,
   tide_frontier_merge(sched->scratch, frontier, eviction);
 }
 
-/* True if the union surely fits, with the own entry, which `next` may not list yet. Its capacity
- * may be the exact need of the first join. */
+/* True if the union surely fits, with the own entry, which `next` may not list yet. */
 static bool fits(const struct tide_frontier *next, const struct tide_frontier *more) {
   return next->count + more->count + 1 <= next->capacity ||
-         (next->count == more->count && tide_same_axes(next, more));
+         tide_frontier_count_new(next, more) == 0;
 }
 
 /* Merges in `scratch` what might overflow `next`: eviction then chooses among all entries. */
@@ -160,16 +158,13 @@ void tide_sched_learn(struct tide_queue *queue, const struct tide_frontier *fron
   struct tide_sched *sched = queue->sched;
   if (sched->known == queue->position.frontier) {
     struct tide_frontier *next = tide_queue_next_frontier(queue);
-    /* An in-order device lists the own axis from the first version on. */
-    uint8_t room = !queue->in_order || sched->known->count == 0;
     tide_queue_own_entry(queue);
-    uint8_t capacity = queue->apart->capacity;
-    bool joined = tide_frontier_join_alike(next, capacity, room, sched->known, frontier);
-    if (!joined && sched->known->count >= capacity) { /* full: new entries might not fit */
+    bool joined = tide_frontier_join(next, queue->apart->capacity, sched->known, frontier);
+    if (!joined) { /* eviction will choose among all entries */
       next = sched->scratch;
-      capacity = next->capacity;
+      joined = tide_frontier_join(next, next->capacity, sched->known, frontier);
     }
-    if (joined || tide_frontier_join(next, capacity, sched->known, frontier)) {
+    if (joined) {
       next->tainted = frontier->tainted;
       sched->known = next;
       return;

@@ -2,9 +2,8 @@
 #include "base/memory.h"
 #include "causal/frontier.h"
 
-/* A slot: this head, then a frontier of the context's capacity. One slot more
- * than the ring has keeps the newest tracked record when external ones push it
- * out, so that a timeline never forgets all it knew. */
+/* A slot: this head, then a frontier of the context's capacity. One slot beside the ring keeps the
+ * newest tracked record when external ones push it out. */
 struct slot {
   uint64_t value;
   tide_axis axis; /* 0: external */
@@ -51,8 +50,8 @@ static void drop_oldest(struct tide_timeline *timeline) {
   timeline->oldest++;
 }
 
-/* The newest record's value, while it is external, is the timeline's: it is written down before
- * anybody looks, and before another comes. */
+/* While the newest record is external, its value is the timeline's. It is stored before a look-up
+ * and before the next record. */
 static inline void settle(const struct tide_timeline *timeline) {
   if (timeline->newest_external) *timeline->newest_external = timeline->reached.value;
 }
@@ -63,7 +62,7 @@ static inline struct slot *next_slot(struct tide_timeline *timeline) {
   return slot_at(timeline, timeline->newest++);
 }
 
-/* Of external values in a row only the last needs a slot: nothing is known of any of them. */
+/* Of consecutive external values only the last needs a slot: none carries knowledge. */
 void tide_history_push_external(struct tide_timeline *timeline, uint64_t value) {
   struct slot *slot = slot_at(timeline, timeline->newest - 1);
   if (timeline->newest == timeline->oldest || slot->axis) slot = next_slot(timeline);
@@ -88,7 +87,7 @@ static inline struct slot *push(struct tide_timeline *timeline, uint64_t value, 
 void tide_history_push(struct tide_timeline *timeline, uint64_t value, tide_axis axis,
                        uint64_t epoch, const struct tide_frontier *frontier) {
   struct tide_eviction eviction = {timeline->context->tracker, axis};
-  tide_frontier_copy_short(&push(timeline, value, axis, epoch)->frontier, frontier, &eviction);
+  tide_frontier_copy(&push(timeline, value, axis, epoch)->frontier, frontier, &eviction);
 }
 
 void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
@@ -98,8 +97,8 @@ void tide_history_push_step(struct tide_timeline *timeline, uint64_t value,
   uint64_t epoch = ++position->epoch;
   struct tide_frontier *to = &push(timeline, value, position->axis, epoch)->frontier;
   size_t at = tide_frontier_slot(from, position->axis);
-  if (at != TIDE_NO_PLACE && tide_frontier_takes(to, from)) {
-    tide_frontier_copy_wide(to, from);
+  if (at != TIDE_NO_SLOT && tide_frontier_takes(to, from)) {
+    tide_frontier_copy_as_is(to, from);
     *tide_frontier_at(to, at) = *tide_frontier_at(from, at) = epoch;
     return;
   }
@@ -117,8 +116,7 @@ static bool view_slot(const struct slot *slot, bool coarse, struct tide_record_v
   return true;
 }
 
-/* The number of the first record in the ring with a value >= value; the newest is asked for most.
- */
+/* Returns the number of the first record in the ring with a value >= value, mostly the newest. */
 static uint64_t lower_bound(const struct tide_timeline *timeline, uint64_t value) {
   uint64_t low = timeline->oldest, high = timeline->newest;
   if (high - low > 1 && slot_at(timeline, high - 2)->value < value) low = high - 1;
@@ -138,8 +136,8 @@ bool tide_history_find(const struct tide_timeline *timeline, uint64_t value,
   if (coarse && timeline->kept && kept_slot(timeline)->value >= value)
     return view_slot(kept_slot(timeline), true, out_view);
   uint64_t number = lower_bound(timeline, value);
-  /* Only a dropped record may be answered for by a later one; an external one that is still
-   * here says itself that nothing is known. */
+  /* A later record may replace a dropped one only; an external one that is still in the ring tells
+   * that nothing is known. */
   if (coarse)
     while (number < timeline->newest && !slot_at(timeline, number)->axis) number++;
   if (number >= timeline->newest) return false;

@@ -1,13 +1,11 @@
-/* Frontiers whose axes lie close together, with each tier of instructions that this processor has:
- * all against naive.h. Each lies in memory of just its size: in a block of its own, so that a
- * sanitizer sees what reaches beyond, or against a page that may not be touched, since a sanitizer
- * does not look at what is loaded or stored lane by lane. */
+/* Frontiers whose axes lie close together, against naive.h; and the loops over windows for each
+ * kind of processor that this one can be. Each frontier lies in memory of just its size: in a block
+ * of its own, so that a sanitizer sees what reaches beyond, or against a page that may not be
+ * touched, since a sanitizer does not look at what is loaded or stored lane by lane. */
 #include "naive.h"
 
 #include "base/random.h"
 #include "causal/frontier.h"
-#include "causal/frontier_lanes.h"
-#include "tiers.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -33,7 +31,7 @@ static void make_pages(void) {
   }
 }
 
-/* Which way the next ones lie. */
+/* Where the next frontiers lie. */
 static enum where { in_block, at_start, at_end } where;
 
 static void *take(size_t size) {
@@ -134,7 +132,7 @@ static void check_questions(const struct pair *f, const struct pair *g) {
   }
 }
 
-/* Into a third with this much room: all of both, or nothing where they do not fit. */
+/* Joins both in a third of this capacity, if they fit. */
 static void check_join(const struct pair *f, const struct pair *g, const struct naive *both,
                        size_t room) {
   struct tide_frontier *to = new_frontier(room);
@@ -157,7 +155,7 @@ static void check_join(const struct pair *f, const struct pair *g, const struct 
   give_back(to);
 }
 
-/* Into a frontier with this much room. */
+/* Merges both in a frontier of this capacity. */
 static void check_merge_into(const struct pair *f, const struct pair *g, size_t room) {
   struct naive both = f->naive;
   naive_merge(&both, &g->naive);
@@ -174,7 +172,7 @@ static void check_merge_into(const struct pair *f, const struct pair *g, size_t 
   give_back(to);
 }
 
-/* Into just enough room, into more, and into less. */
+/* Merges into just enough capacity, into more, and into less. */
 static void check_merge(struct tide_random *random, const struct pair *f, const struct pair *g) {
   struct naive both = f->naive;
   naive_merge(&both, &g->naive);
@@ -204,18 +202,16 @@ static void check_raise(struct tide_random *random, struct pair *f, size_t span)
 static void check_copies(struct tide_random *random, const struct pair *f) {
   size_t count = f->ours->count, room = count + tide_random_below(random, 4);
   if (room > 255) room = 255;
-  for (int way = 0; way < 4; way++) {
+  for (int way = 0; way < 2; way++) {
     struct tide_frontier *to = new_frontier(room);
     if (way == 0 || !tide_frontier_takes(to, f->ours)) tide_frontier_copy(to, f->ours, NULL);
-    else if (way == 1) tide_frontier_copy_wide(to, f->ours);
-    else if (way == 2) tide_frontier_copy_short(to, f->ours, NULL);
-    else CHECK_EQ_U64(tide_short_copy(to, f->ours, f->naive.axis[0]), f->naive.epoch[0]);
+    else tide_frontier_copy_as_is(to, f->ours);
     CHECK(naive_same(to, &f->naive));
     give_back(to);
   }
 }
 
-/* Also such that the axes lie on both sides of where a half, or the sign, of a word changes. */
+/* Returns also axes around which a half, or the sign, of a word changes. */
 static tide_axis some_base(struct tide_random *random) {
   tide_axis queue = tide_axis_make(0, TIDE_DOMAIN_QUEUE, 1 + tide_random_below(random, 100));
   uint64_t below = 1 + tide_random_below(random, 16);
@@ -257,9 +253,8 @@ static void random_round(struct tide_random *random) {
   free_both(&f, &g);
 }
 
-static void many_rounds(unsigned tier) {
+TEST(many_rounds) {
   struct tide_random random = {20261121};
-  be_of_tier(tier);
   make_pages();
   for (unsigned round = 0; round < 9000 / test_slowdown(); round++) random_round(&random);
 }
@@ -277,12 +272,11 @@ static void make_spanning(struct tide_random *random, struct pair *pair, size_t 
 
 /* Where one word, two or four just hold all axes or just do not, and any room from what the left
  * side has on: too little, just enough, and more. */
-static void all_edges(unsigned tier) {
+TEST(all_edges) {
   static const size_t spans[] = {62, 63, 64, 65, 126, 127, 128, 129, 254, 255, 256, 257};
   static const size_t counts[] = {1, 3, 4, 7, 8, 9, 16, 17, 40, 60};
   static struct pair f, g;
   struct tide_random random = {63};
-  be_of_tier(tier);
   make_pages();
   for (size_t s = 0; s < sizeof spans / sizeof *spans; s++) {
     for (size_t c = 0; c < 100; c++) {
@@ -325,11 +319,10 @@ static void check_each_need(const struct tide_frontier *f, struct tide_frontier 
 }
 
 /* From one need to as many as are known: each of them counts, wherever it is. */
-static void each_need(unsigned tier) {
+TEST(each_need) {
   static const size_t spans[] = {63, 127, 255}, counts[] = {8, 9, 24, 33, 64, 82, 127, 128};
   static struct pair f;
   struct tide_random random = {65};
-  be_of_tier(tier);
   make_pages();
   for (size_t s = 0; s < 24; s++) {
     size_t n = counts[s / 3], span = spans[s % 3];
@@ -349,10 +342,9 @@ static void each_need(unsigned tier) {
 }
 
 /* Up to the highest axis that there is, or almost: behind it come the lowest. */
-static void highest(unsigned tier) {
+TEST(highest) {
   static struct pair f, g;
   struct tide_random random = {64};
-  be_of_tier(tier);
   make_pages();
   for (unsigned round = 0; round < 3000 / test_slowdown(); round++) {
     size_t span = 40 + tide_random_below(&random, 220), n = 8 + tide_random_below(&random, 33);
@@ -369,10 +361,9 @@ static void highest(unsigned tier) {
 }
 
 /* Nothing on either side, or on both. */
-static void nothing(unsigned tier) {
+TEST(nothing) {
   static struct pair f, g;
   struct tide_random random = {0};
-  be_of_tier(tier);
   make_pages();
   for (size_t n = 0; n <= 40; n++) {
     where = n % 2 ? at_end : at_start;
@@ -392,32 +383,31 @@ static void nothing(unsigned tier) {
 /* Where words are compared as if they had signs. */
 #define HIGH (UINT64_C(1) << 63)
 
-/* The same axes, or all but the one at `other`, joined in a third with this much room, of which
- * `more` is to stay. */
-static void check_alike(const struct pair *f, size_t other, size_t room, uint8_t more) {
+/* The same axes, or all but the one at `other`, joined in a third of this capacity and packed. */
+static void check_alike(const struct pair *f, size_t other, size_t capacity) {
   size_t n = f->naive.count;
   struct naive both = f->naive;
-  struct tide_frontier *g = new_frontier(n), *to = new_frontier(room);
+  struct tide_frontier *g = new_frontier(n), *to = new_frontier(capacity);
   for (size_t i = 0; i < n; i++) {
     uint64_t epoch = i % 3 + 1 + (i % 4 ? 0 : HIGH);
     tide_frontier_raise(g, f->naive.axis[i] + (i == other), epoch, NULL);
     naive_raise(&both, f->naive.axis[i] + (i == other), epoch);
   }
-  bool joined = tide_frontier_join_alike(to, (uint8_t)room, more, f->ours, g);
-  if (!joined) CHECK(other < n || n + more > room || f->ours->window != g->window);
+  CHECK_EQ_U64(tide_frontier_count_new(f->ours, g), both.count - n);
+  bool joined = tide_frontier_join(to, (uint8_t)capacity, f->ours, g);
+  CHECK(joined == (both.count <= capacity));
   if (joined) {
-    CHECK(f->ours->window || other >= n);
-    CHECK(to->capacity >= to->count + more && to->capacity <= room);
     to->tainted = false;
+    tide_frontier_pack(to);
+    CHECK(to->capacity >= to->count && to->capacity <= capacity);
     CHECK(naive_same(to, &both));
   }
   give_back(to);
   give_back(g);
 }
 
-static void alike(unsigned tier) {
+TEST(alike) {
   static struct pair f;
-  be_of_tier(tier);
   make_pages();
   /* One behind the other, eight of them fill a window. */
   for (size_t c = 0; c < 66; c++) {
@@ -427,12 +417,11 @@ static void alike(unsigned tier) {
     naive_clear(&f.naive);
     for (size_t i = 1; i <= n; i++) raise(&f, apart * i, 4 - i % 4 + (i % 5 ? 0 : HIGH));
     for (size_t other = 0; other <= n; other++)
-      for (size_t room = n - 1; room < n + 3; room++)
-        check_alike(&f, other, room, (uint8_t)(n % 3));
+      for (size_t capacity = n > 1 ? n - 1 : 1; capacity < n + 3; capacity++)
+        check_alike(&f, other, capacity);
     give_back(f.ours);
   }
 }
-EACH_TIER(alike)
 
 /* A frontier with room for `capacity` that lists these axes at epoch `epoch`. */
 static struct tide_frontier *listing(size_t capacity, tide_axis first, size_t count,
@@ -443,8 +432,7 @@ static struct tide_frontier *listing(size_t capacity, tide_axis first, size_t co
 }
 
 /* Windows that start apart: what lies between them is nothing, and what lies in front counts. */
-static void apart(unsigned tier) {
-  be_of_tier(tier);
+TEST(apart) {
   make_pages();
   where = in_block;
   struct tide_frontier *f = listing(64, 9, 10, 5), *g = listing(64, 81, 10, 4);
@@ -537,13 +525,54 @@ TEST(validate_looks_at_windows) {
   give_back(f);
 }
 
-TEST(what_there_is_is_used) {
-#if TIDE_HAS_WIDE
-  CHECK_EQ_U64(tide_frontier_tier, tide_frontier_best_tier());
-#else
-  SKIP("no other processor than x86-64 has tiers");
-#endif
+/* ---- the loops for each kind of processor ---- */
+
+/* Returns 0, the other word, one that differs in the sign alone, or any. */
+static uint64_t some_word(struct tide_random *random, uint64_t other) {
+  switch (tide_random_below(random, 4)) {
+    case 0: return 0;
+    case 1: return other;
+    case 2: return other ^ HIGH;
+    default: return some_epoch(random);
+  }
 }
+
+/* Compares with the plainest loops, between pages that may not be touched. */
+static void check_lanes(const struct tide_lanes *lanes, struct tide_random *random, size_t words) {
+  size_t size = words * sizeof(uint64_t), listed = 0;
+  uint64_t *f = take(size), *g = take(size), *to = take(size);
+  bool apart = tide_random_below(random, 2), higher = false, lower = false;
+  for (size_t i = 0; i < words; i++) {
+    f[i] = some_word(random, 7);
+    g[i] = apart ? some_word(random, f[i]) : f[i];
+  }
+  if (!apart && words)
+    g[tide_random_below(random, words)] ^= tide_random_below(random, 2) ? HIGH : 1;
+  for (size_t i = 0; i < words; i++) {
+    listed += (f[i] | g[i]) != 0;
+    higher |= f[i] > g[i];
+    lower |= f[i] < g[i];
+  }
+  CHECK_EQ_U64(lanes->order(f, g, words), (unsigned)higher << 1 | lower);
+  CHECK_EQ_U64(lanes->max(to, f, g, words), listed);
+  for (size_t i = 0; i < words; i++) CHECK_EQ_U64(to[i], f[i] < g[i] ? g[i] : f[i]);
+  CHECK_EQ_U64(lanes->max(f, f, g, words), listed);
+  CHECK(memcmp(f, to, size) == 0);
+  give_back(f), give_back(g), give_back(to);
+}
+
+static void each_lane(enum tide_tier tier) {
+  struct tide_random random = {tier + 1};
+  if (tier > tide_tier_of_processor()) SKIP("this processor is not of tier %d", (int)tier);
+  make_pages();
+  for (unsigned round = 0; round < 6000 / test_slowdown(); round++) {
+    where = (enum where)(1 + tide_random_below(&random, 2));
+    check_lanes(&tide_lanes_of_tier[tier], &random, 8 * (1 + tide_random_below(&random, 8)));
+  }
+}
+TEST(lanes_portable) { each_lane(TIDE_TIER_PORTABLE); }
+TEST(lanes_avx2) { each_lane(TIDE_TIER_AVX2); }
+TEST(lanes_avx512) { each_lane(TIDE_TIER_AVX512); }
 
 /* ---- stack: a fiber has 32 KiB, of which the library is to leave something ---- */
 
@@ -561,8 +590,8 @@ static void *merge_pair(void *self) {
   return NULL;
 }
 
-/* How much of a thread's stack it takes to join and to merge two that list other axes, and as many,
- * with `apart` from one side's to the other's. */
+/* Returns the stack that a thread takes to join and to merge two frontiers of `count` entries each,
+ * without a common axis, whose axes are `apart` from each other. */
 static size_t stack_of_merge(size_t count, uint8_t capacity, size_t apart) {
   unsigned char *stack =
       mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -592,9 +621,8 @@ static size_t stack_of_merge(size_t count, uint8_t capacity, size_t apart) {
   return STACK - untouched;
 }
 
-/* What is merged lies there once, however it goes on. */
-static void little_stack(unsigned tier) {
-  be_of_tier(tier);
+/* A merge has one buffer on its stack, also if entries are evicted. */
+TEST(little_stack) {
   if (test_slowdown() > 1) SKIP("a sanitizer has frames of its own size");
   size_t least = stack_of_merge(1, 2, 1);
   for (size_t count = 200; count <= TIDE_FRONTIER_CAPACITY_MAX; count += 55) {
@@ -603,17 +631,10 @@ static void little_stack(unsigned tier) {
   }
   CHECK(stack_of_merge(12, 24, 1) < least + 4096);
   for (size_t apart = 1; apart <= 2; apart++) /* two words of axes, and four */
-    CHECK(stack_of_merge(40, 120, apart) < least + (tier > 0 ? 4096 : 2 * UNION_BYTES));
+    CHECK(stack_of_merge(40, 120, apart) < least + 4096);
 }
 
-EACH_TIER(many_rounds)
-EACH_TIER(all_edges)
-EACH_TIER(each_need)
-EACH_TIER(highest)
-EACH_TIER(nothing)
-EACH_TIER(apart)
-EACH_TIER(little_stack)
-
-TEST_MAIN(CASE(what_there_is_is_used), CASES(alike), CASES(many_rounds), CASES(all_edges),
-          CASES(each_need), CASES(highest), CASES(nothing), CASES(apart), CASE(full_windows_evict),
-          CASE(filtered_and_packed), CASE(validate_looks_at_windows), CASES(little_stack))
+TEST_MAIN(CASE(lanes_portable), CASE(lanes_avx2), CASE(lanes_avx512), CASE(alike),
+          CASE(many_rounds), CASE(all_edges), CASE(each_need), CASE(highest), CASE(nothing),
+          CASE(apart), CASE(full_windows_evict), CASE(filtered_and_packed),
+          CASE(validate_looks_at_windows), CASE(little_stack))

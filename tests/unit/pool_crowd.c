@@ -1,12 +1,9 @@
-/* Buffers that more queues use, and hosts know of, than a frontier has without a map of its axes:
- * with each tier of the processor's instructions, since each reads it in another way. */
+/* Buffers that more queues use, and hosts know of, than a frontier lists without a window. */
 #define RIG_QUEUES 24
 #define RIG_ROOM 32
 #include "causal/context.h"
 #include "causal/frontier.h"
 #include "pool_rig.h"
-
-#include "tiers.h"
 
 static const struct tide_pool_params named_chunk = {.struct_size = sizeof named_chunk,
                                                     .limit = 64 * KIB,
@@ -14,9 +11,8 @@ static const struct tide_pool_params named_chunk = {.struct_size = sizeof named_
                                                     .uses_are_named = true};
 
 /* `count` queues that know nothing of each other use it; queue 20 knows what each did before. */
-static void used_by_many(unsigned tier) {
+TEST(used_by_many) {
   struct rig rig;
-  be_of_tier(tier);
   for (unsigned count = 7; count <= 17; count++) {
     rig_open(&rig, RIG_ROOM, &named_chunk);
     rig_name(&rig, RIG_QUEUES);
@@ -41,9 +37,8 @@ static void used_by_many(unsigned tier) {
 
 /* Of what queue 0 knows, hosts did most; one queue besides it uses the buffer, which is freed by
  * queue 0, and is among them. */
-static void hosts_are_many(unsigned tier) {
+TEST(hosts_are_many) {
   struct rig rig;
-  be_of_tier(tier);
   for (unsigned hosts = 7; hosts <= 17; hosts++) {
     rig_open(&rig, RIG_ROOM, &named_chunk);
     rig_name(&rig, 2);
@@ -73,11 +68,10 @@ static void hosts_are_many(unsigned tier) {
 
 /* A position with more room than the pool's frontiers have, whose entries reach over more axes than
  * fit there: few enough they are all the same. */
-static void wide_positions(unsigned tier) {
+TEST(wide_positions) {
   static const struct tide_pool_params chunk = {
       .struct_size = sizeof chunk, .limit = 64 * KIB, .chunk = 64 * KIB};
   struct rig rig;
-  be_of_tier(tier);
   for (unsigned used = 0; used < 2; used++) {
     rig_open(&rig, 12, &chunk);
     struct tide_frontier *known = at(&rig, 0)->frontier;
@@ -88,7 +82,7 @@ static void wide_positions(unsigned tier) {
     }
     struct tide_buffer *b = take_all(&rig, 0);
     submit(&rig, 0, used ? b : NULL);
-    CHECK(known->window > tide_window_room(12));
+    CHECK(!tide_window_fits(known->window, 12));
     drop(&rig, 0, b);
     b = take_all(&rig, 20);
     CHECK(tide_buffer_reuse(b) == TIDE_REUSE_GAP);
@@ -100,8 +94,4 @@ static void wide_positions(unsigned tier) {
   }
 }
 
-EACH_TIER(used_by_many)
-EACH_TIER(hosts_are_many)
-EACH_TIER(wide_positions)
-
-TEST_MAIN(CASES(used_by_many), CASES(hosts_are_many), CASES(wide_positions))
+TEST_MAIN(CASE(used_by_many), CASE(hosts_are_many), CASE(wide_positions))
