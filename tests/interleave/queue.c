@@ -173,6 +173,25 @@ static void setup_held(void *self) {
   s->to_do = 1;
 }
 
+/* A third operation waits until one of two, of which the queue is full, has finished. */
+static void setup_full(void *self) {
+  struct state *s = self;
+  setup(self);
+  submit(s, s->queue, NULL, NULL);
+  submit(s, s->queue, NULL, NULL);
+  s->to_do = 3;
+}
+static void submit_third(void *self) {
+  struct state *s = self;
+  struct tide_operation operation = {.body = &count, .arguments = &s, .arguments_size = sizeof s};
+  EXPECT_OK(tide_queue_submit_wait(s->queue, &operation, TIDE_FOREVER, NULL, NULL));
+}
+static void three_ran(void *self) {
+  struct state *s = self;
+  EXPECT(s->bodies == 3);
+}
+
+INTERLEAVE_CASE(submit_full, 1, setup_full, three_ran, submit_third, work)
 INTERLEAVE_CASE(cancel_start, 1, setup_submitted, ran_unless_cancelled, cancel_it, work_once)
 INTERLEAVE_CASE(drain_complete, 1, setup_submitted, one_ran, drain, work)
 INTERLEAVE_CASE(drain_held, 1, setup_held, one_ran, drain, signal_host, work)
@@ -220,5 +239,6 @@ INTERLEAVE_CASE(end_hand_back, 1, setup_running, NULL, end_all, hand_back, wait_
 INTERLEAVE_CASE(end_kick, 1, setup_held, NULL, cancel_and_end, signal_and_end)
 
 TEST_MAIN(CASE(submit_complete), CASE(submit_publish), CASE(submit_signal), CASE(submit_submit),
-          CASE(batch_batch), CASE(batch_asked), CASE(batch_published), CASE(cancel_start),
-          CASE(drain_complete), CASE(drain_held), CASE(end_hand_back), CASE(end_kick))
+          CASE(submit_full), CASE(batch_batch), CASE(batch_asked), CASE(batch_published),
+          CASE(cancel_start), CASE(drain_complete), CASE(drain_held), CASE(end_hand_back),
+          CASE(end_kick))
