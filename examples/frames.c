@@ -28,10 +28,7 @@ int main(void) {
   must(tide_cpu_open(context, NULL, &device));
   must(tide_points_create(context, NULL, &points));
   must(tide_client_create(points, NULL, &player));
-  must(tide_queue_create(device,
-                         &(struct tide_queue_params){
-                             .struct_size = sizeof(struct tide_queue_params), .client = player},
-                         &screen));
+  must(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .client = player), &screen));
   must(tide_future_create(player, NULL, &user));
   must(tide_future_promise(user, 0, &stop));
   must(tide_future_promise(user, 0, &more));

@@ -30,14 +30,8 @@ int main(void) {
   must(tide_cpu_open(context, NULL, &device));
   must(tide_points_create(context, NULL, &points));
   must(tide_client_create(points, NULL, &client));
-  must(tide_queue_create(device,
-                         &(struct tide_queue_params){
-                             .struct_size = sizeof(struct tide_queue_params), .client = client},
-                         &upload));
-  must(tide_queue_create(device,
-                         &(struct tide_queue_params){
-                             .struct_size = sizeof(struct tide_queue_params), .client = client},
-                         &draw));
+  must(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .client = client), &upload));
+  must(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .client = client), &draw));
   must(tide_queue_create_future(upload, NULL, &reads));
   must(tide_queue_create_future(upload, NULL, &textures));
   must(tide_future_promise(reads, 0, &read));

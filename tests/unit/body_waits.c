@@ -62,24 +62,12 @@ static void try_with(uint32_t workers, enum way way) {
   CHECK_OK(tide_context_create(NULL, &context));
   job.context = context;
   CHECK_OK(tide_cpu_open(context, TIDE_PARAMS(tide_cpu_params, .workers = workers), &device));
-  CHECK_OK(tide_queue_create(device,
-                             &(struct tide_queue_params){
-                                 .struct_size = sizeof(struct tide_queue_params), .label = "outer"},
-                             &outer));
-  CHECK_OK(tide_queue_create(device,
-                             &(struct tide_queue_params){
-                                 .struct_size = sizeof(struct tide_queue_params), .label = "inner"},
-                             &job.inner));
+  CHECK_OK(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .label = "outer"), &outer));
+  CHECK_OK(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .label = "inner"), &job.inner));
   CHECK_OK(
-      tide_timeline_create(context,
-                           &(struct tide_timeline_params){
-                               .struct_size = sizeof(struct tide_timeline_params), .label = "done"},
-                           &job.done));
-  CHECK_OK(tide_timeline_create(
-      context,
-      &(struct tide_timeline_params){.struct_size = sizeof(struct tide_timeline_params),
-                                     .label = "other"},
-      &job.other));
+      tide_timeline_create(context, TIDE_PARAMS(tide_timeline_params, .label = "done"), &job.done));
+  CHECK_OK(tide_timeline_create(context, TIDE_PARAMS(tide_timeline_params, .label = "other"),
+                                &job.other));
   struct tide_operation operation = {.label = "outer",
                                      .body = &waits_class,
                                      .arguments = &address,
@@ -126,19 +114,10 @@ static void open_crew(struct crew *c, uint32_t workers) {
   memset(c, 0, sizeof *c);
   CHECK_OK(tide_context_create(NULL, &c->context));
   CHECK_OK(tide_cpu_open(c->context, &params, &c->device));
-  CHECK_OK(tide_queue_create(
-      c->device,
-      &(struct tide_queue_params){.struct_size = sizeof(struct tide_queue_params), .label = "a"},
-      &c->a));
-  CHECK_OK(tide_queue_create(
-      c->device,
-      &(struct tide_queue_params){.struct_size = sizeof(struct tide_queue_params), .label = "b"},
-      &c->b));
-  CHECK_OK(
-      tide_timeline_create(c->context,
-                           &(struct tide_timeline_params){
-                               .struct_size = sizeof(struct tide_timeline_params), .label = "gate"},
-                           &c->gate));
+  CHECK_OK(tide_queue_create(c->device, TIDE_PARAMS(tide_queue_params, .label = "a"), &c->a));
+  CHECK_OK(tide_queue_create(c->device, TIDE_PARAMS(tide_queue_params, .label = "b"), &c->b));
+  CHECK_OK(tide_timeline_create(c->context, TIDE_PARAMS(tide_timeline_params, .label = "gate"),
+                                &c->gate));
 }
 
 static size_t diagnose(struct crew *c) {

@@ -770,24 +770,14 @@ TEST(what_cannot_be) {
   struct tide_crew *crew = NULL;
   uint32_t none[1] = {100000};
   CHECK_OK(tide_context_create(NULL, &context));
-  CHECK_STATUS(
-      tide_crew_create(context,
-                       &(struct tide_crew_params){.struct_size = sizeof(struct tide_crew_params),
-                                                  .carriers = 1025},
-                       &crew),
-      TIDE_INVALID);
-  CHECK_STATUS(
-      tide_crew_create(context,
-                       &(struct tide_crew_params){.struct_size = sizeof(struct tide_crew_params),
-                                                  .fibers = TIDE_FIBERS_MAX + 1},
-                       &crew),
-      TIDE_INVALID);
-  CHECK_STATUS(tide_crew_create(
-                   context,
-                   &(struct tide_crew_params){
-                       .struct_size = sizeof(struct tide_crew_params), .carriers = 1, .cpus = none},
-                   &crew),
+  CHECK_STATUS(tide_crew_create(context, TIDE_PARAMS(tide_crew_params, .carriers = 1025), &crew),
                TIDE_INVALID);
+  CHECK_STATUS(tide_crew_create(
+                   context, TIDE_PARAMS(tide_crew_params, .fibers = TIDE_FIBERS_MAX + 1), &crew),
+               TIDE_INVALID);
+  CHECK_STATUS(
+      tide_crew_create(context, TIDE_PARAMS(tide_crew_params, .carriers = 1, .cpus = none), &crew),
+      TIDE_INVALID);
   struct tide_crew_params large = {.struct_size = sizeof large,
                                    .carriers = 1,
                                    .fibers = TIDE_FIBERS_MAX,

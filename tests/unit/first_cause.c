@@ -245,10 +245,7 @@ TEST(bodies_say_why) {
     static const int numbers[] = {ENOSPC, -1, 0};
     CHECK_OK(tide_context_create(NULL, &context));
     CHECK_OK(tide_cpu_open(context, &params, &device));
-    CHECK_OK(tide_queue_create(
-        device,
-        &(struct tide_queue_params){.struct_size = sizeof(struct tide_queue_params), .label = "q"},
-        &queue));
+    CHECK_OK(tide_queue_create(device, TIDE_PARAMS(tide_queue_params, .label = "q"), &queue));
     for (int i = 0; i < 3; i++) {
       CHECK_OK(tide_timeline_create(context, NULL, &t[i]));
       struct tide_signal signal = {.timeline = t[i], .value = 1};
@@ -301,11 +298,7 @@ TEST(without_memory_the_status_remains) {
   CHECK_OK(tide_context_create(&params, &context));
   CHECK_OK(tide_cpu_open(context, NULL, &device));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
-  CHECK_OK(
-      tide_timeline_create(context,
-                           &(struct tide_timeline_params){
-                               .struct_size = sizeof(struct tide_timeline_params), .label = "t"},
-                           &t));
+  CHECK_OK(tide_timeline_create(context, TIDE_PARAMS(tide_timeline_params, .label = "t"), &t));
   struct tide_signal signal = {.timeline = t, .value = 1};
   struct tide_operation operation = {.label = "first",
                                      .body = &reports_class,

@@ -94,10 +94,7 @@ TEST(each_tile_is_an_epoch_of_a_kernel_axis) {
   struct tide_record_info info;
   open_scene(&s);
   CHECK_OK(
-      tide_timeline_create(s.context,
-                           &(struct tide_timeline_params){
-                               .struct_size = sizeof(struct tide_timeline_params), .history = 64},
-                           &timeline));
+      tide_timeline_create(s.context, TIDE_PARAMS(tide_timeline_params, .history = 64), &timeline));
   s.params.progress = timeline;
   CHECK_OK(tide_mods_run_create(s.context, &s.params, &run));
   tide_axis axis = tide_mods_run_axis(run);

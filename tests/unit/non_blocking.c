@@ -58,10 +58,7 @@ static void open_world(struct world *w, uint32_t workers) {
       .struct_size = sizeof queue, .operations = EACH + 1, .waits = EACH};
   memset(w, 0, sizeof *w);
   w->sink = (struct tide_sink){.event = hear, .self = w, .failures_only = true};
-  CHECK_OK(tide_context_create(
-      &(struct tide_context_params){.struct_size = sizeof(struct tide_context_params),
-                                    .sink = &w->sink},
-      &w->context));
+  CHECK_OK(tide_context_create(TIDE_PARAMS(tide_context_params, .sink = &w->sink), &w->context));
   CHECK_OK(tide_cpu_open(w->context, &cpu, &w->device));
   for (int q = 0; q < QUEUES; q++) CHECK_OK(tide_queue_create(w->device, &queue, &w->queues[q]));
 }

@@ -38,17 +38,10 @@ TEST(arguments) {
   rig_open(&rig, 8, &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params)});
   struct tide_memory_source half = {.map = source_map};
   CHECK_STATUS(tide_pool_create(NULL, NULL, &pool), TIDE_INVALID);
-  CHECK_STATUS(tide_pool_create(rig.context,
-                                &(struct tide_pool_params){
-                                    .struct_size = sizeof(struct tide_pool_params), .align = 48},
-                                &pool),
+  CHECK_STATUS(tide_pool_create(rig.context, TIDE_PARAMS(tide_pool_params, .align = 48), &pool),
                TIDE_INVALID);
-  CHECK_STATUS(
-      tide_pool_create(rig.context,
-                       &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                                  .source = &half},
-                       &pool),
-      TIDE_INVALID);
+  CHECK_STATUS(tide_pool_create(rig.context, TIDE_PARAMS(tide_pool_params, .source = &half), &pool),
+               TIDE_INVALID);
   CHECK(pool == NULL);
   CHECK_OK(tide_pool_create(rig.context, NULL, &pool));
   CHECK_OK(tide_pool_destroy(pool));
@@ -310,9 +303,7 @@ TEST(each_allocation_fails_once) {
 
 TEST(no_allocation_when_warm) {
   struct rig rig;
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .chunk = 64 * KIB});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .chunk = 64 * KIB));
   for (int i = 0; i < 3; i++) (void)exercise(&rig, 0);
   uint64_t before = rig.allocs;
   for (int i = 0; i < 100; i++) {
@@ -370,10 +361,7 @@ static void *hammer(void *argument) {
 
 TEST(threads) {
   struct rig rig;
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .chunk = 16 * KIB,
-                                      .limit = 128 * KIB});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .chunk = 16 * KIB, .limit = 128 * KIB));
   struct tide_buffer *handed[HANDED] = {0};
   struct hammer hammers[HAMMERS];
   pthread_t threads[HAMMERS];

@@ -116,9 +116,7 @@ TEST(no_finished_block_is_overlooked_for_a_host) {
  * that it does not know are left apart. */
 TEST(known_neighbours_before_the_source) {
   struct rig rig;
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .chunk = 64 * KIB});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .chunk = 64 * KIB));
   struct tide_buffer *b[8], *two, *other;
   for (unsigned i = 0; i < 8; i++) b[i] = take(&rig, i / 4, 8 * KIB);
   void *first = tide_buffer_data(b[0]);
@@ -166,9 +164,7 @@ TEST(budget_follows_the_peak) {
   struct vast vast;
   struct rig rig;
   vast_open(&vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls));
   CHECK_EQ_U64(stats_of(&rig).limit, 0);
   CHECK_EQ_U64(stats_of(&rig).budget, TIDE_POOL_BUDGET_LEAST);
   struct tide_buffer *small = take(&rig, 0, 20 * KIB * KIB);
@@ -198,9 +194,7 @@ TEST(budget_counts_the_request) {
   struct vast vast;
   struct rig rig;
   vast_open(&vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls));
   leave_behind(&rig, 0, take(&rig, 0, 48 * KIB * KIB));
   CHECK_EQ_U64(stats_of(&rig).budget, 96 * KIB * KIB);
   struct tide_buffer *a = take(&rig, 1, 40 * KIB * KIB), *b = take(&rig, 1, 30 * KIB * KIB);
@@ -261,10 +255,7 @@ TEST(a_chunk_on_its_way_spares_a_gap_wait) {
   struct slow slow = {.rig = &rig};
   struct tide_memory_source source = {slow_map, slow_unmap, &slow};
   vast_open(&slow.vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &source,
-                                      .chunk = 32 * KIB * KIB});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &source, .chunk = 32 * KIB * KIB));
   leave_behind(&rig, 0, take(&rig, 0, 32 * KIB * KIB));
   struct tide_buffer *own = take(&rig, 1, 16 * KIB * KIB);
   CHECK(pthread_join(slow.thread, NULL) == 0);
@@ -282,9 +273,7 @@ static void run_two_lanes(size_t size, unsigned rounds) {
   struct vast vast;
   struct rig rig;
   vast_open(&vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls));
   for (unsigned i = 0; i < rounds; i++) {
     unsigned lane = i % 2;
     struct tide_buffer *scratch = take(&rig, lane, size);
@@ -329,18 +318,11 @@ TEST(ends_of_chunks_cost_no_waits) {
   run_in_bulk(&defaults, 2621440, 30);
   run_in_bulk(&defaults, 3145728, 40);
   run_in_bulk(&defaults, 4194305, 16);
-  run_in_bulk(&(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                         .chunk = 64 * KIB * KIB},
-              3145728, 60);
+  run_in_bulk(TIDE_PARAMS(tide_pool_params, .chunk = 64 * KIB * KIB), 3145728, 60);
   /* Blocks that are far larger than what was asked for. */
-  run_in_bulk(&(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                         .align = 4 * KIB,
-                                         .buffers = 9000},
-              100, 9000);
+  run_in_bulk(TIDE_PARAMS(tide_pool_params, .align = 4 * KIB, .buffers = 9000), 100, 9000);
   /* A source that is aligned worse than blocks are. */
-  run_in_bulk(
-      &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params), .align = 64 * KIB},
-      100, 1500);
+  run_in_bulk(TIDE_PARAMS(tide_pool_params, .align = 64 * KIB), 100, 1500);
 }
 
 /* The lanes take turns with each block, and neither hears of the other: each alloc would have to
@@ -350,9 +332,7 @@ TEST(memory_is_bounded) {
   struct vast vast;
   struct rig rig;
   vast_open(&vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls));
   for (unsigned i = 0; i < ROUNDS; i++) {
     struct tide_buffer *b = take(&rig, i % 2, SIZE);
     leave_behind(&rig, 2 + i % 2, b);
@@ -382,9 +362,7 @@ static void run_random_sizes(bool is_host, unsigned finish_every) {
   struct tide_random random = {5};
   struct tide_buffer *b[SLOTS] = {0};
   vast_open(&vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls));
   for (unsigned i = 0; i < STEPS; i++) {
     unsigned slot = (unsigned)tide_random_below(&random, SLOTS), queue = i % 4;
     if (b[slot]) drop(&rig, queue, b[slot]);
@@ -416,10 +394,7 @@ TEST(the_budget_is_no_limit) {
   struct vast vast;
   struct rig rig;
   vast_open(&vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls,
-                                      .chunk = 8 * KIB * KIB});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls, .chunk = 8 * KIB * KIB));
   tide_axis stranger = tide_axis_make(9, TIDE_DOMAIN_NETWORK, 9);
   for (unsigned i = 0; i < 9; i++) {
     struct tide_buffer *b = take(&rig, 0, 8 * KIB * KIB);
@@ -440,10 +415,7 @@ TEST(a_host_grows_up_to_the_limit) {
   struct rig rig;
   struct tide_buffer *b;
   vast_open(&vast, 0);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls,
-                                      .chunk = 8 * KIB * KIB});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls, .chunk = 8 * KIB * KIB));
   for (unsigned i = 0; i < 10; i++) {
     CHECK_OK(tide_pool_alloc(rig.pool, 8 * KIB * KIB, NULL, NULL, &b));
     CHECK_REUSE(b, TIDE_REUSE_FRESH);
@@ -486,10 +458,7 @@ TEST(a_source_that_ends_within_the_budget) {
   struct vast vast;
   struct rig rig;
   vast_open(&vast, 32 * KIB);
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls,
-                                      .chunk = 16 * KIB});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .source = &vast.calls, .chunk = 16 * KIB));
   struct tide_buffer *a = take(&rig, 0, 16 * KIB), *b = take(&rig, 0, 16 * KIB);
   leave_behind(&rig, 0, a);
   leave_behind(&rig, 0, b);
@@ -505,10 +474,8 @@ TEST(wait_first_takes_one_block) {
   struct rig rig;
   vast_open(&vast, 0);
   rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                      .source = &vast.calls,
-                                      .chunk = 64 * KIB,
-                                      .policy = TIDE_POOL_WAIT_FIRST});
+           TIDE_PARAMS(tide_pool_params, .source = &vast.calls, .chunk = 64 * KIB,
+                       .policy = TIDE_POOL_WAIT_FIRST));
   for (unsigned i = 0; i < 100; i++) leave_behind(&rig, i % 2, take(&rig, i % 2, 64 * KIB));
   CHECK_EQ_U64(vast.peak, 64 * KIB);
   CHECK_EQ_U64(stats_of(&rig).reused_gap, 99);
@@ -523,10 +490,8 @@ TEST(what_was_used_is_enough) {
     struct rig rig;
     vast_open(&vast, 0);
     rig_open(&rig, 8,
-             &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params),
-                                        .source = &vast.calls,
-                                        .chunk = 100 * KIB,
-                                        .limit = limit - (round == 2)});
+             TIDE_PARAMS(tide_pool_params, .source = &vast.calls, .chunk = 100 * KIB,
+                         .limit = limit - (round == 2)));
     for (unsigned i = 0; i < 40; i++) {
       struct tide_buffer *b = take(&rig, i % 3, (1 + i % 5) * 8 * KIB);
       leave_behind(&rig, (i + i / 3) % 3, b);
@@ -540,8 +505,7 @@ TEST(what_was_used_is_enough) {
 TEST(policies_are_two) {
   struct rig rig;
   struct tide_pool *pool;
-  rig_open(&rig, 8,
-           &(struct tide_pool_params){.struct_size = sizeof(struct tide_pool_params), .limit = 0});
+  rig_open(&rig, 8, TIDE_PARAMS(tide_pool_params, .limit = 0));
   struct tide_pool_params params = {.struct_size = sizeof params,
                                     .policy = (enum tide_pool_policy)2};
   CHECK_STATUS(tide_pool_create(rig.context, &params, &pool), TIDE_INVALID);

@@ -16,8 +16,7 @@ TEST(faults_hear_of_a_failed_signal) {
   struct tide_queue *queue;
   struct tide_failure why;
   bool go = false, *address = &go;
-  rig_open(&rig, &(struct tide_medium_params){.struct_size = sizeof(struct tide_medium_params),
-                                              .pages = 64});
+  rig_open(&rig, TIDE_PARAMS(tide_medium_params, .pages = 64));
   CHECK_OK(tide_cpu_open(rig.context, NULL, &device));
   CHECK_OK(tide_queue_create(device, NULL, &queue));
   struct tide_signal five = {.timeline = rig.line, .value = 5};
