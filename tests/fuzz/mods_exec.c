@@ -1,5 +1,6 @@
 /* Kernels of any bytes: they are refused, or run to an end, a deadlock, an error or their limit,
  * twice the same; never beyond the limits of memory. */
+#include "tidemark/context.h"
 #include "tidemark/mods.h"
 
 #include <stdlib.h>
