@@ -15,9 +15,10 @@
  * - Any thread may call it. Only functions that take a deadline, and those that say so, block; the
  *   others hold a lock for a bounded, short time at most.
  * - Times are nanoseconds of platform->now, deadlines absolute. Sizes are bytes.
- * - The caller owns the object of a `_create`, and ends it with the `_destroy` of the same name,
- *   once. `_destroy`, `_release` and `_close` take NULL. The objects that it was made with outlive
- *   it.
+ * - A context owns the objects that are made with it. The `_destroy` of the same name as the
+ *   `_create`, or `_close` for `_open`, ends an object early, at most once; the rest ends with the
+ *   context. `_destroy`, `_release` and `_close` take NULL. Other objects that an object was made
+ *   with outlive it.
  * - Labels are copied, and cut where they are too long. Parameter structs are read during the call
  *   only; NULL params, where nothing in them is required, are the defaults.
  * - `out_` parameters are filled when TIDE_OK comes back. A `_create` answers TIDE_NOMEM when the
@@ -193,7 +194,8 @@ struct tide_frontier;
 
 struct tide_event {
   enum tide_event_kind kind;
-  uint32_t detail;       /* WAIT_CLASS: enum tide_wait_class; ALLOC: enum tide_reuse */
+  uint32_t detail;       /* WAIT_CLASS: low byte enum tide_wait_class, next byte enum
+                            tide_wait_reason; ALLOC: enum tide_reuse */
   uint64_t time;         /* ns; 0 when the sink did not ask for times */
   uint64_t thread;       /* that tells; what a worker has done may be told by one that submits */
   uint64_t axis;         /* the operation's queue, or the signaller; 0 = none */

@@ -20,7 +20,7 @@
  *
  *      tide_context_create(TIDE_PARAMS(tide_context_params, .frontier_capacity = 32), &context);
  *
- * Threads: all functions from any thread but create and destroy, which no other call may overlap.
+ * Threads: any. Destroy may not overlap another call with the context or its objects.
  *
  * Source: docs/architecture.md.
  */
@@ -33,9 +33,11 @@
 extern "C" {
 #endif
 
-/* A pointer to parameters with their size: TIDE_PARAMS(tide_queue_params, .label = "left"). */
+/* A pointer to parameters with their size, in C: TIDE_PARAMS(tide_queue_params, .label = "left").
+ */
 #define TIDE_PARAMS(type, ...) (&(struct type){.struct_size = sizeof(struct type), __VA_ARGS__})
 
+/* The objects that these point to outlive the context. */
 struct tide_context_params {
   size_t struct_size;
   const struct tide_platform *platform;   /* NULL: Linux */
@@ -56,8 +58,8 @@ struct tide_context_params {
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_context_create(const struct tide_context_params *params, struct tide_context **out_context);
 /* Destroys what the context still owns, then the context. Queues are cancelled first; blocks until
- * the bodies and transfers that run have ended. No thread may use an object of the context any
- * more. NULL is fine. */
+ * the bodies, transfers and fibers that run have ended. Not from a body or callback of the context.
+ * Objects of tidemark-lang and tidemark-mods are destroyed before. NULL is fine. */
 TIDE_API void tide_context_destroy(struct tide_context *context);
 
 /* Nothing starts from here on; running bodies end, and submitting goes on. */

@@ -1,10 +1,10 @@
 /* tidemark/cpu.h: worker threads as a device.
  *
  * The model. A cpu device runs bodies on worker threads. A queue's operations run one after the
- * other; different queues run side by side. A worker without work spins for as
- * long as that has paid lately, at most a few microseconds, then sleeps: an idle
- * machine is idle. Waking another core costs more than most bodies, so no more
- * workers are woken than there is work for.
+ * other; different queues run side by side. A worker without work spins for
+ * `spin_ns` at most, less where spinning has not paid lately, then parks: an idle machine is idle.
+ * Waking another core costs more than most bodies, so no more workers are woken than there is work
+ * for.
  *
  * Source: docs/architecture.md.
  */

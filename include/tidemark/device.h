@@ -28,18 +28,18 @@ extern "C" {
 struct tide_device;
 
 /* Destroys the device's queues that are left, blocks until their last work is over, and closes the
- * device. NULL is fine. */
+ * device. Not from a body or callback of its context. NULL is fine. */
 TIDE_API void tide_device_close(struct tide_device *device);
 /* The same, up to a deadline. TIDE_TIMEOUT: work is still running, as a transfer that the kernel
  * has in its hands. Then nothing is freed, neither of the device nor of its queues, and the memory
  * of that work must stay: call this again, or keep all of it until the process ends. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_close_until(struct tide_device *device,
                                                                   uint64_t deadline);
-/* Blocks until the work of all destroyed queues is over, and all other queues were destroyed.
- * TIDE_TIMEOUT. */
+/* Destroys nothing. Blocks until all queues of the device have been destroyed and their last work
+ * is over. TIDE_TIMEOUT: the deadline passed first, as it does while a queue is left. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_device_settle(struct tide_device *device,
                                                              uint64_t deadline);
-/* "" when none was given. Lives as long as the device. */
+/* "" where a backend of one's own was opened without a label. Lives as long as the device. */
 TIDE_API const char *tide_device_label(const struct tide_device *device);
 /* TIDE_OK, or the status with which the device was lost. */
 TIDE_API enum tide_status tide_device_status(struct tide_device *device);

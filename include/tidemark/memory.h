@@ -62,7 +62,7 @@ extern "C" {
 
 struct tide_pool;
 struct tide_buffer;
-struct tide_device; /* backend.h */
+struct tide_device; /* device.h */
 
 /* Where a pool's memory comes from. Called on the thread that calls the pool, perhaps with the
  * scheduler's lock held: neither function may call the library. */

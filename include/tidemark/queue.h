@@ -30,8 +30,9 @@
  * allocates; it answers TIDE_FULL when the capacity is exhausted.
  *
  * Threads: all functions may be called from any thread. Submits to one queue from several threads
- * are ordered somehow. One lock guards a context's scheduler; no body, callback or backend is
- * called under it.
+ * are in an unspecified order. One lock guards a context's scheduler. No body, timepoint or backend
+ * runs under it; `over` of a body class, a sink and a memory source may, and call nothing of this
+ * library.
  *
  * Source: "Causal Dependency Tracking with Vector Clock Frontiers".
  */
@@ -128,7 +129,7 @@ enum tide_operation_flags {
   TIDE_RECOVER = 4
 };
 
-/* Counts and sizes are 32 bits: what a queue can hold is less. */
+/* 32 bits suffice for counts and sizes: a queue holds at most 2^26 of each. */
 struct tide_operation {
   const char *label; /* copied, cut at 31 bytes; may be NULL */
   uint32_t flags;
@@ -150,7 +151,8 @@ struct tide_operation {
  *                              TIDE_SIGNALS(TIDE_SIGNAL(done, 2))} */
 #define TIDE_SIGNAL(to, reached)                                                                   \
   { .timeline = (to), .value = (reached) }
-#define TIDE_ARGUMENTS(value) .arguments = &(value), .arguments_size = sizeof(value)
+/* Copies the variable. These macros are C; C++ fills the fields. */
+#define TIDE_ARGUMENTS(variable) .arguments = &(variable), .arguments_size = sizeof(variable)
 #define TIDE_WAITS(...)                                                                            \
   .waits = (const struct tide_wait[]){__VA_ARGS__},                                                \
   .wait_count = sizeof((const struct tide_wait[]){__VA_ARGS__}) / sizeof(struct tide_wait)
@@ -190,9 +192,10 @@ struct tide_queue_params {
   uint32_t waits;      /* capacity over all its operations; 0: 4 × operations */
   uint32_t signals;    /* 0: 2 × operations */
   uint32_t buffers;    /* 0: 4 × operations */
-  uint8_t priority; /* base priority 1..15; 0: the default, 8. Of alike queues who was ready first
-                       goes first; of those that an operation's signal made ready, who was
-                          submitted first */
+  /* Base priority 1..15; 0: the default, 8 (tide_queue_set_priority also sets 0). Of queues with
+   * one priority the one that became ready first goes first; of those that one signal made ready,
+   * the one whose operation was submitted first. */
+  uint8_t priority;
   /* It is a channel of this client, which outlives the queue's operations or is destroyed before
    * it: see channel.h. NULL: a queue without points. */
   struct tide_client *client;
@@ -232,8 +235,8 @@ TIDE_API void tide_queue_position(struct tide_queue *queue, struct tide_frontier
  * - TIDE_VALUE: a signal would not go up
  * - TIDE_UNORDERED: a signaller that is not ordered behind the newest pending one; names both
  * - TIDE_DEADLOCK: held operations would wait for each other for ever: each for the very value that
- *   the next is to signal, or for its place in the queue; or full, and nothing here can finish
- *   without another submit
+ *   the next is to signal, or for its place in the queue
+ * - TIDE_DEADLOCK also: the queue is full, and nothing in it can finish without another submit
  * - TIDE_FULL: no room now; the progress timeline tells when there is
  * - TIDE_CANCELLED, or the device's status: the queue is being destroyed, the device is lost
  *
@@ -248,8 +251,9 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_queue_submit(struct tide_queue *q
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_wait(struct tide_queue *queue, const struct tide_operation *operation,
                        uint64_t deadline, uint64_t *out_sequence, struct tide_diag *diag);
-/* All or none: argument, scope, value and capacity errors refuse all of them. A later refusal
- * (unordered, deadlock) stops there; *out_count (may be NULL) says how many were taken. */
+/* Takes several operations in order. Argument, scope, value and capacity errors refuse all of them;
+ * TIDE_UNORDERED and TIDE_DEADLOCK stop at the first such operation. *out_count (may be NULL) is
+ * the number of operations taken. */
 TIDE_API TIDE_MUST_CHECK enum tide_status
 tide_queue_submit_all(struct tide_queue *queue, const struct tide_operation *operations,
                       size_t count, size_t *out_count, struct tide_diag *diag);

@@ -38,9 +38,8 @@
  *
  * Waiters own nothing. A wait keeps the memory once it sleeps, a wait-set's member,
  * a timepoint and an operation once they are added; to begin any of them, and to ask
- * for a failure afterwards, the caller needs an owner that lives meanwhile. A thread
- * that may begin to wait beside the last release retains the timeline first, and the
- * other side destroys it.
+ * for a failure afterwards, the caller needs an owner that lives meanwhile: a thread
+ * retains the timeline first if another one may release it.
  *
  * Scope says how far a timeline's waiters may be: within one queue, one device, several devices,
  * the process, the system. It fixes the cost of a wait. (It is not Vulkan's synchronization scope,
@@ -259,8 +258,8 @@ TIDE_API TIDE_MUST_CHECK enum tide_status tide_wait_set_wait(struct tide_wait_se
 struct tide_notifier;
 
 /* A waiter of 64 bytes, mostly a member of a struct of the caller's with what the call needs. The
- * caller owns it, zeroed but for what he sets, until `call` has run or cancel has said that it will
- * not; then it may be added again as it is, but for a notifier, which is set anew. */
+ * caller owns it, zeroed but for the fields that it sets, until `call` has run or cancel has said
+ * that it will not; then it may be added again as it is, but for a notifier, which is set anew. */
 struct tide_timepoint {
   struct tide_timeline *timeline;
   uint64_t value;
@@ -277,8 +276,8 @@ struct tide_timepoint {
  * call comes after an error: TIDE_INVALID: no timeline, no call, or another context's notifier;
  * TIDE_SCOPE. Never allocates. */
 TIDE_API TIDE_MUST_CHECK enum tide_status tide_timepoint_add(struct tide_timepoint *timepoint);
-/* True: the call will not run. False: it has run, is running, or will run. Not beside a call that
- * adds the timepoint again. */
+/* True: the call will not run. False: it has run, is running, or will run. Must not run
+ * concurrently with a call that adds the timepoint again. */
 TIDE_API bool tide_timepoint_cancel(struct tide_timepoint *timepoint);
 
 /* A queue of due timepoints with a descriptor for epoll: readable while something is due.

@@ -1,7 +1,7 @@
 /* causal/context.h: the context from inside.
  *
- * Every layer reads the first part. `sched` and the owned objects belong to the layers below, which
- * set them: sched/context.c makes and destroys contexts. */
+ * Every layer reads the first part. `sched` and the owned objects belong to later layers, which set
+ * them: sched/context.c makes and destroys contexts. */
 #ifndef TIDE_CAUSAL_CONTEXT_H
 #define TIDE_CAUSAL_CONTEXT_H
 
