@@ -381,7 +381,7 @@ over:
 /* ---- turns ---- */
 
 /* The warp has nothing that can run. */
-static void rest(struct tide_exec_machine *machine, uint32_t index) {
+static void rest_warp(struct tide_exec_machine *machine, uint32_t index) {
   struct tide_exec_warp *warp = &machine->warps[index];
   uint32_t at = warp->ready_at - 1, last = machine->ready[--machine->ready_count];
   machine->ready[at] = last;
@@ -389,7 +389,7 @@ static void rest(struct tide_exec_machine *machine, uint32_t index) {
   warp->ready_at = 0;
 }
 
-static uint32_t draw(struct tide_exec_machine *machine) {
+static uint32_t draw_warp(struct tide_exec_machine *machine) {
   uint32_t at = (uint32_t)tide_random_below(&machine->random, machine->ready_count);
   uint32_t cta = machine->warps[machine->ready[at]].cta;
   /* CTAs that are held back lose most of their turns, so that others run far ahead of them. */
@@ -398,8 +398,8 @@ static uint32_t draw(struct tide_exec_machine *machine) {
   return machine->ready[at];
 }
 
-static void turn(struct tide_exec_machine *machine) {
-  uint32_t index = draw(machine);
+static void run_turn(struct tide_exec_machine *machine) {
+  uint32_t index = draw_warp(machine);
   struct tide_exec_warp *warp = &machine->warps[index];
   uint32_t budget =
       1 + (uint32_t)tide_random_below(&machine->random, (uint64_t)1 << machine->turn_bits);
@@ -413,7 +413,7 @@ static void turn(struct tide_exec_machine *machine) {
       warp->runnable &= ~(1u << lane);
   }
   machine->time += budget;
-  if (!warp->runnable && warp->ready_at) rest(machine, index);
+  if (!warp->runnable && warp->ready_at) rest_warp(machine, index);
 }
 
 static void out_of_steps(struct tide_exec_machine *machine) {
@@ -434,7 +434,7 @@ enum tide_status tide_exec_machine_run(struct tide_exec_machine *machine, uint64
       tide_exec_report_deadlock(machine);
       break;
     }
-    turn(machine);
+    run_turn(machine);
     if (machine->steps >= machine->steps_max && machine->live_threads) out_of_steps(machine);
     if (machine->steps >= until && machine->live_threads && machine->status == TIDE_OK)
       return TIDE_TIMEOUT;
