@@ -1,6 +1,6 @@
 /* Holding submissions, and picking which goes next. */
 #include "layer/explore.h"
-#include "layer/trace.h"
+#include "layer/submission_trace.h"
 
 #include <errno.h>
 #include <string.h>

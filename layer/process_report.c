@@ -3,7 +3,7 @@
 #include "layer/explore.h"
 #include "layer/layer.h"
 #include "layer/protocol.h"
-#include "layer/trace.h"
+#include "layer/submission_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>

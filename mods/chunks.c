@@ -1,6 +1,6 @@
 #include "mods/chunks.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static bool grow_chunks(struct tide_chunks *chunks) {
   if (!tide_array_reserve(chunks->allocator, &chunks->chunks, &chunks->chunk_capacity,

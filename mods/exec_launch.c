@@ -1,8 +1,8 @@
 /* Runs: a module and a launch behind the public interface; the axis of their progress. */
 #include "base/params.h"
 #include "mods/exec.h"
-#include "mods/kernel.h"
-#include "base/memory.h"
+#include "mods/kernel_shape.h"
+#include "base/alloc.h"
 #include "tidemark/queue.h"
 
 #define STEPS_MAX ((uint64_t)1 << 36)

@@ -1,7 +1,7 @@
 /* Execution: what is not in the innermost loop: memory that isn't the thread's own, registers,
  * atomics, schedulers, windows and the progress of a cluster. */
 #include "mods/exec.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef const struct tide_exec_instruction instruction;
 typedef uint16_t any_u16 __attribute__((may_alias));

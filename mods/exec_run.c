@@ -1,6 +1,6 @@
 /* Execution: the loop that runs threads. */
 #include "mods/exec.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef uint16_t any_u16 __attribute__((may_alias));
 typedef uint32_t any_u32 __attribute__((may_alias));

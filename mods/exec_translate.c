@@ -1,6 +1,6 @@
 /* Translation: slots, constants, instructions, and the function as a whole. */
 #include "mods/exec_translate.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define SLOT_BIAS 40000
 #define HASH_SIZE 65536u

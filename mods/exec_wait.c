@@ -1,6 +1,6 @@
 /* Execution: what waits and what wakes. */
 #include "mods/exec.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 typedef const struct tide_exec_instruction instruction;
 

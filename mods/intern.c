@@ -1,6 +1,6 @@
 #include "mods/intern.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 struct tide_ir_text_block {
   struct tide_ir_text_block *next;

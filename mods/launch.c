@@ -1,9 +1,9 @@
 /* A kernel of a module on a GPU: the module says the kernel's shape and the types of its arguments,
  * the PTX is what it was lowered to. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
-#include "mods/kernel.h"
+#include "mods/kernel_shape.h"
 #include "tidemark/cuda.h"
 
 #define ARGUMENTS_MAX 256

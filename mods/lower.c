@@ -2,7 +2,7 @@
 #include "mods/lower_build.h"
 #include "mods/barrier_pool.h"
 #include "mods/warps.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 static bool is_cutlass(unsigned kind) {

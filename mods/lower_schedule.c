@@ -3,7 +3,7 @@
  * A scheduler is a struct of what is computed once; a work tile one of where it lies. All is
  * unsigned 32-bit: the sizes that mods/schedule.h allows fit. */
 #include "mods/lower_build.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define STREAMK_MIN 8
 #define STREAMK_GROUPS_MAX 8

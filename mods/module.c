@@ -1,7 +1,7 @@
 /* What the public header shows: modules, and probes put into them. */
 #include "base/params.h"
 #include "mods/verify.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 struct tide_mods_module {

@@ -1,9 +1,9 @@
 /* Attributes, aliases, locations. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/decimal.h"
 #include "mods/intern.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 bool tide_find_alias(struct tide_parser *parser, tide_ir_string name, uint32_t *out_number) {
   const struct tide_stack *aliases = &parser->aliases;

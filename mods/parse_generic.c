@@ -1,5 +1,5 @@
 /* The generic form: `"name"(operands)[successors]<{properties}>({regions}) : type`. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 
 static bool generic_successors(struct tide_parser *parser) {
   if (!tide_take(parser, '[')) return true;

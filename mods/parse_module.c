@@ -1,8 +1,8 @@
 /* A module from a text: the parser's entry point. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static bool parse_top_level(struct tide_parser *parser) {
   bool good = true;

@@ -1,5 +1,5 @@
 /* Operands, results and successors, and the stacks that hold them. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "base/array.h"
 

@@ -1,7 +1,7 @@
 /* One operation: the names of its results, its own name, and its creation. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static struct tide_op_state open_op(const struct tide_parser *parser) {
   return (struct tide_op_state){.at = parser->token.start,

@@ -1,9 +1,9 @@
 /* `loc(…)`: what is written is kept, with what names stand for put in their place, and the
  * innermost place of a file is where diagnostics are told. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* A longer text is not kept, only its place: names of names of names could make it very long. */

@@ -1,5 +1,5 @@
 /* Regions and blocks, and how reading goes on after an error in them. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
 
 #define ERRORS_MAX 64

@@ -1,7 +1,7 @@
 /* Syntax errors, and tokens: words, integers, strings and symbol names. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 bool tide_is_word(const struct tide_parser *parser, const char *word) {

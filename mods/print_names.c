@@ -1,7 +1,7 @@
 /* Which name each value has in print: as written where it can be, else numbered as MLIR does. */
 #include "mods/print.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* What the next unnamed ones are; inner regions go on where the outer one ended. */

@@ -1,7 +1,7 @@
 /* Operations, blocks and regions as text. */
 #include "mods/print.h"
 #include "mods/place.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 /* ---- bytes ---- */

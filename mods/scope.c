@@ -1,7 +1,7 @@
 /* Names in a text: which value or block each one means, by regions. */
-#include "mods/parse.h"
+#include "mods/ir_parser.h"
 #include "mods/intern.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* %5 is looked up by its number while numbers are about as dense as names. */
 #define NUMBER_SLACK 65536u

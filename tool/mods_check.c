@@ -1,5 +1,5 @@
 /* tidemark mods check, tidemark mods opt. */
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 
 #include <string.h>
 

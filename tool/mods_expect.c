@@ -3,7 +3,7 @@
  *   // expected-error@+1 {{a part of the message}}
  *
  * error, warning, remark or note; @+N, @-N, @above, @below, or nothing for the same line. */
-#include "tool/mods.h"
+#include "tool/mods_commands.h"
 
 #include <stdlib.h>
 #include <string.h>

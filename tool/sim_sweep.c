@@ -1,5 +1,5 @@
 /* The same program with a parameter that doubles: how cost grows. */
-#include "tool/sim.h"
+#include "tool/sim_job.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
  * and at most half of the descriptors; one more ends the oldest, so strangers cannot keep the user
  * out. */
 #include "tool/tool.h"
-#include "tool/view.h"
+#include "tool/view_page.h"
 
 #if defined(TIDE_HAS_PAGE)
 

@@ -3,7 +3,7 @@
  * N parts run side by side over the same buffers. Each buffer is cut into as many
  * slices as there are parts, and part p touches slice p of every buffer and
  * nothing else: parts share no byte, so none waits for another. */
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 #include "kernel/wide.h"
 
 #include <string.h>

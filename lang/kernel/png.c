@@ -4,7 +4,7 @@
  * all their state in one struct that outlives the jump. The file is addressed by
  * offsets from its start; where its own position stands does not matter. */
 #include "device/transfer.h"
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 #include <errno.h>
 #include <png.h>

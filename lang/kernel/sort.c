@@ -3,7 +3,7 @@
  * A radix sort from the top byte down ("American flag"): count how often each
  * byte value comes, then swap every word into its bucket, then do the same within
  * each bucket with the next byte. At most four levels deep, whatever the input. */
-#include "kernel/body.h"
+#include "kernel/builtin_bodies.h"
 
 #define BUCKETS 256
 #define FEW 48 /* below this an insertion sort is faster than counting */

@@ -2,7 +2,7 @@
  * time. An argument's pieces become runs of pages, each with the tags of whatever lies in it; the
  * body gets the consumers' view of them in the place of the buffer. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/kernel.h"
 #include "tidemark/run.h"

@@ -1,6 +1,6 @@
 /* The program of events, and the one of barriers: see baseline.h. */
 #include "program/baseline.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_graph.h"
 

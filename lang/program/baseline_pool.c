@@ -1,5 +1,5 @@
 /* Memory with a list of uses, for programs without frontiers. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "memory/pool.h"
 #include "program/baseline.h"
 

@@ -1,6 +1,6 @@
 /* Operations find their bodies, and arguments their parameters. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/lex.h"
 #include "program/name_table.h"
 #include "program/plan.h"

@@ -1,6 +1,6 @@
 #include "program/dry_run.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 bool tide_dry_run_init(struct tide_dry_run *r, const struct tide_plan *plan,
                        struct tide_errors *errors) {

@@ -2,7 +2,7 @@
  * until their right side is complete (the shunting yard), so nothing recurses. */
 #include "program/parse.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define OPERATORS_MAX 128 /* operators that wait at once */
 

@@ -1,5 +1,5 @@
 #include "program/json.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 static void put_bytes(struct tide_json *json, const char *bytes, size_t size) {

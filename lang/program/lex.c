@@ -1,5 +1,5 @@
 #include "program/lex.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/program.h"
 

@@ -1,6 +1,6 @@
 #include "program/name_table.h"
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 const char *tide_symbol_kind_text(enum tide_symbol_kind kind) {
   switch (kind) {

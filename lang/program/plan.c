@@ -1,6 +1,6 @@
 #include "base/params.h"
 #include "program/plan.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 /* What is counted by symbol, statement, buffer and collective. */
 static bool make_values(struct tide_plan *plan, struct tide_errors *errors) {

@@ -1,7 +1,7 @@
 /* Every name in the program becomes a symbol, or an error. Declarations see what
  * stands above them; operations see all declarations, and the names of their blocks. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/name_table.h"
 #include "program/parse.h"
 

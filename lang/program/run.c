@@ -1,6 +1,6 @@
 /* A run from its creation to its end. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "base/text.h"
 #include "program/run_state.h"

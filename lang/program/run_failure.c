@@ -1,6 +1,6 @@
 /* The first failure: noted when it happens, told with its place at the end. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 

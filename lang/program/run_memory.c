@@ -1,5 +1,5 @@
 /* The buffers of a run: the pool, static buffers, and the plan's alloc and free steps. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/baseline.h"
 

@@ -1,5 +1,5 @@
 #include "program/run_order.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 struct kept {

@@ -2,7 +2,7 @@
  * before. What comes out of it is what must come out of every other way. */
 #include "base/atomic.h"
 #include "base/body_frame.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_order.h"
 #include "program/run_state.h"

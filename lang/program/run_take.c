@@ -1,6 +1,6 @@
 /* Operations that take: the body is called by whoever knows how to let it stall. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 

@@ -1,6 +1,6 @@
 /* Where the submitting thread waits: for room, for memory, for values, for the end. */
 #include "base/atomic.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/run_state.h"
 

@@ -2,7 +2,7 @@
  * what has passed but which scratch buffers live and how often each collective came. */
 #include "base/array.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "program/plan.h"
 

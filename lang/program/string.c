@@ -1,6 +1,6 @@
 /* Texts with names in them. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
 
 /* A literal part, as it stands in the text: \" \\ \n \t {{. */

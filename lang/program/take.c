@@ -1,6 +1,6 @@
 /* `take BUF`: what an operation consumes by fault, and who writes it. */
 #include "base/array.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/plan.h"
 
 static bool take_error(struct tide_errors *errors, const struct tide_program_argument *a,

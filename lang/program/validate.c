@@ -1,6 +1,6 @@
 /* One walk through all steps before any of them is done: what values do, who uses
  * what, and whether it could ever end. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "program/dry_run.h"
 
 struct use {      /* of a timeline */

@@ -1,6 +1,6 @@
 /* A device that takes time: hands on a clock. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "tidemark/backend.h"
 #include "tidemark/sim.h"

@@ -2,7 +2,7 @@
  * take time and memory that is not there. */
 #include "base/array.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/params.h"
 #include "base/text.h"
 #include "sim/sim_state.h"

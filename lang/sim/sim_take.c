@@ -2,7 +2,7 @@
  * equal share of what is left of its time; where a piece is not there it stalls, and keeps no hand
  * busy until that has arrived. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "sim/sim_state.h"
 
 uint64_t tide_sim_take_begin(struct tide_simulation *s, struct tide_sim_op *op, uint64_t time) {

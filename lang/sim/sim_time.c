@@ -1,7 +1,7 @@
 /* How long things take in a simulated plan. What is drawn depends on the seed and the operation's
  * number only, so that every way to run the plan gets the same draws. */
 #include "sim/sim_state.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 static uint64_t draw_random(const struct tide_simulation *s, uint64_t step, uint64_t what) {
   struct tide_random random = {s->params.seed * 0x2545f4914f6cdd1du + step * 4 + what};

@@ -3,7 +3,7 @@
  * First all operations are gathered: when each started and ended, by (axis,
  * epoch). Then each gets a lane of its queue's: one where nothing overlaps, as
  * many as run at once where a device works out of order. Then it is written. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "tidemark/queue.h"
 #include "trace/event_ring.h"

@@ -4,7 +4,7 @@
 #include "tidemark/clock.h"
 #include "base/atomic.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/random.h"
 
 struct tide_clock {

@@ -1,5 +1,5 @@
 #include "base/text.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 void tide_text_init(struct tide_text *text, char *data, size_t size) {
   *text = (struct tide_text){data, size, 0};

@@ -1,5 +1,5 @@
 /* Where a pool's memory comes from: chunks, within the budget and the limit. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "memory/state.h"
 
 static void *allocator_map(void *self, size_t size) {

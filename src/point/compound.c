@@ -1,7 +1,7 @@
 /* Compound points, and stand-ins: a timeline of one value each. */
 #include "base/check.h"
-#include "base/memory.h"
-#include "point/point.h"
+#include "base/alloc.h"
+#include "point/point_state.h"
 
 /* ---- making and unmaking ----------------------------------------------------------- */
 

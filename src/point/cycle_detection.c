@@ -6,7 +6,7 @@
  * is perhaps not the one who asks. So both get a few steps in turn, then more, and the first one
  * that comes to its end has the answer. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 #define FIRST_STEPS 64
 

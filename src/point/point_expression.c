@@ -1,6 +1,6 @@
 /* "(0&1)|2": read in steps, without a tree: whoever reads keeps the open groups. */
 #include "base/text.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 static enum tide_status refuse_expression(const struct tide_expression *x, size_t at,
                                           const char *what, struct tide_diag *diag) {

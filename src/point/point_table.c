@@ -1,8 +1,8 @@
 /* The room: names, parts, the lock, and whose word counts. */
 #include "base/params.h"
 #include "base/check.h"
-#include "base/memory.h"
-#include "point/point.h"
+#include "base/alloc.h"
+#include "point/point_state.h"
 
 #define SECOND 1000000000ull
 #define MOST (1u << 20)

@@ -5,7 +5,7 @@
  * searched, and listeners are put where it is held up (one in each ALL, all in an ANY). When one of
  * those changes, and not before, it is searched again. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 _Static_assert(sizeof(struct tide_watch) <= sizeof((struct tide_schedulable *)0)->private_words,
                "a wait must hold its watch");

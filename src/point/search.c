@@ -5,7 +5,7 @@
  * on until nothing changes: the least that follows, so a cycle holds nothing up by itself. The way
  * back up lies in the dependency nodes. */
 #include "base/check.h"
-#include "point/point.h"
+#include "point/point_state.h"
 
 static const struct tide_promise *promise_of(const struct tide_dependency_node *node) {
   return TIDE_CONTAINER(node, const struct tide_promise, unmet.node);

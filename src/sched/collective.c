@@ -11,7 +11,7 @@
  * nobody's part of them will run, and a part that never came counts as over. From the
  * first of them on the progress fails at once. The axis fails when what goes on is over, and is
  * certified when everything is: a part on a lost device is over once that is certified. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 #include "causal/tracker.h"
 #include "sched/sched.h"

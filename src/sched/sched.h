@@ -27,7 +27,7 @@
 #include "point/priority.h"
 #include "sched/op_failure.h"
 #include "tidemark/backend.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 
 /* Keeps code for rare operations out of line, so that the common path saves no registers for it. */
 #define TIDE_APART __attribute__((noinline))

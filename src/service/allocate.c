@@ -4,7 +4,7 @@
  * when they run. Two points are kept: `device`, by the command, when the memory is there; `host`,
  * which no channel owes, when the client has been sent its descriptor. Whatever fails breaks both,
  * and the name goes, and with it what it took of the quotas. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/work.h"
 
 static struct tide_future *future_of(struct tide_served *client, struct tide_wire_name name) {

@@ -1,5 +1,5 @@
 /* Channels of clients, and what is queued on them. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/work.h"
 
 #define CLOSING_MOST 1024u        /* channels of those who are gone that may still finish */

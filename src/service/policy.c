@@ -1,6 +1,6 @@
 /* The policy's text: words in lines. */
 #include "service/policy.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/text.h"
 
 struct reader {

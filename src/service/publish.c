@@ -1,5 +1,5 @@
 /* What ends is shown in shared memory, at once and on whichever thread it ends. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 
 static void destroy(struct tide_published *published) {

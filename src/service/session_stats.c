@@ -1,5 +1,5 @@
 /* Asking a service about everybody. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/session.h"
 
 static enum tide_status request_stats(struct tide_session *session, enum tide_stats_about about,

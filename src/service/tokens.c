@@ -1,5 +1,5 @@
 /* Tokens: 128 bits that nobody can guess, for one object of one client. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 
 #include <sys/random.h>

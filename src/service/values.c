@@ -2,7 +2,7 @@
 #include "service/values.h"
 #include "base/atomic.h"
 #include "base/check.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 static struct tide_shared_shape shape_of(uint32_t places) {
   return (struct tide_shared_shape){.count = places};

@@ -1,6 +1,6 @@
 /* Answers that come later. Whoever ends the wait, on whichever thread, puts it on a list; the
  * serving thread sends it. */
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "service/served.h"
 #include "service/work.h"
 

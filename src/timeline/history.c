@@ -1,5 +1,5 @@
 #include "timeline/history.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "causal/frontier.h"
 
 /* A slot: this head, then a frontier of the context's capacity. One slot beside the ring keeps the

@@ -1,5 +1,5 @@
 /* What a host can ask about a value that was reached. */
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 #include "timeline/pending_value.h"
 
 static enum tide_status find_record(struct tide_timeline *timeline, uint64_t value,

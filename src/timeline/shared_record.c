@@ -5,7 +5,7 @@
  * has read one new word finds the number changed. Nobody waits: what is torn is not there. */
 #include "base/atomic.h"
 #include "causal/frontier.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 #define TRIES 4 /* a place that was overwritten so often: what it said is too old to be kept */
 

@@ -1,6 +1,6 @@
 /* Timelines in shared memory: what the owner writes, and the reaper. */
 #include "base/atomic.h"
-#include "timeline/shared.h"
+#include "timeline/shared_layout.h"
 
 void tide_shared_set_alone(struct tide_shared *shared, bool alone) { shared->alone = alone; }
 

@@ -1,7 +1,7 @@
 #include "base/params.h"
-#include "timeline/timeline.h"
+#include "timeline/timeline_state.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "timeline/history.h"
 
 static void set_label(struct tide_timeline *timeline, const char *label) {

@@ -1,7 +1,7 @@
 /* Timepoints: a call when a value is reached, on the signalling thread or by a
  * notifier's dispatch. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "timeline/pending_value.h"
 #include "timeline/waiter.h"
 

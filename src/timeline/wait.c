@@ -1,7 +1,7 @@
 /* Host waits: for one value, for any or all of several. */
 #include "base/body_frame.h"
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "base/parking.h"
 #include "timeline/waiter.h"
 

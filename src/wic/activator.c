@@ -1,6 +1,6 @@
 /* The activator: data that is there appears, and whoever waited for it goes on. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "wic/stall.h"
 
 static void copy_in(struct tide_message *message) {

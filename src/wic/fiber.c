@@ -1,5 +1,5 @@
-#include "wic/fiber.h"
-#include "base/memory.h"
+#include "wic/fiber_park.h"
+#include "base/alloc.h"
 #include "wic/fiber_crew.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "base/check.h"
 #include "base/params.h"
 #include "wic/fiber_crew.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #include <sched.h>
 

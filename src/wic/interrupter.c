@@ -1,7 +1,7 @@
 /* The interrupter: runs of missing pages for requests, and what becomes of them. */
 #include "base/check.h"
-#include "base/memory.h"
-#include "timeline/timeline.h"
+#include "base/alloc.h"
+#include "timeline/timeline_state.h"
 #include "wic/medium.h"
 
 /* ---- used pages ---------------------------------------------------------------------- */

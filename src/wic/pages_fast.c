@@ -10,7 +10,7 @@
  * and read by nobody: a neighbour of a run lies at an end of its own. */
 #include "wic/pages_kind.h"
 
-#include "base/memory.h"
+#include "base/alloc.h"
 
 #define LEVELS 4u /* of 64 bits a word each: 2^24 sizes */
 #define FREE (1u << 31)

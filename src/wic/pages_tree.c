@@ -8,7 +8,7 @@
  * them is looked at once: 2 k + 2 log n. */
 #include "wic/pages_kind.h"
 
-#include "base/memory.h"
+#include "base/alloc.h"
 
 struct node {
   uint32_t longest; /* maxLen: neighbours that are free */

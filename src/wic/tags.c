@@ -1,7 +1,7 @@
 /* Tag pages. Who stores to one that is armed is stopped by the write fault; the monitor signals
  * the tag, and opens the page. */
 #include "base/check.h"
-#include "base/memory.h"
+#include "base/alloc.h"
 #include "wic/medium.h"
 
 #ifdef __SANITIZE_THREAD__

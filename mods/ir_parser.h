@@ -1,6 +1,6 @@
-/* mods/parse.h: what the parser's files share. */
-#ifndef TIDE_MODS_PARSE_H
-#define TIDE_MODS_PARSE_H
+/* mods/ir_parser.h: what the parser's files share. */
+#ifndef TIDE_MODS_IR_PARSER_H
+#define TIDE_MODS_IR_PARSER_H
 
 #include "mods/ir.h"
 #include "mods/mods_lex.h"
