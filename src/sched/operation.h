@@ -38,7 +38,7 @@ struct tide_op_wait {
   unsigned place : 4;           /* index in the operation, TIDE_WAITS_FEW at most: see elide.c */
   bool open : 1;                /* issued, and resolved since */
   bool finish : 1;              /* failed after its import: the signaller must still finish */
-  bool point : 1;               /* waits for a point: see channel.h */
+  bool point : 1;               /* waits for a point: see channel_state.h */
   bool apart : 1;               /* selects the node: see tide_wait_node */
 };
 _Static_assert(sizeof(struct tide_op_wait) <= 40, "millions of waits may exist");
@@ -93,7 +93,7 @@ struct tide_op {
   unsigned flags : 3;  /* enum tide_operation_flags */
   bool uses : 1;       /* uses buffers: see tide_op_uses */
   bool part : 1;       /* part of a collective */
-  bool points : 1;     /* command of points: see channel.h */
+  bool points : 1;     /* command of points: see channel_state.h */
   bool asks : 1;       /* has an action at its start: points, TIDE_RECOVER */
   bool told : 1;       /* completion is notified: to points, or the body class */
   bool armed : 1;      /* its unresolved issued waits are queued */

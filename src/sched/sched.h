@@ -155,7 +155,7 @@ void tide_queue_lend(struct tide_queue *queue);
 /* Ends all lending to and from the queue. */
 void tide_queue_end_priority(struct tide_queue *queue);
 
-/* ---- points.c ---- */
+/* ---- queue_points.c ---- */
 enum tide_wait_class tide_point_wait_class(const struct tide_op *op,
                                            const struct tide_op_wait *wait);
 /* True if the point has ended; *out_status is the operation's result. */
